@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "packet/base/expected.h"
+#include "packet/wire/roce_packet.h"
+#include "packet/wire/tx_batch.h"
+
+namespace urxe {
+
+/// Why an engine could not do what was asked, in words for the user, and the errno for the verb.
+struct EngineError {
+  int errno_value = 0;
+  std::string what;  ///< what failed, on what, and what to do about it
+};
+
+/// Carries RoCEv2 packets. Not thread-safe: one thread at a time, but for wait_fd(), which any
+/// thread may wait on.
+class PacketEngine {
+ public:
+  virtual ~PacketEngine() = default;
+
+  /// Begins to receive on a local address (a GID of the device) and makes it usable as a source.
+  /// Does nothing where that has been done.
+  virtual Expected<void, EngineError> open_address(const Gid& local) = 0;
+
+  /// A UDP source port for a queue pair: `wanted` (0xC000..0xFFFF) where it is to be had, else
+  /// another one of that range. Engines that write their own headers return `wanted`.
+  virtual Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) = 0;
+  /// Gives back what claim_source_port() returned.
+  virtual void release_source_port(const Gid& local, uint16_t port) = 0;
+
+  /// Takes what has arrived, up to the engine's burst. Never blocks. The packets are valid until the
+  /// next call. Empty: nothing is waiting.
+  virtual std::span<const RxPacket> receive() = 0;
+
+  /// Sends the batch and clears it. What cannot be sent is lost, as on a network, and counted.
+  virtual void transmit(TxBatch& batch) = 0;
+
+  /// Limits for batches to be handed to transmit().
+  [[nodiscard]] virtual TxBatch::Limits batch_limits() const = 0;
+
+  /// Readable while receive() would return something; -1 where the engine has none.
+  [[nodiscard]] virtual int wait_fd() const = 0;
+};
+
+}  // namespace urxe

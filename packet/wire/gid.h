@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+namespace urxe {
+
+/// A RoCEv2 GID, which is an IP address: IPv6 as it stands, IPv4 as ::ffff:a.b.c.d
+/// (IBTA annex A17.9.?; rdma-core writes it the same way). Network byte order.
+struct Gid {
+  std::array<uint8_t, 16> bytes{};
+
+  [[nodiscard]] bool is_ipv4() const;
+  [[nodiscard]] bool is_ipv6_link_local() const;
+  [[nodiscard]] bool is_multicast() const;
+  [[nodiscard]] bool is_zero() const;
+  /// The four bytes of the IPv4 address. Only where is_ipv4().
+  [[nodiscard]] const uint8_t* ipv4() const { return bytes.data() + 12; }
+  [[nodiscard]] static Gid from_ipv4(const uint8_t address[4]);
+  [[nodiscard]] static Gid from_ipv6(const uint8_t address[16]);
+  /// "192.0.2.1" or "2001:db8::1".
+  [[nodiscard]] std::string to_string() const;
+
+  friend bool operator==(const Gid&, const Gid&) = default;
+};
+
+}  // namespace urxe

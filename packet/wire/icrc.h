@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "packet/wire/roce_packet.h"
+
+namespace urxe {
+
+/// The invariant CRC (IBTA annex A17.3) over pseudo IP and UDP headers made from `flow` and over
+/// `bytes`, the packet from the BTH up to, not including, the ICRC. IPv4: DF set, 20-byte header,
+/// `ipv4_identification` as given. The result is stored little-endian on the wire.
+uint32_t icrc(const Flow& flow, uint16_t ipv4_identification, std::span<const uint8_t> bytes);
+
+/// Verifies the ICRC in the last four bytes of `bytes` (4..65535 long).
+bool icrc_matches(const Flow& flow, uint16_t ipv4_identification, std::span<const uint8_t> bytes);
+
+/// IPv4 only: the identification (16 bits) with which the ICRC of `bytes` is right, or nullopt where
+/// none makes it so. The CRC is affine in the identification, so of 32 check bits 16 remain.
+std::optional<uint16_t> icrc_recover_identification(const Flow& flow,
+                                                    std::span<const uint8_t> bytes);
+
+}  // namespace urxe

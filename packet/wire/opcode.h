@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace urxe {
+
+/// The transport service in the upper three bits of a BTH opcode (IBTA vol. 1, table 38).
+enum class Service : uint8_t { kRc = 0, kUc = 1, kRd = 2, kUd = 3, kCnp = 4, kXrc = 5 };
+
+/// What a packet is, in the lower five bits; the same for every service that has it.
+enum class Operation : uint8_t {
+  kSendFirst = 0x00,
+  kSendMiddle = 0x01,
+  kSendLast = 0x02,
+  kSendLastImm = 0x03,
+  kSendOnly = 0x04,
+  kSendOnlyImm = 0x05,
+  kWriteFirst = 0x06,
+  kWriteMiddle = 0x07,
+  kWriteLast = 0x08,
+  kWriteLastImm = 0x09,
+  kWriteOnly = 0x0a,
+  kWriteOnlyImm = 0x0b,
+  kReadRequest = 0x0c,
+  kReadResponseFirst = 0x0d,
+  kReadResponseMiddle = 0x0e,
+  kReadResponseLast = 0x0f,
+  kReadResponseOnly = 0x10,
+  kAcknowledge = 0x11,
+  kAtomicAcknowledge = 0x12,
+  kCompareSwap = 0x13,
+  kFetchAdd = 0x14,
+  kResync = 0x15,
+  kSendLastInvalidate = 0x16,
+  kSendOnlyInvalidate = 0x17,
+  kFlush = 0x1c,
+  kAtomicWrite = 0x1d,
+};
+
+/// A whole BTH opcode byte.
+struct Opcode {
+  uint8_t value = 0;
+
+  constexpr Opcode() = default;
+  constexpr explicit Opcode(uint8_t v) : value(v) {}
+  constexpr Opcode(Service s, Operation o)
+      : value(static_cast<uint8_t>((static_cast<unsigned>(s) << 5) | static_cast<unsigned>(o))) {}
+
+  [[nodiscard]] constexpr Service service() const { return static_cast<Service>(value >> 5); }
+  [[nodiscard]] constexpr Operation operation() const {
+    return static_cast<Operation>(value & 0x1f);
+  }
+  friend constexpr bool operator==(Opcode, Opcode) = default;
+};
+
+inline constexpr Opcode kCnpOpcode{0x81};
+
+/// Which extension headers follow the BTH; their order on the wire is this order.
+enum class Ext : uint8_t {
+  kNone = 0,
+  kXrceth = 1 << 0,
+  kDeth = 1 << 1,
+  kReth = 1 << 2,
+  kAtomicEth = 1 << 3,
+  kAeth = 1 << 4,
+  kAtomicAckEth = 1 << 5,
+  kImmDt = 1 << 6,
+  kIeth = 1 << 7,
+};
+constexpr Ext operator|(Ext a, Ext b) {
+  return static_cast<Ext>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+constexpr bool has(Ext set, Ext one) {
+  return (static_cast<unsigned>(set) & static_cast<unsigned>(one)) != 0;
+}
+
+/// What the specification says of one opcode.
+struct OpcodeInfo {
+  std::string_view name;         ///< "RC SEND First"; empty: no such opcode
+  Ext extensions = Ext::kNone;   ///< headers after the BTH
+  uint8_t header_bytes = 0;      ///< BTH and extensions together
+  bool is_request = false;       ///< from requester to responder
+  bool starts_message = false;   ///< First or Only (a READ request is Only)
+  bool ends_message = false;     ///< Last or Only
+  bool has_payload = false;      ///< may carry payload
+};
+
+/// The row of `opcode`; its name is empty where the opcode does not exist.
+const OpcodeInfo& opcode_info(Opcode opcode);
+
+}  // namespace urxe

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "packet/wire/headers.h"
+#include "packet/wire/roce_packet.h"
+
+namespace urxe {
+
+/// How an engine numbers IPv4 packets, which the ICRC covers.
+enum class Identification : uint8_t {
+  kZero,       ///< every packet has 0
+  kBySegment,  ///< a message of several segments numbers them 0, 1, 2, ... (UDP_SEGMENT)
+};
+
+/// Packets on their way out, back to back in one piece of memory, grouped into messages that an
+/// engine can hand to the kernel as one segmented datagram: same flow, segments of one size but for
+/// a shorter last. Knows nothing of how they are sent. Allocates only when made.
+class TxBatch {
+ public:
+  struct Limits {
+    size_t bytes = 512 * 1024;      ///< memory for packets
+    size_t packets = 512;
+    size_t segments_per_message = 1;  ///< 1: no segmentation
+    size_t message_bytes = 65000;     ///< largest segmented datagram's UDP payload
+    Identification identification = Identification::kZero;
+  };
+  struct Message {
+    Flow flow;
+    size_t offset = 0;        ///< into bytes()
+    size_t size = 0;
+    size_t segment_size = 0;  ///< size of all segments but the last
+    size_t segments = 0;
+    bool closed = false;      ///< its last segment was shorter: nothing can follow
+  };
+
+  explicit TxBatch(const Limits& limits);
+
+  /// Starts a packet and writes its headers and pad. Returns where its `payload_bytes` go, to be
+  /// filled before commit(); nullptr (and nothing changed) where the batch is full.
+  [[nodiscard]] uint8_t* append(const Flow& flow, const Headers& headers, size_t payload_bytes);
+
+  /// Ends the packet that append() started: computes its ICRC.
+  void commit();
+
+  /// Takes back what append() started.
+  void abandon();
+
+  [[nodiscard]] std::span<const Message> messages() const { return {messages_.data(), messages_.size()}; }
+  [[nodiscard]] std::span<const uint8_t> bytes(const Message& m) const { return {memory_.get() + m.offset, m.size}; }
+  [[nodiscard]] size_t packets() const { return packets_; }
+  [[nodiscard]] bool empty() const { return messages_.empty(); }
+  [[nodiscard]] const Limits& limits() const { return limits_; }
+  void clear();
+
+  /// Splits every message into single packets with identification 0 and computes the ICRCs anew:
+  /// for an engine that finds that the kernel cannot segment.
+  void unsegment();
+
+ private:
+  Limits limits_;
+  std::unique_ptr<uint8_t[]> memory_;
+  std::vector<Message> messages_;
+  size_t used_ = 0;
+  size_t packets_ = 0;
+  size_t open_offset_ = 0;
+  size_t open_size_ = 0;  ///< 0: no packet is open
+};
+
+}  // namespace urxe

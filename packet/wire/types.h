@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "packet/base/strong_int.h"
+
+namespace urxe {
+
+using Qpn = StrongInt<struct QpnTag, uint32_t>;    ///< queue pair number, 24 bits
+using Msn = StrongInt<struct MsnTag, uint32_t>;    ///< message sequence number, 24 bits
+using LKey = StrongInt<struct LKeyTag, uint32_t>;  ///< local key of a memory region
+using RKey = StrongInt<struct RKeyTag, uint32_t>;  ///< remote key of a region or window
+using PKey = StrongInt<struct PKeyTag, uint16_t>;  ///< partition key; bit 15: full member
+using QKey = StrongInt<struct QKeyTag, uint32_t>;  ///< queue key of a datagram queue pair
+using Srqn = StrongInt<struct SrqnTag, uint32_t>;  ///< shared receive queue number, 24 bits
+
+inline constexpr PKey kDefaultPKey{0xffff};
+inline constexpr uint16_t kRoceUdpPort = 4791;
+inline constexpr uint32_t kMulticastQpn = 0xffffff;
+
+}  // namespace urxe
