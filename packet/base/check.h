@@ -19,7 +19,9 @@ namespace urxe {
   return true;
 }
 #else
-[[nodiscard]] constexpr bool check(bool invariant) { return invariant; }
+[[nodiscard]] constexpr bool check(bool invariant) {
+  return invariant;
+}
 #endif
 
 }  // namespace urxe

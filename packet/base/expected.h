@@ -18,6 +18,8 @@ struct Errno {
   friend constexpr bool operator==(Errno, Errno) = default;
 };
 
-inline Unexpected<Errno> error(int errno_value) { return Unexpected<Errno>(Errno{errno_value}); }
+inline Unexpected<Errno> error(int errno_value) {
+  return Unexpected<Errno>(Errno{errno_value});
+}
 
 }  // namespace urxe

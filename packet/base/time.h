@@ -15,10 +15,18 @@ struct Duration {
   friend constexpr Duration operator*(Duration a, int64_t k) { return {a.ns * k}; }
 };
 
-constexpr Duration nanoseconds(int64_t n) { return {n}; }
-constexpr Duration microseconds(int64_t n) { return {n * 1000}; }
-constexpr Duration milliseconds(int64_t n) { return {n * 1000000}; }
-constexpr Duration seconds(int64_t n) { return {n * 1000000000}; }
+constexpr Duration nanoseconds(int64_t n) {
+  return {n};
+}
+constexpr Duration microseconds(int64_t n) {
+  return {n * 1000};
+}
+constexpr Duration milliseconds(int64_t n) {
+  return {n * 1000000};
+}
+constexpr Duration seconds(int64_t n) {
+  return {n * 1000000000};
+}
 
 /// A point on a monotonic clock that the caller keeps. There is no now(): whoever drives a piece
 /// of the protocol tells it the time.

@@ -24,13 +24,19 @@ inline constexpr uint8_t kAckNoCredits = 0x1f;  ///< an ACK that says nothing of
 
 constexpr AckKind ack_kind(uint8_t syndrome) {
   switch (syndrome >> 5) {
-    case 0: return AckKind::kAck;
-    case 1: return AckKind::kRnrNak;
-    case 3: return AckKind::kNak;
-    default: return AckKind::kReserved;
+    case 0:
+      return AckKind::kAck;
+    case 1:
+      return AckKind::kRnrNak;
+    case 3:
+      return AckKind::kNak;
+    default:
+      return AckKind::kReserved;
   }
 }
-constexpr uint8_t syndrome_value(uint8_t syndrome) { return syndrome & 0x1f; }
+constexpr uint8_t syndrome_value(uint8_t syndrome) {
+  return syndrome & 0x1f;
+}
 constexpr uint8_t nak_syndrome(NakCode code) {
   return static_cast<uint8_t>(0x60 | static_cast<unsigned>(code));
 }

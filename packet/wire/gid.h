@@ -13,7 +13,10 @@ namespace urxe {
 struct Gid {
   std::array<uint8_t, 16> bytes{};
 
-  [[nodiscard]] bool is_ipv4() const;
+  [[nodiscard]] bool is_ipv4() const {
+    constexpr uint8_t kPrefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    return std::memcmp(bytes.data(), kPrefix, sizeof kPrefix) == 0;
+  }
   [[nodiscard]] bool is_ipv6_link_local() const;
   [[nodiscard]] bool is_multicast() const;
   [[nodiscard]] bool is_zero() const;

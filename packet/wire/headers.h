@@ -62,7 +62,7 @@ struct Headers {
   uint32_t immediate_be = 0;     ///< ImmDt, 4 bytes, in network byte order as verbs hands it over
   RKey invalidate;               ///< IETH, 4 bytes
   Deth deth;
-  Srqn xrc_srq;                  ///< XRCETH, 4 bytes
+  Srqn xrc_srq;  ///< XRCETH, 4 bytes
 };
 
 }  // namespace urxe

@@ -79,13 +79,13 @@ constexpr bool has(Ext set, Ext one) {
 
 /// What the specification says of one opcode.
 struct OpcodeInfo {
-  std::string_view name;         ///< "RC SEND First"; empty: no such opcode
-  Ext extensions = Ext::kNone;   ///< headers after the BTH
-  uint8_t header_bytes = 0;      ///< BTH and extensions together
-  bool is_request = false;       ///< from requester to responder
-  bool starts_message = false;   ///< First or Only (a READ request is Only)
-  bool ends_message = false;     ///< Last or Only
-  bool has_payload = false;      ///< may carry payload
+  std::string_view name;        ///< "RC SEND First"; empty: no such opcode
+  Ext extensions = Ext::kNone;  ///< headers after the BTH
+  uint8_t header_bytes = 0;     ///< BTH and extensions together
+  bool is_request = false;      ///< from requester to responder
+  bool starts_message = false;  ///< First or Only (a READ request is Only)
+  bool ends_message = false;    ///< Last or Only
+  bool has_payload = false;     ///< may carry payload
 };
 
 /// The row of `opcode`; its name is empty where the opcode does not exist.

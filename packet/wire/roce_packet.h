@@ -13,7 +13,8 @@
 
 namespace urxe {
 
-/// The IP and UDP fields of a packet that RoCEv2 cares for. The UDP destination port is always 4791.
+/// The IP and UDP fields of a packet that RoCEv2 cares for. The UDP destination port is always
+/// 4791.
 struct Flow {
   Gid source;
   Gid destination;
@@ -34,8 +35,8 @@ struct RxPacket {
 /// Why a packet was dropped. One counter each; the names are what the user sees.
 enum class DropReason : uint8_t {
   // found by parse()
-  kTruncated,          ///< shorter than its headers and ICRC
-  kTransportVersion,   ///< TVer is not 0
+  kTruncated,         ///< shorter than its headers and ICRC
+  kTransportVersion,  ///< TVer is not 0
   kUnknownOpcode,
   kBadPadding,         ///< pad count larger than the payload, or length not a multiple of 4
   kUnexpectedPayload,  ///< payload where the opcode has none
@@ -45,16 +46,16 @@ enum class DropReason : uint8_t {
   kUnknownQp,
   kBadPKey,
   kBadQKey,
-  kWrongService,       ///< the opcode is of another service than the queue pair
-  kWrongPeer,          ///< not from the address that the queue pair is connected to
-  kQpState,            ///< the queue pair does not receive in its state
-  kNoSuchGid,          ///< addressed to a GID that the device does not have
-  kUnexpectedPsn,      ///< a response nobody waits for
-  kOutOfSequence,      ///< a request ahead of the expected PSN
+  kWrongService,   ///< the opcode is of another service than the queue pair
+  kWrongPeer,      ///< not from the address that the queue pair is connected to
+  kQpState,        ///< the queue pair does not receive in its state
+  kNoSuchGid,      ///< addressed to a GID that the device does not have
+  kUnexpectedPsn,  ///< a response nobody waits for
+  kOutOfSequence,  ///< a request ahead of the expected PSN
   kMalformedResponse,
   kMalformedRequest,
-  kNoReceive,          ///< UC, UD: no receive work queue element
-  kNotOwner,           ///< meant for a process that is gone
+  kNoReceive,  ///< UC, UD: no receive work queue element
+  kNotOwner,   ///< meant for a process that is gone
   kCount,
 };
 std::string_view drop_reason_name(DropReason reason);  ///< "bad_icrc"

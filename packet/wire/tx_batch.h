@@ -24,7 +24,7 @@ enum class Identification : uint8_t {
 class TxBatch {
  public:
   struct Limits {
-    size_t bytes = 512 * 1024;      ///< memory for packets
+    size_t bytes = 512 * 1024;  ///< memory for packets
     size_t packets = 512;
     size_t segments_per_message = 1;  ///< 1: no segmentation
     size_t message_bytes = 65000;     ///< largest segmented datagram's UDP payload
@@ -32,11 +32,11 @@ class TxBatch {
   };
   struct Message {
     Flow flow;
-    size_t offset = 0;        ///< into bytes()
+    size_t offset = 0;  ///< into bytes()
     size_t size = 0;
     size_t segment_size = 0;  ///< size of all segments but the last
     size_t segments = 0;
-    bool closed = false;      ///< its last segment was shorter: nothing can follow
+    bool closed = false;  ///< its last segment was shorter: nothing can follow
   };
 
   explicit TxBatch(const Limits& limits);
@@ -45,31 +45,44 @@ class TxBatch {
   /// filled before commit(); nullptr (and nothing changed) where the batch is full.
   [[nodiscard]] uint8_t* append(const Flow& flow, const Headers& headers, size_t payload_bytes);
 
+  /// The identification in the IPv4 header of segment `index` of a message.
+  [[nodiscard]] uint16_t identification(size_t index) const {
+    return limits_.identification == Identification::kBySegment ? static_cast<uint16_t>(index) : 0;
+  }
+
   /// Ends the packet that append() started: computes its ICRC.
   void commit();
 
   /// Takes back what append() started.
   void abandon();
 
-  [[nodiscard]] std::span<const Message> messages() const { return {messages_.data(), messages_.size()}; }
-  [[nodiscard]] std::span<const uint8_t> bytes(const Message& m) const { return {memory_.get() + m.offset, m.size}; }
+  [[nodiscard]] std::span<const Message> messages() const {
+    return {messages_.data(), messages_.size()};
+  }
+  [[nodiscard]] std::span<const uint8_t> bytes(const Message& m) const {
+    return {memory_.get() + m.offset, m.size};
+  }
   [[nodiscard]] size_t packets() const { return packets_; }
   [[nodiscard]] bool empty() const { return messages_.empty(); }
   [[nodiscard]] const Limits& limits() const { return limits_; }
   void clear();
 
   /// Splits every message into single packets with identification 0 and computes the ICRCs anew:
-  /// for an engine that finds that the kernel cannot segment.
+  /// for an engine that finds that the kernel cannot segment. From then on limits() say one segment
+  /// a message and Identification::kZero. No packet may be open.
   void unsegment();
 
  private:
+  [[nodiscard]] bool open_packet_joins(const Message& last) const;
+  void seal(const Flow& flow, size_t offset, size_t size, uint16_t identification);
+
   Limits limits_;
   std::unique_ptr<uint8_t[]> memory_;
   std::vector<Message> messages_;
   size_t used_ = 0;
   size_t packets_ = 0;
-  size_t open_offset_ = 0;
-  size_t open_size_ = 0;  ///< 0: no packet is open
+  size_t open_size_ = 0;  ///< 0: no packet is open; else it lies at used_
+  Flow open_flow_;
 };
 
 }  // namespace urxe

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "packet/wire/gid.h"
+
+#include <arpa/inet.h>
+
+namespace urxe {
+
+bool Gid::is_ipv6_link_local() const {
+  return bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80;
+}
+
+bool Gid::is_multicast() const {
+  return bytes[0] == 0xff || (is_ipv4() && (ipv4()[0] & 0xf0) == 0xe0);
+}
+
+bool Gid::is_zero() const {
+  return *this == Gid{};
+}
+
+Gid Gid::from_ipv4(const uint8_t address[4]) {
+  Gid gid;
+  gid.bytes[10] = gid.bytes[11] = 0xff;
+  std::memcpy(gid.bytes.data() + 12, address, 4);
+  return gid;
+}
+
+Gid Gid::from_ipv6(const uint8_t address[16]) {
+  Gid gid;
+  std::memcpy(gid.bytes.data(), address, 16);
+  return gid;
+}
+
+std::string Gid::to_string() const {
+  char text[INET6_ADDRSTRLEN] = "";
+  const bool v4 = is_ipv4();
+  inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? ipv4() : bytes.data(), text, sizeof text);
+  return text;
+}
+
+}  // namespace urxe

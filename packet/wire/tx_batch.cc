@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "packet/wire/tx_batch.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "packet/base/bytes.h"
+#include "packet/base/check.h"
+#include "packet/wire/icrc.h"
+
+namespace urxe {
+namespace {
+constexpr size_t kIcrcBytes = 4;
+}
+
+TxBatch::TxBatch(const Limits& limits)
+    : limits_(limits), memory_(std::make_unique_for_overwrite<uint8_t[]>(limits.bytes)) {
+  limits_.segments_per_message = std::max<size_t>(limits_.segments_per_message, 1);
+  messages_.reserve(limits_.packets);
+}
+
+uint8_t* TxBatch::append(const Flow& flow, const Headers& headers, size_t payload_bytes) {
+  if (!check(open_size_ == 0)) return nullptr;
+  if (payload_bytes > limits_.bytes) return nullptr;
+  const size_t size = packet_size(headers.bth.opcode, payload_bytes);
+  if (packets_ == limits_.packets || size > limits_.bytes - used_) return nullptr;
+  uint8_t* const start = memory_.get() + used_;
+  uint8_t* const payload = start + write_headers(start, headers, payload_bytes);
+  uint8_t* const end = start + size - kIcrcBytes;
+  std::fill(payload + payload_bytes, end, uint8_t{0});
+  open_flow_ = flow;
+  open_size_ = size;
+  return payload;
+}
+
+bool TxBatch::open_packet_joins(const Message& last) const {
+  return !last.closed && last.segments < limits_.segments_per_message &&
+         open_size_ <= last.segment_size && last.size + open_size_ <= limits_.message_bytes &&
+         last.flow == open_flow_;
+}
+
+void TxBatch::seal(const Flow& flow, size_t offset, size_t size, uint16_t identification) {
+  uint8_t* const start = memory_.get() + offset;
+  const size_t covered = size - kIcrcBytes;
+  store_le32(start + covered, icrc(flow, identification, {start, covered}));
+}
+
+void TxBatch::commit() {
+  if (!check(open_size_ != 0)) return;
+  if (messages_.empty() || !open_packet_joins(messages_.back())) {
+    messages_.push_back({open_flow_, used_, 0, open_size_, 0, false});
+  }
+  Message& message = messages_.back();
+  seal(message.flow, used_, open_size_, identification(message.segments));
+  message.size += open_size_;
+  message.segments += 1;
+  message.closed = open_size_ < message.segment_size;
+  used_ += open_size_;
+  packets_ += 1;
+  open_size_ = 0;
+}
+
+void TxBatch::abandon() {
+  open_size_ = 0;
+}
+
+void TxBatch::clear() {
+  messages_.clear();
+  used_ = 0;
+  packets_ = 0;
+  open_size_ = 0;
+}
+
+void TxBatch::unsegment() {
+  if (!check(open_size_ == 0)) return;
+  const size_t grouped = messages_.size();
+  messages_.resize(packets_);  // within what the constructor has reserved
+  // From the end, in place: there are never fewer packets than messages.
+  size_t to = packets_;
+  for (size_t from = grouped; from-- > 0;) {
+    const Message message = messages_[from];
+    for (size_t i = message.segments; i-- > 0;) {
+      const size_t offset = message.offset + i * message.segment_size;
+      const size_t size = std::min(message.segment_size, message.offset + message.size - offset);
+      if (identification(i) != 0) seal(message.flow, offset, size, 0);
+      messages_[--to] = {message.flow, offset, size, size, 1, false};
+    }
+  }
+  limits_.segments_per_message = 1;
+  limits_.identification = Identification::kZero;
+}
+
+}  // namespace urxe
