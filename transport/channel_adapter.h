@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "packet/base/time.h"
+#include "packet/wire/gid.h"
+#include "transport/congestion.h"
+#include "transport/counters.h"
+#include "transport/intrusive_list.h"
+#include "transport/memory_region.h"
+#include "transport/timer_queue.h"
+
+namespace urxe {
+
+struct QueuePair;
+class CompletionQueue;
+
+/// What a device is made with.
+struct DeviceConfig {
+  std::vector<Gid> gids;
+  ibv_mtu active_mtu = IBV_MTU_4096;
+  uint64_t seed = 1;             ///< for keys; the same seed gives the same run
+  Duration min_ack_timeout{};    ///< local ACK timeouts are never shorter than this
+  uint32_t max_window = 256;     ///< packets in flight to one destination
+};
+
+/// An asynchronous event (ibv_get_async_event(3)); `object` by type: a queue pair's or completion
+/// queue's user pointer.
+struct AsyncEvent {
+  ibv_event_type type = IBV_EVENT_QP_FATAL;
+  QueuePair* qp = nullptr;
+  CompletionQueue* cq = nullptr;
+};
+
+/// What the parts of one channel adapter share.
+struct ChannelAdapter {
+  explicit ChannelAdapter(const DeviceConfig& device_config)
+      : config(device_config), memory(device_config.seed) {}
+
+  DeviceConfig config;
+  MemoryTable memory;
+  Counters counters;
+  TimerQueue timers;
+  PathTable paths;
+  IntrusiveList<QueuePair, struct ActiveTag> active;    ///< have something to transmit
+  IntrusiveList<QueuePair, struct DeferredTag> deferred;  ///< have an ACK that may wait
+  std::vector<CompletionQueue*> notified;
+  std::deque<AsyncEvent> events;
+
+  void raise(ibv_event_type type, QueuePair* qp) { events.push_back({type, qp, nullptr}); }
+  /// Puts a completion on `cq`; tells of overflow and of armed queues.
+  void complete(CompletionQueue& cq, QueuePair& qp, const ibv_wc& wc, bool solicited);
+};
+
+}  // namespace urxe

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "packet/wire/roce_packet.h"
+
+namespace urxe {
+
+/// What the device counts. Only ever grows.
+struct Counters {
+  uint64_t sent_packets = 0;
+  uint64_t sent_bytes = 0;      ///< BTH to ICRC
+  uint64_t received_packets = 0;  ///< accepted by parse()
+  uint64_t received_bytes = 0;
+  uint64_t duplicate_requests = 0;
+  uint64_t out_of_sequence_requests = 0;  ///< each begins a gap: NAK PSN sequence error sent
+  uint64_t sequence_naks_received = 0;
+  uint64_t implied_naks = 0;
+  uint64_t rnr_naks_sent = 0;
+  uint64_t rnr_naks_received = 0;
+  uint64_t other_naks_sent = 0;
+  uint64_t other_naks_received = 0;
+  uint64_t ack_timeouts = 0;
+  uint64_t loss_probes = 0;
+  uint64_t retries_exceeded = 0;
+  uint64_t rnr_retries_exceeded = 0;
+  uint64_t retransmitted_packets = 0;
+  uint64_t acks_sent = 0;
+  uint64_t sends = 0;           ///< SEND messages completed by the requester
+  uint64_t receives = 0;        ///< receive completions
+  uint64_t rdma_writes = 0;
+  uint64_t rdma_reads = 0;
+  uint64_t atomics = 0;
+  uint64_t cq_overflows = 0;
+  uint64_t congestion_backoffs = 0;
+  std::array<uint64_t, static_cast<size_t>(DropReason::kCount)> drops{};
+
+  void drop(DropReason reason) { ++drops[static_cast<size_t>(reason)]; }
+};
+
+}  // namespace urxe

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+namespace urxe {
+
+/// A hook that puts its owner on one list; a type derives from one for each list it can be on.
+template <class Tag>
+struct ListHook {
+  ListHook* previous = nullptr;
+  ListHook* next = nullptr;
+  [[nodiscard]] bool linked() const { return next != nullptr; }
+};
+
+/// A doubly linked list through hooks in the elements: no allocation, O(1) removal.
+template <class T, class Tag>
+class IntrusiveList {
+  using Hook = ListHook<Tag>;
+
+ public:
+  IntrusiveList() { head_.next = head_.previous = &head_; }
+  IntrusiveList(const IntrusiveList&) = delete;
+  IntrusiveList& operator=(const IntrusiveList&) = delete;
+
+  [[nodiscard]] bool empty() const { return head_.next == &head_; }
+  [[nodiscard]] T* front() {
+    return empty() ? nullptr : static_cast<T*>(head_.next);
+  }
+  /// Appends, unless it is on the list already.
+  void push_back(T& element) {
+    Hook& hook = element;
+    if (hook.linked()) return;
+    hook.previous = head_.previous;
+    hook.next = &head_;
+    head_.previous->next = &hook;
+    head_.previous = &hook;
+  }
+  /// Removes, if it is on the list.
+  void remove(T& element) {
+    Hook& hook = element;
+    if (!hook.linked()) return;
+    hook.previous->next = hook.next;
+    hook.next->previous = hook.previous;
+    hook.next = hook.previous = nullptr;
+  }
+  void move_to_back(T& element) {
+    remove(element);
+    push_back(element);
+  }
+
+ private:
+  Hook head_;
+};
+
+}  // namespace urxe
