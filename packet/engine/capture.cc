@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "packet/engine/capture.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+#include "packet/engine/capture_record.h"
+#include "packet/wire/icrc.h"
+
+namespace urxe {
+namespace {
+
+uint64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000U + static_cast<uint64_t>(now.tv_nsec);
+}
+
+EngineError failed(int errno_value, const std::string& path, const std::string& what) {
+  return {errno_value, "capture file " + path + ": " + what};
+}
+
+EngineError failed_call(const std::string& path, const char* call) {
+  const int errno_value = errno;
+  return failed(errno_value, path, std::string(call) + ": " + std::strerror(errno_value));
+}
+
+/// Gives an empty file its header; makes sure of another one that it begins with just that.
+Expected<void, EngineError> begin_or_join(int fd, const std::string& path) {
+  struct stat status {};
+  if (fstat(fd, &status) != 0) return Unexpected<EngineError>(failed_call(path, "fstat"));
+  if (!S_ISREG(status.st_mode)) {
+    return Unexpected<EngineError>(failed(EINVAL, path, "not a regular file"));
+  }
+  const auto header = capture_header();
+  if (status.st_size == 0) {
+    const ssize_t written = write(fd, header.data(), header.size());
+    if (written == static_cast<ssize_t>(header.size())) return {};
+    if (written >= 0) errno = ENOSPC;
+    return Unexpected<EngineError>(failed_call(path, "write"));
+  }
+  std::array<uint8_t, kCaptureHeaderBytes> found{};
+  const ssize_t got = pread(fd, found.data(), found.size(), 0);
+  if (got < 0) return Unexpected<EngineError>(failed_call(path, "read"));
+  if (got != static_cast<ssize_t>(found.size()) || found != header) {
+    return Unexpected<EngineError>(
+        failed(EEXIST, path,
+               "exists and is not a capture made by urxe; it is left as it is: remove it or name "
+               "another file"));
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<CaptureEngine>, EngineError> CaptureEngine::open(
+    std::unique_ptr<PacketEngine> inner, const std::string& path) {
+  // O_NONBLOCK: for a regular file nothing, but opening a FIFO must not wait for its other end.
+  const int fd =
+      ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+  if (fd < 0) return Unexpected<EngineError>(failed_call(path, "open"));
+  std::unique_ptr<CaptureEngine> engine(new CaptureEngine(std::move(inner), path, fd));
+  while (flock(fd, LOCK_EX) != 0) {
+    if (errno != EINTR) return Unexpected<EngineError>(failed_call(path, "flock"));
+  }
+  auto begun = begin_or_join(fd, path);
+  flock(fd, LOCK_UN);
+  if (!begun) return Unexpected<EngineError>(std::move(begun.error()));
+  return engine;
+}
+
+CaptureEngine::CaptureEngine(std::unique_ptr<PacketEngine> inner, std::string path, int fd)
+    : inner_(std::move(inner)), path_(std::move(path)), fd_(fd) {}
+
+CaptureEngine::~CaptureEngine() {
+  if (fd_ >= 0) close(fd_);
+}
+
+Expected<void, EngineError> CaptureEngine::open_address(const Gid& local) {
+  return inner_->open_address(local);
+}
+
+Expected<uint16_t, EngineError> CaptureEngine::claim_source_port(const Gid& local,
+                                                                 uint16_t wanted) {
+  return inner_->claim_source_port(local, wanted);
+}
+
+void CaptureEngine::release_source_port(const Gid& local, uint16_t port) {
+  inner_->release_source_port(local, port);
+}
+
+std::span<const RxPacket> CaptureEngine::receive() {
+  const std::span<const RxPacket> packets = inner_->receive();
+  if (packets.empty() || fd_ < 0) return packets;
+  const uint64_t time_ns = now_ns();
+  for (const RxPacket& packet : packets) {
+    uint16_t identification = 0;
+    if (packet.ipv4_identification) {
+      identification = *packet.ipv4_identification;
+    } else {
+      identification = icrc_recover_identification(packet.flow, packet.bytes).value_or(0);
+    }
+    append_capture_record(records_, Direction::kInbound, time_ns, packet.flow, identification,
+                          packet.bytes);
+  }
+  write_records();
+  return packets;
+}
+
+void CaptureEngine::transmit(TxBatch& batch) {
+  if (fd_ >= 0 && !batch.empty()) {
+    const uint64_t time_ns = now_ns();
+    for (const TxBatch::Message& message : batch.messages()) add_message(batch, message, time_ns);
+    write_records();
+  }
+  inner_->transmit(batch);
+}
+
+void CaptureEngine::add_message(const TxBatch& batch, const TxBatch::Message& message,
+                                uint64_t time_ns) {
+  const std::span<const uint8_t> bytes = batch.bytes(message);
+  for (size_t i = 0; i < message.segments; ++i) {
+    const size_t offset = i * message.segment_size;
+    const size_t size = std::min(message.segment_size, bytes.size() - offset);
+    append_capture_record(records_, Direction::kOutbound, time_ns, message.flow,
+                          batch.identification(i), bytes.subspan(offset, size));
+  }
+}
+
+void CaptureEngine::write_records() {
+  const ssize_t written = write(fd_, records_.data(), records_.size());
+  if (written != static_cast<ssize_t>(records_.size())) {
+    const char* const why = written < 0 ? std::strerror(errno) : "no space for a whole record";
+    std::fprintf(stderr, "urxe: capture file %s: %s; capturing stops, traffic goes on\n",
+                 path_.c_str(), why);
+    close(fd_);
+    fd_ = -1;
+  }
+  records_.clear();
+}
+
+TxBatch::Limits CaptureEngine::batch_limits() const {
+  return inner_->batch_limits();
+}
+
+int CaptureEngine::wait_fd() const {
+  return inner_->wait_fd();
+}
+
+}  // namespace urxe

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "packet/engine/engine.h"
+
+namespace urxe {
+
+/// Wraps an engine and appends every packet that it receives and sends to a pcapng file, one record
+/// a packet, with IP and UDP headers made up around it (link type RAW). Sent packets are recorded
+/// when they are handed over; whether the kernel then drops them is not known here.
+///
+/// Several processes may append to one file at once: every batch is one write() to a file opened
+/// for appending. A write that fails ends the capture, not the traffic, with one message on stderr.
+class CaptureEngine final : public PacketEngine {
+ public:
+  /// Creates `path`, or appends to it where it is a capture that another CaptureEngine has begun.
+  /// Fails where it is anything else; `inner` is then destroyed.
+  static Expected<std::unique_ptr<CaptureEngine>, EngineError> open(
+      std::unique_ptr<PacketEngine> inner, const std::string& path);
+
+  ~CaptureEngine() override;
+  CaptureEngine(const CaptureEngine&) = delete;
+  CaptureEngine& operator=(const CaptureEngine&) = delete;
+
+  Expected<void, EngineError> open_address(const Gid& local) override;
+  Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override;
+  void release_source_port(const Gid& local, uint16_t port) override;
+  std::span<const RxPacket> receive() override;
+  void transmit(TxBatch& batch) override;
+  [[nodiscard]] TxBatch::Limits batch_limits() const override;
+  [[nodiscard]] int wait_fd() const override;
+
+ private:
+  CaptureEngine(std::unique_ptr<PacketEngine> inner, std::string path, int fd);
+  void add_message(const TxBatch& batch, const TxBatch::Message& message, uint64_t time_ns);
+  void write_records();
+
+  std::unique_ptr<PacketEngine> inner_;
+  std::string path_;
+  int fd_;                        ///< -1: capturing has stopped
+  std::vector<uint8_t> records_;  ///< of the batch at hand
+};
+
+}  // namespace urxe

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "packet/wire/roce_packet.h"
+
+namespace urxe {
+
+// The pcapng blocks of a capture (draft-ietf-opsawg-pcapng), always little-endian.
+
+enum class Direction : uint8_t { kInbound = 1, kOutbound = 2 };
+
+/// What a capture begins with: a section header and one interface, link type RAW (IPv4 or IPv6),
+/// times in nanoseconds.
+inline constexpr size_t kCaptureHeaderBytes = 60;
+std::array<uint8_t, kCaptureHeaderBytes> capture_header();
+
+/// Appends one enhanced packet block to `out`: IP and UDP headers made from `flow` and, for IPv4,
+/// `identification`, then `bytes`, BTH to ICRC. `time_ns` counts from 1970.
+void append_capture_record(std::vector<uint8_t>& out, Direction direction, uint64_t time_ns,
+                           const Flow& flow, uint16_t identification,
+                           std::span<const uint8_t> bytes);
+
+}  // namespace urxe
