@@ -25,9 +25,9 @@ class CompletionQueue;
 struct DeviceConfig {
   std::vector<Gid> gids;
   ibv_mtu active_mtu = IBV_MTU_4096;
-  uint64_t seed = 1;             ///< for keys; the same seed gives the same run
-  Duration min_ack_timeout{};    ///< local ACK timeouts are never shorter than this
-  uint32_t max_window = 256;     ///< packets in flight to one destination
+  uint64_t seed = 1;           ///< for keys; the same seed gives the same run
+  Duration min_ack_timeout{};  ///< local ACK timeouts are never shorter than this
+  uint32_t max_window = 256;   ///< packets in flight to one destination
 };
 
 /// An asynchronous event (ibv_get_async_event(3)); `object` by type: a queue pair's or completion
@@ -48,7 +48,7 @@ struct ChannelAdapter {
   Counters counters;
   TimerQueue timers;
   PathTable paths;
-  IntrusiveList<QueuePair, struct ActiveTag> active;    ///< have something to transmit
+  IntrusiveList<QueuePair, struct ActiveTag> active;      ///< have something to transmit
   IntrusiveList<QueuePair, struct DeferredTag> deferred;  ///< have an ACK that may wait
   std::vector<CompletionQueue*> notified;
   std::deque<AsyncEvent> events;

@@ -25,10 +25,12 @@ class CompletionQueue {
   [[nodiscard]] bool empty() const {
     return pushed_.load(std::memory_order_acquire) == polled_.load(std::memory_order_relaxed);
   }
-  /// Asks for one event at the next completion (IBTA vol. 1, 11.4.2.2). `solicited_only`: at the next
-  /// solicited or failed one; a pending request for any completion stays. Any thread.
+  /// Asks for one event at the next completion (IBTA vol. 1, 11.4.2.2). `solicited_only`: at the
+  /// next solicited or failed one; a pending request for any completion stays. Any thread.
   void arm(bool solicited_only);
-  [[nodiscard]] bool is_armed() const { return armed_.load(std::memory_order_relaxed) != kNotArmed; }
+  [[nodiscard]] bool is_armed() const {
+    return armed_.load(std::memory_order_relaxed) != kNotArmed;
+  }
 
   // The device's side.
   enum class Push : uint8_t { kQuiet, kNotify, kOverflow };

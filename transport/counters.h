@@ -12,7 +12,7 @@ namespace urxe {
 /// What the device counts. Only ever grows.
 struct Counters {
   uint64_t sent_packets = 0;
-  uint64_t sent_bytes = 0;      ///< BTH to ICRC
+  uint64_t sent_bytes = 0;        ///< BTH to ICRC
   uint64_t received_packets = 0;  ///< accepted by parse()
   uint64_t received_bytes = 0;
   uint64_t duplicate_requests = 0;
@@ -29,8 +29,8 @@ struct Counters {
   uint64_t rnr_retries_exceeded = 0;
   uint64_t retransmitted_packets = 0;
   uint64_t acks_sent = 0;
-  uint64_t sends = 0;           ///< SEND messages completed by the requester
-  uint64_t receives = 0;        ///< receive completions
+  uint64_t sends = 0;     ///< SEND messages completed by the requester
+  uint64_t receives = 0;  ///< receive completions
   uint64_t rdma_writes = 0;
   uint64_t rdma_reads = 0;
   uint64_t atomics = 0;

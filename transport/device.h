@@ -36,16 +36,17 @@ enum class AckPolicy : uint8_t {
 ///
 /// Whoever drives it, in this order, as often as something happened:
 ///   1. receive() each packet that has arrived;
-///   2. advance() with the time, once no more packets are waiting (a retry timer must not overtake an
+///   2. advance() with the time, once no more packets are waiting (a retry timer must not overtake
+///   an
 ///      ACK that is already here);
 ///   3. transmit() into a batch, send the batch, and again while it answers true;
 ///   4. take_notified() and take_event() until they are empty;
 ///   5. call again when something arrives, when a doorbell is rung, or at next_deadline().
 ///
-/// Thread-safety: all calls need one lock that the caller keeps, but for these: the poster's side of
-/// a queue pair's work queues and ring_doorbell(); the poller's side of a completion queue and its
-/// arm(); QueuePair::state(). After a post to the send queue call ring_doorbell(); after a post to the
-/// receive queue only where the state is then IBV_QPS_ERR (the post is to be flushed).
+/// Thread-safety: all calls need one lock that the caller keeps, but for these: the poster's side
+/// of a queue pair's work queues and ring_doorbell(); the poller's side of a completion queue and
+/// its arm(); QueuePair::state(). After a post to the send queue call ring_doorbell(); after a post
+/// to the receive queue only where the state is then IBV_QPS_ERR (the post is to be flushed).
 class Device {
  public:
   explicit Device(const DeviceConfig& config);
@@ -59,11 +60,11 @@ class Device {
   void set_gids(std::span<const Gid> gids);
   [[nodiscard]] const DeviceConfig& config() const;
 
-  Expected<PdId, Errno> alloc_pd();              ///< ENOMEM
-  Expected<void, Errno> dealloc_pd(PdId pd);     ///< EBUSY: regions or queue pairs use it
+  Expected<PdId, Errno> alloc_pd();           ///< ENOMEM
+  Expected<void, Errno> dealloc_pd(PdId pd);  ///< EBUSY: regions or queue pairs use it
 
-  /// EINVAL: access flags; ENOMEM: too many. See MemoryTable::add. Whether the memory is mapped is for
-  /// the caller to find out.
+  /// EINVAL: access flags; ENOMEM: too many. See MemoryTable::add. Whether the memory is mapped is
+  /// for the caller to find out.
   Expected<MemoryRegion*, Errno> register_memory(PdId pd, uint8_t* host, uint64_t length,
                                                  uint64_t iova, int access);
   void deregister_memory(MemoryRegion* region);
@@ -79,9 +80,9 @@ class Device {
   /// EINVAL: capabilities beyond the limits; EOPNOTSUPP: type; EEXIST: init.qpn is taken; ENOMEM.
   Expected<QueuePair*, Errno> create_qp(const QpInit& init);
   void destroy_qp(QueuePair* qp);
-  /// The attributes that `mask` (ibv_qp_attr_mask) names, checked as ibv_modify_qp(3) says; EINVAL and
-  /// nothing changed where they do not fit the transition. Reaching RTR resolves the address vector:
-  /// qp.flow() is then the path, with the source port its flow label or numbers ask for.
+  /// The attributes that `mask` (ibv_qp_attr_mask) names, checked as ibv_modify_qp(3) says; EINVAL
+  /// and nothing changed where they do not fit the transition. Reaching RTR resolves the address
+  /// vector: qp.flow() is then the path, with the source port its flow label or numbers ask for.
   Expected<void, Errno> modify_qp(QueuePair& qp, const ibv_qp_attr& attr, int mask, Instant now);
   void query_qp(const QueuePair& qp, ibv_qp_attr& attr, ibv_qp_init_attr& init) const;
   /// The UDP source port that the engine granted.
@@ -89,8 +90,8 @@ class Device {
 
   // --- Driving.
 
-  /// Says that `qp` has something posted. Any thread, no lock. Answers false where the device has been
-  /// told already and has not looked yet.
+  /// Says that `qp` has something posted. Any thread, no lock. Answers false where the device has
+  /// been told already and has not looked yet.
   bool ring_doorbell(QueuePair& qp);
   /// Whether a doorbell has been rung and not been looked at. Any thread.
   [[nodiscard]] bool doorbell_pending() const;

@@ -22,9 +22,7 @@ class IntrusiveList {
   IntrusiveList& operator=(const IntrusiveList&) = delete;
 
   [[nodiscard]] bool empty() const { return head_.next == &head_; }
-  [[nodiscard]] T* front() {
-    return empty() ? nullptr : static_cast<T*>(head_.next);
-  }
+  [[nodiscard]] T* front() { return empty() ? nullptr : static_cast<T*>(head_.next); }
   /// Appends, unless it is on the list already.
   void push_back(T& element) {
     Hook& hook = element;

@@ -7,17 +7,17 @@ namespace urxe {
 
 // What the channel adapter offers and enforces; ibv_query_device shows these.
 
-inline constexpr int kMaxQps = 32000;                  ///< queue pairs a device and process
-inline constexpr uint32_t kMaxWorkRequests = 32768;    ///< per send or receive queue
-inline constexpr uint32_t kMaxSge = 32;                ///< per work request
-inline constexpr uint32_t kMaxInline = 1024;           ///< bytes
+inline constexpr int kMaxQps = 32000;                ///< queue pairs a device and process
+inline constexpr uint32_t kMaxWorkRequests = 32768;  ///< per send or receive queue
+inline constexpr uint32_t kMaxSge = 32;              ///< per work request
+inline constexpr uint32_t kMaxInline = 1024;         ///< bytes
 inline constexpr int kMaxCqs = 65536;
 inline constexpr uint32_t kMaxCqEntries = 4194304;
 inline constexpr int kMaxRegions = 1 << 20;
 inline constexpr int kMaxPds = 65536;
 inline constexpr int kMaxAhs = 1 << 20;
-inline constexpr uint32_t kMaxRdAtomic = 128;          ///< per queue pair, each direction
-inline constexpr uint32_t kMaxMessage = 0x80000000U;   ///< bytes, 2 GiB (IBTA vol. 1, 9.7.7)
-inline constexpr uint8_t kLocalCaAckDelay = 15;        ///< 4.096 us * 2^15, IBTA 11.2.1.2
+inline constexpr uint32_t kMaxRdAtomic = 128;         ///< per queue pair, each direction
+inline constexpr uint32_t kMaxMessage = 0x80000000U;  ///< bytes, 2 GiB (IBTA vol. 1, 9.7.7)
+inline constexpr uint8_t kLocalCaAckDelay = 15;       ///< 4.096 us * 2^15, IBTA 11.2.1.2
 
 }  // namespace urxe

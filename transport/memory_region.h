@@ -24,6 +24,7 @@ struct MemoryRegion {
   uint64_t iova = 0;
   uint64_t length = 0;
   int access = 0;
+  bool valid = false;  ///< false: the table keeps it for the next owner
 };
 
 /// The regions of one device, by key. A key is an index (upper 24 bits) and 8 bits that differ from
@@ -46,8 +47,13 @@ class MemoryTable {
   /// another protection domain, the range is outside, or (`write`) the region is read-only locally.
   [[nodiscard]] uint8_t* local(PdId pd, const Sge& sge, bool write) const;
 
-  /// The memory behind a remote access of `length` > 0 bytes needing the `access` right, or nullptr.
+  /// The memory behind a remote access of `length` > 0 bytes needing the `access` right, or
+  /// nullptr.
   [[nodiscard]] uint8_t* remote(PdId pd, RKey rkey, uint64_t va, uint64_t length, int access) const;
+
+  /// SEND with invalidate: false where `rkey` is nothing that a peer may invalidate. A region made
+  /// by ibv_reg_mr is not (IBTA vol. 1, 10.6.5); memory windows of type 2 are.
+  [[nodiscard]] bool invalidate(PdId pd, RKey rkey);
 
   [[nodiscard]] size_t size() const { return count_; }
 

@@ -18,19 +18,20 @@ namespace urxe {
 
 /// What a queue pair is made with.
 struct QpInit {
-  Qpn qpn;                          ///< chosen by the caller; not 0, 1 or 0xffffff
+  Qpn qpn;  ///< chosen by the caller; not 0, 1 or 0xffffff
   PdId pd;
   CompletionQueue* send_cq = nullptr;
   CompletionQueue* recv_cq = nullptr;
   ibv_qp_type type = IBV_QPT_RC;
-  ibv_qp_cap cap{};                 ///< raised to what is given, never lowered
+  ibv_qp_cap cap{};  ///< raised to what is given, never lowered
   bool sq_sig_all = false;
-  void* user = nullptr;             ///< comes back with events
+  void* user = nullptr;  ///< comes back with events
 };
 
 /// A queue pair. Its parts work on it through the files named for them: qp_state (attributes and
 /// transitions), requester, completer, responder.
-struct QueuePair : ListHook<struct ActiveTag>, ListHook<struct DeferredTag>,
+struct QueuePair : ListHook<struct ActiveTag>,
+                   ListHook<struct DeferredTag>,
                    ListHook<struct WaitingTag> {
   explicit QueuePair(const QpInit& init);
 
@@ -49,7 +50,7 @@ struct QueuePair : ListHook<struct ActiveTag>, ListHook<struct DeferredTag>,
   SendQueue sq;
   ReceiveQueue rq;
 
-  ibv_qp_attr attr{};    ///< as set by modify, for query and for the parts
+  ibv_qp_attr attr{};  ///< as set by modify, for query and for the parts
   Flow flow_{};
   Qpn dest_qpn;
   PKey pkey = kDefaultPKey;

@@ -12,18 +12,20 @@
 namespace urxe {
 
 /// A READ or atomic that the responder has taken: pending while its response is being sent, kept
-/// afterwards to answer duplicates (IBTA vol. 1, 9.4.3, 9.4.5). At most max_dest_rd_atomic are kept.
+/// afterwards to answer duplicates (IBTA vol. 1, 9.4.3, 9.4.5). At most max_dest_rd_atomic are
+/// kept.
 struct ResponderResource {
   bool is_atomic = false;
   bool pending = false;
   Psn first_psn;
-  uint32_t packets = 1;       ///< responses: PSNs that it takes
-  uint32_t next = 0;          ///< index of the response to send next
-  uint32_t resumed_at = 0;    ///< index of the first response of this execution
-  uint32_t until = 0;         ///< one past the last response of this execution
-  uint64_t va = 0;            ///< READ: of response 0
+  uint32_t packets = 1;     ///< responses: PSNs that it takes
+  uint32_t next = 0;        ///< index of the response to send next
+  uint32_t resumed_at = 0;  ///< index of the first response of this execution
+  uint32_t until = 0;       ///< one past the last response of this execution
+  uint64_t va = 0;          ///< READ: of response 0
   RKey rkey;
   uint32_t length = 0;        ///< READ: bytes from response 0
+  uint32_t reply_length = 0;  ///< READ: where this execution ends, in bytes from response 0
   uint64_t original = 0;      ///< atomic: the value found
   uint32_t msn = 0;
 };
@@ -38,27 +40,28 @@ struct PendingAck {
 struct ResponderState {
   Psn expected_psn;
   uint32_t msn = 0;
-  bool nak_outstanding = false;  ///< a sequence or RNR NAK was sent; silent until expected_psn comes
+  bool nak_outstanding =
+      false;  ///< a sequence or RNR NAK was sent; silent until expected_psn comes
 
   enum class Message : uint8_t { kNone, kSend, kWrite };
   Message message = Message::kNone;  ///< in the middle of
   // SEND, or WRITE with immediate: the receive work queue element in use.
-  uint64_t received = 0;             ///< bytes placed of the current message
-  uint32_t sge_index = 0;            ///< where the next byte goes
-  uint32_t sge_offset = 0;
+  uint64_t received = 0;  ///< bytes placed of the current message
   // WRITE.
-  uint64_t write_va = 0;             ///< where the next byte goes
+  uint64_t write_va = 0;  ///< where the next byte goes
   RKey write_rkey;
-  uint32_t write_length = 0;         ///< of the whole message
+  uint32_t write_length = 0;  ///< of the whole message
   uint32_t write_left = 0;
 
   std::optional<PendingAck> ack;
-  uint32_t unacked_packets = 0;      ///< request packets since the last ACK was sent
+  uint32_t unacked_packets = 0;  ///< request packets since the last ACK was sent
+  bool ack_urgent = false;       ///< the answer goes out with the next transmission
+  bool established = false;      ///< the first packet in RTR has been told (COMM_EST)
 
   // Ring of the last max_dest_rd_atomic READs and atomics, in PSN order.
   std::unique_ptr<ResponderResource[]> resources;
   uint32_t resource_capacity = 0;
-  uint32_t resource_end = 0;         ///< position of the next new one
+  uint32_t resource_end = 0;  ///< position of the next new one
   uint32_t resource_count = 0;
   uint32_t pending_resources = 0;
 };

@@ -19,12 +19,12 @@ namespace urxe {
 struct SendWqe {
   uint64_t wr_id = 0;
   ibv_wr_opcode opcode = IBV_WR_SEND;
-  unsigned send_flags = 0;      ///< ibv_send_flags
+  unsigned send_flags = 0;  ///< ibv_send_flags
   uint32_t num_sge = 0;
-  uint32_t length = 0;          ///< bytes of all elements, or of the inline data
-  bool is_inline = false;       ///< the data is in the queue's inline area, not behind the list
-  uint32_t immediate_be = 0;    ///< immediate data in network byte order
-  RKey invalidate;              ///< of SEND_WITH_INV
+  uint32_t length = 0;        ///< bytes of all elements, or of the inline data
+  bool is_inline = false;     ///< the data is in the queue's inline area, not behind the list
+  uint32_t immediate_be = 0;  ///< immediate data in network byte order
+  RKey invalidate;            ///< of SEND_WITH_INV
   uint64_t remote_addr = 0;
   RKey rkey;
   uint64_t compare_add = 0;

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/device.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <new>
+
+#include "packet/base/check.h"
+#include "transport/completer.h"
+#include "transport/device_impl.h"
+#include "transport/qp_error.h"
+#include "transport/qp_state.h"
+#include "transport/requester.h"
+#include "transport/responder.h"
+#include "transport/retry.h"
+
+namespace urxe {
+namespace {
+
+/// Packets a queue pair may send before the next one has its turn: what segmentation makes good use
+/// of, twice.
+constexpr uint32_t kTurnPackets = 32;
+
+bool receives_in(ibv_qp_state state) {
+  return state == IBV_QPS_RTR || state == IBV_QPS_RTS || state == IBV_QPS_SQD ||
+         state == IBV_QPS_SQE;
+}
+bool takes_responses_in(ibv_qp_state state) {
+  return state == IBV_QPS_RTS || state == IBV_QPS_SQD || state == IBV_QPS_SQE;
+}
+
+/// IBTA vol. 1, 10.9.3: the same partition, and not two limited members.
+bool pkeys_match(PKey a, PKey b) {
+  constexpr uint16_t kPartition = 0x7fff;
+  constexpr uint16_t kFull = 0x8000;
+  return ((a.value() ^ b.value()) & kPartition) == 0 && ((a.value() | b.value()) & kFull) != 0;
+}
+
+std::optional<DropReason> reason_to_drop(const QueuePair* qp, const PacketView& packet,
+                                         const Flow& flow) {
+  const Bth& bth = packet.headers.bth;
+  if (qp == nullptr) return DropReason::kUnknownQp;
+  if (bth.opcode.service() != Service::kRc) return DropReason::kWrongService;
+  if (!receives_in(qp->state())) return DropReason::kQpState;
+  if (!pkeys_match(bth.pkey, qp->pkey)) return DropReason::kBadPKey;
+  if (flow.source != qp->flow().destination || flow.destination != qp->flow().source) {
+    return DropReason::kWrongPeer;
+  }
+  if (!opcode_info(bth.opcode).is_request && !takes_responses_in(qp->state())) {
+    return DropReason::kQpState;
+  }
+  return std::nullopt;
+}
+
+/// A congestion notification slows the path that the queue pair sends on (annex A17.9).
+void receive_cnp(ChannelAdapter& ca, QueuePair* qp, Instant now) {
+  if (qp == nullptr || qp->path == nullptr) return ca.counters.drop(DropReason::kUnknownQp);
+  if (qp->path->on_loss(now)) ++ca.counters.congestion_backoffs;
+}
+
+/// A completion that could not be delivered ends the queue pair (10.10.2.3 ..).
+void fail_if_cq_failed(ChannelAdapter& ca, QueuePair& qp) {
+  if (!qp.cq_failed) return;
+  qp.cq_failed = false;
+  if (qp.state() == IBV_QPS_ERR || qp.state() == IBV_QPS_RESET) return;
+  ca.raise(IBV_EVENT_QP_FATAL, &qp);
+  enter_error(ca, qp, OwedAnswers::kDrop);
+}
+
+/// One turn. Requests first: an ACK that follows them can share their datagram, and the peer then
+/// sees the request no later than the ACK.
+Turn take_turn(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now, bool all_acks) {
+  const size_t packets_before = batch.packets();
+  const Turn requests = transmit_requests(ca, qp, batch, now, kTurnPackets);
+  if (requests == Turn::kBatchFull) return requests;
+  const bool sent_requests = batch.packets() != packets_before;
+  const Turn responses = transmit_responses(ca, qp, batch, kTurnPackets, all_acks || sent_requests);
+  fail_if_cq_failed(ca, qp);
+  return responses == Turn::kIdle ? requests : responses;
+}
+
+}  // namespace
+
+Device::Device(const DeviceConfig& config) : impl_(std::make_unique<Impl>(config)) {}
+Device::~Device() = default;
+
+const DeviceConfig& Device::config() const {
+  return impl_->ca.config;
+}
+const Counters& Device::counters() const {
+  return impl_->ca.counters;
+}
+QueuePair* Device::find_qp(Qpn qpn) const {
+  return impl_->find(qpn);
+}
+size_t Device::qp_count() const {
+  return impl_->qp_count;
+}
+
+bool Device::ring_doorbell(QueuePair& qp) {
+  return impl_->doorbells.ring(qp);
+}
+bool Device::doorbell_pending() const {
+  return impl_->doorbells.pending();
+}
+
+void Device::receive(const RxPacket& packet, Instant now) {
+  ChannelAdapter& ca = impl_->ca;
+  const auto view = parse(packet);
+  if (!view) return ca.counters.drop(view.error());
+  ++ca.counters.received_packets;
+  ca.counters.received_bytes += packet.bytes.size();
+  const Bth& bth = view->headers.bth;
+  QueuePair* qp = impl_->find(bth.dest_qp);
+  if (bth.opcode == kCnpOpcode) return receive_cnp(ca, qp, now);
+  if (const auto reason = reason_to_drop(qp, *view, packet.flow)) return ca.counters.drop(*reason);
+  if (opcode_info(bth.opcode).is_request) {
+    receive_request(ca, *qp, *view);
+  } else {
+    receive_response(ca, *qp, *view, now);
+  }
+  fail_if_cq_failed(ca, *qp);
+}
+
+void Device::advance(Instant now) {
+  ChannelAdapter& ca = impl_->ca;
+  while (QueuePair* qp = ca.timers.pop_due(now)) {
+    on_retry_timer(ca, *qp, now);
+    fail_if_cq_failed(ca, *qp);
+  }
+}
+
+bool Device::transmit(TxBatch& batch, Instant now, AckPolicy policy) {
+  ChannelAdapter& ca = impl_->ca;
+  impl_->take_doorbells();
+  const bool all_acks = policy == AckPolicy::kAll;
+  if (all_acks) {
+    while (QueuePair* qp = ca.deferred.front()) {
+      ca.deferred.remove(*qp);
+      ca.active.push_back(*qp);
+    }
+  }
+  while (QueuePair* qp = ca.active.front()) {
+    switch (take_turn(ca, *qp, batch, now, all_acks)) {
+      case Turn::kIdle:
+        ca.active.remove(*qp);
+        break;
+      case Turn::kMore:
+        ca.active.move_to_back(*qp);
+        break;
+      case Turn::kBatchFull:
+        if (!check(!batch.empty())) ca.active.remove(*qp);
+        return true;
+    }
+  }
+  return false;
+}
+
+bool Device::has_deferred_acks() const {
+  return !impl_->ca.deferred.empty();
+}
+
+std::optional<Instant> Device::next_deadline() const {
+  return impl_->ca.timers.next();
+}
+
+CompletionQueue* Device::take_notified() {
+  auto& notified = impl_->ca.notified;
+  if (notified.empty()) return nullptr;
+  CompletionQueue* cq = notified.back();
+  notified.pop_back();
+  cq->notified = false;
+  return cq;
+}
+
+std::optional<AsyncEvent> Device::take_event() {
+  auto& events = impl_->ca.events;
+  if (events.empty()) return std::nullopt;
+  const AsyncEvent event = events.front();
+  events.pop_front();
+  return event;
+}
+
+}  // namespace urxe

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "transport/device.h"
+#include "transport/doorbell_list.h"
+
+namespace urxe {
+
+struct Device::Impl {
+  explicit Impl(const DeviceConfig& config) : ca(config) {}
+
+  /// Queue pair numbers differ in their low bits, so that a packet finds its queue pair by index.
+  static constexpr uint32_t kQpIndexBits = 15;
+  static constexpr uint32_t kQpIndexMask = (1U << kQpIndexBits) - 1;
+
+  [[nodiscard]] QueuePair* find(Qpn qpn) const {
+    if (qps.empty()) return nullptr;
+    QueuePair* qp = qps[qpn.value() & kQpIndexMask].get();
+    return qp != nullptr && qp->qpn == qpn ? qp : nullptr;
+  }
+  void take_doorbells();
+
+  ChannelAdapter ca;
+  DoorbellList doorbells;
+  std::vector<std::unique_ptr<QueuePair>> qps;  ///< by low bits; empty until the first is made
+  size_t qp_count = 0;
+  std::unordered_map<CompletionQueue*, std::unique_ptr<CompletionQueue>> cqs;
+  std::unordered_map<uint32_t, uint32_t> pd_references;
+  uint32_t next_pd = 1;
+};
+
+}  // namespace urxe

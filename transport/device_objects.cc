@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <cerrno>
+#include <new>
+
+#include "transport/device_impl.h"
+#include "transport/limits.h"
+#include "transport/qp_error.h"
+#include "transport/qp_state.h"
+
+namespace urxe {
+namespace {
+
+bool caps_are_valid(const ibv_qp_cap& cap) {
+  return cap.max_send_wr <= kMaxWorkRequests && cap.max_recv_wr <= kMaxWorkRequests &&
+         cap.max_send_sge <= kMaxSge && cap.max_recv_sge <= kMaxSge &&
+         cap.max_inline_data <= kMaxInline;
+}
+
+}  // namespace
+
+void Device::Impl::take_doorbells() {
+  doorbells.drain([this](QueuePair& qp) {
+    if (qp.state() == IBV_QPS_ERR) {
+      flush(ca, qp);
+      qp.cq_failed = false;
+    } else {
+      ca.active.push_back(qp);
+    }
+  });
+}
+
+void Device::set_gids(std::span<const Gid> gids) {
+  impl_->ca.config.gids.assign(gids.begin(), gids.end());
+}
+
+Expected<PdId, Errno> Device::alloc_pd() {
+  if (impl_->pd_references.size() >= static_cast<size_t>(kMaxPds)) return error(ENOMEM);
+  const PdId pd(impl_->next_pd++);
+  impl_->pd_references.emplace(pd.value(), 0);
+  return pd;
+}
+
+Expected<void, Errno> Device::dealloc_pd(PdId pd) {
+  const auto found = impl_->pd_references.find(pd.value());
+  if (found == impl_->pd_references.end()) return error(EINVAL);
+  if (found->second != 0) return error(EBUSY);
+  impl_->pd_references.erase(found);
+  return {};
+}
+
+Expected<MemoryRegion*, Errno> Device::register_memory(PdId pd, uint8_t* host, uint64_t length,
+                                                       uint64_t iova, int access) {
+  auto region = impl_->ca.memory.add(pd, host, length, iova, access);
+  if (region) ++impl_->pd_references[pd.value()];
+  return region;
+}
+
+void Device::deregister_memory(MemoryRegion* region) {
+  --impl_->pd_references[region->pd.value()];
+  impl_->ca.memory.remove(region);
+}
+
+Expected<void, Errno> Device::reregister_memory(MemoryRegion& region, PdId pd, uint8_t* host,
+                                                uint64_t length, uint64_t iova, int access) {
+  const PdId old_pd = region.pd;
+  if (auto ok = impl_->ca.memory.replace(region, pd, host, length, iova, access); !ok) return ok;
+  --impl_->pd_references[old_pd.value()];
+  ++impl_->pd_references[pd.value()];
+  return {};
+}
+
+Expected<CompletionQueue*, Errno> Device::create_cq(uint32_t entries, void* user) {
+  if (entries == 0 || entries > kMaxCqEntries) return error(EINVAL);
+  if (impl_->cqs.size() >= static_cast<size_t>(kMaxCqs)) return error(ENOMEM);
+  auto cq = std::make_unique<CompletionQueue>(entries, user);
+  CompletionQueue* raw = cq.get();
+  impl_->cqs.emplace(raw, std::move(cq));
+  impl_->ca.notified.reserve(impl_->cqs.size());
+  return raw;
+}
+
+Expected<void, Errno> Device::resize_cq(CompletionQueue& cq, uint32_t entries) {
+  if (entries == 0 || entries > kMaxCqEntries || !cq.resize(entries)) return error(EINVAL);
+  return {};
+}
+
+Expected<void, Errno> Device::destroy_cq(CompletionQueue* cq) {
+  if (cq->references != 0) return error(EBUSY);
+  std::erase(impl_->ca.notified, cq);
+  std::erase_if(impl_->ca.events, [cq](const AsyncEvent& event) { return event.cq == cq; });
+  impl_->cqs.erase(cq);
+  return {};
+}
+
+Expected<QueuePair*, Errno> Device::create_qp(const QpInit& init) {
+  if (init.type != IBV_QPT_RC) return error(EOPNOTSUPP);
+  if (init.send_cq == nullptr || init.recv_cq == nullptr || !caps_are_valid(init.cap)) {
+    return error(EINVAL);
+  }
+  if (impl_->qp_count >= static_cast<size_t>(kMaxQps)) return error(ENOMEM);
+  if (impl_->qps.empty()) impl_->qps.resize(Impl::kQpIndexMask + 1);
+  auto& place = impl_->qps[init.qpn.value() & Impl::kQpIndexMask];
+  if (place) return error(EEXIST);
+  place = std::make_unique<QueuePair>(init);
+  ++impl_->qp_count;
+  impl_->ca.timers.reserve(impl_->qp_count);
+  ++init.send_cq->references;
+  ++init.recv_cq->references;
+  ++impl_->pd_references[init.pd.value()];
+  return place.get();
+}
+
+void Device::destroy_qp(QueuePair* qp) {
+  impl_->take_doorbells();
+  reset(impl_->ca, *qp);
+  --qp->send_cq->references;
+  --qp->recv_cq->references;
+  --impl_->pd_references[qp->pd.value()];
+  std::erase_if(impl_->ca.events, [qp](const AsyncEvent& event) { return event.qp == qp; });
+  --impl_->qp_count;
+  impl_->qps[qp->qpn.value() & Impl::kQpIndexMask].reset();
+}
+
+Expected<void, Errno> Device::modify_qp(QueuePair& qp, const ibv_qp_attr& attr, int mask,
+                                        Instant now) {
+  return modify(impl_->ca, qp, attr, mask, now);
+}
+
+void Device::query_qp(const QueuePair& qp, ibv_qp_attr& attr, ibv_qp_init_attr& init) const {
+  const ibv_qp_cap cap{qp.sq.capacity(), qp.rq.capacity(), qp.sq.max_sge(), qp.rq.max_sge(),
+                       qp.sq.inline_bytes()};
+  attr = qp.attr;
+  attr.qp_state = attr.cur_qp_state = qp.state();
+  attr.sq_psn = qp.requester.next_psn.value();
+  attr.rq_psn = qp.responder.expected_psn.value();
+  attr.path_mig_state = IBV_MIG_MIGRATED;
+  attr.sq_draining = qp.state() == IBV_QPS_SQD && qp.requester.outstanding() != 0 ? 1 : 0;
+  attr.cap = cap;
+  init = ibv_qp_init_attr{};
+  init.qp_type = qp.type;
+  init.sq_sig_all = qp.sq_sig_all ? 1 : 0;
+  init.cap = cap;
+}
+
+void Device::set_source_port(QueuePair& qp, uint16_t port) {
+  qp.flow_.source_port = port;
+}
+
+}  // namespace urxe

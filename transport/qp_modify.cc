@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <cerrno>
+
+#include "transport/completer.h"
+#include "transport/limits.h"
+#include "transport/qp_error.h"
+#include "transport/qp_state.h"
+#include "transport/requester.h"
+#include "transport/responder.h"
+#include "transport/retry.h"
+
+namespace urxe {
+namespace {
+
+constexpr uint32_t kQpnMask = 0xffffff;
+constexpr int kQpAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                          IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND;
+constexpr uint8_t kMaxTimeout = 31;
+constexpr uint8_t kMaxRetry = 7;
+
+bool address_is_valid(const ChannelAdapter& ca, const ibv_ah_attr& av) {
+  return av.is_global != 0 && (av.port_num == 0 || av.port_num == 1) &&
+         av.grh.sgid_index < ca.config.gids.size() && !ca.config.gids[av.grh.sgid_index].is_zero();
+}
+
+bool path_values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, int mask) {
+  if ((mask & IBV_QP_PKEY_INDEX) != 0 && attr.pkey_index != 0) return false;
+  if ((mask & IBV_QP_PORT) != 0 && attr.port_num != 1) return false;
+  if ((mask & IBV_QP_AV) != 0 && !address_is_valid(ca, attr.ah_attr)) return false;
+  if ((mask & IBV_QP_PATH_MTU) != 0 &&
+      (attr.path_mtu < IBV_MTU_256 || attr.path_mtu > ca.config.active_mtu)) {
+    return false;
+  }
+  if ((mask & IBV_QP_ALT_PATH) != 0) return false;  // no automatic path migration
+  return (mask & IBV_QP_PATH_MIG_STATE) == 0 || attr.path_mig_state == IBV_MIG_MIGRATED;
+}
+
+bool values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, int mask) {
+  const auto within = [&](int bit, uint32_t value, uint32_t most) {
+    return (mask & bit) == 0 || value <= most;
+  };
+  return path_values_are_valid(ca, attr, mask) &&
+         within(IBV_QP_DEST_QPN, attr.dest_qp_num, kQpnMask) &&
+         within(IBV_QP_MAX_DEST_RD_ATOMIC, attr.max_dest_rd_atomic, kMaxRdAtomic) &&
+         within(IBV_QP_MAX_QP_RD_ATOMIC, attr.max_rd_atomic, kMaxRdAtomic) &&
+         within(IBV_QP_TIMEOUT, attr.timeout, kMaxTimeout) &&
+         within(IBV_QP_MIN_RNR_TIMER, attr.min_rnr_timer, kMaxTimeout) &&
+         within(IBV_QP_RETRY_CNT, attr.retry_cnt, kMaxRetry) &&
+         within(IBV_QP_RNR_RETRY, attr.rnr_retry, kMaxRetry) &&
+         ((mask & IBV_QP_ACCESS_FLAGS) == 0 || (attr.qp_access_flags & ~kQpAccess) == 0);
+}
+
+/// rdma-core's rule: 14 bits of the flow label folded into the dynamic ports; without a label, one
+/// made of both queue pair numbers.
+uint16_t wanted_source_port(uint32_t flow_label, uint32_t local_qpn, uint32_t remote_qpn) {
+  constexpr uint32_t kLabelMask = 0xfffff;
+  constexpr uint32_t kPortBits = 0x3fff;
+  if (flow_label == 0) {
+    const uint64_t product = static_cast<uint64_t>(local_qpn) * remote_qpn;
+    flow_label = static_cast<uint32_t>((product ^ (product >> 20) ^ (product >> 40)) & kLabelMask);
+  }
+  flow_label &= kLabelMask;
+  return static_cast<uint16_t>(((flow_label & kPortBits) ^ (flow_label >> 14)) | 0xc000);
+}
+
+void resolve_address(ChannelAdapter& ca, QueuePair& qp) {
+  const ibv_ah_attr& av = qp.attr.ah_attr;
+  Flow& flow = qp.flow_;
+  flow.source = ca.config.gids[av.grh.sgid_index];
+  std::copy(std::begin(av.grh.dgid.raw), std::end(av.grh.dgid.raw), flow.destination.bytes.begin());
+  flow.traffic_class = av.grh.traffic_class;
+  flow.hop_limit = av.grh.hop_limit == 0 ? 64 : av.grh.hop_limit;
+  flow.source_port = wanted_source_port(av.grh.flow_label, qp.qpn.value(), qp.attr.dest_qp_num);
+  if (qp.path != nullptr) ca.paths.release(qp.path);
+  qp.path = ca.paths.acquire(flow.destination, qp.attr.dest_qp_num, ca.config.max_window);
+  qp.path->change_in_flight(static_cast<int32_t>(qp.requester.in_flight()));
+}
+
+void copy_values(ibv_qp_attr& to, const ibv_qp_attr& from, int mask) {
+  if ((mask & IBV_QP_PKEY_INDEX) != 0) to.pkey_index = from.pkey_index;
+  if ((mask & IBV_QP_PORT) != 0) to.port_num = from.port_num;
+  if ((mask & IBV_QP_ACCESS_FLAGS) != 0) to.qp_access_flags = from.qp_access_flags;
+  if ((mask & IBV_QP_AV) != 0) to.ah_attr = from.ah_attr;
+  if ((mask & IBV_QP_PATH_MTU) != 0) to.path_mtu = from.path_mtu;
+  if ((mask & IBV_QP_DEST_QPN) != 0) to.dest_qp_num = from.dest_qp_num;
+  if ((mask & IBV_QP_RQ_PSN) != 0) to.rq_psn = from.rq_psn & Psn::kMask;
+  if ((mask & IBV_QP_SQ_PSN) != 0) to.sq_psn = from.sq_psn & Psn::kMask;
+  if ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) != 0) to.max_dest_rd_atomic = from.max_dest_rd_atomic;
+  if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0) to.max_rd_atomic = from.max_rd_atomic;
+  if ((mask & IBV_QP_MIN_RNR_TIMER) != 0) to.min_rnr_timer = from.min_rnr_timer;
+  if ((mask & IBV_QP_TIMEOUT) != 0) to.timeout = from.timeout;
+  if ((mask & IBV_QP_RETRY_CNT) != 0) to.retry_cnt = from.retry_cnt;
+  if ((mask & IBV_QP_RNR_RETRY) != 0) to.rnr_retry = from.rnr_retry;
+  if ((mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0) {
+    to.en_sqd_async_notify = from.en_sqd_async_notify;
+  }
+}
+
+void apply_values(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, int mask) {
+  copy_values(qp.attr, attr, mask);
+  if ((mask & IBV_QP_DEST_QPN) != 0) qp.dest_qpn = Qpn(attr.dest_qp_num);
+  if ((mask & IBV_QP_PATH_MTU) != 0) qp.mtu = 128U << attr.path_mtu;
+  if ((mask & IBV_QP_AV) != 0) resolve_address(ca, qp);
+  if ((mask & IBV_QP_RQ_PSN) != 0) qp.responder.expected_psn = Psn(attr.rq_psn);
+  if ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) != 0) {
+    reset_resources(qp.responder, attr.max_dest_rd_atomic);
+  }
+  if ((mask & IBV_QP_SQ_PSN) != 0) {
+    qp.requester.oldest_unacked = qp.requester.send_psn = qp.requester.next_psn = Psn(attr.sq_psn);
+  }
+  if ((mask & IBV_QP_RETRY_CNT) != 0) qp.requester.retries_left = attr.retry_cnt;
+  if ((mask & IBV_QP_RNR_RETRY) != 0) qp.requester.rnr_retries_left = attr.rnr_retry;
+}
+
+void enter_state(ChannelAdapter& ca, QueuePair& qp, ibv_qp_state from, ibv_qp_state to,
+                 const ibv_qp_attr& attr, int mask) {
+  if (to == IBV_QPS_RESET) return reset(ca, qp);
+  if (to == IBV_QPS_ERR) return enter_error(ca, qp, OwedAnswers::kDrop);
+  qp.set_state(to);
+  if (to == IBV_QPS_RTS) ca.active.push_back(qp);
+  if (to == IBV_QPS_SQD && from == IBV_QPS_RTS) {
+    qp.sq_drained_pending =
+        (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0 && attr.en_sqd_async_notify != 0;
+    report_drained(ca, qp);
+  }
+}
+
+}  // namespace
+
+void reset(ChannelAdapter& ca, QueuePair& qp) {
+  qp.set_state(IBV_QPS_RESET);
+  stop_requester(ca, qp);
+  ca.active.remove(qp);
+  ca.deferred.remove(qp);
+  if (qp.path != nullptr) ca.paths.release(qp.path);
+  qp.path = nullptr;
+  qp.sq.reset();
+  qp.rq.reset();
+  qp.requester = RequesterState{};
+  qp.requester.send_position = qp.requester.assign_position = qp.sq.oldest();
+  qp.responder = ResponderState{};
+  qp.attr = ibv_qp_attr{};
+  qp.flow_ = Flow{};
+  qp.sq_drained_pending = false;
+}
+
+Expected<void, Errno> modify(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, int mask,
+                             Instant now) {
+  (void)now;
+  const ibv_qp_state from = qp.state();
+  if ((mask & IBV_QP_CUR_STATE) != 0 && attr.cur_qp_state != from) return error(EINVAL);
+  const ibv_qp_state to = (mask & IBV_QP_STATE) != 0 ? attr.qp_state : from;
+  const TransitionMasks masks = transition_masks(qp.type, from, to);
+  const int allowed = masks.required | masks.optional | IBV_QP_STATE;
+  if (!masks.legal || (mask & masks.required) != masks.required || (mask & ~allowed) != 0) {
+    return error(EINVAL);
+  }
+  if (!values_are_valid(ca, attr, mask)) return error(EINVAL);
+  apply_values(ca, qp, attr, mask);
+  if (to != from || to == IBV_QPS_RESET) enter_state(ca, qp, from, to, attr, mask);
+  return {};
+}
+
+}  // namespace urxe

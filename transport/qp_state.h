@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include "packet/base/expected.h"
+#include "packet/base/time.h"
+#include "transport/queue_pair.h"
+
+namespace urxe {
+
+// The queue pair's states and attributes (IBTA vol. 1, 10.3; ibv_modify_qp(3)).
+
+/// Which attributes a transition needs and which it allows besides (ibv_qp_attr_mask).
+struct TransitionMasks {
+  bool legal = false;
+  int required = 0;
+  int optional = 0;
+};
+TransitionMasks transition_masks(ibv_qp_type type, ibv_qp_state from, ibv_qp_state to);
+
+/// Checks `attr` and carries out the change; EINVAL, and nothing changed, where it is not allowed.
+Expected<void, Errno> modify(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, int mask,
+                             Instant now);
+
+/// Back to RESET: queues empty, protocol state as new.
+void reset(ChannelAdapter& ca, QueuePair& qp);
+
+}  // namespace urxe

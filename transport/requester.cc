@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/requester.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "transport/qp_error.h"
+#include "transport/retry.h"
+#include "transport/sge_copy.h"
+
+namespace urxe {
+namespace {
+
+constexpr uint32_t kSsnMask = 0xffffff;
+constexpr uint32_t kReadPieceBytes = 65536;
+/// AckReq is set at least this often (in packets), however large the window.
+constexpr uint32_t kMaxAckInterval = 16;
+
+/// The packet that comes next in a message.
+struct NextPacket {
+  Headers headers;
+  uint64_t offset = 0;   ///< into the message
+  uint32_t payload = 0;  ///< bytes
+  uint32_t psns = 1;     ///< PSNs it takes (a READ request: one per response)
+};
+
+bool is_write(const SendWqe& wqe) {
+  return wqe.opcode == IBV_WR_RDMA_WRITE || wqe.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+bool has_immediate(const SendWqe& wqe) {
+  return wqe.opcode == IBV_WR_SEND_WITH_IMM || wqe.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+bool needs_receive(const SendWqe& wqe) {
+  return wqe.opcode != IBV_WR_RDMA_WRITE && !is_read(wqe) && !is_atomic(wqe);
+}
+
+uint32_t message_packets(const QueuePair& qp, const SendWqe& wqe) {
+  if (is_atomic(wqe) || wqe.length == 0) return 1;
+  return (wqe.length - 1) / qp.mtu + 1;
+}
+
+ibv_wc_status check_locally(const ChannelAdapter& ca, QueuePair& qp, uint32_t position) {
+  const SendWqe& wqe = qp.sq.at(position);
+  const bool writes_memory = is_read(wqe) || is_atomic(wqe);
+  if (writes_memory && qp.attr.max_rd_atomic == 0) return IBV_WC_LOC_QP_OP_ERR;
+  if (wqe.length > kMaxMessage) return IBV_WC_LOC_LEN_ERR;
+  if (is_atomic(wqe) && wqe.length < sizeof(uint64_t)) return IBV_WC_LOC_LEN_ERR;
+  if (!wqe.is_inline && !list_is_valid(ca.memory, qp.pd, qp.sq.sges(position), writes_memory)) {
+    return IBV_WC_LOC_PROT_ERR;
+  }
+  return IBV_WC_SUCCESS;
+}
+
+/// Gives the element its PSNs, or notes why it cannot be carried out.
+void start_message(const ChannelAdapter& ca, QueuePair& qp, uint32_t position) {
+  SendWqe& wqe = qp.sq.at(position);
+  RequesterState& req = qp.requester;
+  wqe.local_status = check_locally(ca, qp, position);
+  wqe.failed_locally = wqe.local_status != IBV_WC_SUCCESS;
+  wqe.first_psn = req.next_psn;
+  wqe.packets = message_packets(qp, wqe);
+  const uint32_t piece = read_piece_packets(qp);
+  const uint32_t messages = is_read(wqe) ? (wqe.packets + piece - 1) / piece : 1;
+  wqe.ssn = (req.ssn + 1) & kSsnMask;
+  req.ssn = (req.ssn + messages) & kSsnMask;
+  req.assign_position = position + 1;
+}
+
+bool beyond_credits(const RequesterState& req, const SendWqe& wqe) {
+  return req.limit_ssn && needs_receive(wqe) && Psn(wqe.ssn).is_after(Psn(*req.limit_ssn));
+}
+
+/// Whether the element at the point of transmission may send a packet now.
+bool may_send(QueuePair& qp, const SendWqe& wqe) {
+  const RequesterState& req = qp.requester;
+  if ((is_read(wqe) || is_atomic(wqe)) && req.rd_atomic_in_flight >= qp.attr.max_rd_atomic) {
+    return false;
+  }
+  if (req.in_flight() == 0) return true;
+  if (req.probing || beyond_credits(req, wqe)) return false;
+  if (!qp.path->has_room()) {
+    qp.path->waiting.push_back(qp);
+    return false;
+  }
+  return true;
+}
+
+Operation send_operation(const SendWqe& wqe, bool first, bool last) {
+  if (!last) return first ? Operation::kSendFirst : Operation::kSendMiddle;
+  if (wqe.opcode == IBV_WR_SEND_WITH_IMM) {
+    return first ? Operation::kSendOnlyImm : Operation::kSendLastImm;
+  }
+  if (wqe.opcode == IBV_WR_SEND_WITH_INV) {
+    return first ? Operation::kSendOnlyInvalidate : Operation::kSendLastInvalidate;
+  }
+  return first ? Operation::kSendOnly : Operation::kSendLast;
+}
+
+Operation write_operation(const SendWqe& wqe, bool first, bool last) {
+  if (!last) return first ? Operation::kWriteFirst : Operation::kWriteMiddle;
+  if (has_immediate(wqe)) return first ? Operation::kWriteOnlyImm : Operation::kWriteLastImm;
+  return first ? Operation::kWriteOnly : Operation::kWriteLast;
+}
+
+void describe_read(const QueuePair& qp, const SendWqe& wqe, uint32_t index, NextPacket& packet) {
+  const uint32_t piece = read_piece_packets(qp);
+  const uint32_t end = std::min(wqe.packets, (index / piece + 1) * piece);
+  const uint64_t end_bytes = std::min<uint64_t>(wqe.length, static_cast<uint64_t>(end) * qp.mtu);
+  packet.headers.bth.opcode = Opcode(Service::kRc, Operation::kReadRequest);
+  packet.headers.reth = {wqe.remote_addr + packet.offset, wqe.rkey,
+                         static_cast<uint32_t>(end_bytes - packet.offset)};
+  packet.psns = end - index;
+}
+
+void describe_atomic(const SendWqe& wqe, NextPacket& packet) {
+  const bool swap = wqe.opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+  packet.headers.bth.opcode =
+      Opcode(Service::kRc, swap ? Operation::kCompareSwap : Operation::kFetchAdd);
+  packet.headers.atomic = {wqe.remote_addr, wqe.rkey, swap ? wqe.swap : wqe.compare_add,
+                           swap ? wqe.compare_add : 0};
+}
+
+void describe_payload(const QueuePair& qp, const SendWqe& wqe, uint32_t index, NextPacket& packet) {
+  const bool first = index == 0;
+  const bool last = index + 1 == wqe.packets;
+  Headers& headers = packet.headers;
+  packet.payload = static_cast<uint32_t>(std::min<uint64_t>(qp.mtu, wqe.length - packet.offset));
+  if (is_write(wqe)) {
+    headers.bth.opcode = Opcode(Service::kRc, write_operation(wqe, first, last));
+    if (first) headers.reth = {wqe.remote_addr, wqe.rkey, wqe.length};
+  } else {
+    headers.bth.opcode = Opcode(Service::kRc, send_operation(wqe, first, last));
+  }
+  if (!last) return;
+  headers.immediate_be = wqe.immediate_be;
+  headers.invalidate = wqe.invalidate;
+  headers.bth.solicited = needs_receive(wqe) && (wqe.send_flags & IBV_SEND_SOLICITED) != 0;
+}
+
+NextPacket next_packet(const QueuePair& qp, const SendWqe& wqe) {
+  const RequesterState& req = qp.requester;
+  const uint32_t index = packet_index(wqe, req.send_psn);
+  NextPacket packet;
+  packet.offset = static_cast<uint64_t>(index) * qp.mtu;
+  packet.headers.bth.dest_qp = qp.dest_qpn;
+  packet.headers.bth.pkey = qp.pkey;
+  packet.headers.bth.psn = req.send_psn;
+  if (is_read(wqe)) {
+    describe_read(qp, wqe, index, packet);
+  } else if (is_atomic(wqe)) {
+    describe_atomic(wqe, packet);
+  } else {
+    describe_payload(qp, wqe, index, packet);
+  }
+  return packet;
+}
+
+/// AckReq: at the end of a message, now and then in a long one, and where the window closes.
+bool wants_ack(const QueuePair& qp, const SendWqe& wqe, const NextPacket& packet) {
+  const RequesterState& req = qp.requester;
+  const uint32_t interval = std::clamp(qp.path->window() / 4, 1U, kMaxAckInterval);
+  return packet.headers.bth.psn + (packet.psns - 1) == wqe.last_psn() || req.probing ||
+         qp.path->room() <= 1 || req.since_ack_request + 1 >= interval;
+}
+
+bool fill_payload(const ChannelAdapter& ca, QueuePair& qp, uint32_t position,
+                  const NextPacket& packet, uint8_t* out) {
+  if (packet.payload == 0) return true;
+  const SendWqe& wqe = qp.sq.at(position);
+  if (wqe.is_inline) {
+    std::memcpy(out, qp.sq.inline_space(position) + packet.offset, packet.payload);
+    return true;
+  }
+  return gather(ca.memory, qp.pd, qp.sq.sges(position), packet.offset, {out, packet.payload});
+}
+
+/// Notes that a packet has gone out: PSNs, counts, timers.
+void note_sent(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, const NextPacket& packet,
+               Instant now) {
+  RequesterState& req = qp.requester;
+  const Psn psn = packet.headers.bth.psn;
+  const bool first_time = psn == req.next_psn;
+  const bool ack_req = packet.headers.bth.ack_req;
+  set_send_psn(qp, psn + packet.psns);
+  if (first_time || req.send_psn.is_after(req.next_psn)) {
+    req.next_psn = req.send_psn;
+  } else {
+    ++ca.counters.retransmitted_packets;
+  }
+  if (is_read(wqe) || is_atomic(wqe)) ++req.rd_atomic_in_flight;
+  req.since_ack_request = ack_req ? 0 : req.since_ack_request + 1;
+  if (first_time && ack_req && !req.sample_sent) {
+    req.sample_sent = now;
+    req.sample_psn = psn;
+  }
+  if (req.send_psn == wqe.last_psn() + 1) ++req.send_position;
+  start_retry_timers(ca, qp, now);
+}
+
+/// A message that cannot be carried out completes when all before it have.
+Turn hold_failed_message(ChannelAdapter& ca, QueuePair& qp, uint32_t position) {
+  if (position == qp.sq.oldest()) fail_oldest_send(ca, qp, qp.sq.at(position).local_status);
+  return Turn::kIdle;
+}
+
+Turn send_one(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
+  const uint32_t position = qp.requester.send_position;
+  SendWqe& wqe = qp.sq.at(position);
+  if (wqe.failed_locally) return hold_failed_message(ca, qp, position);
+  if (!may_send(qp, wqe)) return Turn::kIdle;
+  NextPacket packet = next_packet(qp, wqe);
+  packet.headers.bth.ack_req = wants_ack(qp, wqe, packet);
+  uint8_t* out = batch.append(qp.flow(), packet.headers, packet.payload);
+  if (out == nullptr) return Turn::kBatchFull;
+  if (!fill_payload(ca, qp, position, packet, out)) {
+    batch.abandon();
+    wqe.failed_locally = true;
+    wqe.local_status = IBV_WC_LOC_PROT_ERR;
+    return hold_failed_message(ca, qp, position);
+  }
+  batch.commit();
+  ++ca.counters.sent_packets;
+  ca.counters.sent_bytes += packet_size(packet.headers.bth.opcode, packet.payload);
+  note_sent(ca, qp, wqe, packet, now);
+  return Turn::kMore;
+}
+
+/// Whether the next element may begin (fence; SQD begins nothing new).
+bool may_start(const QueuePair& qp, const SendWqe& wqe) {
+  if (qp.state() == IBV_QPS_SQD) return false;
+  return (wqe.send_flags & IBV_SEND_FENCE) == 0 || qp.requester.rd_atomic_in_flight == 0;
+}
+
+}  // namespace
+
+uint32_t read_piece_packets(const QueuePair& qp) {
+  return std::clamp(kReadPieceBytes / qp.mtu, 16U, 64U);
+}
+
+void set_send_psn(QueuePair& qp, Psn psn) {
+  if (qp.path != nullptr) qp.path->change_in_flight(psn.distance_from(qp.requester.send_psn));
+  qp.requester.send_psn = psn;
+}
+
+void go_back(ChannelAdapter& ca, QueuePair& qp) {
+  RequesterState& req = qp.requester;
+  set_send_psn(qp, req.oldest_unacked);
+  req.send_position = qp.sq.oldest();
+  req.rd_atomic_in_flight = 0;
+  req.since_ack_request = 0;
+  req.sample_sent.reset();
+  ca.active.push_back(qp);
+  wake_waiting(ca, *qp.path);
+}
+
+void wake_waiting(ChannelAdapter& ca, Path& path) {
+  for (uint32_t room = path.room(); room > 0; --room) {
+    QueuePair* qp = path.waiting.front();
+    if (qp == nullptr) return;
+    path.waiting.remove(*qp);
+    ca.active.push_back(*qp);
+  }
+}
+
+Turn transmit_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
+                       uint32_t budget) {
+  RequesterState& req = qp.requester;
+  const ibv_qp_state state = qp.state();
+  if ((state != IBV_QPS_RTS && state != IBV_QPS_SQD) || req.rnr_until) return Turn::kIdle;
+  for (uint32_t sent = 0; sent < budget; ++sent) {
+    if (req.send_position == qp.sq.posted()) return Turn::kIdle;
+    if (req.send_position == req.assign_position) {
+      if (!may_start(qp, qp.sq.at(req.send_position))) return Turn::kIdle;
+      start_message(ca, qp, req.send_position);
+    }
+    if (const Turn turn = send_one(ca, qp, batch, now); turn != Turn::kMore) return turn;
+  }
+  return Turn::kMore;
+}
+
+}  // namespace urxe

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/responder.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "transport/qp_error.h"
+#include "transport/sge_copy.h"
+
+namespace urxe {
+namespace {
+
+constexpr uint32_t kUrgentAfterPackets = 16;
+constexpr uint32_t kMsnMask = 0xffffff;
+
+using Message = ResponderState::Message;
+
+bool is_send(Operation op) {
+  return op <= Operation::kSendOnlyImm || op == Operation::kSendLastInvalidate ||
+         op == Operation::kSendOnlyInvalidate;
+}
+bool is_write_request(Operation op) {
+  return op >= Operation::kWriteFirst && op <= Operation::kWriteOnlyImm;
+}
+bool is_atomic_request(Operation op) {
+  return op == Operation::kCompareSwap || op == Operation::kFetchAdd;
+}
+bool with_immediate(Operation op) {
+  return op == Operation::kSendLastImm || op == Operation::kSendOnlyImm ||
+         op == Operation::kWriteLastImm || op == Operation::kWriteOnlyImm;
+}
+bool with_invalidate(Operation op) {
+  return op == Operation::kSendLastInvalidate || op == Operation::kSendOnlyInvalidate;
+}
+
+/// 9.7.4.1.2: a message is not interrupted, and none continues that did not begin.
+bool sequence_is_valid(const ResponderState& resp, Operation op, const OpcodeInfo& info) {
+  if (resp.message == Message::kNone) return info.starts_message;
+  if (info.starts_message) return false;
+  return resp.message == (is_send(op) ? Message::kSend : Message::kWrite);
+}
+
+/// 9.7.4.1.6, C9-? : First and Middle carry a path MTU, Last 1 to one, Only up to one.
+bool payload_is_valid(const QueuePair& qp, const OpcodeInfo& info, size_t bytes) {
+  if (!info.has_payload) return bytes == 0;
+  if (!info.ends_message) return bytes == qp.mtu;
+  return bytes <= qp.mtu && (info.starts_message || bytes > 0);
+}
+
+bool operation_is_enabled(const QueuePair& qp, Operation op) {
+  const unsigned access = qp.attr.qp_access_flags;
+  if (is_write_request(op)) return (access & IBV_ACCESS_REMOTE_WRITE) != 0;
+  if (op == Operation::kReadRequest) return (access & IBV_ACCESS_REMOTE_READ) != 0;
+  if (is_atomic_request(op)) return (access & IBV_ACCESS_REMOTE_ATOMIC) != 0;
+  return is_send(op);
+}
+
+void end_message(ResponderState& resp) {
+  resp.message = Message::kNone;
+  resp.msn = (resp.msn + 1) & kMsnMask;
+}
+
+void complete_receive(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, uint32_t bytes) {
+  const Operation op = headers.bth.opcode.operation();
+  ibv_wc wc{};
+  wc.wr_id = qp.rq.at(qp.rq.oldest()).wr_id;
+  wc.status = IBV_WC_SUCCESS;
+  wc.opcode = is_send(op) ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM;
+  wc.byte_len = bytes;
+  wc.qp_num = qp.qpn.value();
+  wc.src_qp = qp.dest_qpn.value();
+  if (with_immediate(op)) {
+    wc.imm_data = headers.immediate_be;
+    wc.wc_flags = IBV_WC_WITH_IMM;
+  } else if (with_invalidate(op)) {
+    wc.invalidated_rkey = headers.invalidate.value();
+    wc.wc_flags = IBV_WC_WITH_INV;
+  }
+  ++ca.counters.receives;
+  qp.rq.retire();
+  ca.complete(*qp.recv_cq, qp, wc, headers.bth.solicited);
+}
+
+/// The request needs a receive work queue element and there is none (9.7.5.2.8).
+void owe_rnr_nak(ChannelAdapter& ca, QueuePair& qp) {
+  ++ca.counters.rnr_naks_sent;
+  owe_nak(ca, qp, qp.responder.expected_psn, rnr_syndrome(qp.attr.min_rnr_timer));
+}
+
+enum class Verdict : uint8_t { kExecuted, kAnswered };
+
+/// A SEND's receive work queue element cannot take it: the receive fails as well as the request.
+Verdict refuse_receive(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status, NakCode code) {
+  const Psn psn = qp.responder.expected_psn;
+  complete_receive_in_error(ca, qp, status);
+  refuse(ca, qp, psn, code);
+  return Verdict::kAnswered;
+}
+
+Verdict execute_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
+                     const OpcodeInfo& info) {
+  ResponderState& resp = qp.responder;
+  const Operation op = packet.headers.bth.opcode.operation();
+  if (info.starts_message) {
+    if (qp.rq.empty()) {
+      owe_rnr_nak(ca, qp);
+      return Verdict::kAnswered;
+    }
+    resp.received = 0;
+  }
+  const uint32_t position = qp.rq.oldest();
+  const uint64_t end = resp.received + packet.payload.size();
+  if (end > qp.rq.at(position).length || end > kMaxMessage) {
+    return refuse_receive(ca, qp, IBV_WC_LOC_LEN_ERR, NakCode::kInvalidRequest);
+  }
+  if (!scatter(ca.memory, qp.pd, qp.rq.sges(position), resp.received, packet.payload)) {
+    return refuse_receive(ca, qp, IBV_WC_LOC_PROT_ERR, NakCode::kRemoteOperationalError);
+  }
+  if (with_invalidate(op) && !ca.memory.invalidate(qp.pd, packet.headers.invalidate)) {
+    return refuse_receive(ca, qp, IBV_WC_MW_BIND_ERR, NakCode::kRemoteAccessError);
+  }
+  resp.received = end;
+  resp.message = Message::kSend;
+  if (info.ends_message) {
+    complete_receive(ca, qp, packet.headers, static_cast<uint32_t>(end));
+    end_message(resp);
+  }
+  return Verdict::kExecuted;
+}
+
+/// The RETH of a WRITE: length and, where there is any, key, rights and bounds of the whole
+/// message.
+bool begin_write(ChannelAdapter& ca, QueuePair& qp, const Reth& reth) {
+  ResponderState& resp = qp.responder;
+  resp.write_va = reth.va;
+  resp.write_rkey = reth.rkey;
+  resp.write_length = resp.write_left = reth.dma_length;
+  return reth.dma_length == 0 || ca.memory.remote(qp.pd, reth.rkey, reth.va, reth.dma_length,
+                                                  IBV_ACCESS_REMOTE_WRITE) != nullptr;
+}
+
+Verdict refuse_now(ChannelAdapter& ca, QueuePair& qp, NakCode code) {
+  refuse(ca, qp, qp.responder.expected_psn, code);
+  return Verdict::kAnswered;
+}
+
+Verdict execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
+                      const OpcodeInfo& info) {
+  ResponderState& resp = qp.responder;
+  const Operation op = packet.headers.bth.opcode.operation();
+  if (with_immediate(op) && qp.rq.empty()) {
+    owe_rnr_nak(ca, qp);
+    return Verdict::kAnswered;
+  }
+  if (info.starts_message) {
+    if (packet.headers.reth.dma_length > kMaxMessage) {
+      return refuse_now(ca, qp, NakCode::kInvalidRequest);
+    }
+    if (!begin_write(ca, qp, packet.headers.reth)) {
+      return refuse_now(ca, qp, NakCode::kRemoteAccessError);
+    }
+  }
+  const auto bytes = static_cast<uint32_t>(packet.payload.size());
+  const bool fits = info.ends_message ? bytes == resp.write_left : bytes < resp.write_left;
+  if (!fits) return refuse_now(ca, qp, NakCode::kInvalidRequest);
+  if (bytes > 0) {
+    uint8_t* host =
+        ca.memory.remote(qp.pd, resp.write_rkey, resp.write_va, bytes, IBV_ACCESS_REMOTE_WRITE);
+    if (host == nullptr) return refuse_now(ca, qp, NakCode::kRemoteAccessError);
+    std::memcpy(host, packet.payload.data(), bytes);
+    // Programs wait for the last byte of a WRITE: nothing written before may be seen after it.
+    std::atomic_thread_fence(std::memory_order_release);
+  }
+  resp.write_va += bytes;
+  resp.write_left -= bytes;
+  resp.message = Message::kWrite;
+  if (info.ends_message) {
+    if (with_immediate(op)) complete_receive(ca, qp, packet.headers, resp.write_length);
+    end_message(resp);
+  }
+  return Verdict::kExecuted;
+}
+
+Verdict execute_read(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
+  ResponderState& resp = qp.responder;
+  const Reth& reth = headers.reth;
+  if (reth.dma_length > kMaxMessage) return refuse_now(ca, qp, NakCode::kInvalidRequest);
+  if (reth.dma_length != 0 && ca.memory.remote(qp.pd, reth.rkey, reth.va, reth.dma_length,
+                                               IBV_ACCESS_REMOTE_READ) == nullptr) {
+    return refuse_now(ca, qp, NakCode::kRemoteAccessError);
+  }
+  ResponderResource* resource = add_resource(resp);
+  if (resource == nullptr) return refuse_now(ca, qp, NakCode::kInvalidRequest);
+  end_message(resp);
+  resource->first_psn = resp.expected_psn;
+  resource->va = reth.va;
+  resource->rkey = reth.rkey;
+  resource->length = resource->reply_length = reth.dma_length;
+  resource->packets = reth.dma_length == 0 ? 1 : (reth.dma_length - 1) / qp.mtu + 1;
+  resource->until = resource->packets;
+  resource->msn = resp.msn;
+  resp.expected_psn = resp.expected_psn + (resource->packets - 1);
+  return Verdict::kExecuted;
+}
+
+uint64_t apply_atomic(uint8_t* host, const Headers& headers) {
+  auto* target = reinterpret_cast<uint64_t*>(host);
+  const AtomicEth& atomic = headers.atomic;
+  if (headers.bth.opcode.operation() == Operation::kFetchAdd) {
+    return __atomic_fetch_add(target, atomic.swap_or_add, __ATOMIC_SEQ_CST);
+  }
+  uint64_t original = atomic.compare;
+  __atomic_compare_exchange_n(target, &original, atomic.swap_or_add, false, __ATOMIC_SEQ_CST,
+                              __ATOMIC_SEQ_CST);
+  return original;
+}
+
+Verdict execute_atomic(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
+  ResponderState& resp = qp.responder;
+  if (headers.atomic.va % sizeof(uint64_t) != 0) {
+    return refuse_now(ca, qp, NakCode::kInvalidRequest);
+  }
+  uint8_t* host = ca.memory.remote(qp.pd, headers.atomic.rkey, headers.atomic.va, sizeof(uint64_t),
+                                   IBV_ACCESS_REMOTE_ATOMIC);
+  if (host == nullptr) return refuse_now(ca, qp, NakCode::kRemoteAccessError);
+  if (reinterpret_cast<uintptr_t>(host) % sizeof(uint64_t) != 0) {
+    return refuse_now(ca, qp, NakCode::kInvalidRequest);
+  }
+  ResponderResource* resource = add_resource(resp);
+  if (resource == nullptr) return refuse_now(ca, qp, NakCode::kInvalidRequest);
+  end_message(resp);
+  resource->is_atomic = true;
+  resource->first_psn = resp.expected_psn;
+  resource->until = 1;
+  resource->original = apply_atomic(host, headers);
+  resource->msn = resp.msn;
+  return Verdict::kExecuted;
+}
+
+Verdict execute(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
+                const OpcodeInfo& info) {
+  const Operation op = packet.headers.bth.opcode.operation();
+  if (!operation_is_enabled(qp, op) || !payload_is_valid(qp, info, packet.payload.size()) ||
+      !sequence_is_valid(qp.responder, op, info)) {
+    return refuse_now(ca, qp, NakCode::kInvalidRequest);
+  }
+  if (is_send(op)) return execute_send(ca, qp, packet, info);
+  if (is_write_request(op)) return execute_write(ca, qp, packet, info);
+  if (is_atomic_request(op)) return execute_atomic(ca, qp, packet.headers);
+  return execute_read(ca, qp, packet.headers);
+}
+
+/// 9.7.4.1.1: a gap. One NAK, then silence until the expected packet comes.
+void receive_ahead(ChannelAdapter& ca, QueuePair& qp) {
+  ResponderState& resp = qp.responder;
+  ca.counters.drop(DropReason::kOutOfSequence);
+  if (resp.nak_outstanding) return;
+  ++ca.counters.out_of_sequence_requests;
+  owe_nak(ca, qp, resp.expected_psn, nak_syndrome(NakCode::kPsnSequenceError));
+}
+
+void receive_expected(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
+  ResponderState& resp = qp.responder;
+  const OpcodeInfo& info = opcode_info(packet.headers.bth.opcode);
+  resp.nak_outstanding = false;
+  if (resp.ack && resp.ack->is_nak) resp.ack.reset();  // what it asked for is here
+  if (execute(ca, qp, packet, info) == Verdict::kAnswered) return;
+  resp.expected_psn = resp.expected_psn + 1;
+  ++resp.unacked_packets;
+  if (resp.pending_resources > 0) ca.active.push_back(qp);
+  const Operation op = packet.headers.bth.opcode.operation();
+  // A READ or atomic is answered by its response.
+  const bool answered = op == Operation::kReadRequest || is_atomic_request(op);
+  if (packet.headers.bth.ack_req && !answered) owe_ack(ca, qp, false);
+}
+
+}  // namespace
+
+void owe_ack(ChannelAdapter& ca, QueuePair& qp, bool urgent) {
+  ResponderState& resp = qp.responder;
+  if (resp.ack && resp.ack->is_nak) return;
+  resp.ack = PendingAck{resp.expected_psn - 1, kAckNoCredits, false};
+  resp.ack_urgent = resp.ack_urgent || urgent || resp.unacked_packets >= kUrgentAfterPackets;
+  if (resp.ack_urgent) {
+    ca.active.push_back(qp);
+  } else {
+    ca.deferred.push_back(qp);
+  }
+}
+
+void owe_nak(ChannelAdapter& ca, QueuePair& qp, Psn psn, uint8_t syndrome) {
+  ResponderState& resp = qp.responder;
+  resp.ack = PendingAck{psn, syndrome, true};
+  resp.nak_outstanding = true;
+  ca.active.push_back(qp);
+}
+
+void refuse(ChannelAdapter& ca, QueuePair& qp, Psn psn, NakCode code) {
+  ++ca.counters.other_naks_sent;
+  owe_nak(ca, qp, psn, nak_syndrome(code));
+  if (code == NakCode::kInvalidRequest) ca.raise(IBV_EVENT_QP_REQ_ERR, &qp);
+  if (code == NakCode::kRemoteAccessError) ca.raise(IBV_EVENT_QP_ACCESS_ERR, &qp);
+  enter_error(ca, qp, OwedAnswers::kSend);
+}
+
+void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
+  ResponderState& resp = qp.responder;
+  if (qp.state() == IBV_QPS_RTR && !resp.established) {
+    resp.established = true;
+    ca.raise(IBV_EVENT_COMM_EST, &qp);
+  }
+  const int32_t ahead = packet.headers.bth.psn.distance_from(resp.expected_psn);
+  if (ahead > 0) {
+    receive_ahead(ca, qp);
+  } else if (ahead < 0) {
+    receive_duplicate(ca, qp, packet);
+  } else {
+    receive_expected(ca, qp, packet);
+  }
+}
+
+}  // namespace urxe

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "packet/base/time.h"
+#include "packet/wire/aeth_syndrome.h"
+#include "packet/wire/roce_packet.h"
+#include "transport/queue_pair.h"
+#include "transport/requester.h"
+
+namespace urxe {
+
+// The responder of a connected queue pair (IBTA vol. 1, 9.7.4): checks request packets in the
+// specification's order (PSN, opcode sequence, validity, resources, length, keys), executes them
+// and answers.
+
+/// A request packet for a queue pair in RTR, RTS, SQD or SQE.
+void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet);
+
+/// The packet that repeats a request already executed (9.7.4.?: duplicates).
+void receive_duplicate(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet);
+
+/// Sends up to `budget` answers: READ and atomic responses in PSN order, then the ACK or NAK. ACKs
+/// that may wait are only sent where `all_acks`.
+Turn transmit_responses(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, uint32_t budget,
+                        bool all_acks);
+
+/// Owes an ACK for everything received so far. `urgent`: it goes out with the next transmission.
+void owe_ack(ChannelAdapter& ca, QueuePair& qp, bool urgent);
+
+/// Owes a NAK for the expected PSN. NAKs other than sequence errors and RNR end the connection:
+/// call refuse() for those.
+void owe_nak(ChannelAdapter& ca, QueuePair& qp, Psn psn, uint8_t syndrome);
+
+/// NAK, asynchronous event, and the Error state (9.9.3, responder class C).
+void refuse(ChannelAdapter& ca, QueuePair& qp, Psn psn, NakCode code);
+
+// The ring of READs and atomics (responder_resources.cc).
+
+/// Empties the ring and gives it room for `capacity`.
+void reset_resources(ResponderState& resp, uint32_t capacity);
+/// A new pending one; nullptr: as many are pending as the queue pair takes.
+ResponderResource* add_resource(ResponderState& resp);
+/// The oldest pending one; nullptr: none.
+ResponderResource* first_pending(ResponderState& resp);
+/// The one that has the response `psn`; nullptr: not kept any more.
+ResponderResource* find_resource(ResponderState& resp, Psn psn);
+/// Makes `again` pending from response `index`, and later ones that are half sent start afresh,
+/// since the requester takes responses in order only.
+void execute_again(ResponderState& resp, ResponderResource& again, uint32_t index,
+                   uint32_t reply_length, uint32_t mtu);
+void finish_pending(ResponderState& resp, ResponderResource& done);
+
+}  // namespace urxe

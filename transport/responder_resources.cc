@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/responder.h"
+
+namespace urxe {
+namespace {
+
+ResponderResource& at(ResponderState& resp, uint32_t position) {
+  return resp.resources[position % resp.resource_capacity];
+}
+
+uint32_t begin(const ResponderState& resp) {
+  return resp.resource_end - resp.resource_count;
+}
+
+}  // namespace
+
+void reset_resources(ResponderState& resp, uint32_t capacity) {
+  if (capacity != resp.resource_capacity) {
+    resp.resources = capacity == 0 ? nullptr : std::make_unique<ResponderResource[]>(capacity);
+  }
+  resp.resource_capacity = capacity;
+  resp.resource_end = 0;
+  resp.resource_count = 0;
+  resp.pending_resources = 0;
+}
+
+ResponderResource* add_resource(ResponderState& resp) {
+  if (resp.pending_resources >= resp.resource_capacity) return nullptr;
+  ResponderResource& resource = at(resp, resp.resource_end);
+  if (resp.resource_count == resp.resource_capacity) {
+    if (resource.pending) return nullptr;
+  } else {
+    ++resp.resource_count;
+  }
+  ++resp.resource_end;
+  ++resp.pending_resources;
+  resource = ResponderResource{};
+  resource.pending = true;
+  return &resource;
+}
+
+ResponderResource* first_pending(ResponderState& resp) {
+  if (resp.pending_resources == 0) return nullptr;
+  for (uint32_t p = begin(resp); p != resp.resource_end; ++p) {
+    if (at(resp, p).pending) return &at(resp, p);
+  }
+  return nullptr;
+}
+
+ResponderResource* find_resource(ResponderState& resp, Psn psn) {
+  for (uint32_t p = begin(resp); p != resp.resource_end; ++p) {
+    ResponderResource& resource = at(resp, p);
+    const uint32_t index = (psn.value() - resource.first_psn.value()) & Psn::kMask;
+    if (index < resource.packets) return &resource;
+  }
+  return nullptr;
+}
+
+void execute_again(ResponderState& resp, ResponderResource& again, uint32_t index,
+                   uint32_t reply_length, uint32_t mtu) {
+  if (!again.pending) ++resp.pending_resources;
+  again.pending = true;
+  again.next = again.resumed_at = index;
+  again.reply_length = reply_length;
+  again.until = reply_length == 0 ? 1 : (reply_length - 1) / mtu + 1;
+  for (uint32_t p = begin(resp); p != resp.resource_end; ++p) {
+    ResponderResource& later = at(resp, p);
+    if (later.pending && later.first_psn.is_after(again.first_psn)) later.next = later.resumed_at;
+  }
+}
+
+void finish_pending(ResponderState& resp, ResponderResource& done) {
+  done.pending = false;
+  --resp.pending_resources;
+}
+
+}  // namespace urxe

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <algorithm>
+#include <cstring>
+
+#include "transport/qp_error.h"
+#include "transport/responder.h"
+
+namespace urxe {
+namespace {
+
+Headers response_headers(const QueuePair& qp, Operation operation, Psn psn, uint32_t msn) {
+  Headers headers;
+  headers.bth.opcode = Opcode(Service::kRc, operation);
+  headers.bth.dest_qp = qp.dest_qpn;
+  headers.bth.pkey = qp.pkey;
+  headers.bth.psn = psn;
+  headers.aeth = {kAckNoCredits, Msn(msn)};
+  return headers;
+}
+
+uint8_t ack_syndrome(const QueuePair& qp) {
+  return credit_code(qp.rq.posted() - qp.rq.oldest());
+}
+
+void count_sent(ChannelAdapter& ca, const Headers& headers, size_t payload) {
+  ++ca.counters.sent_packets;
+  ca.counters.sent_bytes += packet_size(headers.bth.opcode, payload);
+}
+
+Operation read_response_operation(const ResponderResource& resource) {
+  const bool first = resource.next == resource.resumed_at;
+  const bool last = resource.next + 1 == resource.until;
+  if (first) return last ? Operation::kReadResponseOnly : Operation::kReadResponseFirst;
+  return last ? Operation::kReadResponseLast : Operation::kReadResponseMiddle;
+}
+
+/// The key or the memory went away between the request and this response.
+Turn refuse_rest(ChannelAdapter& ca, QueuePair& qp, ResponderResource& resource, Psn psn) {
+  finish_pending(qp.responder, resource);
+  qp.responder.pending_resources = 0;
+  refuse(ca, qp, psn, NakCode::kRemoteAccessError);
+  return Turn::kMore;
+}
+
+Turn send_read_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
+                        ResponderResource& resource) {
+  const uint64_t offset = static_cast<uint64_t>(resource.next) * qp.mtu;
+  const auto bytes =
+      static_cast<uint32_t>(std::min<uint64_t>(qp.mtu, resource.reply_length - offset));
+  const Psn psn = resource.first_psn + resource.next;
+  const uint8_t* host = nullptr;
+  if (bytes > 0) {
+    host =
+        ca.memory.remote(qp.pd, resource.rkey, resource.va + offset, bytes, IBV_ACCESS_REMOTE_READ);
+    if (host == nullptr) return refuse_rest(ca, qp, resource, psn);
+  }
+  const Headers headers =
+      response_headers(qp, read_response_operation(resource), psn, resource.msn);
+  uint8_t* out = batch.append(qp.flow(), headers, bytes);
+  if (out == nullptr) return Turn::kBatchFull;
+  if (bytes > 0) std::memcpy(out, host, bytes);
+  batch.commit();
+  count_sent(ca, headers, bytes);
+  if (++resource.next == resource.until) finish_pending(qp.responder, resource);
+  return Turn::kMore;
+}
+
+Turn send_atomic_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
+                          ResponderResource& resource) {
+  Headers headers =
+      response_headers(qp, Operation::kAtomicAcknowledge, resource.first_psn, resource.msn);
+  headers.atomic_original = resource.original;
+  if (batch.append(qp.flow(), headers, 0) == nullptr) return Turn::kBatchFull;
+  batch.commit();
+  count_sent(ca, headers, 0);
+  finish_pending(qp.responder, resource);
+  return Turn::kMore;
+}
+
+Turn send_ack(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch) {
+  ResponderState& resp = qp.responder;
+  Headers headers = response_headers(qp, Operation::kAcknowledge, resp.ack->psn, resp.msn);
+  headers.aeth.syndrome = resp.ack->is_nak ? resp.ack->syndrome : ack_syndrome(qp);
+  if (batch.append(qp.flow(), headers, 0) == nullptr) return Turn::kBatchFull;
+  batch.commit();
+  count_sent(ca, headers, 0);
+  ++ca.counters.acks_sent;
+  resp.ack.reset();
+  resp.ack_urgent = false;
+  resp.unacked_packets = 0;
+  ca.deferred.remove(qp);
+  return Turn::kIdle;
+}
+
+}  // namespace
+
+Turn transmit_responses(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, uint32_t budget,
+                        bool all_acks) {
+  ResponderState& resp = qp.responder;
+  for (uint32_t sent = 0; sent < budget; ++sent) {
+    ResponderResource* resource = first_pending(resp);
+    if (resource == nullptr) {
+      if (!resp.ack) return Turn::kIdle;
+      if (!all_acks && !resp.ack_urgent && !resp.ack->is_nak) return Turn::kIdle;
+      return send_ack(ca, qp, batch);
+    }
+    const Turn turn = resource->is_atomic ? send_atomic_response(ca, qp, batch, *resource)
+                                          : send_read_response(ca, qp, batch, *resource);
+    if (turn != Turn::kMore) return turn;
+  }
+  return Turn::kMore;
+}
+
+}  // namespace urxe
