@@ -71,9 +71,13 @@ void resolve_address(ChannelAdapter& ca, QueuePair& qp) {
   flow.traffic_class = av.grh.traffic_class;
   flow.hop_limit = av.grh.hop_limit == 0 ? 64 : av.grh.hop_limit;
   flow.source_port = wanted_source_port(av.grh.flow_label, qp.qpn.value(), qp.attr.dest_qp_num);
-  if (qp.path != nullptr) ca.paths.release(qp.path);
+  const auto in_flight = static_cast<int32_t>(qp.requester.in_flight());
+  if (qp.path != nullptr) {
+    qp.path->change_in_flight(-in_flight);
+    ca.paths.release(qp.path);
+  }
   qp.path = ca.paths.acquire(flow.destination, qp.attr.dest_qp_num, ca.config.max_window);
-  qp.path->change_in_flight(static_cast<int32_t>(qp.requester.in_flight()));
+  qp.path->change_in_flight(in_flight);
 }
 
 void copy_values(ibv_qp_attr& to, const ibv_qp_attr& from, int mask) {

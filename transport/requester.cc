@@ -160,7 +160,7 @@ bool wants_ack(const QueuePair& qp, const SendWqe& wqe, const NextPacket& packet
   const RequesterState& req = qp.requester;
   const uint32_t interval = std::clamp(qp.path->window() / 4, 1U, kMaxAckInterval);
   return packet.headers.bth.psn + (packet.psns - 1) == wqe.last_psn() || req.probing ||
-         qp.path->room() <= 1 || req.since_ack_request + 1 >= interval;
+         beyond_credits(req, wqe) || qp.path->room() <= 1 || req.since_ack_request + 1 >= interval;
 }
 
 bool fill_payload(const ChannelAdapter& ca, QueuePair& qp, uint32_t position,
