@@ -25,10 +25,13 @@ void reset_resources(ResponderState& resp, uint32_t capacity) {
 }
 
 ResponderResource* add_resource(ResponderState& resp) {
-  if (resp.pending_resources >= resp.resource_capacity) return nullptr;
+  if (resp.resource_capacity == 0) return nullptr;
   ResponderResource& resource = at(resp, resp.resource_end);
   if (resp.resource_count == resp.resource_capacity) {
-    if (resource.pending) return nullptr;
+    // One more than is kept says that the oldest's answer has arrived: an answer still owed to a
+    // duplicate of it is not wanted any more.
+    if (resource.pending && !resource.answered) return nullptr;
+    if (resource.pending) finish_pending(resp, resource);
   } else {
     ++resp.resource_count;
   }
@@ -71,6 +74,7 @@ void execute_again(ResponderState& resp, ResponderResource& again, uint32_t inde
 
 void finish_pending(ResponderState& resp, ResponderResource& done) {
   done.pending = false;
+  done.answered = true;
   --resp.pending_resources;
 }
 

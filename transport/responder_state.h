@@ -17,6 +17,7 @@ namespace urxe {
 struct ResponderResource {
   bool is_atomic = false;
   bool pending = false;
+  bool answered = false;  ///< the last response has been sent before: pending for a duplicate only
   Psn first_psn;
   uint32_t packets = 1;     ///< responses: PSNs that it takes
   uint32_t next = 0;        ///< index of the response to send next

@@ -14,12 +14,17 @@ Headers response_headers(const QueuePair& qp, Operation operation, Psn psn, uint
   headers.bth.dest_qp = qp.dest_qpn;
   headers.bth.pkey = qp.pkey;
   headers.bth.psn = psn;
-  headers.aeth = {kAckNoCredits, Msn(msn)};
+  headers.aeth = {credit_code(qp.rq.posted() - qp.rq.oldest()), Msn(msn)};
   return headers;
 }
 
-uint8_t ack_syndrome(const QueuePair& qp) {
-  return credit_code(qp.rq.posted() - qp.rq.oldest());
+/// A READ or atomic response acknowledges what came before it.
+void drop_implied_ack(ChannelAdapter& ca, QueuePair& qp, Psn response) {
+  ResponderState& resp = qp.responder;
+  if (!resp.ack || resp.ack->is_nak || !resp.ack->psn.is_before(response)) return;
+  resp.ack.reset();
+  resp.ack_urgent = false;
+  ca.deferred.remove(qp);
 }
 
 void count_sent(ChannelAdapter& ca, const Headers& headers, size_t payload) {
@@ -61,6 +66,7 @@ Turn send_read_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
   if (bytes > 0) std::memcpy(out, host, bytes);
   batch.commit();
   count_sent(ca, headers, bytes);
+  drop_implied_ack(ca, qp, psn);
   if (++resource.next == resource.until) finish_pending(qp.responder, resource);
   return Turn::kMore;
 }
@@ -73,6 +79,7 @@ Turn send_atomic_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
   if (batch.append(qp.flow(), headers, 0) == nullptr) return Turn::kBatchFull;
   batch.commit();
   count_sent(ca, headers, 0);
+  drop_implied_ack(ca, qp, resource.first_psn);
   finish_pending(qp.responder, resource);
   return Turn::kMore;
 }
@@ -80,7 +87,7 @@ Turn send_atomic_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
 Turn send_ack(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch) {
   ResponderState& resp = qp.responder;
   Headers headers = response_headers(qp, Operation::kAcknowledge, resp.ack->psn, resp.msn);
-  headers.aeth.syndrome = resp.ack->is_nak ? resp.ack->syndrome : ack_syndrome(qp);
+  if (resp.ack->is_nak) headers.aeth.syndrome = resp.ack->syndrome;
   if (batch.append(qp.flow(), headers, 0) == nullptr) return Turn::kBatchFull;
   batch.commit();
   count_sent(ca, headers, 0);
