@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/presence/counters.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "provider/presence/descriptors.h"
+#include "provider/presence/next.h"
+
+enum { kLongestText = 128, kTableBytes = URXE_COUNTER_ROWS * URXE_COUNTER_COLUMNS * 8 };
+
+struct counter {
+  unsigned column;
+  char device[kLongestText];
+};
+
+/// Reads "@<column> <device>" up to the end of the line.
+static bool parse_counter(const char* text, struct counter* counter) {
+  if (*text++ != '@') return false;
+  counter->column = 0;
+  const char* digits = text;
+  while (*text >= '0' && *text <= '9' && counter->column < URXE_COUNTER_COLUMNS) {
+    counter->column = counter->column * 10 + (unsigned)(*text++ - '0');
+  }
+  if (text == digits || *text++ != ' ' || counter->column >= URXE_COUNTER_COLUMNS) return false;
+  size_t length = strcspn(text, " \n");
+  if (length == 0 || memchr(text, '/', length) != NULL) return false;
+  memcpy(counter->device, text, length);
+  counter->device[length] = '\0';
+  return true;
+}
+
+static bool name_table(const struct counter* counter, char path[PATH_MAX]) {
+  static const char kBefore[] = "/devices/";
+  static const char kAfter[] = ".counters";
+  size_t device_length = strlen(counter->device);
+  if (urxe_tree_length + sizeof(kBefore) + device_length + sizeof(kAfter) > PATH_MAX) return false;
+  char* at = path;
+  memcpy(at, urxe_tree, urxe_tree_length);
+  at += urxe_tree_length;
+  memcpy(at, kBefore, sizeof(kBefore) - 1);
+  at += sizeof(kBefore) - 1;
+  memcpy(at, counter->device, device_length);
+  memcpy(at + device_length, kAfter, sizeof(kAfter));
+  return true;
+}
+
+static bool sum_column(const struct counter* counter, unsigned long long* sum) {
+  char path[PATH_MAX];
+  if (!name_table(counter, path)) return false;
+  int fd = URXE_NEXT(open)(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return false;
+  struct stat status;
+  bool whole = fstat(fd, &status) == 0 && status.st_size >= kTableBytes;
+  void* table = whole ? mmap(NULL, kTableBytes, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+  close(fd);
+  if (table == MAP_FAILED) return false;
+  const volatile unsigned long long* cell = table;
+  cell += counter->column;
+  *sum = 0;
+  for (int row = 0; row < URXE_COUNTER_ROWS; ++row, cell += URXE_COUNTER_COLUMNS) *sum += *cell;
+  munmap(table, kTableBytes);
+  return true;
+}
+
+/// The value in decimal and a newline, without a terminating zero. Returns the length.
+static size_t format_value(unsigned long long value, char out[24]) {
+  char digits[20];
+  size_t count = 0;
+  do {
+    digits[count++] = (char)('0' + value % 10);
+    value /= 10;
+  } while (value != 0);
+  size_t length = 0;
+  while (count != 0) out[length++] = digits[--count];
+  out[length++] = '\n';
+  return length;
+}
+
+static int open_value(unsigned long long value, int flags) {
+  unsigned memory_flags = MFD_ALLOW_SEALING | ((flags & O_CLOEXEC) != 0 ? MFD_CLOEXEC : 0u);
+  int fd = memfd_create("urxe-counter", memory_flags);
+  if (fd < 0) return -1;
+  char text[24];
+  size_t length = format_value(value, text);
+  if (pwrite(fd, text, length, 0) != (ssize_t)length ||
+      fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0) {
+    close(fd);
+    errno = EIO;
+    return -1;
+  }
+  return fd;
+}
+
+int urxe_finish_tree_open(int fd, int flags) {
+  if (fd < 0) return fd;
+  int saved_errno = errno;
+  char text[kLongestText];
+  ssize_t length = pread(fd, text, sizeof(text) - 1, 0);
+  if (length < 0 && errno == EISDIR) atomic_store(&urxe_tree_entered, true);
+  errno = saved_errno;
+  if (length <= 0) return fd;
+  text[length] = '\0';
+  struct counter counter;
+  if (!parse_counter(text, &counter)) return fd;
+  unsigned long long sum = 0;
+  bool summed = sum_column(&counter, &sum);
+  close(fd);
+  if (!summed) {
+    errno = EIO;
+    return -1;
+  }
+  int value_fd = open_value(sum, flags);
+  if (value_fd >= 0) errno = saved_errno;
+  return value_fd;
+}

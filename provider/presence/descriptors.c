@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/presence/descriptors.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "provider/presence/next.h"
+
+struct urxe_fd_set urxe_nodes;
+_Atomic(bool) urxe_tree_entered;
+
+enum { kBitsPerWord = sizeof(unsigned long) * CHAR_BIT, kTracked = 1024 * kBitsPerWord };
+
+static unsigned long bit_of(int fd) {
+  return 1ul << ((unsigned)fd % kBitsPerWord);
+}
+
+void urxe_fd_set_add(struct urxe_fd_set* set, int fd) {
+  if (fd < kTracked) atomic_fetch_or(&set->words[fd / kBitsPerWord], bit_of(fd));
+  atomic_store(&set->any, true);
+}
+
+void urxe_fd_set_remove(struct urxe_fd_set* set, int fd) {
+  if (fd < kTracked) atomic_fetch_and(&set->words[fd / kBitsPerWord], ~bit_of(fd));
+}
+
+bool urxe_fd_set_may_have(struct urxe_fd_set* set, int fd) {
+  if (URXE_LIKELY(!atomic_load_explicit(&set->any, memory_order_relaxed)) || fd < 0) return false;
+  if (fd >= kTracked) return true;
+  unsigned long word = atomic_load_explicit(&set->words[fd / kBitsPerWord], memory_order_relaxed);
+  return (word & bit_of(fd)) != 0;
+}
+
+bool urxe_is_node(int fd) {
+  int saved_errno = errno;
+  struct stat status;
+  int flags = fcntl(fd, F_GETFL);
+  bool result = flags >= 0 && (flags & URXE_NODE_FLAGS) == URXE_NODE_FLAGS &&
+                fstat(fd, &status) == 0 && S_ISCHR(status.st_mode) &&
+                status.st_rdev == makedev(1, 3);
+  errno = saved_errno;
+  return result;
+}
+
+/// Writes "/proc/self/fd/<fd>"; snprintf is not safe in a signal handler.
+static void name_descriptor(int fd, char out[32]) {
+  char digits[12];
+  size_t count = 0;
+  do {
+    digits[count++] = (char)('0' + fd % 10);
+    fd /= 10;
+  } while (fd != 0);
+  static const char kPrefix[] = "/proc/self/fd/";
+  size_t length = sizeof(kPrefix) - 1;
+  memcpy(out, kPrefix, length);
+  while (count != 0) out[length++] = digits[--count];
+  out[length] = '\0';
+}
+
+bool urxe_is_in_tree(int fd) {
+  int saved_errno = errno;
+  char name[32];
+  char path[PATH_MAX];
+  name_descriptor(fd, name);
+  ssize_t length = URXE_NEXT(readlink)(name, path, sizeof(path));
+  errno = saved_errno;
+  return length > (ssize_t)urxe_tree_length && urxe_tree_length != 0 &&
+         memcmp(path, urxe_tree, urxe_tree_length) == 0 && path[urxe_tree_length] == '/';
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/presence/next.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "provider/presence/descriptors.h"
+
+struct urxe_next urxe_next;
+
+// Room must be left for the longest path inside the tree.
+enum { kLongestTree = PATH_MAX / 2 };
+char urxe_tree[kLongestTree];
+size_t urxe_tree_length;
+
+static void read_environment(void) {
+  const char* tree = getenv("URXE_TREE");
+  if (tree == NULL || tree[0] != '/') return;
+  size_t length = strlen(tree);
+  if (length >= kLongestTree) return;
+  while (length > 1 && tree[length - 1] == '/') --length;
+  memcpy(urxe_tree, tree, length);
+  urxe_tree_length = length;
+}
+
+/// A shell that has entered the tree leaves its children in it.
+static void note_working_directory(void) {
+  if (urxe_tree_length == 0) return;
+  int saved_errno = errno;
+  char path[PATH_MAX];
+  ssize_t length = urxe_next.readlink_function("/proc/self/cwd", path, sizeof(path));
+  errno = saved_errno;
+  if (length > (ssize_t)urxe_tree_length && memcmp(path, urxe_tree, urxe_tree_length) == 0) {
+    atomic_store(&urxe_tree_entered, true);
+  }
+}
+
+void urxe_set_up(void) {
+  // Before the constructor has run there is one thread; two callers would store the same values.
+  if (atomic_load_explicit(&urxe_next.ready, memory_order_acquire)) return;
+#define URXE_FIND(name)                                        \
+  {                                                            \
+    void* found = dlsym(RTLD_NEXT, #name);                     \
+    memcpy(&urxe_next.name##_function, &found, sizeof(found)); \
+  }
+  URXE_NEXT_FUNCTIONS(URXE_FIND)
+#undef URXE_FIND
+  read_environment();
+  note_working_directory();
+  atomic_store_explicit(&urxe_next.ready, true, memory_order_release);
+}
+
+__attribute__((constructor)) static void construct(void) {
+  urxe_set_up();
+}

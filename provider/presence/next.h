@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+/// The functions that ours stand in front of, and the state that is set up once in a process.
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define URXE_EXPORT __attribute__((visibility("default")))
+#define URXE_LIKELY(x) __builtin_expect(!!(x), 1)
+#define URXE_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+// Public in libc, but declared only for the checking macros of _FORTIFY_SOURCE, or not any more.
+int __open_2(const char* path, int flags);
+int __open64_2(const char* path, int flags);
+int __openat_2(int dirfd, const char* path, int flags);
+int __openat64_2(int dirfd, const char* path, int flags);
+ssize_t __readlink_chk(const char* path, char* buffer, size_t length, size_t buffer_size);
+ssize_t __readlinkat_chk(int dirfd, const char* path, char* buffer, size_t length,
+                         size_t buffer_size);
+char* __realpath_chk(const char* path, char* resolved, size_t resolved_size);
+int __xstat(int version, const char* path, struct stat* out);
+int __xstat64(int version, const char* path, struct stat64* out);
+int __lxstat(int version, const char* path, struct stat* out);
+int __lxstat64(int version, const char* path, struct stat64* out);
+int __fxstatat(int version, int dirfd, const char* path, struct stat* out, int flags);
+int __fxstatat64(int version, int dirfd, const char* path, struct stat64* out, int flags);
+
+#define URXE_NEXT_FUNCTIONS(X)                                                                 \
+  X(open)                                                                                      \
+  X(open64)                                                                                    \
+  X(openat)                                                                                    \
+  X(openat64) X(__open_2) X(__open64_2) X(__openat_2) X(__openat64_2) X(fopen) X(fopen64)      \
+      X(freopen) X(freopen64) X(opendir) X(scandir) X(scandir64) X(scandirat) X(scandirat64)   \
+          X(stat) X(stat64) X(lstat) X(lstat64) X(fstatat) X(fstatat64) X(statx) X(__xstat)    \
+              X(__xstat64) X(__lxstat) X(__lxstat64) X(__fxstatat) X(__fxstatat64) X(access)   \
+                  X(faccessat) X(eaccess) X(euidaccess) X(readlink) X(readlinkat)              \
+                      X(__readlink_chk) X(__readlinkat_chk) X(realpath) X(__realpath_chk)      \
+                          X(canonicalize_file_name) X(chdir) X(statfs) X(statfs64) X(statvfs)  \
+                              X(statvfs64) X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) \
+                                  X(write) X(socket)
+
+struct urxe_next {
+  _Atomic(bool) ready;
+#define URXE_MEMBER(name) __typeof__(name)* name##_function;
+  URXE_NEXT_FUNCTIONS(URXE_MEMBER)
+#undef URXE_MEMBER
+};
+extern struct urxe_next urxe_next;
+
+/// Finds the next functions and reads the environment. Idempotent; called by the constructor, or
+/// earlier by whatever constructor of another library comes first and opens a file.
+void urxe_set_up(void);
+
+/// The function of that name in the libraries after this one.
+#define URXE_NEXT(name)                                                                       \
+  (URXE_LIKELY(atomic_load_explicit(&urxe_next.ready, memory_order_acquire)) ? (void)0        \
+                                                                             : urxe_set_up(), \
+   urxe_next.name##_function)
+
+/// The tree that `urxe run` wrote: an absolute path; empty where there is none.
+extern char urxe_tree[];
+extern size_t urxe_tree_length;

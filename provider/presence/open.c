@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// open() and its kin.
+#include "provider/presence/open.h"
+
+#include <errno.h>
+#include <stdarg.h>
+
+#include "provider/presence/counters.h"
+#include "provider/presence/descriptors.h"
+#include "provider/presence/next.h"
+#include "provider/presence/place.h"
+
+static int open_node(const char* path, int flags, unsigned mode) {
+  int fd = URXE_NEXT(open)(path, flags | URXE_NODE_FLAGS, mode);
+  if (fd >= 0) urxe_fd_set_add(&urxe_nodes, fd);
+  return fd;
+}
+
+/// What the tree shows can be read only, by root too, like most of sysfs.
+static int open_in_tree(const char* path, int flags, unsigned mode) {
+  if ((flags & O_PATH) != 0) return URXE_NEXT(open)(path, flags, mode);
+  if ((flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC)) != 0) {
+    errno = EACCES;
+    return -1;
+  }
+  return urxe_finish_tree_open(URXE_NEXT(open)(path, flags, mode), flags);
+}
+
+__attribute__((noinline)) int urxe_open_presented(const char* path, int flags, unsigned mode) {
+  struct urxe_target target;
+  urxe_translate(path, &target);
+  if (target.kind == URXE_NODE && (flags & O_PATH) == 0) return open_node(target.path, flags, mode);
+  if (target.kind == URXE_IN_TREE) return open_in_tree(target.path, flags, mode);
+  return URXE_NEXT(open)(target.path, flags, mode);
+}
+
+/// Takes what libc opened for a path that is not presented: in a process that has entered the tree,
+/// a relative name may be a counter's.
+static inline int finish(int fd, int flags) {
+  if (URXE_LIKELY(!atomic_load_explicit(&urxe_tree_entered, memory_order_relaxed))) return fd;
+  bool may_be_counter = fd >= 0 && (flags & (O_PATH | O_ACCMODE)) == O_RDONLY;
+  return may_be_counter && urxe_is_in_tree(fd) ? urxe_finish_tree_open(fd, flags) : fd;
+}
+
+static unsigned mode_argument(int flags, va_list arguments) {
+  bool creates = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+  return creates ? va_arg(arguments, unsigned) : 0;
+}
+
+#define URXE_READ_MODE                             \
+  va_list arguments;                               \
+  va_start(arguments, flags);                      \
+  unsigned mode = mode_argument(flags, arguments); \
+  va_end(arguments)
+
+URXE_EXPORT int open(const char* path, int flags, ...) {
+  URXE_READ_MODE;
+  if (urxe_is_elsewhere(path)) return finish(URXE_NEXT(open)(path, flags, mode), flags);
+  return urxe_open_presented(path, flags, mode);
+}
+
+URXE_EXPORT int open64(const char* path, int flags, ...) {
+  URXE_READ_MODE;
+  if (urxe_is_elsewhere(path)) return finish(URXE_NEXT(open64)(path, flags, mode), flags);
+  return urxe_open_presented(path, flags | O_LARGEFILE, mode);
+}
+
+URXE_EXPORT int openat(int dirfd, const char* path, int flags, ...) {
+  URXE_READ_MODE;
+  if (!urxe_is_elsewhere(path)) return urxe_open_presented(path, flags, mode);
+  return finish(URXE_NEXT(openat)(dirfd, path, flags, mode), flags);
+}
+
+URXE_EXPORT int openat64(int dirfd, const char* path, int flags, ...) {
+  URXE_READ_MODE;
+  if (!urxe_is_elsewhere(path)) return urxe_open_presented(path, flags | O_LARGEFILE, mode);
+  return finish(URXE_NEXT(openat64)(dirfd, path, flags, mode), flags);
+}
+
+// What _FORTIFY_SOURCE turns an open() with two arguments into. Flags that need a mode make libc
+// abort the program; that is left to libc.
+
+URXE_EXPORT int __open_2(const char* path, int flags) {
+  if (urxe_is_elsewhere(path)) return finish(URXE_NEXT(__open_2)(path, flags), flags);
+  return urxe_open_presented(path, flags, 0);
+}
+
+URXE_EXPORT int __open64_2(const char* path, int flags) {
+  if (urxe_is_elsewhere(path)) return finish(URXE_NEXT(__open64_2)(path, flags), flags);
+  return urxe_open_presented(path, flags | O_LARGEFILE, 0);
+}
+
+URXE_EXPORT int __openat_2(int dirfd, const char* path, int flags) {
+  if (!urxe_is_elsewhere(path)) return urxe_open_presented(path, flags, 0);
+  return finish(URXE_NEXT(__openat_2)(dirfd, path, flags), flags);
+}
+
+URXE_EXPORT int __openat64_2(int dirfd, const char* path, int flags) {
+  if (!urxe_is_elsewhere(path)) return urxe_open_presented(path, flags | O_LARGEFILE, 0);
+  return finish(URXE_NEXT(__openat64_2)(dirfd, path, flags), flags);
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// fopen() and its kin.
+#include <errno.h>
+#include <string.h>
+
+#include "provider/presence/counters.h"
+#include "provider/presence/descriptors.h"
+#include "provider/presence/next.h"
+#include "provider/presence/open.h"
+#include "provider/presence/place.h"
+
+/// A descriptor of a file of the tree for a stream of that mode; -1 and errno.
+static int open_for_stream(const char* target_path, const char* mode) {
+  if (mode[0] != 'r' || strchr(mode, '+') != NULL) {
+    errno = mode[0] == 'r' || mode[0] == 'w' || mode[0] == 'a' ? EACCES : EINVAL;
+    return -1;
+  }
+  int flags = O_RDONLY | (strchr(mode, 'e') != NULL ? O_CLOEXEC : 0);
+  return urxe_finish_tree_open(URXE_NEXT(open)(target_path, flags), flags);
+}
+
+static __attribute__((noinline)) FILE* open_stream(const char* path, const char* mode) {
+  struct urxe_target target;
+  urxe_translate(path, &target);
+  if (target.kind != URXE_IN_TREE) return URXE_NEXT(fopen)(target.path, mode);
+  int fd = open_for_stream(target.path, mode);
+  if (fd < 0) return NULL;
+  FILE* stream = fdopen(fd, mode);
+  if (stream == NULL) close(fd);
+  return stream;
+}
+
+static __attribute__((noinline)) FILE* reopen_stream(const char* path, const char* mode,
+                                                     FILE* stream) {
+  struct urxe_target target;
+  urxe_translate(path, &target);
+  if (target.kind != URXE_IN_TREE) return URXE_NEXT(freopen)(target.path, mode, stream);
+  int fd = open_for_stream(target.path, mode);
+  if (fd < 0) {
+    int saved_errno = errno;
+    fclose(stream);  // what freopen() does where it cannot open the file
+    errno = saved_errno;
+    return NULL;
+  }
+  char name[32];
+  snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+  FILE* result = URXE_NEXT(freopen)(name, mode, stream);
+  close(fd);
+  return result;
+}
+
+/// A relative name may be a counter's where the process has entered the tree.
+static FILE* finish_stream(FILE* stream, const char* mode) {
+  if (URXE_LIKELY(!atomic_load_explicit(&urxe_tree_entered, memory_order_relaxed)) ||
+      stream == NULL || mode[0] != 'r' || !urxe_is_in_tree(fileno(stream))) {
+    return stream;
+  }
+  bool closes = strchr(mode, 'e') != NULL;
+  int fd = fcntl(fileno(stream), closes ? F_DUPFD_CLOEXEC : F_DUPFD, 0);
+  if (fd < 0) return stream;
+  fclose(stream);
+  fd = urxe_finish_tree_open(fd, closes ? O_CLOEXEC : 0);
+  return fd < 0 ? NULL : fdopen(fd, mode);
+}
+
+URXE_EXPORT FILE* fopen(const char* path, const char* mode) {
+  if (!urxe_is_elsewhere(path)) return open_stream(path, mode);
+  return finish_stream(URXE_NEXT(fopen)(path, mode), mode);
+}
+
+URXE_EXPORT FILE* fopen64(const char* path, const char* mode) {
+  if (!urxe_is_elsewhere(path)) return open_stream(path, mode);
+  return finish_stream(URXE_NEXT(fopen64)(path, mode), mode);
+}
+
+URXE_EXPORT FILE* freopen(const char* path, const char* mode, FILE* stream) {
+  if (urxe_is_elsewhere(path)) return URXE_NEXT(freopen)(path, mode, stream);
+  return reopen_stream(path, mode, stream);
+}
+
+URXE_EXPORT FILE* freopen64(const char* path, const char* mode, FILE* stream) {
+  if (urxe_is_elsewhere(path)) return URXE_NEXT(freopen64)(path, mode, stream);
+  return reopen_stream(path, mode, stream);
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// write() to our nodes: the commands that libibverbs and librdmacm send to the kernel go to the
+/// provider instead.
+#include <errno.h>
+#include <stddef.h>
+
+#include "provider/presence/descriptors.h"
+#include "provider/presence/next.h"
+#include "provider/presence/presence_abi.h"
+
+static _Atomic(urxe_write_hook) write_hook;
+
+static __attribute__((noinline)) ssize_t write_to_node(int fd, const void* buffer, size_t length) {
+  if (!urxe_is_node(fd)) {
+    urxe_fd_set_remove(&urxe_nodes, fd);
+    return URXE_NEXT(write)(fd, buffer, length);
+  }
+  urxe_write_hook hook = atomic_load(&write_hook);
+  if (hook != NULL) return hook(fd, buffer, length);
+  errno = ENOSYS;
+  return -1;
+}
+
+URXE_EXPORT ssize_t write(int fd, const void* buffer, size_t length) {
+  if (URXE_LIKELY(!urxe_fd_set_may_have(&urxe_nodes, fd))) {
+    return URXE_NEXT(write)(fd, buffer, length);
+  }
+  return write_to_node(fd, buffer, length);
+}
+
+static void set_write_hook(urxe_write_hook hook) {
+  atomic_store(&write_hook, hook);
+}
+
+static int is_node(int fd) {
+  return urxe_is_node(fd) ? 1 : 0;
+}
+
+URXE_EXPORT const struct urxe_presence* urxe_presence_v1(void) {
+  static const struct urxe_presence kWithTree = {1, urxe_tree, set_write_hook, is_node};
+  static const struct urxe_presence kWithoutTree = {1, NULL, set_write_hook, is_node};
+  (void)URXE_NEXT(write);
+  return urxe_tree_length != 0 ? &kWithTree : &kWithoutTree;
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "packet/wire/roce_packet.h"
+
+/// The counters that a device shows below ports/1/counters and ports/1/hw_counters, and their
+/// columns in the device's counter table: the file <tree>/devices/<device>.counters, kCounterRows
+/// rows of kCounterColumns native 64-bit counters. Each process adds to the row of its slot; a
+/// reader sees the sum of a column.
+namespace urxe {
+
+inline constexpr size_t kCounterRows = 512;
+inline constexpr size_t kCounterColumns = 128;
+inline constexpr size_t kCounterTableBytes = kCounterRows * kCounterColumns * sizeof(uint64_t);
+
+/// IBTA PortCounters. port_xmit_data and port_rcv_data count 4-byte words.
+inline constexpr auto kPortCounterNames = std::to_array<std::string_view>({
+    "port_xmit_data",
+    "port_rcv_data",
+    "port_xmit_packets",
+    "port_rcv_packets",
+    "unicast_xmit_packets",
+    "unicast_rcv_packets",
+    "multicast_xmit_packets",
+    "multicast_rcv_packets",
+    "port_xmit_discards",
+    "port_xmit_wait",
+    "port_xmit_constraint_errors",
+    "port_rcv_errors",
+    "port_rcv_constraint_errors",
+    "port_rcv_remote_physical_errors",
+    "port_rcv_switch_relay_errors",
+    "symbol_error",
+    "link_downed",
+    "link_error_recovery",
+    "local_link_integrity_errors",
+    "excessive_buffer_overrun_errors",
+    "VL15_dropped",
+});
+
+/// What the transport counts, under the names that rxe and mlx5 have made usual, and one
+/// "drop_<reason>" for each DropReason, in its order.
+inline constexpr auto kHardwareCounterNames = std::to_array<std::string_view>({
+    "sent_pkts",
+    "rcvd_pkts",
+    "duplicate_request",
+    "out_of_seq_request",
+    "rcvd_rnr_err",
+    "send_rnr_err",
+    "rcvd_seq_err",
+    "ack_deferred",
+    "retry_exceeded_err",
+    "retry_rnr_exceeded_err",
+    "completer_retry_err",
+    "send_err",
+    "rdma_sends",
+    "rdma_recvs",
+    "packet_seq_err",
+    "implied_nak_seq_err",
+    "local_ack_timeout_err",
+    "rnr_nak_retry_err",
+    "out_of_sequence",
+    "rx_read_requests",
+    "rx_write_requests",
+    "rx_atomic_requests",
+    "np_ecn_marked_roce_packets",
+    "np_cnp_sent",
+    "rp_cnp_handled",
+    "forwarded_pkts",
+    "drop_truncated",
+    "drop_transport_version",
+    "drop_unknown_opcode",
+    "drop_bad_padding",
+    "drop_unexpected_payload",
+    "drop_payload_size",
+    "drop_bad_icrc",
+    "drop_unknown_qp",
+    "drop_bad_pkey",
+    "drop_bad_qkey",
+    "drop_wrong_service",
+    "drop_wrong_peer",
+    "drop_qp_state",
+    "drop_no_such_gid",
+    "drop_unexpected_psn",
+    "drop_out_of_sequence",
+    "drop_malformed_response",
+    "drop_malformed_request",
+    "drop_no_receive",
+    "drop_not_owner",
+});
+
+static_assert(kPortCounterNames.size() + kHardwareCounterNames.size() <= kCounterColumns);
+
+/// The column of a counter. A name that is in neither list does not compile.
+consteval size_t counter_column(std::string_view name) {
+  for (size_t i = 0; i < kPortCounterNames.size(); ++i) {
+    if (kPortCounterNames[i] == name) return i;
+  }
+  for (size_t i = 0; i < kHardwareCounterNames.size(); ++i) {
+    if (kHardwareCounterNames[i] == name) return kPortCounterNames.size() + i;
+  }
+  throw "no such counter";
+}
+
+/// The column of "drop_<reason>".
+constexpr size_t drop_counter_column(DropReason reason) {
+  return counter_column("drop_truncated") + static_cast<size_t>(reason);
+}
+static_assert(drop_counter_column(DropReason::kNotOwner) == counter_column("drop_not_owner"));
+static_assert(drop_counter_column(DropReason::kUnknownQp) == counter_column("drop_unknown_qp"));
+static_assert(static_cast<size_t>(DropReason::kCount) ==
+              static_cast<size_t>(DropReason::kNotOwner) + 1);
+
+}  // namespace urxe

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "packet/base/expected.h"
+#include "packet/wire/gid.h"
+
+namespace urxe {
+
+/// A device as the tree describes it: one network interface at the time of `urxe run`.
+struct DeviceDescription {
+  std::string name;    ///< of the RDMA device: "urxe_eth0"
+  std::string ifname;  ///< of the interface: "eth0"
+  uint32_t ifindex = 0;
+  uint32_t mtu = 0;          ///< of the interface, bytes
+  uint64_t node_guid = 0;    ///< host byte order
+  std::vector<Gid> gids;     ///< by GID index; all of type RoCE v2
+  uint32_t speed_mbps = 0;   ///< of the link as shown: what the two below come to
+  uint8_t active_width = 2;  ///< as ibv_port_attr: 1 = 1X, 2 = 4X, 4 = 8X, 8 = 12X, 16 = 2X
+  uint8_t active_speed =
+      32;               ///< as ibv_port_attr: 4 = QDR, 16 = FDR, 32 = EDR, 64 = HDR, 128 = NDR
+  bool link_up = true;  ///< whether the interface had a carrier
+  uint32_t uverbs_number = 0;
+
+  friend bool operator==(const DeviceDescription&, const DeviceDescription&) = default;
+};
+
+/// The text of <tree>/devices/<name>: "key=value" lines.
+std::string format_device(const DeviceDescription& device);
+
+/// Reads what format_device() wrote. Keys it does not know are skipped. The error says which line
+/// is wrong or which key is missing.
+Expected<DeviceDescription, std::string> parse_device(std::string_view text);
+
+/// Reads <tree>/devices/<name>. `tree` is what URXE_TREE names. Thread-safe.
+Expected<DeviceDescription, std::string> read_device(const std::string& tree,
+                                                     const std::string& name);
+
+}  // namespace urxe

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+
+/// What our devices say of themselves, in sysfs and in ibv_query_device() alike.
+namespace urxe {
+
+/// The vendor id is an IEEE OUI. Nobody has assigned us one, so this is "rxe" in ASCII, whose first
+/// octet 0x72 has the locally-administered bit: no vendor can ever be given it. It is neither 0 nor
+/// 0xffffff, which some applications take for the kernel's rxe and its limitations.
+inline constexpr uint32_t kVendorId = 0x727865;
+inline constexpr uint32_t kVendorPartId = 1;
+inline constexpr uint32_t kHardwareVersion = 1;
+inline constexpr const char* kFirmwareVersion = URXE_VERSION;
+inline constexpr const char* kHcaType = "urxe";
+
+/// device/vendor and device/device in sysfs are PCI's 16-bit numbers.
+inline constexpr uint16_t kSysfsVendor = kVendorId & 0xffff;
+inline constexpr uint16_t kSysfsDevice = kVendorPartId;
+
+}  // namespace urxe

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace urxe {
+
+/// The RDMA devices that the machine's kernel has, which stay visible beside ours. Names sorted.
+struct RealDevices {
+  std::string root;                  ///< "" for the machine's own /sys and /dev
+  std::vector<std::string> devices;  ///< in sys/class/infiniband
+  std::vector<std::string> verbs;    ///< directories in sys/class/infiniband_verbs
+  std::vector<std::string> nodes;    ///< in dev/infiniband
+  std::string abi_version;           ///< sys/class/infiniband_verbs/abi_version; may be empty
+
+  /// Whether there is a uverbs<number> in sysfs or /dev.
+  [[nodiscard]] bool has_uverbs(unsigned number) const;
+};
+
+/// `root` goes before /sys and /dev; tests put a made-up machine there.
+RealDevices find_real_devices(const std::string& root);
+
+}  // namespace urxe

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <string>
+
+#include "packet/base/expected.h"
+#include "provider/runtime/sysfs_tree.h"
+
+namespace urxe {
+
+/// The directory that holds this user's trees, made if need be: $XDG_RUNTIME_DIR/urxe, else
+/// /dev/shm/urxe-<uid>, else /tmp/urxe-<uid>. It is a real directory that belongs to the user and
+/// to which nobody else has access. The error is a sentence for the user.
+Expected<std::string, std::string> open_runtime_directory();
+
+/// Writes the tree below `runtime_directory`, or finds the same one there from an earlier run of
+/// the same network namespace; returns its path. It appears whole or not at all, so any number of
+/// processes may do this at once.
+Expected<std::string, std::string> publish_tree(const std::string& runtime_directory,
+                                                const TreeContent& content);
+
+/// Removes trees that have not been published for a week and that no process of the machine has in
+/// its environment, and what a killed publisher left behind. Failures are ignored.
+void remove_stale_trees(const std::string& runtime_directory);
+
+}  // namespace urxe

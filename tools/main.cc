@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// The `urxe` program: one subcommand a file.
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "packet/base/expected.h"
+#include "tools/devices_command.h"
+#include "tools/run_command.h"
+
+namespace urxe {
+namespace {
+
+constexpr int kUsageError = 125;
+constexpr const char* kDeviceHelp =
+    "Present interface IFACE as device NAME; only the interfaces so named are presented. "
+    "Repeatable";
+
+/// The arguments up to the first "--", and those from it on.
+struct SplitArguments {
+  std::vector<char*> before;
+  std::vector<std::string> from_dashes;
+};
+
+SplitArguments split_arguments(int argc, char** argv) {
+  SplitArguments split;
+  int i = 0;
+  for (; i < argc && std::string_view(argv[i]) != "--"; ++i) split.before.push_back(argv[i]);
+  split.from_dashes.assign(argv + i, argv + argc);
+  return split;
+}
+
+CLI::Option* add_device_option(CLI::App* command, std::vector<std::string>& devices) {
+  return command->add_option("--device", devices, kDeviceHelp)
+      ->type_name("NAME=IFACE")
+      ->allow_extra_args(false);
+}
+
+/// The program and its arguments. CLI11 leaves in `rest` the first argument that is no option and
+/// what follows it: that is the program, and a "--" after it is the program's own.
+/// The error is a complaint.
+Expected<std::vector<std::string>, std::string> find_command(
+    std::vector<std::string> rest, const std::vector<std::string>& from_dashes) {
+  if (!rest.empty() && rest[0].size() > 1 && rest[0][0] == '-') {
+    return Unexpected<std::string>("unknown option " + rest[0]);
+  }
+  size_t skipped = rest.empty() && !from_dashes.empty() ? 1 : 0;
+  rest.insert(rest.end(), from_dashes.begin() + static_cast<ptrdiff_t>(skipped), from_dashes.end());
+  if (rest.empty()) return Unexpected<std::string>("no program given");
+  return rest;
+}
+
+int parse_and_run(int argc, char** argv) {
+  SplitArguments split = split_arguments(argc, argv);
+  CLI::App app{"RDMA devices for programs on a machine that has none"};
+  app.name("urxe");
+  app.set_version_flag("--version", "urxe " URXE_VERSION);
+  app.require_subcommand(1);
+
+  RunOptions run_options;
+  CLI::App* run = app.add_subcommand(
+      "run", "Run a program that sees RDMA devices: urxe run [OPTIONS] [--] PROG [ARGS...]");
+  add_device_option(run, run_options.devices);
+  run->add_option("--capture", run_options.capture, "Write the RoCE packets to a pcapng file")
+      ->type_name("FILE");
+  run->prefix_command();
+
+  std::vector<std::string> listed_devices;
+  CLI::App* devices = app.add_subcommand("devices", "List the devices that `run` would present");
+  add_device_option(devices, listed_devices);
+
+  try {
+    app.parse(static_cast<int>(split.before.size()), split.before.data());
+  } catch (const CLI::ParseError& error) {
+    int status = app.exit(error);
+    return status == 0 ? 0 : kUsageError;
+  }
+  if (devices->parsed()) return devices_command(listed_devices);
+
+  auto command = find_command(run->remaining(), split.from_dashes);
+  if (!command) {
+    std::cerr << "urxe run: " << command.error()
+              << "\nRun `urxe run --help` for more information.\n";
+    return kUsageError;
+  }
+  run_options.command = std::move(*command);
+  return run_command(run_options);
+}
+
+}  // namespace
+}  // namespace urxe
+
+int main(int argc, char** argv) {
+  try {
+    urxe::leave_outer_run(argv);
+    return urxe::parse_and_run(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "urxe: " << error.what() << "\n";
+    return 125;
+  }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/run_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "packet/base/expected.h"
+#include "provider/runtime/sysfs_tree.h"
+#include "provider/runtime/tree_store.h"
+#include "tools/presentation.h"
+
+namespace urxe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kOurFailure = 125;
+constexpr int kNotExecutable = 126;
+constexpr int kNotFound = 127;
+
+constexpr const char* kPresenceFile = "liburxe-presence.so";
+/// libibverbs adds "-rdmavNN.so", where NN is its private ABI number.
+constexpr const char* kProviderStem = "liburxe";
+
+std::string get(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr ? value : "";
+}
+
+void set(const char* variable, const std::string& value) {
+  setenv(variable, value.c_str(), /*overwrite=*/1);
+}
+
+/// "a:b"; only one of the two where the other is empty.
+std::string join(const std::string& first, const std::string& second) {
+  return first.empty() || second.empty() ? first + second : first + ":" + second;
+}
+
+/// The members of a list separated by colons, without those that end in `file`.
+std::string without(const std::string& list, const std::string& file) {
+  std::string rest;
+  for (size_t start = 0; start <= list.size();) {
+    size_t end = std::min(list.find(':', start), list.size());
+    std::string member = list.substr(start, end - start);
+    if (!member.ends_with("/" + file)) rest = join(rest, member);
+    start = end + 1;
+  }
+  return rest;
+}
+
+void set_or_unset(const char* variable, const std::string& value) {
+  if (value.empty()) {
+    unsetenv(variable);
+  } else {
+    set(variable, value);
+  }
+}
+
+/// The directory of the preloaded object and the provider: beside this program, in ../lib.
+Expected<fs::path, std::string> find_libraries() {
+  std::error_code failed;
+  fs::path program = fs::canonical("/proc/self/exe", failed);
+  if (failed) return Unexpected<std::string>("/proc/self/exe: " + failed.message());
+  fs::path libraries = program.parent_path().parent_path() / "lib";
+  if (access((libraries / kPresenceFile).c_str(), R_OK) != 0) {
+    return Unexpected<std::string>(fmt::format("cannot read {}: {}; it belongs beside {}",
+                                               (libraries / kPresenceFile).string(),
+                                               std::strerror(errno), program.string()));
+  }
+  return libraries;
+}
+
+/// libibverbs reads RDMAV_DRIVERS, and IBV_DRIVERS only where there is no RDMAV_DRIVERS: the
+/// drivers that the user names in either stay.
+void set_drivers(const fs::path& libraries) {
+  std::string others = get("RDMAV_DRIVERS");
+  if (others.empty()) others = get("IBV_DRIVERS");
+  set("RDMAV_DRIVERS", join(libraries / kProviderStem, without(others, kProviderStem)));
+}
+
+/// URXE_PRELOAD_FIRST names an object that must come before ours and all others: the run-time
+/// library of a sanitizer, where the provider was built with one and the program was not.
+void set_preload(const fs::path& libraries) {
+  std::string others = without(get("LD_PRELOAD"), kPresenceFile);
+  set("LD_PRELOAD", join(get("URXE_PRELOAD_FIRST"), join(libraries / kPresenceFile, others)));
+}
+
+/// An empty string, or why the capture file cannot be.
+std::string set_capture(const std::string& file) {
+  if (file.empty()) return "";
+  std::error_code failed;
+  fs::path path = fs::absolute(file, failed);
+  if (failed) return "--capture: " + failed.message();
+  if (!fs::is_directory(path.parent_path(), failed)) {
+    return fmt::format("--capture: there is no directory {}", path.parent_path().string());
+  }
+  if (fs::is_directory(path, failed)) {
+    return fmt::format("--capture: {} is a directory", path.string());
+  }
+  set("URXE_CAPTURE", path);
+  return "";
+}
+
+Expected<std::string, std::string> write_tree(const RunOptions& options) {
+  auto presentation = make_presentation(options.devices);
+  if (!presentation) return Unexpected<std::string>(presentation.error());
+  if (presentation->devices.empty()) {
+    fmt::print(stderr, "urxe run: no interface is up and has an IP address: no devices\n");
+  }
+  auto runtime_directory = open_runtime_directory();
+  if (!runtime_directory) return runtime_directory;
+  remove_stale_trees(*runtime_directory);
+  return publish_tree(*runtime_directory, describe_tree(presentation->devices, presentation->real));
+}
+
+/// An empty string, or why not.
+std::string prepare_environment(const RunOptions& options) {
+  auto libraries = find_libraries();
+  if (!libraries) return libraries.error();
+  auto tree = write_tree(options);
+  if (!tree) return tree.error();
+  if (std::string error = set_capture(options.capture); !error.empty()) return error;
+  set("URXE_TREE", *tree);
+  set_drivers(*libraries);
+  set_preload(*libraries);
+  return "";
+}
+
+int become(const std::vector<std::string>& command) {
+  std::vector<char*> arguments;
+  for (const std::string& argument : command) {
+    arguments.push_back(const_cast<char*>(argument.c_str()));
+  }
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  int error = errno;
+  fmt::print(stderr, "urxe run: cannot run '{}': {}\n", command[0], std::strerror(error));
+  return error == ENOENT ? kNotFound : kNotExecutable;
+}
+
+}  // namespace
+
+int run_command(const RunOptions& options) {
+  std::string error = prepare_environment(options);
+  if (!error.empty()) {
+    fmt::print(stderr, "urxe run: {}\n", error);
+    return kOurFailure;
+  }
+  return become(options.command);
+}
+
+void leave_outer_run(char** argv) {
+  if (get("URXE_TREE").empty()) return;
+  unsetenv("URXE_TREE");
+  set_or_unset("LD_PRELOAD", without(get("LD_PRELOAD"), kPresenceFile));
+  set_or_unset("RDMAV_DRIVERS", without(get("RDMAV_DRIVERS"), kProviderStem));
+  execv("/proc/self/exe", argv);
+}
+
+}  // namespace urxe
