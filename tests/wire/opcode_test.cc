@@ -18,7 +18,7 @@ struct Row {
   const char* extensions;
   const char* flags;
 };
-const std::map<unsigned, Row> kExpected = {
+const std::map<unsigned, Row> expected_rows = {
     {0x00, {"RC SEND First", 12, "", "qfp"}},
     {0x01, {"RC SEND Middle", 12, "", "qp"}},
     {0x02, {"RC SEND Last", 12, "", "qlp"}},
@@ -115,8 +115,8 @@ TEST(Opcode, TableIsTheSpecifications) {
   for (unsigned value = 0; value < 256; ++value) {
     SCOPED_TRACE(value);
     const OpcodeInfo& info = opcode_info(Opcode(static_cast<uint8_t>(value)));
-    const auto expected = kExpected.find(value);
-    if (expected == kExpected.end()) {
+    const auto expected = expected_rows.find(value);
+    if (expected == expected_rows.end()) {
       EXPECT_EQ(info.name, "");
       continue;
     }

@@ -271,7 +271,7 @@ std::string line(uint8_t opcode, uint8_t syndrome, size_t payload) {
   view.headers.aeth = {syndrome, Msn(7)};
   const uint8_t immediate[4] = {0, 0, 0x12, 0x34};
   std::memcpy(&view.headers.immediate_be, immediate, 4);
-  static const uint8_t kBytes[64] = {};
+  static constexpr uint8_t kBytes[64] = {};
   view.payload = {kBytes, payload};
   return format(view);
 }
