@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tests/sim/host.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "tests/sim/failure.h"
+
+namespace urxe::sim {
+namespace {
+
+constexpr uint32_t kSendsAndReceives = 2;
+
+DeviceConfig device_config(const Plan& plan, const Gid& gid, uint64_t seed) {
+  DeviceConfig config;
+  config.gids = {gid};
+  config.seed = seed;
+  config.min_ack_timeout = plan.min_ack_timeout;
+  config.max_window = plan.max_window;
+  return config;
+}
+
+/// Room for as many sides as could be on one host.
+size_t memory_size(const Plan& plan) {
+  const size_t side = size_t{plan.max_rdma} * 10 +
+                      size_t{plan.max_send + 80} * (plan.rq_depth + 1) + plan.sq_depth * 8 + 16384;
+  return side * plan.connections * 2 + 4096;
+}
+
+TxBatch::Limits batch_limits(const Plan& plan) {
+  TxBatch::Limits limits;
+  limits.packets = plan.transmit_packets;
+  limits.bytes = std::max<size_t>(8192, plan.transmit_packets * size_t{4400});
+  limits.segments_per_message = plan.segments_per_message;
+  if (plan.segments_per_message > 1) limits.identification = Identification::kBySegment;
+  return limits;
+}
+
+}  // namespace
+
+Host::Host(const Plan& plan, size_t index, const Gid& gid, Random random, Transmit transmit,
+           Observe observe)
+    : plan_(plan),
+      index_(index),
+      gid_(gid),
+      random_(random),
+      transmit_(std::move(transmit)),
+      observe_(std::move(observe)),
+      memory_(memory_size(plan), random_.next()),
+      device_(device_config(plan, gid, random_.next())),
+      batch_(batch_limits(plan)) {
+  const auto pd = device_.alloc_pd();
+  require(pd.has_value(), [] { return std::string("alloc_pd failed"); });
+  pd_ = *pd;
+}
+
+CompletionQueue* Host::new_cq() {
+  if (plan_.shared_cq && !cqs_.empty()) return cqs_.front();
+  const uint32_t queues = plan_.shared_cq ? plan_.connections * kSendsAndReceives : 1;
+  const auto cq = device_.create_cq((plan_.sq_depth + plan_.rq_depth) * queues, nullptr);
+  require(cq.has_value(), [] { return std::string("create_cq failed"); });
+  cqs_.push_back(*cq);
+  if (plan_.use_notifications) (*cq)->arm(false);
+  return *cq;
+}
+
+QueuePair& Host::create_qp(Qpn qpn) {
+  QpInit init;
+  init.qpn = qpn;
+  init.pd = pd_;
+  init.send_cq = new_cq();
+  init.recv_cq = random_.percent(50) ? init.send_cq : new_cq();
+  init.cap.max_send_wr = plan_.sq_depth;
+  init.cap.max_recv_wr = plan_.rq_depth;
+  init.cap.max_send_sge = plan_.max_sge;
+  init.cap.max_recv_sge = plan_.max_sge;
+  init.cap.max_inline_data = plan_.max_inline;
+  init.sq_sig_all = plan_.sq_sig_all;
+  const auto qp = device_.create_qp(init);
+  require(qp.has_value(), [] { return std::string("create_qp failed"); });
+  return **qp;
+}
+
+Side& Host::add_side(QueuePair& qp) {
+  return sides_.emplace_back(plan_, device_, memory_, qp, pd_, random_.fork());
+}
+
+void Host::create_shared_counter() {
+  counter_.offset = memory_.reserve(8);
+  memory_.begin_flux(counter_.offset, 8);
+  std::memset(memory_.at(counter_.offset), 0, 8);
+  const auto region = device_.register_memory(pd_, memory_.at(counter_.offset), 8, 0x1000,
+                                              IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+  require(region.has_value(), [] { return std::string("register_memory failed"); });
+  counter_.region = *region;
+}
+
+bool Host::arrive(Packet packet, Instant now) {
+  const size_t limit = plan_.network.receive_buffer;
+  if (limit != 0 && inbox_bytes_ + packet.bytes.size() > limit) return false;
+  inbox_bytes_ += packet.bytes.size();
+  inbox_.push_back(std::move(packet));
+  wake_at(now);
+  return true;
+}
+
+void Host::wake_at(Instant time) {
+  time = std::max(time, asleep_until_);
+  if (!wake_ || time < *wake_) wake_ = time;
+}
+
+void Host::calm_down() {
+  calm_ = true;
+  asleep_until_ = Instant{};
+  for (Side& side : sides_) side.stop();
+}
+
+bool Host::receive_some(Instant now) {
+  for (uint32_t i = 0; i < plan_.receive_batch && !inbox_.empty(); ++i) {
+    const Packet packet = std::move(inbox_.front());
+    inbox_.pop_front();
+    inbox_bytes_ -= packet.bytes.size();
+    observe_(index_, packet);
+    device_.receive(packet.view(), now);
+  }
+  return inbox_.empty();
+}
+
+void Host::emit(const TxBatch& batch, Instant now) {
+  for (const TxBatch::Message& message : batch.messages()) {
+    const auto bytes = batch.bytes(message);
+    for (size_t i = 0, at = 0; i < message.segments; ++i, at += message.segment_size) {
+      const auto segment = bytes.subspan(at, std::min(message.segment_size, bytes.size() - at));
+      Packet packet{{segment.begin(), segment.end()}, message.flow, batch.identification(i), false};
+      transmit_(index_, std::move(packet), now);
+    }
+  }
+}
+
+bool Host::transmit_some(Instant now) {
+  const AckPolicy policy = !calm_ && random_.percent(plan_.urgent_only_percent)
+                               ? AckPolicy::kUrgentOnly
+                               : AckPolicy::kAll;
+  batch_.clear();
+  const bool more = device_.transmit(batch_, now, policy);
+  require(!more || !batch_.empty(),
+          [] { return std::string("transmit() has more to send and sends nothing"); });
+  emit(batch_, now);
+  return more;
+}
+
+void Host::take_events() {
+  while (CompletionQueue* cq = device_.take_notified()) to_poll_.push_back(cq);
+  while (const auto event = device_.take_event()) {
+    require(event->type == IBV_EVENT_COMM_EST || event->type == IBV_EVENT_SQ_DRAINED,
+            [&] { return text("asynchronous event %d", event->type); });
+  }
+}
+
+Side& Host::side_of(uint32_t qpn) {
+  const auto it = std::find_if(sides_.begin(), sides_.end(),
+                               [&](const Side& s) { return s.qp().qpn.value() == qpn; });
+  require(it != sides_.end(), [] { return std::string("completion of an unknown queue pair"); });
+  return *it;
+}
+
+bool Host::poll(CompletionQueue& cq) {
+  ibv_wc wcs[8];
+  bool any = false;
+  for (;;) {
+    const int count = cq.poll(8, wcs);
+    if (count == 0) return any;
+    any = true;
+    for (int i = 0; i < count; ++i) {
+      digest_ = Random::mix(digest_ + wcs[i].wr_id + wcs[i].status);
+      side_of(wcs[i].qp_num).on_completion(wcs[i]);
+    }
+  }
+}
+
+void Host::run_application() {
+  if (plan_.use_notifications) {
+    // As an application does: poll, arm, poll again.
+    for (CompletionQueue* cq : to_poll_) {
+      poll(*cq);
+      cq->arm(false);
+      poll(*cq);
+    }
+  } else {
+    for (CompletionQueue* cq : cqs_) poll(*cq);
+  }
+  to_poll_.clear();
+  for (Side& side : sides_) {
+    side.post_receives(!calm_);
+    if (calm_ || random_.percent(50)) side.post_some();
+  }
+}
+
+void Host::drive(Instant now) {
+  wake_.reset();
+  const bool drained = receive_some(now);
+  if (drained) device_.advance(now);
+  const bool more = transmit_some(now);
+  take_events();
+  run_application();
+  // Posting at the queue's end may have completed something: an application polls again.
+  schedule(now, more || !drained);
+}
+
+void Host::schedule(Instant now, bool more) {
+  if (!calm_ && random_.percent(plan_.deschedule_percent)) {
+    asleep_until_ = now + nanoseconds(static_cast<int64_t>(
+                              random_.below(static_cast<uint64_t>(plan_.deschedule_max.ns))));
+  }
+  if (more || device_.doorbell_pending()) wake_at(now + nanoseconds(500));
+  if (device_.has_deferred_acks()) wake_at(now + microseconds(2));
+  if (const auto deadline = device_.next_deadline()) wake_at(std::max(*deadline, now));
+  // An application whose receives or requests came late looks again by itself.
+  if (!calm_ && !idle()) wake_at(now + microseconds(20 + static_cast<int64_t>(random_.below(50))));
+}
+
+bool Host::idle() const {
+  return std::all_of(sides_.begin(), sides_.end(), [](const Side& s) { return s.idle(); });
+}
+
+void Host::check_end() {
+  for (const Side& side : sides_) side.check_end();
+  uint64_t value = 0;
+  std::memcpy(&value, memory_.at(counter_.offset), 8);
+  require(value >= counter_.completed && value <= counter_.posted, [&] {
+    return text("the shared counter is %llu", static_cast<unsigned long long>(value));
+  });
+}
+
+}  // namespace urxe::sim

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What must come of the requests: the model.
+#include "tests/sim/side.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tests/sim/failure.h"
+
+namespace urxe::sim {
+namespace {
+
+ibv_wc_opcode send_wc_opcode(ibv_wr_opcode opcode) {
+  switch (opcode) {
+    case IBV_WR_RDMA_WRITE:
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+      return IBV_WC_RDMA_WRITE;
+    case IBV_WR_RDMA_READ:
+      return IBV_WC_RDMA_READ;
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+      return IBV_WC_COMP_SWAP;
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+      return IBV_WC_FETCH_ADD;
+    default:
+      return IBV_WC_SEND;
+  }
+}
+
+}  // namespace
+
+std::string Side::name(const ibv_wc& wc) const {
+  return text("qp 0x%x wr_id %llu opcode %d status %d byte_len %u: ", qp_.qpn.value(),
+              static_cast<unsigned long long>(wc.wr_id), wc.opcode, wc.status, wc.byte_len);
+}
+
+void Side::on_completion(const ibv_wc& wc) {
+  ++completions_;
+  // Not by wc.opcode, which means nothing in a failed completion.
+  if ((wc.wr_id & kReceiveBit) != 0) {
+    on_receive_completion(wc);
+  } else {
+    on_send_completion(wc);
+  }
+}
+
+void Side::on_send_completion(const ibv_wc& wc) {
+  while (!sends_.empty() && sends_.front().wr_id != wc.wr_id) {
+    const Operation& op = sends_.front();
+    require(!op.signaled && !failed_, [&] {
+      return name(wc) +
+             text("but %llu must complete first", static_cast<unsigned long long>(op.wr_id));
+    });
+    succeed(op);
+    sends_.pop_front();
+  }
+  require(!sends_.empty(), [&] { return name(wc) + "no such request is outstanding"; });
+  const Operation op = std::move(sends_.front());
+  sends_.pop_front();
+  if (wc.status == IBV_WC_SUCCESS) {
+    require(op.signaled, [&] { return name(wc) + "an unsignaled request has a completion"; });
+    require(!failed_, [&] { return name(wc) + "success after a failure"; });
+    require(wc.opcode == send_wc_opcode(op.opcode), [&] { return name(wc) + "wrong opcode"; });
+    if (op.kind == Kind::kRead || op.kind == Kind::kAtomic) {
+      require(wc.byte_len == op.length, [&] { return name(wc) + "wrong byte_len"; });
+    }
+    succeed(op);
+    return;
+  }
+  const bool allowed = wc.status == IBV_WC_WR_FLUSH_ERR
+                           ? failed_ || flushing_
+                           : wc.status == IBV_WC_RETRY_EXC_ERR && !failed_ &&
+                                 (plan_.retries_may_run_out || peer_->failed_ || peer_->flushing_);
+  require(allowed, [&] { return name(wc) + "unexpected status"; });
+  failed_ = true;
+  fail(op);
+}
+
+void Side::succeed(const Operation& op) {
+  switch (op.kind) {
+    case Kind::kSend:
+      break;
+    case Kind::kWrite:
+      succeed_write(op);
+      break;
+    case Kind::kRead:
+      place_and_check(op.pieces, op.data, "READ");
+      break;
+    case Kind::kAtomic:
+      succeed_atomic(op);
+      break;
+  }
+  release(op);
+}
+
+void Side::succeed_write(const Operation& op) {
+  RemoteArea::Slot& slot = peer_->area_.slots[static_cast<size_t>(op.slot)];
+  const size_t offset = slot.offset + op.slot_offset;
+  peer_->memory_.end_flux(offset, op.length);
+  peer_->memory_.expect(offset, op.data);
+  // A later WRITE to the same place may have arrived before this completion was polled.
+  if (slot.last_write != op.wr_id) return;
+  require(peer_->memory_.matches(offset, op.length), [&] {
+    return text("qp 0x%x WRITE %llu completed and its bytes are not there", qp_.qpn.value(),
+                static_cast<unsigned long long>(op.wr_id));
+  });
+}
+
+void Side::succeed_atomic(const Operation& op) {
+  uint64_t value = 0;
+  std::memcpy(&value, memory_.at(op.pieces[0].offset), 8);
+  if (op.shared) {
+    SharedCounter& counter = *peer_counter_;
+    ++counter.completed;
+    require(value < counter.posted && (value >= counter.seen.size() || !counter.seen[value]), [&] {
+      return text("FETCH_AND_ADD returned %llu again or too early",
+                  static_cast<unsigned long long>(value));
+    });
+    if (counter.seen.size() <= value) counter.seen.resize(value + 1);
+    counter.seen[value] = true;
+  } else {
+    require(value == op.original, [&] {
+      return text("qp 0x%x atomic %llu returned 0x%llx, not 0x%llx", qp_.qpn.value(),
+                  static_cast<unsigned long long>(op.wr_id), static_cast<unsigned long long>(value),
+                  static_cast<unsigned long long>(op.original));
+    });
+  }
+  uint8_t bytes[8];
+  std::memcpy(bytes, &value, 8);
+  memory_.end_flux(op.pieces[0].offset, 8);
+  memory_.expect(op.pieces[0].offset, bytes);
+}
+
+/// A failed request: what it was to write stays in flux for ever, for it may or may not have been.
+void Side::fail(const Operation& op) {
+  if (op.kind == Kind::kWrite) peer_->area_.slots[static_cast<size_t>(op.slot)].lost = true;
+  release(op);
+}
+
+void Side::release(const Operation& op) {
+  if (op.read_slot >= 0) --read_buffers_[static_cast<size_t>(op.read_slot)].users;
+  if (op.slot < 0) return;
+  RemoteArea::Slot& slot = peer_->area_.slots[static_cast<size_t>(op.slot)];
+  --slot.operations;
+  if (op.kind == Kind::kRead) --slot.reads;
+  if (op.kind == Kind::kWrite) --slot.writes;
+}
+
+void Side::place_and_check(const std::vector<Piece>& pieces, std::span<const uint8_t> data,
+                           const char* what) {
+  size_t done = 0;
+  for (const Piece& piece : pieces) {
+    const size_t length = std::min<size_t>(piece.length, data.size() - done);
+    memory_.end_flux(piece.offset, piece.length);
+    memory_.expect(piece.offset, data.subspan(done, length));
+    done += length;
+    require(memory_.matches(piece.offset, piece.length), [&] {
+      return text("qp 0x%x %s: wrong bytes in the buffer of %u bytes", qp_.qpn.value(), what,
+                  piece.length);
+    });
+  }
+  require(done == data.size(), [&] { return text("%s: the buffer is too short", what); });
+}
+
+void Side::check_writes_before(uint64_t wr_id) {
+  for (const Operation& op : sends_) {
+    if (op.wr_id > wr_id) return;
+    if (op.kind != Kind::kWrite) continue;
+    const RemoteArea::Slot& slot = peer_->area_.slots[static_cast<size_t>(op.slot)];
+    if (slot.last_write != op.wr_id) continue;
+    const uint8_t* actual = peer_->memory_.at(slot.offset + op.slot_offset);
+    require(std::equal(op.data.begin(), op.data.end(), actual), [&] {
+      return text("qp 0x%x WRITE %llu is not visible though a later message was received",
+                  qp_.qpn.value(), static_cast<unsigned long long>(op.wr_id));
+    });
+  }
+}
+
+void Side::on_receive_completion(const ibv_wc& wc) {
+  require(!receives_.empty() && receives_.front().wr_id == wc.wr_id,
+          [&] { return name(wc) + "not the oldest receive"; });
+  const Receive receive = std::move(receives_.front());
+  receives_.pop_front();
+  if (wc.status != IBV_WC_SUCCESS) {
+    require(wc.status == IBV_WC_WR_FLUSH_ERR && (flushing_ || qp_.state() == IBV_QPS_ERR),
+            [&] { return name(wc) + "unexpected status of a receive"; });
+    failed_ = failed_ || flushing_;
+    return;
+  }
+  require(!incoming_.empty(), [&] { return name(wc) + "nothing was sent"; });
+  const Message message = std::move(incoming_.front());
+  incoming_.pop_front();
+  ++received_;
+  const bool is_write = message.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+  const bool has_imm = is_write || message.opcode == IBV_WR_SEND_WITH_IMM;
+  require(wc.opcode == (is_write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV),
+          [&] { return name(wc) + "wrong opcode"; });
+  require(wc.byte_len == message.length, [&] { return name(wc) + "wrong byte_len"; });
+  require(((wc.wc_flags & IBV_WC_WITH_IMM) != 0) == has_imm,
+          [&] { return name(wc) + "wrong flags"; });
+  require(!has_imm || wc.imm_data == message.immediate_be,
+          [&] { return name(wc) + "wrong immediate data"; });
+  place_and_check(receive.pieces, message.data, "receive");
+  peer_->check_writes_before(message.wr_id);
+}
+
+void Side::check_end() const {
+  for (size_t i = 0; i < area_.words.size() && !peer_->failed_; ++i) {
+    uint64_t value = 0;
+    std::memcpy(&value, memory_.at(area_.atomic_offset + i * 8), 8);
+    require(value == area_.words[i], [&] {
+      return text("qp 0x%x: atomic word %zu is 0x%llx and must be 0x%llx", qp_.qpn.value(), i,
+                  static_cast<unsigned long long>(value),
+                  static_cast<unsigned long long>(area_.words[i]));
+    });
+  }
+  require(incoming_.empty() || failed_ || peer_->failed_, [&] {
+    return text("qp 0x%x: %zu messages were never received", qp_.qpn.value(), incoming_.size());
+  });
+}
+
+}  // namespace urxe::sim

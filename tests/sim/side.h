@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "tests/sim/memory.h"
+#include "tests/sim/plan.h"
+#include "tests/sim/posting.h"
+#include "tests/sim/random.h"
+#include "transport/device.h"
+
+namespace urxe::sim {
+
+/// A word that several queue pairs add 1 to: every value before must be returned at most once.
+struct SharedCounter {
+  size_t offset = 0;  ///< in the memory of the host that holds it
+  MemoryRegion* region = nullptr;
+  uint64_t posted = 0;
+  uint64_t completed = 0;
+  std::vector<bool> seen;
+};
+
+/// What a side offers to its peer: addresses by remote key, and the model's copy of what will be
+/// there once everything posted has been executed.
+struct RemoteArea {
+  struct Slot {
+    size_t offset = 0;  ///< in the owner's memory
+    uint64_t va = 0;
+    uint32_t operations = 0;      ///< posted and not completed
+    uint32_t reads = 0;           ///< of those, READs
+    uint32_t writes = 0;          ///< of those, WRITEs
+    uint64_t last_write = 0;      ///< wr_id
+    bool lost = false;            ///< a failed WRITE: its contents are not known
+    std::vector<uint8_t> future;  ///< contents once all has been executed
+  };
+  MemoryRegion* constant = nullptr;
+  size_t constant_offset = 0;
+  uint64_t constant_va = 0;
+  uint32_t constant_size = 0;
+  MemoryRegion* writable = nullptr;
+  std::vector<Slot> slots;
+  MemoryRegion* atomic = nullptr;
+  uint64_t atomic_va = 0;
+  size_t atomic_offset = 0;
+  std::vector<uint64_t> words;  ///< values once all has been executed
+};
+
+/// One queue pair, the traffic it makes and the model of what must come of it.
+class Side {
+ public:
+  Side(const Plan& plan, Device& device, Memory& memory, QueuePair& qp, PdId pd, Random random);
+  Side(const Side&) = delete;
+  Side& operator=(const Side&) = delete;
+
+  void connect_model(Side& peer, SharedCounter* peer_counter);
+
+  /// Posts what it likes. False: nothing could be posted.
+  bool post_some();
+  void post_receives(bool may_be_late);
+  /// No more random requests; what remains is posted as needed.
+  void stop();
+  void on_completion(const ibv_wc& wc);
+
+  /// A WRITE that `wr_id` or an older one did is visible here. Called by the peer.
+  void check_writes_before(uint64_t wr_id);
+
+  [[nodiscard]] bool idle() const { return sends_.empty() && (failed_ || remaining_ == 0); }
+  [[nodiscard]] bool failed() const { return failed_; }
+  [[nodiscard]] size_t receives_outstanding() const { return receives_.size(); }
+  [[nodiscard]] QueuePair& qp() const { return qp_; }
+  [[nodiscard]] uint64_t completions() const { return completions_; }
+  /// The end of a run: atomics, undelivered messages, flushed receives.
+  void check_end() const;
+  /// From now on receives are flushed (the queue pair is moved to the error state).
+  void expect_flush() { flushing_ = true; }
+  [[nodiscard]] const RemoteArea& area() const { return area_; }
+
+ private:
+  /// Of wr_ids of receives.
+  static constexpr uint64_t kReceiveBit = uint64_t{1} << 63;
+
+  enum class Kind : uint8_t { kSend, kWrite, kRead, kAtomic };
+  struct Piece {
+    size_t offset = 0;
+    uint32_t length = 0;
+  };
+  struct Operation {
+    uint64_t wr_id = 0;
+    ibv_wr_opcode opcode = IBV_WR_SEND;
+    Kind kind = Kind::kSend;
+    bool signaled = false;
+    uint32_t length = 0;
+    std::vector<uint8_t> data;  ///< what arrives at the destination
+    std::vector<Piece> pieces;  ///< READ, atomic: where it arrives
+    int slot = -1;              ///< of the peer's writable area
+    uint32_t slot_offset = 0;
+    int read_slot = -1;     ///< own local buffer of a READ, or the source of a forward
+    bool shared = false;    ///< an atomic on the shared counter
+    uint64_t original = 0;  ///< what an atomic must return
+  };
+  struct Message {
+    uint64_t wr_id = 0;  ///< of the peer's operation
+    ibv_wr_opcode opcode = IBV_WR_SEND;
+    uint32_t length = 0;
+    uint32_t immediate_be = 0;
+    std::vector<uint8_t> data;  ///< of a SEND
+  };
+  struct Receive {
+    uint64_t wr_id = 0;
+    size_t slot_offset = 0;
+    std::vector<Piece> pieces;
+  };
+  struct ReadBuffer {
+    size_t offset = 0;
+    uint32_t users = 0;
+  };
+
+  // Making requests (traffic.cc).
+  void draw_operation(Operation& op, SendRequest& request);
+  void draw_send(Operation& op, SendRequest& request);
+  bool draw_write(Operation& op, SendRequest& request);
+  bool draw_read(Operation& op, SendRequest& request);
+  void draw_atomic(Operation& op, SendRequest& request);
+  void draw_shared_add(Operation& op, SendRequest& request);
+  uint32_t draw_length(uint32_t most);
+  void draw_source(Operation& op, SendRequest& request);
+  bool draw_forward(Operation& op, SendRequest& request);
+  std::vector<Piece> split(size_t offset, uint32_t length, uint32_t most_pieces);
+  void add_sges(SendRequest& request, const std::vector<Piece>& pieces) const;
+  int free_read_buffer() const;
+  void submit(Operation op, SendRequest request);
+  void post_receive_now();
+
+  // Judging completions (side.cc).
+  void on_send_completion(const ibv_wc& wc);
+  void on_receive_completion(const ibv_wc& wc);
+  void succeed(const Operation& op);
+  void succeed_write(const Operation& op);
+  void succeed_atomic(const Operation& op);
+  void fail(const Operation& op);
+  void release(const Operation& op);
+  void place_and_check(const std::vector<Piece>& pieces, std::span<const uint8_t> data,
+                       const char* what);
+  [[nodiscard]] std::string name(const ibv_wc& wc) const;
+
+  const Plan& plan_;
+  Device& device_;
+  Memory& memory_;
+  QueuePair& qp_;
+  Random random_;
+  Side* peer_ = nullptr;
+  SharedCounter* peer_counter_ = nullptr;
+
+  MemoryRegion* local_ = nullptr;
+  size_t source_offset_ = 0;
+  uint32_t source_size_ = 0;
+  std::vector<ReadBuffer> read_buffers_;
+  size_t result_offset_ = 0;  ///< results of atomics, 8 bytes each, a ring
+  uint32_t result_count_ = 0;
+  std::vector<size_t> receive_slots_;
+  RemoteArea area_;
+
+  std::deque<Operation> sends_;
+  std::deque<Receive> receives_;
+  std::deque<Message> incoming_;  ///< posted by the peer, not received
+  uint64_t next_wr_id_ = 1;
+  uint64_t next_receive_ = 1;
+  uint64_t received_ = 0;
+  uint32_t remaining_ = 0;
+  uint32_t results_used_ = 0;
+  uint64_t completions_ = 0;
+  bool failed_ = false;
+  bool flushing_ = false;
+};
+
+}  // namespace urxe::sim

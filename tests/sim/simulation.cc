@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tests/sim/simulation.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "packet/wire/format.h"
+#include "tests/sim/connect.h"
+#include "tests/sim/failure.h"
+
+namespace urxe::sim {
+namespace {
+
+constexpr uint64_t kMaxEvents = 3000000;
+constexpr uint64_t kMemoryCheckInterval = 1024;  ///< packets
+
+Gid host_gid(size_t index, bool ipv6) {
+  const auto last = static_cast<uint8_t>(index + 1);
+  if (!ipv6) {
+    const uint8_t address[4] = {192, 0, 2, last};
+    return Gid::from_ipv4(address);
+  }
+  const uint8_t address[16] = {0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last};
+  return Gid::from_ipv6(address);
+}
+
+const char* fate_name(Network::Fate fate) {
+  switch (fate) {
+    case Network::Fate::kLost:
+      return " LOST";
+    case Network::Fate::kQueueFull:
+      return " QUEUE FULL";
+    case Network::Fate::kDuplicated:
+      return " DUPLICATED";
+    case Network::Fate::kCorrupted:
+      return " CORRUPTED";
+    case Network::Fate::kSent:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+Simulation::Simulation(const Plan& plan, bool verbose)
+    : plan_(plan),
+      verbose_(verbose),
+      random_(Random::mix(plan.seed) + 7),
+      network_(plan.network, plan.hosts, random_.fork()) {
+  create_hosts();
+  connect_all();
+}
+
+void Simulation::create_hosts() {
+  for (size_t i = 0; i < plan_.hosts; ++i) {
+    hosts_.push_back(std::make_unique<Host>(
+        plan_, i, host_gid(i, plan_.ipv6), random_.fork(),
+        [this](size_t host, Packet packet, Instant now) { transmit(host, std::move(packet), now); },
+        [this](size_t host, const Packet& packet) { observe(host, packet); }));
+    hosts_.back()->create_shared_counter();
+  }
+}
+
+void Simulation::connect_all() {
+  for (uint32_t i = 0; i < plan_.connections; ++i) connect_pair(i);
+  for (const auto& host : hosts_) {
+    for (Side& side : host->sides()) side.post_receives(true);
+    host->wake_at(now_);
+  }
+}
+
+void Simulation::connect_pair(uint32_t number) {
+  const size_t a = random_.below(plan_.hosts);
+  const size_t b = random_.percent(5) ? a : (a + 1) % plan_.hosts;
+  const uint32_t qpns[2] = {0x100 + number * 2, 0x10000 * (number + 1) + 0x101 + number * 2};
+  uint32_t psns[2];
+  for (uint32_t& psn : psns) {
+    psn = plan_.psn_near_wrap ? Psn::kMask - random_.range32(0, 300)
+                              : static_cast<uint32_t>(random_.next()) & Psn::kMask;
+  }
+  Host* hosts[2] = {hosts_[a].get(), hosts_[b].get()};
+  const size_t indexes[2] = {a, b};
+  Side* sides[2];
+  QueuePair* qps[2];
+  for (int i = 0; i < 2; ++i) qps[i] = &hosts[i]->create_qp(Qpn{qpns[i]});
+  for (int i = 0; i < 2; ++i) {
+    ConnectOptions options;
+    options.destination = hosts[1 - i]->gid();
+    options.dest_qpn = Qpn{qpns[1 - i]};
+    options.mtu = plan_.mtu;
+    options.sq_psn = psns[i];
+    options.rq_psn = psns[1 - i];
+    options.timeout = plan_.timeout;
+    options.retry_cnt = plan_.retry_cnt;
+    options.min_rnr_timer = plan_.min_rnr_timer;
+    options.max_rd_atomic = plan_.max_rd_atomic;
+    options.max_dest_rd_atomic = plan_.max_dest_rd_atomic;
+    require(connect(hosts[i]->device(), *qps[i], options, now_),
+            [] { return std::string("modify_qp failed"); });
+    sides[i] = &hosts[i]->add_side(*qps[i]);
+    oracle_.add(indexes[i], qpns[i], indexes[1 - i], qpns[1 - i],
+                {Psn{psns[i]}, 128U << plan_.mtu, plan_.max_rd_atomic});
+  }
+  for (int i = 0; i < 2; ++i) {
+    sides[i]->connect_model(*sides[1 - i], hosts[1 - i]->shared_counter());
+  }
+}
+
+size_t Simulation::host_of(const Gid& gid) const {
+  for (size_t i = 0; i < hosts_.size(); ++i) {
+    if (hosts_[i]->gid() == gid) return i;
+  }
+  throw Failure("wire: a packet to an address that nobody has");
+}
+
+void Simulation::transmit(size_t host, Packet packet, Instant now) {
+  ++outcome_.packets;
+  const auto view = parse(packet.view());
+  require(view.has_value(), [&] {
+    return text("wire: an emitted packet is invalid: %s",
+                std::string(drop_reason_name(view.error())).c_str());
+  });
+  require(packet.flow.source == hosts_[host]->gid() && packet.flow.source_port >= 0xc000,
+          [] { return std::string("wire: wrong source address or port"); });
+  const size_t to = host_of(packet.flow.destination);
+  uint64_t tail = 0;
+  std::memcpy(&tail, packet.bytes.data() + packet.bytes.size() - 8, 8);
+  outcome_.digest =
+      Random::mix(outcome_.digest ^ static_cast<uint64_t>(now.ns) ^ tail) + packet.bytes.size();
+  const std::string line = verbose_ ? format(*view) : std::string();
+  if (verbose_)
+    std::printf("%12lld  %zu>%zu %s", static_cast<long long>(now.ns), host, to, line.c_str());
+  std::fflush(stdout);
+  oracle_.on_sent(to, *view);
+  const Network::Fate fate = network_.send(host, to, std::move(packet), now);
+  if (verbose_) std::printf("%s\n", fate_name(fate));
+}
+
+void Simulation::observe(size_t host, const Packet& packet) {
+  const auto view = parse(packet.view());
+  require(view.has_value() != packet.corrupted, [&] {
+    return std::string(packet.corrupted ? "a corrupted packet passed the ICRC"
+                                        : "a good packet did not parse");
+  });
+  if (!view) return;
+  if (verbose_) {
+    std::printf("%12lld   %zu< %s\n", static_cast<long long>(now_.ns), host, format(*view).c_str());
+  }
+  oracle_.on_received(host, *view);
+}
+
+std::optional<Instant> Simulation::next_event() const {
+  std::optional<Instant> next = network_.next_arrival();
+  for (const auto& host : hosts_) {
+    const auto wake = host->wake_time();
+    if (wake && (!next || *wake < *next)) next = wake;
+  }
+  return next;
+}
+
+bool Simulation::step(Instant until) {
+  const auto next = next_event();
+  if (!next || *next > until) return false;
+  now_ = std::max(now_, *next);
+  while (network_.next_arrival() && *network_.next_arrival() <= now_) {
+    Network::Arrival arrival = network_.take();
+    if (!hosts_[arrival.host]->arrive(std::move(arrival.packet), now_) && verbose_) {
+      std::printf("%12lld   %zu  RECEIVE BUFFER FULL\n", static_cast<long long>(now_.ns),
+                  arrival.host);
+    }
+  }
+  drive_due_hosts();
+  return true;
+}
+
+void Simulation::drive_due_hosts() {
+  for (const auto& host : hosts_) {
+    if (host->wake_time() && *host->wake_time() <= now_) host->drive(now_);
+  }
+}
+
+bool Simulation::all_idle() const {
+  return std::all_of(hosts_.begin(), hosts_.end(), [](const auto& host) { return host->idle(); });
+}
+
+void Simulation::check_memory() {
+  for (size_t i = 0; i < hosts_.size(); ++i) {
+    const std::string damage = hosts_[i]->memory().find_damage();
+    require(damage.empty(), [&] { return text("host %zu %s", i, damage.c_str()); });
+  }
+}
+
+void Simulation::run_safety_phase() {
+  // Until the requests are used up or the time is, whichever comes first.
+  const Instant end = now_ + milliseconds(static_cast<int64_t>(random_.range(2, 400)));
+  uint64_t events = 0;
+  uint64_t checked = 0;
+  while (!all_idle() && step(end)) {
+    require(++events < kMaxEvents, [] { return std::string("too many events: a livelock"); });
+    if (outcome_.packets - checked >= kMemoryCheckInterval) {
+      checked = outcome_.packets;
+      check_memory();
+    }
+  }
+}
+
+void Simulation::explain_stall() const {
+  for (size_t i = 0; i < hosts_.size(); ++i) {
+    for (Side& side : hosts_[i]->sides()) {
+      const RequesterState& r = side.qp().requester;
+      std::printf(
+          "host %zu qp 0x%x state %d idle %d: %u outstanding, %u in flight, window %u of %u used\n",
+          i, side.qp().qpn.value(), side.qp().state(), side.idle(), r.outstanding(), r.in_flight(),
+          side.qp().path != nullptr ? side.qp().path->window() : 0,
+          side.qp().path != nullptr ? side.qp().path->in_flight() : 0);
+    }
+  }
+}
+
+void Simulation::run_liveness_phase() {
+  network_.end_faults();
+  for (const auto& host : hosts_) {
+    host->calm_down();
+    host->wake_at(now_);
+  }
+  const Instant end = now_ + seconds(60);
+  uint64_t events = 0;
+  while (!all_idle()) {
+    const bool stepped = step(end);
+    if (!stepped) explain_stall();
+    require(stepped, [&] {
+      return std::string(next_event() ? "liveness: not finished in 60 s without faults"
+                                      : "liveness: nothing will ever happen again");
+    });
+    require(++events < kMaxEvents, [] { return std::string("too many events: a livelock"); });
+  }
+  // What is still on its way (duplicates, late ACKs) must do no harm.
+  const Instant quiet = now_ + seconds(2);
+  while (step(quiet)) {
+    require(++events < kMaxEvents, [] { return std::string("too many events: a livelock"); });
+  }
+}
+
+void Simulation::flush_all() {
+  for (const auto& host : hosts_) {
+    for (Side& side : host->sides()) {
+      side.expect_flush();
+      require(change_state(host->device(), side.qp(), IBV_QPS_ERR, now_) == 0,
+              [] { return std::string("modify_qp to ERR failed"); });
+    }
+    host->wake_at(now_);
+  }
+  const Instant end = now_ + seconds(1);
+  while (step(end)) {
+  }
+  for (const auto& host : hosts_) {
+    for (const Side& side : host->sides()) {
+      require(side.receives_outstanding() == 0,
+              [&] { return text("qp 0x%x: receives were not flushed", side.qp().qpn.value()); });
+    }
+  }
+}
+
+Outcome Simulation::run() {
+  run_safety_phase();
+  check_memory();
+  run_liveness_phase();
+  check_memory();
+  for (const auto& host : hosts_) host->check_end();
+  for (const auto& host : hosts_) {
+    for (const Side& side : host->sides()) outcome_.failed_sides += side.failed() ? 1 : 0;
+  }
+  flush_all();
+  check_memory();
+  for (const auto& host : hosts_) {
+    for (const Side& side : host->sides()) outcome_.completions += side.completions();
+    outcome_.digest = Random::mix(outcome_.digest + host->digest());
+  }
+  outcome_.retransmissions = oracle_.retransmissions();
+  outcome_.end = now_;
+  return outcome_;
+}
+
+}  // namespace urxe::sim

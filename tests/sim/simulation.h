@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tests/sim/host.h"
+#include "tests/sim/network.h"
+#include "tests/sim/plan.h"
+#include "tests/sim/wire_oracle.h"
+
+namespace urxe::sim {
+
+/// What a run amounted to.
+struct Outcome {
+  uint64_t digest = 0;  ///< of every packet, time and completion
+  uint64_t packets = 0;
+  uint64_t completions = 0;
+  uint64_t retransmissions = 0;
+  uint64_t failed_sides = 0;
+  Instant end{};
+};
+
+/// A run of one plan: a safety phase (faults on, requests flowing) and a liveness phase (faults
+/// off: everything outstanding must finish). Throws Failure.
+class Simulation {
+ public:
+  Simulation(const Plan& plan, bool verbose);
+  Outcome run();
+
+ private:
+  void create_hosts();
+  void connect_all();
+  void connect_pair(uint32_t number);
+  void run_safety_phase();
+  void run_liveness_phase();
+  void flush_all();
+  bool step(Instant until);
+  void drive_due_hosts();
+  [[nodiscard]] std::optional<Instant> next_event() const;
+  [[nodiscard]] bool all_idle() const;
+  [[nodiscard]] bool queues_quiet() const;
+  void transmit(size_t host, Packet packet, Instant now);
+  void observe(size_t host, const Packet& packet);
+  void check_memory();
+  size_t host_of(const Gid& gid) const;
+  void explain_stall() const;
+
+  Plan plan_;
+  bool verbose_;
+  Random random_;
+  Network network_;
+  WireOracle oracle_;
+  std::vector<std::unique_ptr<Host>> hosts_;
+  Instant now_{};
+  Outcome outcome_;
+};
+
+}  // namespace urxe::sim

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tests/sim/wire_oracle.h"
+
+#include <algorithm>
+
+#include "packet/wire/aeth_syndrome.h"
+#include "packet/wire/format.h"
+#include "tests/sim/failure.h"
+#include "tests/sim/random.h"
+
+namespace urxe::sim {
+namespace {
+
+void demand(bool condition, const char* rule, const PacketView& packet) {
+  require(condition, [&] { return text("wire: %s: %s", rule, format(packet).c_str()); });
+}
+
+uint64_t digest(const PacketView& packet) {
+  uint64_t sum = packet.payload.size();
+  for (const uint8_t byte : packet.payload) sum = (sum ^ byte) * 0x100000001b3ULL;
+  const Headers& h = packet.headers;
+  const Ext extensions = opcode_info(h.bth.opcode).extensions;
+  sum = Random::mix(sum + (h.bth.solicited ? 1 : 0));
+  if (has(extensions, Ext::kReth)) {
+    sum = Random::mix(sum + h.reth.va);
+    sum = Random::mix(sum + h.reth.rkey.value());
+    sum = Random::mix(sum + h.reth.dma_length);
+  }
+  if (has(extensions, Ext::kAtomicEth)) {
+    sum = Random::mix(sum + h.atomic.va);
+    sum = Random::mix(sum + h.atomic.swap_or_add);
+    sum = Random::mix(sum + h.atomic.compare);
+  }
+  if (has(extensions, Ext::kImmDt)) sum = Random::mix(sum + h.immediate_be);
+  return sum;
+}
+
+bool is_read(Opcode opcode) {
+  return opcode.operation() == Operation::kReadRequest;
+}
+bool is_atomic(Opcode opcode) {
+  return opcode.operation() == Operation::kCompareSwap ||
+         opcode.operation() == Operation::kFetchAdd;
+}
+
+}  // namespace
+
+void WireOracle::add(size_t host, uint32_t qpn, size_t peer_host, uint32_t peer_qpn,
+                     const Limits& limits) {
+  Side side;
+  side.peer = {peer_host, peer_qpn};
+  side.direction.limits = limits;
+  sides_.emplace(Key{host, qpn}, std::move(side));
+}
+
+WireOracle::Side& WireOracle::side_of(Key key) {
+  const auto it = sides_.find(key);
+  require(it != sides_.end(), [&] { return text("wire: no queue pair 0x%x there", key.second); });
+  return it->second;
+}
+
+void WireOracle::on_sent(size_t destination_host, const PacketView& packet) {
+  Side& destination = side_of({destination_host, packet.headers.bth.dest_qp.value()});
+  Side& sender = side_of(destination.peer);
+  if (opcode_info(packet.headers.bth.opcode).is_request) {
+    request_sent(sender.direction, packet);
+  } else {
+    response_sent(destination.direction, packet);
+  }
+}
+
+void WireOracle::request_sent(Direction& direction, const PacketView& packet) {
+  const auto next = static_cast<uint32_t>(direction.request_of.size());
+  const uint32_t distance =
+      (packet.headers.bth.psn.value() - direction.limits.start.value()) & Psn::kMask;
+  demand(packet.payload.size() <= direction.limits.mtu, "payload beyond the path MTU", packet);
+  demand(distance <= next, "a PSN was left out", packet);
+  if (distance == next) {
+    new_request(direction, packet);
+  } else {
+    ++retransmissions_;
+    repeated_request(direction, packet, distance);
+  }
+}
+
+void WireOracle::new_request(Direction& direction, const PacketView& packet) {
+  const OpcodeInfo& info = opcode_info(packet.headers.bth.opcode);
+  Request request;
+  request.opcode = packet.headers.bth.opcode;
+  request.first = static_cast<uint32_t>(direction.request_of.size());
+  request.digest = digest(packet);
+  request.length = static_cast<uint32_t>(packet.payload.size());
+  if (info.ends_message) ++direction.messages;
+  request.messages = direction.messages;
+  if (!info.ends_message) {
+    demand(request.length == direction.limits.mtu, "FIRST or MIDDLE is not full", packet);
+  } else if (!info.starts_message) {
+    demand(request.length > 0, "LAST is empty", packet);
+  }
+  if (is_read(request.opcode)) {
+    request.length = packet.headers.reth.dma_length;
+    request.va = packet.headers.reth.va;
+    request.packets =
+        std::max(1U, (request.length + direction.limits.mtu - 1) / direction.limits.mtu);
+  }
+  if (is_read(request.opcode) || is_atomic(request.opcode)) {
+    ++direction.unanswered;
+    demand(direction.unanswered <= direction.limits.max_rd_atomic,
+           "more READs and atomics than max_rd_atomic", packet);
+  }
+  direction.request_of.insert(direction.request_of.end(), request.packets,
+                              static_cast<uint32_t>(direction.requests.size()));
+  direction.requests.push_back(request);
+}
+
+void WireOracle::repeated_request(Direction& direction, const PacketView& packet,
+                                  uint32_t distance) {
+  const Request& request = direction.requests[direction.request_of[distance]];
+  demand(request.opcode == packet.headers.bth.opcode, "repeated with another opcode", packet);
+  if (!is_read(request.opcode)) {
+    demand(request.digest == digest(packet), "repeated with other contents", packet);
+    return;
+  }
+  const uint32_t done = (distance - request.first) * direction.limits.mtu;
+  demand(packet.headers.reth.va == request.va + done, "resumed READ: wrong address", packet);
+  demand(packet.headers.reth.dma_length == request.length - done, "resumed READ: wrong length",
+         packet);
+}
+
+void WireOracle::response_sent(Direction& direction, const PacketView& packet) {
+  const uint32_t distance =
+      (packet.headers.bth.psn.value() - direction.limits.start.value()) & Psn::kMask;
+  const auto sent = static_cast<uint32_t>(direction.request_of.size());
+  const Operation operation = packet.headers.bth.opcode.operation();
+  // One beyond what was taken: the NAK of a gap names the PSN that is expected.
+  demand(distance < sent && distance < direction.taken, "an answer to what never came", packet);
+  Request& request = direction.requests[direction.request_of[distance]];
+  if (operation == Operation::kAtomicAcknowledge) {
+    demand(is_atomic(request.opcode), "atomic acknowledge to another request", packet);
+    request.responded = true;
+  } else if (operation == Operation::kAcknowledge) {
+    acknowledge_sent(direction, packet, request);
+  } else {
+    read_response_sent(direction, packet, request, distance);
+  }
+}
+
+void WireOracle::acknowledge_sent(const Direction& direction, const PacketView& packet,
+                                  const Request& request) {
+  const Aeth& aeth = packet.headers.aeth;
+  demand(ack_kind(aeth.syndrome) != AckKind::kReserved, "reserved syndrome", packet);
+  demand(aeth.msn.value() <= direction.messages, "MSN beyond the messages sent", packet);
+  if (ack_kind(aeth.syndrome) != AckKind::kAck) return;
+  demand(aeth.msn.value() >= request.messages, "MSN behind the messages acknowledged", packet);
+  if (is_read(request.opcode) || is_atomic(request.opcode)) {
+    demand(request.responded, "ACK instead of a response", packet);
+  }
+}
+
+void WireOracle::read_response_sent(const Direction& direction, const PacketView& packet,
+                                    Request& request, uint32_t distance) {
+  demand(is_read(request.opcode), "READ response to another request", packet);
+  const uint32_t index = distance - request.first;
+  const bool is_last = index + 1 == request.packets;
+  const uint32_t mtu = direction.limits.mtu;
+  const Operation operation = packet.headers.bth.opcode.operation();
+  const bool says_last =
+      operation == Operation::kReadResponseLast || operation == Operation::kReadResponseOnly;
+  demand(is_last == says_last, "READ response: LAST in the wrong place", packet);
+  demand(packet.payload.size() == (is_last ? request.length - index * mtu : mtu),
+         "READ response: wrong length", packet);
+  if (is_last) request.responded = true;
+}
+
+void WireOracle::on_received(size_t host, const PacketView& packet) {
+  Side& receiver = side_of({host, packet.headers.bth.dest_qp.value()});
+  const Psn psn = packet.headers.bth.psn;
+  if (opcode_info(packet.headers.bth.opcode).is_request) {
+    Direction& direction = side_of(receiver.peer).direction;
+    const uint32_t distance = (psn.value() - direction.limits.start.value()) & Psn::kMask;
+    const Request& request = direction.requests[direction.request_of[distance]];
+    direction.taken = std::max(direction.taken, request.first + request.packets);
+    return;
+  }
+  const Operation operation = packet.headers.bth.opcode.operation();
+  if (operation != Operation::kAtomicAcknowledge && operation != Operation::kReadResponseLast &&
+      operation != Operation::kReadResponseOnly) {
+    return;
+  }
+  Direction& direction = receiver.direction;
+  const uint32_t distance = (psn.value() - direction.limits.start.value()) & Psn::kMask;
+  Request& request = direction.requests[direction.request_of[distance]];
+  if (!request.answered) --direction.unanswered;
+  request.answered = true;
+}
+
+}  // namespace urxe::sim
