@@ -12,6 +12,8 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <new>
+#include <optional>
 #include <utility>
 
 #include "packet/engine/capture_record.h"
@@ -102,32 +104,43 @@ void CaptureEngine::release_source_port(const Gid& local, uint16_t port) {
 std::span<const RxPacket> CaptureEngine::receive() {
   const std::span<const RxPacket> packets = inner_->receive();
   if (packets.empty() || fd_ < 0) return packets;
-  const uint64_t time_ns = now_ns();
-  for (const RxPacket& packet : packets) {
-    uint16_t identification = 0;
-    if (packet.ipv4_identification) {
-      identification = *packet.ipv4_identification;
-    } else {
-      identification = icrc_recover_identification(packet.flow, packet.bytes).value_or(0);
-    }
-    append_capture_record(records_, Direction::kInbound, time_ns, packet.flow, identification,
-                          packet.bytes);
-  }
-  write_records();
+  record([&](uint64_t time_ns) {
+    for (const RxPacket& packet : packets) add_received(packet, time_ns);
+  });
   return packets;
 }
 
 void CaptureEngine::transmit(TxBatch& batch) {
   if (fd_ >= 0 && !batch.empty()) {
-    const uint64_t time_ns = now_ns();
-    for (const TxBatch::Message& message : batch.messages()) add_message(batch, message, time_ns);
-    write_records();
+    record([&](uint64_t time_ns) {
+      for (const TxBatch::Message& message : batch.messages()) add_sent(batch, message, time_ns);
+    });
   }
   inner_->transmit(batch);
 }
 
-void CaptureEngine::add_message(const TxBatch& batch, const TxBatch::Message& message,
-                                uint64_t time_ns) {
+template <class AddRecords>
+void CaptureEngine::record(AddRecords add_records) {
+  try {
+    add_records(now_ns());
+    write_records();
+  } catch (const std::bad_alloc&) {
+    stop("out of memory");
+  }
+  records_.clear();
+}
+
+void CaptureEngine::add_received(const RxPacket& packet, uint64_t time_ns) {
+  std::optional<uint16_t> identification = packet.ipv4_identification;
+  if (!identification) {
+    identification = icrc_recover_identification(packet.flow, packet.bytes);
+  }
+  append_capture_record(records_, Direction::kInbound, time_ns, packet.flow,
+                        identification.value_or(0), packet.bytes);
+}
+
+void CaptureEngine::add_sent(const TxBatch& batch, const TxBatch::Message& message,
+                             uint64_t time_ns) {
   const std::span<const uint8_t> bytes = batch.bytes(message);
   for (size_t i = 0; i < message.segments; ++i) {
     const size_t offset = i * message.segment_size;
@@ -139,14 +152,15 @@ void CaptureEngine::add_message(const TxBatch& batch, const TxBatch::Message& me
 
 void CaptureEngine::write_records() {
   const ssize_t written = write(fd_, records_.data(), records_.size());
-  if (written != static_cast<ssize_t>(records_.size())) {
-    const char* const why = written < 0 ? std::strerror(errno) : "no space for a whole record";
-    std::fprintf(stderr, "urxe: capture file %s: %s; capturing stops, traffic goes on\n",
-                 path_.c_str(), why);
-    close(fd_);
-    fd_ = -1;
-  }
-  records_.clear();
+  if (written == static_cast<ssize_t>(records_.size())) return;
+  stop(written < 0 ? std::strerror(errno) : "no space for a whole record");
+}
+
+void CaptureEngine::stop(const char* why) {
+  std::fprintf(stderr, "urxe: capture file %s: %s; capturing stops, traffic goes on\n",
+               path_.c_str(), why);
+  close(fd_);
+  fd_ = -1;
 }
 
 TxBatch::Limits CaptureEngine::batch_limits() const {

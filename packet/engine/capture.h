@@ -37,8 +37,12 @@ class CaptureEngine final : public PacketEngine {
 
  private:
   CaptureEngine(std::unique_ptr<PacketEngine> inner, std::string path, int fd);
-  void add_message(const TxBatch& batch, const TxBatch::Message& message, uint64_t time_ns);
+  template <class AddRecords>
+  void record(AddRecords add_records);
+  void add_received(const RxPacket& packet, uint64_t time_ns);
+  void add_sent(const TxBatch& batch, const TxBatch::Message& message, uint64_t time_ns);
   void write_records();
+  void stop(const char* why);
 
   std::unique_ptr<PacketEngine> inner_;
   std::string path_;

@@ -138,6 +138,15 @@ TEST(TxBatch, FullBatchIsLeftAsItWas) {
   EXPECT_FALSE(add(batch, flow_v4(), 0)) << "the number of packets is limited too";
 }
 
+TEST(TxBatch, NoByteBeyondTheLimit) {
+  for (size_t bytes = 95; bytes <= 104; ++bytes) {
+    TxBatch::Limits limits;
+    limits.bytes = bytes;
+    TxBatch batch(limits);
+    EXPECT_EQ(add(batch, flow_v4(), 84), bytes >= 100) << bytes;
+  }
+}
+
 TEST(TxBatch, AbandonedPacketLeavesNoTrace) {
   TxBatch batch(segmenting(8));
   ASSERT_TRUE(add(batch, flow_v4(), 8, 1));
