@@ -69,11 +69,20 @@ void fail_if_cq_failed(ChannelAdapter& ca, QueuePair& qp) {
 }
 
 /// One turn. Requests first: an ACK that follows them can share their datagram, and the peer then
-/// sees the request no later than the ACK.
+/// sees the request no later than the ACK. But where they alone filled the batch the answers go
+/// first the next time, or a small batch would never let them out.
 Turn take_turn(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now, bool all_acks) {
   const size_t packets_before = batch.packets();
+  if (qp.responder.held_up) {
+    const Turn answers = transmit_responses(ca, qp, batch, kTurnPackets, all_acks);
+    if (answers == Turn::kBatchFull) return answers;
+    qp.responder.held_up = false;
+  }
   const Turn requests = transmit_requests(ca, qp, batch, now, kTurnPackets);
-  if (requests == Turn::kBatchFull) return requests;
+  if (requests == Turn::kBatchFull) {
+    qp.responder.held_up = true;
+    return requests;
+  }
   const bool sent_requests = batch.packets() != packets_before;
   const Turn responses = transmit_responses(ca, qp, batch, kTurnPackets, all_acks || sent_requests);
   fail_if_cq_failed(ca, qp);
@@ -150,6 +159,7 @@ bool Device::transmit(TxBatch& batch, Instant now, AckPolicy policy) {
         ca.active.move_to_back(*qp);
         break;
       case Turn::kBatchFull:
+        ca.active.move_to_back(*qp);
         if (!check(!batch.empty())) ca.active.remove(*qp);
         return true;
     }
