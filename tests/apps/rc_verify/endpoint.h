@@ -5,29 +5,21 @@
 #include <infiniband/verbs.h>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "control.h"
 #include "options.h"
+#include "tests/apps/verbs_pointers.h"
 
 namespace rc_verify {
 
-// unique_ptr for each kind of verbs object.
-template <auto Destroy>
-struct Destroyer {
-  template <typename T>
-  void operator()(T* object) const {
-    Destroy(object);
-  }
-};
-using ContextPtr = std::unique_ptr<ibv_context, Destroyer<ibv_close_device>>;
-using PdPtr = std::unique_ptr<ibv_pd, Destroyer<ibv_dealloc_pd>>;
-using CqPtr = std::unique_ptr<ibv_cq, Destroyer<ibv_destroy_cq>>;
-using QpPtr = std::unique_ptr<ibv_qp, Destroyer<ibv_destroy_qp>>;
-using MrPtr = std::unique_ptr<ibv_mr, Destroyer<ibv_dereg_mr>>;
-using ChannelPtr = std::unique_ptr<ibv_comp_channel, Destroyer<ibv_destroy_comp_channel>>;
+using verbs::ChannelPtr;
+using verbs::ContextPtr;
+using verbs::CqPtr;
+using verbs::MrPtr;
+using verbs::PdPtr;
+using verbs::QpPtr;
 
 struct QueuePair {
   QpPtr qp;
