@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "transport/counters.h"
+
+namespace urxe {
+
+/// This process's row in the counter table of a device (see counter_names.h). What an earlier owner
+/// of the row has counted stays in it. Not thread-safe.
+class CounterTable {
+ public:
+  CounterTable() = default;
+  /// A table that cannot be opened counts nothing: the traffic does not depend on it.
+  CounterTable(const std::string& tree, const std::string& device, uint32_t row);
+  ~CounterTable();
+  CounterTable(CounterTable&& other) noexcept;
+  CounterTable& operator=(CounterTable&& other) noexcept;
+  CounterTable(const CounterTable&) = delete;
+  CounterTable& operator=(const CounterTable&) = delete;
+
+  /// Shows what `counters` has come to since the table was opened.
+  void publish(const Counters& counters);
+
+ private:
+  void add(size_t column, uint64_t value);
+
+  uint64_t* table_ = nullptr;
+  uint64_t* row_ = nullptr;
+  std::vector<uint64_t> before_;
+};
+
+}  // namespace urxe

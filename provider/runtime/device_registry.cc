@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/runtime/device_registry.h"
+
+#include <pthread.h>
+
+#include <cerrno>
+#include <map>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "provider/runtime/config.h"
+
+namespace urxe {
+namespace {
+
+/// The open devices. Never destroyed: background threads and exit handlers outlive static objects.
+class Registry {
+ public:
+  static Registry& instance() {
+    static auto* const registry = new Registry;
+    return *registry;
+  }
+
+  Expected<std::shared_ptr<RuntimeDevice>, Errno> open(const std::string& name, EventSink sink) {
+    std::lock_guard lock(mutex_);
+    std::weak_ptr<RuntimeDevice>& entry = devices_[name];
+    if (auto device = entry.lock()) return device;
+    auto description = read_device(device_tree(), name);
+    if (!description) {
+      print_error(description.error());
+      return error(ENODEV);
+    }
+    auto device = std::make_shared<RuntimeDevice>(*description, sink);
+    entry = device;
+    return device;
+  }
+
+ private:
+  Registry() { pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child); }
+
+  // While a fork() goes on, no thread may be half way through a change of a device, because the
+  // child gets a copy of it. The devices are held so that none goes away in between.
+  static void before_fork() {
+    Registry& self = instance();
+    self.mutex_.lock();
+    for (auto& [name, entry] : self.devices_) {
+      auto device = entry.lock();
+      if (device == nullptr) continue;
+      device->before_fork();
+      self.held_.push_back(std::move(device));
+    }
+  }
+  static void after_fork_in_parent() {
+    Registry& self = instance();
+    std::vector<std::shared_ptr<RuntimeDevice>> held;
+    held.swap(self.held_);
+    for (auto& device : held) device->after_fork_in_parent();
+    self.mutex_.unlock();
+  }
+  static void after_fork_in_child() {
+    Registry& self = instance();
+    for (auto& device : self.held_) device->after_fork_in_child();
+    self.held_.clear();
+    self.devices_.clear();
+    self.mutex_.unlock();
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<RuntimeDevice>> devices_;
+  std::vector<std::shared_ptr<RuntimeDevice>> held_;
+};
+
+}  // namespace
+
+Expected<std::shared_ptr<RuntimeDevice>, Errno> open_runtime_device(const std::string& name,
+                                                                    EventSink sink) {
+  try {
+    return Registry::instance().open(name, sink);
+  } catch (const std::bad_alloc&) {
+    return error(ENOMEM);
+  }
+}
+
+bool is_runtime_device(const std::string& name) {
+  return !device_tree().empty() && read_device(device_tree(), name).has_value();
+}
+
+}  // namespace urxe

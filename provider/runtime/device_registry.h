@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "packet/base/expected.h"
+#include "provider/runtime/runtime_device.h"
+
+namespace urxe {
+
+/// The device of that name: the one that this process has open already, or a new one. In the child
+/// of a fork() the parent's devices are not found. ENODEV, ENOMEM. Thread-safe.
+Expected<std::shared_ptr<RuntimeDevice>, Errno> open_runtime_device(const std::string& name,
+                                                                    EventSink sink);
+
+/// Whether `name` is one of this process's devices, without opening it.
+bool is_runtime_device(const std::string& name);
+
+}  // namespace urxe

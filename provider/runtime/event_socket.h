@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "packet/base/expected.h"
+
+namespace urxe {
+
+/// Events on their way to an application that reads them from a file descriptor, as it would from
+/// the kernel: a completion channel or a context's asynchronous events. The reading end belongs to
+/// the application (or to libibverbs), which may poll it, make it non-blocking and close it.
+///
+/// Events that the socket has no room for are kept, up to a bound, until flush(). Thread-safe.
+class EventSocket {
+ public:
+  struct Event {
+    std::array<uint8_t, 16> bytes{};
+    /// The object that the event is about: its first eight bytes, native order.
+    [[nodiscard]] uint64_t element() const;
+  };
+
+  /// `event_size` 8 or 16 bytes. EMFILE and such. The caller takes over `reader_fd`.
+  static Expected<std::shared_ptr<EventSocket>, Errno> create(size_t event_size, int* reader_fd);
+
+  ~EventSocket();
+  EventSocket(const EventSocket&) = delete;
+  EventSocket& operator=(const EventSocket&) = delete;
+
+  /// False: dropped, because kMaxWaiting events wait for the application already.
+  bool send(const Event& event);
+  /// Sends what waits; false: some still does.
+  bool flush();
+  [[nodiscard]] bool has_waiting() const;
+  /// Takes back the unread events about `element`; answers how many there were.
+  uint32_t take_back(uint64_t element);
+  /// Whether `fd` is the reading end of this socket, still open.
+  [[nodiscard]] bool is_reader(int fd) const;
+  /// Whether no reading end is open any more.
+  [[nodiscard]] bool reader_is_gone() const;
+  [[nodiscard]] int reader_fd() const { return reader_fd_; }
+
+ private:
+  EventSocket(size_t event_size, int reader_fd, int writer_fd, ino_t reader_inode);
+  bool flush_locked();
+  bool read_back(Event& event) const;
+
+  static constexpr size_t kMaxWaiting = 65536;
+
+  const size_t event_size_;
+  const int reader_fd_;  ///< the application's; another file may have that number by now
+  const int writer_fd_;
+  const ino_t reader_inode_;
+  mutable std::mutex mutex_;
+  std::deque<Event> waiting_;
+};
+
+}  // namespace urxe

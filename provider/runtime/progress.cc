@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/runtime/progress.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "provider/runtime/clock.h"
+
+namespace urxe {
+namespace {
+
+/// Rounds of receiving that one call to poll makes at most.
+constexpr int kInlineRounds = 4;
+/// Timers are looked at this often although packets keep arriving.
+constexpr Duration kAdvanceAnyway = milliseconds(10);
+constexpr Duration kPublishInterval = milliseconds(10);
+/// How long an ACK that waits for company may stay when nobody polls.
+constexpr Duration kDeferredAckDelay = microseconds(50);
+constexpr Duration kEventRetryDelay = milliseconds(1);
+constexpr Instant kNever{INT64_MAX};
+
+}  // namespace
+
+void Progress::on_post() {
+  if (!lock_.try_lock()) return;  // whoever holds it looks for doorbells when done
+  Instant now = clock_now();
+  last_post_ns_.store(now.ns, std::memory_order_relaxed);
+  transmit(AckPolicy::kUrgentOnly, now);
+  finish(now);
+  unlock();
+}
+
+void Progress::drive_inline(const CompletionQueue& cq) {
+  inline_polls_.fetch_add(1, std::memory_order_relaxed);
+  if (!engine_) {
+    unlock();
+    return;
+  }
+  Instant now = clock_now();
+  for (int round = 0; round < kInlineRounds && cq.empty(); ++round) {
+    if (!receive(now)) {
+      device_.advance(now);
+      last_advance_ = now;
+      transmit(AckPolicy::kAll, now);
+      break;
+    }
+    // An ACK may share its datagram with what the application says to what just came; if it says
+    // nothing, the next poll finds no packet and sends it.
+    transmit(AckPolicy::kUrgentOnly, now);
+  }
+  finish(now);
+  unlock();
+}
+
+bool Progress::receive(Instant now) {
+  std::span<const RxPacket> packets = engine_->receive();
+  for (const RxPacket& packet : packets) device_.receive(packet, now);
+  if (!packets.empty() && now - last_advance_ > kAdvanceAnyway) {
+    device_.advance(now);
+    last_advance_ = now;
+  }
+  return !packets.empty();
+}
+
+void Progress::transmit(AckPolicy policy, Instant now) {
+  if (!batch_) return;
+  bool more = true;
+  while (more) {
+    more = device_.transmit(*batch_, now, policy);
+    if (batch_->empty()) return;
+    engine_->transmit(*batch_);
+  }
+}
+
+void Progress::deliver_events() {
+  auto keep_if_clogged = [this](std::shared_ptr<EventSocket> socket) {
+    if (socket == nullptr || std::ranges::find(clogged_, socket) != clogged_.end()) return;
+    try {
+      clogged_.push_back(std::move(socket));
+    } catch (const std::bad_alloc&) {
+      // The socket sends what waits in it with its next event.
+    }
+  };
+  while (CompletionQueue* cq = device_.take_notified()) {
+    keep_if_clogged(sink_.completion(cq->user()));
+  }
+  while (std::optional<AsyncEvent> event = device_.take_event()) {
+    keep_if_clogged(sink_.asynchronous(*event));
+  }
+}
+
+Instant Progress::deadline(Instant now) const {
+  Instant when = device_.next_deadline().value_or(kNever);
+  if (device_.has_deferred_acks()) when = std::min(when, now + kDeferredAckDelay);
+  if (!clogged_.empty()) when = std::min(when, now + kEventRetryDelay);
+  return when;
+}
+
+void Progress::finish(Instant now) {
+  deliver_events();
+  if (now - last_published_ > kPublishInterval) publish_counters(now);
+  int64_t asleep_until = asleep_until_ns_.load();
+  if (asleep_until != INT64_MIN && deadline(now).ns < asleep_until) kick();
+}
+
+void Progress::publish_counters(Instant now) {
+  counters_.publish(device_.counters());
+  last_published_ = now;
+}
+
+void Progress::settle_and_unlock() {
+  if (engine_) {
+    Instant now = clock_now();
+    transmit(AckPolicy::kUrgentOnly, now);
+    finish(now);
+  }
+  unlock();
+}
+
+void Progress::unlock() {
+  for (;;) {
+    lock_.unlock();
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (!device_.doorbell_pending() || !lock_.try_lock()) return;
+    Instant now = clock_now();
+    transmit(AckPolicy::kUrgentOnly, now);
+    finish(now);
+  }
+}
+
+void Progress::on_armed(std::atomic<bool>& counted) {
+  if (!counted.exchange(true)) armed_.fetch_add(1);
+  if (mode_.load() == Mode::kResting) kick();
+}
+
+void Progress::on_disarmed(std::atomic<bool>& counted) {
+  if (counted.exchange(false)) armed_.fetch_sub(1);
+}
+
+void Progress::kick() {
+  asleep_until_ns_.store(INT64_MIN);
+  uint64_t one = 1;
+  [[maybe_unused]] ssize_t written = write(kick_fd_, &one, sizeof one);
+}
+
+void Progress::take_kicks() const {
+  uint64_t count = 0;
+  [[maybe_unused]] ssize_t got = read(kick_fd_, &count, sizeof count);
+}
+
+void Progress::after_fork_in_child() {
+  lock_.unlock();
+  engine_.reset();
+  counters_ = CounterTable();
+  if (kick_fd_ >= 0) close(kick_fd_);
+  kick_fd_ = -1;
+  started_ = false;  // the thread stayed with the parent
+}
+
+}  // namespace urxe

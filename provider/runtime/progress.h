@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "packet/base/expected.h"
+#include "packet/base/time.h"
+#include "packet/engine/engine.h"
+#include "packet/wire/tx_batch.h"
+#include "provider/runtime/counter_table.h"
+#include "provider/runtime/device_lock.h"
+#include "provider/runtime/event_socket.h"
+#include "transport/device.h"
+
+namespace urxe {
+
+/// Where a device's events go; called with the device's lock held. `user` is the pointer that the
+/// object was made with. The socket in the answer, if any, has events that found no room.
+struct EventSink {
+  std::shared_ptr<EventSocket> (*completion)(void* cq_user) = nullptr;
+  std::shared_ptr<EventSocket> (*asynchronous)(const AsyncEvent& event) = nullptr;
+};
+
+/// Runs a device: the only reader of the clock. A thread that posts or polls drives the device
+/// itself if nobody else does (on_post(), poll()). A background thread does so while the
+/// application does not poll; while it polls, that thread rests and only looks once a millisecond
+/// whether it still does. While nothing is due and nothing arrives it sleeps without a timeout.
+///
+/// No doorbell is lost: whoever gives up the lock looks afterwards whether one was rung meanwhile.
+/// Thread-safe, but for what says otherwise.
+class Progress {
+ public:
+  Progress(Device& device, EventSink sink) : device_(device), sink_(sink) {}
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// Holds the device's lock; what its holder has changed takes effect when it is given up.
+  class Guard {
+   public:
+    explicit Guard(Progress& progress) : progress_(progress) { progress_.lock_.lock(); }
+    ~Guard() { progress_.settle_and_unlock(); }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    Progress& progress_;
+  };
+
+  // With the lock held:
+
+  /// Gives it an engine and starts the background thread. Once. EAGAIN, ENOMEM, EMFILE.
+  Expected<void, Errno> start(std::unique_ptr<PacketEngine> engine, CounterTable counters);
+  [[nodiscard]] PacketEngine* engine() { return engine_.get(); }
+
+  // Without the lock:
+
+  /// A queue pair's doorbell was rung: transmits, unless somebody else is about to.
+  void on_post();
+  /// Takes completions; drives the device if there are none yet. The caller holds no lock.
+  template <class Lock>
+  int poll(CompletionQueue& cq, Lock& poller, int count, ibv_wc* wc);
+  /// `cq` was armed: somebody is going to wait for its event.
+  void on_armed(std::atomic<bool>& counted);
+  /// The queue that `counted` belongs to is armed no more.
+  void on_disarmed(std::atomic<bool>& counted);
+
+  // fork(): the child must not disturb the parent.
+  void before_fork() { lock_.lock(); }
+  void after_fork_in_parent() { lock_.unlock(); }
+  /// Closes what the child inherited; the object is of no use after.
+  void after_fork_in_child();
+
+ private:
+  enum class Mode : uint8_t { kAwake, kWatching, kResting };
+
+  void drive_inline(const CompletionQueue& cq);
+  void settle_and_unlock();
+  void unlock();
+  void finish(Instant now);
+  bool receive(Instant now);
+  void transmit(AckPolicy policy, Instant now);
+  void deliver_events();
+  [[nodiscard]] Instant deadline(Instant now) const;
+  void publish_counters(Instant now);
+
+  static void* thread_main(void* self);
+  void run();
+  void serve();
+  void serve_arrivals(Instant now);
+  void sleep_until(Instant when);
+  void rest();
+  void kick();
+  void take_kicks() const;
+  void flush_events();
+
+  Device& device_;
+  const EventSink sink_;
+  DeviceLock lock_;
+
+  // Under the lock.
+  std::unique_ptr<PacketEngine> engine_;
+  std::optional<TxBatch> batch_;
+  CounterTable counters_;
+  Instant last_advance_{};
+  Instant last_published_{};
+  std::vector<std::shared_ptr<EventSocket>> clogged_;  ///< sockets that events wait for
+
+  std::atomic<int64_t> last_post_ns_{INT64_MIN / 2};
+  std::atomic<uint64_t> inline_polls_{0};
+  std::atomic<int32_t> armed_{0};  ///< completion queues armed for an event
+
+  // The background thread.
+  pthread_t thread_{};
+  bool started_ = false;
+  int kick_fd_ = -1;
+  std::atomic<bool> stop_{false};
+  std::atomic<Mode> mode_{Mode::kAwake};
+  std::atomic<int64_t> asleep_until_ns_{INT64_MIN};  ///< INT64_MIN: no need to wake it
+  uint64_t polls_seen_ = 0;
+};
+
+template <class Lock>
+int Progress::poll(CompletionQueue& cq, Lock& poller, int count, ibv_wc* wc) {
+  auto take = [&] {
+    poller.lock();
+    int taken = cq.poll(count, wc);
+    poller.unlock();
+    return taken;
+  };
+  int taken = take();
+  if (taken != 0 || count <= 0 || !lock_.try_lock()) return taken;
+  drive_inline(cq);
+  return take();
+}
+
+}  // namespace urxe

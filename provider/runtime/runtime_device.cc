@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/runtime/runtime_device.h"
+
+#include <sys/random.h>
+#include <time.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "packet/engine/capture.h"
+#include "packet/engine/udp.h"
+#include "provider/runtime/clock.h"
+#include "provider/runtime/config.h"
+
+namespace urxe {
+namespace {
+
+/// IP, UDP and the longest RoCE headers with ICRC, rounded up.
+constexpr uint32_t kHeaderRoom = 80;
+
+/// Shorter local ACK timeouts would go off because a process was not scheduled in time.
+constexpr Duration kMinAckTimeout = milliseconds(4);
+
+uint64_t random_seed() {
+  uint64_t seed = 0;
+  if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != sizeof seed) {
+    seed = static_cast<uint64_t>(clock_now().ns);
+  }
+  return seed;
+}
+
+DeviceConfig config_for(const DeviceDescription& description) {
+  DeviceConfig config;
+  config.gids = description.gids;
+  config.active_mtu = path_mtu_for(description.mtu);
+  config.seed = random_seed();
+  config.min_ack_timeout = kMinAckTimeout;
+  return config;
+}
+
+Errno report(const EngineError& engine_error) {
+  print_error(engine_error.what);
+  return Errno{engine_error.errno_value != 0 ? engine_error.errno_value : EIO};
+}
+
+}  // namespace
+
+ibv_mtu path_mtu_for(uint32_t interface_mtu) {
+  for (int mtu = IBV_MTU_4096; mtu > IBV_MTU_256; --mtu) {
+    if ((128U << mtu) + kHeaderRoom <= interface_mtu) return static_cast<ibv_mtu>(mtu);
+  }
+  return IBV_MTU_256;
+}
+
+RuntimeDevice::RuntimeDevice(const DeviceDescription& description, EventSink sink)
+    : name_(description.name),
+      ifindex_(description.ifindex),
+      device_(config_for(description)),
+      progress_(device_, sink) {}
+
+RuntimeDevice::~RuntimeDevice() = default;
+
+Expected<DeviceDescription, Errno> RuntimeDevice::description() const {
+  auto found = read_device(device_tree(), name_);
+  if (!found) return error(ENODEV);
+  return *std::move(found);
+}
+
+Expected<void, Errno> RuntimeDevice::start() {
+  if (progress_.engine() != nullptr) return {};
+  if (!slot_) {
+    auto slot = Slot::acquire();
+    if (!slot) return Unexpected<Errno>(report(slot.error()));
+    slot_.emplace(*std::move(slot));
+  }
+  auto engine = make_engine();
+  if (!engine) return Unexpected<Errno>(engine.error());
+  return progress_.start(*std::move(engine), CounterTable(device_tree(), name_, slot_->number()));
+}
+
+Expected<std::unique_ptr<PacketEngine>, Errno> RuntimeDevice::make_engine() {
+  UdpConfig config;
+  config.interface_index = ifindex_;
+  config.sharing = slot_->sharing();
+  std::unique_ptr<PacketEngine> engine = std::make_unique<UdpEngine>(config);
+  if (capture_path().empty()) return engine;
+  auto tap = CaptureEngine::open(std::move(engine), capture_path());
+  if (!tap) return Unexpected<Errno>(report(tap.error()));
+  return std::unique_ptr<PacketEngine>(*std::move(tap));
+}
+
+Qpn RuntimeDevice::next_qpn() {
+  return slot_->next_qpn();
+}
+
+void RuntimeDevice::refresh_gids() {
+  if (auto now = description()) device_.set_gids(now->gids);
+}
+
+Expected<void, Errno> RuntimeDevice::open_address(const Gid& local) {
+  auto opened = progress_.engine()->open_address(local);
+  if (!opened) return Unexpected<Errno>(report(opened.error()));
+  return {};
+}
+
+void RuntimeDevice::after_fork_in_child() {
+  forked_.store(true);
+  progress_.after_fork_in_child();
+  slot_.reset();
+}
+
+}  // namespace urxe

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "packet/base/expected.h"
+#include "provider/runtime/device_file.h"
+#include "provider/runtime/progress.h"
+#include "provider/runtime/slots.h"
+#include "transport/device.h"
+
+namespace urxe {
+
+/// A device of this process, shared by all contexts that have opened it. Nothing but memory is used
+/// until the first queue pair is made; then it takes a slot, an engine and a thread.
+class RuntimeDevice {
+ public:
+  RuntimeDevice(const DeviceDescription& description, EventSink sink);
+  ~RuntimeDevice();
+  RuntimeDevice(const RuntimeDevice&) = delete;
+  RuntimeDevice& operator=(const RuntimeDevice&) = delete;
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] Progress& progress() { return progress_; }
+  /// This is the copy of a parent's device in the child of a fork(): nothing may be done with it.
+  [[nodiscard]] bool is_forked() const { return forked_.load(std::memory_order_relaxed); }
+  /// Address handles in use: not the transport's to count.
+  std::atomic<int> address_handles{0};
+
+  /// The device as the tree describes it now. ENODEV where it does so no more.
+  [[nodiscard]] Expected<DeviceDescription, Errno> description() const;
+
+  // With the lock of progress() held:
+
+  [[nodiscard]] Device& device() { return device_; }
+  /// Takes slot and engine and starts the thread, if that has not been done. Says on stderr what
+  /// went wrong.
+  Expected<void, Errno> start();
+  /// A queue pair number that was not used lately. Only after start().
+  Qpn next_qpn();
+  /// Takes over the GID table of the tree.
+  void refresh_gids();
+  /// Makes a local address usable. Says on stderr what went wrong.
+  Expected<void, Errno> open_address(const Gid& local);
+
+  // fork():
+  void before_fork() { progress_.before_fork(); }
+  void after_fork_in_parent() { progress_.after_fork_in_parent(); }
+  void after_fork_in_child();
+
+ private:
+  Expected<std::unique_ptr<PacketEngine>, Errno> make_engine();
+
+  const std::string name_;
+  const uint32_t ifindex_;
+  std::atomic<bool> forked_{false};
+  Device device_;
+  std::optional<Slot> slot_;
+  Progress progress_;
+};
+
+/// The largest path MTU whose packets fit an interface of `interface_mtu` bytes.
+ibv_mtu path_mtu_for(uint32_t interface_mtu);
+
+}  // namespace urxe

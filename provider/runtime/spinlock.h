@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <sched.h>
+
+#include <atomic>
+
+namespace urxe {
+
+/// A lock for a few instructions' work. A waiter yields the processor after a short while, because
+/// the holder may be off it: machines with more threads than processors are usual here.
+class Spinlock {
+ public:
+  void lock() {
+    while (held_.exchange(true, std::memory_order_acquire)) wait();
+  }
+  void unlock() { held_.store(false, std::memory_order_release); }
+
+ private:
+  void wait() const {
+    for (int i = 0; held_.load(std::memory_order_relaxed); ++i) {
+      if (i < kSpins) {
+        pause();
+      } else {
+        sched_yield();
+      }
+    }
+  }
+  static void pause() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+  static constexpr int kSpins = 100;
+
+  std::atomic<bool> held_{false};
+};
+
+}  // namespace urxe

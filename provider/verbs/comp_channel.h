@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <memory>
+
+#include "provider/runtime/event_socket.h"
+
+namespace urxe {
+
+// Completion channels. libibverbs asks the kernel for one by a write() to the context's device
+// node, which the presence object hands to us.
+
+/// From now on a write to `cmd_fd` can make channels. Throws std::bad_alloc.
+void add_channel_source(int cmd_fd);
+void remove_channel_source(int cmd_fd);
+
+/// The channel behind the application's handle; null where it is not one of ours.
+std::shared_ptr<EventSocket> find_channel(const ibv_comp_channel* channel);
+
+}  // namespace urxe

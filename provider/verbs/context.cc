@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/verbs/context.h"
+
+#include <rdma/ib_user_verbs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+#include "provider/runtime/device_registry.h"
+#include "provider/verbs/comp_channel.h"
+#include "provider/verbs/library.h"
+#include "provider/verbs/objects.h"
+
+namespace urxe {
+namespace {
+
+static_assert(sizeof(ib_uverbs_async_event_desc) == 16);
+
+std::unique_ptr<Context> make_context(const char* name, int* async_fd) {
+  auto device = open_runtime_device(name, event_sink());
+  if (!device) {
+    errno = device.error().value;
+    return nullptr;
+  }
+  auto events = EventSocket::create(sizeof(ib_uverbs_async_event_desc), async_fd);
+  if (!events) {
+    errno = events.error().value;
+    return nullptr;
+  }
+  return std::make_unique<Context>(*std::move(device), *std::move(events));
+}
+
+/// The caller has handed `fd` over whether it gets a context or not.
+void close_keeping_errno(int fd) {
+  int saved = errno;
+  close(fd);
+  errno = saved;
+}
+
+}  // namespace
+
+Context::Context(std::shared_ptr<RuntimeDevice> device, std::shared_ptr<EventSocket> async_events)
+    : device_(std::move(device)), async_events_(std::move(async_events)) {}
+
+Context::~Context() {
+  if (is_forked()) return;  // the parent's objects
+  Progress::Guard guard(progress());
+  while (Qp* qp = qps.front()) end_qp(*qp);
+  while (Cq* cq = cqs.front()) end_cq(*cq);
+  while (Mr* mr = mrs.front()) end_mr(*mr);
+  while (Pd* pd = pds.front()) end_pd(*pd);
+}
+
+verbs_context* alloc_context(ibv_device* device, int cmd_fd, void* /*private_data*/) noexcept {
+  try {
+    int async_fd = -1;
+    auto context = make_context(device->name, &async_fd);
+    if (context == nullptr) {
+      close_keeping_errno(cmd_fd);
+      return nullptr;
+    }
+    // The library takes its offset as a pointer.
+    auto* offset = reinterpret_cast<verbs_context*>(offsetof(ContextBlock, verbs));
+    auto* block = static_cast<ContextBlock*>(
+        library().init_and_alloc_context(device, cmd_fd, sizeof(ContextBlock), offset, 0));
+    if (block == nullptr) {
+      close(async_fd);
+      return nullptr;
+    }
+    block->verbs.context.async_fd = async_fd;
+    block->verbs.context.num_comp_vectors = 1;
+    library().set_ops(&block->verbs, &context_ops());
+    add_channel_source(cmd_fd);
+    block->self = context.release();
+    return &block->verbs;
+  } catch (const std::bad_alloc&) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+}
+
+void free_context(ibv_context* context) noexcept {
+  Context* self = &context_of(context);
+  remove_channel_source(context->cmd_fd);
+  delete self;
+  auto* block = reinterpret_cast<ContextBlock*>(reinterpret_cast<char*>(context) -
+                                                offsetof(ContextBlock, verbs) -
+                                                offsetof(verbs_context, context));
+  library().uninit_context(&block->verbs);
+  std::free(block);
+}
+
+const abi::VerbsContextOps& context_ops() {
+  static constexpr abi::VerbsContextOps kOps = [] {
+    abi::VerbsContextOps ops{};
+    ops.alloc_pd = alloc_pd;
+    ops.create_ah = create_ah;
+    ops.create_cq = create_cq;
+    ops.create_qp = create_qp;
+    ops.create_qp_ex = create_qp_ex;
+    ops.dealloc_pd = dealloc_pd;
+    ops.dereg_mr = dereg_mr;
+    ops.destroy_ah = destroy_ah;
+    ops.destroy_cq = destroy_cq;
+    ops.destroy_qp = destroy_qp;
+    ops.free_context = free_context;
+    ops.modify_qp = modify_qp;
+    ops.poll_cq = poll_cq;
+    ops.post_recv = post_recv;
+    ops.post_send = post_send;
+    ops.query_device_ex = query_device;
+    ops.query_port = query_port;
+    ops.query_qp = query_qp;
+    ops.reg_dmabuf_mr = reg_dmabuf_mr;
+    ops.reg_mr = reg_mr;
+    ops.req_notify_cq = req_notify_cq;
+    ops.rereg_mr = rereg_mr;
+    ops.resize_cq = resize_cq;
+    return ops;
+  }();
+  return kOps;
+}
+
+}  // namespace urxe

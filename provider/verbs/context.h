@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "provider/runtime/event_socket.h"
+#include "provider/runtime/runtime_device.h"
+#include "provider/verbs/private_abi.h"
+#include "transport/intrusive_list.h"
+
+namespace urxe {
+
+struct Pd;
+struct Mr;
+struct Cq;
+struct Qp;
+
+/// What an ibv_context of ours stands for. The lists hold the live objects, under the device's
+/// lock; closing the context ends those that the application has left.
+class Context {
+ public:
+  Context(std::shared_ptr<RuntimeDevice> device, std::shared_ptr<EventSocket> async_events);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  [[nodiscard]] RuntimeDevice& device() const { return *device_; }
+  [[nodiscard]] Progress& progress() const { return device_->progress(); }
+  [[nodiscard]] bool is_forked() const { return device_->is_forked(); }
+  [[nodiscard]] const std::shared_ptr<EventSocket>& async_events() const { return async_events_; }
+
+  IntrusiveList<Pd, struct PdTag> pds;
+  IntrusiveList<Mr, struct MrTag> mrs;
+  IntrusiveList<Cq, struct CqTag> cqs;
+  IntrusiveList<Qp, struct QpTag> qps;
+
+ private:
+  std::shared_ptr<RuntimeDevice> device_;
+  std::shared_ptr<EventSocket> async_events_;
+};
+
+/// The memory that libibverbs allocates for a context.
+struct ContextBlock {
+  Context* self;
+  verbs_context verbs;
+};
+
+inline Context& context_of(ibv_context* context) {
+  constexpr size_t kOffset = offsetof(ContextBlock, verbs) + offsetof(verbs_context, context);
+  return *reinterpret_cast<ContextBlock*>(reinterpret_cast<char*>(context) - kOffset)->self;
+}
+
+/// verbs_device_ops::alloc_context
+verbs_context* alloc_context(ibv_device* device, int cmd_fd, void* private_data) noexcept;
+/// verbs_context_ops::free_context
+void free_context(ibv_context* context) noexcept;
+
+/// The operations of a context.
+const abi::VerbsContextOps& context_ops();
+
+}  // namespace urxe

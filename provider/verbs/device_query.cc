@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <endian.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include "provider/runtime/identity.h"
+#include "provider/verbs/objects.h"
+#include "transport/limits.h"
+
+namespace urxe {
+namespace {
+
+constexpr uint8_t kPhysicalLinkDown = 3;  // "Disabled"
+constexpr uint8_t kPhysicalLinkUp = 5;
+constexpr uint64_t kPageSizes = ~uint64_t{0} << 12;  // any, from 4 KiB on
+
+constexpr unsigned kCapabilities = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_RC_RNR_NAK_GEN |
+                                   IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_PORT_ACTIVE_EVENT;
+
+void fill_limits(ibv_device_attr& attr) {
+  attr.max_mr_size = UINT64_MAX;
+  attr.page_size_cap = kPageSizes;
+  attr.max_qp = kMaxQps;
+  attr.max_qp_wr = kMaxWorkRequests;
+  attr.max_sge = kMaxSge;
+  attr.max_sge_rd = kMaxSge;
+  attr.max_cq = kMaxCqs;
+  attr.max_cqe = kMaxCqEntries;
+  attr.max_mr = kMaxRegions;
+  attr.max_pd = kMaxPds;
+  attr.max_ah = kMaxAhs;
+  attr.max_qp_rd_atom = kMaxRdAtomic;
+  attr.max_qp_init_rd_atom = kMaxRdAtomic;
+  attr.max_res_rd_atom = kMaxRdAtomic * kMaxQps;
+  attr.max_pkeys = 1;
+}
+
+void fill_device(const DeviceDescription& device, ibv_device_attr& attr) {
+  std::snprintf(attr.fw_ver, sizeof attr.fw_ver, "%s", kFirmwareVersion);
+  attr.node_guid = htobe64(device.node_guid);
+  attr.sys_image_guid = attr.node_guid;
+  attr.vendor_id = kVendorId;
+  attr.vendor_part_id = kVendorPartId;
+  attr.hw_ver = kHardwareVersion;
+  attr.device_cap_flags = kCapabilities;
+  // By the processor's atomic instructions, so with respect to everything on the host.
+  attr.atomic_cap = IBV_ATOMIC_GLOB;
+  attr.local_ca_ack_delay = kLocalCaAckDelay;
+  attr.phys_port_cnt = 1;
+  fill_limits(attr);
+}
+
+Expected<DeviceDescription, Errno> describe(ibv_context* context) {
+  Context& self = context_of(context);
+  if (self.is_forked()) return error(ENODEV);
+  return self.device().description();
+}
+
+void fill_port(const DeviceDescription& device, ibv_port_attr& attr) {
+  attr.state = device.link_up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
+  attr.phys_state = device.link_up ? kPhysicalLinkUp : kPhysicalLinkDown;
+  attr.max_mtu = IBV_MTU_4096;
+  attr.active_mtu = path_mtu_for(device.mtu);
+  attr.gid_tbl_len = static_cast<int>(std::max<size_t>(device.gids.size(), 1));
+  attr.port_cap_flags = IBV_PORT_IP_BASED_GIDS;
+  attr.max_msg_sz = kMaxMessage;
+  attr.pkey_tbl_len = 1;
+  attr.max_vl_num = 1;
+  attr.active_width = device.active_width;
+  attr.active_speed = device.active_speed;
+  attr.link_layer = IBV_LINK_LAYER_ETHERNET;
+  attr.flags = IBV_QPF_GRH_REQUIRED;
+}
+
+}  // namespace
+
+int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
+                 ibv_device_attr_ex* attr, size_t attr_size) noexcept {
+  if (input != nullptr && input->comp_mask != 0) return EINVAL;
+  if (attr_size < sizeof(ibv_device_attr)) return EINVAL;
+  try {
+    auto device = describe(context);
+    if (!device) return device.error().value;
+    ibv_device_attr_ex values{};
+    fill_device(*device, values.orig_attr);
+    values.device_cap_flags_ex = values.orig_attr.device_cap_flags;
+    values.phys_port_cnt_ex = values.orig_attr.phys_port_cnt;
+    // An application built against another release may know fewer or more members.
+    std::memset(static_cast<void*>(attr), 0, attr_size);
+    std::memcpy(static_cast<void*>(attr), &values, std::min(attr_size, sizeof values));
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
+}
+
+int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attr) noexcept {
+  if (port != 1) return EINVAL;
+  try {
+    auto device = describe(context);
+    if (!device) return device.error().value;
+    *attr = ibv_port_attr{};
+    fill_port(*device, *attr);
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
+}
+
+}  // namespace urxe

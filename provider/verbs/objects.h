@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "provider/runtime/event_socket.h"
+#include "provider/runtime/spinlock.h"
+#include "provider/verbs/context.h"
+#include "provider/verbs/private_abi.h"
+#include "transport/device.h"
+
+namespace urxe {
+
+// What the application's handles stand for: libibverbs' structure and our own part after it.
+
+struct Pd : ibv_pd, ListHook<struct PdTag> {
+  Context* owner = nullptr;
+  PdId id;
+  std::atomic<int> address_handles{0};
+};
+
+struct Mr : abi::VerbsMr, ListHook<struct MrTag> {
+  Context* owner = nullptr;
+  MemoryRegion* region = nullptr;
+};
+
+struct Ah : ibv_ah {
+  Context* owner = nullptr;
+  Pd* domain = nullptr;
+};
+
+struct Cq : abi::VerbsCq, ListHook<struct CqTag> {
+  Context* owner = nullptr;
+  Progress* progress = nullptr;
+  CompletionQueue* queue = nullptr;
+  Spinlock poller;
+  std::atomic<bool> counted_as_armed{false};
+  std::shared_ptr<EventSocket> channel;  ///< null: none
+
+  // Under the device's lock.
+  uint32_t completion_events = 0;  ///< handed to the channel
+  uint32_t async_events = 0;       ///< handed to the context's asynchronous events
+};
+
+/// A UDP source port held for a queue pair.
+struct SourcePort {
+  Gid local;
+  uint16_t port = 0;
+};
+
+struct Qp : abi::VerbsQp, ListHook<struct QpTag> {
+  Context* owner = nullptr;
+  Progress* progress = nullptr;
+  QueuePair* queue_pair = nullptr;
+  Spinlock send_poster;
+  Spinlock recv_poster;
+
+  // Under the device's lock.
+  std::optional<SourcePort> source_port;
+  uint32_t async_events = 0;
+};
+
+inline Pd& pd_of(ibv_pd* pd) {
+  return *static_cast<Pd*>(pd);
+}
+inline Mr& mr_of(abi::VerbsMr* mr) {
+  return *static_cast<Mr*>(mr);
+}
+inline Ah& ah_of(ibv_ah* ah) {
+  return *static_cast<Ah*>(ah);
+}
+inline Cq& cq_of(ibv_cq* cq) {
+  return *static_cast<Cq*>(reinterpret_cast<abi::VerbsCq*>(cq));
+}
+inline Qp& qp_of(ibv_qp* qp) {
+  return *static_cast<Qp*>(reinterpret_cast<abi::VerbsQp*>(qp));
+}
+
+/// The sink of every device of ours: `user` of a queue is its Cq or Qp.
+EventSink event_sink();
+
+// The verbs, in the files named for them. Those that return a pointer set errno.
+int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
+                 ibv_device_attr_ex* attr, size_t attr_size) noexcept;
+int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attr) noexcept;
+
+ibv_pd* alloc_pd(ibv_context* context) noexcept;
+int dealloc_pd(ibv_pd* pd) noexcept;
+ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attr) noexcept;
+int destroy_ah(ibv_ah* ah) noexcept;
+
+ibv_mr* reg_mr(ibv_pd* pd, void* addr, size_t length, uint64_t iova, int access) noexcept;
+ibv_mr* reg_dmabuf_mr(ibv_pd* pd, uint64_t offset, size_t length, uint64_t iova, int fd,
+                      int access) noexcept;
+int rereg_mr(abi::VerbsMr* mr, int flags, ibv_pd* pd, void* addr, size_t length,
+             int access) noexcept;
+int dereg_mr(abi::VerbsMr* mr) noexcept;
+
+ibv_cq* create_cq(ibv_context* context, int cqe, ibv_comp_channel* channel,
+                  int comp_vector) noexcept;
+int resize_cq(ibv_cq* cq, int cqe) noexcept;
+int destroy_cq(ibv_cq* cq) noexcept;
+int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) noexcept;
+int req_notify_cq(ibv_cq* cq, int solicited_only) noexcept;
+
+ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* init) noexcept;
+ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init) noexcept;
+int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) noexcept;
+int query_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask, ibv_qp_init_attr* init) noexcept;
+int destroy_qp(ibv_qp* qp) noexcept;
+int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) noexcept;
+int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) noexcept;
+
+/// What ends an object that is left when its context is closed: everything but freeing the handle.
+/// With the device's lock held.
+void end_qp(Qp& qp);
+void end_cq(Cq& cq);
+void end_mr(Mr& mr);
+void end_pd(Pd& pd);
+
+}  // namespace urxe

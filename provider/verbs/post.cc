@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <span>
+
+#include "provider/verbs/objects.h"
+
+namespace urxe {
+namespace {
+
+std::span<const ibv_sge> list_of(const ibv_sge* list, int count) {
+  return {list, static_cast<size_t>(count)};
+}
+
+uint64_t total_length(std::span<const ibv_sge> list) {
+  uint64_t total = 0;
+  for (const ibv_sge& sge : list) total += sge.length;
+  return total;
+}
+
+void copy_list(std::span<const ibv_sge> list, Sge* out) {
+  for (const ibv_sge& sge : list) *out++ = Sge{sge.addr, sge.length, LKey(sge.lkey)};
+}
+
+bool is_write_or_send(ibv_wr_opcode opcode) {
+  switch (opcode) {
+    case IBV_WR_SEND:
+    case IBV_WR_SEND_WITH_IMM:
+    case IBV_WR_SEND_WITH_INV:
+    case IBV_WR_RDMA_WRITE:
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_allowed(ibv_wr_opcode opcode) {
+  return is_write_or_send(opcode) || opcode == IBV_WR_RDMA_READ ||
+         opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+int check_request(const SendQueue& queue, const ibv_send_wr& wr) {
+  if (!is_allowed(wr.opcode)) return EINVAL;
+  if (wr.num_sge < 0 || static_cast<uint32_t>(wr.num_sge) > queue.max_sge()) return EINVAL;
+  if ((wr.send_flags & IBV_SEND_INLINE) != 0 &&
+      (!is_write_or_send(wr.opcode) ||
+       total_length(list_of(wr.sg_list, wr.num_sge)) > queue.inline_bytes())) {
+    return EINVAL;
+  }
+  return queue.full() ? ENOMEM : 0;
+}
+
+void copy_inline(std::span<const ibv_sge> list, uint8_t* out) {
+  for (const ibv_sge& sge : list) {
+    if (sge.length == 0) continue;
+    std::memcpy(out, reinterpret_cast<const void*>(sge.addr), sge.length);
+    out += sge.length;
+  }
+}
+
+void copy_operands(const ibv_send_wr& wr, SendWqe& wqe) {
+  switch (wr.opcode) {
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+      wqe.remote_addr = wr.wr.atomic.remote_addr;
+      wqe.rkey = RKey(wr.wr.atomic.rkey);
+      wqe.compare_add = wr.wr.atomic.compare_add;
+      wqe.swap = wr.wr.atomic.swap;
+      break;
+    case IBV_WR_SEND_WITH_INV:
+      wqe.invalidate = RKey(wr.invalidate_rkey);
+      break;
+    default:
+      wqe.immediate_be = wr.imm_data;
+      wqe.remote_addr = wr.wr.rdma.remote_addr;
+      wqe.rkey = RKey(wr.wr.rdma.rkey);
+      break;
+  }
+}
+
+void fill(SendQueue& queue, const ibv_send_wr& wr) {
+  const uint32_t position = queue.next_position();
+  const auto list = list_of(wr.sg_list, wr.num_sge);
+  SendWqe& wqe = queue.at(position);
+  wqe = SendWqe{};
+  wqe.wr_id = wr.wr_id;
+  wqe.opcode = wr.opcode;
+  wqe.send_flags = wr.send_flags;
+  wqe.is_inline = (wr.send_flags & IBV_SEND_INLINE) != 0;
+  // Longer than any message may be is for the requester to refuse.
+  wqe.length = static_cast<uint32_t>(std::min<uint64_t>(total_length(list), UINT32_MAX));
+  copy_operands(wr, wqe);
+  if (wqe.is_inline) {
+    copy_inline(list, queue.inline_space(position));
+  } else {
+    wqe.num_sge = static_cast<uint32_t>(wr.num_sge);
+    copy_list(list, queue.sge_space(position));
+  }
+  queue.publish();
+}
+
+bool takes_sends(ibv_qp_state state) {
+  return state != IBV_QPS_RESET && state != IBV_QPS_INIT && state != IBV_QPS_RTR;
+}
+
+int check_request(const ReceiveQueue& queue, const ibv_recv_wr& wr) {
+  if (wr.num_sge < 0 || static_cast<uint32_t>(wr.num_sge) > queue.max_sge()) return EINVAL;
+  return queue.full() ? ENOMEM : 0;
+}
+
+void fill(ReceiveQueue& queue, const ibv_recv_wr& wr) {
+  const uint32_t position = queue.next_position();
+  const auto list = list_of(wr.sg_list, wr.num_sge);
+  RecvWqe& wqe = queue.at(position);
+  wqe.wr_id = wr.wr_id;
+  wqe.num_sge = static_cast<uint32_t>(wr.num_sge);
+  wqe.length = total_length(list);
+  copy_list(list, queue.sge_space(position));
+  queue.publish();
+}
+
+/// Posts a chain up to the first request that cannot be taken, which `wr` is then.
+template <class Queue, class Request>
+int post_chain(Queue& queue, Request*& wr) {
+  for (; wr != nullptr; wr = wr->next) {
+    if (int wrong = check_request(queue, *wr); wrong != 0) return wrong;
+    fill(queue, *wr);
+  }
+  return 0;
+}
+
+void ring(Qp& qp) {
+  qp.owner->device().device().ring_doorbell(*qp.queue_pair);
+  qp.progress->on_post();
+}
+
+}  // namespace
+
+int post_send(ibv_qp* handle, ibv_send_wr* wr, ibv_send_wr** bad_wr) noexcept {
+  Qp& qp = qp_of(handle);
+  const ibv_send_wr* const first = wr;
+  int result = 0;
+  if (qp.owner->is_forked()) {
+    result = ENODEV;
+  } else {
+    std::lock_guard poster(qp.send_poster);
+    result = takes_sends(qp.queue_pair->state()) ? post_chain(qp.queue_pair->sq, wr) : EINVAL;
+  }
+  if (result != 0) *bad_wr = wr;
+  if (wr != first) ring(qp);
+  return result;
+}
+
+int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) noexcept {
+  Qp& qp = qp_of(handle);
+  int result = 0;
+  if (qp.owner->is_forked()) {
+    result = ENODEV;
+  } else {
+    std::lock_guard poster(qp.recv_poster);
+    const bool takes = qp.queue_pair->state() != IBV_QPS_RESET;
+    result = takes ? post_chain(qp.queue_pair->rq, wr) : EINVAL;
+    // Either the device's flush sees what was published, or this sees the state that it set first.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+  if (result != 0) *bad_wr = wr;
+  if (result != ENODEV && qp.queue_pair->state() == IBV_QPS_ERR) ring(qp);
+  return result;
+}
+
+}  // namespace urxe

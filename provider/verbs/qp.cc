@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <pthread.h>
+
+#include <cerrno>
+#include <mutex>
+#include <new>
+
+#include "provider/runtime/clock.h"
+#include "provider/runtime/config.h"
+#include "provider/verbs/objects.h"
+
+namespace urxe {
+namespace {
+
+ibv_qp* fail(int errno_value) {
+  errno = errno_value;
+  return nullptr;
+}
+
+int check_init(const Pd& pd, const ibv_qp_init_attr& init) {
+  if (init.qp_type != IBV_QPT_RC || init.srq != nullptr) return EOPNOTSUPP;
+  if (init.send_cq == nullptr || init.recv_cq == nullptr) return EINVAL;
+  const bool same_context =
+      cq_of(init.send_cq).owner == pd.owner && cq_of(init.recv_cq).owner == pd.owner;
+  return same_context ? 0 : EINVAL;
+}
+
+QpInit transport_init(const Pd& pd, const ibv_qp_init_attr& init, Qp& qp) {
+  QpInit result;
+  result.pd = pd.id;
+  result.send_cq = cq_of(init.send_cq).queue;
+  result.recv_cq = cq_of(init.recv_cq).queue;
+  result.type = init.qp_type;
+  result.cap = init.cap;
+  result.sq_sig_all = init.sq_sig_all != 0;
+  result.user = &qp;
+  return result;
+}
+
+/// With the device's lock held.
+Expected<QueuePair*, Errno> make_queue_pair(RuntimeDevice& device, QpInit init) {
+  // More numbers than queue pairs can exist: a free one comes up.
+  constexpr int kAttempts = 1 << 15;
+  for (int i = 0; i < kAttempts; ++i) {
+    init.qpn = device.next_qpn();
+    auto made = device.device().create_qp(init);
+    if (made || made.error().value != EEXIST) return made;
+  }
+  return error(ENOMEM);
+}
+
+void show(Qp& qp, ibv_pd* pd, const ibv_qp_init_attr& init) {
+  ibv_qp& handle = qp.qp;
+  handle.context = pd->context;
+  handle.qp_context = init.qp_context;
+  handle.pd = pd;
+  handle.send_cq = init.send_cq;
+  handle.recv_cq = init.recv_cq;
+  handle.qp_num = handle.handle = qp.queue_pair->qpn.value();
+  handle.qp_type = init.qp_type;
+  handle.state = IBV_QPS_RESET;
+  pthread_mutex_init(&handle.mutex, nullptr);
+  pthread_cond_init(&handle.cond, nullptr);
+}
+
+void release_source_port(Qp& qp) {
+  if (!qp.source_port) return;
+  qp.progress->engine()->release_source_port(qp.source_port->local, qp.source_port->port);
+  qp.source_port.reset();
+}
+
+/// The address that the change will use as its source; nullopt: none, or not a valid one.
+std::optional<Gid> new_source(RuntimeDevice& device, const ibv_qp_attr& attr, int mask) {
+  if ((mask & IBV_QP_AV) == 0 || attr.ah_attr.is_global == 0) return std::nullopt;
+  device.refresh_gids();
+  const auto& gids = device.device().config().gids;
+  if (attr.ah_attr.grh.sgid_index >= gids.size()) return std::nullopt;
+  return gids[attr.ah_attr.grh.sgid_index];
+}
+
+/// After the address vector was resolved. The queue pair ends in the error state where no port is
+/// to be had.
+int claim_source_port(Qp& qp) {
+  const Flow flow = qp.queue_pair->flow();
+  release_source_port(qp);
+  auto port = qp.progress->engine()->claim_source_port(flow.source, flow.source_port);
+  Device& device = qp.owner->device().device();
+  if (!port) {
+    print_error(port.error().what);
+    ibv_qp_attr failed{};
+    failed.qp_state = IBV_QPS_ERR;
+    (void)device.modify_qp(*qp.queue_pair, failed, IBV_QP_STATE, clock_now());
+    return port.error().errno_value;
+  }
+  qp.source_port = SourcePort{flow.source, *port};
+  device.set_source_port(*qp.queue_pair, *port);
+  return 0;
+}
+
+int modify_locked(Qp& qp, const ibv_qp_attr& attr, int mask) {
+  RuntimeDevice& device = qp.owner->device();
+  std::lock_guard send_poster(qp.send_poster);
+  std::lock_guard recv_poster(qp.recv_poster);
+  const std::optional<Gid> source = new_source(device, attr, mask);
+  if (source) {
+    if (auto opened = device.open_address(*source); !opened) return opened.error().value;
+  }
+  auto modified = device.device().modify_qp(*qp.queue_pair, attr, mask, clock_now());
+  if (!modified) return modified.error().value;
+  if (source) return claim_source_port(qp);
+  if (qp.queue_pair->state() == IBV_QPS_RESET) release_source_port(qp);
+  return 0;
+}
+
+void await_acknowledgements(Qp& qp) {
+  const uint64_t element = reinterpret_cast<uintptr_t>(&qp.qp);
+  const uint32_t events = qp.async_events - qp.owner->async_events()->take_back(element);
+  pthread_mutex_lock(&qp.qp.mutex);
+  while (qp.qp.events_completed != events) pthread_cond_wait(&qp.qp.cond, &qp.qp.mutex);
+  pthread_mutex_unlock(&qp.qp.mutex);
+}
+
+}  // namespace
+
+ibv_qp* create_qp(ibv_pd* handle, ibv_qp_init_attr* init) noexcept {
+  Pd& pd = pd_of(handle);
+  Context& owner = *pd.owner;
+  if (owner.is_forked()) return fail(ENODEV);
+  if (int wrong = check_init(pd, *init); wrong != 0) return fail(wrong);
+  try {
+    auto qp = std::make_unique<Qp>();
+    qp->owner = &owner;
+    qp->progress = &owner.progress();
+    Progress::Guard guard(owner.progress());
+    if (auto started = owner.device().start(); !started) return fail(started.error().value);
+    auto made = make_queue_pair(owner.device(), transport_init(pd, *init, *qp));
+    if (!made) return fail(made.error().value);
+    qp->queue_pair = *made;
+    owner.qps.push_back(*qp);
+    show(*qp, handle, *init);
+    ibv_qp_attr attr{};
+    ibv_qp_init_attr granted{};
+    owner.device().device().query_qp(**made, attr, granted);
+    init->cap = granted.cap;
+    return &qp.release()->qp;
+  } catch (const std::bad_alloc&) {
+    return fail(ENOMEM);
+  }
+}
+
+ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init) noexcept {
+  if (init->comp_mask != IBV_QP_INIT_ATTR_PD) return fail(EOPNOTSUPP);
+  if (init->pd == nullptr || init->pd->context != context) return fail(EINVAL);
+  ibv_qp_init_attr plain{init->qp_context, init->send_cq, init->recv_cq,   init->srq,
+                         init->cap,        init->qp_type, init->sq_sig_all};
+  ibv_qp* qp = create_qp(init->pd, &plain);
+  if (qp != nullptr) init->cap = plain.cap;
+  return qp;
+}
+
+int modify_qp(ibv_qp* handle, ibv_qp_attr* attr, int mask) noexcept {
+  Qp& qp = qp_of(handle);
+  if (qp.owner->is_forked()) return ENODEV;
+  try {
+    Progress::Guard guard(*qp.progress);
+    return modify_locked(qp, *attr, mask);
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
+}
+
+int query_qp(ibv_qp* handle, ibv_qp_attr* attr, int /*mask*/, ibv_qp_init_attr* init) noexcept {
+  Qp& qp = qp_of(handle);
+  if (qp.owner->is_forked()) return ENODEV;
+  Progress::Guard guard(*qp.progress);
+  qp.owner->device().device().query_qp(*qp.queue_pair, *attr, *init);
+  init->qp_context = handle->qp_context;
+  init->send_cq = handle->send_cq;
+  init->recv_cq = handle->recv_cq;
+  init->srq = handle->srq;
+  return 0;
+}
+
+void end_qp(Qp& qp) {
+  release_source_port(qp);
+  qp.owner->device().device().destroy_qp(qp.queue_pair);
+  qp.owner->qps.remove(qp);
+}
+
+int destroy_qp(ibv_qp* handle) noexcept {
+  Qp& qp = qp_of(handle);
+  if (!qp.owner->is_forked()) {
+    {
+      Progress::Guard guard(*qp.progress);
+      end_qp(qp);
+    }
+    await_acknowledgements(qp);
+  }
+  delete &qp;
+  return 0;
+}
+
+}  // namespace urxe
