@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <variant>
+
+#include "packet/wire/roce_packet.h"
+
+namespace urxe {
+
+// Processes of one user share UDP port 4791 of an address. Each has a slot, the upper bits of its
+// queue pair numbers, and a unix datagram socket that bears the slot's name. A packet that reaches
+// the wrong process is passed on through that socket.
+
+inline constexpr uint32_t kSlots = 512;
+inline constexpr unsigned kQpIndexBits = 15;  ///< of a queue pair number; the slot is above
+inline constexpr uint32_t kQpIndexMask = (1U << kQpIndexBits) - 1;
+inline constexpr size_t kMaxDatagramBytes = 65536;
+
+/// A process's place among those that share port 4791.
+struct PortSharing {
+  uint32_t slot = 0;  ///< 0..511
+  int forward_fd =
+      -1;  ///< the socket with slot_name(slot), nonblocking, SO_PASSCRED set; not owned
+};
+
+/// The abstract unix address of a slot of the effective user.
+struct SlotName {
+  sockaddr_un address{};
+  socklen_t size = 0;
+};
+SlotName slot_name(uint32_t slot);
+
+/// The slot of the process that `packet` is for; `own` where it is everybody's (QP1, multicast) or
+/// too short to say.
+uint32_t owner_slot(std::span<const uint8_t> packet, uint32_t own);
+
+/// A datagram, or packets of one size (but for a shorter last) back to back.
+struct ForwardedPackets {
+  Flow flow;
+  size_t segment_size = 0;
+  std::span<const uint8_t> bytes;
+};
+
+/// An answer to a probe: see PortCalibration.
+struct ProbeAnswer {
+  uint64_t token = 0;
+  uint32_t index = 0;
+  uint32_t slot = 0;  ///< of the process that has got the probe
+};
+
+/// Passes packets on to the process that has `slot`. Never blocks. 0, or the errno: ECONNREFUSED
+/// where nobody has the slot, EAGAIN where its queue is full.
+int forward_packets(int from_fd, uint32_t slot, const ForwardedPackets& packets);
+/// Never blocks; an answer that cannot be sent is lost.
+void send_answer(int from_fd, uint32_t to_slot, const ProbeAnswer& answer);
+
+/// Reads what others have sent to this process's slot. Only their own user's processes are heard.
+class ForwardReader {
+ public:
+  using Item = std::variant<std::monostate, ForwardedPackets, ProbeAnswer>;
+  static constexpr size_t kBurst = 4;
+
+  ForwardReader();
+  /// Starts over with the buffers: what earlier read()s returned is no longer valid.
+  void rewind() { next_buffer_ = 0; }
+  /// The next datagram; monostate where none is waiting or all kBurst buffers are in use.
+  Item read(int fd);
+
+ private:
+  std::unique_ptr<uint8_t[]> memory_;
+  size_t next_buffer_ = 0;
+  uint32_t real_user_;
+  uint32_t effective_user_;
+};
+
+}  // namespace urxe

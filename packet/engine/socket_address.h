@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cstdint>
+
+#include "packet/wire/gid.h"
+
+namespace urxe {
+
+/// An address as the socket calls take it, of either family.
+class SocketAddress {
+ public:
+  SocketAddress() = default;
+  /// `scope` (an interface index) is used for link-local IPv6 addresses only. Port in host order.
+  SocketAddress(const Gid& gid, uint16_t port, uint32_t scope);
+
+  [[nodiscard]] const sockaddr* get() const { return &storage_.any; }
+  [[nodiscard]] sockaddr* get() { return &storage_.any; }
+  [[nodiscard]] int family() const { return storage_.any.sa_family; }
+  [[nodiscard]] socklen_t size() const {
+    return family() == AF_INET ? sizeof storage_.v4 : sizeof storage_.v6;
+  }
+  static constexpr socklen_t kCapacity = sizeof(sockaddr_in6);
+
+  /// Of what a receive call has written here.
+  [[nodiscard]] Gid gid() const;
+  [[nodiscard]] uint16_t port() const;  ///< host order
+
+ private:
+  union {
+    sockaddr any;
+    sockaddr_in v4;
+    sockaddr_in6 v6{};
+  } storage_;
+};
+
+}  // namespace urxe

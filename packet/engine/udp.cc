@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "packet/engine/udp.h"
+
+#include <poll.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+namespace urxe {
+namespace {
+
+// What the epoll events carry, besides the index of a receiver.
+constexpr uint32_t kForwardId = 0xffffffff;
+constexpr uint32_t kBlockedId = 0xfffffffe;
+
+// receive() looks at all sockets once in so many calls: soon where there are several addresses,
+// rarely where only strays from another process can come.
+constexpr unsigned kLookIntervalOne = 16;
+constexpr unsigned kLookIntervalSeveral = 4;
+
+constexpr size_t kMaxSegments = 60;
+constexpr size_t kMaxMessageBytes = 65000;
+constexpr size_t kUsualPacketsAtOnce = 1024;
+
+constexpr Duration kJoinTime = milliseconds(5);
+constexpr Duration kMinCalibrationPause = milliseconds(10);
+constexpr Duration kMaxCalibrationPause = seconds(1);
+
+Instant now() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return {static_cast<int64_t>(t.tv_sec) * 1000000000 + t.tv_nsec};
+}
+
+UdpSocketOptions socket_options(const UdpConfig& config) {
+  return {config.interface_index, config.socket_buffer_bytes, config.segmentation};
+}
+
+}  // namespace
+
+UdpEngine::UdpEngine(const UdpConfig& config)
+    : config_(config),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      sender_(socket_options(config), config.max_source_ports, config.segmentation, counters_) {
+  packets_.reserve(kUsualPacketsAtOnce);
+  if (config_.sharing) {
+    forward_reader_.emplace();
+    watch(config_.sharing->forward_fd, kForwardId, EPOLLIN);
+  }
+}
+
+UdpEngine::~UdpEngine() = default;
+
+void UdpEngine::watch(int fd, uint32_t id, uint32_t events) const {
+  epoll_event event{};
+  event.events = events;
+  event.data.u32 = id;
+  epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
+}
+
+Expected<void, EngineError> UdpEngine::open_address(const Gid& local) {
+  const bool is_open = std::any_of(receivers_.begin(), receivers_.end(),
+                                   [&](const Receiver& r) { return r.local == local; });
+  if (is_open) return {};
+  if (!epoll_) return Unexpected<EngineError>({EMFILE, "no file descriptor for epoll"});
+  auto fd = open_receive_socket(local, socket_options(config_));
+  if (!fd) return Unexpected<EngineError>(std::move(fd.error()));
+  sender_.open_address(local);
+  watch(fd->get(), static_cast<uint32_t>(receivers_.size()), EPOLLIN);
+  receivers_.push_back({local, std::move(*fd), nullptr, {}, kMinCalibrationPause});
+  calls_until_look_ = 0;
+  if (config_.sharing) join_group(receivers_.back());
+  return {};
+}
+
+Expected<uint16_t, EngineError> UdpEngine::claim_source_port(const Gid& local, uint16_t wanted) {
+  return sender_.claim_source_port(local, wanted);
+}
+
+void UdpEngine::release_source_port(const Gid& local, uint16_t port) {
+  sender_.release_source_port(local, port);
+  watch_blocked_socket();
+}
+
+TxBatch::Limits UdpEngine::batch_limits() const {
+  TxBatch::Limits limits;
+  if (sender_.segments()) {
+    limits.segments_per_message = kMaxSegments;
+    limits.message_bytes = kMaxMessageBytes;
+    limits.identification = Identification::kBySegment;
+  }
+  return limits;
+}
+
+void UdpEngine::transmit(TxBatch& batch) {
+  sender_.transmit(batch);
+  if (sender_.blocked_fd() != watched_blocked_fd_) watch_blocked_socket();
+}
+
+void UdpEngine::watch_blocked_socket() {
+  if (watched_blocked_fd_ >= 0) {
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, watched_blocked_fd_, nullptr);
+  }
+  watched_blocked_fd_ = sender_.blocked_fd();
+  if (watched_blocked_fd_ >= 0) watch(watched_blocked_fd_, kBlockedId, EPOLLOUT);
+}
+
+std::span<const RxPacket> UdpEngine::receive() {
+  packets_.clear();
+  if (sender_.has_backlog()) {
+    sender_.flush();
+    if (sender_.blocked_fd() != watched_blocked_fd_) watch_blocked_socket();
+  }
+  if (receivers_.empty()) return {};
+  if (calls_until_look_-- == 0) look_around();
+  read_receiver(receivers_[busy_]);
+  counters_.rx_packets += packets_.size();
+  return packets_;
+}
+
+/// Asks for all sockets at once which of them have something.
+void UdpEngine::look_around() {
+  const bool several = receivers_.size() > 1;
+  if (calibrating_) tick_calibrations();
+  calls_until_look_ = calibrating_ ? 0 : several ? kLookIntervalSeveral : kLookIntervalOne;
+  if (!several && !config_.sharing) return;
+  std::array<epoll_event, 16> events;
+  const int count = epoll_wait(epoll_.get(), events.data(), events.size(), 0);
+  ++counters_.rx_syscalls;
+  size_t next = receivers_.size() * 2;
+  for (int i = 0; i < count; ++i) {
+    const uint32_t id = events[static_cast<size_t>(i)].data.u32;
+    if (id == kForwardId) {
+      read_forwarded();
+    } else if (id < receivers_.size()) {
+      // The next one after the busy one, so that each has its turn; the busy one itself comes last.
+      next = std::min(next, id > busy_ ? id : id + receivers_.size());
+    }
+  }
+  if (next < receivers_.size() * 2) busy_ = next % receivers_.size();
+}
+
+void UdpEngine::read_receiver(Receiver& receiver) {
+  const auto datagrams = reader_.read(receiver.fd.get(), receiver.local, !expect_more_);
+  expect_more_ = !datagrams.empty();
+  counters_.rx_datagrams += datagrams.size();
+  for (const ReceivedDatagram& datagram : datagrams) take(receiver, datagram);
+}
+
+void UdpEngine::take(Receiver& receiver, const ReceivedDatagram& datagram) {
+  const auto bytes = datagram.bytes;
+  Probe probe;
+  if (bytes[0] == kProbeOpcode && config_.sharing && decode_probe(bytes, probe)) {
+    take_probe(receiver, datagram.flow, probe);
+    return;
+  }
+  for (size_t at = 0; at < bytes.size();) {
+    const auto packet = bytes.subspan(at, std::min(datagram.segment_size, bytes.size() - at));
+    if (config_.sharing) {
+      const uint32_t own = config_.sharing->slot;
+      const uint32_t owner = owner_slot(packet, own);
+      if (owner != own) {
+        // Packets for one process that came together go on together.
+        size_t end = at + packet.size();
+        while (end < bytes.size() && owner_slot(bytes.subspan(end), own) == owner) {
+          end += std::min(datagram.segment_size, bytes.size() - end);
+        }
+        pass_on(receiver, owner,
+                {datagram.flow, datagram.segment_size, bytes.subspan(at, end - at)});
+        at = end;
+        continue;
+      }
+    }
+    packets_.push_back({packet, datagram.flow, std::nullopt});
+    at += packet.size();
+  }
+}
+
+void UdpEngine::take_probe(Receiver& receiver, const Flow& flow, const Probe& probe) {
+  // Only this host's processes probe; others get no answer.
+  if (flow.source != receiver.local) return;
+  const ProbeAnswer answer{probe.token, probe.index, config_.sharing->slot};
+  if (probe.prober == config_.sharing->slot) {
+    take_answer(answer);
+  } else {
+    send_answer(config_.sharing->forward_fd, probe.prober, answer);
+  }
+}
+
+void UdpEngine::pass_on(Receiver& receiver, uint32_t slot, const ForwardedPackets& packets) {
+  const uint64_t count = (packets.bytes.size() + packets.segment_size - 1) / packets.segment_size;
+  const int errno_value = forward_packets(config_.sharing->forward_fd, slot, packets);
+  if (errno_value == ECONNREFUSED || errno_value == ENOENT) {
+    counters_.not_owner += count;
+    return;
+  }
+  if (errno_value == 0) {
+    counters_.forwarded += count;
+  } else {
+    counters_.forward_lost += count;
+  }
+  // Its owner lives, so the kernel should not have given it to us.
+  start_calibration(receiver);
+}
+
+void UdpEngine::read_forwarded() {
+  forward_reader_->rewind();
+  for (;;) {
+    const auto item = forward_reader_->read(config_.sharing->forward_fd);
+    ++counters_.rx_syscalls;
+    if (const auto* packets = std::get_if<ForwardedPackets>(&item)) {
+      take_forwarded(*packets);
+    } else if (const auto* answer = std::get_if<ProbeAnswer>(&item)) {
+      take_answer(*answer);
+    } else {
+      return;
+    }
+  }
+}
+
+void UdpEngine::take_forwarded(const ForwardedPackets& packets) {
+  const uint32_t own = config_.sharing->slot;
+  for (size_t at = 0; at < packets.bytes.size(); at += packets.segment_size) {
+    const auto packet =
+        packets.bytes.subspan(at, std::min(packets.segment_size, packets.bytes.size() - at));
+    if (owner_slot(packet, own) != own) {
+      ++counters_.not_owner;  // never passed on a second time: no loops
+      continue;
+    }
+    ++counters_.rx_forwarded;
+    packets_.push_back({packet, packets.flow, std::nullopt});
+  }
+}
+
+void UdpEngine::take_answer(const ProbeAnswer& answer) {
+  const Instant t = now();
+  for (Receiver& receiver : receivers_) {
+    if (receiver.calibration) receiver.calibration->take(answer, t);
+  }
+}
+
+void UdpEngine::start_calibration(Receiver& receiver) {
+  if (!receiver.calibration || receiver.calibration->running()) return;
+  const Instant t = now();
+  if (t < receiver.calibrate_after) return;
+  ++counters_.calibrations;
+  // A search that finds nothing new makes the next one wait longer.
+  if (receiver.calibration->found_news()) receiver.calibration_pause = kMinCalibrationPause;
+  receiver.calibrate_after = t + receiver.calibration_pause;
+  receiver.calibration_pause = std::min(receiver.calibration_pause * 2, kMaxCalibrationPause);
+  receiver.calibration->start(t);
+  calibrating_ = true;
+  calls_until_look_ = 0;
+}
+
+void UdpEngine::tick_calibrations() {
+  const Instant t = now();
+  calibrating_ = false;
+  for (Receiver& receiver : receivers_) {
+    if (!receiver.calibration) continue;
+    receiver.calibration->tick(t);
+    calibrating_ = calibrating_ || receiver.calibration->running();
+  }
+}
+
+void UdpEngine::join_group(Receiver& receiver) {
+  receiver.calibration = std::make_unique<PortCalibration>(
+      receiver.fd.get(), SocketAddress(receiver.local, kRoceUdpPort, config_.interface_index),
+      config_.sharing->slot);
+  start_calibration(receiver);
+  const Instant end = now() + kJoinTime;
+  pollfd sources[2] = {{receiver.fd.get(), POLLIN, 0}, {config_.sharing->forward_fd, POLLIN, 0}};
+  while (receiver.calibration->running() && now() < end) {
+    poll(sources, 2, 1);
+    expect_more_ = true;
+    packets_.clear();
+    read_receiver(receiver);
+    read_forwarded();
+    counters_.lost_in_opening += packets_.size();
+    receiver.calibration->tick(now());
+  }
+  packets_.clear();
+}
+
+UdpCounters UdpEngine::counters() const {
+  UdpCounters counters = counters_;
+  counters.rx_syscalls += reader_.syscalls();
+  return counters;
+}
+
+}  // namespace urxe

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "packet/base/time.h"
+#include "packet/engine/datagram_reader.h"
+#include "packet/engine/engine.h"
+#include "packet/engine/file_descriptor.h"
+#include "packet/engine/port_calibration.h"
+#include "packet/engine/port_sharing.h"
+#include "packet/engine/udp_counters.h"
+#include "packet/engine/udp_sender.h"
+
+namespace urxe {
+
+struct UdpConfig {
+  uint32_t interface_index = 0;  ///< scope of the link-local IPv6 addresses
+  /// Asked for both ways; the kernel gives what an ordinary user may have (net.core.rmem_max).
+  int socket_buffer_bytes = 4 << 20;
+  /// Sockets to send from for each address; at most a quarter of the process's descriptors.
+  size_t max_source_ports = 64;
+  bool segmentation = true;  ///< use the kernel's segmentation and coalescing where it has them
+  std::optional<PortSharing> sharing;  ///< none: every packet that arrives is ours
+};
+
+/// RoCEv2 over UDP sockets: needs no privilege. One socket on port 4791 receives for each address,
+/// shared with other processes of the user; sockets of their own send, one a source port.
+class UdpEngine final : public PacketEngine {
+ public:
+  explicit UdpEngine(const UdpConfig& config);
+  ~UdpEngine() override;
+  UdpEngine(const UdpEngine&) = delete;
+  UdpEngine& operator=(const UdpEngine&) = delete;
+
+  /// May take some milliseconds where the port is shared: finds the others.
+  Expected<void, EngineError> open_address(const Gid& local) override;
+  Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override;
+  void release_source_port(const Gid& local, uint16_t port) override;
+  /// One system call where nothing has arrived, most of the time: the address that received last is
+  /// looked at every time, the others every few calls. Also sends what waited for a socket's
+  /// buffer.
+  std::span<const RxPacket> receive() override;
+  void transmit(TxBatch& batch) override;
+  [[nodiscard]] TxBatch::Limits batch_limits() const override;
+  [[nodiscard]] int wait_fd() const override { return epoll_.get(); }
+
+  [[nodiscard]] UdpCounters counters() const;
+
+ private:
+  struct Receiver {
+    Gid local;
+    FileDescriptor fd;
+    std::unique_ptr<PortCalibration> calibration;
+    Instant calibrate_after;
+    Duration calibration_pause;
+  };
+
+  void watch(int fd, uint32_t id, uint32_t events) const;
+  void watch_blocked_socket();
+  void read_receiver(Receiver& receiver);
+  void read_forwarded();
+  void look_around();
+  void take(Receiver& receiver, const ReceivedDatagram& datagram);
+  void take_probe(Receiver& receiver, const Flow& flow, const Probe& probe);
+  void take_forwarded(const ForwardedPackets& packets);
+  void take_answer(const ProbeAnswer& answer);
+  void pass_on(Receiver& receiver, uint32_t slot, const ForwardedPackets& packets);
+  void start_calibration(Receiver& receiver);
+  void tick_calibrations();
+  void join_group(Receiver& receiver);
+
+  UdpConfig config_;
+  UdpCounters counters_;
+  FileDescriptor epoll_;
+  UdpSender sender_;
+  DatagramReader reader_;
+  std::optional<ForwardReader> forward_reader_;
+  std::vector<Receiver> receivers_;
+  std::vector<RxPacket> packets_;  ///< what receive() returns
+  size_t busy_ = 0;                ///< index of the receiver that received last
+  bool expect_more_ = false;       ///< the last read has found something
+  unsigned calls_until_look_ = 0;
+  bool calibrating_ = false;
+  int watched_blocked_fd_ = -1;
+};
+
+}  // namespace urxe

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "packet/engine/udp_socket.h"
+
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "packet/engine/socket_address.h"
+
+#ifndef UDP_NO_CHECK6_RX
+#define UDP_NO_CHECK6_RX 102
+#endif
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
+namespace urxe {
+namespace {
+
+bool set(int fd, int level, int option, int value) {
+  return setsockopt(fd, level, option, &value, sizeof value) == 0;
+}
+
+FileDescriptor open_udp(bool ipv4) {
+  FileDescriptor fd(
+      socket(ipv4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  // A host without IPv6 has no such socket to fail on: bind() then says what is wrong.
+  if (fd && !ipv4) set(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
+  return fd;
+}
+
+bool bind_to(int fd, const Gid& local, uint16_t port, uint32_t scope) {
+  const SocketAddress address(local, port, scope);
+  return bind(fd, address.get(), address.size()) == 0;
+}
+
+EngineError receive_error(int errno_value, const Gid& local) {
+  const std::string where = "UDP port 4791 on " + local.to_string();
+  if (errno_value == EADDRINUSE) {
+    return {
+        errno_value,
+        where +
+            " is taken by another program: kernel soft-RoCE (rxe) in this network namespace, or "
+            "a process of another user. What to do: remove the kernel's device (\"rdma link\" "
+            "shows it, \"rdma link delete NAME\" removes it), run all programs that use this "
+            "address as the same user, or find the owner with \"ss -ulpn sport = 4791\""};
+  }
+  if (errno_value == EADDRNOTAVAIL) {
+    return {errno_value,
+            where +
+                ": this network namespace has no such address, or not yet (IPv6 "
+                "duplicate address detection). What to do: look at \"ip address\", and "
+                "start again when the address is there"};
+  }
+  return {errno_value, where + ": " + std::strerror(errno_value)};
+}
+
+void report_ip_fields(int fd, bool ipv4) {
+  if (ipv4) {
+    set(fd, IPPROTO_IP, IP_RECVTOS, 1);
+    set(fd, IPPROTO_IP, IP_RECVTTL, 1);
+    return;
+  }
+  set(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
+  set(fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1);
+  // rxe and NICs send a UDP checksum of 0 over IPv6 too; the ICRC is what protects the packet.
+  set(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1);
+}
+
+void receive_nothing(int fd) {
+  sock_filter drop[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
+  const sock_fprog program{1, drop};
+  setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+  set(fd, SOL_SOCKET, SO_RCVBUF, 0);  // the kernel makes it its minimum
+}
+
+bool set_header_fields(int fd, bool ipv4) {
+  if (ipv4) {
+    // Unconnected with DF: the one way to know the identification (0), which the ICRC covers.
+    return set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO) &&
+           set(fd, IPPROTO_IP, IP_TTL, kDefaultHopLimit);
+  }
+  return set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO) &&
+         set(fd, IPPROTO_IPV6, IPV6_DONTFRAG, 1) &&
+         set(fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, kDefaultHopLimit);
+}
+
+}  // namespace
+
+Expected<FileDescriptor, EngineError> open_receive_socket(const Gid& local,
+                                                          const UdpSocketOptions& options) {
+  const bool ipv4 = local.is_ipv4();
+  FileDescriptor fd = open_udp(ipv4);
+  if (!fd) return Unexpected<EngineError>(receive_error(errno, local));
+  if (!set(fd.get(), SOL_SOCKET, SO_REUSEPORT, 1)) {
+    return Unexpected<EngineError>(receive_error(errno, local));
+  }
+  report_ip_fields(fd.get(), ipv4);
+  set(fd.get(), SOL_SOCKET, SO_RCVBUF, options.buffer_bytes);
+  if (options.offload) set(fd.get(), IPPROTO_UDP, UDP_GRO, 1);
+  if (!bind_to(fd.get(), local, kRoceUdpPort, options.scope)) {
+    return Unexpected<EngineError>(receive_error(errno, local));
+  }
+  return fd;
+}
+
+Expected<FileDescriptor, Errno> open_send_socket(const Gid& local, uint16_t port,
+                                                 const UdpSocketOptions& options) {
+  FileDescriptor fd = open_udp(local.is_ipv4());
+  if (!fd) return error(errno);
+  if (!set_header_fields(fd.get(), local.is_ipv4())) return error(errno);
+  receive_nothing(fd.get());
+  set(fd.get(), SOL_SOCKET, SO_SNDBUF, options.buffer_bytes);
+  if (!bind_to(fd.get(), local, port, options.scope)) return error(errno);
+  return fd;
+}
+
+bool kernel_segments_udp() {
+  const FileDescriptor fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  return fd && set(fd.get(), IPPROTO_UDP, UDP_SEGMENT, 1024);
+}
+
+}  // namespace urxe
