@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// What a provider and a program see of a device node. The argument is the node; exits with 0, or
+/// says which expectation failed.
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "provider/presence/presence_abi.h"
+
+#define EXPECT(condition)                                             \
+  do {                                                                \
+    if (!(condition)) {                                               \
+      fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition); \
+      exit(1);                                                        \
+    }                                                                 \
+  } while (0)
+
+static const struct urxe_presence* presence;
+static _Atomic int hook_calls;
+static int hook_fd;
+
+static ssize_t hook(int fd, const void* buffer, size_t length) {
+  ++hook_calls;
+  hook_fd = fd;
+  if (length == 4 && memcmp(buffer, "what", 4) == 0) {
+    errno = ENOSYS;
+    return -1;
+  }
+  return (ssize_t)length;
+}
+
+static const struct urxe_presence* find_presence(void) {
+  urxe_presence_v1_function function;
+  void* symbol = dlsym(RTLD_DEFAULT, "urxe_presence_v1");
+  EXPECT(symbol != NULL);
+  memcpy(&function, &symbol, sizeof(function));
+  return function();
+}
+
+static void check_node_is_null_device(const char* node) {
+  struct stat status;
+  EXPECT(stat(node, &status) == 0 && S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3));
+  EXPECT(lstat(node, &status) == 0 && S_ISCHR(status.st_mode));
+  char text[16];
+  EXPECT(readlink(node, text, sizeof(text)) == -1 && errno == EINVAL);
+  char* resolved = realpath(node, NULL);
+  EXPECT(resolved != NULL && strcmp(resolved, node) == 0);
+  free(resolved);
+}
+
+static void check_hook(const char* node) {
+  int fd = open(node, O_RDWR | O_CLOEXEC);
+  EXPECT(fd >= 0 && presence->is_node(fd) == 1);
+  EXPECT((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
+  EXPECT(write(fd, "abc", 3) == -1 && errno == ENOSYS);
+  presence->set_write_hook(hook);
+  EXPECT(write(fd, "abc", 3) == 3 && hook_calls == 1 && hook_fd == fd);
+  EXPECT(write(fd, "what", 4) == -1 && errno == ENOSYS && hook_calls == 2);
+
+  // Expect: a plain descriptor of the null device is not a node, under whatever number.
+  int plain = open("/dev/null", O_RDWR);
+  EXPECT(presence->is_node(plain) == 0);
+  EXPECT(write(plain, "abc", 3) == 3 && hook_calls == 2);
+  EXPECT(dup2(plain, fd) == fd);
+  EXPECT(write(fd, "abc", 3) == 3 && hook_calls == 2);
+  close(plain);
+  close(fd);
+  int again = open(node, O_RDWR);
+  EXPECT(write(again, "abc", 3) == 3 && hook_calls == 3);
+  close(again);
+}
+
+static void check_fork(const char* node) {
+  int fd = open(node, O_RDWR);
+  int before = hook_calls;
+  pid_t child = fork();
+  EXPECT(child >= 0);
+  if (child == 0) {
+    EXPECT(write(fd, "abc", 3) == 3 && hook_calls == before + 1);
+    _exit(0);
+  }
+  int status;
+  EXPECT(waitpid(child, &status, 0) == child && status == 0);
+  EXPECT(hook_calls == before);
+  close(fd);
+}
+
+static void* open_and_write(void* node) {
+  for (int i = 0; i < 200; ++i) {
+    int fd = open(node, O_RDWR | O_CLOEXEC);
+    EXPECT(fd >= 0 && write(fd, "abc", 3) == 3);
+    int plain = open("/dev/null", O_WRONLY);
+    EXPECT(plain >= 0 && write(plain, "abc", 3) == 3);
+    close(fd);
+    close(plain);
+  }
+  return NULL;
+}
+
+static void check_threads(char* node) {
+  enum { kThreads = 4 };
+  hook_calls = 0;
+  pthread_t threads[kThreads];
+  for (int i = 0; i < kThreads; ++i) {
+    EXPECT(pthread_create(&threads[i], NULL, open_and_write, node) == 0);
+  }
+  for (int i = 0; i < kThreads; ++i) EXPECT(pthread_join(threads[i], NULL) == 0);
+  // Expect: each write to a node reached the hook, none to the null device did.
+  EXPECT(hook_calls == kThreads * 200);
+}
+
+int main(int argc, char** argv) {
+  EXPECT(argc == 2);
+  presence = find_presence();
+  EXPECT(presence->version == 1 && presence->tree != NULL);
+  EXPECT(strcmp(presence->tree, getenv("URXE_TREE")) == 0);
+  check_node_is_null_device(argv[1]);
+  check_hook(argv[1]);
+  check_fork(argv[1]);
+  check_threads(argv[1]);
+  return 0;
+}

@@ -1,0 +1,639 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What programs see under `urxe run`, asked from outside.
+
+presence_test.py BUILD_DIRECTORY CLASS runs one class of tests; exit status 77 means that it needs root.
+"""
+
+import os
+import shutil
+import signal
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD = "."
+COUNTER_COLUMNS = 128
+
+# libc's function; Python has its own, which follows links by name.
+REALPATH = """
+import ctypes
+libc = ctypes.CDLL(None)
+libc.realpath.restype = ctypes.c_char_p
+def realpath(path):
+    return libc.realpath(path.encode(), ctypes.create_string_buffer(4096)).decode()
+"""
+
+
+def urxe():
+    return os.path.join(BUILD, "bin", "urxe")
+
+
+def library(name):
+    return os.path.join(BUILD, "lib", name)
+
+
+def call(*command, **options):
+    """Runs a command; text in and out."""
+    options.setdefault("timeout", 60)
+    return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+def run(*command, options=(), **others):
+    """Runs a command under `urxe run` with those options."""
+    return call(urxe(), "run", *options, "--", *command, **others)
+
+
+def environment(**changes):
+    return {**os.environ, **changes}
+
+
+class Scratch(unittest.TestCase):
+    """A test with a directory of its own."""
+
+    def setUp(self):
+        self.scratch = tempfile.mkdtemp(prefix="urxe-presence-")
+        os.chmod(self.scratch, 0o755)
+        self.addCleanup(shutil.rmtree, self.scratch)
+
+    def output(self, *command, **options):
+        """What the command prints under urxe; it must succeed."""
+        result = run(*command, **options)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def write(self, path, text):
+        path = os.path.join(self.scratch, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+        return path
+
+
+class RunTest(Scratch):
+    """The command line, and that the program is the process."""
+
+    def refused(self, *arguments):
+        result = call(urxe(), *arguments)
+        self.assertEqual(result.returncode, 125, result.stderr)
+        self.assertEqual(result.stdout, "")
+        return result.stderr
+
+    def test_arguments_refused(self):
+        self.assertIn("no program given", self.refused("run"))
+        self.assertIn("no program given", self.refused("run", "--"))
+        self.assertIn("unknown option --bogus", self.refused("run", "--bogus", "true"))
+        self.assertIn("not NAME=IFACE", self.refused("run", "--device", "lo", "true"))
+        self.assertIn("there is no interface 'nope'",
+                      self.refused("run", "--device", "x=nope", "true"))
+        self.assertIn("named twice",
+                      self.refused("run", "--device", "x=lo", "--device", "x=lo", "true"))
+        self.assertIn("not a device name", self.refused("run", "--device=a/b=lo", "--", "true"))
+        self.assertIn("no directory", self.refused("run", "--capture", "/no/such/file", "true"))
+
+    def test_exit_status_is_the_programs(self):
+        self.assertEqual(run("sh", "-c", "exit 7").returncode, 7)
+        self.assertEqual(run("sh", "-c", "kill -TERM $$").returncode, -signal.SIGTERM)
+
+    def test_program_not_found_and_not_executable(self):
+        result = run("no-such-program")
+        self.assertEqual(result.returncode, 127)
+        self.assertIn("cannot run 'no-such-program'", result.stderr)
+        path = self.write("plain", "")
+        self.assertEqual(run(path).returncode, 126)
+
+    def test_dashes(self):
+        self.assertEqual(call(urxe(), "run", "echo", "-n", "a", "--", "b").stdout, "a -- b")
+        self.assertEqual(call(urxe(), "run", "--device", "x=lo", "echo", "--device").stdout,
+                         "--device\n")
+        self.assertEqual(run("echo", "--", "--capture").stdout, "-- --capture\n")
+
+    def test_no_process_stays_between(self):
+        with subprocess.Popen([urxe(), "run", "sh", "-c", "echo $$ $PPID"],
+                              stdout=subprocess.PIPE, text=True) as process:
+            pid, parent = process.stdout.read().split()
+            self.assertEqual((int(pid), int(parent)), (process.pid, os.getpid()))
+
+    def test_signals_reach_the_program(self):
+        with subprocess.Popen([urxe(), "run", "sh", "-c",
+                               "trap 'echo caught; exit 5' USR1; echo ready; while :; do sleep 0.01; done"],
+                              stdout=subprocess.PIPE, text=True) as process:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            process.send_signal(signal.SIGUSR1)
+            self.assertEqual(process.stdout.read(), "caught\n")
+            self.assertEqual(process.wait(), 5)
+
+    def test_no_descriptor_is_left_open(self):
+        listing = ("sh", "-c", "ls /proc/$$/fd")
+        self.assertEqual(self.output(*listing), call(*listing).stdout)
+
+    def test_environment(self):
+        lines = self.output("env", options=("--capture", "c.pcapng"), cwd=self.scratch,
+                            env=environment(LD_PRELOAD="", RDMAV_DRIVERS="mine",
+                                            URXE_PRELOAD_FIRST="")).splitlines()
+        self.assertIn("LD_PRELOAD=" + library("liburxe-presence.so"), lines)
+        self.assertIn(f"RDMAV_DRIVERS={library('liburxe')}:mine", lines)
+        self.assertIn(f"URXE_CAPTURE={self.scratch}/c.pcapng", lines)
+
+    def test_preload_keeps_others_and_order(self):
+        other = library("libpresence_fake_netlink.so")
+        lines = self.output("env", env=environment(LD_PRELOAD=other)).splitlines()
+        self.assertIn(f"LD_PRELOAD={library('liburxe-presence.so')}:{other}", lines)
+        lines = self.output("env", env=environment(URXE_PRELOAD_FIRST=other)).splitlines()
+        self.assertIn(f"LD_PRELOAD={other}:{library('liburxe-presence.so')}", lines)
+
+    def test_drivers_of_the_other_variable_stay(self):
+        plain = {k: v for k, v in os.environ.items() if k != "RDMAV_DRIVERS"}
+        lines = self.output("env", env={**plain, "IBV_DRIVERS": "theirs"}).splitlines()
+        self.assertIn(f"RDMAV_DRIVERS={library('liburxe')}:theirs", lines)
+
+    def test_nested_run_presents_afresh(self):
+        first = os.environ.get("URXE_TEST_PRELOAD_FIRST", "")
+        names = self.output(urxe(), "run", "--device", "inner=lo", "--", "ls",
+                            "/sys/class/infiniband", options=("--device", "outer=lo"),
+                            env=environment(URXE_PRELOAD_FIRST=first,
+                                            ASAN_OPTIONS="detect_leaks=0"))
+        self.assertEqual(names, "inner\n")
+
+    def test_missing_library(self):
+        os.makedirs(os.path.join(self.scratch, "bin"))
+        copy = shutil.copy(urxe(), os.path.join(self.scratch, "bin"))
+        result = call(copy, "run", "true")
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("cannot read " + self.scratch + "/lib/liburxe-presence.so", result.stderr)
+
+    def test_devices_lists_what_run_presents(self):
+        lines = call(urxe(), "devices").stdout.splitlines()[1:]
+        listed = sorted(line.split()[0] for line in lines)
+        self.assertEqual(listed, sorted(self.output("ls", "/sys/class/infiniband").split()))
+
+
+class UntouchedTest(Scratch):
+    """Programs that have nothing to do with RDMA behave as without urxe."""
+
+    def same(self, *command, **options):
+        plain = call(*command, **options)
+        under = run(*command, **options)
+        self.assertEqual((under.returncode, under.stdout, under.stderr),
+                         (plain.returncode, plain.stdout, plain.stderr))
+        return plain
+
+    def test_every_call_on_other_paths(self):
+        for probe in ("presence_call_probe", "presence_call_probe_fortified"):
+            # Root may write to /sys/class/net/lo/mtu; nothing here does.
+            result = self.same(os.path.join(BUILD, "bin", probe), self.scratch)
+            self.assertEqual(result.returncode, 0)
+            self.assertGreater(len(result.stdout.splitlines()), 500)
+
+    def test_listings(self):
+        self.same("ls", "-l", "/sys/class/net")
+        self.same("ls", "-la", "/sys/class", "/sys/devices")
+        self.same("ls", "/dev", "/etc")
+        self.same("ls", "-l", "/sys/class/nothing")
+        self.same("find", "/sys/class/net/")
+        self.same("stat", "-c", "%n %F %a %i %h", "/dev/null", "/sys/class", "/sys/class/net/lo")
+        self.same("readlink", "-f", "/sys/class/net/lo")
+
+    def test_pipeline(self):
+        self.same("sh", "-c", "cat /etc/passwd | sort | wc -l; echo $?; ls /nowhere 2>&1")
+        self.same("sh", "-c", "cd /sys/class/net && pwd -P && cat lo/mtu && echo x > lo/nothing")
+
+    def test_python(self):
+        self.same("/usr/bin/python3", "-c", """
+import os
+print(os.stat('/etc').st_ino, sorted(e.name for e in os.scandir('/etc')))
+print(open('/etc/passwd').read(), os.path.realpath('/sys/class/net/lo'), os.access('/etc', os.W_OK))
+print(os.path.exists('/sys/class/infiniband_nothing'), os.path.exists('/dev/infiniband_nothing'))
+""")
+
+    def test_needs_libc_only(self):
+        headers = call("objdump", "-p", library("liburxe-presence.so")).stdout
+        needed = [line.split()[1] for line in headers.splitlines() if "NEEDED" in line]
+        self.assertTrue(all(name.startswith(("libc.so", "ld-linux")) for name in needed), needed)
+
+
+class ListingTest(Scratch):
+    """/sys/class/infiniband and /dev/infiniband of our own devices."""
+
+    def setUp(self):
+        super().setUp()
+        self.options = ("--device", "dev0=lo")
+
+    def shown(self, *command):
+        return self.output(*command, options=self.options)
+
+    def test_a_device_for_lo_by_default(self):
+        self.assertIn("urxe_lo", self.output("ls", "/sys/class/infiniband").split())
+
+    def test_long_listings(self):
+        lines = self.shown("ls", "-l", "/sys/class/infiniband/").splitlines()
+        self.assertEqual(len(lines), 2)
+        self.assertTrue(lines[1].endswith(
+            " dev0 -> ../../devices/urxe/fe75:00:00.0/infiniband/dev0"), lines)
+        lines = self.shown("ls", "-l", "/dev/infiniband").splitlines()
+        self.assertTrue(lines[1].startswith("c") and " 1, 3 " in lines[1], lines)
+        self.assertTrue(lines[1].endswith(" uverbs192"), lines)
+
+    def test_every_file_reads(self):
+        found = self.shown("find", "/sys/class/infiniband/dev0/", "/sys/class/infiniband/dev0/device/",
+                           "-type", "f").splitlines()
+        self.assertGreater(len(found), 150)
+        text = self.shown("cat", *found)
+        self.assertGreater(len(text.splitlines()), 150)
+        self.assertNotIn("@", text)
+
+    def test_values(self):
+        base = "/sys/class/infiniband/dev0/"
+        values = {
+            "node_type": "1: CA", "ports/1/state": "4: ACTIVE", "ports/1/phys_state": "5: LinkUp",
+            "ports/1/rate": "100 Gb/sec (4X EDR)", "ports/1/link_layer": "Ethernet",
+            "ports/1/pkeys/0": "0xffff", "ports/1/gid_attrs/types/0": "RoCE v2",
+            "ports/1/gid_attrs/types/1": "RoCE v2", "ports/1/gid_attrs/ndevs/0": "lo",
+            "ports/1/gids/0": "0000:0000:0000:0000:0000:ffff:7f00:0001",
+            "ports/1/gids/1": "0000:0000:0000:0000:0000:0000:0000:0001",
+            "device/numa_node": "-1", "device/vendor": "0x7865",
+            "device/infiniband/dev0/node_type": "1: CA",
+            "../../infiniband_verbs/uverbs192/ibdev": "dev0",
+            "../../infiniband_verbs/uverbs192/dev": "1:3",
+            "../../infiniband_verbs/abi_version": "6"}
+        paths = [name.replace("../../", "/sys/class/") if name.startswith("..") else base + name
+                 for name in values]
+        self.assertEqual(self.shown("cat", *paths).splitlines(), list(values.values()))
+
+    def test_guid_is_stable(self):
+        path = "/sys/class/infiniband/dev0/node_guid"
+        self.assertEqual(self.shown("cat", path), self.shown("cat", path))
+
+    def test_odd_spellings(self):
+        for path in ("//sys//class//infiniband//dev0//node_type",
+                     "/sys/./class/infiniband/./dev0/node_type",
+                     "/sys/class/../class/infiniband/dev0/node_type",
+                     "/sys/class/infiniband/../infiniband/dev0/node_type",
+                     "/sys/class/infiniband/../infiniband_verbs/uverbs192/device/infiniband/dev0/node_type",
+                     "/sys/class/infiniband/dev0/device/../fe75:00:00.0/infiniband/dev0/node_type",
+                     "/dev/../sys/class/infiniband/dev0/node_type"):
+            self.assertEqual(self.shown("cat", path), "1: CA\n", path)
+        self.assertEqual(self.shown("cat", "/sys/class/infiniband/../net/lo/mtu"),
+                         call("cat", "/sys/class/net/lo/mtu").stdout)
+
+    def test_realpath(self):
+        device = "/sys/devices/urxe/fe75:00:00.0"
+        self.assertEqual(self.shown("realpath", "/sys/class/infiniband/dev0"),
+                         device + "/infiniband/dev0\n")
+        # As an application that looks for the NIC's PCI device does it.
+        code = REALPATH + """
+path = realpath('/sys/class/infiniband/dev0/../..')
+print(path, open(path + '/numa_node').read().strip())
+"""
+        self.assertEqual(self.shown("/usr/bin/python3", "-c", code), device + " -1\n")
+
+    def test_relative_names_in_a_directory(self):
+        code = """
+import os
+fd = os.open('/sys/class/infiniband/dev0', os.O_RDONLY | os.O_DIRECTORY)
+print(os.read(os.open('node_type', os.O_RDONLY, dir_fd=fd), 99))
+print(sorted(os.listdir('/sys/class/infiniband/dev0/ports/1/gids')), os.readlink('/sys/class/infiniband/dev0'))
+os.chdir('/sys/class/infiniband/dev0/ports')
+print(open('1/state').read())
+"""
+        self.assertEqual(self.shown("/usr/bin/python3", "-c", code),
+                         "b'1: CA\\n'\n['0', '1'] ../../devices/urxe/fe75:00:00.0/infiniband/dev0\n"
+                         "4: ACTIVE\n\n")
+
+    def test_missing_entries(self):
+        for path in ("/sys/class/infiniband/none", "/sys/class/infiniband/dev0/none",
+                     "/dev/infiniband/uverbs0", "/sys/class/infiniband_verbs/uverbs0"):
+            result = run("cat", path, options=self.options)
+            self.assertIn("No such file", result.stderr)
+
+    def test_nothing_can_be_written(self):
+        result = run("sh", "-c", "echo x > /sys/class/infiniband/dev0/node_desc",
+                     options=self.options)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("ermission denied", result.stderr)
+        self.assertEqual(self.shown("cat", "/sys/class/infiniband/dev0/node_desc"), "urxe lo\n")
+
+    def test_ibv_devices(self):
+        if not os.path.exists(library("liburxe-rdmav34.so")):
+            self.skipTest("this build has no provider")
+        first = os.environ.get("URXE_TEST_PRELOAD_FIRST", "")
+        result = run("ibv_devices", options=self.options,
+                     env=environment(URXE_PRELOAD_FIRST=first, ASAN_OPTIONS="detect_leaks=0"))
+        self.assertEqual(result.stderr, "")
+        guid = self.shown("cat", "/sys/class/infiniband/dev0/node_guid").strip().replace(":", "")
+        self.assertEqual(result.stdout.splitlines()[2].split(), ["dev0", guid])
+
+
+class CounterTest(Scratch):
+    """Counter files show the sums of the table's columns."""
+
+    def setUp(self):
+        super().setUp()
+        # A tree of its own: the device's name is part of what names the tree.
+        self.device = f"counted{os.getpid()}"
+        self.options = ("--device", f"{self.device}=lo")
+        self.tree = self.output("sh", "-c", "echo $URXE_TREE", options=self.options).strip()
+        self.addCleanup(shutil.rmtree, self.tree)
+        self.port = f"/sys/class/infiniband/{self.device}/ports/1/"
+
+    def add(self, row, column, value):
+        with open(f"{self.tree}/devices/{self.device}.counters", "r+b") as table:
+            table.seek((row * COUNTER_COLUMNS + column) * 8)
+            table.write(struct.pack("=Q", value))
+
+    def column(self, name):
+        with open(self.tree + f"/sys/class/infiniband/{self.device}/ports/1/" + name,
+                  encoding="ascii") as file:
+            return int(file.read().split()[0][1:])
+
+    def read(self, name):
+        return self.output("cat", self.port + name, options=self.options)
+
+    def test_sums_rows(self):
+        self.assertEqual(self.read("counters/port_xmit_data"), "0\n")
+        column = self.column("counters/port_xmit_data")
+        self.add(0, column, 5)
+        self.add(1, column + 1, 1000)
+        self.add(511, column, 2**40)
+        self.assertEqual(self.read("counters/port_xmit_data"), f"{2**40 + 5}\n")
+        self.assertEqual(self.read("counters/port_rcv_data"), "1000\n")
+        self.add(2, self.column("hw_counters/drop_bad_icrc"), 2**64 - 1)
+        self.assertEqual(self.read("hw_counters/drop_bad_icrc"), f"{2**64 - 1}\n")
+
+    def test_every_way_to_open(self):
+        self.add(3, self.column("counters/port_rcv_packets"), 77)
+        name = self.port + "counters/port_rcv_packets"
+        directory = self.port + "counters"
+        for command in (f"cat {name}", f"read x < {name}; echo $x", f"head -n1 {name}",
+                        f"grep -rh 77 {directory}", f"cd {directory} && cat port_rcv_packets",
+                        f"cd {directory}; read x < port_rcv_packets; echo $x"):
+            self.assertEqual(self.output("sh", "-c", command, options=self.options), "77\n",
+                             command)
+        code = f"""
+import ctypes, os
+print(open({name!r}).read().strip(), os.pread(os.open({name!r}, os.O_RDONLY), 2, 0))
+libc = ctypes.CDLL(None)
+libc.fopen.restype = libc.freopen.restype = ctypes.c_void_p
+line = ctypes.create_string_buffer(64)
+for stream in (libc.fopen({name!r}.encode(), b'r'),
+               libc.freopen({name!r}.encode(), b'r', ctypes.c_void_p(libc.fopen(b'/dev/null', b'r')))):
+    libc.fgets(line, 64, ctypes.c_void_p(stream))
+    print(line.value)
+"""
+        self.assertEqual(self.output("/usr/bin/python3", "-c", code, options=self.options),
+                         "77 b'77'\nb'77\\n'\nb'77\\n'\n")
+
+    def test_close_on_exec_is_as_asked(self):
+        code = f"""
+import fcntl, os
+for flags in (0, os.O_CLOEXEC):
+    fd = os.open({self.port + 'counters/port_rcv_packets'!r}, os.O_RDONLY | flags)
+    print(os.get_inheritable(fd))
+"""
+        # Python itself always adds O_CLOEXEC; the shell's redirection does not.
+        self.assertEqual(self.output("/usr/bin/python3", "-c", code, options=self.options),
+                         "False\nFalse\n")
+        self.assertEqual(self.output("sh", "-c", f"exec 5< {self.port}counters/port_rcv_packets; cat <&5",
+                                     options=self.options), "0\n")
+
+    def test_value_cannot_be_changed(self):
+        code = f"""
+import os
+fd = os.open({self.port + 'counters/port_rcv_packets'!r}, os.O_RDONLY)
+try:
+    os.write(fd, b'9')
+except OSError as error:
+    print(error.errno)
+"""
+        self.assertIn(self.output("/usr/bin/python3", "-c", code, options=self.options),
+                      ("1\n", "9\n"))
+
+
+class RealDevicesTest(Scratch):
+    """A machine with RDMA devices of its own, made up below a directory."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("sys/devices/pci/mlx5_0/node_type", "1: CA\n")
+        self.control = self.write("sys/devices/pci/mlx5_0/tc", "0\n")
+        self.write("sys/devices/pci/uverbs0/ibdev", "mlx5_0\n")
+        self.write("sys/devices/pci/uverbs192/ibdev", "mlx5_0\n")
+        self.write("sys/class/infiniband_verbs/abi_version", "5\n")
+        self.write("dev/infiniband/uverbs0", "real node\n")
+        self.write("dev/infiniband/rdma_cm", "real cm\n")
+        os.makedirs(self.scratch + "/sys/class/infiniband")
+        os.symlink("../../devices/pci/mlx5_0", self.scratch + "/sys/class/infiniband/mlx5_0")
+        for number in (0, 192):
+            os.symlink(f"../../devices/pci/uverbs{number}",
+                       f"{self.scratch}/sys/class/infiniband_verbs/uverbs{number}")
+        self.environment = environment(URXE_REAL_ROOT=self.scratch)
+
+    def shown(self, *command, options=("--device", "dev0=lo")):
+        return self.output(*command, options=options, env=self.environment)
+
+    def test_listed_beside_ours(self):
+        self.assertEqual(self.shown("ls", "/sys/class/infiniband").split(), ["dev0", "mlx5_0"])
+        self.assertEqual(self.shown("ls", "/sys/class/infiniband_verbs").split(),
+                         ["abi_version", "uverbs0", "uverbs192", "uverbs193"])
+        self.assertEqual(self.shown("ls", "/dev/infiniband").split(),
+                         ["rdma_cm", "uverbs0", "uverbs193"])
+
+    def test_real_entries_are_themselves(self):
+        self.assertEqual(self.shown("cat", "/sys/class/infiniband/mlx5_0/node_type",
+                                    "/sys/class/infiniband_verbs/uverbs0/ibdev",
+                                    "/sys/class/infiniband_verbs/abi_version",
+                                    "/dev/infiniband/uverbs0"),
+                         "1: CA\nmlx5_0\n5\nreal node\n")
+        self.assertEqual(self.shown("readlink", "/sys/class/infiniband/mlx5_0"),
+                         "../../devices/pci/mlx5_0\n")
+        code = REALPATH + "print(realpath('/sys/class/infiniband/mlx5_0'))"
+        self.assertEqual(self.shown("/usr/bin/python3", "-c", code),
+                         self.scratch + "/sys/devices/pci/mlx5_0\n")
+
+    def test_real_entries_can_be_written(self):
+        self.shown("sh", "-c", "echo 106 > /sys/class/infiniband/mlx5_0/tc")
+        with open(self.control, encoding="ascii") as file:
+            self.assertEqual(file.read(), "106\n")
+
+    def test_names_do_not_collide(self):
+        result = run("true", options=("--device", "mlx5_0=lo"), env=self.environment)
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("there is a real device 'mlx5_0'", result.stderr)
+        os.symlink("../../devices/pci/mlx5_0", self.scratch + "/sys/class/infiniband/urxe_lo")
+        names = self.shown("ls", "/sys/class/infiniband", options=()).split()
+        self.assertIn("urxe_lo_1", names)
+
+
+class NodeTest(Scratch):
+    """Device nodes and the hook for writes."""
+
+    def test_node(self):
+        probe = os.path.join(BUILD, "bin", "presence_node_probe")
+        self.output(probe, "/dev/infiniband/uverbs192", options=("--device", "dev0=lo"))
+
+    def test_presence_without_a_tree(self):
+        result = call("cat", "/sys/class/infiniband/dev0/node_type",
+                      env=environment(LD_PRELOAD=library("liburxe-presence.so")))
+        self.assertIn("No such file", result.stderr)
+
+
+class NetlinkTest(Scratch):
+    """libibverbs must not find RDMA netlink where it would hide our devices; others keep it."""
+
+    def probe(self, caller, through_urxe):
+        command = (os.path.join(BUILD, "bin", "presence_netlink_probe"), library(caller))
+        kernel = environment(LD_PRELOAD=library("libpresence_fake_netlink.so"))
+        return (run if through_urxe else call)(*command, env=kernel).stdout.strip()
+
+    def test_only_verbs_libraries_are_refused(self):
+        self.assertEqual(self.probe("libibverbs_caller.so", False), "open")
+        self.assertEqual(self.probe("libibverbs_caller.so", True), "Protocol not supported")
+        self.assertEqual(self.probe("libother_caller.so", True), "open")
+
+
+class RuntimeDirectoryTest(Scratch):
+    """Where the tree lies, and who may have made that directory."""
+
+    def tree(self, **changes):
+        return self.output("sh", "-c", "echo $URXE_TREE", env=environment(**changes)).strip()
+
+    def test_below_xdg_runtime_dir(self):
+        tree = self.tree(XDG_RUNTIME_DIR=self.scratch)
+        self.assertTrue(tree.startswith(self.scratch + "/urxe/"), tree)
+        self.assertEqual(stat.S_IMODE(os.stat(self.scratch + "/urxe").st_mode), 0o700)
+
+    def test_the_same_tree_again(self):
+        self.assertEqual(self.tree(XDG_RUNTIME_DIR=self.scratch),
+                         self.tree(XDG_RUNTIME_DIR=self.scratch))
+
+    def test_a_link_or_an_open_directory_is_not_used(self):
+        os.mkdir(self.scratch + "/elsewhere", 0o700)
+        os.symlink("elsewhere", self.scratch + "/urxe")
+        self.assertFalse(self.tree(XDG_RUNTIME_DIR=self.scratch).startswith(self.scratch))
+        self.assertEqual(os.listdir(self.scratch + "/elsewhere"), [])
+        os.unlink(self.scratch + "/urxe")
+        os.mkdir(self.scratch + "/urxe")
+        os.chmod(self.scratch + "/urxe", 0o777)
+        self.assertFalse(self.tree(XDG_RUNTIME_DIR=self.scratch).startswith(self.scratch))
+
+    def test_many_at_once(self):
+        command = [urxe(), "run", "--device", "dev0=lo", "cat",
+                   "/sys/class/infiniband/dev0/node_type"]
+        processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
+                                      env=environment(XDG_RUNTIME_DIR=self.scratch))
+                     for _ in range(16)]
+        self.assertEqual({process.communicate()[0] for process in processes}, {"1: CA\n"})
+        self.assertEqual(len(os.listdir(self.scratch + "/urxe")), 1)
+
+
+class NamespaceTest(Scratch):
+    """The GID tables of both ends of a veth pair, in network namespaces of the test's own."""
+
+    needs_root = True
+
+    def setUp(self):
+        super().setUp()
+        self.names = [f"urxe-presence-{os.getpid()}-{side}" for side in "ab"]
+        for name in self.names:
+            subprocess.run(["ip", "netns", "add", name], check=True)
+            self.addCleanup(subprocess.run, ["ip", "netns", "del", name], check=False)
+        a, b = self.names
+        subprocess.run(["ip", "-n", a, "link", "add", "v0", "type", "veth", "peer", "name", "v1",
+                        "netns", b], check=True)
+
+    def inside(self, name, *command):
+        return subprocess.run(["ip", "netns", "exec", name, *command], check=True,
+                              capture_output=True, text=True, timeout=60).stdout
+
+    def gids(self, name, device):
+        text = self.inside(name, urxe(), "run", "sh", "-c",
+                           f"cd /sys/class/infiniband/{device}/ports/1/gids && cat $(ls | sort -n)")
+        return [bytes.fromhex(line.replace(":", "")) for line in text.split()]
+
+    def test_gid_order(self):
+        for name, interface, host in zip(self.names, ("v0", "v1"), (1, 2)):
+            for address in (f"2001:db8::{host}/64", f"192.0.2.{host}/24", f"198.51.100.{host}/24"):
+                nodad = ["nodad"] if ":" in address else []
+                self.inside(name, "ip", "addr", "add", address, "dev", interface, *nodad)
+            self.inside(name, "ip", "addr", "add", f"fe80::{host}/64", "dev", interface, "nodad")
+            self.inside(name, "ip", "link", "set", interface, "addrgenmode", "none")
+            self.inside(name, "ip", "link", "set", interface, "up")
+        for name, device, host in zip(self.names, ("urxe_v0", "urxe_v1"), (1, 2)):
+            mapped = bytes(10) + b"\xff\xff"
+            self.assertEqual(self.gids(name, device), [
+                bytes.fromhex("fe80") + bytes(13) + bytes([host]),
+                mapped + bytes([192, 0, 2, host]),
+                mapped + bytes([198, 51, 100, host]),
+                bytes.fromhex("20010db8") + bytes(11) + bytes([host])])
+            self.assertEqual(self.inside(name, urxe(), "run", "ls", "/sys/class/infiniband"),
+                             device + "\n")  # lo is down here
+
+    def test_ipv4_comes_first_without_a_link_local_address(self):
+        name = self.names[0]
+        self.inside(name, "ip", "link", "set", "v0", "addrgenmode", "none")
+        self.inside(name, "ip", "addr", "add", "2001:db8::1/64", "dev", "v0", "nodad")
+        self.inside(name, "ip", "addr", "add", "192.0.2.1/24", "dev", "v0")
+        self.inside(name, "ip", "link", "set", "v0", "up")
+        self.assertEqual([gid[-1] for gid in self.gids(name, "urxe_v0")], [1, 1])
+        self.assertEqual(self.gids(name, "urxe_v0")[0][:12], bytes(10) + b"\xff\xff")
+
+    def test_tentative_addresses_are_left_out(self):
+        name = self.names[0]
+        self.inside(name, "ip", "link", "set", "v0", "addrgenmode", "none")
+        self.inside(name, "ip", "addr", "add", "192.0.2.1/24", "dev", "v0")
+        # The peer is down: detection of duplicates cannot end.
+        self.inside(name, "ip", "addr", "add", "2001:db8::1/64", "dev", "v0")
+        self.inside(name, "ip", "link", "set", "v0", "up")
+        self.assertIn("tentative", self.inside(name, "ip", "-6", "addr", "show", "dev", "v0"))
+        self.assertEqual(len(self.gids(name, "urxe_v0")), 1)
+
+    def test_no_interface_is_up(self):
+        result = subprocess.run(["ip", "netns", "exec", self.names[0], urxe(), "run", "ls",
+                                 "/sys/class/infiniband"], capture_output=True, text=True,
+                                check=False, timeout=60)
+        self.assertEqual((result.returncode, result.stdout), (0, ""))
+        self.assertIn("no devices", result.stderr)
+
+
+class UnprivilegedTest(Scratch):
+    """An ordinary user: other than root."""
+
+    needs_root = True
+
+    def test_ordinary_user(self):
+        # The build directory may lie where that user cannot go.
+        for folder, files in (("bin", ("urxe", "presence_node_probe")),
+                              ("lib", ("liburxe-presence.so", "liburxe-rdmav34.so"))):
+            os.makedirs(os.path.join(self.scratch, folder))
+            for name in files:
+                source = os.path.join(BUILD, folder, name)
+                if os.path.exists(source):
+                    shutil.copy(source, os.path.join(self.scratch, folder))
+        drop = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "env", "-u",
+                "XDG_RUNTIME_DIR", "-C", "/"]
+        run_it = [*drop, self.scratch + "/bin/urxe", "run", "--device", "dev0=lo", "--"]
+        result = call(*run_it, "sh", "-c",
+                      "id -u; cat /sys/class/infiniband/dev0/ports/1/counters/port_xmit_data; "
+                      "stat -c '%a %u' $URXE_TREE/..; ls /dev/infiniband")
+        self.assertEqual((result.stdout.split(), result.stderr),
+                         (["65534", "0", "700", "65534", "uverbs192"], ""))
+        result = call(*run_it, self.scratch + "/bin/presence_node_probe",
+                      "/dev/infiniband/uverbs192")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+
+def main():
+    global BUILD
+    BUILD = os.path.realpath(sys.argv[1])
+    suite = globals()[sys.argv[2]]
+    if getattr(suite, "needs_root", False) and os.geteuid() != 0:
+        print(f"skipped: {sys.argv[2]} needs root ({suite.__doc__})")
+        return 77
+    tests = unittest.defaultTestLoader.loadTestsFromTestCase(suite)
+    return 0 if unittest.TextTestRunner(verbosity=2).run(tests).wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
