@@ -36,6 +36,14 @@ class Registry {
     return device;
   }
 
+  void finish() {
+    if (!mutex_.try_lock()) return;
+    for (auto& [name, entry] : devices_) {
+      if (auto device = entry.lock()) device->progress().flush_acks_at_exit();
+    }
+    mutex_.unlock();
+  }
+
  private:
   Registry() { pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child); }
 
@@ -80,6 +88,10 @@ Expected<std::shared_ptr<RuntimeDevice>, Errno> open_runtime_device(const std::s
   } catch (const std::bad_alloc&) {
     return error(ENOMEM);
   }
+}
+
+void finish_runtime_devices() noexcept {
+  Registry::instance().finish();
 }
 
 bool is_runtime_device(const std::string& name) {

@@ -17,4 +17,7 @@ Expected<std::shared_ptr<RuntimeDevice>, Errno> open_runtime_device(const std::s
 /// Whether `name` is one of this process's devices, without opening it.
 bool is_runtime_device(const std::string& name);
 
+/// What the peers of an exiting process should still get.
+void finish_runtime_devices() noexcept;
+
 }  // namespace urxe

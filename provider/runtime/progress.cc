@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/runtime/progress.h"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,10 @@ namespace {
 constexpr int kInlineRounds = 4;
 /// Timers are looked at this often although packets keep arriving.
 constexpr Duration kAdvanceAnyway = milliseconds(10);
+/// An application that polls in vain for longer than this lets others have the processor: the peer
+/// that it waits for may need it.
+constexpr Duration kSpinTime = microseconds(20);
+constexpr int kExitAttempts = 1000;
 constexpr Duration kPublishInterval = milliseconds(10);
 /// How long an ACK that waits for company may stay when nobody polls.
 constexpr Duration kDeferredAckDelay = microseconds(50);
@@ -40,24 +45,46 @@ void Progress::drive_inline(const CompletionQueue& cq) {
     return;
   }
   Instant now = clock_now();
+  drive_rounds(cq, now);
+  finish(now);
+  bool quiet = now - last_arrival_ > kSpinTime;
+  unlock();
+  if (quiet) sched_yield();
+}
+
+void Progress::drive_rounds(const CompletionQueue& cq, Instant now) {
   for (int round = 0; round < kInlineRounds && cq.empty(); ++round) {
     if (!receive(now)) {
       device_.advance(now);
       last_advance_ = now;
       transmit(AckPolicy::kAll, now);
-      break;
+      return;
     }
     // An ACK may share its datagram with what the application says to what just came; if it says
     // nothing, the next poll finds no packet and sends it.
     transmit(AckPolicy::kUrgentOnly, now);
   }
-  finish(now);
-  unlock();
+}
+
+void Progress::flush_acks() {
+  if (engine_ && device_.has_deferred_acks()) transmit(AckPolicy::kAll, clock_now());
+}
+
+void Progress::flush_acks_at_exit() {
+  for (int attempt = 0; attempt < kExitAttempts; ++attempt) {
+    if (lock_.try_lock()) {
+      flush_acks();
+      lock_.unlock();
+      return;
+    }
+    sched_yield();
+  }
 }
 
 bool Progress::receive(Instant now) {
   std::span<const RxPacket> packets = engine_->receive();
   for (const RxPacket& packet : packets) device_.receive(packet, now);
+  if (!packets.empty()) last_arrival_ = now;
   if (!packets.empty() && now - last_advance_ > kAdvanceAnyway) {
     device_.advance(now);
     last_advance_ = now;

@@ -58,6 +58,8 @@ class Progress {
   /// Gives it an engine and starts the background thread. Once. EAGAIN, ENOMEM, EMFILE.
   Expected<void, Errno> start(std::unique_ptr<PacketEngine> engine, CounterTable counters);
   [[nodiscard]] PacketEngine* engine() { return engine_.get(); }
+  /// Sends the ACKs that wait for company: their queue pair is about to go.
+  void flush_acks();
 
   // Without the lock:
 
@@ -71,6 +73,9 @@ class Progress {
   /// The queue that `counted` belongs to is armed no more.
   void on_disarmed(std::atomic<bool>& counted);
 
+  /// The process is about to exit: as flush_acks(), unless the lock is not to be had soon.
+  void flush_acks_at_exit();
+
   // fork(): the child must not disturb the parent.
   void before_fork() { lock_.lock(); }
   void after_fork_in_parent() { lock_.unlock(); }
@@ -83,6 +88,7 @@ class Progress {
   void drive_inline(const CompletionQueue& cq);
   void settle_and_unlock();
   void unlock();
+  void drive_rounds(const CompletionQueue& cq, Instant now);
   void finish(Instant now);
   bool receive(Instant now);
   void transmit(AckPolicy policy, Instant now);
@@ -109,6 +115,7 @@ class Progress {
   std::optional<TxBatch> batch_;
   CounterTable counters_;
   Instant last_advance_{};
+  Instant last_arrival_{};
   Instant last_published_{};
   std::vector<std::shared_ptr<EventSocket>> clogged_;  ///< sockets that events wait for
 

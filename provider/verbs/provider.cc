@@ -58,5 +58,9 @@ constinit const abi::VerbsDeviceOps kDeviceOps = {
   library().register_driver(&kDeviceOps);
 }
 
+[[gnu::destructor]] void finish_provider() noexcept {
+  finish_runtime_devices();
+}
+
 }  // namespace
 }  // namespace urxe

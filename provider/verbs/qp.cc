@@ -101,6 +101,7 @@ int modify_locked(Qp& qp, const ibv_qp_attr& attr, int mask) {
   RuntimeDevice& device = qp.owner->device();
   std::lock_guard send_poster(qp.send_poster);
   std::lock_guard recv_poster(qp.recv_poster);
+  if ((mask & IBV_QP_STATE) != 0) qp.progress->flush_acks();  // RESET and ERR forget them
   const std::optional<Gid> source = new_source(device, attr, mask);
   if (source) {
     if (auto opened = device.open_address(*source); !opened) return opened.error().value;
@@ -182,6 +183,7 @@ int query_qp(ibv_qp* handle, ibv_qp_attr* attr, int /*mask*/, ibv_qp_init_attr* 
 }
 
 void end_qp(Qp& qp) {
+  qp.progress->flush_acks();
   release_source_port(qp);
   qp.owner->device().device().destroy_qp(qp.queue_pair);
   qp.owner->qps.remove(qp);
