@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Kills processes at random instants while others on the same address go on.
+
+Pairs of urxe_rc_verify run at the same time. One process of a victim pair is killed (SIGKILL) at a random instant
+after its start, again and again; its peer must notice and end with the exit code for a lost peer, never with one for
+wrong data. The survivors' pairs must all finish and verify, and new pairs take the slots that the dead have left.
+
+usage: kill_loop.py [--kills N] [--survivors N] [--batches N] [--seed N]
+"""
+
+import argparse
+import os
+import random
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
+
+import harness  # noqa: E402
+from harness import Process  # noqa: E402
+
+VERIFIED, PEER_LOST = 0, 3
+LONGEST_LIFE = 0.4  # Seconds from a victim's start to its death: covers start, connection and transfer.
+# Small messages, many queue pairs connected and torn down: much to leave behind.
+WORK = ["--random-only", "--qps", "2", "--messages", "16", "--max-size", "60000", "--budget", "200000"]
+
+
+class Pair:
+    def __init__(self, batches, seed):
+        self.port = harness.free_port()
+        program = [harness.binary("urxe_rc_verify"), "-d", "urxe_lo", "-p", str(self.port)]
+        self.server = Process(harness.urxe_run(program), name=f"server {self.port}")
+        self.server.wait_for_listener(self.port)
+        self.client = Process(harness.urxe_run(
+            [*program, *WORK, "--batches", str(batches), "--seed", str(seed), "localhost"]),
+            name=f"client {self.port}")
+
+    def running(self):
+        return self.server.running() or self.client.running()
+
+    def expect_verified(self):
+        self.client.expect_success(timeout=120)
+        self.server.expect_success(timeout=120)
+
+
+def kill_one(rng, seed):
+    """Starts a pair, kills one side; the other must end by itself. Returns whether the death came in time."""
+    pair = Pair(batches=100000, seed=seed)
+    victim, peer = rng.sample([pair.server, pair.client], 2)
+    time.sleep(rng.uniform(0, LONGEST_LIFE))
+    victim.kill()
+    code = peer.wait(timeout=90)
+    # A client that found no server any more could not connect: a set-up failure, before any transfer.
+    before_connection = "connected" not in peer.output
+    if code != PEER_LOST and not (before_connection and code == 2):
+        peer.show()
+        harness.fail(f"the peer of a killed process ended with {code}")
+    return not before_connection
+
+
+def test():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kills", type=int, default=300)
+    parser.add_argument("--survivors", type=int, default=2)
+    parser.add_argument("--batches", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    options = parser.parse_args()
+    print(f"seed {options.seed}", flush=True)
+    rng = random.Random(options.seed)
+    harness.isolate()
+
+    survivors = [Pair(options.batches, seed=i) for i in range(options.survivors)]
+    finished = 0
+    connected = 0
+    for number in range(options.kills):
+        connected += kill_one(rng, seed=1000 + number)
+        for index, pair in enumerate(survivors):
+            if not pair.running():
+                pair.expect_verified()
+                finished += 1
+                survivors[index] = Pair(options.batches, seed=rng.randrange(1 << 30))
+    for pair in survivors:
+        pair.expect_verified()
+        finished += 1
+    print(f"{options.kills} kills, {connected} of them during transfers; {finished} pairs beside them verified")
+    harness.expect(connected >= options.kills // 4, "too few processes were killed during their transfers")
+
+
+harness.main(test)

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Captures of urxe's traffic, made by tcpdump on the interface or by `urxe run --capture`, hold up: tshark names
+every opcode and finds no malformed frame, and the ICRC checker accepts every one. usage: capture.py tap|tcpdump"""
+
+import collections
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+
+import harness
+from harness import Process
+
+# What urxe_rc_verify sends, by tshark's names: each must be seen.
+EXPECTED_OPCODES = [
+    "RC Send First", "RC Send Middle", "RC Send Last", "RC Send Last with Immediate", "RC Send Only",
+    "RC Send Only with Immediate", "RC RDMA Write First", "RC RDMA Write Middle", "RC RDMA Write Last",
+    "RC RDMA Write Last with Immediate", "RC RDMA Write Only", "RC RDMA Write Only with Immediate",
+    "RC RDMA Read Request", "RC RDMA Read response First", "RC RDMA Read response Middle",
+    "RC RDMA Read response Last", "RC RDMA Read response Only", "RC Acknowledge", "RC Atomic Acknowledge",
+    "RC Compare Swap", "RC Fetch Add",
+]
+SMALL = ["--batches", "5", "--max-size", "20000", "--budget", "100000", "--messages", "32", "--qps", "2"]
+
+
+def normalized(name):
+    words = name.replace("Reliable Connection (RC) - ", "RC ").replace("-", " ")
+    return re.sub(r"[^a-z0-9]+", "", words.lower())
+
+
+def check_with_tshark(file):
+    fields = subprocess.run(
+        ["tshark", "-r", file, "-T", "fields", "-E", "separator=|", "-e", "_ws.col.Protocol", "-e", "_ws.malformed",
+         "-e", "infiniband.bth.opcode", "-e", "_ws.col.Info", "udp.port == 4791"],
+        check=True, capture_output=True, text=True).stdout.splitlines()
+    harness.expect(fields, f"{file} has no RoCE frame")
+    names = collections.Counter()
+    for line in fields:
+        protocol, malformed, opcode, info = line.split("|", 3)
+        harness.expect(not malformed, f"malformed: {line}")
+        harness.expect(protocol in ("RRoCE", "InfiniBand"), f"not named by tshark: {line}")
+        harness.expect(opcode != "", f"no opcode: {line}")
+        names[normalized(info.split("QP=")[0])] += 1
+    missing = [name for name in EXPECTED_OPCODES if normalized(name) not in names]
+    harness.expect(not missing, f"opcodes {missing} are not among {dict(names)}")
+    print(f"{file}: {len(fields)} frames, {len(names)} kinds")
+
+
+def check_icrc(file):
+    subprocess.run([harness.binary("urxe_icrc_check"), file], check=True)
+
+
+def tap():
+    """Both processes write a capture; each has both directions."""
+    harness.isolate()
+    with tempfile.TemporaryDirectory() as folder:
+        port = harness.free_port()
+        files = [os.path.join(folder, name) for name in ("server.pcapng", "client.pcapng")]
+        program = [harness.binary("urxe_rc_verify"), "-d", "urxe_lo", "-p", str(port)]
+        server = harness.urxe_run(program, ["--capture", files[0]])
+        client = harness.urxe_run([*program, *SMALL, "localhost"], ["--capture", files[1]])
+        harness.run_pair(server, client, port)
+        for file in files:
+            check_with_tshark(file)
+            check_icrc(file)
+
+
+def tcpdump():
+    """A capture on a veth interface with segmentation offload off: what would be on a wire."""
+    harness.need_namespaces()
+    harness.need_programs("tcpdump", "ethtool")
+    with tempfile.TemporaryDirectory() as folder, harness.veth_pair() as (other, ours, _theirs):
+        os.chmod(folder, 0o777)
+        harness.without_offloads("urxa")
+        harness.without_offloads("urxb", other.command([]))
+        file = os.path.join(folder, "veth.pcap")
+        recorder = Process(["tcpdump", "-i", "urxa", "-U", "-B", "65536", "-s", "0", "-w", file, "udp port 4791"])
+        harness.wait_until(lambda: "listening on" in recorder.output, "tcpdump to listen")
+        port = harness.free_port()
+        program = lambda name: [harness.binary("urxe_rc_verify"), "-d", name, "-g", "1", "-p", str(port)]
+        harness.run_pair(harness.urxe_run(program("urxe_urxa")),
+                         other.command(harness.urxe_run([*program("urxe_urxb"), *SMALL, ours])), port)
+        recorder.kill(signal.SIGINT)
+        recorder.wait()
+        harness.expect("\n0 packets dropped by kernel" in recorder.output, recorder.output)
+        check_with_tshark(file)
+        check_icrc(file)
+
+
+def test():
+    harness.need_programs("tshark")
+    {"tap": tap, "tcpdump": tcpdump}[sys.argv[1]]()
+
+
+harness.main(test)

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the scripts that run programs under urxe share: where things are, private network namespaces, processes
+whose output is kept, and pairs of a server and a client.
+
+Environment, set by CMake for each test:
+  URXE_BUILD           the build directory
+  URXE_SANITIZER       address, thread or nothing: what the provider was built with
+  URXE_PRELOAD_FIRST   the sanitizer's run-time library, which must be loaded before all others
+"""
+
+import contextlib
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+SKIPPED = 77  # The exit code that ctest takes for a skipped test.
+CLONE_NEWNET = 0x40000000
+NOBODY = 65534
+PATIENCE = 60  # Seconds that a process may take to listen or to end, where a test does not say otherwise.
+
+
+def build_directory():
+    default = os.path.join(os.path.dirname(__file__), "..", "..", "build", "release")
+    return os.path.realpath(os.environ.get("URXE_BUILD", default))
+
+
+def binary(name):
+    return os.path.join(build_directory(), "bin", name)
+
+
+def sanitized():
+    return os.environ.get("URXE_SANITIZER", "") != ""
+
+
+def is_root():
+    return os.geteuid() == 0
+
+
+def fail(text):
+    print(f"FAILED: {text}", flush=True)
+    sys.exit(1)
+
+
+def skip(text):
+    print(f"SKIPPED: {text}", flush=True)
+    sys.exit(SKIPPED)
+
+
+def need_programs(*names):
+    for name in names:
+        if shutil.which(name) is None:
+            skip(f"{name} is not installed")
+
+
+def expect(condition, text):
+    if not condition:
+        fail(text)
+
+
+def wait_until(condition, what, timeout=PATIENCE):
+    """Returns when the condition holds; fails where it never does."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        expect(time.monotonic() < deadline, f"waited {timeout} s for {what}")
+        time.sleep(0.02)
+
+
+def environment():
+    """The environment of a program under urxe: with the sanitizer's options where there is one."""
+    env = dict(os.environ)
+    # libibverbs and the programs leave memory behind; stock programs are not built with the sanitizer.
+    env.setdefault("ASAN_OPTIONS", "detect_leaks=0:halt_on_error=1:exitcode=99")
+    env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1:halt_on_error=1")
+    env.setdefault("TSAN_OPTIONS", "halt_on_error=1:exitcode=99:report_signal_unsafe=0")
+    return env
+
+
+def urxe_run(command, options=()):
+    """The command line that runs `command` under urxe."""
+    return [binary("urxe"), "run", *options, "--", *command]
+
+
+def unshare_network():
+    """Puts this process into a network namespace of its own, with lo up. False where that is not allowed."""
+    if not is_root():
+        return False
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWNET) != 0:
+        return False
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    return True
+
+
+def isolate():
+    """Root: a private network namespace. Others share the loopback; ctest then runs such tests one by one."""
+    if is_root() and not unshare_network():
+        print("note: no private network namespace: using the shared loopback", flush=True)
+
+
+def need_namespaces():
+    if not is_root():
+        skip("needs root, for network namespaces")
+    if not unshare_network():
+        skip("needs the right to make network namespaces (CAP_SYS_ADMIN)")
+
+
+class Namespace:
+    """Another network namespace, held by a process; it ends with that process."""
+
+    def __init__(self):
+        self._holder = subprocess.Popen(
+            ["unshare", "--net", "sh", "-c", "ip link set lo up && echo ready && exec sleep infinity"],
+            stdout=subprocess.PIPE, text=True)
+        expect(self._holder.stdout.readline().strip() == "ready", "cannot make a network namespace")
+
+    @property
+    def pid(self):
+        return self._holder.pid
+
+    def command(self, command):
+        return ["nsenter", "--net", f"--target={self.pid}", "--", *command]
+
+    def run(self, *command):
+        subprocess.run(self.command(command), check=True)
+
+    def close(self):
+        self._holder.kill()
+        self._holder.wait()
+
+
+@contextlib.contextmanager
+def veth_pair(mtu=1500):
+    """Joins our own, already private, namespace with another one. Yields (the other, our IPv4, its IPv4); the
+    interfaces are urxa (here) and urxb (there), with IPv6 link-local and fd00::/64 addresses that are ready."""
+    other = Namespace()
+    try:
+        run = lambda *c: subprocess.run(c, check=True)
+        run("ip", "link", "add", "urxa", "type", "veth", "peer", "name", "urxb", "netns", str(other.pid))
+        for name, enter in (("urxa", run), ("urxb", other.run)):
+            last = "1" if name == "urxa" else "2"
+            enter("ip", "link", "set", name, "mtu", str(mtu))
+            enter("ip", "addr", "add", f"10.99.0.{last}/24", "dev", name)
+            enter("ip", "addr", "add", f"fd00:99::{last}/64", "dev", name, "nodad")
+            # Without the wait for duplicate addresses, the link-local address is usable at once.
+            enter("sysctl", "-q", "-w", f"net.ipv6.conf.{name}.accept_dad=0")
+            enter("ip", "link", "set", name, "up")
+        wait_until(lambda: not (_not_ready(["ip"], "urxa") or _not_ready(other.command(["ip"]), "urxb")),
+                   "the veth addresses")
+        yield other, "10.99.0.1", "10.99.0.2"
+    finally:
+        other.close()
+
+
+def _not_ready(ip, interface):
+    addresses = subprocess.run([*ip, "-6", "addr", "show", "dev", interface], check=True,
+                               capture_output=True, text=True).stdout
+    state = subprocess.run([*ip, "link", "show", "dev", interface], check=True, capture_output=True,
+                           text=True).stdout
+    return "tentative" in addresses or "fe80" not in addresses or "LOWER_UP" not in state
+
+
+def without_offloads(interface, prefix=()):
+    """So that a capture on the interface shows packets as they would be on a wire."""
+    for feature in ("gso", "gro", "tso", "tx-udp-segmentation", "tx", "rx"):
+        subprocess.run([*prefix, "ethtool", "-K", interface, feature, "off"], check=False,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+class Process:
+    """A process whose output goes to a file and is shown if the test fails."""
+
+    _all = []
+
+    def __init__(self, command, name=None, env=None):
+        self.command = [str(part) for part in command]
+        self.name = name or os.path.basename(self.command[0])
+        self._output = tempfile.TemporaryFile(mode="w+", errors="replace")
+        self._process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=self._output,
+                                         stderr=subprocess.STDOUT, env=env or environment(),
+                                         start_new_session=True)
+        Process._all.append(self)
+
+    @property
+    def pid(self):
+        return self._process.pid
+
+    @property
+    def output(self):
+        self._output.seek(0)
+        return self._output.read()
+
+    def running(self):
+        return self._process.poll() is None
+
+    def wait(self, timeout=PATIENCE):
+        """The exit code; negative for a signal. A failure of the test where the process does not end in time."""
+        try:
+            return self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.show()
+            fail(f"{self.name} did not end within {timeout} s")
+
+    def kill(self, with_signal=signal.SIGKILL):
+        # The whole session: nsenter, setpriv and `urxe run` exec, but perftest may have children.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, with_signal)
+        if with_signal == signal.SIGKILL:
+            self._process.wait()
+
+    def show(self):
+        print(f"--- {self.name}: {' '.join(self.command)}\n{self.output}---", flush=True)
+
+    def expect_success(self, timeout=PATIENCE):
+        code = self.wait(timeout)
+        if code != 0:
+            for process in Process._all:
+                process.show()
+            fail(f"{self.name} ended with {code}")
+        return self.output
+
+    def wait_for_listener(self, port, timeout=PATIENCE):
+        """Returns when a socket listens on the TCP port in the process's network namespace."""
+        deadline = time.monotonic() + timeout
+        while not _listens(self.pid, port):
+            if not self.running():
+                self.show()
+                fail(f"{self.name} ended with {self.wait()} before it listened")
+            if time.monotonic() > deadline:
+                self.show()
+                fail(f"{self.name} does not listen on TCP port {port}")
+            time.sleep(0.02)
+
+    @classmethod
+    def kill_all(cls):
+        for process in cls._all:
+            if process.running():
+                process.kill()
+
+
+def _listens(pid, port):
+    for table in ("tcp", "tcp6"):
+        try:
+            with open(f"/proc/{pid}/net/{table}") as lines:
+                next(lines)
+                for line in lines:
+                    fields = line.split()
+                    if fields[3] == "0A" and int(fields[1].rsplit(":", 1)[1], 16) == port:
+                        return True
+        except OSError:
+            return False
+    return False
+
+
+def run_pair(server, client, port, timeout=PATIENCE, env=None):
+    """Runs a server command, and the client command once it listens. Both must succeed. Returns their output."""
+    started_server = Process(server, name="server: " + " ".join(server[-12:]), env=env)
+    started_server.wait_for_listener(port, timeout)
+    started_client = Process(client, name="client: " + " ".join(client[-12:]), env=env)
+    try:
+        client_output = started_client.expect_success(timeout)
+        return started_server.expect_success(timeout), client_output
+    finally:
+        started_client.kill()
+        started_server.kill()
+
+
+_next_port = 20000 + os.getpid() % 10000
+
+
+def free_port():
+    """A TCP port on which nothing listens now."""
+    global _next_port
+    while True:
+        _next_port += 1
+        if not _listens("self", _next_port):
+            return _next_port
+
+
+def unprivileged(command):
+    """The command, run as an ordinary user without any capability."""
+    if not is_root():
+        return command
+    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all",
+            "--ambient-caps=-all", "--bounding-set=-all", "--no-new-privs", "--", *command]
+
+
+def main(test):
+    """Runs the test function and leaves no process behind, however it ends."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        test()
+    finally:
+        Process.kill_all()

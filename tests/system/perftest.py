@@ -1,0 +1,29 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""One of Debian's perftest programs over urxe on one address. usage: perftest.py PROGRAM [OPTION...]"""
+
+import re
+import sys
+
+import harness
+
+
+def check(output):
+    """The table of results has a row for each size, and no number in it is 0 but where rounding makes it so."""
+    rows = re.findall(r"^ *\d+ +\d+ .*\d+\.\d+", output, re.M)
+    harness.expect(rows, f"no results in:\n{output}")
+
+
+def test():
+    program, *options = sys.argv[1:]
+    harness.need_programs(program)
+    harness.isolate()
+    port = harness.free_port()
+    command = harness.urxe_run([program, "-d", "urxe_lo", "-x", "0", "-p", str(port), "-F", *options])
+    server, client = harness.run_pair(command, command + ["localhost"], port, timeout=300)
+    check(client)
+    harness.expect("Completion with error" not in server + client, server + client)
+    print(client)
+
+
+harness.main(test)

@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where something else holds UDP port 4791, a program fails and is told why and what to do."""
+
+import re
+import socket
+
+import harness
+from harness import Process
+
+
+def test():
+    harness.need_programs("ibv_rc_pingpong")
+    harness.isolate()
+    holder = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        holder.bind(("0.0.0.0", 4791))
+    except OSError:
+        harness.skip("UDP port 4791 is in use already")
+    program = Process(harness.urxe_run(["ibv_rc_pingpong", "-d", "urxe_lo", "-g", "0"]))
+    code = program.wait()
+    print(program.output)
+    harness.expect(code > 0, f"the program ended with {code}")
+    harness.expect(re.search(r"urxe.*4791", program.output), "no message of urxe names the port")
+    holder.close()
+    port = harness.free_port()
+    command = harness.urxe_run(["ibv_rc_pingpong", "-d", "urxe_lo", "-g", "0", "-p", str(port)])
+    harness.run_pair(command, command + ["localhost"], port)
+
+
+harness.main(test)

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Stock ibv_devices, ibv_devinfo and ibv_asyncwatch see urxe's devices; programs that use no RDMA see no change."""
+
+import re
+import signal
+import subprocess
+import sys
+
+import harness
+from harness import Process
+
+
+def run_under_urxe(*command, options=()):
+    return Process(harness.urxe_run(list(command), options)).expect_success()
+
+
+def devices():
+    output = run_under_urxe("ibv_devices")
+    rows = re.findall(r"^ +(\S+)\s+([0-9a-f]{16})$", output, re.M)
+    harness.expect("urxe_lo" in dict(rows), f"no urxe_lo in:\n{output}")
+    harness.expect(int(dict(rows)["urxe_lo"], 16) != 0, f"no node GUID in:\n{output}")
+
+
+def devinfo():
+    output = run_under_urxe("ibv_devinfo", "-v", "-d", "urxe_lo")
+    values = dict(re.findall(r"^\s*(\S[^:\n]*):\s+(\S.*?)\s*$", output, re.M))
+    number = lambda name: int(re.match(r"0x[0-9a-f]+|\d+", values[name])[0], 0)
+    harness.expect(values["transport"].startswith("InfiniBand"), output)
+    harness.expect(values["state"].startswith("PORT_ACTIVE"), output)
+    harness.expect(values["link_layer"] == "Ethernet", output)
+    harness.expect(number("vendor_id") not in (0, 0xFFFFFF), output)
+    harness.expect(number("active_mtu") == 4096, output)
+    harness.expect(number("max_sge") >= 32, output)
+    harness.expect(number("max_msg_sz") >= 2**31, output)
+    harness.expect(number("max_qp") > 0 and number("max_cq") > 0 and number("max_mr") > 0, output)
+    harness.expect(not values["active_speed"].startswith("2.5"), output)
+    gids = re.findall(r"GID\[\s*(\d+)\]:\s+(\S+?),? (RoCE v2)", output)
+    harness.expect([gid for _, gid, _ in gids] == ["::ffff:127.0.0.1", "::1"], f"GIDs {gids} in:\n{output}")
+
+
+def sysfs():
+    base = "/sys/class/infiniband/urxe_lo"
+    read = lambda path: run_under_urxe("cat", f"{base}/{path}").strip()
+    harness.expect(read("ports/1/gid_attrs/types/0") == "RoCE v2", "the GID's type")
+    harness.expect(read("ports/1/gid_attrs/ndevs/0") == "lo", "the GID's network device")
+    harness.expect(read("ports/1/gids/0") == "0000:0000:0000:0000:0000:ffff:7f00:0001", "GID 0")
+    harness.expect("urxe_lo" in run_under_urxe("ls", "/sys/class/infiniband").split(), "the directory")
+    counters = run_under_urxe("ls", f"{base}/ports/1/counters").split()
+    harness.expect("port_rcv_data" in counters, f"counters: {counters}")
+
+
+def rename():
+    output = run_under_urxe("ibv_devices", options=["--device", "mine=lo"])
+    names = re.findall(r"^ +(\S+)\s+[0-9a-f]{16}$", output, re.M)
+    harness.expect(names == ["mine"], f"names {names}")
+
+
+def asyncwatch():
+    # stdout is a file, so that what it prints stays in its buffer: what it has open shows that it waits.
+    process = Process(harness.urxe_run(["stdbuf", "-o0", "ibv_asyncwatch", "-d", "urxe_lo"]))
+    harness.wait_until(lambda: "Waiting" in process.output or "urxe_lo" in process.output or not process.running(),
+                       "ibv_asyncwatch to start")
+    if not process.running():
+        process.show()
+        harness.fail("ibv_asyncwatch ended")
+    process.kill(signal.SIGTERM)
+    harness.expect(process.wait() == -signal.SIGTERM, "ibv_asyncwatch did not end by the signal")
+
+
+def uninvolved():
+    """Programs without RDMA print the same with and without urxe."""
+    scripts = [
+        "ls -l /sys/class/net",
+        "echo one two | tr a-z A-Z | sort | wc -c",
+        "stat -c '%n %s %F' /etc/passwd /dev/null /sys/class",
+        "readlink -f /sys/class/net/lo; cat /sys/class/net/lo/mtu; ls /nonexistent; echo $?",
+        "find /sys/class/net /etc/apt | sort",
+        "python3 -c 'import os; print(sorted(os.listdir(\"/sys/class/net\")), os.stat(\"/dev/null\").st_rdev, "
+        "open(\"/etc/passwd\").read())'",
+    ]
+    for script in scripts:
+        plain = subprocess.run(["sh", "-c", script], capture_output=True, text=True)
+        with_urxe = subprocess.run(harness.urxe_run(["sh", "-c", script]), capture_output=True, text=True,
+                                   env=harness.environment())
+        harness.expect(with_urxe.stdout == plain.stdout and with_urxe.stderr == plain.stderr,
+                       f"{script}:\n{plain.stdout}{plain.stderr}\nbut under urxe:\n{with_urxe.stdout}{with_urxe.stderr}")
+
+
+def exit_codes():
+    for code in (0, 7):
+        process = Process(harness.urxe_run(["sh", "-c", f"exit {code}"]))
+        harness.expect(process.wait() == code, "urxe run does not pass on the exit code")
+    harness.expect(Process(harness.urxe_run(["/nonexistent"])).wait() == 127, "a program that is not there")
+
+
+CASES = {f.__name__: f for f in (devices, devinfo, sysfs, rename, asyncwatch, uninvolved, exit_codes)}
+
+
+def test():
+    harness.need_programs("ibv_devices", "ibv_devinfo", "ibv_asyncwatch", "stdbuf")
+    harness.isolate()
+    CASES[sys.argv[1]]()
+
+
+harness.main(test)
