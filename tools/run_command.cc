@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -131,14 +132,30 @@ std::string prepare_environment(const RunOptions& options) {
   return "";
 }
 
+/// Whether a directory of PATH has the program. execvp() says EACCES also where it merely could not
+/// look into one of them.
+bool is_in_path(const std::string& program) {
+  std::string path = get("PATH");
+  for (size_t start = 0; start <= path.size();) {
+    size_t end = std::min(path.find(':', start), path.size());
+    if (access((fs::path(path.substr(start, end - start)) / program).c_str(), F_OK) == 0)
+      return true;
+    start = end + 1;
+  }
+  return false;
+}
+
 int become(const std::vector<std::string>& command) {
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& argument : command) {
     arguments.push_back(const_cast<char*>(argument.c_str()));
   }
   arguments.push_back(nullptr);
   execvp(arguments[0], arguments.data());
   int error = errno;
+  bool searched = command[0].find('/') == std::string::npos;
+  if (error == EACCES && searched && !is_in_path(command[0])) error = ENOENT;
   fmt::print(stderr, "urxe run: cannot run '{}': {}\n", command[0], std::strerror(error));
   return error == ENOENT ? kNotFound : kNotExecutable;
 }

@@ -22,6 +22,7 @@ static void read_environment(void) {
   if (length >= kLongestTree) return;
   while (length > 1 && tree[length - 1] == '/') --length;
   memcpy(urxe_tree, tree, length);
+  urxe_tree[length] = '\0';
   urxe_tree_length = length;
 }
 

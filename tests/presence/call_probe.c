@@ -17,6 +17,9 @@
 
 static const char* scratch;
 
+// Where the compiler does not know the flags, _FORTIFY_SOURCE has libc check them.
+static volatile int read_only = O_RDONLY;
+
 static void report(const char* what, const char* path, long result) {
   int error = result < 0 ? errno : 0;
   uintptr_t address = (uintptr_t)path;
@@ -40,14 +43,14 @@ static long closed_stream(FILE* stream) {
 }
 
 static void try_opens(const char* path) {
-  report("open", path, closed(open(path, O_RDONLY)));
+  report("open", path, closed(open(path, read_only)));
   report("open w", path, closed(open(path, O_WRONLY | O_NOFOLLOW)));
   report("open dir", path, closed(open(path, O_RDONLY | O_DIRECTORY)));
   report("open path", path, closed(open(path, O_PATH)));
-  report("open64", path, closed(open64(path, O_RDONLY)));
-  report("openat", path, closed(openat(AT_FDCWD, path, O_RDONLY)));
-  report("openat bad", path, closed(openat(-7, path, O_RDONLY)));
-  report("openat64", path, closed(openat64(AT_FDCWD, path, O_RDONLY)));
+  report("open64", path, closed(open64(path, read_only)));
+  report("openat", path, closed(openat(AT_FDCWD, path, read_only)));
+  report("openat bad", path, closed(openat(-7, path, read_only)));
+  report("openat64", path, closed(openat64(AT_FDCWD, path, read_only)));
 }
 
 static void try_streams(const char* path) {
@@ -87,11 +90,11 @@ static void try_status(const char* path) {
 
 static void try_links(const char* path) {
   char text[PATH_MAX] = "";
-  ssize_t length = readlink(path, text, sizeof(text) - 1);
+  ssize_t length = readlink(path, text, sizeof(text) - (size_t)(1 + read_only));
   report("readlink", path, length);
   printf("  %s\n", text);
   report("readlink 0", path, readlink(path, text, 0));
-  report("readlinkat", path, readlinkat(AT_FDCWD, path, text, sizeof(text)));
+  report("readlinkat", path, readlinkat(AT_FDCWD, path, text, sizeof(text) - (size_t)read_only));
   const char* resolved = realpath(path, text);
   report("realpath", path, resolved != NULL ? (long)strlen(resolved) : -1);
   char* allocated = realpath(path, NULL);

@@ -29,6 +29,7 @@ Interface interface_named(const std::string& name, uint32_t ifindex) {
 
 std::vector<std::string> names_of(const std::vector<DeviceDescription>& devices) {
   std::vector<std::string> names;
+  names.reserve(devices.size());
   for (const auto& device : devices) names.push_back(device.name);
   return names;
 }
@@ -70,7 +71,7 @@ TEST(ChooseDevices, RefusesWhatCannotBe) {
   auto bare = interface_named("bare0", 8);
   bare.gids.clear();
   std::vector<Interface> interfaces{interface_named("x0", 5), interface_named("x1", 6), down, bare};
-  auto why = [&](std::vector<DeviceRequest> requests) {
+  auto why = [&](const std::vector<DeviceRequest>& requests) {
     auto devices = choose_devices(interfaces, requests, {"mlx5_0"});
     return devices ? "accepted" : devices.error();
   };

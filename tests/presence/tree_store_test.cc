@@ -71,6 +71,7 @@ TEST_F(TreeStoreTest, ADamagedTreeIsReplaced) {
 TEST_F(TreeStoreTest, ConcurrentPublishersAgree) {
   std::vector<std::string> trees(8);
   std::vector<std::thread> threads;
+  threads.reserve(trees.size());
   for (std::string& tree : trees) {
     threads.emplace_back([&] { tree = publish_tree(directory_, content_).value_or("failed"); });
   }
