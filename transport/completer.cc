@@ -14,6 +14,7 @@ namespace urxe {
 namespace {
 
 void count_completed(Counters& counters, const SendWqe& wqe) {
+  if (is_local(wqe)) return;
   if (is_read(wqe)) {
     ++counters.rdma_reads;
   } else if (is_atomic(wqe)) {
@@ -63,6 +64,7 @@ void advance_oldest(ChannelAdapter& ca, QueuePair& qp, uint32_t packets) {
   if (!ends) return;
   if (req.send_position == position && !wqe.failed_locally) req.send_position = position + 1;
   complete_oldest(ca, qp);
+  complete_local_operations(ca, qp);
 }
 
 /// Acknowledges SEND and WRITE packets, the oldest `count` ones outstanding. Stops before a READ or
@@ -209,6 +211,17 @@ void receive_data_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& 
 }
 
 }  // namespace
+
+void complete_local_operations(ChannelAdapter& ca, QueuePair& qp) {
+  RequesterState& req = qp.requester;
+  while (qp.sq.oldest() != req.assign_position) {
+    const uint32_t position = qp.sq.oldest();
+    const SendWqe& wqe = qp.sq.at(position);
+    if (!is_local(wqe) || wqe.failed_locally) return;
+    if (req.send_position == position) ++req.send_position;
+    complete_oldest(ca, qp);
+  }
+}
 
 void report_drained(ChannelAdapter& ca, QueuePair& qp) {
   const RequesterState& req = qp.requester;

@@ -13,6 +13,9 @@ namespace urxe {
 /// A response packet for a connected queue pair in RTS, SQD or SQE.
 void receive_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, Instant now);
 
+/// Completes the executed local operations (binds, invalidations) that are the oldest elements.
+void complete_local_operations(ChannelAdapter& ca, QueuePair& qp);
+
 /// Raises IBV_EVENT_SQ_DRAINED where that is owed and nothing is outstanding any more.
 void report_drained(ChannelAdapter& ca, QueuePair& qp);
 

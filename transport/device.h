@@ -67,10 +67,14 @@ class Device {
   /// for the caller to find out.
   Expected<MemoryRegion*, Errno> register_memory(PdId pd, uint8_t* host, uint64_t length,
                                                  uint64_t iova, int access);
-  void deregister_memory(MemoryRegion* region);
+  Expected<void, Errno> deregister_memory(
+      MemoryRegion* region);  ///< EBUSY: windows are bound to it
   /// Gives the region new values and new keys; on error it is unchanged.
   Expected<void, Errno> reregister_memory(MemoryRegion& region, PdId pd, uint8_t* host,
                                           uint64_t length, uint64_t iova, int access);
+
+  Expected<MemoryWindow*, Errno> alloc_window(PdId pd, ibv_mw_type type);  ///< ENOMEM
+  void dealloc_window(MemoryWindow* window);
 
   /// `entries` 1..kMaxCqEntries, else EINVAL; ENOMEM.
   Expected<CompletionQueue*, Errno> create_cq(uint32_t entries, void* user);

@@ -55,9 +55,22 @@ Expected<MemoryRegion*, Errno> Device::register_memory(PdId pd, uint8_t* host, u
   return region;
 }
 
-void Device::deregister_memory(MemoryRegion* region) {
-  --impl_->pd_references[region->pd.value()];
-  impl_->ca.memory.remove(region);
+Expected<void, Errno> Device::deregister_memory(MemoryRegion* region) {
+  const PdId pd = region->pd;
+  if (auto ok = impl_->ca.memory.remove(region); !ok) return ok;
+  --impl_->pd_references[pd.value()];
+  return {};
+}
+
+Expected<MemoryWindow*, Errno> Device::alloc_window(PdId pd, ibv_mw_type type) {
+  auto window = impl_->ca.memory.add_window(pd, type);
+  if (window) ++impl_->pd_references[pd.value()];
+  return window;
+}
+
+void Device::dealloc_window(MemoryWindow* window) {
+  --impl_->pd_references[window->pd.value()];
+  impl_->ca.memory.remove_window(window);
 }
 
 Expected<void, Errno> Device::reregister_memory(MemoryRegion& region, PdId pd, uint8_t* host,

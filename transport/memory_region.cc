@@ -25,7 +25,7 @@ Expected<void, Errno> check_arguments(uint64_t length, uint64_t iova, const uint
 }  // namespace
 
 MemoryTable::MemoryTable(uint64_t seed) : random_(seed * 0x9e3779b97f4a7c15U + 1) {
-  regions_.emplace_back();  // index 0 is no key: a zeroed lkey never matches
+  entries_.emplace_back();  // index 0 is no key: a zeroed lkey never matches
 }
 
 bool MemoryTable::access_is_valid(int access) {
@@ -38,49 +38,65 @@ uint32_t MemoryTable::new_key(uint32_t index) {
   random_ ^= random_ >> 7;
   random_ ^= random_ << 17;
   uint32_t variant = static_cast<uint32_t>(random_) & 0xff;
-  const MemoryRegion* last = regions_[index].get();
-  if (last != nullptr && (last->lkey.value() & 0xff) == variant) variant = (variant + 1) & 0xff;
+  const Entry& last = *entries_[index];
+  while (variant == (last.region.lkey.value() & 0xff) ||
+         variant == (last.window.rkey.value() & 0xff)) {
+    variant = (variant + 1) & 0xff;
+  }
   return (index << 8) | variant;
+}
+
+std::optional<uint32_t> MemoryTable::take_entry() {
+  if (count_ >= static_cast<size_t>(kMaxRegions)) return std::nullopt;
+  uint32_t index = 0;
+  if (free_.empty()) {
+    index = static_cast<uint32_t>(entries_.size());
+    entries_.push_back(std::make_unique<Entry>());
+    free_.reserve(entries_.size());
+  } else {
+    index = free_.back();
+    free_.pop_back();
+  }
+  ++count_;
+  return index;
+}
+
+void MemoryTable::free_entry(uint32_t key) {
+  free_.push_back(key >> 8);
+  --count_;
 }
 
 Expected<MemoryRegion*, Errno> MemoryTable::add(PdId pd, uint8_t* host, uint64_t length,
                                                 uint64_t iova, int access) {
   if (auto ok = check_arguments(length, iova, host, access); !ok) return error(ok.error().value);
-  if (count_ >= static_cast<size_t>(kMaxRegions)) return error(ENOMEM);
-  uint32_t index = 0;
-  if (free_.empty()) {
-    index = static_cast<uint32_t>(regions_.size());
-    regions_.push_back(std::make_unique<MemoryRegion>());
-    free_.reserve(regions_.size());
-  } else {
-    index = free_.back();
-    free_.pop_back();
-  }
-  MemoryRegion& region = *regions_[index];
-  const uint32_t key = new_key(index);
-  region = {LKey(key), RKey(key), pd, host, iova, length, access, true};
-  ++count_;
+  const auto index = take_entry();
+  if (!index) return error(ENOMEM);
+  MemoryRegion& region = entries_[*index]->region;
+  const uint32_t key = new_key(*index);
+  region = {LKey(key), RKey(key), pd, host, iova, length, access, true, 0};
   return &region;
 }
 
-void MemoryTable::remove(MemoryRegion* region) {
+Expected<void, Errno> MemoryTable::remove(MemoryRegion* region) {
+  if (region->windows != 0) return error(EBUSY);
   region->valid = false;
-  free_.push_back(region->lkey.value() >> 8);
-  --count_;
+  free_entry(region->lkey.value());
+  return {};
 }
 
 Expected<void, Errno> MemoryTable::replace(MemoryRegion& region, PdId pd, uint8_t* host,
                                            uint64_t length, uint64_t iova, int access) {
   if (auto ok = check_arguments(length, iova, host, access); !ok) return ok;
+  if (region.windows != 0) return error(EBUSY);
   const uint32_t key = new_key(region.lkey.value() >> 8);
-  region = {LKey(key), RKey(key), pd, host, iova, length, access, true};
+  region = {LKey(key), RKey(key), pd, host, iova, length, access, true, 0};
   return {};
 }
 
-const MemoryRegion* MemoryTable::find(uint32_t key) const {
+MemoryRegion* MemoryTable::find(uint32_t key) const {
   const uint32_t index = key >> 8;
-  if (index >= regions_.size() || !regions_[index]) return nullptr;
-  const MemoryRegion& region = *regions_[index];
+  if (index >= entries_.size() || !entries_[index]) return nullptr;
+  MemoryRegion& region = entries_[index]->region;
   return region.valid && region.lkey.value() == key ? &region : nullptr;
 }
 
@@ -92,17 +108,14 @@ uint8_t* MemoryTable::local(PdId pd, const Sge& sge, bool write) const {
   return region->host + (sge.addr - region->iova);
 }
 
-uint8_t* MemoryTable::remote(PdId pd, RKey rkey, uint64_t va, uint64_t length, int access) const {
-  const MemoryRegion* region = find(rkey.value());
-  if (region == nullptr || region->pd != pd || (region->access & access) != access) return nullptr;
-  if (!range_is_inside(*region, va, length)) return nullptr;
-  return region->host + (va - region->iova);
-}
-
-bool MemoryTable::invalidate(PdId pd, RKey rkey) {
-  (void)pd;
-  (void)rkey;
-  return false;
+uint8_t* MemoryTable::remote(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_t length,
+                             int access) const {
+  if (const MemoryRegion* region = find(rkey.value())) {
+    if (region->pd != pd || (region->access & access) != access) return nullptr;
+    if (!range_is_inside(*region, va, length)) return nullptr;
+    return region->host + (va - region->iova);
+  }
+  return remote_by_window(pd, qpn, rkey, va, length, access);
 }
 
 }  // namespace urxe

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <infiniband/verbs.h>
+
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,11 +27,38 @@ struct MemoryRegion {
   uint64_t iova = 0;
   uint64_t length = 0;
   int access = 0;
+  bool valid = false;    ///< false: the table keeps it for the next owner
+  uint32_t windows = 0;  ///< memory windows bound to it
+};
+
+/// A memory window: rights to a part of a region, given and taken back by binding
+/// (IBTA vol. 1, 10.6.7). Type 2 ones belong to the queue pair that bound them, and a peer may
+/// invalidate them.
+struct MemoryWindow {
+  RKey rkey;
+  PdId pd;
+  ibv_mw_type type = IBV_MW_TYPE_1;
+  MemoryRegion* region = nullptr;  ///< nullptr: not bound
+  Qpn qpn;                         ///< of a bound type 2 window
+  uint64_t va = 0;                 ///< of its first byte as peers name it; 0 for a zero-based one
+  uint64_t offset = 0;             ///< of its first byte in the region
+  uint64_t length = 0;
+  int access = 0;
   bool valid = false;  ///< false: the table keeps it for the next owner
 };
 
-/// The regions of one device, by key. A key is an index (upper 24 bits) and 8 bits that differ from
-/// one owner of the index to the next; a region's lkey and rkey are the same number.
+/// What a bind asks for. Length 0 unbinds.
+struct BindRequest {
+  RKey window;  ///< the window's key at present
+  RKey new_key;
+  LKey region;
+  uint64_t va = 0;
+  uint64_t length = 0;
+  int access = 0;
+};
+
+/// The regions and windows of one device, by key. A key is an index (upper 24 bits) and 8 bits that
+/// differ from one owner of the index to the next; a region's lkey and rkey are the same number.
 /// Not thread-safe: the device's caller serialises.
 class MemoryTable {
  public:
@@ -37,8 +67,9 @@ class MemoryTable {
   /// Errors: EINVAL (remote write or atomic without local write, wrap-around), ENOMEM (table full).
   Expected<MemoryRegion*, Errno> add(PdId pd, uint8_t* host, uint64_t length, uint64_t iova,
                                      int access);
-  void remove(MemoryRegion* region);
-  /// Changes a region in place and gives it new keys.
+  /// Errors: EBUSY (windows are bound to it).
+  Expected<void, Errno> remove(MemoryRegion* region);
+  /// Changes a region in place and gives it new keys. Errors: as add() and remove().
   Expected<void, Errno> replace(MemoryRegion& region, PdId pd, uint8_t* host, uint64_t length,
                                 uint64_t iova, int access);
   [[nodiscard]] static bool access_is_valid(int access);
@@ -47,21 +78,37 @@ class MemoryTable {
   /// another protection domain, the range is outside, or (`write`) the region is read-only locally.
   [[nodiscard]] uint8_t* local(PdId pd, const Sge& sge, bool write) const;
 
-  /// The memory behind a remote access of `length` > 0 bytes needing the `access` right, or
-  /// nullptr.
-  [[nodiscard]] uint8_t* remote(PdId pd, RKey rkey, uint64_t va, uint64_t length, int access) const;
+  /// The memory behind a remote access of `length` > 0 bytes that came in on queue pair `qpn` and
+  /// needs the `access` right, or nullptr.
+  [[nodiscard]] uint8_t* remote(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_t length,
+                                int access) const;
 
-  /// SEND with invalidate: false where `rkey` is nothing that a peer may invalidate. A region made
-  /// by ibv_reg_mr is not (IBTA vol. 1, 10.6.5); memory windows of type 2 are.
-  [[nodiscard]] bool invalidate(PdId pd, RKey rkey);
+  Expected<MemoryWindow*, Errno> add_window(PdId pd, ibv_mw_type type);  ///< ENOMEM
+  void remove_window(MemoryWindow* window);
+  /// Binds, binds anew (type 1) or unbinds a window on behalf of queue pair `qpn`. False: refused.
+  [[nodiscard]] bool bind(PdId pd, Qpn qpn, const BindRequest& request);
+  /// Local invalidate and SEND with invalidate: unbinds the type 2 window that has the key. False:
+  /// it is nothing that this queue pair may invalidate. A region made by ibv_reg_mr is not
+  /// (IBTA vol. 1, 10.6.5).
+  [[nodiscard]] bool invalidate(PdId pd, Qpn qpn, RKey rkey);
 
   [[nodiscard]] size_t size() const { return count_; }
 
  private:
-  [[nodiscard]] const MemoryRegion* find(uint32_t key) const;
+  struct Entry {
+    MemoryRegion region;
+    MemoryWindow window;
+  };
+  [[nodiscard]] MemoryRegion* find(uint32_t key) const;
+  [[nodiscard]] MemoryWindow* find_window(RKey rkey) const;
+  [[nodiscard]] uint8_t* remote_by_window(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_t length,
+                                          int access) const;
   [[nodiscard]] uint32_t new_key(uint32_t index);
+  /// The index of a free entry; nullopt: the table is full.
+  std::optional<uint32_t> take_entry();
+  void free_entry(uint32_t key);
 
-  std::vector<std::unique_ptr<MemoryRegion>> regions_;
+  std::vector<std::unique_ptr<Entry>> entries_;
   std::vector<uint32_t> free_;
   uint64_t random_;
   size_t count_ = 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "transport/completer.h"
 #include "transport/qp_error.h"
 #include "transport/retry.h"
 #include "transport/sge_copy.h"
@@ -39,6 +40,12 @@ uint32_t message_packets(const QueuePair& qp, const SendWqe& wqe) {
   return (wqe.length - 1) / qp.mtu + 1;
 }
 
+/// Binds or invalidates a window, in its turn among the requests.
+bool execute_local(ChannelAdapter& ca, const QueuePair& qp, const SendWqe& wqe) {
+  if (wqe.opcode == IBV_WR_LOCAL_INV) return ca.memory.invalidate(qp.pd, qp.qpn, wqe.invalidate);
+  return ca.memory.bind(qp.pd, qp.qpn, wqe.bind);
+}
+
 ibv_wc_status check_locally(const ChannelAdapter& ca, QueuePair& qp, uint32_t position) {
   const SendWqe& wqe = qp.sq.at(position);
   const bool writes_memory = is_read(wqe) || is_atomic(wqe);
@@ -52,9 +59,15 @@ ibv_wc_status check_locally(const ChannelAdapter& ca, QueuePair& qp, uint32_t po
 }
 
 /// Gives the element its PSNs, or notes why it cannot be carried out.
-void start_message(const ChannelAdapter& ca, QueuePair& qp, uint32_t position) {
+void start_message(ChannelAdapter& ca, QueuePair& qp, uint32_t position) {
   SendWqe& wqe = qp.sq.at(position);
   RequesterState& req = qp.requester;
+  req.assign_position = position + 1;
+  if (is_local(wqe)) {
+    wqe.failed_locally = !execute_local(ca, qp, wqe);
+    wqe.local_status = IBV_WC_MW_BIND_ERR;
+    return;
+  }
   wqe.local_status = check_locally(ca, qp, position);
   wqe.failed_locally = wqe.local_status != IBV_WC_SUCCESS;
   wqe.first_psn = req.next_psn;
@@ -63,7 +76,6 @@ void start_message(const ChannelAdapter& ca, QueuePair& qp, uint32_t position) {
   const uint32_t messages = is_read(wqe) ? (wqe.packets + piece - 1) / piece : 1;
   wqe.ssn = (req.ssn + 1) & kSsnMask;
   req.ssn = (req.ssn + messages) & kSsnMask;
-  req.assign_position = position + 1;
 }
 
 bool beyond_credits(const RequesterState& req, const SendWqe& wqe) {
@@ -207,6 +219,11 @@ Turn send_one(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
   const uint32_t position = qp.requester.send_position;
   SendWqe& wqe = qp.sq.at(position);
   if (wqe.failed_locally) return hold_failed_message(ca, qp, position);
+  if (is_local(wqe)) {
+    ++qp.requester.send_position;
+    complete_local_operations(ca, qp);
+    return Turn::kMore;
+  }
   if (!may_send(qp, wqe)) return Turn::kIdle;
   NextPacket packet = next_packet(qp, wqe);
   packet.headers.bth.ack_req = wants_ack(qp, wqe, packet);

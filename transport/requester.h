@@ -42,6 +42,10 @@ inline uint32_t packet_index(const SendWqe& wqe, Psn psn) {
 inline bool is_atomic(const SendWqe& wqe) {
   return wqe.opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wqe.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
+/// Work on this side only: it takes no PSN.
+inline bool is_local(const SendWqe& wqe) {
+  return wqe.opcode == IBV_WR_BIND_MW || wqe.opcode == IBV_WR_LOCAL_INV;
+}
 inline bool is_read(const SendWqe& wqe) {
   return wqe.opcode == IBV_WR_RDMA_READ;
 }

@@ -117,7 +117,7 @@ Verdict execute_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet
   if (!scatter(ca.memory, qp.pd, qp.rq.sges(position), resp.received, packet.payload)) {
     return refuse_receive(ca, qp, IBV_WC_LOC_PROT_ERR, NakCode::kRemoteOperationalError);
   }
-  if (with_invalidate(op) && !ca.memory.invalidate(qp.pd, packet.headers.invalidate)) {
+  if (with_invalidate(op) && !ca.memory.invalidate(qp.pd, qp.qpn, packet.headers.invalidate)) {
     return refuse_receive(ca, qp, IBV_WC_MW_BIND_ERR, NakCode::kRemoteAccessError);
   }
   resp.received = end;
@@ -136,8 +136,9 @@ bool begin_write(ChannelAdapter& ca, QueuePair& qp, const Reth& reth) {
   resp.write_va = reth.va;
   resp.write_rkey = reth.rkey;
   resp.write_length = resp.write_left = reth.dma_length;
-  return reth.dma_length == 0 || ca.memory.remote(qp.pd, reth.rkey, reth.va, reth.dma_length,
-                                                  IBV_ACCESS_REMOTE_WRITE) != nullptr;
+  return reth.dma_length == 0 ||
+         ca.memory.remote(qp.pd, qp.qpn, reth.rkey, reth.va, reth.dma_length,
+                          IBV_ACCESS_REMOTE_WRITE) != nullptr;
 }
 
 Verdict refuse_now(ChannelAdapter& ca, QueuePair& qp, NakCode code) {
@@ -165,8 +166,8 @@ Verdict execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packe
   const bool fits = info.ends_message ? bytes == resp.write_left : bytes < resp.write_left;
   if (!fits) return refuse_now(ca, qp, NakCode::kInvalidRequest);
   if (bytes > 0) {
-    uint8_t* host =
-        ca.memory.remote(qp.pd, resp.write_rkey, resp.write_va, bytes, IBV_ACCESS_REMOTE_WRITE);
+    uint8_t* host = ca.memory.remote(qp.pd, qp.qpn, resp.write_rkey, resp.write_va, bytes,
+                                     IBV_ACCESS_REMOTE_WRITE);
     if (host == nullptr) return refuse_now(ca, qp, NakCode::kRemoteAccessError);
     std::memcpy(host, packet.payload.data(), bytes);
     // Programs wait for the last byte of a WRITE: nothing written before may be seen after it.
@@ -186,7 +187,7 @@ Verdict execute_read(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) 
   ResponderState& resp = qp.responder;
   const Reth& reth = headers.reth;
   if (reth.dma_length > kMaxMessage) return refuse_now(ca, qp, NakCode::kInvalidRequest);
-  if (reth.dma_length != 0 && ca.memory.remote(qp.pd, reth.rkey, reth.va, reth.dma_length,
+  if (reth.dma_length != 0 && ca.memory.remote(qp.pd, qp.qpn, reth.rkey, reth.va, reth.dma_length,
                                                IBV_ACCESS_REMOTE_READ) == nullptr) {
     return refuse_now(ca, qp, NakCode::kRemoteAccessError);
   }
@@ -221,8 +222,8 @@ Verdict execute_atomic(ChannelAdapter& ca, QueuePair& qp, const Headers& headers
   if (headers.atomic.va % sizeof(uint64_t) != 0) {
     return refuse_now(ca, qp, NakCode::kInvalidRequest);
   }
-  uint8_t* host = ca.memory.remote(qp.pd, headers.atomic.rkey, headers.atomic.va, sizeof(uint64_t),
-                                   IBV_ACCESS_REMOTE_ATOMIC);
+  uint8_t* host = ca.memory.remote(qp.pd, qp.qpn, headers.atomic.rkey, headers.atomic.va,
+                                   sizeof(uint64_t), IBV_ACCESS_REMOTE_ATOMIC);
   if (host == nullptr) return refuse_now(ca, qp, NakCode::kRemoteAccessError);
   if (reinterpret_cast<uintptr_t>(host) % sizeof(uint64_t) != 0) {
     return refuse_now(ca, qp, NakCode::kInvalidRequest);

@@ -55,8 +55,8 @@ Turn send_read_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
   const Psn psn = resource.first_psn + resource.next;
   const uint8_t* host = nullptr;
   if (bytes > 0) {
-    host =
-        ca.memory.remote(qp.pd, resource.rkey, resource.va + offset, bytes, IBV_ACCESS_REMOTE_READ);
+    host = ca.memory.remote(qp.pd, qp.qpn, resource.rkey, resource.va + offset, bytes,
+                            IBV_ACCESS_REMOTE_READ);
     if (host == nullptr) return refuse_rest(ca, qp, resource, psn);
   }
   const Headers headers =

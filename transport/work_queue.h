@@ -11,6 +11,7 @@
 
 #include "packet/wire/psn.h"
 #include "packet/wire/types.h"
+#include "transport/memory_region.h"
 #include "transport/sge.h"
 
 namespace urxe {
@@ -29,6 +30,7 @@ struct SendWqe {
   RKey rkey;
   uint64_t compare_add = 0;
   uint64_t swap = 0;
+  BindRequest bind;  ///< of BIND_MW
 
   Psn first_psn;                ///< set when the requester first reaches the element
   uint32_t packets = 0;         ///< PSNs it takes; 0: not reached yet

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <cerrno>
+
+#include "transport/memory_region.h"
+
+namespace urxe {
+namespace {
+
+constexpr int kWriteRights = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+constexpr uint32_t kVariantMask = 0xff;
+
+void unbind(MemoryWindow& window) {
+  if (window.region == nullptr) return;
+  --window.region->windows;
+  window.region = nullptr;
+}
+
+/// 10.6.7.2.?: the region allows windows, is of the same domain, holds the range, and what it does
+/// not allow locally a window does not allow remotely.
+bool region_allows(const MemoryRegion& region, const BindRequest& request) {
+  if ((region.access & IBV_ACCESS_MW_BIND) == 0) return false;
+  if ((request.access & kWriteRights) != 0 && (region.access & IBV_ACCESS_LOCAL_WRITE) == 0) {
+    return false;
+  }
+  return request.va >= region.iova && request.length <= region.length &&
+         request.va - region.iova <= region.length - request.length;
+}
+
+}  // namespace
+
+MemoryWindow* MemoryTable::find_window(RKey rkey) const {
+  const uint32_t index = rkey.value() >> 8;
+  if (index >= entries_.size() || !entries_[index]) return nullptr;
+  MemoryWindow& window = entries_[index]->window;
+  return window.valid && window.rkey == rkey ? &window : nullptr;
+}
+
+Expected<MemoryWindow*, Errno> MemoryTable::add_window(PdId pd, ibv_mw_type type) {
+  const auto index = take_entry();
+  if (!index) return error(ENOMEM);
+  MemoryWindow& window = entries_[*index]->window;
+  const RKey key(new_key(*index));
+  window = MemoryWindow{};
+  window.rkey = key;
+  window.pd = pd;
+  window.type = type;
+  window.valid = true;
+  return &window;
+}
+
+void MemoryTable::remove_window(MemoryWindow* window) {
+  unbind(*window);
+  window->valid = false;
+  free_entry(window->rkey.value());
+}
+
+bool MemoryTable::bind(PdId pd, Qpn qpn, const BindRequest& request) {
+  MemoryWindow* window = find_window(request.window);
+  if (window == nullptr || window->pd != pd) return false;
+  if ((request.new_key.value() & ~kVariantMask) != (window->rkey.value() & ~kVariantMask)) {
+    return false;
+  }
+  const bool type_2 = window->type == IBV_MW_TYPE_2;
+  if (type_2 && (window->region != nullptr || request.length == 0)) return false;
+  MemoryRegion* region = nullptr;
+  if (request.length != 0) {
+    region = find(request.region.value());
+    if (region == nullptr || region->pd != pd || !region_allows(*region, request)) return false;
+    ++region->windows;
+  }
+  unbind(*window);
+  window->rkey = request.new_key;
+  window->region = region;
+  window->qpn = qpn;
+  window->va = (request.access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : request.va;
+  window->offset = region == nullptr ? 0 : request.va - region->iova;
+  window->length = request.length;
+  window->access = request.access;
+  return true;
+}
+
+bool MemoryTable::invalidate(PdId pd, Qpn qpn, RKey rkey) {
+  MemoryWindow* window = find_window(rkey);
+  if (window == nullptr || window->pd != pd || window->type != IBV_MW_TYPE_2) return false;
+  if (window->region == nullptr || window->qpn != qpn) return false;
+  unbind(*window);
+  return true;
+}
+
+uint8_t* MemoryTable::remote_by_window(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_t length,
+                                       int access) const {
+  const MemoryWindow* window = find_window(rkey);
+  if (window == nullptr || window->pd != pd || window->region == nullptr) return nullptr;
+  if (window->type == IBV_MW_TYPE_2 && window->qpn != qpn) return nullptr;
+  if ((window->access & access) != access) return nullptr;
+  if (va < window->va || length > window->length || va - window->va > window->length - length) {
+    return nullptr;
+  }
+  return window->region->host + window->offset + (va - window->va);
+}
+
+}  // namespace urxe
