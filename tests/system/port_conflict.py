@@ -17,14 +17,18 @@ def test():
         holder.bind(("0.0.0.0", 4791))
     except OSError:
         harness.skip("UDP port 4791 is in use already")
-    program = Process(harness.urxe_run(["ibv_rc_pingpong", "-d", "urxe_lo", "-g", "0"]))
-    code = program.wait()
-    print(program.output)
-    harness.expect(code > 0, f"the program ended with {code}")
-    harness.expect(re.search(r"urxe.*4791", program.output), "no message of urxe names the port")
-    holder.close()
     port = harness.free_port()
     command = harness.urxe_run(["ibv_rc_pingpong", "-d", "urxe_lo", "-g", "0", "-p", str(port)])
+    server = Process(command, name="server")
+    server.wait_for_listener(port)
+    client = Process(command + ["localhost"], name="client")
+    codes = [client.wait(), server.wait()]
+    output = client.output + server.output
+    print(output)
+    harness.expect(all(code > 0 for code in codes), f"the programs ended with {codes}")
+    harness.expect(re.search(r"urxe: .*4791", output), "no message of urxe names the port")
+    harness.expect("What to do" in output, "no message of urxe says what to do")
+    holder.close()
     harness.run_pair(command, command + ["localhost"], port)
 
 

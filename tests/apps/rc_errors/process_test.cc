@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <thread>
 
 #include "pair.h"
@@ -66,6 +66,7 @@ TEST_F(Process, ThreadsShareAQueuePair) {
   constexpr uint64_t kEach = 500;
   Settings settings;
   settings.send_entries = 64;
+  settings.cq_entries = kThreads * kEach;
   connect(settings);
   Memory local(left_->pd.get(), kSize);
   Memory target(right_->pd.get(), kSize);
