@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tests/transport/bench.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <numeric>
+
+#include "packet/wire/format.h"
+#include "packet/wire/tx_batch.h"
+
+namespace urxe::test {
+namespace {
+
+const uint8_t kAddress[4] = {192, 0, 2, 1};
+const uint8_t kPeerAddress[4] = {192, 0, 2, 2};
+
+DeviceConfig config() {
+  DeviceConfig config;
+  config.gids = {Gid::from_ipv4(kAddress)};
+  return config;
+}
+
+void remove_text(std::string& line, const std::string& text) {
+  if (const auto at = line.find(text); at != std::string::npos) line.erase(at, text.size());
+}
+
+Statuses statuses(const std::vector<ibv_wc>& wcs) {
+  Statuses result;
+  for (const ibv_wc& wc : wcs) result.emplace_back(wc.wr_id, wc.status);
+  return result;
+}
+
+}  // namespace
+
+std::vector<uint8_t> counting(size_t length) {
+  std::vector<uint8_t> bytes(length);
+  std::iota(bytes.begin(), bytes.end(), uint8_t{0});
+  return bytes;
+}
+
+std::string line(const char* format, ...) {
+  char text[256];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  return text;
+}
+
+Bench::Bench(const BenchOptions& options) : device(config()), memory(counting(kBytes)) {
+  pd = device.alloc_pd().value();
+  send_cq = device.create_cq(options.cq_entries, nullptr).value();
+  recv_cq = device.create_cq(options.cq_entries, nullptr).value();
+  QpInit init;
+  init.qpn = Qpn{kQpn};
+  init.pd = pd;
+  init.send_cq = send_cq;
+  init.recv_cq = recv_cq;
+  init.cap = options.cap;
+  init.sq_sig_all = options.sq_sig_all;
+  qp = device.create_qp(init).value();
+  sim::ConnectOptions connect = options.connect;
+  connect.destination = Gid::from_ipv4(kPeerAddress);
+  connect.dest_qpn = Qpn{kPeerQpn};
+  EXPECT_TRUE(device.modify_qp(*qp, sim::init_attributes(connect), sim::kInitMask, now));
+  EXPECT_TRUE(device.modify_qp(*qp, sim::rtr_attributes(connect), sim::kRtrMask, now));
+  if (options.state == IBV_QPS_RTS) {
+    EXPECT_TRUE(device.modify_qp(*qp, sim::rts_attributes(connect), sim::kRtsMask, now));
+  }
+  local_region =
+      device
+          .register_memory(pd, memory.data(), memory.size(),
+                           reinterpret_cast<uint64_t>(memory.data()), IBV_ACCESS_LOCAL_WRITE)
+          .value();
+  target_region = device
+                      .register_memory(pd, target, sizeof target, kTargetVa,
+                                       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
+                                           IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
+                      .value();
+}
+
+Lines Bench::sent(AckPolicy policy) {
+  Lines lines;
+  payloads_.clear();
+  device.advance(now);
+  TxBatch batch(TxBatch::Limits{});
+  for (bool more = true; more;) {
+    batch.clear();
+    more = device.transmit(batch, now, policy);
+    for (const TxBatch::Message& message : batch.messages()) {
+      const RxPacket packet{batch.bytes(message), message.flow, batch.identification(0)};
+      const auto view = parse(packet);
+      if (!view) {
+        ADD_FAILURE() << "sent an invalid packet: " << drop_reason_name(view.error());
+        continue;
+      }
+      std::string text = format(*view);
+      remove_text(text, "RC ");
+      remove_text(text, line(" qp 0x%x", kPeerQpn));
+      lines.push_back(text);
+      payloads_.emplace_back(view->payload.begin(), view->payload.end());
+    }
+  }
+  return lines;
+}
+
+Flow Bench::flow_from_peer() const {
+  Flow flow;
+  flow.source = Gid::from_ipv4(kPeerAddress);
+  flow.destination = Gid::from_ipv4(kAddress);
+  return flow;
+}
+
+void Bench::receive_raw(const Headers& headers, const Flow& flow,
+                        const std::vector<uint8_t>& payload) {
+  TxBatch batch(TxBatch::Limits{});
+  uint8_t* out = batch.append(flow, headers, payload.size());
+  ASSERT_NE(out, nullptr);
+  std::copy(payload.begin(), payload.end(), out);
+  batch.commit();
+  device.receive({batch.bytes(batch.messages()[0]), flow, batch.identification(0)}, now);
+}
+
+void Bench::receive(Operation operation, uint32_t psn, const Headers& rest,
+                    const std::vector<uint8_t>& payload) {
+  Headers headers = rest;
+  headers.bth.opcode = Opcode(Service::kRc, operation);
+  headers.bth.dest_qp = Qpn{kQpn};
+  headers.bth.psn = Psn{psn};
+  // Data responses say nothing of credits here; receive_ack() can.
+  if (operation != Operation::kAcknowledge) headers.aeth.syndrome = kAck;
+  receive_raw(headers, flow_from_peer(), payload);
+}
+
+void Bench::receive_ack(uint32_t psn, uint8_t syndrome, uint32_t msn) {
+  Headers headers;
+  headers.aeth = {syndrome, Msn{msn}};
+  receive(Operation::kAcknowledge, psn, headers);
+}
+
+Sge Bench::local(uint32_t length, uint32_t offset) const {
+  return {reinterpret_cast<uint64_t>(memory.data()) + offset, length, local_region->lkey};
+}
+
+Headers Bench::reth(uint64_t va, RKey rkey, uint32_t length) const {
+  Headers headers;
+  headers.bth.ack_req = true;
+  headers.reth = {va, rkey, length};
+  return headers;
+}
+
+void Bench::post(sim::SendRequest request) {
+  request.wr_id = next_wr_id_++;
+  ASSERT_TRUE(sim::post_send(device, *qp, request));
+}
+
+void Bench::post(ibv_wr_opcode opcode, uint32_t length, unsigned flags) {
+  sim::SendRequest request;
+  request.opcode = opcode;
+  request.flags = flags;
+  request.sges = {local(length)};
+  request.remote_addr = kRemoteVa;
+  request.rkey = RKey{0x77};
+  request.immediate_be = 0x04030201;
+  request.compare_add = 5;
+  request.swap = 6;
+  post(request);
+}
+
+void Bench::post_receive(uint32_t length) {
+  const Sge sge = local(length, kReceiveOffset);
+  ASSERT_TRUE(sim::post_receive(device, *qp, next_receive_id_++, {&sge, 1}));
+}
+
+std::vector<ibv_wc> Bench::poll(CompletionQueue& cq) {
+  std::vector<ibv_wc> wcs(64);
+  wcs.resize(static_cast<size_t>(cq.poll(64, wcs.data())));
+  return wcs;
+}
+
+Statuses Bench::send_statuses() {
+  return statuses(poll(*send_cq));
+}
+Statuses Bench::receive_statuses() {
+  return statuses(poll(*recv_cq));
+}
+
+std::vector<ibv_event_type> Bench::events() {
+  std::vector<ibv_event_type> types;
+  while (const auto event = device.take_event()) types.push_back(event->type);
+  return types;
+}
+
+}  // namespace urxe::test

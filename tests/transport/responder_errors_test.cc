@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Requests that the responder refuses (IBTA vol. 1, 9.7.4.1, 9.7.5.2, 9.9.3).
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tests/transport/bench.h"
+
+namespace urxe::test {
+namespace {
+
+const std::vector<uint8_t> kFull(kMtu, 1);
+
+/// Expect: the NAK, the event, the Error state, the posted receive flushed (unless the request had
+/// it fail), and silence to whatever follows.
+void expect_refusal(Bench& bench, const char* nak, uint32_t psn, ibv_event_type event) {
+  const Lines lines = bench.sent();
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0].substr(0, lines[0].find(" msn")), line("ACK psn %u nak \"%s\"", psn, nak));
+  EXPECT_EQ(bench.events(), (std::vector{event}));
+  EXPECT_EQ(bench.qp->state(), IBV_QPS_ERR);
+  bench.receive(Operation::kSendOnly, psn, {}, {1});
+  EXPECT_EQ(bench.sent(), Lines{});
+  EXPECT_EQ(bench.dropped(DropReason::kQpState), 1U);
+}
+
+struct Case {
+  const char* name;
+  uint32_t psn;  ///< of the packet that is refused
+  std::function<void(Bench&)> act;
+};
+
+Headers write_to(const Bench& bench, uint32_t length) {
+  return bench.reth(Bench::kTargetVa, bench.target_region->rkey, length);
+}
+
+Headers atomic_at(const Bench& bench, uint64_t va) {
+  Headers headers;
+  headers.atomic = {va, bench.target_region->rkey, 1, 0};
+  return headers;
+}
+
+// 9.7.4.1.2 (opcode sequence), 9.7.4.1.6 (lengths).
+const Case kInvalidRequests[] = {
+    {"Middle without First", 200,
+     [](Bench& b) { b.receive(Operation::kSendMiddle, 200, {}, kFull); }},
+    {"Last without First", 200, [](Bench& b) { b.receive(Operation::kSendLast, 200, {}, {1}); }},
+    {"WRITE Middle without First", 200,
+     [](Bench& b) { b.receive(Operation::kWriteMiddle, 200, {}, kFull); }},
+    {"Only inside a message", 201,
+     [](Bench& b) {
+       b.receive(Operation::kSendFirst, 200, {}, kFull);
+       b.receive(Operation::kSendOnly, 201, {}, {1});
+     }},
+    {"READ inside a message", 201,
+     [](Bench& b) {
+       b.receive(Operation::kSendFirst, 200, {}, kFull);
+       b.receive(Operation::kReadRequest, 201, write_to(b, 8));
+     }},
+    {"WRITE Middle inside a SEND", 201,
+     [](Bench& b) {
+       b.receive(Operation::kSendFirst, 200, {}, kFull);
+       b.receive(Operation::kWriteMiddle, 201, {}, kFull);
+     }},
+    {"SEND Last inside a WRITE", 201,
+     [](Bench& b) {
+       b.receive(Operation::kWriteFirst, 200, write_to(b, kMtu + 1), kFull);
+       b.receive(Operation::kSendLast, 201, {}, {1});
+     }},
+    {"First shorter than the path MTU", 200,
+     [](Bench& b) { b.receive(Operation::kSendFirst, 200, {}, std::vector<uint8_t>(kMtu - 1)); }},
+    {"First longer than the path MTU", 200,
+     [](Bench& b) { b.receive(Operation::kSendFirst, 200, {}, std::vector<uint8_t>(kMtu + 4)); }},
+    {"Only longer than the path MTU", 200,
+     [](Bench& b) { b.receive(Operation::kSendOnly, 200, {}, std::vector<uint8_t>(kMtu + 4)); }},
+    {"Middle shorter than the path MTU", 201,
+     [](Bench& b) {
+       b.receive(Operation::kSendFirst, 200, {}, kFull);
+       b.receive(Operation::kSendMiddle, 201, {}, {1});
+     }},
+    {"empty Last", 201,
+     [](Bench& b) {
+       b.receive(Operation::kSendFirst, 200, {}, kFull);
+       b.receive(Operation::kSendLast, 201, {}, {});
+     }},
+    {"WRITE Only shorter than its RETH", 200,
+     [](Bench& b) {
+       b.receive(Operation::kWriteOnly, 200, write_to(b, 4), {1, 2, 3});
+     }},
+    {"WRITE Only longer than its RETH", 200,
+     [](Bench& b) {
+       b.receive(Operation::kWriteOnly, 200, write_to(b, 2), {1, 2, 3});
+     }},
+    {"WRITE Last beyond the RETH", 201,
+     [](Bench& b) {
+       b.receive(Operation::kWriteFirst, 200, write_to(b, kMtu + 1), kFull);
+       b.receive(Operation::kWriteLast, 201, {}, {1, 2});
+     }},
+    {"WRITE Last short of the RETH", 201,
+     [](Bench& b) {
+       b.receive(Operation::kWriteFirst, 200, write_to(b, kMtu + 2), kFull);
+       b.receive(Operation::kWriteLast, 201, {}, {1});
+     }},
+    {"WRITE Middle beyond the RETH", 201,
+     [](Bench& b) {
+       b.receive(Operation::kWriteFirst, 200, write_to(b, kMtu + 1), kFull);
+       b.receive(Operation::kWriteMiddle, 201, {}, kFull);
+     }},
+    {"WRITE longer than 2 GiB", 200,
+     [](Bench& b) { b.receive(Operation::kWriteFirst, 200, write_to(b, 0x80000001), kFull); }},
+    {"READ longer than 2 GiB", 200,
+     [](Bench& b) { b.receive(Operation::kReadRequest, 200, write_to(b, 0x80000001)); }},
+    {"unaligned atomic", 200,
+     [](Bench& b) { b.receive(Operation::kFetchAdd, 200, atomic_at(b, Bench::kTargetVa + 4)); }},
+    {"ATOMIC WRITE is not offered", 200,
+     [](Bench& b) {
+       b.receive(Operation::kAtomicWrite, 200, write_to(b, 8), std::vector<uint8_t>(8));
+     }},
+};
+
+TEST(ResponderErrors, InvalidRequests) {
+  for (const Case& c : kInvalidRequests) {
+    SCOPED_TRACE(c.name);
+    Bench bench;
+    bench.post_receive(4096);
+    c.act(bench);
+    expect_refusal(bench, "invalid request", c.psn, IBV_EVENT_QP_REQ_ERR);
+    EXPECT_EQ(bench.receive_statuses(), (Statuses{{1, IBV_WC_WR_FLUSH_ERR}}));
+  }
+}
+
+// 9.7.4.1.? Expect: an operation that the queue pair does not enable is an invalid request.
+TEST(ResponderErrors, OperationNotEnabled) {
+  const struct {
+    int access;
+    Operation operation;
+  } cases[] = {
+      {IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC, Operation::kWriteOnly},
+      {IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC, Operation::kReadRequest},
+      {IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ, Operation::kFetchAdd},
+      {IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ, Operation::kCompareSwap},
+  };
+  for (const auto& c : cases) {
+    BenchOptions options;
+    options.connect.access = c.access;
+    Bench bench(options);
+    Headers headers = write_to(bench, 4);
+    headers.atomic = {Bench::kTargetVa, bench.target_region->rkey, 1, 0};
+    const std::vector<uint8_t> payload(c.operation == Operation::kWriteOnly ? 4U : 0U);
+    bench.receive(c.operation, 200, headers, payload);
+    expect_refusal(bench, "invalid request", 200, IBV_EVENT_QP_REQ_ERR);
+  }
+}
+
+// 9.7.4.1.? Expect: without responder resources READs and atomics are invalid requests.
+TEST(ResponderErrors, NoResponderResources) {
+  for (const Operation operation : {Operation::kReadRequest, Operation::kFetchAdd}) {
+    BenchOptions options;
+    options.connect.max_dest_rd_atomic = 0;
+    Bench bench(options);
+    Headers headers = write_to(bench, 8);
+    headers.atomic = {Bench::kTargetVa, bench.target_region->rkey, 1, 0};
+    bench.receive(operation, 200, headers);
+    expect_refusal(bench, "invalid request", 200, IBV_EVENT_QP_REQ_ERR);
+    EXPECT_EQ(bench.target[0], 0);
+  }
+}
+
+// 9.7.4.1.5, 10.6.? Expect: a wrong key, protection domain, bound or right is a remote access
+// error, before any byte is written.
+TEST(ResponderErrors, RemoteAccess) {
+  const auto write = [](Bench& b, uint64_t va, RKey rkey, uint32_t length) {
+    b.receive(Operation::kWriteOnly, 200, b.reth(va, rkey, length),
+              std::vector<uint8_t>(length, 1));
+  };
+  const auto region_with = [](Bench& b, PdId pd, int access) {
+    return b.device.register_memory(pd, b.target, 64, Bench::kTargetVa, access).value()->rkey;
+  };
+  const Case cases[] = {
+      {"unknown key", 200, [&](Bench& b) { write(b, Bench::kTargetVa, RKey{0x12345678}, 4); }},
+      {"key of another owner", 200,
+       [&](Bench& b) { write(b, Bench::kTargetVa, RKey{b.target_region->rkey.value() ^ 1}, 4); }},
+      {"key of a region that is gone", 200,
+       [&](Bench& b) {
+         const RKey rkey = b.target_region->rkey;
+         b.device.deregister_memory(b.target_region);
+         write(b, Bench::kTargetVa, rkey, 4);
+       }},
+      {"before the region", 200,
+       [&](Bench& b) { write(b, Bench::kTargetVa - 1, b.target_region->rkey, 4); }},
+      {"beyond the region", 200,
+       [&](Bench& b) { write(b, Bench::kTargetVa + 8189, b.target_region->rkey, 4); }},
+      {"address that wraps", 200,
+       [&](Bench& b) { write(b, UINT64_MAX - 1, b.target_region->rkey, 4); }},
+      {"other protection domain", 200,
+       [&](Bench& b) {
+         const PdId other = b.device.alloc_pd().value();
+         write(b, Bench::kTargetVa,
+               region_with(b, other, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE), 4);
+       }},
+      {"WRITE without the right", 200,
+       [&](Bench& b) {
+         write(b, Bench::kTargetVa, region_with(b, b.pd, IBV_ACCESS_REMOTE_READ), 4);
+       }},
+      {"WRITE to a local region", 200,
+       [&](Bench& b) {
+         write(b, reinterpret_cast<uint64_t>(b.memory.data()), b.local_region->rkey, 4);
+       }},
+      {"READ without the right", 200,
+       [&](Bench& b) {
+         const RKey rkey = region_with(b, b.pd, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+         b.receive(Operation::kReadRequest, 200, b.reth(Bench::kTargetVa, rkey, 4));
+       }},
+      {"READ beyond the region", 200,
+       [&](Bench& b) {
+         b.receive(Operation::kReadRequest, 200,
+                   b.reth(Bench::kTargetVa, b.target_region->rkey, 8193));
+       }},
+      {"atomic without the right", 200,
+       [&](Bench& b) {
+         Headers headers;
+         headers.atomic = {Bench::kTargetVa,
+                           region_with(b, b.pd, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE),
+                           1, 0};
+         b.receive(Operation::kFetchAdd, 200, headers);
+       }},
+      {"atomic beyond the region", 200,
+       [&](Bench& b) {
+         b.receive(Operation::kFetchAdd, 200, atomic_at(b, Bench::kTargetVa + 8192));
+       }},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    Bench bench;
+    c.act(bench);
+    expect_refusal(bench, "remote access error", 200, IBV_EVENT_QP_ACCESS_ERR);
+    EXPECT_EQ(bench.target[0], 0);
+    EXPECT_EQ(bench.memory[0], 0);
+    EXPECT_EQ(bench.memory[1], 1);
+  }
+}
+
+// Expect: a long WRITE whose end is out of bounds is refused at its first packet.
+TEST(ResponderErrors, BoundsOfTheWholeWriteAreCheckedFirst) {
+  Bench bench;
+  bench.receive(Operation::kWriteFirst, 200,
+                bench.reth(Bench::kTargetVa, bench.target_region->rkey, 8193), kFull);
+  expect_refusal(bench, "remote access error", 200, IBV_EVENT_QP_ACCESS_ERR);
+  EXPECT_EQ(bench.target[0], 0);
+}
+
+// 9.9.3. Expect: a SEND longer than the receive: NAK invalid request, LOC_LEN_ERR, the rest
+// flushed.
+TEST(ResponderErrors, ReceiveTooSmall) {
+  Bench bench;
+  bench.post_receive(2);
+  bench.post_receive(64);
+  bench.post(IBV_WR_SEND, 0);
+  bench.sent();
+  bench.receive(Operation::kSendOnly, 200, {}, {1, 2, 3});
+  expect_refusal(bench, "invalid request", 200, IBV_EVENT_QP_REQ_ERR);
+  EXPECT_EQ(bench.receive_statuses(),
+            (Statuses{{1, IBV_WC_LOC_LEN_ERR}, {2, IBV_WC_WR_FLUSH_ERR}}));
+  EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_WR_FLUSH_ERR}}));
+  EXPECT_EQ(bench.memory[Bench::kReceiveOffset + 2], 2);
+}
+
+// 9.9.3. Expect: a receive with a bad local key: NAK remote operational error, LOC_PROT_ERR.
+TEST(ResponderErrors, ReceiveWithBadKey) {
+  Bench bench;
+  Sge sge = bench.local(64);
+  sge.lkey = LKey{0xbad};
+  ASSERT_TRUE(sim::post_receive(bench.device, *bench.qp, 9, {&sge, 1}));
+  bench.receive(Operation::kSendOnly, 200, {}, {1});
+  const Lines lines = bench.sent();
+  EXPECT_EQ(lines, (Lines{"ACK psn 200 nak \"remote operational error\" msn 0"}));
+  EXPECT_EQ(bench.receive_statuses(), (Statuses{{9, IBV_WC_LOC_PROT_ERR}}));
+  EXPECT_EQ(bench.qp->state(), IBV_QPS_ERR);
+}
+
+// 9.7.4.1.? Expect: one READ more than max_dest_rd_atomic: those before are answered, it is
+// refused.
+TEST(ResponderErrors, MoreReadsThanResources) {
+  Bench bench;
+  for (uint32_t i = 0; i < 5; ++i) {
+    bench.receive(Operation::kReadRequest, 200 + i, write_to(bench, 8));
+  }
+  const Lines lines = bench.sent();
+  ASSERT_EQ(lines.size(), 5U);
+  for (uint32_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(lines[i].find(line("READ Response Only psn %u", 200 + i)), 0U);
+  }
+  EXPECT_EQ(lines[4], "ACK psn 204 nak \"invalid request\" msn 4");
+  EXPECT_EQ(bench.qp->state(), IBV_QPS_ERR);
+}
+
+// Expect: a request behind a gap is not looked at: no NAK but the one of the gap.
+TEST(ResponderErrors, BadRequestsBehindAGapAreNotJudged) {
+  Bench bench;
+  bench.receive(Operation::kWriteOnly, 201, bench.reth(1, RKey{1}, 4), std::vector<uint8_t>(4));
+  EXPECT_EQ(bench.sent(), (Lines{"ACK psn 200 nak \"psn sequence error\" msn 0"}));
+  EXPECT_EQ(bench.qp->state(), IBV_QPS_RTS);
+}
+
+}  // namespace
+}  // namespace urxe::test

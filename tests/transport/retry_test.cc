@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Timeouts, retries and RNR (IBTA vol. 1, 9.7.5.1.3, 9.7.5.2.8, 9.7.6.1).
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+
+#include "tests/transport/bench.h"
+
+namespace urxe::test {
+namespace {
+
+const Lines kOneSend = {"SEND Only psn 100 ack len 0"};
+
+// 9.7.6.1.3. Expect: 4.096 us * 2^timeout after the packet, to the nanosecond, it is sent again.
+TEST(Retry, LocalAckTimeoutIsExact) {
+  for (const uint8_t code : std::initializer_list<uint8_t>{1, 5, 8, 9}) {
+    BenchOptions options;
+    options.connect.timeout = code;
+    Bench bench(options);
+    bench.post(IBV_WR_SEND, 0);
+    EXPECT_EQ(bench.sent(), kOneSend);
+    ASSERT_TRUE(bench.device.next_deadline());
+    bench.pass(nanoseconds((int64_t{4096} << code) - 1));
+    EXPECT_EQ(bench.sent(), Lines{}) << int{code};
+    bench.pass(nanoseconds(1));
+    EXPECT_EQ(bench.sent(), kOneSend) << int{code};
+    EXPECT_EQ(bench.device.counters().ack_timeouts, 1U);
+  }
+}
+
+// 9.7.6.1.3. Expect: timeout 0 waits for ever.
+TEST(Retry, TimeoutZeroNeverEnds) {
+  BenchOptions options;
+  options.connect.timeout = 0;
+  Bench bench(options);
+  bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.sent(), kOneSend);
+  EXPECT_FALSE(bench.device.next_deadline());
+  bench.pass(seconds(100000));
+  EXPECT_EQ(bench.sent(), Lines{});
+  EXPECT_EQ(bench.qp->state(), IBV_QPS_RTS);
+}
+
+// Expect: no timer runs where nothing is outstanding.
+TEST(Retry, TimerStopsWithTheLastAck) {
+  Bench bench;
+  bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.sent(), kOneSend);
+  bench.receive_ack(100);
+  bench.pass(seconds(10));
+  EXPECT_EQ(bench.sent(), Lines{});
+  EXPECT_EQ(bench.device.counters().ack_timeouts, 0U);
+}
+
+// 9.7.5.1.3, 9.9.2.1. Expect: retry_cnt N: N repetitions, then RETRY_EXC_ERR; 7 means seven.
+TEST(Retry, RetryCountThenError) {
+  for (const uint8_t retries : std::initializer_list<uint8_t>{0, 1, 3, 7}) {
+    BenchOptions options;
+    options.connect.retry_cnt = retries;
+    Bench bench(options);
+    bench.post(IBV_WR_SEND, 0);
+    bench.post_receive();
+    EXPECT_EQ(bench.sent(), kOneSend);
+    for (int i = 0; i < retries; ++i) {
+      bench.pass(kAckTimeout);
+      EXPECT_EQ(bench.sent(), kOneSend) << i;
+      EXPECT_EQ(bench.send_statuses(), Statuses{});
+    }
+    bench.pass(kAckTimeout);
+    EXPECT_EQ(bench.sent(), Lines{});
+    EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_RETRY_EXC_ERR}}));
+    EXPECT_EQ(bench.receive_statuses(), (Statuses{{1, IBV_WC_WR_FLUSH_ERR}}));
+    EXPECT_EQ(bench.qp->state(), IBV_QPS_ERR);
+    bench.pass(seconds(10));
+    EXPECT_EQ(bench.sent(), Lines{});
+  }
+}
+
+// 9.7.5.1.3. Expect: an ACK of something new gives all retries back.
+TEST(Retry, ProgressRefillsRetries) {
+  BenchOptions options;
+  options.connect.retry_cnt = 1;
+  Bench bench(options);
+  bench.post(IBV_WR_SEND, 0);
+  bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.sent().size(), 2U);
+  bench.pass(kAckTimeout);
+  EXPECT_FALSE(bench.sent().empty());
+  bench.receive_ack(100);
+  bench.sent();
+  bench.pass(kAckTimeout);
+  EXPECT_EQ(bench.sent(), (Lines{"SEND Only psn 101 ack len 0"}));
+  EXPECT_EQ(bench.qp->state(), IBV_QPS_RTS);
+  bench.pass(kAckTimeout);
+  EXPECT_EQ(bench.sent(), Lines{});
+  EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_SUCCESS}, {2, IBV_WC_RETRY_EXC_ERR}}));
+}
+
+// 9.7.5.1.1. Expect: after a timeout one packet asks; the answer says where to go on, and the rest
+// follows.
+TEST(Retry, TimeoutProbesWithOnePacket) {
+  Bench bench;
+  for (int i = 0; i < 3; ++i) bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.sent().size(), 3U);
+  bench.pass(kAckTimeout);
+  EXPECT_EQ(bench.sent(), kOneSend);
+  bench.receive_ack(100);
+  EXPECT_EQ(bench.sent(), (Lines{"SEND Only psn 101 ack len 0", "SEND Only psn 102 ack len 0"}));
+}
+
+// The answer to a probe may acknowledge everything. Expect: nothing is sent a third time.
+TEST(Retry, LateAckAfterTimeoutEndsIt) {
+  Bench bench;
+  for (int i = 0; i < 3; ++i) bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.sent().size(), 3U);
+  bench.pass(kAckTimeout);
+  EXPECT_EQ(bench.sent(), kOneSend);
+  bench.receive_ack(102);
+  EXPECT_EQ(bench.sent(), Lines{});
+  EXPECT_EQ(bench.send_statuses(),
+            (Statuses{{1, IBV_WC_SUCCESS}, {2, IBV_WC_SUCCESS}, {3, IBV_WC_SUCCESS}}));
+}
+
+// 9.7.5.2.? (NAK sequence error). Expect: all before is acknowledged, all from there on sent again.
+TEST(Retry, SequenceNakGoesBack) {
+  Bench bench;
+  bench.post(IBV_WR_SEND, 0);
+  bench.post(IBV_WR_SEND, 2 * kMtu);
+  bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.sent().size(), 4U);
+  bench.receive_nak(102, NakCode::kPsnSequenceError);
+  EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_SUCCESS}}));
+  EXPECT_EQ(bench.sent(), (Lines{"SEND Last psn 102 ack len 1024", "SEND Only psn 103 ack len 0"}));
+}
+
+// Expect: sequence NAKs use up retries like timeouts, where nothing gets through between them.
+TEST(Retry, SequenceNaksUseUpRetries) {
+  BenchOptions options;
+  options.connect.retry_cnt = 1;
+  Bench bench(options);
+  bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.sent(), kOneSend);
+  bench.receive_nak(100, NakCode::kPsnSequenceError);
+  EXPECT_EQ(bench.sent(), kOneSend);
+  bench.pass(kAckTimeout);
+  EXPECT_EQ(bench.sent(), Lines{});
+  EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_RETRY_EXC_ERR}}));
+}
+
+// 9.7.5.2.8. Expect: the wait that the NAK's timer code names, then the same PSN again.
+TEST(Retry, RnrNakWaitsByTheTable) {
+  const struct {
+    uint8_t code;
+    int64_t microseconds;
+  } cases[] = {{0, 655360}, {1, 10}, {2, 20}, {12, 640}, {20, 10240}, {31, 491520}};
+  for (const auto& c : cases) {
+    Bench bench;
+    bench.post(IBV_WR_SEND, 0);
+    bench.post(IBV_WR_SEND, 0);
+    EXPECT_EQ(bench.sent().size(), 2U);
+    bench.receive_ack(100, rnr_syndrome(c.code));
+    EXPECT_EQ(bench.sent(), Lines{});
+    bench.pass(microseconds(c.microseconds) - nanoseconds(1));
+    EXPECT_EQ(bench.sent(), Lines{}) << int{c.code};
+    bench.pass(nanoseconds(1));
+    EXPECT_EQ(bench.sent(), (Lines{"SEND Only psn 100 ack len 0", "SEND Only psn 101 ack len 0"}))
+        << int{c.code};
+  }
+}
+
+// 9.7.5.2.8. Expect: rnr_retry N: N waits, then RNR_RETRY_EXC_ERR.
+TEST(Retry, RnrRetryCount) {
+  for (const uint8_t retries : std::initializer_list<uint8_t>{0, 2, 6}) {
+    BenchOptions options;
+    options.connect.rnr_retry = retries;
+    Bench bench(options);
+    bench.post(IBV_WR_SEND, 0);
+    EXPECT_EQ(bench.sent(), kOneSend);
+    for (int i = 0; i < retries; ++i) {
+      bench.receive_ack(100, rnr_syndrome(1));
+      bench.pass(microseconds(10));
+      EXPECT_EQ(bench.sent(), kOneSend);
+    }
+    bench.receive_ack(100, rnr_syndrome(1));
+    EXPECT_EQ(bench.sent(), Lines{});
+    EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_RNR_RETRY_EXC_ERR}}));
+    EXPECT_EQ(bench.qp->state(), IBV_QPS_ERR);
+  }
+}
+
+// 9.7.5.2.8. Expect: rnr_retry 7 never gives up, and RNR does not use retry_cnt.
+TEST(Retry, RnrRetrySevenIsForEver) {
+  BenchOptions options;
+  options.connect.retry_cnt = 0;
+  Bench bench(options);
+  bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.sent(), kOneSend);
+  for (int i = 0; i < 1000; ++i) {
+    bench.receive_ack(100, rnr_syndrome(1));
+    bench.pass(microseconds(10));
+    ASSERT_EQ(bench.sent(), kOneSend) << i;
+  }
+}
+
+// Expect: while an RNR wait runs, no ACK timeout does.
+TEST(Retry, NoAckTimeoutDuringRnrWait) {
+  BenchOptions options;
+  options.connect.retry_cnt = 0;
+  Bench bench(options);
+  bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.sent(), kOneSend);
+  bench.receive_ack(100, rnr_syndrome(20));
+  bench.pass(kAckTimeout * 3);
+  EXPECT_EQ(bench.sent(), Lines{});
+  EXPECT_EQ(bench.send_statuses(), Statuses{});
+}
+
+// 9.7.5.1.? Expect: a READ of which some responses came is resumed at the first missing one.
+TEST(Retry, ReadIsResumedInTheMiddle) {
+  Bench bench;
+  bench.post(IBV_WR_RDMA_READ, 4 * kMtu);
+  EXPECT_EQ(bench.sent(), (Lines{"READ Request psn 100 ack va 0x5000 rkey 0x77 dma 4096"}));
+  bench.receive(Operation::kReadResponseFirst, 100, {}, std::vector<uint8_t>(kMtu, 1));
+  bench.receive(Operation::kReadResponseMiddle, 101, {}, std::vector<uint8_t>(kMtu, 2));
+  EXPECT_EQ(bench.sent(), Lines{});
+  bench.pass(kAckTimeout);
+  EXPECT_EQ(bench.sent(), (Lines{"READ Request psn 102 ack va 0x5800 rkey 0x77 dma 2048"}));
+}
+
+// 9.7.5.1.? Expect: the resumed READ's answer is taken as FIRST LAST and as MIDDLE LAST.
+TEST(Retry, ResumedReadIsTakenInEitherForm) {
+  for (const Operation form : {Operation::kReadResponseFirst, Operation::kReadResponseMiddle}) {
+    Bench bench;
+    bench.post(IBV_WR_RDMA_READ, 3 * kMtu);
+    bench.sent();
+    bench.receive(Operation::kReadResponseFirst, 100, {}, std::vector<uint8_t>(kMtu, 1));
+    bench.pass(kAckTimeout);
+    EXPECT_EQ(bench.sent(), (Lines{"READ Request psn 101 ack va 0x5400 rkey 0x77 dma 2048"}));
+    bench.receive(form, 101, {}, std::vector<uint8_t>(kMtu, 2));
+    bench.receive(Operation::kReadResponseLast, 102, {}, std::vector<uint8_t>(kMtu, 3));
+    EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_SUCCESS}}));
+    EXPECT_EQ(bench.memory[kMtu - 1], 1);
+    EXPECT_EQ(bench.memory[kMtu], 2);
+    EXPECT_EQ(bench.memory[2 * kMtu], 3);
+  }
+}
+
+// The early loss probe: long ACK timeouts do not mean long stalls. Expect: it costs no retry.
+TEST(Retry, LossProbeCostsNoRetry) {
+  BenchOptions options;
+  options.connect.timeout = 18;  // 1.07 s
+  options.connect.retry_cnt = 0;
+  Bench bench(options);
+  bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.sent(), kOneSend);
+  const auto deadline = bench.device.next_deadline();
+  ASSERT_TRUE(deadline);
+  EXPECT_LT(*deadline - bench.now, milliseconds(100));
+  bench.now = *deadline;
+  EXPECT_EQ(bench.sent(), kOneSend);
+  EXPECT_EQ(bench.device.counters().loss_probes, 1U);
+  bench.receive_ack(100);
+  EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_SUCCESS}}));
+}
+
+// Expect: probes do not put off the ACK timeout, which still ends a dead connection.
+TEST(Retry, LossProbesDoNotPutOffTheTimeout) {
+  BenchOptions options;
+  options.connect.timeout = 14;  // 67.1 ms
+  options.connect.retry_cnt = 2;
+  Bench bench(options);
+  const Instant start = bench.now;
+  bench.post(IBV_WR_SEND, 0);
+  bench.sent();
+  while (bench.qp->state() == IBV_QPS_RTS) {
+    const auto deadline = bench.device.next_deadline();
+    ASSERT_TRUE(deadline);
+    ASSERT_LE(*deadline - start, seconds(1));
+    bench.now = *deadline;
+    bench.sent();
+  }
+  EXPECT_EQ(bench.now - start, nanoseconds((int64_t{4096} << 14) * 3));
+  EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_RETRY_EXC_ERR}}));
+}
+
+}  // namespace
+}  // namespace urxe::test
