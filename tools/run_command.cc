@@ -73,6 +73,12 @@ Expected<fs::path, std::string> find_libraries() {
                                                (libraries / kPresenceFile).string(),
                                                std::strerror(errno), program.string()));
   }
+  // Neither the dynamic linker nor libibverbs can be told such a name.
+  if (libraries.string().find_first_of(" :;$") != std::string::npos) {
+    return Unexpected<std::string>(
+        fmt::format("cannot be run from {}: its path holds a space, ':', ';' or '$'",
+                    libraries.parent_path().string()));
+  }
   return libraries;
 }
 

@@ -168,6 +168,15 @@ class RunTest(Scratch):
         self.assertEqual(result.returncode, 125)
         self.assertIn("cannot read " + self.scratch + "/lib/liburxe-presence.so", result.stderr)
 
+    def test_directory_that_cannot_be_preloaded_from(self):
+        place = self.scratch + "/my programs"
+        for folder, name in (("bin", "urxe"), ("lib", "liburxe-presence.so")):
+            os.makedirs(os.path.join(place, folder))
+            shutil.copy(os.path.join(BUILD, folder, name), os.path.join(place, folder))
+        result = call(place + "/bin/urxe", "run", "true")
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("cannot be run from " + place, result.stderr)
+
     def test_devices_lists_what_run_presents(self):
         lines = call(urxe(), "devices").stdout.splitlines()[1:]
         listed = sorted(line.split()[0] for line in lines)
