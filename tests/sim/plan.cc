@@ -34,6 +34,11 @@ void draw_traffic(Plan& plan, Random& random) {
   plan.requests = random.range32(10, plan.connections > 4 ? 40 : 150);
   plan.max_rdma = std::min<uint32_t>(random.percent(50) ? 4 * mtu : 30 * mtu,
                                      plan.connections > 4 ? 20000 : 60000);
+  if (plan.connections == 1 && random.percent(20)) {
+    // Long messages: a READ becomes several requests.
+    plan.max_rdma = 150 * std::min(mtu, 1024U);
+    plan.requests = std::min(plan.requests, 40U);
+  }
   plan.max_send = std::min<uint32_t>(random.percent(50) ? 2 * mtu : 12 * mtu,
                                      std::max<uint32_t>(mtu + 10, 160000 / plan.rq_depth));
   plan.signaled_percent = random.range32(0, 100);
