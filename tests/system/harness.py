@@ -223,10 +223,13 @@ class Process:
             fail(f"{self.name} ended with {code}")
         return self.output
 
+    def listens_on(self, port):
+        return _listens(self.pid, port)
+
     def wait_for_listener(self, port, timeout=PATIENCE):
         """Returns when a socket listens on the TCP port in the process's network namespace."""
         deadline = time.monotonic() + timeout
-        while not _listens(self.pid, port):
+        while not self.listens_on(port):
             if not self.running():
                 self.show()
                 fail(f"{self.name} ended with {self.wait()} before it listened")

@@ -97,11 +97,9 @@ void Control::barrier(uint32_t name) {
 }
 
 bool Control::peer_gone(int wait_ms) const {
-  pollfd waiting{fd_, POLLIN, 0};
-  if (::poll(&waiting, 1, wait_ms) <= 0) return false;
-  uint8_t byte = 0;
-  const ssize_t n = ::recv(fd_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+  // Data that came before the end may still be unread: only the end itself counts.
+  pollfd waiting{fd_, POLLRDHUP, 0};
+  return ::poll(&waiting, 1, wait_ms) > 0;
 }
 
 }  // namespace rc_verify
