@@ -104,7 +104,7 @@ void PortCalibration::end_burst(Instant now) {
 }
 
 void PortCalibration::finish(Instant now) {
-  std::vector<GroupMember> members = found();
+  const std::vector<GroupMember> members = found();
   // Alone, or not even there: it may be that no program is attached and all went by hash.
   const bool doubtful = members.size() < 2 || !holds_slot(members, own_slot_);
   if (doubtful && !prepared_) {
@@ -113,6 +113,11 @@ void PortCalibration::finish(Instant now) {
     restart(now);
     return;
   }
+  conclude();
+}
+
+void PortCalibration::conclude() {
+  std::vector<GroupMember> members = found();
   running_ = false;
   attach_reuseport_program(fd_, members);
   found_news_ = members != members_;

@@ -27,6 +27,8 @@ class PortCalibration {
   void take(const ProbeAnswer& answer, Instant now);
   /// To be called now and then while running().
   void tick(Instant now);
+  /// Ends the search with what it has found so far.
+  void conclude();
   /// Waiting for answers.
   [[nodiscard]] bool running() const { return running_; }
   /// The last search has found another order than the one before.

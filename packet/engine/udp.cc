@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 
 #include <algorithm>
 #include <array>
@@ -17,6 +18,7 @@ namespace {
 // What the epoll events carry, besides the index of a receiver.
 constexpr uint32_t kForwardId = 0xffffffff;
 constexpr uint32_t kBlockedId = 0xfffffffe;
+constexpr uint32_t kTimerId = 0xfffffffd;
 
 // receive() looks at all sockets once in so many calls: soon where there are several addresses,
 // rarely where only strays from another process can come.
@@ -28,6 +30,7 @@ constexpr size_t kMaxMessageBytes = 65000;
 constexpr size_t kUsualPacketsAtOnce = 1024;
 
 constexpr Duration kJoinTime = milliseconds(5);
+constexpr Duration kCalibrationTick = milliseconds(1);
 constexpr Duration kMinCalibrationPause = milliseconds(10);
 constexpr Duration kMaxCalibrationPause = seconds(1);
 
@@ -50,6 +53,8 @@ UdpEngine::UdpEngine(const UdpConfig& config)
   packets_.reserve(kUsualPacketsAtOnce);
   if (config_.sharing) {
     forward_reader_.emplace();
+    timer_ = FileDescriptor(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+    watch(timer_.get(), kTimerId, EPOLLIN);
     watch(config_.sharing->forward_fd, kForwardId, EPOLLIN);
   }
 }
@@ -240,7 +245,10 @@ void UdpEngine::take_forwarded(const ForwardedPackets& packets) {
 void UdpEngine::take_answer(const ProbeAnswer& answer) {
   const Instant t = now();
   for (Receiver& receiver : receivers_) {
-    if (receiver.calibration) receiver.calibration->take(answer, t);
+    if (!receiver.calibration) continue;
+    receiver.calibration->take(answer, t);
+    // A late answer may have begun another search.
+    if (receiver.calibration->running()) watch_calibration();
   }
 }
 
@@ -254,6 +262,11 @@ void UdpEngine::start_calibration(Receiver& receiver) {
   receiver.calibrate_after = t + receiver.calibration_pause;
   receiver.calibration_pause = std::min(receiver.calibration_pause * 2, kMaxCalibrationPause);
   receiver.calibration->start(t);
+  watch_calibration();
+}
+
+void UdpEngine::watch_calibration() {
+  if (!calibrating_) set_timer(kCalibrationTick);
   calibrating_ = true;
   calls_until_look_ = 0;
 }
@@ -266,6 +279,14 @@ void UdpEngine::tick_calibrations() {
     receiver.calibration->tick(t);
     calibrating_ = calibrating_ || receiver.calibration->running();
   }
+  // Setting it anew also takes back that it has expired.
+  set_timer(calibrating_ ? kCalibrationTick : Duration{});
+}
+
+void UdpEngine::set_timer(Duration period) const {
+  itimerspec setting{};
+  setting.it_value.tv_nsec = period.ns;
+  timerfd_settime(timer_.get(), 0, &setting, nullptr);
 }
 
 void UdpEngine::join_group(Receiver& receiver) {
@@ -285,6 +306,9 @@ void UdpEngine::join_group(Receiver& receiver) {
     receiver.calibration->tick(now());
   }
   packets_.clear();
+  // Who has not answered by now may still do so later.
+  if (receiver.calibration->running()) receiver.calibration->conclude();
+  tick_calibrations();
 }
 
 UdpCounters UdpEngine::counters() const {

@@ -70,12 +70,15 @@ class UdpEngine final : public PacketEngine {
   void take_answer(const ProbeAnswer& answer);
   void pass_on(Receiver& receiver, uint32_t slot, const ForwardedPackets& packets);
   void start_calibration(Receiver& receiver);
+  void watch_calibration();
   void tick_calibrations();
+  void set_timer(Duration period) const;
   void join_group(Receiver& receiver);
 
   UdpConfig config_;
   UdpCounters counters_;
   FileDescriptor epoll_;
+  FileDescriptor timer_;  ///< wakes who sleeps on wait_fd() while a calibration runs
   UdpSender sender_;
   DatagramReader reader_;
   std::optional<ForwardReader> forward_reader_;

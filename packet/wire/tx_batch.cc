@@ -60,6 +60,16 @@ void TxBatch::commit() {
   open_size_ = 0;
 }
 
+bool TxBatch::append_sealed(const Flow& flow, std::span<const uint8_t> packet) {
+  if (!check(open_size_ == 0)) return false;
+  if (packets_ == limits_.packets || packet.size() > limits_.bytes - used_) return false;
+  std::copy(packet.begin(), packet.end(), memory_.get() + used_);
+  messages_.push_back({flow, used_, packet.size(), packet.size(), 1, true});
+  used_ += packet.size();
+  packets_ += 1;
+  return true;
+}
+
 void TxBatch::abandon() {
   open_size_ = 0;
 }

@@ -53,6 +53,10 @@ class TxBatch {
   /// Ends the packet that append() started: computes its ICRC.
   void commit();
 
+  /// Adds a whole packet as it stands, its ICRC made elsewhere for identification 0, as a message
+  /// by itself. False (and nothing changed) where the batch is full. No packet may be open.
+  [[nodiscard]] bool append_sealed(const Flow& flow, std::span<const uint8_t> packet);
+
   /// Takes back what append() started.
   void abandon();
 

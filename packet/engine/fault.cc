@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "packet/engine/fault.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace urxe {
+namespace {
+
+constexpr uint64_t kIncomingSeed = 0x9e3779b97f4a7c15;  // keeps the two directions apart
+
+TxBatch::Limits single_packets(TxBatch::Limits limits) {
+  limits.segments_per_message = 1;
+  limits.identification = Identification::kZero;
+  return limits;
+}
+
+}  // namespace
+
+/// splitmix64: the same on every machine, which the standard library's distributions are not.
+uint64_t FaultLine::random() {
+  uint64_t z = (state_ += 0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+bool FaultLine::happens(uint32_t per_million) {
+  return per_million != 0 && random() % 1000000 < per_million;
+}
+
+void FaultLine::flip_a_bit(Packet& packet) {
+  if (packet.bytes.empty()) return;
+  const uint64_t bit = random() % (packet.bytes.size() * 8);
+  packet.bytes[bit / 8] = static_cast<uint8_t>(packet.bytes[bit / 8] ^ (1U << (bit % 8)));
+}
+
+void FaultLine::pass(Packet packet, std::deque<Packet>& out) {
+  if (happens(rates_.loss)) {
+    ++counters_.lost;
+    return;
+  }
+  if (happens(rates_.corruption)) {
+    ++counters_.corrupted;
+    flip_a_bit(packet);
+  }
+  if (happens(rates_.duplication)) {
+    ++counters_.duplicated;
+    out.push_back(packet);
+  }
+  if (happens(rates_.reordering)) {
+    ++counters_.reordered;
+    held_.push_back({std::move(packet), 1 + static_cast<uint32_t>(random() % kMaxHeldBack)});
+    return;
+  }
+  ++counters_.passed;
+  out.push_back(std::move(packet));
+  let_overtake(out);
+}
+
+void FaultLine::let_overtake(std::deque<Packet>& out) {
+  for (Held& held : held_) {
+    if (--held.passes_left == 0) out.push_back(std::move(held.packet));
+  }
+  std::erase_if(held_, [](const Held& held) { return held.passes_left == 0; });
+}
+
+void FaultLine::flush(std::deque<Packet>& out) {
+  for (Held& held : held_) out.push_back(std::move(held.packet));
+  held_.clear();
+}
+
+FaultEngine::FaultEngine(std::unique_ptr<PacketEngine> inner, const FaultPlan& plan)
+    : inner_(std::move(inner)),
+      outgoing_(plan.seed, plan.outgoing),
+      incoming_(plan.seed ^ kIncomingSeed, plan.incoming),
+      batch_(single_packets(inner_->batch_limits())) {}
+
+Expected<void, EngineError> FaultEngine::open_address(const Gid& local) {
+  return inner_->open_address(local);
+}
+
+Expected<uint16_t, EngineError> FaultEngine::claim_source_port(const Gid& local, uint16_t wanted) {
+  return inner_->claim_source_port(local, wanted);
+}
+
+void FaultEngine::release_source_port(const Gid& local, uint16_t port) {
+  inner_->release_source_port(local, port);
+}
+
+TxBatch::Limits FaultEngine::batch_limits() const {
+  return batch_.limits();
+}
+
+std::span<const RxPacket> FaultEngine::receive() {
+  std::deque<FaultLine::Packet> late;
+  outgoing_.flush(late);
+  if (!late.empty()) send(late);
+  received_.clear();
+  packets_.clear();
+  for (const RxPacket& packet : inner_->receive()) {
+    incoming_.pass(
+        {{packet.bytes.begin(), packet.bytes.end()}, packet.flow, packet.ipv4_identification},
+        received_);
+  }
+  // Empty would mean that nothing is waiting, and the caller might sleep on what is held back.
+  if (received_.empty()) incoming_.flush(received_);
+  for (const FaultLine::Packet& packet : received_) {
+    packets_.push_back({packet.bytes, packet.flow, packet.identification});
+  }
+  return packets_;
+}
+
+void FaultEngine::transmit(TxBatch& batch) {
+  batch.unsegment();
+  std::deque<FaultLine::Packet> out;
+  for (const TxBatch::Message& message : batch.messages()) {
+    const auto bytes = batch.bytes(message);
+    outgoing_.pass({{bytes.begin(), bytes.end()}, message.flow, 0}, out);
+  }
+  batch.clear();
+  send(out);
+}
+
+void FaultEngine::send(const std::deque<FaultLine::Packet>& packets) {
+  for (const FaultLine::Packet& packet : packets) {
+    if (batch_.append_sealed(packet.flow, packet.bytes)) continue;
+    inner_->transmit(batch_);
+    // It came out of a batch with limits no larger than these, so an empty one takes it.
+    [[maybe_unused]] const bool added = batch_.append_sealed(packet.flow, packet.bytes);
+  }
+  if (!batch_.empty()) inner_->transmit(batch_);
+}
+
+}  // namespace urxe

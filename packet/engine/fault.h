@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "packet/engine/engine.h"
+
+namespace urxe {
+
+/// How often what goes wrong, in packets of a million.
+struct FaultRates {
+  uint32_t loss = 0;
+  uint32_t duplication = 0;
+  uint32_t reordering = 0;  ///< held back until up to kMaxHeldBack later packets have passed it
+  uint32_t corruption = 0;  ///< one bit flipped, anywhere in the packet
+};
+
+struct FaultPlan {
+  uint64_t seed = 1;  ///< same seed, same packets: same faults
+  FaultRates outgoing;
+  FaultRates incoming;
+};
+
+struct FaultCounters {
+  uint64_t passed = 0;
+  uint64_t lost = 0;
+  uint64_t duplicated = 0;
+  uint64_t reordered = 0;
+  uint64_t corrupted = 0;
+};
+
+/// One direction of a bad line.
+class FaultLine {
+ public:
+  static constexpr uint32_t kMaxHeldBack = 8;
+
+  struct Packet {
+    std::vector<uint8_t> bytes;
+    Flow flow;
+    std::optional<uint16_t> identification;
+  };
+
+  FaultLine(uint64_t seed, const FaultRates& rates) : state_(seed), rates_(rates) {}
+  /// Appends to `out` what comes out at the other end when `packet` goes in.
+  void pass(Packet packet, std::deque<Packet>& out);
+  /// Appends what is held back: nothing comes that could overtake it.
+  void flush(std::deque<Packet>& out);
+  [[nodiscard]] const FaultCounters& counters() const { return counters_; }
+
+ private:
+  struct Held {
+    Packet packet;
+    uint32_t passes_left;
+  };
+  uint64_t random();
+  bool happens(uint32_t per_million);
+  void flip_a_bit(Packet& packet);
+  void let_overtake(std::deque<Packet>& out);
+
+  uint64_t state_;
+  FaultRates rates_;
+  std::vector<Held> held_;
+  FaultCounters counters_;
+};
+
+/// Wraps an engine in a network that loses, duplicates, reorders and corrupts packets by a seeded
+/// plan. Sends without segmentation.
+class FaultEngine final : public PacketEngine {
+ public:
+  FaultEngine(std::unique_ptr<PacketEngine> inner, const FaultPlan& plan);
+
+  Expected<void, EngineError> open_address(const Gid& local) override;
+  Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override;
+  void release_source_port(const Gid& local, uint16_t port) override;
+  /// Where nothing arrives, what was held back comes.
+  std::span<const RxPacket> receive() override;
+  void transmit(TxBatch& batch) override;
+  [[nodiscard]] TxBatch::Limits batch_limits() const override;
+  [[nodiscard]] int wait_fd() const override { return inner_->wait_fd(); }
+
+  [[nodiscard]] const FaultCounters& outgoing() const { return outgoing_.counters(); }
+  [[nodiscard]] const FaultCounters& incoming() const { return incoming_.counters(); }
+
+ private:
+  void send(const std::deque<FaultLine::Packet>& packets);
+
+  std::unique_ptr<PacketEngine> inner_;
+  FaultLine outgoing_;
+  FaultLine incoming_;
+  TxBatch batch_;
+  std::deque<FaultLine::Packet> received_;
+  std::vector<RxPacket> packets_;
+};
+
+}  // namespace urxe

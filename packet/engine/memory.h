@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "packet/engine/engine.h"
+
+namespace urxe {
+
+class MemoryEngine;
+
+/// Joins MemoryEngines by their GIDs. Delivers in order, at once, what their queues have room for.
+class MemoryNetwork {
+ public:
+  [[nodiscard]] uint64_t delivered() const { return delivered_; }
+  /// Packets to a GID that nobody has opened, or for which there was no room.
+  [[nodiscard]] uint64_t lost() const { return lost_; }
+
+ private:
+  friend class MemoryEngine;
+  struct Port {
+    Gid gid;
+    MemoryEngine* engine;
+  };
+  MemoryEngine* find(const Gid& gid) const;
+  void deliver(const RxPacket& packet);
+
+  std::vector<Port> ports_;
+  uint64_t delivered_ = 0;
+  uint64_t lost_ = 0;
+};
+
+/// An engine without a kernel, for tests: deterministic, and the identification of what it receives
+/// is known, so every bit of the ICRC is checked. The engines of one network belong to one thread.
+class MemoryEngine final : public PacketEngine {
+ public:
+  static constexpr size_t kDefaultQueue = 4096;  ///< packets
+
+  explicit MemoryEngine(std::shared_ptr<MemoryNetwork> network, const TxBatch::Limits& limits = {},
+                        size_t queue_packets = kDefaultQueue);
+  ~MemoryEngine() override;
+  MemoryEngine(const MemoryEngine&) = delete;
+  MemoryEngine& operator=(const MemoryEngine&) = delete;
+
+  Expected<void, EngineError> open_address(const Gid& local) override;
+  Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override;
+  void release_source_port(const Gid& local, uint16_t port) override;
+  std::span<const RxPacket> receive() override;
+  void transmit(TxBatch& batch) override;
+  [[nodiscard]] TxBatch::Limits batch_limits() const override { return limits_; }
+  [[nodiscard]] int wait_fd() const override { return -1; }
+
+ private:
+  friend class MemoryNetwork;
+  struct Packet {
+    std::vector<uint8_t> bytes;
+    Flow flow;
+    std::optional<uint16_t> identification;
+  };
+
+  std::shared_ptr<MemoryNetwork> network_;
+  TxBatch::Limits limits_;
+  size_t queue_packets_;
+  std::deque<Packet> waiting_;
+  std::deque<Packet> handed_out_;
+  std::vector<RxPacket> packets_;
+};
+
+}  // namespace urxe
