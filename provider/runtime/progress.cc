@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "provider/runtime/clock.h"
+#include "provider/runtime/fence.h"
 
 namespace urxe {
 namespace {
@@ -150,7 +151,7 @@ void Progress::settle_and_unlock() {
 void Progress::unlock() {
   for (;;) {
     lock_.unlock();
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    full_fence();
     if (!device_.doorbell_pending() || !lock_.try_lock()) return;
     Instant now = clock_now();
     transmit(AckPolicy::kUrgentOnly, now);

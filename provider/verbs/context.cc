@@ -50,6 +50,7 @@ Context::~Context() {
   Progress::Guard guard(progress());
   while (Qp* qp = qps.front()) end_qp(*qp);
   while (Cq* cq = cqs.front()) end_cq(*cq);
+  while (Mw* mw = mws.front()) end_mw(*mw);
   while (Mr* mr = mrs.front()) end_mr(*mr);
   while (Pd* pd = pds.front()) end_pd(*pd);
 }
@@ -96,11 +97,14 @@ void free_context(ibv_context* context) noexcept {
 const abi::VerbsContextOps& context_ops() {
   static constexpr abi::VerbsContextOps kOps = [] {
     abi::VerbsContextOps ops{};
+    ops.alloc_mw = alloc_mw;
     ops.alloc_pd = alloc_pd;
+    ops.bind_mw = bind_mw;
     ops.create_ah = create_ah;
     ops.create_cq = create_cq;
     ops.create_qp = create_qp;
     ops.create_qp_ex = create_qp_ex;
+    ops.dealloc_mw = dealloc_mw;
     ops.dealloc_pd = dealloc_pd;
     ops.dereg_mr = dereg_mr;
     ops.destroy_ah = destroy_ah;

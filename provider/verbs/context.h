@@ -14,6 +14,7 @@ namespace urxe {
 
 struct Pd;
 struct Mr;
+struct Mw;
 struct Cq;
 struct Qp;
 
@@ -33,6 +34,7 @@ class Context {
 
   IntrusiveList<Pd, struct PdTag> pds;
   IntrusiveList<Mr, struct MrTag> mrs;
+  IntrusiveList<Mw, struct MwTag> mws;
   IntrusiveList<Cq, struct CqTag> cqs;
   IntrusiveList<Qp, struct QpTag> qps;
 

@@ -19,7 +19,8 @@ constexpr uint8_t kPhysicalLinkUp = 5;
 constexpr uint64_t kPageSizes = ~uint64_t{0} << 12;  // any, from 4 KiB on
 
 constexpr unsigned kCapabilities = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_RC_RNR_NAK_GEN |
-                                   IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_PORT_ACTIVE_EVENT;
+                                   IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_MEM_WINDOW |
+                                   IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS;
 
 void fill_limits(ibv_device_attr& attr) {
   attr.max_mr_size = UINT64_MAX;
@@ -31,6 +32,7 @@ void fill_limits(ibv_device_attr& attr) {
   attr.max_cq = kMaxCqs;
   attr.max_cqe = kMaxCqEntries;
   attr.max_mr = kMaxRegions;
+  attr.max_mw = kMaxRegions;
   attr.max_pd = kMaxPds;
   attr.max_ah = kMaxAhs;
   attr.max_qp_rd_atom = kMaxRdAtomic;

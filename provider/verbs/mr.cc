@@ -128,7 +128,7 @@ int rereg_mr(abi::VerbsMr* handle, int flags, ibv_pd* new_pd, void* addr, size_t
 }
 
 void end_mr(Mr& mr) {
-  mr.owner->device().device().deregister_memory(mr.region);
+  (void)mr.owner->device().device().deregister_memory(mr.region);
   mr.owner->mrs.remove(mr);
 }
 
@@ -136,7 +136,9 @@ int dereg_mr(abi::VerbsMr* handle) noexcept {
   Mr& mr = mr_of(handle);
   if (!mr.owner->is_forked()) {
     Progress::Guard guard(mr.owner->progress());
-    end_mr(mr);
+    auto removed = mr.owner->device().device().deregister_memory(mr.region);
+    if (!removed) return removed.error().value;
+    mr.owner->mrs.remove(mr);
   }
   delete &mr;
   return 0;

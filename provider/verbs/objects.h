@@ -27,6 +27,12 @@ struct Mr : abi::VerbsMr, ListHook<struct MrTag> {
   MemoryRegion* region = nullptr;
 };
 
+struct Mw : ibv_mw, ListHook<struct MwTag> {
+  Context* owner = nullptr;
+  MemoryWindow* window = nullptr;
+  std::atomic<uint32_t> last_key{0};  ///< that the last bind posted gives it
+};
+
 struct Ah : ibv_ah {
   Context* owner = nullptr;
   Pd* domain = nullptr;
@@ -69,6 +75,9 @@ inline Pd& pd_of(ibv_pd* pd) {
 inline Mr& mr_of(abi::VerbsMr* mr) {
   return *static_cast<Mr*>(mr);
 }
+inline Mw& mw_of(ibv_mw* mw) {
+  return *static_cast<Mw*>(mw);
+}
 inline Ah& ah_of(ibv_ah* ah) {
   return *static_cast<Ah*>(ah);
 }
@@ -99,6 +108,13 @@ int rereg_mr(abi::VerbsMr* mr, int flags, ibv_pd* pd, void* addr, size_t length,
              int access) noexcept;
 int dereg_mr(abi::VerbsMr* mr) noexcept;
 
+ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) noexcept;
+int dealloc_mw(ibv_mw* mw) noexcept;
+int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) noexcept;
+bool bind_info_is_valid(const ibv_mw_bind_info& info);
+/// The next bind of `mw`, which is then about to be posted.
+BindRequest bind_request(Mw& mw, RKey new_key, const ibv_mw_bind_info& info);
+
 ibv_cq* create_cq(ibv_context* context, int cqe, ibv_comp_channel* channel,
                   int comp_vector) noexcept;
 int resize_cq(ibv_cq* cq, int cqe) noexcept;
@@ -118,6 +134,7 @@ int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) noexcept;
 /// With the device's lock held.
 void end_qp(Qp& qp);
 void end_cq(Cq& cq);
+void end_mw(Mw& mw);
 void end_mr(Mr& mr);
 void end_pd(Pd& pd);
 

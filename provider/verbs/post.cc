@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
 #include <span>
 
+#include "provider/runtime/fence.h"
 #include "provider/verbs/objects.h"
 
 namespace urxe {
@@ -39,12 +39,23 @@ bool is_write_or_send(ibv_wr_opcode opcode) {
 }
 
 bool is_allowed(ibv_wr_opcode opcode) {
-  return is_write_or_send(opcode) || opcode == IBV_WR_RDMA_READ ||
-         opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+  return is_write_or_send(opcode) || opcode == IBV_WR_BIND_MW || opcode == IBV_WR_LOCAL_INV ||
+         opcode == IBV_WR_RDMA_READ || opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+         opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/// Windows of type 1 are bound by ibv_bind_mw() alone.
+int check_bind(const ibv_send_wr& wr) {
+  const auto& bind = wr.bind_mw;
+  if (bind.mw == nullptr || bind.mw->type != IBV_MW_TYPE_2) return EINVAL;
+  return bind_info_is_valid(bind.bind_info) ? 0 : EINVAL;
 }
 
 int check_request(const SendQueue& queue, const ibv_send_wr& wr) {
   if (!is_allowed(wr.opcode)) return EINVAL;
+  if (wr.opcode == IBV_WR_BIND_MW) {
+    if (int wrong = check_bind(wr); wrong != 0) return wrong;
+  }
   if (wr.num_sge < 0 || static_cast<uint32_t>(wr.num_sge) > queue.max_sge()) return EINVAL;
   if ((wr.send_flags & IBV_SEND_INLINE) != 0 &&
       (!is_write_or_send(wr.opcode) ||
@@ -71,7 +82,11 @@ void copy_operands(const ibv_send_wr& wr, SendWqe& wqe) {
       wqe.compare_add = wr.wr.atomic.compare_add;
       wqe.swap = wr.wr.atomic.swap;
       break;
+    case IBV_WR_BIND_MW:
+      wqe.bind = bind_request(mw_of(wr.bind_mw.mw), RKey(wr.bind_mw.rkey), wr.bind_mw.bind_info);
+      break;
     case IBV_WR_SEND_WITH_INV:
+    case IBV_WR_LOCAL_INV:
       wqe.invalidate = RKey(wr.invalidate_rkey);
       break;
     default:
@@ -82,9 +97,15 @@ void copy_operands(const ibv_send_wr& wr, SendWqe& wqe) {
   }
 }
 
+/// Windows have no data.
+std::span<const ibv_sge> data_of(const ibv_send_wr& wr) {
+  const bool has_data = wr.opcode != IBV_WR_BIND_MW && wr.opcode != IBV_WR_LOCAL_INV;
+  return list_of(wr.sg_list, has_data ? wr.num_sge : 0);
+}
+
 void fill(SendQueue& queue, const ibv_send_wr& wr) {
   const uint32_t position = queue.next_position();
-  const auto list = list_of(wr.sg_list, wr.num_sge);
+  const auto list = data_of(wr);
   SendWqe& wqe = queue.at(position);
   wqe = SendWqe{};
   wqe.wr_id = wr.wr_id;
@@ -97,7 +118,7 @@ void fill(SendQueue& queue, const ibv_send_wr& wr) {
   if (wqe.is_inline) {
     copy_inline(list, queue.inline_space(position));
   } else {
-    wqe.num_sge = static_cast<uint32_t>(wr.num_sge);
+    wqe.num_sge = static_cast<uint32_t>(list.size());
     copy_list(list, queue.sge_space(position));
   }
   queue.publish();
@@ -155,6 +176,30 @@ int post_send(ibv_qp* handle, ibv_send_wr* wr, ibv_send_wr** bad_wr) noexcept {
   return result;
 }
 
+int bind_mw(ibv_qp* handle, ibv_mw* window, ibv_mw_bind* bind) noexcept {
+  Qp& qp = qp_of(handle);
+  Mw& mw = mw_of(window);
+  if (qp.owner->is_forked()) return ENODEV;
+  if (!bind_info_is_valid(bind->bind_info)) return EINVAL;
+  {
+    std::lock_guard poster(qp.send_poster);
+    SendQueue& queue = qp.queue_pair->sq;
+    if (!takes_sends(qp.queue_pair->state())) return EINVAL;
+    if (queue.full()) return ENOMEM;
+    SendWqe& wqe = queue.at(queue.next_position());
+    wqe = SendWqe{};
+    wqe.wr_id = bind->wr_id;
+    wqe.opcode = IBV_WR_BIND_MW;
+    wqe.send_flags = bind->send_flags;
+    const RKey key(ibv_inc_rkey(window->rkey));
+    wqe.bind = bind_request(mw, key, bind->bind_info);
+    queue.publish();
+    window->rkey = key.value();
+  }
+  ring(qp);
+  return 0;
+}
+
 int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) noexcept {
   Qp& qp = qp_of(handle);
   int result = 0;
@@ -165,7 +210,7 @@ int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) noexcept {
     const bool takes = qp.queue_pair->state() != IBV_QPS_RESET;
     result = takes ? post_chain(qp.queue_pair->rq, wr) : EINVAL;
     // Either the device's flush sees what was published, or this sees the state that it set first.
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    full_fence();
   }
   if (result != 0) *bad_wr = wr;
   if (result != ENODEV && qp.queue_pair->state() == IBV_QPS_ERR) ring(qp);

@@ -30,7 +30,7 @@ void uninit_device(abi::VerbsDevice* device) noexcept {
   std::free(device);
 }
 
-constinit const abi::VerbsDeviceOps kDeviceOps = {
+constexpr abi::VerbsDeviceOps kDeviceOps = {
     .name = "urxe",
     .match_min_abi_version = 0,
     .match_max_abi_version = UINT32_MAX,
