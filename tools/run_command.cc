@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "packet/base/expected.h"
+#include "provider/runtime/network_namespace.h"
 #include "provider/runtime/sysfs_tree.h"
 #include "provider/runtime/tree_store.h"
 #include "tools/presentation.h"
@@ -121,8 +122,12 @@ Expected<std::string, std::string> write_tree(const RunOptions& options) {
   }
   auto runtime_directory = open_runtime_directory();
   if (!runtime_directory) return runtime_directory;
-  remove_stale_trees(*runtime_directory);
-  return publish_tree(*runtime_directory, describe_tree(presentation->devices, presentation->real));
+  auto netns = current_network_namespace();
+  if (!netns) return Unexpected<std::string>(netns.error());
+  auto tree = publish_tree(*runtime_directory, *netns,
+                           describe_tree(presentation->devices, presentation->real));
+  remove_stale_trees(*runtime_directory, *netns);
+  return tree;
 }
 
 /// An empty string, or why not.

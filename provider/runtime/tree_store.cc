@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -21,6 +22,12 @@ namespace fs = std::filesystem;
 
 /// Part of every tree's name: trees of another layout are other trees.
 constexpr std::string_view kLayout = "urxe-tree-1";
+/// Say whom a tree is for.
+constexpr const char* kNetworkFile = "netns";
+constexpr const char* kProcessesFile = "pidns";
+constexpr std::chrono::hours kDraftAge{24};
+constexpr std::chrono::hours kOwnTreeAge{24 * 7};
+constexpr std::chrono::hours kOthersTreeAge{1};
 
 Unexpected<std::string> failure(const std::string& what) {
   return Unexpected<std::string>(what + ": " + std::strerror(errno));
@@ -142,25 +149,39 @@ void set_aside(const std::string& runtime_directory, const fs::path& tree) {
   if (std::rename(tree.c_str(), aside.c_str()) != 0) remove_tree(aside);
 }
 
-bool mentions(const fs::path& environ_file, const std::string& tree) {
-  std::ifstream file(environ_file, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  return text.find("URXE_TREE=" + tree) != std::string::npos;
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 bool is_in_use(const std::string& tree) {
+  const std::string assignment = "URXE_TREE=" + tree;
   std::error_code failed;
   fs::directory_iterator at("/proc", failed);
   for (; !failed && at != fs::directory_iterator(); at.increment(failed)) {
-    if (mentions(at->path() / "environ", tree)) return true;
+    if (read_file(at->path() / "environ").find(assignment) != std::string::npos) return true;
   }
   return static_cast<bool>(failed);  // cannot tell: keep it
+}
+
+std::string name_prefix(const NetworkNamespace& netns) {
+  return fmt::format("{}-", netns.number);
 }
 
 bool is_older_than(const fs::path& path, std::chrono::hours age) {
   std::error_code failed;
   auto changed = fs::last_write_time(path, failed);
   return !failed && fs::file_time_type::clock::now() - changed > age;
+}
+
+/// Numbers of namespaces are used again; what then is left of the old one is at most a socket.
+bool is_stale_tree(const fs::path& tree, const NetworkNamespace& netns) {
+  bool is_same_number = tree.filename().string().starts_with(name_prefix(netns));
+  std::string identity = read_file(tree / kNetworkFile);
+  bool is_ours = is_same_number && identity == netns.identity;
+  if (is_same_number && !is_ours && !identity.empty()) return true;
+  return is_older_than(tree, is_ours ? kOwnTreeAge : kOthersTreeAge) &&
+         read_file(tree / kProcessesFile) == netns.pid_namespace && !is_in_use(tree.string());
 }
 
 }  // namespace
@@ -176,11 +197,12 @@ Expected<std::string, std::string> open_runtime_directory() {
 }
 
 Expected<std::string, std::string> publish_tree(const std::string& runtime_directory,
-                                                const TreeContent& content) {
-  struct stat netns {};
-  if (stat("/proc/self/ns/net", &netns) != 0) return failure("/proc/self/ns/net");
+                                                const NetworkNamespace& netns,
+                                                TreeContent content) {
+  content.files[kNetworkFile] = netns.identity;
+  content.files[kProcessesFile] = netns.pid_namespace;
   std::string tree =
-      fmt::format("{}/{}-{:016x}", runtime_directory, netns.st_ino, hash_content(content));
+      fmt::format("{}/{}{:016x}", runtime_directory, name_prefix(netns), hash_content(content));
   if (refresh(tree)) {
     if (is_whole(tree, content)) return tree;
     set_aside(runtime_directory, tree);
@@ -200,16 +222,14 @@ Expected<std::string, std::string> publish_tree(const std::string& runtime_direc
   return error;
 }
 
-void remove_stale_trees(const std::string& runtime_directory) {
+void remove_stale_trees(const std::string& runtime_directory, const NetworkNamespace& netns) {
   std::error_code failed;
   fs::directory_iterator at(runtime_directory, failed);
   for (; !failed && at != fs::directory_iterator(); at.increment(failed)) {
     const fs::path& path = at->path();
     bool is_draft = path.filename().string().starts_with(".tmp-");
-    if (is_draft ? is_older_than(path, std::chrono::hours(24))
-                 : is_older_than(path, std::chrono::hours(24 * 7)) && !is_in_use(path.string())) {
-      remove_tree(path);
-    }
+    bool is_stale = is_draft ? is_older_than(path, kDraftAge) : is_stale_tree(path, netns);
+    if (is_stale) remove_tree(path);
   }
 }
 

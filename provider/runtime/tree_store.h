@@ -4,6 +4,7 @@
 #include <string>
 
 #include "packet/base/expected.h"
+#include "provider/runtime/network_namespace.h"
 #include "provider/runtime/sysfs_tree.h"
 
 namespace urxe {
@@ -17,10 +18,13 @@ Expected<std::string, std::string> open_runtime_directory();
 /// the same network namespace; returns its path. It appears whole or not at all, so any number of
 /// processes may do this at once.
 Expected<std::string, std::string> publish_tree(const std::string& runtime_directory,
-                                                const TreeContent& content);
+                                                const NetworkNamespace& netns, TreeContent content);
 
-/// Removes trees that have not been published for a week and that no process of the machine has in
-/// its environment, and what a killed publisher left behind. Failures are ignored.
-void remove_stale_trees(const std::string& runtime_directory);
+/// Removes trees that nobody can use any more: those of a network namespace that is gone and whose
+/// number `netns` has now; those that no process has in its environment and that have not been
+/// published for a week, or for an hour where they are another namespace's; and what a killed
+/// publisher left behind. Leaves alone what processes may use that /proc does not show. Failures
+/// are ignored.
+void remove_stale_trees(const std::string& runtime_directory, const NetworkNamespace& netns);
 
 }  // namespace urxe
