@@ -27,7 +27,7 @@ using namespace urxe;  // NOLINT: a single-file program
 
 constexpr size_t kQps = 3;
 constexpr size_t kGuard = 64;
-constexpr size_t kBytes = 16384;
+constexpr uint32_t kBytes = 16384;
 constexpr uint8_t kGuardByte = 0xee;
 constexpr uint64_t kTargetVa = 0x10000;
 constexpr uint32_t kQueueDepth = 16;
@@ -312,8 +312,8 @@ void Harness::post_send(Input& input) {
 
 void Harness::post_receive(Input& input) {
   Connection& connection = pick(input);
-  const Sge sge{reinterpret_cast<uint64_t>(local_.data()),
-                static_cast<uint32_t>(input.word() % (kBytes + 8)), local_region_->lkey};
+  const Sge sge{reinterpret_cast<uint64_t>(local_.data()), input.word() % (kBytes + 8),
+                local_region_->lkey};
   if (connection.qp->state() == IBV_QPS_RESET) return;
   if (sim::post_receive(device_, *connection.qp, next_wr_id_, {&sge, 1})) {
     connection.receives.push_back(next_wr_id_++);
