@@ -70,7 +70,7 @@ void add_port(Folder port, const DeviceDescription& device) {
   port.add("lid_mask_count", "0");
   port.add("sm_lid", "0x0");
   port.add("sm_sl", "0");
-  port.add("cap_mask", "0x00010000");  // IsCommunicationManagementSupported
+  port.add("cap_mask", "0x04000000");  // IBV_PORT_IP_BASED_GIDS, as ibv_query_port() says
   port.add("link_layer", "Ethernet");
   port.below("pkeys").add("0", "0xffff");
   for (size_t i = 0; i < device.gids.size(); ++i) {
