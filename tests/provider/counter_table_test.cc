@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/runtime/counter_table.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "provider/runtime/counter_names.h"
+
+namespace urxe {
+namespace {
+
+class CounterTableTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/urxe-counters-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    tree_ = name;
+    ASSERT_EQ(mkdir((tree_ + "/devices").c_str(), 0700), 0);
+    path_ = tree_ + "/devices/d.counters";
+    std::ofstream file(path_, std::ios::binary);
+    file << std::string(kCounterTableBytes, '\0');
+  }
+  void TearDown() override {
+    unlink(path_.c_str());
+    rmdir((tree_ + "/devices").c_str());
+    rmdir(tree_.c_str());
+  }
+  uint64_t value(uint32_t row, size_t column) const {
+    std::ifstream file(path_, std::ios::binary);
+    file.seekg(static_cast<std::streamoff>((row * kCounterColumns + column) * sizeof(uint64_t)));
+    uint64_t result = 0;
+    file.read(reinterpret_cast<char*>(&result), sizeof result);
+    return result;
+  }
+
+  std::string tree_;
+  std::string path_;
+};
+
+TEST_F(CounterTableTest, ShowsCountersInItsRowOnly) {
+  CounterTable table(tree_, "d", 3);
+  Counters counters;
+  counters.sent_packets = 7;
+  counters.sent_bytes = 400;
+  counters.drop(DropReason::kBadIcrc);
+  table.publish(counters);
+  EXPECT_EQ(value(3, counter_column("sent_pkts")), 7U);
+  EXPECT_EQ(value(3, counter_column("port_xmit_packets")), 7U);
+  EXPECT_EQ(value(3, counter_column("port_xmit_data")), 100U);
+  EXPECT_EQ(value(3, counter_column("drop_bad_icrc")), 1U);
+  EXPECT_EQ(value(2, counter_column("sent_pkts")), 0U);
+  EXPECT_EQ(value(4, counter_column("sent_pkts")), 0U);
+}
+
+// The row's earlier owner has ended: what it counted was sent all the same.
+TEST_F(CounterTableTest, NextOwnerOfARowCountsOn) {
+  Counters counters;
+  counters.sent_packets = 5;
+  CounterTable(tree_, "d", 0).publish(counters);
+  CounterTable next(tree_, "d", 0);
+  counters.sent_packets = 2;
+  next.publish(counters);
+  next.publish(counters);
+  EXPECT_EQ(value(0, counter_column("sent_pkts")), 7U);
+}
+
+TEST_F(CounterTableTest, NoTableIsNoError) {
+  CounterTable missing(tree_, "other", 0);
+  CounterTable beyond(tree_, "d", kCounterRows);
+  missing.publish(Counters{});
+  beyond.publish(Counters{});
+}
+
+}  // namespace
+}  // namespace urxe

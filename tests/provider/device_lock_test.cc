@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/runtime/device_lock.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace urxe {
+namespace {
+
+TEST(DeviceLock, OneHolderAtATime) {
+  DeviceLock lock;
+  ASSERT_TRUE(lock.try_lock());
+  std::thread([&] { EXPECT_FALSE(lock.try_lock()); }).join();
+  lock.unlock();
+  EXPECT_TRUE(lock.try_lock());
+  lock.unlock();
+}
+
+// A thread that tries without pause, as one that polls does, must let a waiting one in.
+TEST(DeviceLock, PollerDoesNotStarveAWaiter) {
+  DeviceLock lock;
+  std::atomic<bool> done{false};
+  std::thread poller([&] {
+    while (!done.load()) {
+      if (lock.try_lock()) lock.unlock();
+    }
+  });
+  for (int i = 0; i < 1000; ++i) {
+    lock.lock();
+    EXPECT_FALSE(lock.try_lock());
+    lock.unlock();
+  }
+  done.store(true);
+  poller.join();
+}
+
+}  // namespace
+}  // namespace urxe
