@@ -2,10 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <functional>
 #include <optional>
-#include <queue>
 #include <vector>
 
 #include "packet/base/time.h"

@@ -69,7 +69,7 @@ TEST(Completer, FieldsOfCompletions) {
   EXPECT_EQ(found, 0x0123456789abcdefU);  // in the host's order
 }
 
-// 9.7.5.1.? (implied ACK). Expect: a READ response acknowledges what was before the READ.
+// 9.7.5.1 (implied ACK). Expect: a READ response acknowledges what was before the READ.
 TEST(Completer, ReadResponseImpliesAck) {
   Bench bench;
   bench.post(IBV_WR_SEND, 0);
@@ -229,7 +229,7 @@ TEST(Completer, PostsInErrorAreFlushed) {
   EXPECT_EQ(bench.receive_statuses(), (Statuses{{1, IBV_WC_WR_FLUSH_ERR}}));
 }
 
-// 9.7.5.2.? Expect: a response of the wrong length or kind is a bad response.
+// 9.7.5.2 Expect: a response of the wrong length or kind is a bad response.
 TEST(Completer, BadResponses) {
   const struct {
     ibv_wr_opcode request;

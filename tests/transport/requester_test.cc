@@ -46,7 +46,7 @@ TEST(Requester, SendsWithImmediate) {
                                  "SEND Last Immediate psn 102 ack imm 0x1020304 len 1"}));
 }
 
-// 9.4.1.? Expect: the key to invalidate in the last packet only.
+// 9.4.1 Expect: the key to invalidate in the last packet only.
 TEST(Requester, SendsWithInvalidate) {
   Bench bench;
   sim::SendRequest request;
@@ -87,7 +87,7 @@ TEST(Requester, WritesWithImmediate) {
                    "WRITE Last Immediate psn 102 ack imm 0x1020304 len 1"}));
 }
 
-// 9.4.4, 9.7.3.? Expect: one request; the next message begins after the PSNs of its responses.
+// 9.4.4, 9.7.3 Expect: one request; the next message begins after the PSNs of its responses.
 TEST(Requester, ReadTakesAPsnForEachResponse) {
   for (const uint32_t length : {0U, 1U, kMtu, kMtu + 1, 3 * kMtu}) {
     Bench bench;
@@ -109,7 +109,7 @@ TEST(Requester, Atomics) {
                    "FETCH ADD psn 101 ack va 0x5000 rkey 0x77 swap_or_add 0x5 compare 0x0"}));
 }
 
-// 9.4.1.? Expect: solicited on the last packet of what takes a receive, never on others.
+// 9.4.1 Expect: solicited on the last packet of what takes a receive, never on others.
 TEST(Requester, SolicitedOnlyOnTheEnd) {
   Bench bench;
   bench.post(IBV_WR_SEND, kMtu + 1, IBV_SEND_SOLICITED);
@@ -153,7 +153,7 @@ TEST(Requester, InlineDataIsTakenAtPosting) {
   EXPECT_EQ(bench.payloads()[0], (std::vector<uint8_t>{1, 2, 3}));
 }
 
-// 10.8.? Expect: a fenced request waits for READs and atomics before it, not for WRITEs.
+// 10.8 Expect: a fenced request waits for READs and atomics before it, not for WRITEs.
 TEST(Requester, FenceWaitsForReads) {
   Bench bench;
   bench.post(IBV_WR_RDMA_WRITE, 1);
@@ -175,7 +175,7 @@ TEST(Requester, FenceAfterWritesDoesNotWait) {
                                  "SEND Only psn 101 ack len 1"}));
 }
 
-// 9.7.3.? Expect: never more than max_rd_atomic READs and atomics unanswered.
+// 9.7.3 Expect: never more than max_rd_atomic READs and atomics unanswered.
 TEST(Requester, MaxRdAtomicLimits) {
   BenchOptions options;
   options.connect.max_rd_atomic = 2;
@@ -272,7 +272,7 @@ TEST(Requester, NothingBeforeRts) {
   EXPECT_EQ(bench.sent(), (Lines{"SEND Only psn 100 ack len 0"}));
 }
 
-// 9.9.2.? (local errors). Expect: a bad local key fails the request when its turn comes, those
+// 9.9.2 (local errors). Expect: a bad local key fails the request when its turn comes, those
 // before it succeed, those after it are flushed.
 TEST(Requester, LocalProtectionError) {
   Bench bench;

@@ -129,7 +129,7 @@ TEST(ResponderErrors, InvalidRequests) {
   }
 }
 
-// 9.7.4.1.? Expect: an operation that the queue pair does not enable is an invalid request.
+// 9.7.4.1 Expect: an operation that the queue pair does not enable is an invalid request.
 TEST(ResponderErrors, OperationNotEnabled) {
   const struct {
     int access;
@@ -152,7 +152,7 @@ TEST(ResponderErrors, OperationNotEnabled) {
   }
 }
 
-// 9.7.4.1.? Expect: without responder resources READs and atomics are invalid requests.
+// 9.7.4.1 Expect: without responder resources READs and atomics are invalid requests.
 TEST(ResponderErrors, NoResponderResources) {
   for (const Operation operation : {Operation::kReadRequest, Operation::kFetchAdd}) {
     BenchOptions options;
@@ -166,7 +166,7 @@ TEST(ResponderErrors, NoResponderResources) {
   }
 }
 
-// 9.7.4.1.5, 10.6.? Expect: a wrong key, protection domain, bound or right is a remote access
+// 9.7.4.1.5, 10.6 Expect: a wrong key, protection domain, bound or right is a remote access
 // error, before any byte is written.
 TEST(ResponderErrors, RemoteAccess) {
   const auto write = [](Bench& b, uint64_t va, RKey rkey, uint32_t length) {
@@ -278,7 +278,7 @@ TEST(ResponderErrors, ReceiveWithBadKey) {
   EXPECT_EQ(bench.qp->state(), IBV_QPS_ERR);
 }
 
-// 9.7.4.1.? Expect: one READ more than max_dest_rd_atomic: those before are answered, it is
+// 9.7.4.1 Expect: one READ more than max_dest_rd_atomic: those before are answered, it is
 // refused.
 TEST(ResponderErrors, MoreReadsThanResources) {
   Bench bench;

@@ -140,7 +140,7 @@ TEST(Responder, WriteWithImmediate) {
   EXPECT_EQ(bench.target[2], 3);
 }
 
-// 9.7.4.1.? Expect: nothing of a zero-length access is checked.
+// 9.7.4.1 Expect: nothing of a zero-length access is checked.
 TEST(Responder, ZeroLengthNeedsNoKey) {
   Bench bench;
   bench.receive(Operation::kWriteOnly, 200, bench.reth(1, RKey{0xbad}, 0));
@@ -149,7 +149,7 @@ TEST(Responder, ZeroLengthNeedsNoKey) {
   EXPECT_EQ(bench.qp->state(), IBV_QPS_RTS);
 }
 
-// 9.7.5.1.? Expect: responses take the request's PSNs; AETH on the first and last only.
+// 9.7.5.1 Expect: responses take the request's PSNs; AETH on the first and last only.
 TEST(Responder, ReadsByLength) {
   const std::pair<uint32_t, Lines> cases[] = {
       {1, {"READ Response Only psn 200 credits 0 msn 1 len 1"}},
@@ -211,7 +211,7 @@ TEST(Responder, Atomics) {
   EXPECT_EQ(after, 7U);
 }
 
-// 9.7.5.2.? Expect: one NAK for a gap, with the PSN that is expected, then silence until it comes.
+// 9.7.5.2 Expect: one NAK for a gap, with the PSN that is expected, then silence until it comes.
 TEST(Responder, OneSequenceNakAGap) {
   Bench bench;
   for (int i = 0; i < 4; ++i) bench.post_receive();
@@ -268,7 +268,7 @@ TEST(Responder, PsnWraps) {
   EXPECT_EQ(bench.sent(), (Lines{"ACK psn 0 credits 0 msn 2"}));
 }
 
-// 11.? Expect: COMM_EST for the first packet in RTR, once; a response there is not taken.
+// 11.6.3. Expect: COMM_EST for the first packet in RTR, once; a response there is not taken.
 TEST(Responder, CommunicationEstablished) {
   BenchOptions options;
   options.state = IBV_QPS_RTR;

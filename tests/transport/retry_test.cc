@@ -121,7 +121,7 @@ TEST(Retry, LateAckAfterTimeoutEndsIt) {
             (Statuses{{1, IBV_WC_SUCCESS}, {2, IBV_WC_SUCCESS}, {3, IBV_WC_SUCCESS}}));
 }
 
-// 9.7.5.2.? (NAK sequence error). Expect: all before is acknowledged, all from there on sent again.
+// 9.7.5.2 (NAK sequence error). Expect: all before is acknowledged, all from there on sent again.
 TEST(Retry, SequenceNakGoesBack) {
   Bench bench;
   bench.post(IBV_WR_SEND, 0);
@@ -215,7 +215,7 @@ TEST(Retry, NoAckTimeoutDuringRnrWait) {
   EXPECT_EQ(bench.send_statuses(), Statuses{});
 }
 
-// 9.7.5.1.? Expect: a READ of which some responses came is resumed at the first missing one.
+// 9.7.5.1 Expect: a READ of which some responses came is resumed at the first missing one.
 TEST(Retry, ReadIsResumedInTheMiddle) {
   Bench bench;
   bench.post(IBV_WR_RDMA_READ, 4 * kMtu);
@@ -227,7 +227,7 @@ TEST(Retry, ReadIsResumedInTheMiddle) {
   EXPECT_EQ(bench.sent(), (Lines{"READ Request psn 102 ack va 0x5800 rkey 0x77 dma 2048"}));
 }
 
-// 9.7.5.1.? Expect: the resumed READ's answer is taken as FIRST LAST and as MIDDLE LAST.
+// 9.7.5.1 Expect: the resumed READ's answer is taken as FIRST LAST and as MIDDLE LAST.
 TEST(Retry, ResumedReadIsTakenInEitherForm) {
   for (const Operation form : {Operation::kReadResponseFirst, Operation::kReadResponseMiddle}) {
     Bench bench;
