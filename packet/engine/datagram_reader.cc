@@ -20,18 +20,19 @@ int int_at(const cmsghdr* c) {
   return value;
 }
 
+bool is(const cmsghdr* c, int level, int type) {
+  return c->cmsg_level == level && c->cmsg_type == type;
+}
+
 void take_control(const cmsghdr* c, ReceivedDatagram& to) {
-  if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) {
+  if (is(c, IPPROTO_IP, IP_TOS)) {
     to.flow.traffic_class = *CMSG_DATA(c);
-  } else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TTL) {
-    to.flow.hop_limit = static_cast<uint8_t>(int_at(c));
-  } else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS) {
+  } else if (is(c, IPPROTO_IPV6, IPV6_TCLASS)) {
     to.flow.traffic_class = static_cast<uint8_t>(int_at(c));
-  } else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_HOPLIMIT) {
+  } else if (is(c, IPPROTO_IP, IP_TTL) || is(c, IPPROTO_IPV6, IPV6_HOPLIMIT)) {
     to.flow.hop_limit = static_cast<uint8_t>(int_at(c));
-  } else if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
-    const int segment_size = int_at(c);
-    if (segment_size > 0) to.segment_size = static_cast<size_t>(segment_size);
+  } else if (is(c, IPPROTO_UDP, UDP_GRO) && int_at(c) > 0) {
+    to.segment_size = static_cast<size_t>(int_at(c));
   }
 }
 

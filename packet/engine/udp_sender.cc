@@ -102,7 +102,7 @@ void UdpSender::release_source_port(const Gid& local, uint16_t port) {
   SendSockets* const address = find_address(local);
   if (address == nullptr) return;
   address->release(port);
-  last_fd_ = -1;
+  last_fd_ = express_.fd = -1;
   // What waited for a socket that is now closed is found to have none, and is lost.
   if (has_backlog()) flush();
 }
@@ -210,8 +210,33 @@ UdpSender::Progress UdpSender::send(Messages messages, const uint8_t* memory) {
   return {done, Progress::Stop::kEnd};
 }
 
+/// One plain packet, most often on the flow of the one before. False: not sent, whatever the
+/// reason.
+bool UdpSender::send_express(const TxBatch& batch) {
+  const TxBatch::Message& message = batch.messages()[0];
+  if (express_.fd < 0 || message.flow != express_.flow) {
+    if (!has_default_fields(message.flow)) return false;
+    express_ = {message.flow, SocketAddress(message.flow.destination, kRoceUdpPort, options_.scope),
+                find_socket(message.flow)};
+    if (express_.fd < 0) return false;
+  }
+  ++counters_.tx_syscalls;
+  const auto bytes = batch.bytes(message);
+  const SocketAddress& to = express_.to;
+  if (sendto(express_.fd, bytes.data(), bytes.size(), MSG_DONTWAIT, to.get(), to.size()) < 0) {
+    return false;
+  }
+  ++counters_.tx_datagrams;
+  ++counters_.tx_packets;
+  return true;
+}
+
 void UdpSender::transmit(TxBatch& batch) {
   if (batch.empty()) return;
+  if (batch.packets() == 1 && backlog_.empty() && send_express(batch)) {
+    batch.clear();
+    return;
+  }
   if (!backlog_.empty()) flush();
   const bool numbered = batch.limits().identification == Identification::kBySegment;
   if (batch.limits().segments_per_message > 1 && !(segments_ && numbered)) batch.unsegment();

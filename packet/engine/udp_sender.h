@@ -49,6 +49,7 @@ class UdpSender {
     enum class Stop : uint8_t { kEnd, kBufferFull, kSegmentationFailed } why = Stop::kEnd;
   };
 
+  bool send_express(const TxBatch& batch);
   int find_socket(const Flow& flow);
   SendSockets* find_address(const Gid& local);
   Progress send(Messages messages, const uint8_t* memory);
@@ -74,6 +75,13 @@ class UdpSender {
   Gid last_source_;
   uint16_t last_port_ = 0;
   int last_fd_ = -1;
+
+  /// The flow of the last single packet with nothing special about it: what latency hangs on.
+  struct Express {
+    Flow flow;
+    SocketAddress to;
+    int fd = -1;
+  } express_;
 
   std::array<mmsghdr, kBurst> headers_{};
   std::array<iovec, kBurst> parts_{};
