@@ -7,6 +7,9 @@
 namespace urxe {
 namespace {
 
+constexpr unsigned kWindowRights = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+                                   IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED;
+
 ibv_mw* fail(int errno_value) {
   errno = errno_value;
   return nullptr;
@@ -54,9 +57,8 @@ int dealloc_mw(ibv_mw* handle) noexcept {
 }
 
 bool bind_info_is_valid(const ibv_mw_bind_info& info) {
-  constexpr unsigned kRights = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-                               IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED;
-  if ((info.mw_access_flags & ~kRights) != 0) return false;
+  // Local rights are the region's alone: naming them is harmless and usual.
+  if ((info.mw_access_flags & ~(kWindowRights | IBV_ACCESS_LOCAL_WRITE)) != 0) return false;
   return info.mr != nullptr || info.length == 0;
 }
 
@@ -67,7 +69,7 @@ BindRequest bind_request(Mw& mw, RKey new_key, const ibv_mw_bind_info& info) {
   request.region = LKey(info.mr != nullptr ? info.mr->lkey : 0);
   request.va = info.addr;
   request.length = info.length;
-  request.access = static_cast<int>(info.mw_access_flags);
+  request.access = static_cast<int>(info.mw_access_flags & kWindowRights);
   return request;
 }
 
