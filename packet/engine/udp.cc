@@ -125,6 +125,9 @@ std::span<const RxPacket> UdpEngine::receive() {
   if (calls_until_look_-- == 0) look_around();
   read_receiver(receivers_[busy_]);
   counters_.rx_packets += packets_.size();
+  // Who finds nothing goes to sleep, and is back when something has come: perhaps elsewhere.
+  if (packets_.empty() && returned_packets_) calls_until_look_ = 0;
+  returned_packets_ = !packets_.empty();
   return packets_;
 }
 

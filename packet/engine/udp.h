@@ -86,6 +86,7 @@ class UdpEngine final : public PacketEngine {
   std::vector<RxPacket> packets_;  ///< what receive() returns
   size_t busy_ = 0;                ///< index of the receiver that received last
   bool expect_more_ = false;       ///< the last read has found something
+  bool returned_packets_ = true;   ///< the last receive() has
   unsigned calls_until_look_ = 0;
   bool calibrating_ = false;
   int watched_blocked_fd_ = -1;

@@ -215,6 +215,22 @@ TEST(UdpEngine, ReceivesOnSeveralAddresses) {
   }
 }
 
+TEST(UdpEngine, FindsTheAddressThatWokeItAtOnce) {
+  Pair pair(own_loopback(1), own_loopback(2));
+  const Gid third = own_loopback(3);
+  ASSERT_TRUE(pair.right.open_address(third));
+  for (int round = 0; round < 10; ++round) {
+    Flow flow = pair.to_right;
+    if (round % 2 == 0) flow.destination = third;
+    while (!pair.right.receive().empty()) {
+    }
+    TxBatch batch(pair.left.batch_limits());
+    append(batch, flow, send_only(7, 0), 4);
+    pair.left.transmit(batch);
+    EXPECT_EQ(pair.right.receive().size(), 1U) << "round " << round;
+  }
+}
+
 TEST(UdpEngine, ReceiveWithNothingThereIsOneSystemCall) {
   UdpEngine engine{UdpConfig{}};
   ASSERT_TRUE(engine.open_address(own_loopback(1)));
