@@ -6,10 +6,10 @@
 
 namespace urxe {
 
-void ChannelAdapter::complete(CompletionQueue& cq, QueuePair& qp, const ibv_wc& wc,
-                              bool solicited) {
+void ChannelAdapter::complete(CompletionQueue& cq, QueuePair& qp, const ibv_wc& wc, bool solicited,
+                              FreedSlots slots) {
   const bool was_in_error = cq.in_error();
-  switch (cq.push(wc, solicited)) {
+  switch (cq.push(wc, solicited, slots)) {
     case CompletionQueue::Push::kQuiet:
       break;
     case CompletionQueue::Push::kNotify:

@@ -10,6 +10,7 @@
 
 #include "packet/base/time.h"
 #include "packet/wire/gid.h"
+#include "transport/completion_queue.h"
 #include "transport/congestion.h"
 #include "transport/counters.h"
 #include "transport/intrusive_list.h"
@@ -19,7 +20,6 @@
 namespace urxe {
 
 struct QueuePair;
-class CompletionQueue;
 
 /// What a device is made with.
 struct DeviceConfig {
@@ -55,7 +55,8 @@ struct ChannelAdapter {
 
   void raise(ibv_event_type type, QueuePair* qp) { events.push_back({type, qp, nullptr}); }
   /// Puts a completion on `cq`; tells of overflow and of armed queues.
-  void complete(CompletionQueue& cq, QueuePair& qp, const ibv_wc& wc, bool solicited);
+  void complete(CompletionQueue& cq, QueuePair& qp, const ibv_wc& wc, bool solicited,
+                FreedSlots slots = {});
 };
 
 }  // namespace urxe

@@ -38,7 +38,7 @@ void complete_oldest(ChannelAdapter& ca, QueuePair& qp) {
   wc.byte_len = is_atomic(wqe) ? sizeof(uint64_t) : wqe.length;
   wc.qp_num = qp.qpn.value();
   qp.sq.retire();
-  if (signaled) ca.complete(*qp.send_cq, qp, wc, false);
+  if (signaled) ca.complete(*qp.send_cq, qp, wc, false, qp.sq.freed_by_completion());
 }
 
 /// Moves the oldest unacknowledged PSN on by `packets`, which lie in the oldest element; completes

@@ -9,6 +9,12 @@
 
 namespace urxe {
 
+/// Places of a work queue that are free again once a completion is polled: all before `position`.
+struct FreedSlots {
+  std::atomic<uint32_t>* freed = nullptr;  ///< nullptr: none
+  uint32_t position = 0;
+};
+
 /// A completion queue. The device pushes; one poller at a time (the provider's lock of that queue)
 /// polls at the same time without the device's lock.
 class CompletionQueue {
@@ -35,7 +41,9 @@ class CompletionQueue {
   // The device's side.
   enum class Push : uint8_t { kQuiet, kNotify, kOverflow };
   /// kOverflow: the queue was full; the completion is lost and the queue stays in error.
-  Push push(const ibv_wc& wc, bool solicited);
+  Push push(const ibv_wc& wc, bool solicited, FreedSlots slots = {});
+  /// Drops the completions of a queue pair that is reset or destroyed; neither side may be active.
+  void purge(uint32_t qp_num);
   [[nodiscard]] bool in_error() const { return in_error_; }
   /// Changes the capacity; neither side may be active. False: more completions wait than fit.
   bool resize(uint32_t entries);
@@ -47,7 +55,11 @@ class CompletionQueue {
   enum Armed : uint8_t { kNotArmed, kSolicited, kAny };
   uint32_t capacity_;
   uint32_t mask_;
-  std::unique_ptr<ibv_wc[]> ring_;
+  struct Entry {
+    ibv_wc wc;
+    FreedSlots slots;
+  };
+  std::unique_ptr<Entry[]> ring_;
   void* user_;
   bool in_error_ = false;
   std::atomic<uint8_t> armed_{kNotArmed};

@@ -69,7 +69,7 @@ class Device {
                                                  uint64_t iova, int access);
   Expected<void, Errno> deregister_memory(
       MemoryRegion* region);  ///< EBUSY: windows are bound to it
-  /// Gives the region new values and new keys; on error it is unchanged.
+  /// Gives the region new values; its keys stay, and on error all of it.
   Expected<void, Errno> reregister_memory(MemoryRegion& region, PdId pd, uint8_t* host,
                                           uint64_t length, uint64_t iova, int access);
 
@@ -83,6 +83,8 @@ class Device {
 
   /// EINVAL: capabilities beyond the limits; EOPNOTSUPP: type; EEXIST: init.qpn is taken; ENOMEM.
   Expected<QueuePair*, Errno> create_qp(const QpInit& init);
+  /// Its completions that were not polled are dropped: no poller of its completion queues may be
+  /// active.
   void destroy_qp(QueuePair* qp);
   /// The attributes that `mask` (ibv_qp_attr_mask) names, checked as ibv_modify_qp(3) says; EINVAL
   /// and nothing changed where they do not fit the transition. Reaching RTR resolves the address

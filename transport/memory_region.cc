@@ -88,8 +88,7 @@ Expected<void, Errno> MemoryTable::replace(MemoryRegion& region, PdId pd, uint8_
                                            uint64_t length, uint64_t iova, int access) {
   if (auto ok = check_arguments(length, iova, host, access); !ok) return ok;
   if (region.windows != 0) return error(EBUSY);
-  const uint32_t key = new_key(region.lkey.value() >> 8);
-  region = {LKey(key), RKey(key), pd, host, iova, length, access, true, 0};
+  region = {region.lkey, region.rkey, pd, host, iova, length, access, true, 0};
   return {};
 }
 

@@ -49,8 +49,8 @@ struct MemoryWindow {
 
 /// What a bind asks for. Length 0 unbinds.
 struct BindRequest {
-  RKey window;  ///< the window's key at present
-  RKey new_key;
+  RKey window;   ///< any key of the window: only its index is looked at
+  RKey new_key;  ///< of the same index
   LKey region;
   uint64_t va = 0;
   uint64_t length = 0;
@@ -69,7 +69,7 @@ class MemoryTable {
                                      int access);
   /// Errors: EBUSY (windows are bound to it).
   Expected<void, Errno> remove(MemoryRegion* region);
-  /// Changes a region in place and gives it new keys. Errors: as add() and remove().
+  /// Changes a region in place; its keys stay. Errors: as add() and remove().
   Expected<void, Errno> replace(MemoryRegion& region, PdId pd, uint8_t* host, uint64_t length,
                                 uint64_t iova, int access);
   [[nodiscard]] static bool access_is_valid(int access);
@@ -100,6 +100,7 @@ class MemoryTable {
     MemoryWindow window;
   };
   [[nodiscard]] MemoryRegion* find(uint32_t key) const;
+  [[nodiscard]] MemoryWindow* window_at(uint32_t index) const;
   [[nodiscard]] MemoryWindow* find_window(RKey rkey) const;
   [[nodiscard]] uint8_t* remote_by_window(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_t length,
                                           int access) const;

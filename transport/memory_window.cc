@@ -7,7 +7,10 @@ namespace urxe {
 namespace {
 
 constexpr int kWriteRights = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
-constexpr uint32_t kVariantMask = 0xff;
+
+uint32_t index_of(RKey key) {
+  return key.value() >> 8;
+}
 
 void unbind(MemoryWindow& window) {
   if (window.region == nullptr) return;
@@ -15,7 +18,7 @@ void unbind(MemoryWindow& window) {
   window.region = nullptr;
 }
 
-/// 10.6.7.2.?: the region allows windows, is of the same domain, holds the range, and what it does
+/// 10.6.7.2: the region allows windows, is of the same domain, holds the range, and what it does
 /// not allow locally a window does not allow remotely.
 bool region_allows(const MemoryRegion& region, const BindRequest& request) {
   if ((region.access & IBV_ACCESS_MW_BIND) == 0) return false;
@@ -28,11 +31,15 @@ bool region_allows(const MemoryRegion& region, const BindRequest& request) {
 
 }  // namespace
 
-MemoryWindow* MemoryTable::find_window(RKey rkey) const {
-  const uint32_t index = rkey.value() >> 8;
+MemoryWindow* MemoryTable::window_at(uint32_t index) const {
   if (index >= entries_.size() || !entries_[index]) return nullptr;
   MemoryWindow& window = entries_[index]->window;
-  return window.valid && window.rkey == rkey ? &window : nullptr;
+  return window.valid ? &window : nullptr;
+}
+
+MemoryWindow* MemoryTable::find_window(RKey rkey) const {
+  MemoryWindow* window = window_at(index_of(rkey));
+  return window != nullptr && window->rkey == rkey ? window : nullptr;
 }
 
 Expected<MemoryWindow*, Errno> MemoryTable::add_window(PdId pd, ibv_mw_type type) {
@@ -55,11 +62,10 @@ void MemoryTable::remove_window(MemoryWindow* window) {
 }
 
 bool MemoryTable::bind(PdId pd, Qpn qpn, const BindRequest& request) {
-  MemoryWindow* window = find_window(request.window);
+  // Not by its whole key: a bind that was posted and flushed has not given it the key it was to.
+  MemoryWindow* window = window_at(index_of(request.window));
   if (window == nullptr || window->pd != pd) return false;
-  if ((request.new_key.value() & ~kVariantMask) != (window->rkey.value() & ~kVariantMask)) {
-    return false;
-  }
+  if (index_of(request.new_key) != index_of(request.window)) return false;
   const bool type_2 = window->type == IBV_MW_TYPE_2;
   if (type_2 && (window->region != nullptr || request.length == 0)) return false;
   MemoryRegion* region = nullptr;

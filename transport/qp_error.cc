@@ -14,7 +14,7 @@ void complete_send_in_error(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status sta
   wc.opcode = send_completion_opcode(wqe.opcode);
   wc.qp_num = qp.qpn.value();
   qp.sq.retire();
-  ca.complete(*qp.send_cq, qp, wc, true);
+  ca.complete(*qp.send_cq, qp, wc, true, qp.sq.freed_by_completion());
 }
 
 }  // namespace
@@ -30,6 +30,10 @@ ibv_wc_opcode send_completion_opcode(ibv_wr_opcode opcode) {
       return IBV_WC_COMP_SWAP;
     case IBV_WR_ATOMIC_FETCH_AND_ADD:
       return IBV_WC_FETCH_ADD;
+    case IBV_WR_BIND_MW:
+      return IBV_WC_BIND_MW;
+    case IBV_WR_LOCAL_INV:
+      return IBV_WC_LOCAL_INV;
     default:
       return IBV_WC_SEND;
   }
@@ -42,6 +46,7 @@ void complete_receive_in_error(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status 
   wc.opcode = IBV_WC_RECV;
   wc.qp_num = qp.qpn.value();
   qp.rq.retire();
+  qp.rq.free_retired();
   ca.complete(*qp.recv_cq, qp, wc, true);
 }
 

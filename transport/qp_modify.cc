@@ -138,6 +138,8 @@ void reset(ChannelAdapter& ca, QueuePair& qp) {
   ca.deferred.remove(qp);
   if (qp.path != nullptr) ca.paths.release(qp.path);
   qp.path = nullptr;
+  qp.send_cq->purge(qp.qpn.value());
+  qp.recv_cq->purge(qp.qpn.value());
   qp.sq.reset();
   qp.rq.reset();
   qp.requester = RequesterState{};

@@ -23,7 +23,8 @@ TransitionMasks transition_masks(ibv_qp_type type, ibv_qp_state from, ibv_qp_sta
 Expected<void, Errno> modify(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, int mask,
                              Instant now);
 
-/// Back to RESET: queues empty, protocol state as new.
+/// Back to RESET: queues empty, protocol state as new, completions not polled yet dropped. No
+/// poller of the completion queues may be active.
 void reset(ChannelAdapter& ca, QueuePair& qp);
 
 }  // namespace urxe

@@ -2,8 +2,8 @@
 #include "transport/responder.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
+#include <span>
 
 #include "transport/qp_error.h"
 #include "transport/sge_copy.h"
@@ -79,6 +79,7 @@ void complete_receive(ChannelAdapter& ca, QueuePair& qp, const Headers& headers,
   }
   ++ca.counters.receives;
   qp.rq.retire();
+  qp.rq.free_retired();
   ca.complete(*qp.recv_cq, qp, wc, headers.bth.solicited);
 }
 
@@ -146,6 +147,12 @@ Verdict refuse_now(ChannelAdapter& ca, QueuePair& qp, NakCode code) {
   return Verdict::kAnswered;
 }
 
+/// Programs wait for the last byte of a WRITE: nothing before it may be seen later than it.
+void place_write(uint8_t* host, std::span<const uint8_t> payload) {
+  std::memcpy(host, payload.data(), payload.size() - 1);
+  __atomic_store_n(host + payload.size() - 1, payload.back(), __ATOMIC_RELEASE);
+}
+
 Verdict execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
                       const OpcodeInfo& info) {
   ResponderState& resp = qp.responder;
@@ -169,9 +176,7 @@ Verdict execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packe
     uint8_t* host = ca.memory.remote(qp.pd, qp.qpn, resp.write_rkey, resp.write_va, bytes,
                                      IBV_ACCESS_REMOTE_WRITE);
     if (host == nullptr) return refuse_now(ca, qp, NakCode::kRemoteAccessError);
-    std::memcpy(host, packet.payload.data(), bytes);
-    // Programs wait for the last byte of a WRITE: nothing written before may be seen after it.
-    std::atomic_thread_fence(std::memory_order_release);
+    place_write(host, packet.payload);
   }
   resp.write_va += bytes;
   resp.write_left -= bytes;

@@ -11,6 +11,7 @@
 
 #include "packet/wire/psn.h"
 #include "packet/wire/types.h"
+#include "transport/completion_queue.h"
 #include "transport/memory_region.h"
 #include "transport/sge.h"
 
@@ -84,7 +85,7 @@ class WorkQueue {
   // The poster's side.
   [[nodiscard]] uint32_t next_position() const { return posted_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool full() const {
-    return next_position() - retired_.load(std::memory_order_acquire) >= capacity_;
+    return next_position() - freed_.load(std::memory_order_acquire) >= capacity_;
   }
   /// Makes the element at next_position(), filled by now, visible to the consumer.
   void publish() { posted_.store(next_position() + 1, std::memory_order_release); }
@@ -93,10 +94,18 @@ class WorkQueue {
   [[nodiscard]] uint32_t posted() const { return posted_.load(std::memory_order_acquire); }
   [[nodiscard]] uint32_t oldest() const { return retired_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool empty() const { return posted() == oldest(); }
-  /// Frees the oldest element.
+  /// Is done with the oldest element. Its place is free for a new one once the completion that
+  /// covers it is polled, so that a queue's completions never outnumber its places.
   void retire() { retired_.store(oldest() + 1, std::memory_order_release); }
+  /// What polling the completion of the element retired last frees: it and all before it.
+  [[nodiscard]] FreedSlots freed_by_completion() { return {&freed_, oldest()}; }
+  /// Frees the places of all retired elements.
+  void free_retired() { freed_.store(oldest(), std::memory_order_release); }
   /// Forgets everything. Neither side may be active.
-  void reset() { retired_.store(posted(), std::memory_order_release); }
+  void reset() {
+    retired_.store(posted(), std::memory_order_release);
+    free_retired();
+  }
 
  private:
   uint32_t capacity_;
@@ -108,6 +117,7 @@ class WorkQueue {
   std::unique_ptr<uint8_t[]> inline_;
   alignas(64) std::atomic<uint32_t> posted_{0};
   alignas(64) std::atomic<uint32_t> retired_{0};
+  std::atomic<uint32_t> freed_{0};
 };
 
 using SendQueue = WorkQueue<SendWqe>;

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <mutex>
 #include <new>
+#include <optional>
 
 #include "provider/runtime/clock.h"
 #include "provider/runtime/config.h"
@@ -97,6 +98,18 @@ int claim_source_port(Qp& qp) {
   return 0;
 }
 
+/// Keeps pollers away while completions of the queue pair are dropped.
+class PollerGuard {
+ public:
+  explicit PollerGuard(const Qp& qp) : send_(cq_of(qp.qp.send_cq).poller) {
+    if (qp.qp.recv_cq != qp.qp.send_cq) recv_ = std::unique_lock(cq_of(qp.qp.recv_cq).poller);
+  }
+
+ private:
+  std::lock_guard<Spinlock> send_;
+  std::unique_lock<Spinlock> recv_;
+};
+
 int modify_locked(Qp& qp, const ibv_qp_attr& attr, int mask) {
   RuntimeDevice& device = qp.owner->device();
   std::lock_guard send_poster(qp.send_poster);
@@ -106,6 +119,8 @@ int modify_locked(Qp& qp, const ibv_qp_attr& attr, int mask) {
   if (source) {
     if (auto opened = device.open_address(*source); !opened) return opened.error().value;
   }
+  std::optional<PollerGuard> pollers;
+  if ((mask & IBV_QP_STATE) != 0 && attr.qp_state == IBV_QPS_RESET) pollers.emplace(qp);
   auto modified = device.device().modify_qp(*qp.queue_pair, attr, mask, clock_now());
   if (!modified) return modified.error().value;
   if (source) return claim_source_port(qp);
@@ -185,6 +200,7 @@ int query_qp(ibv_qp* handle, ibv_qp_attr* attr, int /*mask*/, ibv_qp_init_attr* 
 void end_qp(Qp& qp) {
   qp.progress->flush_acks();
   release_source_port(qp);
+  PollerGuard pollers(qp);
   qp.owner->device().device().destroy_qp(qp.queue_pair);
   qp.owner->qps.remove(qp);
 }
