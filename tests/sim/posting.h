@@ -25,6 +25,7 @@ struct SendRequest {
   RKey rkey;
   uint64_t compare_add = 0;
   uint64_t swap = 0;
+  BindRequest bind;  ///< of BIND_MW
 };
 
 /// Puts a request on the send queue and rings the doorbell. False: the queue is full.
