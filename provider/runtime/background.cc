@@ -18,9 +18,12 @@
 namespace urxe {
 namespace {
 
-/// More polls than this between two looks: the application is polling.
-constexpr uint64_t kBusyPolls = 8;
-constexpr Duration kRest = milliseconds(1);
+/// As many polls between two looks: the application is polling.
+constexpr uint64_t kBusyPolls = 2;
+/// The first rest is short, because the application may have gone on to wait for memory to change;
+/// each further one is twice as long while it polls.
+constexpr Duration kFirstRest = microseconds(50);
+constexpr Duration kLongestRest = microseconds(800);
 /// An application that posted this recently may be about to answer what has come.
 constexpr Duration kActive = microseconds(100);
 constexpr Duration kAnswerTime = microseconds(20);
@@ -103,7 +106,7 @@ void Progress::serve() {
                          now.ns - last_post_ns_.load(std::memory_order_relaxed) < kActive.ns;
 
   uint64_t polls = inline_polls_.load(std::memory_order_relaxed);
-  bool application_polls = polls - polls_seen_ > kBusyPolls;
+  bool application_polls = polls - polls_seen_ >= kBusyPolls;
   polls_seen_ = polls;
   if (application_polls && armed_.load() == 0) {
     mode_.store(Mode::kResting);
@@ -148,13 +151,14 @@ void Progress::sleep_until(Instant when) {
 /// The application polls: wakes now and then to see whether it still does.
 void Progress::rest() {
   pollfd fd{kick_fd_, POLLIN, 0};
-  timespec timeout = to_timespec(kRest);
+  timespec timeout = to_timespec(rest_);
   ppoll(&fd, 1, &timeout, nullptr);
   if (fd.revents != 0) take_kicks();
   uint64_t polls = inline_polls_.load(std::memory_order_relaxed);
-  bool still_polls = polls - polls_seen_ > kBusyPolls;
+  bool still_polls = polls != polls_seen_;
   polls_seen_ = polls;
   if (fd.revents != 0 || !still_polls) mode_.store(Mode::kAwake);
+  rest_ = still_polls ? std::min(rest_ * 2, kLongestRest) : kFirstRest;
 }
 
 void Progress::flush_events() {

@@ -40,7 +40,6 @@ void Progress::on_post() {
 }
 
 void Progress::drive_inline(const CompletionQueue& cq) {
-  inline_polls_.fetch_add(1, std::memory_order_relaxed);
   if (!engine_) {
     unlock();
     return;

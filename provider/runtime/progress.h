@@ -29,7 +29,7 @@ struct EventSink {
 
 /// Runs a device: the only reader of the clock. A thread that posts or polls drives the device
 /// itself if nobody else does (on_post(), poll()). A background thread does so while the
-/// application does not poll; while it polls, that thread rests and only looks once a millisecond
+/// application does not poll; while it polls, that thread rests and only looks now and then
 /// whether it still does. While nothing is due and nothing arrives it sleeps without a timeout.
 ///
 /// No doorbell is lost: whoever gives up the lock looks afterwards whether one was rung meanwhile.
@@ -131,6 +131,7 @@ class Progress {
   std::atomic<Mode> mode_{Mode::kAwake};
   std::atomic<int64_t> asleep_until_ns_{INT64_MIN};  ///< INT64_MIN: no need to wake it
   uint64_t polls_seen_ = 0;
+  Duration rest_ = microseconds(50);
 };
 
 template <class Lock>
@@ -142,7 +143,9 @@ int Progress::poll(CompletionQueue& cq, Lock& poller, int count, ibv_wc* wc) {
     return taken;
   };
   int taken = take();
-  if (taken != 0 || count <= 0 || !lock_.try_lock()) return taken;
+  if (taken != 0 || count <= 0) return taken;
+  inline_polls_.fetch_add(1, std::memory_order_relaxed);
+  if (!lock_.try_lock()) return 0;
   drive_inline(cq);
   return take();
 }
