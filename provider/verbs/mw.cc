@@ -33,7 +33,6 @@ ibv_mw* alloc_mw(ibv_pd* handle, ibv_mw_type type) noexcept {
     mw->type = type;
     mw->rkey = mw->window->rkey.value();
     mw->handle = mw->rkey >> 8;
-    mw->last_key.store(mw->rkey);
     pd.owner->mws.push_back(*mw);
     return mw.release();
   } catch (const std::bad_alloc&) {
@@ -62,9 +61,9 @@ bool bind_info_is_valid(const ibv_mw_bind_info& info) {
   return info.mr != nullptr || info.length == 0;
 }
 
-BindRequest bind_request(Mw& mw, RKey new_key, const ibv_mw_bind_info& info) {
+BindRequest bind_request(const Mw& mw, RKey new_key, const ibv_mw_bind_info& info) {
   BindRequest request;
-  request.window = RKey(mw.last_key.exchange(new_key.value()));
+  request.window = RKey(mw.handle << 8);
   request.new_key = new_key;
   request.region = LKey(info.mr != nullptr ? info.mr->lkey : 0);
   request.va = info.addr;

@@ -30,7 +30,6 @@ struct Mr : abi::VerbsMr, ListHook<struct MrTag> {
 struct Mw : ibv_mw, ListHook<struct MwTag> {
   Context* owner = nullptr;
   MemoryWindow* window = nullptr;
-  std::atomic<uint32_t> last_key{0};  ///< that the last bind posted gives it
 };
 
 struct Ah : ibv_ah {
@@ -112,8 +111,8 @@ ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) noexcept;
 int dealloc_mw(ibv_mw* mw) noexcept;
 int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) noexcept;
 bool bind_info_is_valid(const ibv_mw_bind_info& info);
-/// The next bind of `mw`, which is then about to be posted.
-BindRequest bind_request(Mw& mw, RKey new_key, const ibv_mw_bind_info& info);
+/// What `info` asks for `mw`, which is to have `new_key` afterwards.
+BindRequest bind_request(const Mw& mw, RKey new_key, const ibv_mw_bind_info& info);
 
 ibv_cq* create_cq(ibv_context* context, int cqe, ibv_comp_channel* channel,
                   int comp_vector) noexcept;
