@@ -34,6 +34,12 @@ struct Counters {
   uint64_t rdma_writes = 0;
   uint64_t rdma_reads = 0;
   uint64_t atomics = 0;
+  uint64_t read_requests = 0;  ///< executed by the responder, as the next two
+  uint64_t write_requests = 0;
+  uint64_t atomic_requests = 0;
+  uint64_t cnps_received = 0;
+  uint64_t ecn_marked_packets = 0;  ///< received with "congestion experienced"
+  uint64_t acks_deferred = 0;       ///< that waited for company
   uint64_t cq_overflows = 0;
   uint64_t congestion_backoffs = 0;
   std::array<uint64_t, static_cast<size_t>(DropReason::kCount)> drops{};

@@ -22,6 +22,9 @@ namespace {
 /// of, twice.
 constexpr uint32_t kTurnPackets = 32;
 
+constexpr uint8_t kEcnMask = 0x03;
+constexpr uint8_t kCongestionExperienced = 0x03;
+
 bool receives_in(ibv_qp_state state) {
   return state == IBV_QPS_RTR || state == IBV_QPS_RTS || state == IBV_QPS_SQD ||
          state == IBV_QPS_SQE;
@@ -55,6 +58,7 @@ std::optional<DropReason> reason_to_drop(const QueuePair* qp, const PacketView& 
 
 /// A congestion notification slows the path that the queue pair sends on (annex A17.9).
 void receive_cnp(ChannelAdapter& ca, QueuePair* qp, Instant now) {
+  ++ca.counters.cnps_received;
   if (qp == nullptr || qp->path == nullptr) return ca.counters.drop(DropReason::kUnknownQp);
   if (qp->path->on_loss(now)) ++ca.counters.congestion_backoffs;
 }
@@ -120,6 +124,9 @@ void Device::receive(const RxPacket& packet, Instant now) {
   if (!view) return ca.counters.drop(view.error());
   ++ca.counters.received_packets;
   ca.counters.received_bytes += packet.bytes.size();
+  if ((packet.flow.traffic_class & kEcnMask) == kCongestionExperienced) {
+    ++ca.counters.ecn_marked_packets;
+  }
   const Bth& bth = view->headers.bth;
   QueuePair* qp = impl_->find(bth.dest_qp);
   if (bth.opcode == kCnpOpcode) return receive_cnp(ca, qp, now);

@@ -182,6 +182,7 @@ Verdict execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packe
   resp.write_left -= bytes;
   resp.message = Message::kWrite;
   if (info.ends_message) {
+    ++ca.counters.write_requests;
     if (with_immediate(op)) complete_receive(ca, qp, packet.headers, resp.write_length);
     end_message(resp);
   }
@@ -199,6 +200,7 @@ Verdict execute_read(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) 
   ResponderResource* resource = add_resource(resp);
   if (resource == nullptr) return refuse_now(ca, qp, NakCode::kInvalidRequest);
   end_message(resp);
+  ++ca.counters.read_requests;
   resource->first_psn = resp.expected_psn;
   resource->va = reth.va;
   resource->rkey = reth.rkey;
@@ -236,6 +238,7 @@ Verdict execute_atomic(ChannelAdapter& ca, QueuePair& qp, const Headers& headers
   ResponderResource* resource = add_resource(resp);
   if (resource == nullptr) return refuse_now(ca, qp, NakCode::kInvalidRequest);
   end_message(resp);
+  ++ca.counters.atomic_requests;
   resource->is_atomic = true;
   resource->first_psn = resp.expected_psn;
   resource->until = 1;
@@ -291,6 +294,7 @@ void owe_ack(ChannelAdapter& ca, QueuePair& qp, bool urgent) {
   if (resp.ack_urgent) {
     ca.active.push_back(qp);
   } else {
+    ++ca.counters.acks_deferred;
     ca.deferred.push_back(qp);
   }
 }

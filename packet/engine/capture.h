@@ -33,6 +33,7 @@ class CaptureEngine final : public PacketEngine {
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
   [[nodiscard]] TxBatch::Limits batch_limits() const override;
+  [[nodiscard]] EngineCounters totals() const override { return inner_->totals(); }
   [[nodiscard]] int wait_fd() const override;
 
  private:

@@ -18,6 +18,14 @@ struct EngineError {
   std::string what;  ///< what failed, on what, and what to do about it
 };
 
+/// Packets that an engine knows of and the device does not.
+struct EngineCounters {
+  uint64_t send_lost = 0;     ///< could not be sent
+  uint64_t receive_lost = 0;  ///< arrived and could not be handed on
+  uint64_t forwarded = 0;     ///< passed on to the process that they were for
+  uint64_t not_owner = 0;     ///< for a process that is gone
+};
+
 /// Carries RoCEv2 packets. Not thread-safe: one thread at a time, but for wait_fd(), which any
 /// thread may wait on.
 class PacketEngine {
@@ -34,8 +42,8 @@ class PacketEngine {
   /// Gives back what claim_source_port() returned.
   virtual void release_source_port(const Gid& local, uint16_t port) = 0;
 
-  /// Takes what has arrived, up to the engine's burst. Never blocks. The packets are valid until the
-  /// next call. Empty: nothing is waiting.
+  /// Takes what has arrived, up to the engine's burst. Never blocks. The packets are valid until
+  /// the next call. Empty: nothing is waiting.
   virtual std::span<const RxPacket> receive() = 0;
 
   /// Sends the batch and clears it. What cannot be sent is lost, as on a network, and counted.
@@ -43,6 +51,8 @@ class PacketEngine {
 
   /// Limits for batches to be handed to transmit().
   [[nodiscard]] virtual TxBatch::Limits batch_limits() const = 0;
+
+  [[nodiscard]] virtual EngineCounters totals() const { return {}; }
 
   /// Readable while receive() would return something; -1 where the engine has none.
   [[nodiscard]] virtual int wait_fd() const = 0;

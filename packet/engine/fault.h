@@ -80,6 +80,7 @@ class FaultEngine final : public PacketEngine {
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
   [[nodiscard]] TxBatch::Limits batch_limits() const override;
+  [[nodiscard]] EngineCounters totals() const override { return inner_->totals(); }
   [[nodiscard]] int wait_fd() const override { return inner_->wait_fd(); }
 
   [[nodiscard]] const FaultCounters& outgoing() const { return outgoing_.counters(); }

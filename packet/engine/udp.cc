@@ -320,4 +320,15 @@ UdpCounters UdpEngine::counters() const {
   return counters;
 }
 
+EngineCounters UdpEngine::totals() const {
+  const UdpCounters& c = counters_;
+  EngineCounters totals;
+  totals.send_lost = c.tx_no_socket + c.tx_buffer_full + c.tx_message_size + c.tx_unreachable +
+                     c.tx_not_permitted + c.tx_failed;
+  totals.receive_lost = c.forward_lost + c.lost_in_opening;
+  totals.forwarded = c.forwarded;
+  totals.not_owner = c.not_owner;
+  return totals;
+}
+
 }  // namespace urxe

@@ -48,6 +48,7 @@ class UdpEngine final : public PacketEngine {
   [[nodiscard]] TxBatch::Limits batch_limits() const override;
   [[nodiscard]] int wait_fd() const override { return epoll_.get(); }
 
+  [[nodiscard]] EngineCounters totals() const override;
   [[nodiscard]] UdpCounters counters() const;
 
  private:

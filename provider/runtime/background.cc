@@ -73,7 +73,7 @@ Progress::~Progress() {
     kick();
     pthread_join(thread_, nullptr);
   }
-  if (engine_) counters_.publish(device_.counters());
+  if (engine_) counters_.publish(device_.counters(), engine_->totals());
   if (kick_fd_ >= 0) close(kick_fd_);
 }
 

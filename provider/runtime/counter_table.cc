@@ -26,6 +26,15 @@ uint64_t* map_table(const std::string& path) {
   return memory != MAP_FAILED ? static_cast<uint64_t*>(memory) : nullptr;
 }
 
+/// Packets dropped for what they are, not for the state that they met.
+uint64_t broken_packets(const Counters& c) {
+  uint64_t sum = 0;
+  for (size_t reason = 0; reason <= static_cast<size_t>(DropReason::kBadIcrc); ++reason) {
+    sum += c.drops[reason];
+  }
+  return sum;
+}
+
 }  // namespace
 
 CounterTable::CounterTable(const std::string& tree, const std::string& device, uint32_t row) {
@@ -56,7 +65,7 @@ void CounterTable::add(size_t column, uint64_t value) {
   std::atomic_ref(row_[column]).store(before_[column] + value, std::memory_order_relaxed);
 }
 
-void CounterTable::publish(const Counters& c) {
+void CounterTable::publish(const Counters& c, const EngineCounters& engine) {
   if (row_ == nullptr) return;
   add(counter_column("port_xmit_data"), c.sent_bytes / 4);
   add(counter_column("port_rcv_data"), c.received_bytes / 4);
@@ -81,9 +90,21 @@ void CounterTable::publish(const Counters& c) {
   add(counter_column("completer_retry_err"), c.retransmitted_packets);
   add(counter_column("rdma_sends"), c.sends);
   add(counter_column("rdma_recvs"), c.receives);
+  add(counter_column("ack_deferred"), c.acks_deferred);
+  add(counter_column("rx_read_requests"), c.read_requests);
+  add(counter_column("rx_write_requests"), c.write_requests);
+  add(counter_column("rx_atomic_requests"), c.atomic_requests);
+  add(counter_column("rp_cnp_handled"), c.cnps_received);
+  add(counter_column("np_ecn_marked_roce_packets"), c.ecn_marked_packets);
+  add(counter_column("send_err"), engine.send_lost);
+  add(counter_column("port_xmit_discards"), engine.send_lost);
+  add(counter_column("excessive_buffer_overrun_errors"), engine.receive_lost);
+  add(counter_column("forwarded_pkts"), engine.forwarded);
   for (size_t reason = 0; reason < c.drops.size(); ++reason) {
     add(drop_counter_column(static_cast<DropReason>(reason)), c.drops[reason]);
   }
+  add(counter_column("drop_not_owner"), engine.not_owner);
+  add(counter_column("port_rcv_errors"), broken_packets(c));
 }
 
 }  // namespace urxe

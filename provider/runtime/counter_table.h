@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "packet/engine/engine.h"
 #include "transport/counters.h"
 
 namespace urxe {
@@ -23,7 +24,7 @@ class CounterTable {
   CounterTable& operator=(const CounterTable&) = delete;
 
   /// Shows what `counters` has come to since the table was opened.
-  void publish(const Counters& counters);
+  void publish(const Counters& counters, const EngineCounters& engine);
 
  private:
   void add(size_t column, uint64_t value);

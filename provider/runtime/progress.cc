@@ -134,7 +134,7 @@ void Progress::finish(Instant now) {
 }
 
 void Progress::publish_counters(Instant now) {
-  counters_.publish(device_.counters());
+  if (engine_) counters_.publish(device_.counters(), engine_->totals());
   last_published_ = now;
 }
 

@@ -49,7 +49,13 @@ TEST_F(CounterTableTest, ShowsCountersInItsRowOnly) {
   counters.sent_packets = 7;
   counters.sent_bytes = 400;
   counters.drop(DropReason::kBadIcrc);
-  table.publish(counters);
+  counters.read_requests = 4;
+  table.publish(counters, EngineCounters{.send_lost = 5, .forwarded = 6, .not_owner = 8});
+  EXPECT_EQ(value(3, counter_column("rx_read_requests")), 4U);
+  EXPECT_EQ(value(3, counter_column("port_rcv_errors")), 1U);
+  EXPECT_EQ(value(3, counter_column("port_xmit_discards")), 5U);
+  EXPECT_EQ(value(3, counter_column("forwarded_pkts")), 6U);
+  EXPECT_EQ(value(3, counter_column("drop_not_owner")), 8U);
   EXPECT_EQ(value(3, counter_column("sent_pkts")), 7U);
   EXPECT_EQ(value(3, counter_column("port_xmit_packets")), 7U);
   EXPECT_EQ(value(3, counter_column("port_xmit_data")), 100U);
@@ -62,19 +68,19 @@ TEST_F(CounterTableTest, ShowsCountersInItsRowOnly) {
 TEST_F(CounterTableTest, NextOwnerOfARowCountsOn) {
   Counters counters;
   counters.sent_packets = 5;
-  CounterTable(tree_, "d", 0).publish(counters);
+  CounterTable(tree_, "d", 0).publish(counters, EngineCounters{});
   CounterTable next(tree_, "d", 0);
   counters.sent_packets = 2;
-  next.publish(counters);
-  next.publish(counters);
+  next.publish(counters, EngineCounters{});
+  next.publish(counters, EngineCounters{});
   EXPECT_EQ(value(0, counter_column("sent_pkts")), 7U);
 }
 
 TEST_F(CounterTableTest, NoTableIsNoError) {
   CounterTable missing(tree_, "other", 0);
   CounterTable beyond(tree_, "d", kCounterRows);
-  missing.publish(Counters{});
-  beyond.publish(Counters{});
+  missing.publish(Counters{}, EngineCounters{});
+  beyond.publish(Counters{}, EngineCounters{});
 }
 
 }  // namespace
