@@ -39,9 +39,16 @@ Operation read_response_operation(const ResponderResource& resource) {
   return last ? Operation::kReadResponseLast : Operation::kReadResponseMiddle;
 }
 
-/// The key or the memory went away between the request and this response.
+/// The key or the memory went away between the request and this response. Where it had been
+/// answered before, the request is a duplicate, maybe an old one of the network's: the peer that
+/// has its answer may rightly have invalidated the key since, and nothing is wrong.
 Turn refuse_rest(ChannelAdapter& ca, QueuePair& qp, ResponderResource& resource, Psn psn) {
+  const bool is_duplicate = resource.answered;
   finish_pending(qp.responder, resource);
+  if (is_duplicate) {
+    ca.counters.drop(DropReason::kMalformedRequest);
+    return Turn::kMore;
+  }
   qp.responder.pending_resources = 0;
   refuse(ca, qp, psn, NakCode::kRemoteAccessError);
   return Turn::kMore;

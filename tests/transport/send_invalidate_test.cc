@@ -99,6 +99,32 @@ TEST(SendInvalidate, DuplicateIsNotExecutedAgain) {
   EXPECT_TRUE(bench.read(bench.key, kVa));
 }
 
+// The network delivers a READ a second time, after its key is gone. Expect: silence, and the queue
+// pair goes on.
+TEST(SendInvalidate, LateDuplicateReadIsHarmless) {
+  BoundBench bench;
+  EXPECT_TRUE(bench.read(bench.key, kVa));
+  EXPECT_TRUE(bench.send_invalidate(bench.key));
+  bench.receive(Operation::kReadRequest, 200, bench.reth(kVa, bench.key, 8));
+  EXPECT_EQ(bench.sent(), Lines{});
+  EXPECT_EQ(bench.qp->state(), IBV_QPS_RTS);
+  EXPECT_EQ(bench.events(), std::vector<ibv_event_type>{});
+  EXPECT_EQ(bench.dropped(DropReason::kMalformedRequest), 1U);
+  bench.bind(bench.whole());
+  EXPECT_TRUE(bench.read(bench.window->rkey, kVa));
+}
+
+// Expect: a READ whose key goes while its first answer is under way is refused at that response.
+TEST(SendInvalidate, KeyGoneInTheMiddleOfAReadsAnswer) {
+  BoundBench bench;
+  bench.receive(Operation::kReadRequest, 200, bench.reth(kVa, bench.key, 8));
+  bench.receive(Operation::kSendOnlyInvalidate, 201, invalidate(bench.key));
+  const Lines lines = bench.sent();
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0].substr(0, lines[0].find(" msn")), "ACK psn 200 nak \"remote access error\"");
+  EXPECT_EQ(bench.qp->state(), IBV_QPS_ERR);
+}
+
 // A multi-packet WRITE may lose its key on the way. Expect: the rest of it is refused.
 TEST(SendInvalidate, LocalInvalidateInTheMiddleOfAWrite) {
   BoundBench bench;
