@@ -2,9 +2,12 @@
 // The background thread of Progress.
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,6 +30,7 @@ constexpr Duration kLongestRest = microseconds(800);
 /// An application that posted this recently may be about to answer what has come.
 constexpr Duration kActive = microseconds(100);
 constexpr Duration kAnswerTime = microseconds(20);
+constexpr Duration kSlice = microseconds(100);
 /// Bursts received before others may have the lock.
 constexpr int kBurstsAtOnce = 16;
 constexpr Instant kNever{INT64_MAX};
@@ -45,6 +49,27 @@ int start_thread(pthread_t* thread, void* (*main)(void*), void* argument) {
   int result = pthread_create(thread, nullptr, main, argument);
   pthread_sigmask(SIG_SETMASK, &old, nullptr);
   return result;
+}
+
+/// A thread that asks for short turns may interrupt one that spins, as an application that waits
+/// for its memory to change does; without that it waits for the end of the other's turn. Takes no
+/// privilege; kernels before 6.12 ignore it.
+void ask_for_short_slices() {
+  struct {
+    uint32_t size;
+    uint32_t policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime;
+    uint64_t deadline;
+    uint64_t period;
+  } attributes{};
+  attributes.size = sizeof attributes;
+  attributes.policy = SCHED_OTHER;
+  attributes.nice = getpriority(PRIO_PROCESS, 0);
+  attributes.runtime = static_cast<uint64_t>(kSlice.ns);
+  syscall(SYS_sched_setattr, 0, &attributes, 0U);
 }
 
 }  // namespace
@@ -80,6 +105,7 @@ Progress::~Progress() {
 void* Progress::thread_main(void* self) {
   pthread_setname_np(pthread_self(), "urxe");
   prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+  ask_for_short_slices();
   static_cast<Progress*>(self)->run();
   return nullptr;
 }
