@@ -21,6 +21,10 @@ ibv_wc_opcode send_wc_opcode(ibv_wr_opcode opcode) {
       return IBV_WC_COMP_SWAP;
     case IBV_WR_ATOMIC_FETCH_AND_ADD:
       return IBV_WC_FETCH_ADD;
+    case IBV_WR_BIND_MW:
+      return IBV_WC_BIND_MW;
+    case IBV_WR_LOCAL_INV:
+      return IBV_WC_LOCAL_INV;
     default:
       return IBV_WC_SEND;
   }
@@ -88,6 +92,12 @@ void Side::succeed(const Operation& op) {
     case Kind::kAtomic:
       succeed_atomic(op);
       break;
+    case Kind::kBind:
+      area_.window.state = RemoteArea::Window::State::kBound;
+      break;
+    case Kind::kInvalidate:
+      area_.window.state = RemoteArea::Window::State::kFree;
+      break;
   }
   release(op);
 }
@@ -138,6 +148,7 @@ void Side::fail(const Operation& op) {
 
 void Side::release(const Operation& op) {
   if (op.read_slot >= 0) --read_buffers_[static_cast<size_t>(op.read_slot)].users;
+  if (op.by_window) --peer_->area_.window.users;
   if (op.slot < 0) return;
   RemoteArea::Slot& slot = peer_->area_.slots[static_cast<size_t>(op.slot)];
   --slot.operations;
@@ -199,11 +210,13 @@ void Side::on_receive_completion(const ibv_wc& wc) {
           [&] { return name(wc) + "wrong flags"; });
   require(!has_imm || wc.imm_data == message.immediate_be,
           [&] { return name(wc) + "wrong immediate data"; });
+  note_invalidated(message, wc);
   place_and_check(receive.pieces, message.data, "receive");
   peer_->check_writes_before(message.wr_id);
 }
 
 void Side::check_end() const {
+  check_window();
   for (size_t i = 0; i < area_.words.size() && !peer_->failed_; ++i) {
     uint64_t value = 0;
     std::memcpy(&value, memory_.at(area_.atomic_offset + i * 8), 8);

@@ -37,12 +37,23 @@ struct RemoteArea {
     bool lost = false;            ///< a failed WRITE: its contents are not known
     std::vector<uint8_t> future;  ///< contents once all has been executed
   };
+  /// A type 2 window on all of the writable area. The owner's completions say when the peer may use
+  /// it; either side takes it back.
+  struct Window {
+    enum class State : uint8_t { kFree, kBinding, kBound, kInvalidating };
+    State state = State::kFree;
+    MemoryWindow* window = nullptr;
+    RKey key;            ///< of the last bind
+    uint64_t base = 0;   ///< what it is ahead of the region's addresses: all, where zero-based
+    uint32_t users = 0;  ///< the peer's requests through it, posted and not completed
+  };
   MemoryRegion* constant = nullptr;
   size_t constant_offset = 0;
   uint64_t constant_va = 0;
   uint32_t constant_size = 0;
   MemoryRegion* writable = nullptr;
   std::vector<Slot> slots;
+  Window window;
   MemoryRegion* atomic = nullptr;
   uint64_t atomic_va = 0;
   size_t atomic_offset = 0;
@@ -83,7 +94,7 @@ class Side {
   /// Of wr_ids of receives.
   static constexpr uint64_t kReceiveBit = uint64_t{1} << 63;
 
-  enum class Kind : uint8_t { kSend, kWrite, kRead, kAtomic };
+  enum class Kind : uint8_t { kSend, kWrite, kRead, kAtomic, kBind, kInvalidate };
   struct Piece {
     size_t offset = 0;
     uint32_t length = 0;
@@ -98,8 +109,9 @@ class Side {
     std::vector<Piece> pieces;  ///< READ, atomic: where it arrives
     int slot = -1;              ///< of the peer's writable area
     uint32_t slot_offset = 0;
-    int read_slot = -1;     ///< own local buffer of a READ, or the source of a forward
-    bool shared = false;    ///< an atomic on the shared counter
+    int read_slot = -1;   ///< own local buffer of a READ, or the source of a forward
+    bool shared = false;  ///< an atomic on the shared counter
+    bool by_window = false;
     uint64_t original = 0;  ///< what an atomic must return
   };
   struct Message {
@@ -108,6 +120,7 @@ class Side {
     uint32_t length = 0;
     uint32_t immediate_be = 0;
     std::vector<uint8_t> data;  ///< of a SEND
+    RKey invalidate;            ///< of SEND_WITH_INV
   };
   struct Receive {
     uint64_t wr_id = 0;
@@ -134,6 +147,13 @@ class Side {
   int free_read_buffer() const;
   void submit(Operation op, SendRequest request);
   void post_receive_now();
+
+  // Windows (windows.cc).
+  bool draw_local(Operation& op, SendRequest& request);
+  void draw_window(Operation& op, SendRequest& request);
+  bool draw_invalidate(SendRequest& request);
+  void note_invalidated(const Message& message, const ibv_wc& wc);
+  void check_window() const;
 
   // Judging completions (side.cc).
   void on_send_completion(const ibv_wc& wc);

@@ -57,7 +57,12 @@ Side::Side(const Plan& plan, Device& device, Memory& memory, QueuePair& qp, PdId
   const uint64_t writable_va = random_.percent(20) ? 0 : random_.next() >> 2;
   area_.writable =
       must_register(device, memory, pd, writable, size_t{slot_size} * kWriteSlots, writable_va,
-                    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+                    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+                        IBV_ACCESS_MW_BIND);
+  const auto window = device.alloc_window(pd, IBV_MW_TYPE_2);
+  require(window.has_value(), [] { return std::string("alloc_window failed"); });
+  area_.window.window = *window;
+  area_.window.key = (*window)->rkey;
   for (uint32_t i = 0; i < kWriteSlots; ++i) {
     RemoteArea::Slot slot;
     slot.offset = writable + size_t{i} * slot_size;
@@ -166,6 +171,7 @@ bool Side::draw_forward(Operation& op, SendRequest& request) {
 void Side::draw_send(Operation& op, SendRequest& request) {
   op.kind = Kind::kSend;
   request.opcode = random_.percent(40) ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND;
+  if (draw_invalidate(request)) request.opcode = IBV_WR_SEND_WITH_INV;
   op.length = draw_length(plan_.max_send);
   draw_source(op, request);
 }
@@ -182,6 +188,7 @@ bool Side::draw_write(Operation& op, SendRequest& request) {
   op.slot_offset = static_cast<uint32_t>(random_.below(65));
   request.remote_addr = slot.va + op.slot_offset;
   request.rkey = peer_->area_.writable->rkey;
+  draw_window(op, request);
   if (op.length == 0 && random_.percent(50)) request.rkey = RKey{0xdeadbeef};
   peer_->memory_.begin_flux(slot.offset + op.slot_offset, op.length);
   std::copy(op.data.begin(), op.data.end(), slot.future.begin() + op.slot_offset);
@@ -213,6 +220,7 @@ bool Side::draw_read(Operation& op, SendRequest& request) {
     op.slot_offset = static_cast<uint32_t>(random_.below(65));
     request.remote_addr = slot.va + op.slot_offset;
     request.rkey = area.writable->rkey;
+    draw_window(op, request);
     const auto begin = slot.future.begin() + op.slot_offset;
     op.data.assign(begin, begin + op.length);
     ++slot.operations;
@@ -268,6 +276,7 @@ void Side::draw_shared_add(Operation& op, SendRequest& request) {
 }
 
 void Side::draw_operation(Operation& op, SendRequest& request) {
+  if (random_.percent(10) && draw_local(op, request)) return;
   // The plan's kind of traffic comes up more often than the others.
   uint64_t kind = random_.below(6);
   if (random_.percent(50)) kind = plan_.operations;
@@ -312,7 +321,8 @@ void Side::submit(Operation op, SendRequest request) {
     request.immediate_be = static_cast<uint32_t>(random_.next());
   }
   if (op.kind == Kind::kSend || request.opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
-    Message message{op.wr_id, request.opcode, op.length, request.immediate_be, {}};
+    Message message{op.wr_id, request.opcode,    op.length, request.immediate_be,
+                    {},       request.invalidate};
     if (op.kind == Kind::kSend) message.data = op.data;
     peer_->incoming_.push_back(std::move(message));
   }
