@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the requester's own side refuses: bad local keys, and requests that ibv_post_send and
 // ibv_post_recv reject.
+#include <sched.h>
+
 #include <array>
 #include <cerrno>
 
@@ -139,6 +141,30 @@ TEST_F(LocalError, SendQueueOverflow) {
   for (uint32_t i = 0; i < init.cap.max_send_wr; ++i)
     ASSERT_EQ(post_send(left_->qp.get(), i, local.sge(8)), 0) << i;
   EXPECT_EQ(post_send(left_->qp.get(), 0, local.sge(8)), ENOMEM);
+}
+
+// A place in the send queue is taken until its completion has been polled: a completion queue as
+// large as the send queue cannot overflow.
+TEST_F(LocalError, SendQueueIsFullUntilPolled) {
+  connect();
+  ibv_qp_attr attr{};
+  ibv_qp_init_attr init{};
+  ASSERT_EQ(ibv_query_qp(left_->qp.get(), &attr, IBV_QP_CAP, &init), 0);
+  Memory local(left_->pd.get(), kSize);
+  Memory target(right_->pd.get(), kSize);
+  ASSERT_EQ(post_receive(right_->qp.get(), 5, target.sge(8)), 0);
+  for (uint32_t i = 1; i < init.cap.max_send_wr; ++i)
+    ASSERT_EQ(post_rdma(left_->qp.get(), i, IBV_WR_RDMA_WRITE, local.sge(0), 0, 0), 0);
+  ASSERT_EQ(post_send(left_->qp.get(), 0, local.sge(8)), 0);
+  expect_completion(right_->cq.get(), 5, IBV_WC_SUCCESS);
+  // All has arrived, and within these attempts all is acknowledged.
+  constexpr int kAttempts = 2000;
+  for (int i = 0; i < kAttempts; ++i) {
+    ASSERT_EQ(post_send(left_->qp.get(), 99, local.sge(8)), ENOMEM);
+    ::sched_yield();
+  }
+  expect_completion(left_->cq.get(), 1, IBV_WC_SUCCESS);
+  EXPECT_EQ(post_rdma(left_->qp.get(), 99, IBV_WR_RDMA_WRITE, local.sge(0), 0, 0), 0);
 }
 
 TEST_F(LocalError, ReceiveQueueOverflow) {

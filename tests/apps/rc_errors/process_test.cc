@@ -66,7 +66,6 @@ TEST_F(Process, ThreadsShareAQueuePair) {
   constexpr uint64_t kEach = 500;
   Settings settings;
   settings.send_entries = 64;
-  settings.cq_entries = kThreads * kEach;
   connect(settings);
   Memory local(left_->pd.get(), kSize);
   Memory target(right_->pd.get(), kSize);
