@@ -92,6 +92,9 @@ class MemoryTable {
   /// (IBTA vol. 1, 10.6.5).
   [[nodiscard]] bool invalidate(PdId pd, Qpn qpn, RKey rkey);
 
+  /// Unbinds the type 2 windows of a queue pair that is reset or destroyed.
+  void unbind_all(Qpn qpn);
+
   [[nodiscard]] size_t size() const { return count_; }
 
  private:
@@ -113,6 +116,7 @@ class MemoryTable {
   std::vector<uint32_t> free_;
   uint64_t random_;
   size_t count_ = 0;
+  size_t window_count_ = 0;
 };
 
 }  // namespace urxe

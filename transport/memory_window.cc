@@ -52,12 +52,14 @@ Expected<MemoryWindow*, Errno> MemoryTable::add_window(PdId pd, ibv_mw_type type
   window.pd = pd;
   window.type = type;
   window.valid = true;
+  ++window_count_;
   return &window;
 }
 
 void MemoryTable::remove_window(MemoryWindow* window) {
   unbind(*window);
   window->valid = false;
+  --window_count_;
   free_entry(window->rkey.value());
 }
 
@@ -91,6 +93,15 @@ bool MemoryTable::invalidate(PdId pd, Qpn qpn, RKey rkey) {
   if (window->region == nullptr || window->qpn != qpn) return false;
   unbind(*window);
   return true;
+}
+
+void MemoryTable::unbind_all(Qpn qpn) {
+  if (window_count_ == 0) return;
+  for (const auto& entry : entries_) {
+    if (!entry) continue;
+    MemoryWindow& window = entry->window;
+    if (window.valid && window.type == IBV_MW_TYPE_2 && window.qpn == qpn) unbind(window);
+  }
 }
 
 uint8_t* MemoryTable::remote_by_window(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_t length,

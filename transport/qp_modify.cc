@@ -138,6 +138,7 @@ void reset(ChannelAdapter& ca, QueuePair& qp) {
   ca.deferred.remove(qp);
   if (qp.path != nullptr) ca.paths.release(qp.path);
   qp.path = nullptr;
+  ca.memory.unbind_all(qp.qpn);
   qp.send_cq->purge(qp.qpn.value());
   qp.recv_cq->purge(qp.qpn.value());
   qp.sq.reset();

@@ -275,6 +275,17 @@ TEST(MemoryWindow, RegionIsBusy) {
   EXPECT_TRUE(remove());
 }
 
+TEST(MemoryWindow, EndsWithItsQueuePair) {
+  WindowBench bench;
+  bench.bind(bench.whole());
+  ibv_qp_attr attr{};
+  attr.qp_state = IBV_QPS_RESET;
+  ASSERT_TRUE(bench.device.modify_qp(*bench.qp, attr, IBV_QP_STATE, bench.now));
+  // Expect: the region is free again.
+  EXPECT_EQ(bench.window->region, nullptr);
+  EXPECT_TRUE(bench.device.deregister_memory(bench.region));
+}
+
 TEST(MemoryWindow, DomainIsBusy) {
   WindowBench bench;
   const PdId pd = bench.device.alloc_pd().value();
