@@ -13,6 +13,8 @@
 extern "C" {
 #endif
 
+// NOLINTBEGIN(modernize-use-using): C reads this too
+
 /// Carries out a write() to one of urxe's device nodes: returns what write() returns, or -1 with
 /// errno set (ENOSYS for a command it does not know). Called on the writing thread.
 typedef ssize_t (*urxe_write_hook)(int fd, const void* buffer, size_t length);
@@ -32,6 +34,8 @@ struct urxe_presence {
 /// Never null. Thread-safe.
 const struct urxe_presence* urxe_presence_v1(void);
 typedef const struct urxe_presence* (*urxe_presence_v1_function)(void);
+
+// NOLINTEND(modernize-use-using)
 
 #ifdef __cplusplus
 }  // extern "C"
