@@ -110,6 +110,10 @@ std::string set_capture(const std::string& file) {
   if (fs::is_directory(path, failed)) {
     return fmt::format("--capture: {} is a directory", path.string());
   }
+  const bool exists = fs::exists(path, failed);
+  if (access(exists ? path.c_str() : path.parent_path().c_str(), W_OK) != 0) {
+    return fmt::format("--capture: cannot write {}: {}", path.string(), std::strerror(errno));
+  }
   set("URXE_CAPTURE", path);
   return "";
 }

@@ -35,10 +35,12 @@ std::optional<Gid> gid_of(rtnl_addr* address) {
   return std::nullopt;
 }
 
-/// An optimistic address (RFC 4429) may be used while it is tentative.
-bool is_usable(unsigned flags) {
+/// An optimistic address (RFC 4429) may be used while it is tentative. The link-local one has its
+/// place at once, as on soft-RoCE: the indexes of the others must not change when it is confirmed.
+bool belongs_in_table(const Gid& gid, unsigned flags) {
   if ((flags & IFA_F_DADFAILED) != 0) return false;
-  return (flags & IFA_F_TENTATIVE) == 0 || (flags & IFA_F_OPTIMISTIC) != 0;
+  return (flags & IFA_F_TENTATIVE) == 0 || (flags & IFA_F_OPTIMISTIC) != 0 ||
+         gid.is_ipv6_link_local();
 }
 
 std::map<uint32_t, std::vector<InterfaceAddress>> group_addresses(nl_cache* cache) {
@@ -47,7 +49,7 @@ std::map<uint32_t, std::vector<InterfaceAddress>> group_addresses(nl_cache* cach
     auto* address = reinterpret_cast<rtnl_addr*>(at);
     if (auto gid = gid_of(address)) {
       groups[static_cast<uint32_t>(rtnl_addr_get_ifindex(address))].push_back(
-          {*gid, is_usable(rtnl_addr_get_flags(address))});
+          {*gid, belongs_in_table(*gid, rtnl_addr_get_flags(address))});
     }
   }
   return groups;

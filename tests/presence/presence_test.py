@@ -602,6 +602,16 @@ class NamespaceTest(Scratch):
         self.assertIn("tentative", self.inside(name, "ip", "-6", "addr", "show", "dev", "v0"))
         self.assertEqual(len(self.gids(name, "urxe_v0")), 1)
 
+    def test_a_tentative_link_local_address_has_its_place(self):
+        name = self.names[0]
+        self.inside(name, "ip", "link", "set", "v0", "addrgenmode", "none")
+        self.inside(name, "ip", "addr", "add", "192.0.2.1/24", "dev", "v0")
+        self.inside(name, "ip", "addr", "add", "fe80::1/64", "dev", "v0")
+        self.inside(name, "ip", "link", "set", "v0", "up")
+        self.assertIn("tentative", self.inside(name, "ip", "-6", "addr", "show", "dev", "v0"))
+        self.assertEqual([gid[:2] for gid in self.gids(name, "urxe_v0")],
+                         [bytes.fromhex("fe80"), bytes(2)])
+
     def test_no_interface_is_up(self):
         result = subprocess.run(["ip", "netns", "exec", self.names[0], urxe(), "run", "ls",
                                  "/sys/class/infiniband"], capture_output=True, text=True,
@@ -632,6 +642,9 @@ class UnprivilegedTest(Scratch):
                       "stat -c '%a %u' $URXE_TREE/..; ls /dev/infiniband")
         self.assertEqual((result.stdout.split(), result.stderr),
                          (["65534", "0", "700", "65534", "uverbs192"], ""))
+        refused = call(*drop, self.scratch + "/bin/urxe", "run", "--capture", "/root.pcapng", "true")
+        self.assertEqual(refused.returncode, 125)
+        self.assertIn("cannot write /root.pcapng", refused.stderr)
         result = call(*run_it, self.scratch + "/bin/presence_node_probe",
                       "/dev/infiniband/uverbs192")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
