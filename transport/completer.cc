@@ -135,7 +135,8 @@ void receive_nak(ChannelAdapter& ca, QueuePair& qp, uint8_t syndrome, Instant no
   }
 }
 
-/// Implied NAK (9.7.5.1.4 ..): an answer beyond a READ or atomic whose own response did not come.
+/// Implied NAK (IBTA vol. 1, 9.7.5.1): an answer beyond a READ or atomic whose own response did not
+/// come.
 void receive_implied_nak(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   if (!qp.requester.resending) ++ca.counters.implied_naks;
   retry_after_loss(ca, qp, now);

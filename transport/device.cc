@@ -63,7 +63,7 @@ void receive_cnp(ChannelAdapter& ca, QueuePair* qp, Instant now) {
   if (qp->path->on_loss(now)) ++ca.counters.congestion_backoffs;
 }
 
-/// A completion that could not be delivered ends the queue pair (10.10.2.3 ..).
+/// A completion that could not be delivered ends the queue pair (IBTA vol. 1, 10.10).
 void fail_if_cq_failed(ChannelAdapter& ca, QueuePair& qp) {
   if (!qp.cq_failed) return;
   qp.cq_failed = false;

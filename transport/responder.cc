@@ -41,7 +41,8 @@ bool sequence_is_valid(const ResponderState& resp, Operation op, const OpcodeInf
   return resp.message == (is_send(op) ? Message::kSend : Message::kWrite);
 }
 
-/// 9.7.4.1.6, C9-? : First and Middle carry a path MTU, Last 1 to one, Only up to one.
+/// Payload lengths (IBTA vol. 1, 9.7.4.1): First and Middle carry a path MTU, Last 1 to one, Only
+/// up to one.
 bool payload_is_valid(const QueuePair& qp, const OpcodeInfo& info, size_t bytes) {
   if (!info.has_payload) return bytes == 0;
   if (!info.ends_message) return bytes == qp.mtu;

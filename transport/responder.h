@@ -16,7 +16,7 @@ namespace urxe {
 /// A request packet for a queue pair in RTR, RTS, SQD or SQE.
 void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet);
 
-/// The packet that repeats a request already executed (9.7.4.?: duplicates).
+/// The packet that repeats a request already executed (9.7.5.1, duplicate requests).
 void receive_duplicate(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet);
 
 /// Sends up to `budget` answers: READ and atomic responses in PSN order, then the ACK or NAK. ACKs

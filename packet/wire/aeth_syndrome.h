@@ -8,7 +8,7 @@
 
 namespace urxe {
 
-// The AETH syndrome byte (IBTA vol. 1, 9.7.5.1.?, tables 43..46).
+// The AETH syndrome byte (IBTA vol. 1, 9.7.5, the AETH tables).
 
 enum class AckKind : uint8_t { kAck, kRnrNak, kNak, kReserved };
 

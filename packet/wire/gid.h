@@ -9,7 +9,7 @@
 namespace urxe {
 
 /// A RoCEv2 GID, which is an IP address: IPv6 as it stands, IPv4 as ::ffff:a.b.c.d
-/// (IBTA annex A17.9.?; rdma-core writes it the same way). Network byte order.
+/// (IBTA annex A17; rdma-core writes it the same way). Network byte order.
 struct Gid {
   std::array<uint8_t, 16> bytes{};
 

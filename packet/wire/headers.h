@@ -9,7 +9,7 @@
 
 namespace urxe {
 
-// The transport headers as plain values in host byte order (IBTA vol. 1, chapter 9.2 ..9.6).
+// The transport headers as plain values in host byte order (IBTA vol. 1, sections 9.2 to 9.6).
 
 /// Base transport header, 12 bytes. TVer is always 0, reserved bits are 0 when sent, ignored when
 /// received; the pad count is derived from the payload.

@@ -36,19 +36,17 @@ int __lxstat64(int version, const char* path, struct stat64* out);
 int __fxstatat(int version, int dirfd, const char* path, struct stat* out, int flags);
 int __fxstatat64(int version, int dirfd, const char* path, struct stat64* out, int flags);
 
-#define URXE_NEXT_FUNCTIONS(X)                                                                 \
-  X(open)                                                                                      \
-  X(open64)                                                                                    \
-  X(openat)                                                                                    \
-  X(openat64) X(__open_2) X(__open64_2) X(__openat_2) X(__openat64_2) X(fopen) X(fopen64)      \
-      X(freopen) X(freopen64) X(opendir) X(scandir) X(scandir64) X(scandirat) X(scandirat64)   \
-          X(stat) X(stat64) X(lstat) X(lstat64) X(fstatat) X(fstatat64) X(statx) X(__xstat)    \
-              X(__xstat64) X(__lxstat) X(__lxstat64) X(__fxstatat) X(__fxstatat64) X(access)   \
-                  X(faccessat) X(eaccess) X(euidaccess) X(readlink) X(readlinkat)              \
-                      X(__readlink_chk) X(__readlinkat_chk) X(realpath) X(__realpath_chk)      \
-                          X(canonicalize_file_name) X(chdir) X(statfs) X(statfs64) X(statvfs)  \
-                              X(statvfs64) X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) \
-                                  X(write) X(socket)
+// clang-format off: its opinion of this list changes from run to run
+#define URXE_NEXT_FUNCTIONS(X)                                                              \
+  X(open) X(open64) X(openat) X(openat64) X(__open_2) X(__open64_2) X(__openat_2)           \
+  X(__openat64_2) X(fopen) X(fopen64) X(freopen) X(freopen64) X(opendir) X(scandir)         \
+  X(scandir64) X(scandirat) X(scandirat64) X(stat) X(stat64) X(lstat) X(lstat64) X(fstatat) \
+  X(fstatat64) X(statx) X(__xstat) X(__xstat64) X(__lxstat) X(__lxstat64) X(__fxstatat)     \
+  X(__fxstatat64) X(access) X(faccessat) X(eaccess) X(euidaccess) X(readlink) X(readlinkat) \
+  X(__readlink_chk) X(__readlinkat_chk) X(realpath) X(__realpath_chk)                       \
+  X(canonicalize_file_name) X(chdir) X(statfs) X(statfs64) X(statvfs) X(statvfs64)          \
+  X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) X(write) X(socket)
+// clang-format on
 
 struct urxe_next {
   _Atomic(bool) ready;
