@@ -36,7 +36,8 @@ int __lxstat64(int version, const char* path, struct stat64* out);
 int __fxstatat(int version, int dirfd, const char* path, struct stat* out, int flags);
 int __fxstatat64(int version, int dirfd, const char* path, struct stat64* out, int flags);
 
-// clang-format off: its opinion of this list changes from run to run
+// The formatter's opinion of this list changes from run to run.
+// clang-format off
 #define URXE_NEXT_FUNCTIONS(X)                                                              \
   X(open) X(open64) X(openat) X(openat64) X(__open_2) X(__open64_2) X(__openat_2)           \
   X(__openat64_2) X(fopen) X(fopen64) X(freopen) X(freopen64) X(opendir) X(scandir)         \
