@@ -6,8 +6,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <unordered_map>
-#include <vector>
 
 #include "packet/base/expected.h"
 #include "packet/base/time.h"

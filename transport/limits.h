@@ -14,6 +14,7 @@ inline constexpr uint32_t kMaxInline = 1024;         ///< bytes
 inline constexpr int kMaxCqs = 65536;
 inline constexpr uint32_t kMaxCqEntries = 4194304;
 inline constexpr int kMaxRegions = 1 << 20;
+inline constexpr int kMaxWindows = 1 << 20;
 inline constexpr int kMaxPds = 65536;
 inline constexpr int kMaxAhs = 1 << 20;
 inline constexpr uint32_t kMaxRdAtomic = 128;         ///< per queue pair, each direction

@@ -46,13 +46,12 @@ uint32_t MemoryTable::new_key(uint32_t index) {
   return (index << 8) | variant;
 }
 
-std::optional<uint32_t> MemoryTable::take_entry() {
-  if (count_ >= static_cast<size_t>(kMaxRegions)) return std::nullopt;
+uint32_t MemoryTable::take_entry() {
   uint32_t index = 0;
   if (free_.empty()) {
     index = static_cast<uint32_t>(entries_.size());
     entries_.push_back(std::make_unique<Entry>());
-    free_.reserve(entries_.size());
+    free_.reserve(entries_.capacity());  // so that free_entry() does not allocate
   } else {
     index = free_.back();
     free_.pop_back();
@@ -69,10 +68,10 @@ void MemoryTable::free_entry(uint32_t key) {
 Expected<MemoryRegion*, Errno> MemoryTable::add(PdId pd, uint8_t* host, uint64_t length,
                                                 uint64_t iova, int access) {
   if (auto ok = check_arguments(length, iova, host, access); !ok) return error(ok.error().value);
-  const auto index = take_entry();
-  if (!index) return error(ENOMEM);
-  MemoryRegion& region = entries_[*index]->region;
-  const uint32_t key = new_key(*index);
+  if (count_ - window_count_ >= static_cast<size_t>(kMaxRegions)) return error(ENOMEM);
+  const uint32_t index = take_entry();
+  MemoryRegion& region = entries_[index]->region;
+  const uint32_t key = new_key(index);
   region = {LKey(key), RKey(key), pd, host, iova, length, access, true, 0};
   return &region;
 }

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -108,8 +107,8 @@ class MemoryTable {
   [[nodiscard]] uint8_t* remote_by_window(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_t length,
                                           int access) const;
   [[nodiscard]] uint32_t new_key(uint32_t index);
-  /// The index of a free entry; nullopt: the table is full.
-  std::optional<uint32_t> take_entry();
+  /// The index of a free entry.
+  uint32_t take_entry();
   void free_entry(uint32_t key);
 
   std::vector<std::unique_ptr<Entry>> entries_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <cerrno>
 
+#include "transport/limits.h"
 #include "transport/memory_region.h"
 
 namespace urxe {
@@ -43,10 +44,10 @@ MemoryWindow* MemoryTable::find_window(RKey rkey) const {
 }
 
 Expected<MemoryWindow*, Errno> MemoryTable::add_window(PdId pd, ibv_mw_type type) {
-  const auto index = take_entry();
-  if (!index) return error(ENOMEM);
-  MemoryWindow& window = entries_[*index]->window;
-  const RKey key(new_key(*index));
+  if (window_count_ >= static_cast<size_t>(kMaxWindows)) return error(ENOMEM);
+  const uint32_t index = take_entry();
+  MemoryWindow& window = entries_[index]->window;
+  const RKey key(new_key(index));
   window = MemoryWindow{};
   window.rkey = key;
   window.pd = pd;

@@ -49,7 +49,9 @@ Context::~Context() {
   if (is_forked()) return;  // the parent's objects
   Progress::Guard guard(progress());
   while (Qp* qp = qps.front()) end_qp(*qp);
-  while (Cq* cq = cqs.front()) end_cq(*cq);
+  while (Cq* cq = cqs.front()) {
+    if (end_cq(*cq) != 0) cqs.remove(*cq);
+  }
   while (Mw* mw = mws.front()) end_mw(*mw);
   while (Mr* mr = mrs.front()) end_mr(*mr);
   while (Pd* pd = pds.front()) end_pd(*pd);

@@ -79,10 +79,12 @@ int resize_cq(ibv_cq* handle, int cqe) noexcept {
   }
 }
 
-void end_cq(Cq& cq) {
-  (void)cq.owner->device().device().destroy_cq(cq.queue);
+int end_cq(Cq& cq) {
+  auto destroyed = cq.owner->device().device().destroy_cq(cq.queue);
+  if (!destroyed) return destroyed.error().value;
   cq.progress->on_disarmed(cq.counted_as_armed);
   cq.owner->cqs.remove(cq);
+  return 0;
 }
 
 int destroy_cq(ibv_cq* handle) noexcept {
@@ -90,10 +92,7 @@ int destroy_cq(ibv_cq* handle) noexcept {
   if (!cq.owner->is_forked()) {
     {
       Progress::Guard guard(*cq.progress);
-      auto destroyed = cq.owner->device().device().destroy_cq(cq.queue);
-      if (!destroyed) return destroyed.error().value;
-      cq.progress->on_disarmed(cq.counted_as_armed);
-      cq.owner->cqs.remove(cq);
+      if (int wrong = end_cq(cq); wrong != 0) return wrong;
     }
     await_acknowledgements(cq);
   }

@@ -32,7 +32,7 @@ void fill_limits(ibv_device_attr& attr) {
   attr.max_cq = kMaxCqs;
   attr.max_cqe = kMaxCqEntries;
   attr.max_mr = kMaxRegions;
-  attr.max_mw = kMaxRegions;
+  attr.max_mw = kMaxWindows;
   attr.max_pd = kMaxPds;
   attr.max_ah = kMaxAhs;
   attr.max_qp_rd_atom = kMaxRdAtomic;

@@ -132,7 +132,7 @@ int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) noexcept;
 /// What ends an object that is left when its context is closed: everything but freeing the handle.
 /// With the device's lock held.
 void end_qp(Qp& qp);
-void end_cq(Cq& cq);
+int end_cq(Cq& cq);
 void end_mw(Mw& mw);
 void end_mr(Mr& mr);
 void end_pd(Pd& pd);
