@@ -44,7 +44,7 @@ std::optional<DropReason> reason_to_drop(const QueuePair* qp, const PacketView& 
                                          const Flow& flow) {
   const Bth& bth = packet.headers.bth;
   if (qp == nullptr) return DropReason::kUnknownQp;
-  if (bth.opcode.service() != Service::kRc) return DropReason::kWrongService;
+  if (bth.opcode.service() != qp->service) return DropReason::kWrongService;
   if (!receives_in(qp->state())) return DropReason::kQpState;
   if (!pkeys_match(bth.pkey, qp->pkey)) return DropReason::kBadPKey;
   if (flow.source != qp->flow().destination || flow.destination != qp->flow().source) {

@@ -7,6 +7,7 @@ QueuePair::QueuePair(const QpInit& init)
     : qpn(init.qpn),
       pd(init.pd),
       type(init.type),
+      service(service_of(init.type)),
       send_cq(init.send_cq),
       recv_cq(init.recv_cq),
       sq_sig_all(init.sq_sig_all),

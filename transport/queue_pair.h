@@ -12,6 +12,7 @@
 #include "transport/intrusive_list.h"
 #include "transport/requester_state.h"
 #include "transport/responder_state.h"
+#include "transport/service.h"
 #include "transport/work_queue.h"
 
 namespace urxe {
@@ -42,6 +43,7 @@ struct QueuePair : ListHook<struct ActiveTag>,
   const Qpn qpn;
   const PdId pd;
   const ibv_qp_type type;
+  const Service service;
   CompletionQueue* const send_cq;
   CompletionQueue* const recv_cq;
   const bool sq_sig_all;

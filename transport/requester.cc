@@ -118,16 +118,16 @@ void describe_read(const QueuePair& qp, const SendWqe& wqe, uint32_t index, Next
   const uint32_t piece = read_piece_packets(qp);
   const uint32_t end = std::min(wqe.packets, (index / piece + 1) * piece);
   const uint64_t end_bytes = std::min<uint64_t>(wqe.length, static_cast<uint64_t>(end) * qp.mtu);
-  packet.headers.bth.opcode = Opcode(Service::kRc, Operation::kReadRequest);
+  packet.headers.bth.opcode = Opcode(qp.service, Operation::kReadRequest);
   packet.headers.reth = {wqe.remote_addr + packet.offset, wqe.rkey,
                          static_cast<uint32_t>(end_bytes - packet.offset)};
   packet.psns = end - index;
 }
 
-void describe_atomic(const SendWqe& wqe, NextPacket& packet) {
+void describe_atomic(const QueuePair& qp, const SendWqe& wqe, NextPacket& packet) {
   const bool swap = wqe.opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
   packet.headers.bth.opcode =
-      Opcode(Service::kRc, swap ? Operation::kCompareSwap : Operation::kFetchAdd);
+      Opcode(qp.service, swap ? Operation::kCompareSwap : Operation::kFetchAdd);
   packet.headers.atomic = {wqe.remote_addr, wqe.rkey, swap ? wqe.swap : wqe.compare_add,
                            swap ? wqe.compare_add : 0};
 }
@@ -138,10 +138,10 @@ void describe_payload(const QueuePair& qp, const SendWqe& wqe, uint32_t index, N
   Headers& headers = packet.headers;
   packet.payload = static_cast<uint32_t>(std::min<uint64_t>(qp.mtu, wqe.length - packet.offset));
   if (is_write(wqe)) {
-    headers.bth.opcode = Opcode(Service::kRc, write_operation(wqe, first, last));
+    headers.bth.opcode = Opcode(qp.service, write_operation(wqe, first, last));
     if (first) headers.reth = {wqe.remote_addr, wqe.rkey, wqe.length};
   } else {
-    headers.bth.opcode = Opcode(Service::kRc, send_operation(wqe, first, last));
+    headers.bth.opcode = Opcode(qp.service, send_operation(wqe, first, last));
   }
   if (!last) return;
   headers.immediate_be = wqe.immediate_be;
@@ -157,10 +157,11 @@ NextPacket next_packet(const QueuePair& qp, const SendWqe& wqe) {
   packet.headers.bth.dest_qp = qp.dest_qpn;
   packet.headers.bth.pkey = qp.pkey;
   packet.headers.bth.psn = req.send_psn;
+  packet.headers.xrc_srq = wqe.remote_srqn;
   if (is_read(wqe)) {
     describe_read(qp, wqe, index, packet);
   } else if (is_atomic(wqe)) {
-    describe_atomic(wqe, packet);
+    describe_atomic(qp, wqe, packet);
   } else {
     describe_payload(qp, wqe, index, packet);
   }

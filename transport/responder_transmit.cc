@@ -10,7 +10,7 @@ namespace {
 
 Headers response_headers(const QueuePair& qp, Operation operation, Psn psn, uint32_t msn) {
   Headers headers;
-  headers.bth.opcode = Opcode(Service::kRc, operation);
+  headers.bth.opcode = Opcode(qp.service, operation);
   headers.bth.dest_qp = qp.dest_qpn;
   headers.bth.pkey = qp.pkey;
   headers.bth.psn = psn;

@@ -10,12 +10,20 @@
 #include <span>
 
 #include "packet/wire/psn.h"
+#include "packet/wire/roce_packet.h"
 #include "packet/wire/types.h"
 #include "transport/completion_queue.h"
 #include "transport/memory_region.h"
 #include "transport/sge.h"
 
 namespace urxe {
+
+/// Where a datagram goes: what its address handle and its work request say.
+struct Datagram {
+  Flow flow;
+  Qpn qpn;
+  QKey qkey;
+};
 
 /// A send work queue element: the request as posted, and what the requester notes on it.
 struct SendWqe {
@@ -31,7 +39,9 @@ struct SendWqe {
   RKey rkey;
   uint64_t compare_add = 0;
   uint64_t swap = 0;
-  BindRequest bind;  ///< of BIND_MW
+  BindRequest bind;   ///< of BIND_MW
+  Datagram datagram;  ///< UD only
+  Srqn remote_srqn;   ///< XRC only: the receiver's shared receive queue
 
   Psn first_psn;                ///< set when the requester first reaches the element
   uint32_t packets = 0;         ///< PSNs it takes; 0: not reached yet
