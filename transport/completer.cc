@@ -26,21 +26,6 @@ void count_completed(Counters& counters, const SendWqe& wqe) {
   }
 }
 
-/// The oldest element is done: completion where one is wanted.
-void complete_oldest(ChannelAdapter& ca, QueuePair& qp) {
-  const SendWqe& wqe = qp.sq.at(qp.sq.oldest());
-  count_completed(ca.counters, wqe);
-  const bool signaled = qp.sq_sig_all || (wqe.send_flags & IBV_SEND_SIGNALED) != 0;
-  ibv_wc wc{};
-  wc.wr_id = wqe.wr_id;
-  wc.status = IBV_WC_SUCCESS;
-  wc.opcode = send_completion_opcode(wqe.opcode);
-  wc.byte_len = is_atomic(wqe) ? sizeof(uint64_t) : wqe.length;
-  wc.qp_num = qp.qpn.value();
-  qp.sq.retire();
-  if (signaled) ca.complete(*qp.send_cq, qp, wc, false, qp.sq.freed_by_completion());
-}
-
 /// Moves the oldest unacknowledged PSN on by `packets`, which lie in the oldest element; completes
 /// the element at its end. The point of transmission is never left behind.
 void advance_oldest(ChannelAdapter& ca, QueuePair& qp, uint32_t packets) {
@@ -63,7 +48,7 @@ void advance_oldest(ChannelAdapter& ca, QueuePair& qp, uint32_t packets) {
   }
   if (!ends) return;
   if (req.send_position == position && !wqe.failed_locally) req.send_position = position + 1;
-  complete_oldest(ca, qp);
+  complete_oldest_send(ca, qp);
   complete_local_operations(ca, qp);
 }
 
@@ -213,6 +198,20 @@ void receive_data_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& 
 
 }  // namespace
 
+void complete_oldest_send(ChannelAdapter& ca, QueuePair& qp) {
+  const SendWqe& wqe = qp.sq.at(qp.sq.oldest());
+  count_completed(ca.counters, wqe);
+  const bool signaled = qp.sq_sig_all || (wqe.send_flags & IBV_SEND_SIGNALED) != 0;
+  ibv_wc wc{};
+  wc.wr_id = wqe.wr_id;
+  wc.status = IBV_WC_SUCCESS;
+  wc.opcode = send_completion_opcode(wqe.opcode);
+  wc.byte_len = is_atomic(wqe) ? sizeof(uint64_t) : wqe.length;
+  wc.qp_num = qp.qpn.value();
+  qp.sq.retire();
+  if (signaled) ca.complete(*qp.send_cq, qp, wc, false, qp.sq.freed_by_completion());
+}
+
 void complete_local_operations(ChannelAdapter& ca, QueuePair& qp) {
   RequesterState& req = qp.requester;
   while (qp.sq.oldest() != req.assign_position) {
@@ -220,7 +219,7 @@ void complete_local_operations(ChannelAdapter& ca, QueuePair& qp) {
     const SendWqe& wqe = qp.sq.at(position);
     if (!is_local(wqe) || wqe.failed_locally) return;
     if (req.send_position == position) ++req.send_position;
-    complete_oldest(ca, qp);
+    complete_oldest_send(ca, qp);
   }
 }
 

@@ -13,6 +13,9 @@ namespace urxe {
 /// A response packet for a connected queue pair in RTS, SQD or SQE.
 void receive_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, Instant now);
 
+/// The oldest element is done: a completion where one is wanted.
+void complete_oldest_send(ChannelAdapter& ca, QueuePair& qp);
+
 /// Completes the executed local operations (binds, invalidations) that are the oldest elements.
 void complete_local_operations(ChannelAdapter& ca, QueuePair& qp);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <cerrno>
 
+#include "transport/address.h"
 #include "transport/completer.h"
 #include "transport/limits.h"
 #include "transport/qp_error.h"
@@ -18,15 +19,10 @@ constexpr int kQpAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 constexpr uint8_t kMaxTimeout = 31;
 constexpr uint8_t kMaxRetry = 7;
 
-bool address_is_valid(const ChannelAdapter& ca, const ibv_ah_attr& av) {
-  return av.is_global != 0 && (av.port_num == 0 || av.port_num == 1) &&
-         av.grh.sgid_index < ca.config.gids.size() && !ca.config.gids[av.grh.sgid_index].is_zero();
-}
-
 bool path_values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, int mask) {
   if ((mask & IBV_QP_PKEY_INDEX) != 0 && attr.pkey_index != 0) return false;
   if ((mask & IBV_QP_PORT) != 0 && attr.port_num != 1) return false;
-  if ((mask & IBV_QP_AV) != 0 && !address_is_valid(ca, attr.ah_attr)) return false;
+  if ((mask & IBV_QP_AV) != 0 && !address_is_valid(ca.config, attr.ah_attr)) return false;
   if ((mask & IBV_QP_PATH_MTU) != 0 &&
       (attr.path_mtu < IBV_MTU_256 || attr.path_mtu > ca.config.active_mtu)) {
     return false;
@@ -50,27 +46,11 @@ bool values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, int mas
          ((mask & IBV_QP_ACCESS_FLAGS) == 0 || (attr.qp_access_flags & ~kQpAccess) == 0);
 }
 
-/// rdma-core's rule: 14 bits of the flow label folded into the dynamic ports; without a label, one
-/// made of both queue pair numbers.
-uint16_t wanted_source_port(uint32_t flow_label, uint32_t local_qpn, uint32_t remote_qpn) {
-  constexpr uint32_t kLabelMask = 0xfffff;
-  constexpr uint32_t kPortBits = 0x3fff;
-  if (flow_label == 0) {
-    const uint64_t product = static_cast<uint64_t>(local_qpn) * remote_qpn;
-    flow_label = static_cast<uint32_t>((product ^ (product >> 20) ^ (product >> 40)) & kLabelMask);
-  }
-  flow_label &= kLabelMask;
-  return static_cast<uint16_t>(((flow_label & kPortBits) ^ (flow_label >> 14)) | 0xc000);
-}
-
 void resolve_address(ChannelAdapter& ca, QueuePair& qp) {
   const ibv_ah_attr& av = qp.attr.ah_attr;
   Flow& flow = qp.flow_;
-  flow.source = ca.config.gids[av.grh.sgid_index];
-  std::copy(std::begin(av.grh.dgid.raw), std::end(av.grh.dgid.raw), flow.destination.bytes.begin());
-  flow.traffic_class = av.grh.traffic_class;
-  flow.hop_limit = av.grh.hop_limit == 0 ? 64 : av.grh.hop_limit;
-  flow.source_port = wanted_source_port(av.grh.flow_label, qp.qpn.value(), qp.attr.dest_qp_num);
+  flow = flow_to(ca.config, av);
+  flow.source_port = source_port_for(av.grh.flow_label, qp.qpn.value(), qp.attr.dest_qp_num);
   const auto in_flight = static_cast<int32_t>(qp.requester.in_flight());
   if (qp.path != nullptr) {
     qp.path->change_in_flight(-in_flight);

@@ -2,10 +2,10 @@
 #include "transport/requester.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "transport/completer.h"
 #include "transport/qp_error.h"
+#include "transport/request_packet.h"
 #include "transport/retry.h"
 #include "transport/sge_copy.h"
 
@@ -16,29 +16,6 @@ constexpr uint32_t kSsnMask = 0xffffff;
 constexpr uint32_t kReadPieceBytes = 65536;
 /// AckReq is set at least this often (in packets), however large the window.
 constexpr uint32_t kMaxAckInterval = 16;
-
-/// The packet that comes next in a message.
-struct NextPacket {
-  Headers headers;
-  uint64_t offset = 0;   ///< into the message
-  uint32_t payload = 0;  ///< bytes
-  uint32_t psns = 1;     ///< PSNs it takes (a READ request: one per response)
-};
-
-bool is_write(const SendWqe& wqe) {
-  return wqe.opcode == IBV_WR_RDMA_WRITE || wqe.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-}
-bool has_immediate(const SendWqe& wqe) {
-  return wqe.opcode == IBV_WR_SEND_WITH_IMM || wqe.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-}
-bool needs_receive(const SendWqe& wqe) {
-  return wqe.opcode != IBV_WR_RDMA_WRITE && !is_read(wqe) && !is_atomic(wqe);
-}
-
-uint32_t message_packets(const QueuePair& qp, const SendWqe& wqe) {
-  if (is_atomic(wqe) || wqe.length == 0) return 1;
-  return (wqe.length - 1) / qp.mtu + 1;
-}
 
 /// Binds or invalidates a window, in its turn among the requests.
 bool execute_local(ChannelAdapter& ca, const QueuePair& qp, const SendWqe& wqe) {
@@ -56,26 +33,6 @@ ibv_wc_status check_locally(const ChannelAdapter& ca, QueuePair& qp, uint32_t po
     return IBV_WC_LOC_PROT_ERR;
   }
   return IBV_WC_SUCCESS;
-}
-
-/// Gives the element its PSNs, or notes why it cannot be carried out.
-void start_message(ChannelAdapter& ca, QueuePair& qp, uint32_t position) {
-  SendWqe& wqe = qp.sq.at(position);
-  RequesterState& req = qp.requester;
-  req.assign_position = position + 1;
-  if (is_local(wqe)) {
-    wqe.failed_locally = !execute_local(ca, qp, wqe);
-    wqe.local_status = IBV_WC_MW_BIND_ERR;
-    return;
-  }
-  wqe.local_status = check_locally(ca, qp, position);
-  wqe.failed_locally = wqe.local_status != IBV_WC_SUCCESS;
-  wqe.first_psn = req.next_psn;
-  wqe.packets = message_packets(qp, wqe);
-  const uint32_t piece = read_piece_packets(qp);
-  const uint32_t messages = is_read(wqe) ? (wqe.packets + piece - 1) / piece : 1;
-  wqe.ssn = (req.ssn + 1) & kSsnMask;
-  req.ssn = (req.ssn + messages) & kSsnMask;
 }
 
 bool beyond_credits(const RequesterState& req, const SendWqe& wqe) {
@@ -97,98 +54,16 @@ bool may_send(QueuePair& qp, const SendWqe& wqe) {
   return true;
 }
 
-Operation send_operation(const SendWqe& wqe, bool first, bool last) {
-  if (!last) return first ? Operation::kSendFirst : Operation::kSendMiddle;
-  if (wqe.opcode == IBV_WR_SEND_WITH_IMM) {
-    return first ? Operation::kSendOnlyImm : Operation::kSendLastImm;
-  }
-  if (wqe.opcode == IBV_WR_SEND_WITH_INV) {
-    return first ? Operation::kSendOnlyInvalidate : Operation::kSendLastInvalidate;
-  }
-  return first ? Operation::kSendOnly : Operation::kSendLast;
-}
-
-Operation write_operation(const SendWqe& wqe, bool first, bool last) {
-  if (!last) return first ? Operation::kWriteFirst : Operation::kWriteMiddle;
-  if (has_immediate(wqe)) return first ? Operation::kWriteOnlyImm : Operation::kWriteLastImm;
-  return first ? Operation::kWriteOnly : Operation::kWriteLast;
-}
-
-void describe_read(const QueuePair& qp, const SendWqe& wqe, uint32_t index, NextPacket& packet) {
-  const uint32_t piece = read_piece_packets(qp);
-  const uint32_t end = std::min(wqe.packets, (index / piece + 1) * piece);
-  const uint64_t end_bytes = std::min<uint64_t>(wqe.length, static_cast<uint64_t>(end) * qp.mtu);
-  packet.headers.bth.opcode = Opcode(qp.service, Operation::kReadRequest);
-  packet.headers.reth = {wqe.remote_addr + packet.offset, wqe.rkey,
-                         static_cast<uint32_t>(end_bytes - packet.offset)};
-  packet.psns = end - index;
-}
-
-void describe_atomic(const QueuePair& qp, const SendWqe& wqe, NextPacket& packet) {
-  const bool swap = wqe.opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
-  packet.headers.bth.opcode =
-      Opcode(qp.service, swap ? Operation::kCompareSwap : Operation::kFetchAdd);
-  packet.headers.atomic = {wqe.remote_addr, wqe.rkey, swap ? wqe.swap : wqe.compare_add,
-                           swap ? wqe.compare_add : 0};
-}
-
-void describe_payload(const QueuePair& qp, const SendWqe& wqe, uint32_t index, NextPacket& packet) {
-  const bool first = index == 0;
-  const bool last = index + 1 == wqe.packets;
-  Headers& headers = packet.headers;
-  packet.payload = static_cast<uint32_t>(std::min<uint64_t>(qp.mtu, wqe.length - packet.offset));
-  if (is_write(wqe)) {
-    headers.bth.opcode = Opcode(qp.service, write_operation(wqe, first, last));
-    if (first) headers.reth = {wqe.remote_addr, wqe.rkey, wqe.length};
-  } else {
-    headers.bth.opcode = Opcode(qp.service, send_operation(wqe, first, last));
-  }
-  if (!last) return;
-  headers.immediate_be = wqe.immediate_be;
-  headers.invalidate = wqe.invalidate;
-  headers.bth.solicited = needs_receive(wqe) && (wqe.send_flags & IBV_SEND_SOLICITED) != 0;
-}
-
-NextPacket next_packet(const QueuePair& qp, const SendWqe& wqe) {
-  const RequesterState& req = qp.requester;
-  const uint32_t index = packet_index(wqe, req.send_psn);
-  NextPacket packet;
-  packet.offset = static_cast<uint64_t>(index) * qp.mtu;
-  packet.headers.bth.dest_qp = qp.dest_qpn;
-  packet.headers.bth.pkey = qp.pkey;
-  packet.headers.bth.psn = req.send_psn;
-  packet.headers.xrc_srq = wqe.remote_srqn;
-  if (is_read(wqe)) {
-    describe_read(qp, wqe, index, packet);
-  } else if (is_atomic(wqe)) {
-    describe_atomic(qp, wqe, packet);
-  } else {
-    describe_payload(qp, wqe, index, packet);
-  }
-  return packet;
-}
-
 /// AckReq: at the end of a message, now and then in a long one, and where the window closes.
-bool wants_ack(const QueuePair& qp, const SendWqe& wqe, const NextPacket& packet) {
+bool wants_ack(const QueuePair& qp, const SendWqe& wqe, const RequestPacket& packet) {
   const RequesterState& req = qp.requester;
   const uint32_t interval = std::clamp(qp.path->window() / 4, 1U, kMaxAckInterval);
   return packet.headers.bth.psn + (packet.psns - 1) == wqe.last_psn() || req.probing ||
          beyond_credits(req, wqe) || qp.path->room() <= 1 || req.since_ack_request + 1 >= interval;
 }
 
-bool fill_payload(const ChannelAdapter& ca, QueuePair& qp, uint32_t position,
-                  const NextPacket& packet, uint8_t* out) {
-  if (packet.payload == 0) return true;
-  const SendWqe& wqe = qp.sq.at(position);
-  if (wqe.is_inline) {
-    std::memcpy(out, qp.sq.inline_space(position) + packet.offset, packet.payload);
-    return true;
-  }
-  return gather(ca.memory, qp.pd, qp.sq.sges(position), packet.offset, {out, packet.payload});
-}
-
 /// Notes that a packet has gone out: PSNs, counts, timers.
-void note_sent(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, const NextPacket& packet,
+void note_sent(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, const RequestPacket& packet,
                Instant now) {
   RequesterState& req = qp.requester;
   const Psn psn = packet.headers.bth.psn;
@@ -226,7 +101,7 @@ Turn send_one(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
     return Turn::kMore;
   }
   if (!may_send(qp, wqe)) return Turn::kIdle;
-  NextPacket packet = next_packet(qp, wqe);
+  RequestPacket packet = next_request_packet(qp, wqe);
   packet.headers.bth.ack_req = wants_ack(qp, wqe, packet);
   uint8_t* out = batch.append(qp.flow(), packet.headers, packet.payload);
   if (out == nullptr) return Turn::kBatchFull;
@@ -250,6 +125,25 @@ bool may_start(const QueuePair& qp, const SendWqe& wqe) {
 }
 
 }  // namespace
+
+void start_message(ChannelAdapter& ca, QueuePair& qp, uint32_t position) {
+  SendWqe& wqe = qp.sq.at(position);
+  RequesterState& req = qp.requester;
+  req.assign_position = position + 1;
+  if (is_local(wqe)) {
+    wqe.failed_locally = !execute_local(ca, qp, wqe);
+    wqe.local_status = IBV_WC_MW_BIND_ERR;
+    return;
+  }
+  wqe.local_status = check_locally(ca, qp, position);
+  wqe.failed_locally = wqe.local_status != IBV_WC_SUCCESS;
+  wqe.first_psn = req.next_psn;
+  wqe.packets = message_packets(qp, wqe);
+  const uint32_t piece = read_piece_packets(qp);
+  const uint32_t messages = is_read(wqe) ? (wqe.packets + piece - 1) / piece : 1;
+  wqe.ssn = (req.ssn + 1) & kSsnMask;
+  req.ssn = (req.ssn + messages) & kSsnMask;
+}
 
 uint32_t read_piece_packets(const QueuePair& qp) {
   return std::clamp(kReadPieceBytes / qp.mtu, 16U, 64U);

@@ -21,6 +21,10 @@ enum class Turn : uint8_t {
 Turn transmit_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
                        uint32_t budget);
 
+/// Gives the element at `position`, which is the next, its PSNs, or notes why it cannot be carried
+/// out. Executes a local operation.
+void start_message(ChannelAdapter& ca, QueuePair& qp, uint32_t position);
+
 /// Moves the point of transmission, keeping the path's count of packets in flight.
 void set_send_psn(QueuePair& qp, Psn psn);
 
