@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/request_execution.h"
+
+#include <cstring>
+
+namespace urxe {
+
+bool is_send(Operation op) {
+  return op <= Operation::kSendOnlyImm || op == Operation::kSendLastInvalidate ||
+         op == Operation::kSendOnlyInvalidate;
+}
+bool is_write_request(Operation op) {
+  return op >= Operation::kWriteFirst && op <= Operation::kWriteOnlyImm;
+}
+bool is_atomic_request(Operation op) {
+  return op == Operation::kCompareSwap || op == Operation::kFetchAdd;
+}
+bool with_immediate(Operation op) {
+  return op == Operation::kSendLastImm || op == Operation::kSendOnlyImm ||
+         op == Operation::kWriteLastImm || op == Operation::kWriteOnlyImm;
+}
+bool with_invalidate(Operation op) {
+  return op == Operation::kSendLastInvalidate || op == Operation::kSendOnlyInvalidate;
+}
+
+bool payload_is_valid(const QueuePair& qp, const OpcodeInfo& info, size_t bytes) {
+  if (!info.has_payload) return bytes == 0;
+  if (!info.ends_message) return bytes == qp.mtu;
+  return bytes <= qp.mtu && (info.starts_message || bytes > 0);
+}
+
+bool operation_is_enabled(const QueuePair& qp, Operation op) {
+  const unsigned access = qp.attr.qp_access_flags;
+  if (is_write_request(op)) return (access & IBV_ACCESS_REMOTE_WRITE) != 0;
+  if (op == Operation::kReadRequest) return (access & IBV_ACCESS_REMOTE_READ) != 0;
+  if (is_atomic_request(op)) return (access & IBV_ACCESS_REMOTE_ATOMIC) != 0;
+  return is_send(op);
+}
+
+bool begin_write(ChannelAdapter& ca, QueuePair& qp, const Reth& reth) {
+  ResponderState& resp = qp.responder;
+  resp.write_va = reth.va;
+  resp.write_rkey = reth.rkey;
+  resp.write_length = resp.write_left = reth.dma_length;
+  return reth.dma_length == 0 ||
+         ca.memory.remote(qp.pd, qp.qpn, reth.rkey, reth.va, reth.dma_length,
+                          IBV_ACCESS_REMOTE_WRITE) != nullptr;
+}
+
+void place_write(uint8_t* host, std::span<const uint8_t> payload) {
+  std::memcpy(host, payload.data(), payload.size() - 1);
+  __atomic_store_n(host + payload.size() - 1, payload.back(), __ATOMIC_RELEASE);
+}
+
+void complete_receive(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, uint32_t bytes) {
+  const Operation op = headers.bth.opcode.operation();
+  ibv_wc wc{};
+  wc.wr_id = qp.rq.at(qp.rq.oldest()).wr_id;
+  wc.status = IBV_WC_SUCCESS;
+  wc.opcode = is_send(op) ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM;
+  wc.byte_len = bytes;
+  wc.qp_num = qp.qpn.value();
+  wc.src_qp = qp.dest_qpn.value();
+  if (with_immediate(op)) {
+    wc.imm_data = headers.immediate_be;
+    wc.wc_flags = IBV_WC_WITH_IMM;
+  } else if (with_invalidate(op)) {
+    wc.invalidated_rkey = headers.invalidate.value();
+    wc.wc_flags = IBV_WC_WITH_INV;
+  }
+  ++ca.counters.receives;
+  qp.rq.retire();
+  qp.rq.free_retired();
+  ca.complete(*qp.recv_cq, qp, wc, headers.bth.solicited);
+}
+
+}  // namespace urxe

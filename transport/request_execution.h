@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <span>
+
+#include "packet/wire/roce_packet.h"
+#include "transport/channel_adapter.h"
+#include "transport/queue_pair.h"
+
+namespace urxe {
+
+// What the responders of all services do with a request packet (IBTA vol. 1, 9.7.4, 9.8.2, 9.8.3).
+
+bool is_send(Operation op);
+bool is_write_request(Operation op);
+bool is_atomic_request(Operation op);
+bool with_immediate(Operation op);
+bool with_invalidate(Operation op);
+
+/// Payload lengths (9.7.4.1): First and Middle carry a path MTU, Last 1 to one, Only up to one.
+bool payload_is_valid(const QueuePair& qp, const OpcodeInfo& info, size_t bytes);
+
+/// Whether the queue pair's access flags allow the request.
+bool operation_is_enabled(const QueuePair& qp, Operation op);
+
+/// The RETH of a WRITE: length and, where there is any, key, rights and bounds of the whole
+/// message. False: refused.
+bool begin_write(ChannelAdapter& ca, QueuePair& qp, const Reth& reth);
+
+/// Programs wait for the last byte of a WRITE: nothing before it may be seen later than it.
+void place_write(uint8_t* host, std::span<const uint8_t> payload);
+
+/// The receive work queue element in use completes: `bytes` came with the message whose last packet
+/// has `headers`.
+void complete_receive(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, uint32_t bytes);
+
+}  // namespace urxe
