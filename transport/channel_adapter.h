@@ -25,7 +25,8 @@ struct QueuePair;
 struct DeviceConfig {
   std::vector<Gid> gids;
   ibv_mtu active_mtu = IBV_MTU_4096;
-  uint64_t seed = 1;           ///< for keys; the same seed gives the same run
+  SipKey key_secret{1, 2};  ///< of memory keys; the same secret gives the same ones
+  GuardedAccess guarded_access;
   Duration min_ack_timeout{};  ///< local ACK timeouts are never shorter than this
   uint32_t max_window = 256;   ///< packets in flight to one destination
 };
@@ -41,7 +42,7 @@ struct AsyncEvent {
 /// What the parts of one channel adapter share.
 struct ChannelAdapter {
   explicit ChannelAdapter(const DeviceConfig& device_config)
-      : config(device_config), memory(device_config.seed) {}
+      : config(device_config), memory(device_config.key_secret, device_config.guarded_access) {}
 
   DeviceConfig config;
   MemoryTable memory;

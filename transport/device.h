@@ -64,12 +64,14 @@ class Device {
   /// EINVAL: access flags; ENOMEM: too many. See MemoryTable::add. Whether the memory is mapped is
   /// for the caller to find out.
   Expected<MemoryRegion*, Errno> register_memory(PdId pd, uint8_t* host, uint64_t length,
-                                                 uint64_t iova, int access);
+                                                 uint64_t iova, int access,
+                                                 Backing backing = Backing::kPinned);
   Expected<void, Errno> deregister_memory(
       MemoryRegion* region);  ///< EBUSY: windows are bound to it
   /// Gives the region new values; its keys stay, and on error all of it.
   Expected<void, Errno> reregister_memory(MemoryRegion& region, PdId pd, uint8_t* host,
-                                          uint64_t length, uint64_t iova, int access);
+                                          uint64_t length, uint64_t iova, int access,
+                                          Backing backing = Backing::kPinned);
 
   Expected<MemoryWindow*, Errno> alloc_window(PdId pd, ibv_mw_type type);  ///< ENOMEM
   void dealloc_window(MemoryWindow* window);

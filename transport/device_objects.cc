@@ -49,8 +49,8 @@ Expected<void, Errno> Device::dealloc_pd(PdId pd) {
 }
 
 Expected<MemoryRegion*, Errno> Device::register_memory(PdId pd, uint8_t* host, uint64_t length,
-                                                       uint64_t iova, int access) {
-  auto region = impl_->ca.memory.add(pd, host, length, iova, access);
+                                                       uint64_t iova, int access, Backing backing) {
+  auto region = impl_->ca.memory.add({pd, host, length, iova, access, backing});
   if (region) ++impl_->pd_references[pd.value()];
   return region;
 }
@@ -74,9 +74,11 @@ void Device::dealloc_window(MemoryWindow* window) {
 }
 
 Expected<void, Errno> Device::reregister_memory(MemoryRegion& region, PdId pd, uint8_t* host,
-                                                uint64_t length, uint64_t iova, int access) {
+                                                uint64_t length, uint64_t iova, int access,
+                                                Backing backing) {
   const PdId old_pd = region.pd;
-  if (auto ok = impl_->ca.memory.replace(region, pd, host, length, iova, access); !ok) return ok;
+  const RegionRequest request{pd, host, length, iova, access, backing};
+  if (auto ok = impl_->ca.memory.replace(region, request); !ok) return ok;
   --impl_->pd_references[old_pd.value()];
   ++impl_->pd_references[pd.value()];
   return {};

@@ -3,19 +3,27 @@
 
 #include <infiniband/verbs.h>
 
+#include <atomic>
 #include <cstdint>
-#include <memory>
-#include <span>
-#include <vector>
 
 #include "packet/base/expected.h"
 #include "packet/wire/types.h"
+#include "transport/host_memory.h"
+#include "transport/key_sequence.h"
+#include "transport/key_table.h"
 #include "transport/sge.h"
 
 namespace urxe {
 
 /// A protection domain: only its identity matters.
 using PdId = StrongInt<struct PdIdTag, uint32_t>;
+
+/// What is behind a region's addresses.
+enum class Backing : uint8_t {
+  kPinned,    ///< memory that stays mapped until guard() says otherwise
+  kOnDemand,  ///< addresses; what is mapped there is found out at each access
+  kNull,      ///< nothing, at any address (ibv_alloc_null_mr(3))
+};
 
 /// A registered region. `access` holds ibv_access_flags.
 struct MemoryRegion {
@@ -26,8 +34,16 @@ struct MemoryRegion {
   uint64_t iova = 0;
   uint64_t length = 0;
   int access = 0;
-  bool valid = false;    ///< false: the table keeps it for the next owner
   uint32_t windows = 0;  ///< memory windows bound to it
+
+  /// Has every access from now on go through GuardedAccess, because the application takes (part of)
+  /// the memory away. Any thread; accesses that are under way end before the device's lock is free.
+  void guard() {
+    if (kind.load(std::memory_order_relaxed) == HostMemory::Kind::kPlain) {
+      kind.store(HostMemory::Kind::kGuarded, std::memory_order_relaxed);
+    }
+  }
+  std::atomic<HostMemory::Kind> kind = HostMemory::Kind::kPlain;
 };
 
 /// A memory window: rights to a part of a region, given and taken back by binding
@@ -43,44 +59,52 @@ struct MemoryWindow {
   uint64_t offset = 0;             ///< of its first byte in the region
   uint64_t length = 0;
   int access = 0;
-  bool valid = false;  ///< false: the table keeps it for the next owner
 };
 
 /// What a bind asks for. Length 0 unbinds.
 struct BindRequest {
-  RKey window;   ///< any key of the window: only its index is looked at
-  RKey new_key;  ///< of the same index
+  RKey window;   ///< any key of the window: only its name is looked at
+  RKey new_key;  ///< of the same name
   LKey region;
   uint64_t va = 0;
   uint64_t length = 0;
   int access = 0;
 };
 
-/// The regions and windows of one device, by key. A key is an index (upper 24 bits) and 8 bits that
-/// differ from one owner of the index to the next; a region's lkey and rkey are the same number.
-/// Not thread-safe: the device's caller serialises.
+/// What a region is registered with.
+struct RegionRequest {
+  PdId pd;
+  uint8_t* host = nullptr;
+  uint64_t length = 0;
+  uint64_t iova = 0;
+  int access = 0;  ///< ibv_access_flags
+  Backing backing = Backing::kPinned;
+};
+
+/// The regions and windows of one device, by key (KeySequence); a region's lkey and rkey are the
+/// same number. Not thread-safe: the device's caller serialises.
 class MemoryTable {
  public:
-  explicit MemoryTable(uint64_t seed);
+  MemoryTable(const SipKey& secret, const GuardedAccess& guarded);
 
   /// Errors: EINVAL (remote write or atomic without local write, wrap-around), ENOMEM (table full).
-  Expected<MemoryRegion*, Errno> add(PdId pd, uint8_t* host, uint64_t length, uint64_t iova,
-                                     int access);
+  Expected<MemoryRegion*, Errno> add(const RegionRequest& request);
   /// Errors: EBUSY (windows are bound to it).
   Expected<void, Errno> remove(MemoryRegion* region);
   /// Changes a region in place; its keys stay. Errors: as add() and remove().
-  Expected<void, Errno> replace(MemoryRegion& region, PdId pd, uint8_t* host, uint64_t length,
-                                uint64_t iova, int access);
+  Expected<void, Errno> replace(MemoryRegion& region, const RegionRequest& request);
   [[nodiscard]] static bool access_is_valid(int access);
 
-  /// The memory behind a local scatter/gather element, or nullptr where the key is unknown, is of
+  /// The memory behind a local scatter/gather element. Refused where the key is unknown or of
   /// another protection domain, the range is outside, or (`write`) the region is read-only locally.
-  [[nodiscard]] uint8_t* local(PdId pd, const Sge& sge, bool write) const;
+  [[nodiscard]] HostMemory local(PdId pd, const Sge& sge, bool write) const;
 
   /// The memory behind a remote access of `length` > 0 bytes that came in on queue pair `qpn` and
-  /// needs the `access` right, or nullptr.
-  [[nodiscard]] uint8_t* remote(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_t length,
-                                int access) const;
+  /// needs the `access` right.
+  [[nodiscard]] HostMemory remote(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_t length,
+                                  int access) const;
+  /// How to reach what local() and remote() give.
+  [[nodiscard]] const GuardedAccess& guarded() const { return guarded_; }
 
   Expected<MemoryWindow*, Errno> add_window(PdId pd, ibv_mw_type type);  ///< ENOMEM
   void remove_window(MemoryWindow* window);
@@ -94,28 +118,17 @@ class MemoryTable {
   /// Unbinds the type 2 windows of a queue pair that is reset or destroyed.
   void unbind_all(Qpn qpn);
 
-  [[nodiscard]] size_t size() const { return count_; }
-
  private:
-  struct Entry {
-    MemoryRegion region;
-    MemoryWindow window;
-  };
   [[nodiscard]] MemoryRegion* find(uint32_t key) const;
-  [[nodiscard]] MemoryWindow* window_at(uint32_t index) const;
   [[nodiscard]] MemoryWindow* find_window(RKey rkey) const;
-  [[nodiscard]] uint8_t* remote_by_window(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_t length,
-                                          int access) const;
-  [[nodiscard]] uint32_t new_key(uint32_t index);
-  /// The index of a free entry.
-  uint32_t take_entry();
-  void free_entry(uint32_t key);
+  [[nodiscard]] HostMemory remote_by_window(PdId pd, Qpn qpn, RKey rkey, uint64_t va,
+                                            uint64_t length, int access) const;
+  [[nodiscard]] uint32_t new_key();
 
-  std::vector<std::unique_ptr<Entry>> entries_;
-  std::vector<uint32_t> free_;
-  uint64_t random_;
-  size_t count_ = 0;
-  size_t window_count_ = 0;
+  KeySequence keys_;
+  KeyTable<MemoryRegion> regions_;
+  KeyTable<MemoryWindow> windows_;
+  GuardedAccess guarded_;
 };
 
 }  // namespace urxe

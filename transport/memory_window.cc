@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kWriteRights = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 
-uint32_t index_of(RKey key) {
+uint32_t name_of(RKey key) {
   return key.value() >> 8;
 }
 
@@ -32,43 +32,31 @@ bool region_allows(const MemoryRegion& region, const BindRequest& request) {
 
 }  // namespace
 
-MemoryWindow* MemoryTable::window_at(uint32_t index) const {
-  if (index >= entries_.size() || !entries_[index]) return nullptr;
-  MemoryWindow& window = entries_[index]->window;
-  return window.valid ? &window : nullptr;
-}
-
 MemoryWindow* MemoryTable::find_window(RKey rkey) const {
-  MemoryWindow* window = window_at(index_of(rkey));
+  MemoryWindow* window = windows_.find(name_of(rkey));
   return window != nullptr && window->rkey == rkey ? window : nullptr;
 }
 
 Expected<MemoryWindow*, Errno> MemoryTable::add_window(PdId pd, ibv_mw_type type) {
-  if (window_count_ >= static_cast<size_t>(kMaxWindows)) return error(ENOMEM);
-  const uint32_t index = take_entry();
-  MemoryWindow& window = entries_[index]->window;
-  const RKey key(new_key(index));
-  window = MemoryWindow{};
-  window.rkey = key;
-  window.pd = pd;
-  window.type = type;
-  window.valid = true;
-  ++window_count_;
-  return &window;
+  if (windows_.size() >= static_cast<size_t>(kMaxWindows)) return error(ENOMEM);
+  const RKey key(new_key());
+  MemoryWindow* window = windows_.insert(name_of(key), std::make_unique<MemoryWindow>());
+  window->rkey = key;
+  window->pd = pd;
+  window->type = type;
+  return window;
 }
 
 void MemoryTable::remove_window(MemoryWindow* window) {
   unbind(*window);
-  window->valid = false;
-  --window_count_;
-  free_entry(window->rkey.value());
+  windows_.erase(name_of(window->rkey));
 }
 
 bool MemoryTable::bind(PdId pd, Qpn qpn, const BindRequest& request) {
   // Not by its whole key: a bind that was posted and flushed has not given it the key it was to.
-  MemoryWindow* window = window_at(index_of(request.window));
+  MemoryWindow* window = windows_.find(name_of(request.window));
   if (window == nullptr || window->pd != pd) return false;
-  if (index_of(request.new_key) != index_of(request.window)) return false;
+  if (name_of(request.new_key) != name_of(request.window)) return false;
   const bool type_2 = window->type == IBV_MW_TYPE_2;
   if (type_2 && (window->region != nullptr || request.length == 0)) return false;
   MemoryRegion* region = nullptr;
@@ -97,24 +85,9 @@ bool MemoryTable::invalidate(PdId pd, Qpn qpn, RKey rkey) {
 }
 
 void MemoryTable::unbind_all(Qpn qpn) {
-  if (window_count_ == 0) return;
-  for (const auto& entry : entries_) {
-    if (!entry) continue;
-    MemoryWindow& window = entry->window;
-    if (window.valid && window.type == IBV_MW_TYPE_2 && window.qpn == qpn) unbind(window);
-  }
-}
-
-uint8_t* MemoryTable::remote_by_window(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_t length,
-                                       int access) const {
-  const MemoryWindow* window = find_window(rkey);
-  if (window == nullptr || window->pd != pd || window->region == nullptr) return nullptr;
-  if (window->type == IBV_MW_TYPE_2 && window->qpn != qpn) return nullptr;
-  if ((window->access & access) != access) return nullptr;
-  if (va < window->va || length > window->length || va - window->va > window->length - length) {
-    return nullptr;
-  }
-  return window->region->host + window->offset + (va - window->va);
+  windows_.for_each([qpn](MemoryWindow& window) {
+    if (window.type == IBV_MW_TYPE_2 && window.qpn == qpn) unbind(window);
+  });
 }
 
 }  // namespace urxe

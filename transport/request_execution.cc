@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "transport/request_execution.h"
 
-#include <cstring>
-
 namespace urxe {
 
 bool is_send(Operation op) {
@@ -42,14 +40,15 @@ bool begin_write(ChannelAdapter& ca, QueuePair& qp, const Reth& reth) {
   resp.write_va = reth.va;
   resp.write_rkey = reth.rkey;
   resp.write_length = resp.write_left = reth.dma_length;
-  return reth.dma_length == 0 ||
-         ca.memory.remote(qp.pd, qp.qpn, reth.rkey, reth.va, reth.dma_length,
-                          IBV_ACCESS_REMOTE_WRITE) != nullptr;
+  return reth.dma_length == 0 || ca.memory.remote(qp.pd, qp.qpn, reth.rkey, reth.va,
+                                                  reth.dma_length, IBV_ACCESS_REMOTE_WRITE);
 }
 
-void place_write(uint8_t* host, std::span<const uint8_t> payload) {
-  std::memcpy(host, payload.data(), payload.size() - 1);
-  __atomic_store_n(host + payload.size() - 1, payload.back(), __ATOMIC_RELEASE);
+bool place_write(ChannelAdapter& ca, const QueuePair& qp, std::span<const uint8_t> payload) {
+  const ResponderState& resp = qp.responder;
+  const HostMemory host = ca.memory.remote(qp.pd, qp.qpn, resp.write_rkey, resp.write_va,
+                                           payload.size(), IBV_ACCESS_REMOTE_WRITE);
+  return host && write_in_order(ca.memory.guarded(), host, payload);
 }
 
 void complete_receive(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, uint32_t bytes) {

@@ -2,7 +2,6 @@
 #include "transport/responder.h"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 
 #include "transport/qp_error.h"
@@ -100,11 +99,8 @@ Verdict execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packe
   const auto bytes = static_cast<uint32_t>(packet.payload.size());
   const bool fits = info.ends_message ? bytes == resp.write_left : bytes < resp.write_left;
   if (!fits) return refuse_now(ca, qp, NakCode::kInvalidRequest);
-  if (bytes > 0) {
-    uint8_t* host = ca.memory.remote(qp.pd, qp.qpn, resp.write_rkey, resp.write_va, bytes,
-                                     IBV_ACCESS_REMOTE_WRITE);
-    if (host == nullptr) return refuse_now(ca, qp, NakCode::kRemoteAccessError);
-    place_write(host, packet.payload);
+  if (bytes > 0 && !place_write(ca, qp, packet.payload)) {
+    return refuse_now(ca, qp, NakCode::kRemoteAccessError);
   }
   resp.write_va += bytes;
   resp.write_left -= bytes;
@@ -121,8 +117,8 @@ Verdict execute_read(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) 
   ResponderState& resp = qp.responder;
   const Reth& reth = headers.reth;
   if (reth.dma_length > kMaxMessage) return refuse_now(ca, qp, NakCode::kInvalidRequest);
-  if (reth.dma_length != 0 && ca.memory.remote(qp.pd, qp.qpn, reth.rkey, reth.va, reth.dma_length,
-                                               IBV_ACCESS_REMOTE_READ) == nullptr) {
+  if (reth.dma_length != 0 && !ca.memory.remote(qp.pd, qp.qpn, reth.rkey, reth.va, reth.dma_length,
+                                                IBV_ACCESS_REMOTE_READ)) {
     return refuse_now(ca, qp, NakCode::kRemoteAccessError);
   }
   ResponderResource* resource = add_resource(resp);
@@ -157,20 +153,25 @@ Verdict execute_atomic(ChannelAdapter& ca, QueuePair& qp, const Headers& headers
   if (headers.atomic.va % sizeof(uint64_t) != 0) {
     return refuse_now(ca, qp, NakCode::kInvalidRequest);
   }
-  uint8_t* host = ca.memory.remote(qp.pd, qp.qpn, headers.atomic.rkey, headers.atomic.va,
-                                   sizeof(uint64_t), IBV_ACCESS_REMOTE_ATOMIC);
-  if (host == nullptr) return refuse_now(ca, qp, NakCode::kRemoteAccessError);
-  if (reinterpret_cast<uintptr_t>(host) % sizeof(uint64_t) != 0) {
+  const HostMemory host = ca.memory.remote(qp.pd, qp.qpn, headers.atomic.rkey, headers.atomic.va,
+                                           sizeof(uint64_t), IBV_ACCESS_REMOTE_ATOMIC);
+  if (!host) return refuse_now(ca, qp, NakCode::kRemoteAccessError);
+  if (reinterpret_cast<uintptr_t>(host.at) % sizeof(uint64_t) != 0) {
     return refuse_now(ca, qp, NakCode::kInvalidRequest);
   }
+  if (!has_room_for_resource(resp)) return refuse_now(ca, qp, NakCode::kInvalidRequest);
+  uint64_t original = 0;
+  const auto apply = [&](uint8_t* word) { original = apply_atomic(word, headers); };
+  if (!modify_memory(ca.memory.guarded(), host, sizeof(uint64_t), apply)) {
+    return refuse_now(ca, qp, NakCode::kRemoteAccessError);
+  }
   ResponderResource* resource = add_resource(resp);
-  if (resource == nullptr) return refuse_now(ca, qp, NakCode::kInvalidRequest);
   end_message(resp);
   ++ca.counters.atomic_requests;
   resource->is_atomic = true;
   resource->first_psn = resp.expected_psn;
   resource->until = 1;
-  resource->original = apply_atomic(host, headers);
+  resource->original = original;
   resource->msn = resp.msn;
   return Verdict::kExecuted;
 }

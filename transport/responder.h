@@ -38,6 +38,8 @@ void refuse(ChannelAdapter& ca, QueuePair& qp, Psn psn, NakCode code);
 
 /// Empties the ring and gives it room for `capacity`.
 void reset_resources(ResponderState& resp, uint32_t capacity);
+/// Whether add_resource() will give one.
+[[nodiscard]] bool has_room_for_resource(ResponderState& resp);
 /// A new pending one; nullptr: as many are pending as the queue pair takes.
 ResponderResource* add_resource(ResponderState& resp);
 /// The oldest pending one; nullptr: none.

@@ -24,13 +24,19 @@ void reset_resources(ResponderState& resp, uint32_t capacity) {
   resp.pending_resources = 0;
 }
 
+bool has_room_for_resource(ResponderState& resp) {
+  if (resp.resource_count < resp.resource_capacity) return true;
+  if (resp.resource_capacity == 0) return false;
+  // One more than is kept says that the oldest's answer has arrived: an answer still owed to a
+  // duplicate of it is not wanted any more.
+  const ResponderResource& oldest = at(resp, resp.resource_end);
+  return !oldest.pending || oldest.answered;
+}
+
 ResponderResource* add_resource(ResponderState& resp) {
-  if (resp.resource_capacity == 0) return nullptr;
+  if (!has_room_for_resource(resp)) return nullptr;
   ResponderResource& resource = at(resp, resp.resource_end);
   if (resp.resource_count == resp.resource_capacity) {
-    // One more than is kept says that the oldest's answer has arrived: an answer still owed to a
-    // duplicate of it is not wanted any more.
-    if (resource.pending && !resource.answered) return nullptr;
     if (resource.pending) finish_pending(resp, resource);
   } else {
     ++resp.resource_count;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
-#include <cstring>
 
 #include "transport/qp_error.h"
 #include "transport/responder.h"
@@ -60,17 +59,20 @@ Turn send_read_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
   const auto bytes =
       static_cast<uint32_t>(std::min<uint64_t>(qp.mtu, resource.reply_length - offset));
   const Psn psn = resource.first_psn + resource.next;
-  const uint8_t* host = nullptr;
+  HostMemory host;
   if (bytes > 0) {
     host = ca.memory.remote(qp.pd, qp.qpn, resource.rkey, resource.va + offset, bytes,
                             IBV_ACCESS_REMOTE_READ);
-    if (host == nullptr) return refuse_rest(ca, qp, resource, psn);
+    if (!host) return refuse_rest(ca, qp, resource, psn);
   }
   const Headers headers =
       response_headers(qp, read_response_operation(resource), psn, resource.msn);
   uint8_t* out = batch.append(qp.flow(), headers, bytes);
   if (out == nullptr) return Turn::kBatchFull;
-  if (bytes > 0) std::memcpy(out, host, bytes);
+  if (bytes > 0 && !read_memory(ca.memory.guarded(), host, {out, bytes})) {
+    batch.abandon();
+    return refuse_rest(ca, qp, resource, psn);
+  }
   batch.commit();
   count_sent(ca, headers, bytes);
   drop_implied_ack(ca, qp, psn);

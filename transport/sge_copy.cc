@@ -2,7 +2,6 @@
 #include "transport/sge_copy.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace urxe {
 namespace {
@@ -19,9 +18,8 @@ bool for_each_piece(const MemoryTable& memory, PdId pd, std::span<const Sge> lis
     }
     const size_t bytes = std::min<size_t>(length, sge.length - offset);
     const Sge piece{sge.addr + offset, static_cast<uint32_t>(bytes), sge.lkey};
-    uint8_t* host = memory.local(pd, piece, write);
-    if (host == nullptr) return false;
-    copy(host, bytes);
+    const HostMemory host = memory.local(pd, piece, write);
+    if (!host || !copy(host, bytes)) return false;
     length -= bytes;
     offset = 0;
   }
@@ -34,9 +32,10 @@ bool gather(const MemoryTable& memory, PdId pd, std::span<const Sge> list, uint6
             std::span<uint8_t> out) {
   uint8_t* to = out.data();
   return for_each_piece(memory, pd, list, offset, out.size(), false,
-                        [&to](const uint8_t* host, size_t bytes) {
-                          std::memcpy(to, host, bytes);
+                        [&](const HostMemory& host, size_t bytes) {
+                          const bool read = read_memory(memory.guarded(), host, {to, bytes});
                           to += bytes;
+                          return read;
                         });
 }
 
@@ -44,16 +43,16 @@ bool scatter(const MemoryTable& memory, PdId pd, std::span<const Sge> list, uint
              std::span<const uint8_t> data) {
   const uint8_t* from = data.data();
   return for_each_piece(memory, pd, list, offset, data.size(), true,
-                        [&from](uint8_t* host, size_t bytes) {
-                          std::memcpy(host, from, bytes);
+                        [&](const HostMemory& host, size_t bytes) {
+                          const bool written = write_memory(memory.guarded(), host, {from, bytes});
                           from += bytes;
+                          return written;
                         });
 }
 
 bool list_is_valid(const MemoryTable& memory, PdId pd, std::span<const Sge> list, bool write) {
-  return std::ranges::all_of(list, [&](const Sge& sge) {
-    return sge.length == 0 || memory.local(pd, sge, write) != nullptr;
-  });
+  return std::ranges::all_of(
+      list, [&](const Sge& sge) { return sge.length == 0 || memory.local(pd, sge, write); });
 }
 
 }  // namespace urxe

@@ -21,19 +21,23 @@ constexpr uint32_t kHeaderRoom = 80;
 /// Shorter local ACK timeouts would go off because a process was not scheduled in time.
 constexpr Duration kMinAckTimeout = milliseconds(4);
 
-uint64_t random_seed() {
-  uint64_t seed = 0;
-  if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != sizeof seed) {
-    seed = static_cast<uint64_t>(clock_now().ns);
+/// Peers who could tell it could guess the keys of memory that is not theirs.
+SipKey random_secret() {
+  SipKey secret{};
+  auto* bytes = reinterpret_cast<uint8_t*>(&secret);
+  for (size_t filled = 0; filled < sizeof secret;) {
+    const ssize_t got = getrandom(bytes + filled, sizeof secret - filled, 0);
+    if (got < 0 && errno != EINTR) break;
+    if (got > 0) filled += static_cast<size_t>(got);
   }
-  return seed;
+  return secret;
 }
 
 DeviceConfig config_for(const DeviceDescription& description) {
   DeviceConfig config;
   config.gids = description.gids;
   config.active_mtu = path_mtu_for(description.mtu);
-  config.seed = random_seed();
+  config.key_secret = random_secret();
   config.min_ack_timeout = kMinAckTimeout;
   return config;
 }

@@ -15,7 +15,7 @@ constexpr uint32_t kSendsAndReceives = 2;
 DeviceConfig device_config(const Plan& plan, const Gid& gid, uint64_t seed) {
   DeviceConfig config;
   config.gids = {gid};
-  config.seed = seed;
+  config.key_secret = {seed, ~seed};
   config.min_ack_timeout = plan.min_ack_timeout;
   config.max_window = plan.max_window;
   return config;

@@ -17,8 +17,9 @@ namespace {
 const uint8_t kAddress[4] = {192, 0, 2, 1};
 const uint8_t kPeerAddress[4] = {192, 0, 2, 2};
 
-DeviceConfig config() {
+DeviceConfig config(const BenchOptions& options) {
   DeviceConfig config;
+  config.guarded_access = options.guarded_access;
   config.gids = {Gid::from_ipv4(kAddress)};
   return config;
 }
@@ -50,7 +51,7 @@ std::string line(const char* format, ...) {
   return text;
 }
 
-Bench::Bench(const BenchOptions& options) : device(config()), memory(counting(kBytes)) {
+Bench::Bench(const BenchOptions& options) : device(config(options)), memory(counting(kBytes)) {
   pd = device.alloc_pd().value();
   send_cq = device.create_cq(options.cq_entries, nullptr).value();
   recv_cq = device.create_cq(options.cq_entries, nullptr).value();

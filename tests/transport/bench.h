@@ -35,6 +35,7 @@ struct BenchOptions {
   bool sq_sig_all = true;
   uint32_t cq_entries = 256;
   ibv_qp_state state = IBV_QPS_RTS;  ///< RTR stops there
+  GuardedAccess guarded_access;
 
   BenchOptions() {
     connect.sq_psn = kSqPsn;

@@ -12,9 +12,9 @@ namespace {
 // ibv_query_device(3): max_mr and max_mw. Expect: each is to be had whatever there is of the other,
 // one more is refused, and one freed makes room for one.
 TEST(MemoryTable, RegionsAndWindowsHaveALimitEach) {
-  MemoryTable table(1);
+  MemoryTable table({1, 2}, {});
   uint8_t memory[8];
-  const auto add = [&] { return table.add(PdId(1), memory, sizeof memory, 0, 0); };
+  const auto add = [&] { return table.add({PdId(1), memory, sizeof memory}); };
   const auto add_window = [&] { return table.add_window(PdId(1), IBV_MW_TYPE_2); };
   for (int i = 0; i < kMaxRegions; ++i) ASSERT_TRUE(add());
   EXPECT_EQ(add().error().value, ENOMEM);

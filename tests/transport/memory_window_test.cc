@@ -124,16 +124,16 @@ TEST(MemoryWindow, OfAnotherQueuePair) {
 }
 
 TEST(MemoryWindow, OfAnotherDomain) {
-  MemoryTable table(1);
+  MemoryTable table({1, 2}, {});
   uint8_t bytes[64];
   const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND;
-  const MemoryRegion& region = **table.add(PdId{1}, bytes, sizeof bytes, 0x1000, access);
+  const MemoryRegion& region = **table.add({PdId{1}, bytes, sizeof bytes, 0x1000, access});
   const MemoryWindow& window = **table.add_window(PdId{1}, IBV_MW_TYPE_1);
   const RKey key = next_key(window.rkey);
   ASSERT_TRUE(table.bind(PdId{1}, Qpn{2},
                          {window.rkey, key, region.lkey, 0x1000, 8, IBV_ACCESS_REMOTE_READ}));
-  EXPECT_EQ(table.remote(PdId{1}, Qpn{2}, key, 0x1000, 8, IBV_ACCESS_REMOTE_READ), bytes);
-  EXPECT_EQ(table.remote(PdId{2}, Qpn{2}, key, 0x1000, 8, IBV_ACCESS_REMOTE_READ), nullptr);
+  EXPECT_EQ(table.remote(PdId{1}, Qpn{2}, key, 0x1000, 8, IBV_ACCESS_REMOTE_READ).at, bytes);
+  EXPECT_FALSE(table.remote(PdId{2}, Qpn{2}, key, 0x1000, 8, IBV_ACCESS_REMOTE_READ));
 }
 
 struct Refusal {
