@@ -16,6 +16,8 @@ namespace {
 
 /// Rounds of receiving that one call to poll makes at most.
 constexpr int kInlineRounds = 4;
+/// Small requests that may wait for each other.
+constexpr uint32_t kGatheredPosts = 16;
 /// Timers are looked at this often although packets keep arriving.
 constexpr Duration kAdvanceAnyway = milliseconds(10);
 /// An application that polls in vain for longer than this lets others have the processor: the peer
@@ -30,8 +32,21 @@ constexpr Instant kNever{INT64_MAX};
 
 }  // namespace
 
-void Progress::on_post() {
+/// An application that polls does so again soon, which sends what was gathered; so does the answer
+/// that is due. One system call then serves several requests. A request that finds nothing in
+/// flight goes out at once.
+bool Progress::may_gather(QueuePair& qp) {
+  if (mode_.load() != Mode::kResting || armed_.load() != 0) return false;
+  if (qp.path == nullptr || qp.path->in_flight() == 0) return false;
+  return qp.sq.at(qp.sq.posted() - 1).length <= qp.mtu && ++gathered_posts_ < kGatheredPosts;
+}
+
+void Progress::on_post(QueuePair& qp) {
   if (!lock_.try_lock()) return;  // whoever holds it looks for doorbells when done
+  if (may_gather(qp)) {
+    lock_.unlock();
+    return;
+  }
   Instant now = clock_now();
   last_post_ns_.store(now.ns, std::memory_order_relaxed);
   transmit(AckPolicy::kUrgentOnly, now);
@@ -94,6 +109,7 @@ bool Progress::receive(Instant now) {
 
 void Progress::transmit(AckPolicy policy, Instant now) {
   if (!batch_) return;
+  gathered_posts_ = 0;
   bool more = true;
   while (more) {
     more = device_.transmit(*batch_, now, policy);

@@ -63,8 +63,9 @@ class Progress {
 
   // Without the lock:
 
-  /// A queue pair's doorbell was rung: transmits, unless somebody else is about to.
-  void on_post();
+  /// The doorbell of `qp` was rung: transmits, unless somebody else is about to, or the application
+  /// polls and an answer is due anyway: then a few small requests may go out together.
+  void on_post(QueuePair& qp);
   /// Takes completions; drives the device if there are none yet. The caller holds no lock.
   template <class Lock>
   int poll(CompletionQueue& cq, Lock& poller, int count, ibv_wc* wc);
@@ -85,6 +86,7 @@ class Progress {
  private:
   enum class Mode : uint8_t { kAwake, kWatching, kResting };
 
+  [[nodiscard]] bool may_gather(QueuePair& qp);
   void drive_inline(const CompletionQueue& cq);
   void settle_and_unlock();
   void unlock();
@@ -114,6 +116,7 @@ class Progress {
   std::unique_ptr<PacketEngine> engine_;
   std::optional<TxBatch> batch_;
   CounterTable counters_;
+  uint32_t gathered_posts_ = 0;  ///< since the last transmission
   Instant last_advance_{};
   Instant last_arrival_{};
   Instant last_published_{};

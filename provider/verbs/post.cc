@@ -156,7 +156,7 @@ int post_chain(Queue& queue, Request*& wr) {
 
 void ring(Qp& qp) {
   qp.owner->device().device().ring_doorbell(*qp.queue_pair);
-  qp.progress->on_post();
+  qp.progress->on_post(*qp.queue_pair);
 }
 
 }  // namespace
