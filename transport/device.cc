@@ -8,12 +8,15 @@
 
 #include "packet/base/check.h"
 #include "transport/completer.h"
+#include "transport/datagram.h"
 #include "transport/device_impl.h"
 #include "transport/qp_error.h"
 #include "transport/qp_state.h"
 #include "transport/requester.h"
 #include "transport/responder.h"
 #include "transport/retry.h"
+#include "transport/unreliable_requester.h"
+#include "transport/unreliable_responder.h"
 
 namespace urxe {
 namespace {
@@ -47,7 +50,9 @@ std::optional<DropReason> reason_to_drop(const QueuePair* qp, const PacketView& 
   if (bth.opcode.service() != qp->service) return DropReason::kWrongService;
   if (!receives_in(qp->state())) return DropReason::kQpState;
   if (!pkeys_match(bth.pkey, qp->pkey)) return DropReason::kBadPKey;
-  if (flow.source != qp->flow().destination || flow.destination != qp->flow().source) {
+  const bool connected = qp->service != Service::kUd;
+  if (connected &&
+      (flow.source != qp->flow().destination || flow.destination != qp->flow().source)) {
     return DropReason::kWrongPeer;
   }
   if (!opcode_info(bth.opcode).is_request && !takes_responses_in(qp->state())) {
@@ -63,6 +68,15 @@ void receive_cnp(ChannelAdapter& ca, QueuePair* qp, Instant now) {
   if (qp->path->on_loss(now)) ++ca.counters.congestion_backoffs;
 }
 
+/// To the part of the queue pair that the packet is for.
+void dispatch(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, const Flow& flow,
+              Instant now) {
+  if (qp.service == Service::kUd) return receive_datagram(ca, qp, packet, flow);
+  if (qp.service == Service::kUc) return receive_unreliable_request(ca, qp, packet);
+  if (opcode_info(packet.headers.bth.opcode).is_request) return receive_request(ca, qp, packet);
+  receive_response(ca, qp, packet, now);
+}
+
 /// A completion that could not be delivered ends the queue pair (IBTA vol. 1, 10.10).
 void fail_if_cq_failed(ChannelAdapter& ca, QueuePair& qp) {
   if (!qp.cq_failed) return;
@@ -76,6 +90,11 @@ void fail_if_cq_failed(ChannelAdapter& ca, QueuePair& qp) {
 /// sees the request no later than the ACK. But where they alone filled the batch the answers go
 /// first the next time, or a small batch would never let them out.
 Turn take_turn(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now, bool all_acks) {
+  if (is_unreliable(qp.service)) {
+    const Turn turn = transmit_unreliable(ca, qp, batch, kTurnPackets);
+    fail_if_cq_failed(ca, qp);
+    return turn;
+  }
   const size_t packets_before = batch.packets();
   if (qp.responder.held_up) {
     const Turn answers = transmit_responses(ca, qp, batch, kTurnPackets, all_acks);
@@ -131,11 +150,7 @@ void Device::receive(const RxPacket& packet, Instant now) {
   QueuePair* qp = impl_->find(bth.dest_qp);
   if (bth.opcode == kCnpOpcode) return receive_cnp(ca, qp, now);
   if (const auto reason = reason_to_drop(qp, *view, packet.flow)) return ca.counters.drop(*reason);
-  if (opcode_info(bth.opcode).is_request) {
-    receive_request(ca, *qp, *view);
-  } else {
-    receive_response(ca, *qp, *view, now);
-  }
+  dispatch(ca, *qp, *view, packet.flow, now);
   fail_if_cq_failed(ca, *qp);
 }
 

@@ -91,6 +91,9 @@ class Device {
   /// vector: qp.flow() is then the path, with the source port its flow label or numbers ask for.
   Expected<void, Errno> modify_qp(QueuePair& qp, const ibv_qp_attr& attr, int mask, Instant now);
   void query_qp(const QueuePair& qp, ibv_qp_attr& attr, ibv_qp_init_attr& init) const;
+  /// The path of datagrams to an address vector, with the source port its flow label asks for.
+  /// EINVAL: it is not one that an address handle may have.
+  [[nodiscard]] Expected<Flow, Errno> resolve(const ibv_ah_attr& address) const;
   /// The UDP source port that the engine granted.
   void set_source_port(QueuePair& qp, uint16_t port);
 

@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <new>
 
+#include "transport/address.h"
 #include "transport/device_impl.h"
 #include "transport/limits.h"
 #include "transport/qp_error.h"
@@ -16,6 +17,22 @@ bool caps_are_valid(const ibv_qp_cap& cap) {
          cap.max_inline_data <= kMaxInline;
 }
 
+int check_type(ibv_qp_type type) {
+  switch (type) {
+    case IBV_QPT_RC:
+    case IBV_QPT_UC:
+    case IBV_QPT_UD:
+      return 0;
+    case IBV_QPT_XRC_SEND:
+    case IBV_QPT_XRC_RECV:
+    case IBV_QPT_RAW_PACKET:
+    case IBV_QPT_DRIVER:
+      return EOPNOTSUPP;
+    default:
+      return EINVAL;
+  }
+}
+
 }  // namespace
 
 void Device::Impl::take_doorbells() {
@@ -24,6 +41,7 @@ void Device::Impl::take_doorbells() {
       flush(ca, qp);
       qp.cq_failed = false;
     } else {
+      if (qp.state() == IBV_QPS_SQE) flush_sends(ca, qp);
       ca.active.push_back(qp);
     }
   });
@@ -108,7 +126,7 @@ Expected<void, Errno> Device::destroy_cq(CompletionQueue* cq) {
 }
 
 Expected<QueuePair*, Errno> Device::create_qp(const QpInit& init) {
-  if (init.type != IBV_QPT_RC) return error(EOPNOTSUPP);
+  if (const int wrong = check_type(init.type); wrong != 0) return error(wrong);
   if (init.send_cq == nullptr || init.recv_cq == nullptr || !caps_are_valid(init.cap)) {
     return error(EINVAL);
   }
@@ -155,6 +173,11 @@ void Device::query_qp(const QueuePair& qp, ibv_qp_attr& attr, ibv_qp_init_attr& 
   init.qp_type = qp.type;
   init.sq_sig_all = qp.sq_sig_all ? 1 : 0;
   init.cap = cap;
+}
+
+Expected<Flow, Errno> Device::resolve(const ibv_ah_attr& address) const {
+  if (!address_is_valid(impl_->ca.config, address)) return error(EINVAL);
+  return flow_to(impl_->ca.config, address);
 }
 
 void Device::set_source_port(QueuePair& qp, uint16_t port) {

@@ -2,6 +2,7 @@
 #include "transport/qp_error.h"
 
 #include "transport/requester.h"
+#include "transport/unreliable_requester.h"
 
 namespace urxe {
 namespace {
@@ -66,10 +67,14 @@ void stop_requester(ChannelAdapter& ca, QueuePair& qp) {
   }
 }
 
-void flush(ChannelAdapter& ca, QueuePair& qp) {
+void flush_sends(ChannelAdapter& ca, QueuePair& qp) {
   while (!qp.sq.empty()) complete_send_in_error(ca, qp, IBV_WC_WR_FLUSH_ERR);
-  while (!qp.rq.empty()) complete_receive_in_error(ca, qp, IBV_WC_WR_FLUSH_ERR);
   qp.requester.send_position = qp.requester.assign_position = qp.sq.oldest();
+}
+
+void flush(ChannelAdapter& ca, QueuePair& qp) {
+  flush_sends(ca, qp);
+  while (!qp.rq.empty()) complete_receive_in_error(ca, qp, IBV_WC_WR_FLUSH_ERR);
 }
 
 void enter_error(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed) {
@@ -90,7 +95,9 @@ void enter_error(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed) {
 
 void fail_oldest_send(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status) {
   complete_send_in_error(ca, qp, status);
-  enter_error(ca, qp, OwedAnswers::kDrop);
+  if (!is_unreliable(qp.service)) return enter_error(ca, qp, OwedAnswers::kDrop);
+  qp.set_state(IBV_QPS_SQE);
+  flush_sends(ca, qp);
 }
 
 }  // namespace urxe

@@ -21,8 +21,11 @@ void enter_error(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed);
 /// Completes everything on both queues with IBV_WC_WR_FLUSH_ERR. For a queue pair in ERR.
 void flush(ChannelAdapter& ca, QueuePair& qp);
 
+/// Completes everything on the send queue with IBV_WC_WR_FLUSH_ERR.
+void flush_sends(ChannelAdapter& ca, QueuePair& qp);
+
 /// Completes the oldest send work queue element with `status`, signaled or not, and moves the queue
-/// pair to ERR.
+/// pair to ERR; for UC and UD to SQE, with the send queue flushed.
 void fail_oldest_send(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status);
 
 /// The receive work queue element in use completes with `status`; it is retired.

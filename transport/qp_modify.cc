@@ -73,6 +73,7 @@ void copy_values(ibv_qp_attr& to, const ibv_qp_attr& from, int mask) {
   if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0) to.max_rd_atomic = from.max_rd_atomic;
   if ((mask & IBV_QP_MIN_RNR_TIMER) != 0) to.min_rnr_timer = from.min_rnr_timer;
   if ((mask & IBV_QP_TIMEOUT) != 0) to.timeout = from.timeout;
+  if ((mask & IBV_QP_QKEY) != 0) to.qkey = from.qkey;
   if ((mask & IBV_QP_RETRY_CNT) != 0) to.retry_cnt = from.retry_cnt;
   if ((mask & IBV_QP_RNR_RETRY) != 0) to.rnr_retry = from.rnr_retry;
   if ((mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0) {
@@ -100,6 +101,7 @@ void enter_state(ChannelAdapter& ca, QueuePair& qp, ibv_qp_state from, ibv_qp_st
                  const ibv_qp_attr& attr, int mask) {
   if (to == IBV_QPS_RESET) return reset(ca, qp);
   if (to == IBV_QPS_ERR) return enter_error(ca, qp, OwedAnswers::kDrop);
+  if (from == IBV_QPS_SQE) flush_sends(ca, qp);  // what was posted then and not looked at yet
   qp.set_state(to);
   if (to == IBV_QPS_RTS) ca.active.push_back(qp);
   if (to == IBV_QPS_SQD && from == IBV_QPS_RTS) {

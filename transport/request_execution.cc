@@ -44,11 +44,15 @@ bool begin_write(ChannelAdapter& ca, QueuePair& qp, const Reth& reth) {
                                                   reth.dma_length, IBV_ACCESS_REMOTE_WRITE);
 }
 
-bool place_write(ChannelAdapter& ca, const QueuePair& qp, std::span<const uint8_t> payload) {
-  const ResponderState& resp = qp.responder;
+bool continue_write(ChannelAdapter& ca, QueuePair& qp, std::span<const uint8_t> payload) {
+  if (payload.empty()) return true;
+  ResponderState& resp = qp.responder;
   const HostMemory host = ca.memory.remote(qp.pd, qp.qpn, resp.write_rkey, resp.write_va,
                                            payload.size(), IBV_ACCESS_REMOTE_WRITE);
-  return host && write_in_order(ca.memory.guarded(), host, payload);
+  if (!host || !write_in_order(ca.memory.guarded(), host, payload)) return false;
+  resp.write_va += payload.size();
+  resp.write_left -= static_cast<uint32_t>(payload.size());
+  return true;
 }
 
 void complete_receive(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, uint32_t bytes) {

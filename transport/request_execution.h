@@ -27,10 +27,10 @@ bool operation_is_enabled(const QueuePair& qp, Operation op);
 /// message. False: refused.
 bool begin_write(ChannelAdapter& ca, QueuePair& qp, const Reth& reth);
 
-/// Puts a payload that is not empty where the WRITE goes on. Programs wait for the last byte of a
-/// WRITE: nothing before it may be seen later than it. False: the key does not hold any more, or
-/// the memory is gone.
-bool place_write(ChannelAdapter& ca, const QueuePair& qp, std::span<const uint8_t> payload);
+/// Puts the payload where the WRITE goes on. Programs wait for the last byte of a WRITE: nothing
+/// before it may be seen later than it. False: the key does not hold any more, or the memory is
+/// gone.
+bool continue_write(ChannelAdapter& ca, QueuePair& qp, std::span<const uint8_t> payload);
 
 /// The receive work queue element in use completes: `bytes` came with the message whose last packet
 /// has `headers`.

@@ -99,11 +99,9 @@ Verdict execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packe
   const auto bytes = static_cast<uint32_t>(packet.payload.size());
   const bool fits = info.ends_message ? bytes == resp.write_left : bytes < resp.write_left;
   if (!fits) return refuse_now(ca, qp, NakCode::kInvalidRequest);
-  if (bytes > 0 && !place_write(ca, qp, packet.payload)) {
+  if (!continue_write(ca, qp, packet.payload)) {
     return refuse_now(ca, qp, NakCode::kRemoteAccessError);
   }
-  resp.write_va += bytes;
-  resp.write_left -= bytes;
   resp.message = Message::kWrite;
   if (info.ends_message) {
     ++ca.counters.write_requests;

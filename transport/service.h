@@ -22,4 +22,25 @@ constexpr Service service_of(ibv_qp_type type) {
   }
 }
 
+/// Whether a queue pair of this type takes such work requests (IBTA vol. 1, table 100).
+constexpr bool takes_opcode(ibv_qp_type type, ibv_wr_opcode opcode) {
+  switch (opcode) {
+    case IBV_WR_SEND:
+    case IBV_WR_SEND_WITH_IMM:
+      return true;
+    case IBV_WR_RDMA_WRITE:
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+    case IBV_WR_BIND_MW:
+    case IBV_WR_LOCAL_INV:
+      return type != IBV_QPT_UD;
+    case IBV_WR_SEND_WITH_INV:
+    case IBV_WR_RDMA_READ:
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+      return type != IBV_QPT_UD && type != IBV_QPT_UC;
+    default:
+      return false;
+  }
+}
+
 }  // namespace urxe

@@ -24,12 +24,15 @@ Unexpected<DropReason> drop(DropReason reason) {
   return Unexpected<DropReason>(reason);
 }
 
-bool icrc_is_right(const RxPacket& packet) {
+/// Verifies the ICRC; the answer is the IPv4 identification (0 for IPv6).
+std::optional<uint16_t> check_icrc(const RxPacket& packet) {
   const bool ipv4 = packet.flow.source.is_ipv4() && packet.flow.destination.is_ipv4();
   if (ipv4 && !packet.ipv4_identification) {
-    return icrc_recover_identification(packet.flow, packet.bytes).has_value();
+    return icrc_recover_identification(packet.flow, packet.bytes);
   }
-  return icrc_matches(packet.flow, packet.ipv4_identification.value_or(0), packet.bytes);
+  const uint16_t identification = ipv4 ? *packet.ipv4_identification : uint16_t{0};
+  if (!icrc_matches(packet.flow, identification, packet.bytes)) return std::nullopt;
+  return identification;
 }
 
 Bth load_bth(const uint8_t* p) {
@@ -157,7 +160,8 @@ Expected<PacketView, DropReason> parse(const RxPacket& packet) {
   if (bytes.size() < kBthBytes + kIcrcBytes) return drop(DropReason::kTruncated);
   if (bytes.size() > kMaxPacket) return drop(DropReason::kPayloadSize);
   // First, so that a corrupted packet counts as that and not as what the corruption makes of it.
-  if (!icrc_is_right(packet)) return drop(DropReason::kBadIcrc);
+  const std::optional<uint16_t> identification = check_icrc(packet);
+  if (!identification) return drop(DropReason::kBadIcrc);
   if ((bytes[1] & 0x0f) != 0) return drop(DropReason::kTransportVersion);
 
   const OpcodeInfo& info = opcode_info(Opcode(bytes[0]));
@@ -174,6 +178,7 @@ Expected<PacketView, DropReason> parse(const RxPacket& packet) {
   view->headers.bth = load_bth(bytes.data());
   load_extensions(bytes.data() + kBthBytes, info.extensions, view->headers);
   view->payload = bytes.subspan(info.header_bytes, padded - pad);
+  view->ipv4_identification = *identification;
   return view;
 }
 

@@ -65,6 +65,7 @@ std::string_view drop_reason_name(DropReason reason);  ///< "bad_icrc"
 struct PacketView {
   Headers headers;
   std::span<const uint8_t> payload;
+  uint16_t ipv4_identification = 0;  ///< as received or as the ICRC tells it; 0 for IPv6
 };
 
 /// Total over all inputs. The ICRC is verified; where the IPv4 identification is not known, up to

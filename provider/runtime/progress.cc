@@ -85,6 +85,10 @@ void Progress::flush_acks() {
   if (engine_ && device_.has_deferred_acks()) transmit(AckPolicy::kAll, clock_now());
 }
 
+void Progress::transmit_posted() {
+  transmit(AckPolicy::kUrgentOnly, clock_now());
+}
+
 void Progress::flush_acks_at_exit() {
   for (int attempt = 0; attempt < kExitAttempts; ++attempt) {
     if (lock_.try_lock()) {

@@ -60,6 +60,8 @@ class Progress {
   [[nodiscard]] PacketEngine* engine() { return engine_.get(); }
   /// Sends the ACKs that wait for company: their queue pair is about to go.
   void flush_acks();
+  /// Sends what has been posted: what it needs is about to go.
+  void transmit_posted();
 
   // Without the lock:
 

@@ -107,6 +107,19 @@ Expected<void, Errno> RuntimeDevice::open_address(const Gid& local) {
   return {};
 }
 
+Expected<void, Errno> RuntimeDevice::open_addresses() {
+  std::optional<EngineError> first;
+  bool any = false;
+  for (const Gid& gid : device_.config().gids) {
+    if (gid.is_zero()) continue;
+    auto opened = progress_.engine()->open_address(gid);
+    any = any || opened;
+    if (!opened && !first) first = std::move(opened.error());
+  }
+  if (!any && first) return Unexpected<Errno>(report(*first));
+  return {};
+}
+
 void RuntimeDevice::after_fork_in_child() {
   forked_.store(true);
   progress_.after_fork_in_child();

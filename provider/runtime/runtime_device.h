@@ -45,6 +45,9 @@ class RuntimeDevice {
   void refresh_gids();
   /// Makes a local address usable. Says on stderr what went wrong.
   Expected<void, Errno> open_address(const Gid& local);
+  /// Makes all that can be usable: datagrams may come to any. An error, of the first, and words on
+  /// stderr where none can.
+  Expected<void, Errno> open_addresses();
 
   // fork():
   void before_fork() { progress_.before_fork(); }

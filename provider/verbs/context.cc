@@ -52,6 +52,7 @@ Context::~Context() {
   while (Cq* cq = cqs.front()) {
     if (end_cq(*cq) != 0) cqs.remove(*cq);
   }
+  while (Ah* ah = ahs.front()) end_ah(*ah);
   while (Mw* mw = mws.front()) end_mw(*mw);
   while (Mr* mr = mrs.front()) end_mr(*mr);
   while (Pd* pd = pds.front()) end_pd(*pd);

@@ -15,6 +15,7 @@ namespace urxe {
 struct Pd;
 struct Mr;
 struct Mw;
+struct Ah;
 struct Cq;
 struct Qp;
 
@@ -35,8 +36,10 @@ class Context {
   IntrusiveList<Pd, struct PdTag> pds;
   IntrusiveList<Mr, struct MrTag> mrs;
   IntrusiveList<Mw, struct MwTag> mws;
+  IntrusiveList<Ah, struct AhTag> ahs;
   IntrusiveList<Cq, struct CqTag> cqs;
   IntrusiveList<Qp, struct QpTag> qps;
+  bool sends_datagrams = false;  ///< has had a UD queue pair
 
  private:
   std::shared_ptr<RuntimeDevice> device_;

@@ -32,9 +32,13 @@ struct Mw : ibv_mw, ListHook<struct MwTag> {
   MemoryWindow* window = nullptr;
 };
 
-struct Ah : ibv_ah {
+struct Ah : ibv_ah, ListHook<struct AhTag> {
   Context* owner = nullptr;
   Pd* domain = nullptr;
+  Flow flow;
+  /// A source port is held, `flow` names it and does not change any more. So it is once the context
+  /// has a UD queue pair; before, handles cost nothing but memory.
+  std::atomic<bool> ready{false};
 };
 
 struct Cq : abi::VerbsCq, ListHook<struct CqTag> {
@@ -99,6 +103,13 @@ ibv_pd* alloc_pd(ibv_context* context) noexcept;
 int dealloc_pd(ibv_pd* pd) noexcept;
 ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attr) noexcept;
 int destroy_ah(ibv_ah* ah) noexcept;
+/// Makes the address handle fit for sending. 0, or an errno and words on stderr. With the device's
+/// lock held; only where the device is started.
+int prepare(Ah& ah);
+/// Makes the request a datagram. EINVAL: the handle is of another protection domain
+/// (IBTA vol. 1, 10.2.2.1), or the device could not send from its address.
+int set_datagram(const Qp& qp, SendWqe& wqe, const ibv_ah* ah, uint32_t remote_qpn,
+                 uint32_t remote_qkey);
 
 ibv_mr* reg_mr(ibv_pd* pd, void* addr, size_t length, uint64_t iova, int access) noexcept;
 ibv_mr* reg_dmabuf_mr(ibv_pd* pd, uint64_t offset, size_t length, uint64_t iova, int fd,
@@ -133,6 +144,7 @@ int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) noexcept;
 /// With the device's lock held.
 void end_qp(Qp& qp);
 int end_cq(Cq& cq);
+void end_ah(Ah& ah);
 void end_mw(Mw& mw);
 void end_mr(Mr& mr);
 void end_pd(Pd& pd);

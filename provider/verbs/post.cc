@@ -38,12 +38,6 @@ bool is_write_or_send(ibv_wr_opcode opcode) {
   }
 }
 
-bool is_allowed(ibv_wr_opcode opcode) {
-  return is_write_or_send(opcode) || opcode == IBV_WR_BIND_MW || opcode == IBV_WR_LOCAL_INV ||
-         opcode == IBV_WR_RDMA_READ || opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
-         opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
-}
-
 /// Windows of type 1 are bound by ibv_bind_mw() alone.
 int check_bind(const ibv_send_wr& wr) {
   const auto& bind = wr.bind_mw;
@@ -51,8 +45,8 @@ int check_bind(const ibv_send_wr& wr) {
   return bind_info_is_valid(bind.bind_info) ? 0 : EINVAL;
 }
 
-int check_request(const SendQueue& queue, const ibv_send_wr& wr) {
-  if (!is_allowed(wr.opcode)) return EINVAL;
+int check_request(const Qp& qp, const SendQueue& queue, const ibv_send_wr& wr) {
+  if (!takes_opcode(qp.queue_pair->type, wr.opcode)) return EINVAL;
   if (wr.opcode == IBV_WR_BIND_MW) {
     if (int wrong = check_bind(wr); wrong != 0) return wrong;
   }
@@ -73,7 +67,11 @@ void copy_inline(std::span<const ibv_sge> list, uint8_t* out) {
   }
 }
 
-void copy_operands(const ibv_send_wr& wr, SendWqe& wqe) {
+int copy_operands(const Qp& qp, const ibv_send_wr& wr, SendWqe& wqe) {
+  if (qp.queue_pair->type == IBV_QPT_UD) {
+    wqe.immediate_be = wr.imm_data;
+    return set_datagram(qp, wqe, wr.wr.ud.ah, wr.wr.ud.remote_qpn, wr.wr.ud.remote_qkey);
+  }
   switch (wr.opcode) {
     case IBV_WR_ATOMIC_CMP_AND_SWP:
     case IBV_WR_ATOMIC_FETCH_AND_ADD:
@@ -95,6 +93,7 @@ void copy_operands(const ibv_send_wr& wr, SendWqe& wqe) {
       wqe.rkey = RKey(wr.wr.rdma.rkey);
       break;
   }
+  return 0;
 }
 
 /// Windows have no data.
@@ -103,7 +102,8 @@ std::span<const ibv_sge> data_of(const ibv_send_wr& wr) {
   return list_of(wr.sg_list, has_data ? wr.num_sge : 0);
 }
 
-void fill(SendQueue& queue, const ibv_send_wr& wr) {
+int post(const Qp& qp, SendQueue& queue, const ibv_send_wr& wr) {
+  if (int wrong = check_request(qp, queue, wr); wrong != 0) return wrong;
   const uint32_t position = queue.next_position();
   const auto list = data_of(wr);
   SendWqe& wqe = queue.at(position);
@@ -114,7 +114,7 @@ void fill(SendQueue& queue, const ibv_send_wr& wr) {
   wqe.is_inline = (wr.send_flags & IBV_SEND_INLINE) != 0;
   // Longer than any message may be is for the requester to refuse.
   wqe.length = static_cast<uint32_t>(std::min<uint64_t>(total_length(list), UINT32_MAX));
-  copy_operands(wr, wqe);
+  if (int wrong = copy_operands(qp, wr, wqe); wrong != 0) return wrong;
   if (wqe.is_inline) {
     copy_inline(list, queue.inline_space(position));
   } else {
@@ -122,18 +122,16 @@ void fill(SendQueue& queue, const ibv_send_wr& wr) {
     copy_list(list, queue.sge_space(position));
   }
   queue.publish();
+  return 0;
 }
 
 bool takes_sends(ibv_qp_state state) {
   return state != IBV_QPS_RESET && state != IBV_QPS_INIT && state != IBV_QPS_RTR;
 }
 
-int check_request(const ReceiveQueue& queue, const ibv_recv_wr& wr) {
+int post(const Qp& /*qp*/, ReceiveQueue& queue, const ibv_recv_wr& wr) {
   if (wr.num_sge < 0 || static_cast<uint32_t>(wr.num_sge) > queue.max_sge()) return EINVAL;
-  return queue.full() ? ENOMEM : 0;
-}
-
-void fill(ReceiveQueue& queue, const ibv_recv_wr& wr) {
+  if (queue.full()) return ENOMEM;
   const uint32_t position = queue.next_position();
   const auto list = list_of(wr.sg_list, wr.num_sge);
   RecvWqe& wqe = queue.at(position);
@@ -142,14 +140,14 @@ void fill(ReceiveQueue& queue, const ibv_recv_wr& wr) {
   wqe.length = total_length(list);
   copy_list(list, queue.sge_space(position));
   queue.publish();
+  return 0;
 }
 
 /// Posts a chain up to the first request that cannot be taken, which `wr` is then.
 template <class Queue, class Request>
-int post_chain(Queue& queue, Request*& wr) {
+int post_chain(const Qp& qp, Queue& queue, Request*& wr) {
   for (; wr != nullptr; wr = wr->next) {
-    if (int wrong = check_request(queue, *wr); wrong != 0) return wrong;
-    fill(queue, *wr);
+    if (int wrong = post(qp, queue, *wr); wrong != 0) return wrong;
   }
   return 0;
 }
@@ -169,7 +167,7 @@ int post_send(ibv_qp* handle, ibv_send_wr* wr, ibv_send_wr** bad_wr) noexcept {
     result = ENODEV;
   } else {
     std::lock_guard poster(qp.send_poster);
-    result = takes_sends(qp.queue_pair->state()) ? post_chain(qp.queue_pair->sq, wr) : EINVAL;
+    result = takes_sends(qp.queue_pair->state()) ? post_chain(qp, qp.queue_pair->sq, wr) : EINVAL;
   }
   if (result != 0) *bad_wr = wr;
   if (wr != first) ring(qp);
@@ -208,7 +206,7 @@ int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) noexcept {
   } else {
     std::lock_guard poster(qp.recv_poster);
     const bool takes = qp.queue_pair->state() != IBV_QPS_RESET;
-    result = takes ? post_chain(qp.queue_pair->rq, wr) : EINVAL;
+    result = takes ? post_chain(qp, qp.queue_pair->rq, wr) : EINVAL;
     // Either the device's flush sees what was published, or this sees the state that it set first.
     full_fence();
   }

@@ -19,7 +19,7 @@ ibv_qp* fail(int errno_value) {
 }
 
 int check_init(const Pd& pd, const ibv_qp_init_attr& init) {
-  if (init.qp_type != IBV_QPT_RC || init.srq != nullptr) return EOPNOTSUPP;
+  if (init.srq != nullptr) return EOPNOTSUPP;
   if (init.send_cq == nullptr || init.recv_cq == nullptr) return EINVAL;
   const bool same_context =
       cq_of(init.send_cq).owner == pd.owner && cq_of(init.recv_cq).owner == pd.owner;
@@ -50,6 +50,14 @@ Expected<QueuePair*, Errno> make_queue_pair(RuntimeDevice& device, QpInit init) 
   return error(ENOMEM);
 }
 
+/// Address handles that were made before there was anything to send with. One that fails says so
+/// itself, and again when it is used.
+void prepare_address_handles(Context& owner) {
+  if (owner.sends_datagrams) return;
+  owner.sends_datagrams = true;
+  owner.ahs.for_each([](Ah& ah) { (void)prepare(ah); });
+}
+
 void show(Qp& qp, ibv_pd* pd, const ibv_qp_init_attr& init) {
   ibv_qp& handle = qp.qp;
   handle.context = pd->context;
@@ -77,6 +85,12 @@ std::optional<Gid> new_source(RuntimeDevice& device, const ibv_qp_attr& attr, in
   const auto& gids = device.device().config().gids;
   if (attr.ah_attr.grh.sgid_index >= gids.size()) return std::nullopt;
   return gids[attr.ah_attr.grh.sgid_index];
+}
+
+/// A UD queue pair is about to receive, from anybody on any address.
+bool receives_datagrams(const Qp& qp, const ibv_qp_attr& attr, int mask) {
+  return qp.queue_pair->service == Service::kUd && (mask & IBV_QP_STATE) != 0 &&
+         attr.qp_state == IBV_QPS_RTR;
 }
 
 /// After the address vector was resolved. The queue pair ends in the error state where no port is
@@ -119,6 +133,10 @@ int modify_locked(Qp& qp, const ibv_qp_attr& attr, int mask) {
   if (source) {
     if (auto opened = device.open_address(*source); !opened) return opened.error().value;
   }
+  if (receives_datagrams(qp, attr, mask)) {
+    device.refresh_gids();
+    if (auto opened = device.open_addresses(); !opened) return opened.error().value;
+  }
   std::optional<PollerGuard> pollers;
   if ((mask & IBV_QP_STATE) != 0 && attr.qp_state == IBV_QPS_RESET) pollers.emplace(qp);
   auto modified = device.device().modify_qp(*qp.queue_pair, attr, mask, clock_now());
@@ -153,6 +171,7 @@ ibv_qp* create_qp(ibv_pd* handle, ibv_qp_init_attr* init) noexcept {
     if (!made) return fail(made.error().value);
     qp->queue_pair = *made;
     owner.qps.push_back(*qp);
+    if (init->qp_type == IBV_QPT_UD) prepare_address_handles(owner);
     show(*qp, handle, *init);
     ibv_qp_attr attr{};
     ibv_qp_init_attr granted{};

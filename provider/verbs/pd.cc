@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <cerrno>
+#include <new>
+
+#include "provider/verbs/objects.h"
+
+namespace urxe {
+
+ibv_pd* alloc_pd(ibv_context* context) noexcept {
+  Context& owner = context_of(context);
+  if (owner.is_forked()) return errno = ENODEV, nullptr;
+  try {
+    auto pd = std::make_unique<Pd>();
+    Progress::Guard guard(owner.progress());
+    auto id = owner.device().device().alloc_pd();
+    if (!id) return errno = id.error().value, nullptr;
+    pd->owner = &owner;
+    pd->id = *id;
+    owner.pds.push_back(*pd);
+    return pd.release();
+  } catch (const std::bad_alloc&) {
+    return errno = ENOMEM, nullptr;
+  }
+}
+
+void end_pd(Pd& pd) {
+  (void)pd.owner->device().device().dealloc_pd(pd.id);
+  pd.owner->pds.remove(pd);
+}
+
+int dealloc_pd(ibv_pd* handle) noexcept {
+  Pd& pd = pd_of(handle);
+  if (!pd.owner->is_forked()) {
+    if (pd.address_handles.load() != 0) return EBUSY;
+    Progress::Guard guard(pd.owner->progress());
+    if (auto freed = pd.owner->device().device().dealloc_pd(pd.id); !freed) {
+      return freed.error().value;
+    }
+    pd.owner->pds.remove(pd);
+  }
+  delete &pd;
+  return 0;
+}
+
+}  // namespace urxe
