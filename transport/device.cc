@@ -10,6 +10,7 @@
 #include "transport/completer.h"
 #include "transport/datagram.h"
 #include "transport/device_impl.h"
+#include "transport/path_migration.h"
 #include "transport/qp_error.h"
 #include "transport/qp_state.h"
 #include "transport/requester.h"
@@ -51,10 +52,7 @@ std::optional<DropReason> reason_to_drop(const QueuePair* qp, const PacketView& 
   if (!receives_in(qp->state())) return DropReason::kQpState;
   if (!pkeys_match(bth.pkey, qp->pkey)) return DropReason::kBadPKey;
   const bool connected = qp->service != Service::kUd;
-  if (connected &&
-      (flow.source != qp->flow().destination || flow.destination != qp->flow().source)) {
-    return DropReason::kWrongPeer;
-  }
+  if (connected && !arrives_on_path(*qp, bth, flow)) return DropReason::kWrongPeer;
   if (!opcode_info(bth.opcode).is_request && !takes_responses_in(qp->state())) {
     return DropReason::kQpState;
   }
@@ -149,7 +147,11 @@ void Device::receive(const RxPacket& packet, Instant now) {
   const Bth& bth = view->headers.bth;
   QueuePair* qp = impl_->find(bth.dest_qp);
   if (bth.opcode == kCnpOpcode) return receive_cnp(ca, qp, now);
-  if (const auto reason = reason_to_drop(qp, *view, packet.flow)) return ca.counters.drop(*reason);
+  if (const auto reason = reason_to_drop(qp, *view, packet.flow)) {
+    if (*reason == DropReason::kWrongPeer) refuse_migration(ca, *qp, bth);
+    return ca.counters.drop(*reason);
+  }
+  follow_peer(ca, *qp, bth);
   dispatch(ca, *qp, *view, packet.flow, now);
   fail_if_cq_failed(ca, *qp);
 }

@@ -96,6 +96,10 @@ class Device {
   [[nodiscard]] Expected<Flow, Errno> resolve(const ibv_ah_attr& address) const;
   /// The UDP source port that the engine granted.
   void set_source_port(QueuePair& qp, uint16_t port);
+  /// The same for the alternate path (qp.migration), once one was loaded.
+  void set_alternate_source_port(QueuePair& qp, uint16_t port);
+  /// Forgets the alternate path; nothing is armed then.
+  void unload_alternate_path(QueuePair& qp);
 
   // --- Driving.
 

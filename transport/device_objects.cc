@@ -5,6 +5,7 @@
 #include "transport/address.h"
 #include "transport/device_impl.h"
 #include "transport/limits.h"
+#include "transport/path_migration.h"
 #include "transport/qp_error.h"
 #include "transport/qp_state.h"
 
@@ -166,7 +167,7 @@ void Device::query_qp(const QueuePair& qp, ibv_qp_attr& attr, ibv_qp_init_attr& 
   attr.qp_state = attr.cur_qp_state = qp.state();
   attr.sq_psn = qp.requester.next_psn.value();
   attr.rq_psn = qp.responder.expected_psn.value();
-  attr.path_mig_state = IBV_MIG_MIGRATED;
+  attr.path_mig_state = qp.migration.state;
   attr.sq_draining = qp.state() == IBV_QPS_SQD && qp.requester.outstanding() != 0 ? 1 : 0;
   attr.cap = cap;
   init = ibv_qp_init_attr{};
@@ -182,6 +183,15 @@ Expected<Flow, Errno> Device::resolve(const ibv_ah_attr& address) const {
 
 void Device::set_source_port(QueuePair& qp, uint16_t port) {
   qp.flow_.source_port = port;
+}
+
+void Device::set_alternate_source_port(QueuePair& qp, uint16_t port) {
+  qp.migration.alternate.source_port = port;
+  if (qp.migration.on_alternate) qp.flow_.source_port = port;
+}
+
+void Device::unload_alternate_path(QueuePair& qp) {
+  urxe::unload_alternate_path(impl_->ca, qp);
 }
 
 }  // namespace urxe

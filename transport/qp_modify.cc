@@ -4,6 +4,7 @@
 #include "transport/address.h"
 #include "transport/completer.h"
 #include "transport/limits.h"
+#include "transport/path_migration.h"
 #include "transport/qp_error.h"
 #include "transport/qp_state.h"
 #include "transport/requester.h"
@@ -27,8 +28,7 @@ bool path_values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, in
       (attr.path_mtu < IBV_MTU_256 || attr.path_mtu > ca.config.active_mtu)) {
     return false;
   }
-  if ((mask & IBV_QP_ALT_PATH) != 0) return false;  // no automatic path migration
-  return (mask & IBV_QP_PATH_MIG_STATE) == 0 || attr.path_mig_state == IBV_MIG_MIGRATED;
+  return true;
 }
 
 bool values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, int mask) {
@@ -48,16 +48,11 @@ bool values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, int mas
 
 void resolve_address(ChannelAdapter& ca, QueuePair& qp) {
   const ibv_ah_attr& av = qp.attr.ah_attr;
-  Flow& flow = qp.flow_;
-  flow = flow_to(ca.config, av);
+  Flow flow = flow_to(ca.config, av);
   flow.source_port = source_port_for(av.grh.flow_label, qp.qpn.value(), qp.attr.dest_qp_num);
-  const auto in_flight = static_cast<int32_t>(qp.requester.in_flight());
-  if (qp.path != nullptr) {
-    qp.path->change_in_flight(-in_flight);
-    ca.paths.release(qp.path);
-  }
-  qp.path = ca.paths.acquire(flow.destination, qp.attr.dest_qp_num, ca.config.max_window);
-  qp.path->change_in_flight(in_flight);
+  change_path(ca, qp, flow,
+              ca.paths.acquire(flow.destination, qp.attr.dest_qp_num, ca.config.max_window));
+  qp.migration.on_alternate = false;
 }
 
 void copy_values(ibv_qp_attr& to, const ibv_qp_attr& from, int mask) {
@@ -65,6 +60,12 @@ void copy_values(ibv_qp_attr& to, const ibv_qp_attr& from, int mask) {
   if ((mask & IBV_QP_PORT) != 0) to.port_num = from.port_num;
   if ((mask & IBV_QP_ACCESS_FLAGS) != 0) to.qp_access_flags = from.qp_access_flags;
   if ((mask & IBV_QP_AV) != 0) to.ah_attr = from.ah_attr;
+  if ((mask & IBV_QP_ALT_PATH) != 0) {
+    to.alt_ah_attr = from.alt_ah_attr;
+    to.alt_pkey_index = from.alt_pkey_index;
+    to.alt_port_num = from.alt_port_num;
+    to.alt_timeout = from.alt_timeout;
+  }
   if ((mask & IBV_QP_PATH_MTU) != 0) to.path_mtu = from.path_mtu;
   if ((mask & IBV_QP_DEST_QPN) != 0) to.dest_qp_num = from.dest_qp_num;
   if ((mask & IBV_QP_RQ_PSN) != 0) to.rq_psn = from.rq_psn & Psn::kMask;
@@ -95,6 +96,8 @@ void apply_values(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, in
   }
   if ((mask & IBV_QP_RETRY_CNT) != 0) qp.requester.retries_left = attr.retry_cnt;
   if ((mask & IBV_QP_RNR_RETRY) != 0) qp.requester.rnr_retries_left = attr.rnr_retry;
+  if ((mask & IBV_QP_ALT_PATH) != 0) load_alternate_path(ca, qp);
+  if ((mask & IBV_QP_PATH_MIG_STATE) != 0) set_migration_state(ca, qp, attr.path_mig_state);
 }
 
 void enter_state(ChannelAdapter& ca, QueuePair& qp, ibv_qp_state from, ibv_qp_state to,
@@ -120,6 +123,7 @@ void reset(ChannelAdapter& ca, QueuePair& qp) {
   ca.deferred.remove(qp);
   if (qp.path != nullptr) ca.paths.release(qp.path);
   qp.path = nullptr;
+  unload_alternate_path(ca, qp);
   ca.memory.unbind_all(qp.qpn);
   qp.send_cq->purge(qp.qpn.value());
   qp.recv_cq->purge(qp.qpn.value());
@@ -144,7 +148,9 @@ Expected<void, Errno> modify(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_att
   if (!masks.legal || (mask & masks.required) != masks.required || (mask & ~allowed) != 0) {
     return error(EINVAL);
   }
-  if (!values_are_valid(ca, attr, mask)) return error(EINVAL);
+  if (!values_are_valid(ca, attr, mask) || !migration_is_valid(ca, qp, attr, mask)) {
+    return error(EINVAL);
+  }
   apply_values(ca, qp, attr, mask);
   if (to != from || to == IBV_QPS_RESET) enter_state(ca, qp, from, to, attr, mask);
   return {};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "transport/path_migration.h"
 #include "transport/requester.h"
 #include "transport/sge_copy.h"
 
@@ -89,6 +90,7 @@ RequestPacket next_request_packet(const QueuePair& qp, const SendWqe& wqe) {
   packet.headers.bth.dest_qp = qp.dest_qpn;
   packet.headers.bth.pkey = qp.pkey;
   packet.headers.bth.psn = req.send_psn;
+  packet.headers.bth.mig_req = mig_req(qp);
   packet.headers.xrc_srq = wqe.remote_srqn;
   if (is_read(wqe)) {
     describe_read(qp, wqe, index, packet);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 
+#include "transport/path_migration.h"
 #include "transport/qp_error.h"
 #include "transport/responder.h"
 
@@ -13,6 +14,7 @@ Headers response_headers(const QueuePair& qp, Operation operation, Psn psn, uint
   headers.bth.dest_qp = qp.dest_qpn;
   headers.bth.pkey = qp.pkey;
   headers.bth.psn = psn;
+  headers.bth.mig_req = mig_req(qp);
   headers.aeth = {credit_code(qp.rq.posted() - qp.rq.oldest()), Msn(msn)};
   return headers;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "packet/wire/aeth_syndrome.h"
+#include "transport/path_migration.h"
 #include "transport/qp_error.h"
 #include "transport/requester.h"
 
@@ -37,12 +38,14 @@ void back_off(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   if (qp.path->on_loss(now)) ++ca.counters.congestion_backoffs;
 }
 
-/// Takes one retry; false: there was none left and the queue pair is in ERR.
+/// Takes one retry; false: there was none left, and the queue pair has started over on its
+/// alternate path or is in ERR.
 bool take_retry(ChannelAdapter& ca, QueuePair& qp) {
   if (qp.requester.retries_left > 0) {
     --qp.requester.retries_left;
     return true;
   }
+  if (migrate_if_armed(ca, qp)) return false;
   ++ca.counters.retries_exceeded;
   fail_oldest_send(ca, qp, IBV_WC_RETRY_EXC_ERR);
   return false;
@@ -85,6 +88,17 @@ void start_retry_timers(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   if (!req.ack_deadline) req.ack_deadline = now + *timeout;
   if (!req.probe_deadline) start_probe_timer(qp, now, *timeout);
   schedule(ca, qp);
+}
+
+void start_over(ChannelAdapter& ca, QueuePair& qp) {
+  RequesterState& req = qp.requester;
+  req.retries_left = qp.attr.retry_cnt;
+  req.probe_backoff = 0;
+  req.probing = false;
+  stop_timers(req);
+  if (req.outstanding() == 0) return;
+  req.resending = true;
+  go_back(ca, qp);
 }
 
 void note_progress(ChannelAdapter& ca, QueuePair& qp, Instant now, uint32_t acknowledged) {

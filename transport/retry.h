@@ -14,6 +14,10 @@ std::optional<Duration> ack_timeout(const ChannelAdapter& ca, const QueuePair& q
 /// Starts the timers that are not running, for a packet sent just now.
 void start_retry_timers(ChannelAdapter& ca, QueuePair& qp, Instant now);
 
+/// The path is another one now: counts and timers start afresh, and what is outstanding is sent
+/// again.
+void start_over(ChannelAdapter& ca, QueuePair& qp);
+
 /// Packets were acknowledged: counts and timers start afresh.
 void note_progress(ChannelAdapter& ca, QueuePair& qp, Instant now, uint32_t acknowledged);
 

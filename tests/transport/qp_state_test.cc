@@ -38,22 +38,22 @@ constexpr int kAllBits[] = {IBV_QP_CUR_STATE,
                             IBV_QP_DEST_QPN,
                             IBV_QP_RATE_LIMIT};
 
-/// A naive second statement of the table. Alternate paths are never allowed: there are none here.
+/// A naive second statement of the table.
 struct Rule {
   ibv_qp_state from;
   ibv_qp_state to;
   int required;
   int optional;
 };
-constexpr int kRtsOptional =
-    IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER | IBV_QP_PATH_MIG_STATE;
+constexpr int kRtsOptional = IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER |
+                             IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE;
 constexpr Rule kRules[] = {
     {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, 0},
     {IBV_QPS_INIT, IBV_QPS_INIT, 0, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS},
     {IBV_QPS_INIT, IBV_QPS_RTR,
      IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
          IBV_QP_MIN_RNR_TIMER,
-     IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS},
+     IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS | IBV_QP_ALT_PATH},
     {IBV_QPS_RTR, IBV_QPS_RTS,
      IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC,
      kRtsOptional},
@@ -63,7 +63,7 @@ constexpr Rule kRules[] = {
     {IBV_QPS_SQD, IBV_QPS_SQD, 0,
      IBV_QP_PORT | IBV_QP_AV | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
          IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_PKEY_INDEX |
-         IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER | IBV_QP_PATH_MIG_STATE},
+         IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER | IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE},
 };
 
 std::optional<Rule> rule(ibv_qp_state from, ibv_qp_state to) {
@@ -90,6 +90,9 @@ ibv_qp_attr good_attributes(ibv_qp_state from, ibv_qp_state to) {
   attr.rnr_retry = rts.rnr_retry;
   attr.max_rd_atomic = rts.max_rd_atomic;
   attr.path_mig_state = IBV_MIG_MIGRATED;
+  attr.alt_ah_attr = attr.ah_attr;
+  attr.alt_port_num = 1;
+  attr.alt_timeout = rts.timeout;
   attr.qp_state = to;
   attr.cur_qp_state = from;
   return attr;
