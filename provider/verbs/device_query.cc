@@ -20,7 +20,8 @@ constexpr uint64_t kPageSizes = ~uint64_t{0} << 12;  // any, from 4 KiB on
 
 constexpr unsigned kCapabilities = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_RC_RNR_NAK_GEN |
                                    IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_MEM_WINDOW |
-                                   IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS;
+                                   IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS |
+                                   IBV_DEVICE_AUTO_PATH_MIG;
 
 void fill_limits(ibv_device_attr& attr) {
   attr.max_mr_size = UINT64_MAX;

@@ -68,7 +68,8 @@ struct Qp : abi::VerbsQp, ListHook<struct QpTag> {
   Spinlock recv_poster;
 
   // Under the device's lock.
-  std::optional<SourcePort> source_port;
+  std::optional<SourcePort> source_port;     ///< of the primary path
+  std::optional<SourcePort> alternate_port;  ///< of the alternate path
   uint32_t async_events = 0;
 };
 

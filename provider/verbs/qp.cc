@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "provider/runtime/clock.h"
-#include "provider/runtime/config.h"
 #include "provider/verbs/objects.h"
+#include "provider/verbs/qp_path.h"
 
 namespace urxe {
 namespace {
@@ -72,46 +72,6 @@ void show(Qp& qp, ibv_pd* pd, const ibv_qp_init_attr& init) {
   pthread_cond_init(&handle.cond, nullptr);
 }
 
-void release_source_port(Qp& qp) {
-  if (!qp.source_port) return;
-  qp.progress->engine()->release_source_port(qp.source_port->local, qp.source_port->port);
-  qp.source_port.reset();
-}
-
-/// The address that the change will use as its source; nullopt: none, or not a valid one.
-std::optional<Gid> new_source(RuntimeDevice& device, const ibv_qp_attr& attr, int mask) {
-  if ((mask & IBV_QP_AV) == 0 || attr.ah_attr.is_global == 0) return std::nullopt;
-  device.refresh_gids();
-  const auto& gids = device.device().config().gids;
-  if (attr.ah_attr.grh.sgid_index >= gids.size()) return std::nullopt;
-  return gids[attr.ah_attr.grh.sgid_index];
-}
-
-/// A UD queue pair is about to receive, from anybody on any address.
-bool receives_datagrams(const Qp& qp, const ibv_qp_attr& attr, int mask) {
-  return qp.queue_pair->service == Service::kUd && (mask & IBV_QP_STATE) != 0 &&
-         attr.qp_state == IBV_QPS_RTR;
-}
-
-/// After the address vector was resolved. The queue pair ends in the error state where no port is
-/// to be had.
-int claim_source_port(Qp& qp) {
-  const Flow flow = qp.queue_pair->flow();
-  release_source_port(qp);
-  auto port = qp.progress->engine()->claim_source_port(flow.source, flow.source_port);
-  Device& device = qp.owner->device().device();
-  if (!port) {
-    print_error(port.error().what);
-    ibv_qp_attr failed{};
-    failed.qp_state = IBV_QPS_ERR;
-    (void)device.modify_qp(*qp.queue_pair, failed, IBV_QP_STATE, clock_now());
-    return port.error().errno_value;
-  }
-  qp.source_port = SourcePort{flow.source, *port};
-  device.set_source_port(*qp.queue_pair, *port);
-  return 0;
-}
-
 /// Keeps pollers away while completions of the queue pair are dropped.
 class PollerGuard {
  public:
@@ -129,21 +89,13 @@ int modify_locked(Qp& qp, const ibv_qp_attr& attr, int mask) {
   std::lock_guard send_poster(qp.send_poster);
   std::lock_guard recv_poster(qp.recv_poster);
   if ((mask & IBV_QP_STATE) != 0) qp.progress->flush_acks();  // RESET and ERR forget them
-  const std::optional<Gid> source = new_source(device, attr, mask);
-  if (source) {
-    if (auto opened = device.open_address(*source); !opened) return opened.error().value;
-  }
-  if (receives_datagrams(qp, attr, mask)) {
-    device.refresh_gids();
-    if (auto opened = device.open_addresses(); !opened) return opened.error().value;
-  }
+  if (int failed = open_sources(qp, attr, mask); failed != 0) return failed;
   std::optional<PollerGuard> pollers;
   if ((mask & IBV_QP_STATE) != 0 && attr.qp_state == IBV_QPS_RESET) pollers.emplace(qp);
   auto modified = device.device().modify_qp(*qp.queue_pair, attr, mask, clock_now());
   if (!modified) return modified.error().value;
-  if (source) return claim_source_port(qp);
-  if (qp.queue_pair->state() == IBV_QPS_RESET) release_source_port(qp);
-  return 0;
+  if (qp.queue_pair->state() == IBV_QPS_RESET) release_source_ports(qp);
+  return claim_source_ports(qp, mask);
 }
 
 void await_acknowledgements(Qp& qp) {
@@ -218,7 +170,7 @@ int query_qp(ibv_qp* handle, ibv_qp_attr* attr, int /*mask*/, ibv_qp_init_attr* 
 
 void end_qp(Qp& qp) {
   qp.progress->flush_acks();
-  release_source_port(qp);
+  release_source_ports(qp);
   PollerGuard pollers(qp);
   qp.owner->device().device().destroy_qp(qp.queue_pair);
   qp.owner->qps.remove(qp);
