@@ -21,7 +21,7 @@ void ChannelAdapter::complete(CompletionQueue& cq, QueuePair& qp, const ibv_wc& 
     case CompletionQueue::Push::kOverflow:
       ++counters.cq_overflows;
       qp.cq_failed = true;
-      if (!was_in_error) events.push_back({IBV_EVENT_CQ_ERR, nullptr, &cq});
+      if (!was_in_error) events.push_back({IBV_EVENT_CQ_ERR, nullptr, &cq, nullptr});
       break;
   }
 }

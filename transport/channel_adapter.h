@@ -15,6 +15,7 @@
 #include "transport/counters.h"
 #include "transport/intrusive_list.h"
 #include "transport/memory_region.h"
+#include "transport/shared_receive_queue.h"
 #include "transport/timer_queue.h"
 
 namespace urxe {
@@ -31,12 +32,12 @@ struct DeviceConfig {
   uint32_t max_window = 256;   ///< packets in flight to one destination
 };
 
-/// An asynchronous event (ibv_get_async_event(3)); `object` by type: a queue pair's or completion
-/// queue's user pointer.
+/// An asynchronous event (ibv_get_async_event(3)) and what it is about: one of the pointers.
 struct AsyncEvent {
   ibv_event_type type = IBV_EVENT_QP_FATAL;
   QueuePair* qp = nullptr;
   CompletionQueue* cq = nullptr;
+  SharedReceiveQueue* srq = nullptr;
 };
 
 /// What the parts of one channel adapter share.
@@ -46,6 +47,7 @@ struct ChannelAdapter {
 
   DeviceConfig config;
   MemoryTable memory;
+  SrqTable srqs;
   Counters counters;
   TimerQueue timers;
   PathTable paths;
@@ -54,7 +56,10 @@ struct ChannelAdapter {
   std::vector<CompletionQueue*> notified;
   std::deque<AsyncEvent> events;
 
-  void raise(ibv_event_type type, QueuePair* qp) { events.push_back({type, qp, nullptr}); }
+  void raise(ibv_event_type type, QueuePair* qp) { events.push_back({type, qp, nullptr, nullptr}); }
+  void raise(ibv_event_type type, SharedReceiveQueue* srq) {
+    events.push_back({type, nullptr, nullptr, srq});
+  }
   /// Puts a completion on `cq`; tells of overflow and of armed queues.
   void complete(CompletionQueue& cq, QueuePair& qp, const ibv_wc& wc, bool solicited,
                 FreedSlots slots = {});

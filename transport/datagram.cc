@@ -5,28 +5,26 @@
 
 #include "packet/wire/grh.h"
 #include "transport/qp_error.h"
+#include "transport/receive_source.h"
 #include "transport/sge_copy.h"
 
 namespace urxe {
 namespace {
 
-bool place(ChannelAdapter& ca, QueuePair& qp, uint32_t position, const PacketView& packet,
+bool place(ChannelAdapter& ca, const TakenReceive& receive, const PacketView& packet,
            const Flow& flow) {
   const size_t bytes = packet_size(packet.headers.bth.opcode, packet.payload.size());
   const auto grh = make_grh(flow, packet.ipv4_identification, bytes);
-  const auto list = qp.rq.sges(position);
-  return scatter(ca.memory, qp.pd, list, 0, grh) &&
-         scatter(ca.memory, qp.pd, list, kGrhBytes, packet.payload);
+  return scatter(ca.memory, receive.pd, receive.list, 0, grh) &&
+         scatter(ca.memory, receive.pd, receive.list, kGrhBytes, packet.payload);
 }
 
 void complete(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
   const Headers& headers = packet.headers;
   ibv_wc wc{};
-  wc.wr_id = qp.rq.at(qp.rq.oldest()).wr_id;
   wc.status = IBV_WC_SUCCESS;
   wc.opcode = IBV_WC_RECV;
   wc.byte_len = static_cast<uint32_t>(kGrhBytes + packet.payload.size());
-  wc.qp_num = qp.qpn.value();
   wc.src_qp = headers.deth.source_qp.value();
   wc.wc_flags = IBV_WC_GRH;
   if (headers.bth.opcode.operation() == Operation::kSendOnlyImm) {
@@ -34,9 +32,7 @@ void complete(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
     wc.wc_flags |= IBV_WC_WITH_IMM;
   }
   ++ca.counters.receives;
-  qp.rq.retire();
-  qp.rq.free_retired();
-  ca.complete(*qp.recv_cq, qp, wc, headers.bth.solicited);
+  complete_taken(ca, qp, wc, headers.bth.solicited);
 }
 
 }  // namespace
@@ -46,12 +42,11 @@ void receive_datagram(ChannelAdapter& ca, QueuePair& qp, const PacketView& packe
   if (packet.headers.deth.qkey.value() != qp.attr.qkey) {
     return ca.counters.drop(DropReason::kBadQKey);
   }
-  if (qp.rq.empty()) return ca.counters.drop(DropReason::kNoReceive);
-  const uint32_t position = qp.rq.oldest();
-  if (kGrhBytes + packet.payload.size() > qp.rq.at(position).length) {
+  if (!take_receive(ca, qp)) return ca.counters.drop(DropReason::kNoReceive);
+  if (kGrhBytes + packet.payload.size() > qp.responder.receive->length) {
     return ca.counters.drop(DropReason::kMalformedRequest);
   }
-  if (place(ca, qp, position, packet, flow)) return complete(ca, qp, packet);
+  if (place(ca, *qp.responder.receive, packet, flow)) return complete(ca, qp, packet);
   complete_receive_in_error(ca, qp, IBV_WC_LOC_PROT_ERR);
   enter_error(ca, qp, OwedAnswers::kDrop);
 }

@@ -44,11 +44,19 @@ bool pkeys_match(PKey a, PKey b) {
   return ((a.value() ^ b.value()) & kPartition) == 0 && ((a.value() | b.value()) & kFull) != 0;
 }
 
+/// An XRC initiator takes responses only, a target requests only (annex A14).
+bool takes(ibv_qp_type type, Opcode opcode) {
+  const bool is_request = opcode_info(opcode).is_request;
+  return is_request ? type != IBV_QPT_XRC_SEND : type != IBV_QPT_XRC_RECV;
+}
+
 std::optional<DropReason> reason_to_drop(const QueuePair* qp, const PacketView& packet,
                                          const Flow& flow) {
   const Bth& bth = packet.headers.bth;
   if (qp == nullptr) return DropReason::kUnknownQp;
-  if (bth.opcode.service() != qp->service) return DropReason::kWrongService;
+  if (bth.opcode.service() != qp->service || !takes(qp->type, bth.opcode)) {
+    return DropReason::kWrongService;
+  }
   if (!receives_in(qp->state())) return DropReason::kQpState;
   if (!pkeys_match(bth.pkey, qp->pkey)) return DropReason::kBadPKey;
   const bool connected = qp->service != Service::kUd;

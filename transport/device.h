@@ -17,6 +17,7 @@
 #include "transport/limits.h"
 #include "transport/memory_region.h"
 #include "transport/queue_pair.h"
+#include "transport/shared_receive_queue.h"
 
 namespace urxe {
 
@@ -81,7 +82,20 @@ class Device {
   Expected<void, Errno> resize_cq(CompletionQueue& cq, uint32_t entries);  ///< EINVAL
   Expected<void, Errno> destroy_cq(CompletionQueue* cq);                   ///< EBUSY
 
-  /// EINVAL: capabilities beyond the limits; EOPNOTSUPP: type; EEXIST: init.qpn is taken; ENOMEM.
+  Expected<XrcDomain*, Errno> alloc_domain();               ///< ENOMEM
+  Expected<void, Errno> dealloc_domain(XrcDomain* domain);  ///< EBUSY
+
+  /// EINVAL: sizes of 0 or beyond the limits, an XRC one without a completion queue; ENOMEM.
+  Expected<SharedReceiveQueue*, Errno> create_srq(const SrqInit& init);
+  /// What `mask` (ibv_srq_attr_mask) names of `attr`; EINVAL and nothing changed where the size
+  /// does not hold what waits in the queue or the limit. A limit that is passed already is told at
+  /// once (10.2.9.3). No poster may be active.
+  Expected<void, Errno> modify_srq(SharedReceiveQueue& srq, const ibv_srq_attr& attr, int mask);
+  /// EBUSY: queue pairs were made with it. Elements that XRC targets hold of it are lost.
+  Expected<void, Errno> destroy_srq(SharedReceiveQueue* srq);
+
+  /// EINVAL: capabilities beyond the limits, queues that the type needs and has not, or that do not
+  /// go together; EOPNOTSUPP: type; EEXIST: init.qpn is taken; ENOMEM.
   Expected<QueuePair*, Errno> create_qp(const QpInit& init);
   /// Its completions that were not polled are dropped: no poller of its completion queues may be
   /// active.

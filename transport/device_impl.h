@@ -23,12 +23,15 @@ struct Device::Impl {
     return qp != nullptr && qp->qpn == qpn ? qp : nullptr;
   }
   void take_doorbells();
+  /// Counts `qp` in (+1) or out (-1) where it uses other objects.
+  void count_references(const QueuePair& qp, int by);
 
   ChannelAdapter ca;
   DoorbellList doorbells;
   std::vector<std::unique_ptr<QueuePair>> qps;  ///< by low bits; empty until the first is made
   size_t qp_count = 0;
   std::unordered_map<CompletionQueue*, std::unique_ptr<CompletionQueue>> cqs;
+  std::unordered_map<XrcDomain*, std::unique_ptr<XrcDomain>> domains;
   std::unordered_map<uint32_t, uint32_t> pd_references;
   uint32_t next_pd = 1;
 };

@@ -23,9 +23,9 @@ int check_type(ibv_qp_type type) {
     case IBV_QPT_RC:
     case IBV_QPT_UC:
     case IBV_QPT_UD:
-      return 0;
     case IBV_QPT_XRC_SEND:
     case IBV_QPT_XRC_RECV:
+      return 0;
     case IBV_QPT_RAW_PACKET:
     case IBV_QPT_DRIVER:
       return EOPNOTSUPP;
@@ -34,7 +34,30 @@ int check_type(ibv_qp_type type) {
   }
 }
 
+/// Which queues each type has (ibv_create_qp_ex(3), annex A14).
+bool queues_are_valid(const QpInit& init) {
+  if (init.type == IBV_QPT_XRC_RECV) {
+    return init.domain != nullptr && init.send_cq == nullptr && init.recv_cq == nullptr &&
+           init.srq == nullptr;
+  }
+  if (init.domain != nullptr || init.send_cq == nullptr) return false;
+  if (init.type == IBV_QPT_XRC_SEND) return init.recv_cq == nullptr && init.srq == nullptr;
+  return init.recv_cq != nullptr && (init.srq == nullptr || init.srq->domain == nullptr);
+}
+
 }  // namespace
+
+void Device::Impl::count_references(const QueuePair& qp, int by) {
+  const auto count = static_cast<uint32_t>(by);
+  if (qp.send_cq != nullptr) qp.send_cq->references += count;
+  if (qp.recv_cq != nullptr) qp.recv_cq->references += count;
+  if (qp.srq != nullptr) qp.srq->references += count;
+  if (qp.domain != nullptr) {
+    qp.domain->references += count;
+  } else {
+    pd_references[qp.pd.value()] += count;
+  }
+}
 
 void Device::Impl::take_doorbells() {
   doorbells.drain([this](QueuePair& qp) {
@@ -128,9 +151,7 @@ Expected<void, Errno> Device::destroy_cq(CompletionQueue* cq) {
 
 Expected<QueuePair*, Errno> Device::create_qp(const QpInit& init) {
   if (const int wrong = check_type(init.type); wrong != 0) return error(wrong);
-  if (init.send_cq == nullptr || init.recv_cq == nullptr || !caps_are_valid(init.cap)) {
-    return error(EINVAL);
-  }
+  if (!queues_are_valid(init) || !caps_are_valid(init.cap)) return error(EINVAL);
   if (impl_->qp_count >= static_cast<size_t>(kMaxQps)) return error(ENOMEM);
   if (impl_->qps.empty()) impl_->qps.resize(Impl::kQpIndexMask + 1);
   auto& place = impl_->qps[init.qpn.value() & Impl::kQpIndexMask];
@@ -138,18 +159,14 @@ Expected<QueuePair*, Errno> Device::create_qp(const QpInit& init) {
   place = std::make_unique<QueuePair>(init);
   ++impl_->qp_count;
   impl_->ca.timers.reserve(impl_->qp_count);
-  ++init.send_cq->references;
-  ++init.recv_cq->references;
-  ++impl_->pd_references[init.pd.value()];
+  impl_->count_references(*place, 1);
   return place.get();
 }
 
 void Device::destroy_qp(QueuePair* qp) {
   impl_->take_doorbells();
   reset(impl_->ca, *qp);
-  --qp->send_cq->references;
-  --qp->recv_cq->references;
-  --impl_->pd_references[qp->pd.value()];
+  impl_->count_references(*qp, -1);
   std::erase_if(impl_->ca.events, [qp](const AsyncEvent& event) { return event.qp == qp; });
   --impl_->qp_count;
   impl_->qps[qp->qpn.value() & Impl::kQpIndexMask].reset();

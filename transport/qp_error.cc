@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "transport/qp_error.h"
 
+#include "transport/receive_source.h"
 #include "transport/requester.h"
 #include "transport/unreliable_requester.h"
 
@@ -42,13 +43,9 @@ ibv_wc_opcode send_completion_opcode(ibv_wr_opcode opcode) {
 
 void complete_receive_in_error(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status) {
   ibv_wc wc{};
-  wc.wr_id = qp.rq.at(qp.rq.oldest()).wr_id;
   wc.status = status;
   wc.opcode = IBV_WC_RECV;
-  wc.qp_num = qp.qpn.value();
-  qp.rq.retire();
-  qp.rq.free_retired();
-  ca.complete(*qp.recv_cq, qp, wc, true);
+  complete_taken(ca, qp, wc, true);
 }
 
 void stop_requester(ChannelAdapter& ca, QueuePair& qp) {
@@ -74,7 +71,9 @@ void flush_sends(ChannelAdapter& ca, QueuePair& qp) {
 
 void flush(ChannelAdapter& ca, QueuePair& qp) {
   flush_sends(ca, qp);
-  while (!qp.rq.empty()) complete_receive_in_error(ca, qp, IBV_WC_WR_FLUSH_ERR);
+  while (qp.responder.receive || take_own_receive(qp)) {
+    complete_receive_in_error(ca, qp, IBV_WC_WR_FLUSH_ERR);
+  }
 }
 
 void enter_error(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed) {
@@ -91,6 +90,8 @@ void enter_error(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed) {
     ca.active.push_back(qp);
   }
   flush(ca, qp);
+  // It holds no element any more and takes none (10.3.1).
+  if (qp.takes_shared_receives()) ca.raise(IBV_EVENT_QP_LAST_WQE_REACHED, &qp);
 }
 
 void fail_oldest_send(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status) {

@@ -18,7 +18,8 @@ enum class OwedAnswers : uint8_t {
 /// Moves the queue pair to ERR and flushes both queues in order.
 void enter_error(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed);
 
-/// Completes everything on both queues with IBV_WC_WR_FLUSH_ERR. For a queue pair in ERR.
+/// Completes everything on both queues, and the element that it holds, with IBV_WC_WR_FLUSH_ERR.
+/// For a queue pair in ERR.
 void flush(ChannelAdapter& ca, QueuePair& qp);
 
 /// Completes everything on the send queue with IBV_WC_WR_FLUSH_ERR.
@@ -28,7 +29,7 @@ void flush_sends(ChannelAdapter& ca, QueuePair& qp);
 /// pair to ERR; for UC and UD to SQE, with the send queue flushed.
 void fail_oldest_send(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status);
 
-/// The receive work queue element in use completes with `status`; it is retired.
+/// The receive work queue element that the queue pair holds completes with `status`.
 void complete_receive_in_error(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status);
 
 /// Stops all timers of the requester and gives its part of the window back.

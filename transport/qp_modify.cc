@@ -7,6 +7,7 @@
 #include "transport/path_migration.h"
 #include "transport/qp_error.h"
 #include "transport/qp_state.h"
+#include "transport/receive_source.h"
 #include "transport/requester.h"
 #include "transport/responder.h"
 #include "transport/retry.h"
@@ -125,13 +126,14 @@ void reset(ChannelAdapter& ca, QueuePair& qp) {
   qp.path = nullptr;
   unload_alternate_path(ca, qp);
   ca.memory.unbind_all(qp.qpn);
-  qp.send_cq->purge(qp.qpn.value());
-  qp.recv_cq->purge(qp.qpn.value());
+  if (qp.send_cq != nullptr) qp.send_cq->purge(qp.qpn.value());
+  if (qp.recv_cq != nullptr) qp.recv_cq->purge(qp.qpn.value());
+  drop_taken(qp);
   qp.sq.reset();
   qp.rq.reset();
   qp.requester = RequesterState{};
   qp.requester.send_position = qp.requester.assign_position = qp.sq.oldest();
-  qp.responder = ResponderState{};
+  qp.reset_responder();
   qp.attr = ibv_qp_attr{};
   qp.flow_ = Flow{};
   qp.sq_drained_pending = false;

@@ -14,6 +14,7 @@
 #include "transport/requester_state.h"
 #include "transport/responder_state.h"
 #include "transport/service.h"
+#include "transport/shared_receive_queue.h"
 #include "transport/work_queue.h"
 
 namespace urxe {
@@ -23,7 +24,9 @@ struct QpInit {
   Qpn qpn;  ///< chosen by the caller; not 0, 1 or 0xffffff
   PdId pd;
   CompletionQueue* send_cq = nullptr;
-  CompletionQueue* recv_cq = nullptr;
+  CompletionQueue* recv_cq = nullptr;  ///< none for either type of XRC, no send_cq for a target
+  SharedReceiveQueue* srq = nullptr;   ///< a basic one; nullptr: the queue pair has a receive queue
+  XrcDomain* domain = nullptr;         ///< of an XRC target
   ibv_qp_type type = IBV_QPT_RC;
   ibv_qp_cap cap{};  ///< raised to what is given, never lowered
   bool sq_sig_all = false;
@@ -40,6 +43,9 @@ struct QueuePair : ListHook<struct ActiveTag>,
   [[nodiscard]] ibv_qp_state state() const { return state_.load(std::memory_order_seq_cst); }
   void set_state(ibv_qp_state state) { state_.store(state, std::memory_order_seq_cst); }
   [[nodiscard]] const Flow& flow() const { return flow_; }
+  [[nodiscard]] bool takes_shared_receives() const { return srq != nullptr || domain != nullptr; }
+  /// The responder as it is in RESET.
+  void reset_responder();
 
   const Qpn qpn;
   const PdId pd;
@@ -47,11 +53,14 @@ struct QueuePair : ListHook<struct ActiveTag>,
   const Service service;
   CompletionQueue* const send_cq;
   CompletionQueue* const recv_cq;
+  SharedReceiveQueue* const srq;
+  XrcDomain* const domain;
   const bool sq_sig_all;
   void* const user;
 
   SendQueue sq;
   ReceiveQueue rq;
+  std::unique_ptr<Sge[]> taken_list;  ///< copy of a shared queue's element
 
   ibv_qp_attr attr{};  ///< as set by modify, for query and for the parts
   Flow flow_{};

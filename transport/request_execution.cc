@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "transport/request_execution.h"
 
+#include "transport/receive_source.h"
+
 namespace urxe {
 
 bool is_send(Operation op) {
@@ -40,14 +42,14 @@ bool begin_write(ChannelAdapter& ca, QueuePair& qp, const Reth& reth) {
   resp.write_va = reth.va;
   resp.write_rkey = reth.rkey;
   resp.write_length = resp.write_left = reth.dma_length;
-  return reth.dma_length == 0 || ca.memory.remote(qp.pd, qp.qpn, reth.rkey, reth.va,
+  return reth.dma_length == 0 || ca.memory.remote(resp.pd, qp.qpn, reth.rkey, reth.va,
                                                   reth.dma_length, IBV_ACCESS_REMOTE_WRITE);
 }
 
 bool continue_write(ChannelAdapter& ca, QueuePair& qp, std::span<const uint8_t> payload) {
   if (payload.empty()) return true;
   ResponderState& resp = qp.responder;
-  const HostMemory host = ca.memory.remote(qp.pd, qp.qpn, resp.write_rkey, resp.write_va,
+  const HostMemory host = ca.memory.remote(resp.pd, qp.qpn, resp.write_rkey, resp.write_va,
                                            payload.size(), IBV_ACCESS_REMOTE_WRITE);
   if (!host || !write_in_order(ca.memory.guarded(), host, payload)) return false;
   resp.write_va += payload.size();
@@ -58,11 +60,9 @@ bool continue_write(ChannelAdapter& ca, QueuePair& qp, std::span<const uint8_t> 
 void complete_receive(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, uint32_t bytes) {
   const Operation op = headers.bth.opcode.operation();
   ibv_wc wc{};
-  wc.wr_id = qp.rq.at(qp.rq.oldest()).wr_id;
   wc.status = IBV_WC_SUCCESS;
   wc.opcode = is_send(op) ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM;
   wc.byte_len = bytes;
-  wc.qp_num = qp.qpn.value();
   wc.src_qp = qp.dest_qpn.value();
   if (with_immediate(op)) {
     wc.imm_data = headers.immediate_be;
@@ -72,9 +72,7 @@ void complete_receive(ChannelAdapter& ca, QueuePair& qp, const Headers& headers,
     wc.wc_flags = IBV_WC_WITH_INV;
   }
   ++ca.counters.receives;
-  qp.rq.retire();
-  qp.rq.free_retired();
-  ca.complete(*qp.recv_cq, qp, wc, headers.bth.solicited);
+  complete_taken(ca, qp, wc, headers.bth.solicited);
 }
 
 }  // namespace urxe

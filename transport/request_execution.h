@@ -32,8 +32,8 @@ bool begin_write(ChannelAdapter& ca, QueuePair& qp, const Reth& reth);
 /// gone.
 bool continue_write(ChannelAdapter& ca, QueuePair& qp, std::span<const uint8_t> payload);
 
-/// The receive work queue element in use completes: `bytes` came with the message whose last packet
-/// has `headers`.
+/// The receive work queue element that the queue pair holds completes: `bytes` came with the
+/// message whose last packet has `headers`.
 void complete_receive(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, uint32_t bytes);
 
 }  // namespace urxe

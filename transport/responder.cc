@@ -5,6 +5,7 @@
 #include <span>
 
 #include "transport/qp_error.h"
+#include "transport/receive_source.h"
 #include "transport/request_execution.h"
 #include "transport/sge_copy.h"
 
@@ -49,21 +50,21 @@ Verdict execute_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet
   ResponderState& resp = qp.responder;
   const Operation op = packet.headers.bth.opcode.operation();
   if (info.starts_message) {
-    if (qp.rq.empty()) {
+    if (!take_receive(ca, qp)) {
       owe_rnr_nak(ca, qp);
       return Verdict::kAnswered;
     }
     resp.received = 0;
   }
-  const uint32_t position = qp.rq.oldest();
+  const TakenReceive& receive = *resp.receive;
   const uint64_t end = resp.received + packet.payload.size();
-  if (end > qp.rq.at(position).length || end > kMaxMessage) {
+  if (end > receive.length || end > kMaxMessage) {
     return refuse_receive(ca, qp, IBV_WC_LOC_LEN_ERR, NakCode::kInvalidRequest);
   }
-  if (!scatter(ca.memory, qp.pd, qp.rq.sges(position), resp.received, packet.payload)) {
+  if (!scatter(ca.memory, receive.pd, receive.list, resp.received, packet.payload)) {
     return refuse_receive(ca, qp, IBV_WC_LOC_PROT_ERR, NakCode::kRemoteOperationalError);
   }
-  if (with_invalidate(op) && !ca.memory.invalidate(qp.pd, qp.qpn, packet.headers.invalidate)) {
+  if (with_invalidate(op) && !ca.memory.invalidate(resp.pd, qp.qpn, packet.headers.invalidate)) {
     return refuse_receive(ca, qp, IBV_WC_MW_BIND_ERR, NakCode::kRemoteAccessError);
   }
   resp.received = end;
@@ -84,7 +85,7 @@ Verdict execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packe
                       const OpcodeInfo& info) {
   ResponderState& resp = qp.responder;
   const Operation op = packet.headers.bth.opcode.operation();
-  if (with_immediate(op) && qp.rq.empty()) {
+  if (with_immediate(op) && !take_receive(ca, qp)) {
     owe_rnr_nak(ca, qp);
     return Verdict::kAnswered;
   }
@@ -115,8 +116,8 @@ Verdict execute_read(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) 
   ResponderState& resp = qp.responder;
   const Reth& reth = headers.reth;
   if (reth.dma_length > kMaxMessage) return refuse_now(ca, qp, NakCode::kInvalidRequest);
-  if (reth.dma_length != 0 && !ca.memory.remote(qp.pd, qp.qpn, reth.rkey, reth.va, reth.dma_length,
-                                                IBV_ACCESS_REMOTE_READ)) {
+  if (reth.dma_length != 0 && !ca.memory.remote(resp.pd, qp.qpn, reth.rkey, reth.va,
+                                                reth.dma_length, IBV_ACCESS_REMOTE_READ)) {
     return refuse_now(ca, qp, NakCode::kRemoteAccessError);
   }
   ResponderResource* resource = add_resource(resp);
@@ -126,6 +127,7 @@ Verdict execute_read(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) 
   resource->first_psn = resp.expected_psn;
   resource->va = reth.va;
   resource->rkey = reth.rkey;
+  resource->pd = resp.pd;
   resource->length = resource->reply_length = reth.dma_length;
   resource->packets = reth.dma_length == 0 ? 1 : (reth.dma_length - 1) / qp.mtu + 1;
   resource->until = resource->packets;
@@ -151,7 +153,7 @@ Verdict execute_atomic(ChannelAdapter& ca, QueuePair& qp, const Headers& headers
   if (headers.atomic.va % sizeof(uint64_t) != 0) {
     return refuse_now(ca, qp, NakCode::kInvalidRequest);
   }
-  const HostMemory host = ca.memory.remote(qp.pd, qp.qpn, headers.atomic.rkey, headers.atomic.va,
+  const HostMemory host = ca.memory.remote(resp.pd, qp.qpn, headers.atomic.rkey, headers.atomic.va,
                                            sizeof(uint64_t), IBV_ACCESS_REMOTE_ATOMIC);
   if (!host) return refuse_now(ca, qp, NakCode::kRemoteAccessError);
   if (reinterpret_cast<uintptr_t>(host.at) % sizeof(uint64_t) != 0) {
@@ -177,6 +179,9 @@ Verdict execute_atomic(ChannelAdapter& ca, QueuePair& qp, const Headers& headers
 Verdict execute(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
                 const OpcodeInfo& info) {
   const Operation op = packet.headers.bth.opcode.operation();
+  if (qp.domain != nullptr && !use_named_queue(ca, qp, packet.headers)) {
+    return refuse_now(ca, qp, NakCode::kInvalidRequest);
+  }
   if (!operation_is_enabled(qp, op) || !payload_is_valid(qp, info, packet.payload.size()) ||
       !sequence_is_valid(qp.responder, op, info)) {
     return refuse_now(ca, qp, NakCode::kInvalidRequest);

@@ -4,12 +4,18 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "packet/wire/psn.h"
 #include "packet/wire/types.h"
 #include "transport/limits.h"
+#include "transport/memory_region.h"
+#include "transport/sge.h"
 
 namespace urxe {
+
+class CompletionQueue;
+class SharedReceiveQueue;
 
 /// A READ or atomic that the responder has taken: pending while its response is being sent, kept
 /// afterwards to answer duplicates (IBTA vol. 1, 9.4.3, 9.4.5). At most max_dest_rd_atomic are
@@ -25,6 +31,7 @@ struct ResponderResource {
   uint32_t until = 0;       ///< one past the last response of this execution
   uint64_t va = 0;          ///< READ: of response 0
   RKey rkey;
+  PdId pd;                    ///< READ: the key's
   uint32_t length = 0;        ///< READ: bytes from response 0
   uint32_t reply_length = 0;  ///< READ: where this execution ends, in bytes from response 0
   uint64_t original = 0;      ///< atomic: the value found
@@ -38,6 +45,15 @@ struct PendingAck {
   bool is_nak = false;
 };
 
+/// A receive work queue element in use.
+struct TakenReceive {
+  uint64_t wr_id = 0;
+  uint64_t length = 0;        ///< bytes of all elements of the list
+  std::span<const Sge> list;  ///< stays until the element completes
+  PdId pd;                    ///< the list's keys'
+  CompletionQueue* cq = nullptr;
+};
+
 struct ResponderState {
   Psn expected_psn;
   uint32_t msn = 0;
@@ -45,8 +61,11 @@ struct ResponderState {
       false;  ///< a sequence or RNR NAK was sent; silent until expected_psn comes
 
   enum class Message : uint8_t { kNone, kSend, kWrite };
-  Message message = Message::kNone;  ///< in the middle of
-  // SEND, or WRITE with immediate: the receive work queue element in use.
+  Message message = Message::kNone;   ///< in the middle of
+  PdId pd;                            ///< that the requests' remote keys belong to
+  SharedReceiveQueue* srq = nullptr;  ///< XRC: named by the last request; nullptr: none
+  std::optional<TakenReceive> receive;
+  // SEND.
   uint64_t received = 0;  ///< bytes placed of the current message
   // WRITE.
   uint64_t write_va = 0;  ///< where the next byte goes

@@ -3,6 +3,7 @@
 
 #include "transport/path_migration.h"
 #include "transport/qp_error.h"
+#include "transport/receive_source.h"
 #include "transport/responder.h"
 
 namespace urxe {
@@ -15,7 +16,7 @@ Headers response_headers(const QueuePair& qp, Operation operation, Psn psn, uint
   headers.bth.pkey = qp.pkey;
   headers.bth.psn = psn;
   headers.bth.mig_req = mig_req(qp);
-  headers.aeth = {credit_code(qp.rq.posted() - qp.rq.oldest()), Msn(msn)};
+  headers.aeth = {advertised_credits(qp), Msn(msn)};
   return headers;
 }
 
@@ -63,7 +64,7 @@ Turn send_read_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
   const Psn psn = resource.first_psn + resource.next;
   HostMemory host;
   if (bytes > 0) {
-    host = ca.memory.remote(qp.pd, qp.qpn, resource.rkey, resource.va + offset, bytes,
+    host = ca.memory.remote(resource.pd, qp.qpn, resource.rkey, resource.va + offset, bytes,
                             IBV_ACCESS_REMOTE_READ);
     if (!host) return refuse_rest(ca, qp, resource, psn);
   }

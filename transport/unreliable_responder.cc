@@ -3,6 +3,7 @@
 
 #include "transport/limits.h"
 #include "transport/qp_error.h"
+#include "transport/receive_source.h"
 #include "transport/request_execution.h"
 #include "transport/sge_copy.h"
 
@@ -26,14 +27,14 @@ void fail_receive(ChannelAdapter& ca, QueuePair& qp) {
 void execute_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
                   const OpcodeInfo& info) {
   ResponderState& resp = qp.responder;
-  if (qp.rq.empty()) return drop_message(ca, qp, DropReason::kNoReceive);
+  if (!take_receive(ca, qp)) return drop_message(ca, qp, DropReason::kNoReceive);
   if (info.starts_message) resp.received = 0;
-  const uint32_t position = qp.rq.oldest();
+  const TakenReceive& receive = *resp.receive;
   const uint64_t end = resp.received + packet.payload.size();
-  if (end > qp.rq.at(position).length || end > kMaxMessage) {
+  if (end > receive.length || end > kMaxMessage) {
     return drop_message(ca, qp, DropReason::kMalformedRequest);
   }
-  if (!scatter(ca.memory, qp.pd, qp.rq.sges(position), resp.received, packet.payload)) {
+  if (!scatter(ca.memory, receive.pd, receive.list, resp.received, packet.payload)) {
     return fail_receive(ca, qp);
   }
   resp.received = end;
@@ -53,7 +54,7 @@ void execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
   const bool fits = info.ends_message ? bytes == resp.write_left : bytes < resp.write_left;
   if (!fits) return drop_message(ca, qp, DropReason::kMalformedRequest);
   const bool needs_receive = with_immediate(headers.bth.opcode.operation());
-  if (needs_receive && qp.rq.empty()) return drop_message(ca, qp, DropReason::kNoReceive);
+  if (needs_receive && !take_receive(ca, qp)) return drop_message(ca, qp, DropReason::kNoReceive);
   if (!continue_write(ca, qp, packet.payload)) {
     return drop_message(ca, qp, DropReason::kMalformedRequest);
   }
