@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -46,7 +48,8 @@ int __fxstatat64(int version, int dirfd, const char* path, struct stat64* out, i
   X(__fxstatat64) X(access) X(faccessat) X(eaccess) X(euidaccess) X(readlink) X(readlinkat) \
   X(__readlink_chk) X(__readlinkat_chk) X(realpath) X(__realpath_chk)                       \
   X(canonicalize_file_name) X(chdir) X(statfs) X(statfs64) X(statvfs) X(statvfs64)          \
-  X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) X(write) X(socket)
+  X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) X(write) X(socket)                    \
+  X(munmap) X(mremap) X(mmap) X(mmap64) X(mprotect) X(pkey_mprotect) X(shmdt) X(brk) X(sbrk)
 // clang-format on
 
 struct urxe_next {

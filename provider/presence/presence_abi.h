@@ -19,8 +19,21 @@ extern "C" {
 /// errno set (ENOSYS for a command it does not know). Called on the writing thread.
 typedef ssize_t (*urxe_write_hook)(int fd, const void* buffer, size_t length);
 
+/// The length that stands for "the whole mapping that begins there" (shmdt()).
+#define URXE_WHOLE_MAPPING ((size_t)-1)
+
+/// Called on a thread of the application's that is about to unmap memory, to map something else
+/// over it, to take rights away, or to free it. May be called by any thread, and within each other;
+/// must not allocate or free. errno must be left alone.
+struct urxe_memory_hooks {
+  /// Before the call: the range that it may take away. Non-zero: `after` is to be called.
+  int (*before)(const void* address, size_t length);
+  /// After the call, on the same thread.
+  void (*after)(void);
+};
+
 struct urxe_presence {
-  uint32_t version;  ///< 1
+  uint32_t version;  ///< 2
   /// Absolute path of the directory tree that describes the devices, without a trailing slash; null
   /// where the environment names none. Valid as long as the process lives.
   const char* tree;
@@ -29,6 +42,9 @@ struct urxe_presence {
   void (*set_write_hook)(urxe_write_hook hook);
   /// 1 where `fd` was opened as one of urxe's device nodes, else 0. Thread-safe.
   int (*is_node)(int fd);
+  /// Since version 2. Installs hooks, which must stay valid, or removes them (null). Thread-safe;
+  /// a call that is under way may still use the old ones.
+  void (*set_memory_hooks)(const struct urxe_memory_hooks* hooks);
 };
 
 /// Never null. Thread-safe.

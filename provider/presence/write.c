@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "provider/presence/descriptors.h"
+#include "provider/presence/memory.h"
 #include "provider/presence/next.h"
 #include "provider/presence/presence_abi.h"
 
@@ -37,8 +38,10 @@ static int is_node(int fd) {
 }
 
 URXE_EXPORT const struct urxe_presence* urxe_presence_v1(void) {
-  static const struct urxe_presence kWithTree = {1, urxe_tree, set_write_hook, is_node};
-  static const struct urxe_presence kWithoutTree = {1, NULL, set_write_hook, is_node};
+  static const struct urxe_presence kWithTree = {2, urxe_tree, set_write_hook, is_node,
+                                                 urxe_set_memory_hooks};
+  static const struct urxe_presence kWithoutTree = {2, NULL, set_write_hook, is_node,
+                                                    urxe_set_memory_hooks};
   (void)URXE_NEXT(write);
   return urxe_tree_length != 0 ? &kWithTree : &kWithoutTree;
 }

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -143,6 +145,30 @@ static void try_creation(void) {
   unlink(path);
 }
 
+static void try_memory(void) {
+  char* at = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  report("mprotect", "page", mprotect(at, 4096, PROT_READ));
+  report("mprotect", "no page", mprotect(at + 1, 4096, PROT_READ));
+  report("mmap over", "page",
+         mmap(at, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at ? 0 : -1);
+  report("mmap", "bad fd", mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, -5, 0) == MAP_FAILED ? -1 : 0);
+  report("mremap", "page", mremap(at, 8192, 4096, 0) == at ? 0 : -1);
+  report("mremap", "nothing", mremap(at + 4096, 4096, 8192, 0) == MAP_FAILED ? -1 : 0);
+  report("munmap", "page", munmap(at, 4096));
+  report("munmap", "no page", munmap(at + 1, 4096));
+  report("shmdt", "nothing", shmdt(at));
+  report("sbrk", "down and up", sbrk(4096) == sbrk(-4096) ? 0 : 1);
+  report("brk", "null", brk(NULL));
+  char* block = malloc(10);
+  strcpy(block, "block");
+  block = realloc(block, 1000000);
+  report("realloc", "block", strcmp(block, "block"));
+  errno = ERANGE;
+  free(block);
+  free(NULL);
+  report("free", "errno", errno);
+}
+
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   scratch = argv[1];
@@ -204,5 +230,6 @@ int main(int argc, char** argv) {
   }
   try_descriptors();
   try_creation();
+  try_memory();
   return 0;
 }

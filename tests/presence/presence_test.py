@@ -506,6 +506,47 @@ class NetlinkTest(Scratch):
         self.assertEqual(self.probe("libother_caller.so", True), "open")
 
 
+class MemoryTest(Scratch):
+    """Whoever asks is told of memory that goes, before it goes; nobody else notices."""
+
+    def test_each_way_is_told(self):
+        told = self.output(os.path.join(BUILD, "bin", "presence_memory_probe")).splitlines()
+        self.assertEqual(told, [
+            "first",
+            "munmap: +4096 4096 .",
+            "munmap badly: +1 4096 .",
+            "mprotect: +0 4096 .",
+            "mprotect to all:",
+            "mmap over: +0 4096 .",
+            "mmap64 over: +0 4096 .",
+            "mmap elsewhere:",
+            "mremap smaller: +4096 28672 .",
+            "mremap over: +0 4096 -1 8192 . .",
+            "shmdt: +0 whole .",
+            "sbrk up:",
+            "sbrk down: +4096 4096 .",
+            "brk down: +0 4096 .",
+            "free: +0 1 .",
+            "free nothing:",
+            "realloc: +0 1 .",
+            "realloc nothing:",
+        ])
+
+    def test_allocators_still_work(self):
+        self.assertEqual(self.output("/usr/bin/python3", "-c", """
+import ctypes, mmap, threading
+def work():
+    for i in range(200):
+        blocks = [bytearray(n) for n in (10, 1000, 100000, 1000000)]
+        with mmap.mmap(-1, 1 << 20) as m:
+            m[0] = 1
+threads = [threading.Thread(target=work) for _ in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+print('done')
+"""), "done\n")
+
+
 class RuntimeDirectoryTest(Scratch):
     """Where the tree lies, and who may have made that directory."""
 

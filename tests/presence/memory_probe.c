@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// Has hooks installed, as a provider would, and takes memory away in each way that there is.
+/// Prints what the hooks were told: the way, then "+offset length" of what is about to go, a dot
+/// for the end.
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <unistd.h>
+
+#include "provider/presence/presence_abi.h"
+
+enum { kPage = 4096, kBytes = 8 * kPage, kMost = 16 };
+
+static const char* base;  // what offsets count from
+static struct {
+  long offset;
+  size_t length;
+  bool is_end;
+} calls[kMost];
+static int call_count;
+
+static int before(const void* address, size_t length) {
+  errno = EIO;  // the callers' errno must be libc's own
+  if (call_count < kMost) {
+    calls[call_count].offset = (long)((uintptr_t)address - (uintptr_t)base);
+    calls[call_count].length = length;
+    calls[call_count++].is_end = false;
+  }
+  return 1;
+}
+
+static void after(void) {
+  if (call_count < kMost) calls[call_count++].is_end = true;
+}
+
+static const struct urxe_memory_hooks kHooks = {before, after};
+static const struct urxe_presence* presence;
+
+static void watch_from(const void* from) {
+  base = from;
+  call_count = 0;
+  presence->set_memory_hooks(&kHooks);
+}
+
+static void report(const char* way, bool done) {
+  presence->set_memory_hooks(NULL);
+  printf("%s%s:", way, done ? "" : " FAILED");
+  for (int i = 0; i < call_count; ++i) {
+    if (calls[i].is_end) {
+      printf(" .");
+    } else if (calls[i].length == URXE_WHOLE_MAPPING) {
+      printf(" %+ld whole", calls[i].offset);
+    } else {
+      printf(" %+ld %zu", calls[i].offset, calls[i].length);
+    }
+  }
+  printf("\n");
+}
+
+static char* map(void) {
+  return mmap(NULL, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void try_mappings(void) {
+  char* at = map();
+  watch_from(at);
+  report("munmap", munmap(at + kPage, kPage) == 0);
+  watch_from(at);
+  report("munmap badly", munmap(at + 1, kPage) == -1 && errno == EINVAL);
+  watch_from(at);
+  report("mprotect", mprotect(at, kPage, PROT_READ) == 0);
+  watch_from(at);
+  report("mprotect to all", mprotect(at, kPage, PROT_READ | PROT_WRITE) == 0);
+  watch_from(at);
+  int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+  report("mmap over", mmap(at, kPage, PROT_READ, flags | MAP_FIXED, -1, 0) == at);
+  watch_from(at);
+  report("mmap64 over", mmap64(at, kPage, PROT_READ, flags | MAP_FIXED, -1, 0) == at);
+  watch_from(at);
+  void* other = mmap(at, kPage, PROT_READ, flags, -1, 0);
+  report("mmap elsewhere", other != MAP_FAILED && other != at);
+  munmap(at, kBytes);
+}
+
+static void try_moves(void) {
+  char* at = map();
+  watch_from(at);
+  report("mremap smaller", mremap(at, kBytes, kPage, 0) == at);
+  munmap(at, kPage);
+  at = map();
+  char* target = map();
+  watch_from(at);
+  void* moved = mremap(at, kPage, 2 * kPage, MREMAP_MAYMOVE | MREMAP_FIXED, target);
+  presence->set_memory_hooks(NULL);
+  for (int i = 0; i < call_count; ++i) {
+    if (!calls[i].is_end && calls[i].offset == target - at) calls[i].offset = -1;
+  }
+  report("mremap over", moved == target);
+  munmap(at + kPage, kBytes - kPage);
+  munmap(target, kBytes);
+}
+
+static void try_others(void) {
+  int id = shmget(IPC_PRIVATE, kBytes, IPC_CREAT | 0600);
+  char* segment = shmat(id, NULL, 0);
+  shmctl(id, IPC_RMID, NULL);
+  watch_from(segment);
+  report("shmdt", shmdt(segment) == 0);
+  char* end_of_data = sbrk(kPage);
+  watch_from(end_of_data);
+  report("sbrk up", sbrk(kPage) == end_of_data + kPage);
+  watch_from(end_of_data);
+  report("sbrk down", sbrk(-kPage) == end_of_data + 2 * kPage);
+  watch_from(end_of_data);
+  report("brk down", brk(end_of_data) == 0);
+}
+
+static void try_blocks(void) {
+  char* block = malloc(100000);
+  size_t usable = malloc_usable_size(block);
+  watch_from(block);
+  free(block);
+  presence->set_memory_hooks(NULL);
+  if (call_count > 0 && calls[0].length == usable) calls[0].length = 1;
+  report("free", usable >= 100000);
+  watch_from(NULL);
+  free(NULL);
+  report("free nothing", true);
+  block = malloc(1000);
+  strcpy(block, "kept");
+  usable = malloc_usable_size(block);
+  watch_from(block);
+  block = realloc(block, 500000);
+  presence->set_memory_hooks(NULL);
+  if (call_count > 0 && calls[0].length == usable) calls[0].length = 1;
+  report("realloc", strcmp(block, "kept") == 0);
+  watch_from(NULL);
+  void* fresh = realloc(NULL, 10);
+  report("realloc nothing", fresh != NULL);
+  free(fresh);
+  free(block);
+}
+
+int main(void) {
+  void* symbol = dlsym(RTLD_DEFAULT, "urxe_presence_v1");
+  if (symbol == NULL) return 1;
+  urxe_presence_v1_function find;
+  memcpy(&find, &symbol, sizeof(find));
+  presence = find();
+  if (presence->version < 2) return 2;
+  setvbuf(stdout, NULL, _IOFBF, 65536);
+  printf("first\n");  // the buffer is there before anything is watched
+  try_mappings();
+  try_moves();
+  try_others();
+  try_blocks();
+  return 0;
+}
