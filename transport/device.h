@@ -74,6 +74,10 @@ class Device {
                                           uint64_t length, uint64_t iova, int access,
                                           Backing backing = Backing::kPinned);
 
+  /// The region that has the key, or nullptr.
+  [[nodiscard]] const MemoryRegion* find_memory(LKey lkey) const;
+  [[nodiscard]] bool is_window(RKey rkey) const;
+
   Expected<MemoryWindow*, Errno> alloc_window(PdId pd, ibv_mw_type type);  ///< ENOMEM
   void dealloc_window(MemoryWindow* window);
 

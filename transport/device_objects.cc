@@ -104,6 +104,14 @@ Expected<void, Errno> Device::deregister_memory(MemoryRegion* region) {
   return {};
 }
 
+const MemoryRegion* Device::find_memory(LKey lkey) const {
+  return impl_->ca.memory.find(lkey.value());
+}
+
+bool Device::is_window(RKey rkey) const {
+  return impl_->ca.memory.find_window(rkey) != nullptr;
+}
+
 Expected<MemoryWindow*, Errno> Device::alloc_window(PdId pd, ibv_mw_type type) {
   auto window = impl_->ca.memory.add_window(pd, type);
   if (window) ++impl_->pd_references[pd.value()];

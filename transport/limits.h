@@ -15,6 +15,7 @@ inline constexpr int kMaxCqs = 65536;
 inline constexpr uint32_t kMaxCqEntries = 4194304;
 inline constexpr int kMaxRegions = 1 << 20;
 inline constexpr int kMaxWindows = 1 << 20;
+inline constexpr uint64_t kMaxDeviceMemory = 256U << 20;  ///< bytes, ibv_alloc_dm(3)
 inline constexpr int kMaxPds = 65536;
 inline constexpr int kMaxSrqs = 32000;
 inline constexpr uint32_t kMaxSrqWorkRequests = kMaxWorkRequests;

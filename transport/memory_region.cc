@@ -40,6 +40,7 @@ void fill(MemoryRegion& region, const RegionRequest& request) {
   region.iova = request.iova;
   region.length = request.length;
   region.access = request.access;
+  region.backing = request.backing;
   region.kind.store(kind_of(request.backing), std::memory_order_relaxed);
 }
 

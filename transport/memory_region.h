@@ -34,6 +34,7 @@ struct MemoryRegion {
   uint64_t iova = 0;
   uint64_t length = 0;
   int access = 0;
+  Backing backing = Backing::kPinned;
   uint32_t windows = 0;  ///< memory windows bound to it
 
   /// Has every access from now on go through GuardedAccess, because the application takes (part of)
@@ -103,6 +104,9 @@ class MemoryTable {
   /// needs the `access` right.
   [[nodiscard]] HostMemory remote(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_t length,
                                   int access) const;
+  /// The region, or window, that has the key; or nullptr.
+  [[nodiscard]] MemoryRegion* find(uint32_t key) const;
+  [[nodiscard]] MemoryWindow* find_window(RKey rkey) const;
   /// How to reach what local() and remote() give.
   [[nodiscard]] const GuardedAccess& guarded() const { return guarded_; }
 
@@ -119,8 +123,6 @@ class MemoryTable {
   void unbind_all(Qpn qpn);
 
  private:
-  [[nodiscard]] MemoryRegion* find(uint32_t key) const;
-  [[nodiscard]] MemoryWindow* find_window(RKey rkey) const;
   [[nodiscard]] HostMemory remote_by_window(PdId pd, Qpn qpn, RKey rkey, uint64_t va,
                                             uint64_t length, int access) const;
   [[nodiscard]] uint32_t new_key();

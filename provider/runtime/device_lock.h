@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <pthread.h>
+#include <sched.h>
+
 #include <atomic>
 #include <mutex>
 
@@ -10,17 +13,44 @@ namespace urxe {
 /// while one waits no other's try succeeds: a thread that polls without pause cannot starve it.
 class DeviceLock {
  public:
-  bool try_lock() { return waiters_.load() == 0 && mutex_.try_lock(); }
+  bool try_lock() {
+    if (waiters_.load() != 0 || !mutex_.try_lock()) return false;
+    note_holder();
+    return true;
+  }
   void lock() {
     waiters_.fetch_add(1);
     mutex_.lock();
     waiters_.fetch_sub(1);
+    note_holder();
   }
-  void unlock() { mutex_.unlock(); }
+  /// Waits as lock() does, but yields the processor at most `turns` times. False: not locked.
+  bool lock_within(int turns) {
+    waiters_.fetch_add(1);
+    bool locked = mutex_.try_lock();
+    for (; !locked && turns > 0; --turns) {
+      sched_yield();
+      locked = mutex_.try_lock();
+    }
+    waiters_.fetch_sub(1);
+    if (locked) note_holder();
+    return locked;
+  }
+  void unlock() {
+    holder_.store(pthread_t{}, std::memory_order_relaxed);
+    mutex_.unlock();
+  }
+  /// Whether the calling thread has it.
+  [[nodiscard]] bool is_mine() const {
+    return holder_.load(std::memory_order_relaxed) == pthread_self();
+  }
 
  private:
+  void note_holder() { holder_.store(pthread_self(), std::memory_order_relaxed); }
+
   std::mutex mutex_;
   std::atomic<int> waiters_{0};
+  std::atomic<pthread_t> holder_{};
 };
 
 }  // namespace urxe

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "provider/runtime/config.h"
+#include "provider/runtime/unmap_watch.h"
 
 namespace urxe {
 namespace {
@@ -45,7 +46,10 @@ class Registry {
   }
 
  private:
-  Registry() { pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child); }
+  Registry() {
+    prepare_unmap_watch();
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  }
 
   // While a fork() goes on, no thread may be half way through a change of a device, because the
   // child gets a copy of it. The devices are held so that none goes away in between.

@@ -24,6 +24,7 @@ constexpr Duration kAdvanceAnyway = milliseconds(10);
 /// that it waits for may need it.
 constexpr Duration kSpinTime = microseconds(20);
 constexpr int kExitAttempts = 1000;
+constexpr int kHolderTurns = 100000;
 constexpr Duration kPublishInterval = milliseconds(10);
 /// How long an ACK that waits for company may stay when nobody polls.
 constexpr Duration kDeferredAckDelay = microseconds(50);
@@ -98,6 +99,14 @@ void Progress::flush_acks_at_exit() {
     }
     sched_yield();
   }
+}
+
+void Progress::wait_for_holder() {
+  if (lock_.is_mine() || !lock_.lock_within(kHolderTurns)) return;
+  lock_.unlock();
+  full_fence();
+  // Not driven here: that could allocate. Somebody who rang the doorbell found the lock taken.
+  if (device_.doorbell_pending() && kick_fd_ >= 0) kick();
 }
 
 bool Progress::receive(Instant now) {

@@ -76,6 +76,11 @@ class Progress {
   /// The queue that `counted` belongs to is armed no more.
   void on_disarmed(std::atomic<bool>& counted);
 
+  /// Returns once whoever drives the device now has given it up; at once where that is the calling
+  /// thread. For callers with locks of others' held, which the holder may come to need: waits for a
+  /// bounded time, which is far longer than a turn takes.
+  void wait_for_holder();
+
   /// The process is about to exit: as flush_acks(), unless the lock is not to be had soon.
   void flush_acks_at_exit();
 

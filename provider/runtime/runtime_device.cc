@@ -11,6 +11,7 @@
 #include "packet/engine/udp.h"
 #include "provider/runtime/clock.h"
 #include "provider/runtime/config.h"
+#include "provider/runtime/guarded_access.h"
 
 namespace urxe {
 namespace {
@@ -38,6 +39,7 @@ DeviceConfig config_for(const DeviceDescription& description) {
   config.gids = description.gids;
   config.active_mtu = path_mtu_for(description.mtu);
   config.key_secret = random_secret();
+  config.guarded_access = guarded_access();
   config.min_ack_timeout = kMinAckTimeout;
   return config;
 }

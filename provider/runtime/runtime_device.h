@@ -16,7 +16,7 @@ namespace urxe {
 
 /// A device of this process, shared by all contexts that have opened it. Nothing but memory is used
 /// until the first queue pair is made; then it takes a slot, an engine and a thread.
-class RuntimeDevice {
+class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
  public:
   RuntimeDevice(const DeviceDescription& description, EventSink sink);
   ~RuntimeDevice();
@@ -29,6 +29,8 @@ class RuntimeDevice {
   [[nodiscard]] bool is_forked() const { return forked_.load(std::memory_order_relaxed); }
   /// Address handles in use: not the transport's to count.
   std::atomic<int> address_handles{0};
+  /// Bytes of ibv_alloc_dm(3): neither.
+  std::atomic<uint64_t> device_memory{0};
 
   /// The device as the tree describes it now. ENODEV where it does so no more.
   [[nodiscard]] Expected<DeviceDescription, Errno> description() const;

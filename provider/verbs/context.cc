@@ -55,6 +55,7 @@ Context::~Context() {
   while (Ah* ah = ahs.front()) end_ah(*ah);
   while (Mw* mw = mws.front()) end_mw(*mw);
   while (Mr* mr = mrs.front()) end_mr(*mr);
+  while (Dm* dm = dms.front()) end_dm(*dm);
   while (Pd* pd = pds.front()) end_pd(*pd);
 }
 
@@ -100,7 +101,10 @@ void free_context(ibv_context* context) noexcept {
 const abi::VerbsContextOps& context_ops() {
   static constexpr abi::VerbsContextOps kOps = [] {
     abi::VerbsContextOps ops{};
+    ops.advise_mr = advise_mr;
+    ops.alloc_dm = alloc_dm;
     ops.alloc_mw = alloc_mw;
+    ops.alloc_null_mr = alloc_null_mr;
     ops.alloc_pd = alloc_pd;
     ops.bind_mw = bind_mw;
     ops.create_ah = create_ah;
@@ -114,6 +118,7 @@ const abi::VerbsContextOps& context_ops() {
     ops.destroy_cq = destroy_cq;
     ops.destroy_qp = destroy_qp;
     ops.free_context = free_context;
+    ops.free_dm = free_dm;
     ops.modify_qp = modify_qp;
     ops.poll_cq = poll_cq;
     ops.post_recv = post_recv;
@@ -121,6 +126,7 @@ const abi::VerbsContextOps& context_ops() {
     ops.query_device_ex = query_device;
     ops.query_port = query_port;
     ops.query_qp = query_qp;
+    ops.reg_dm_mr = reg_dm_mr;
     ops.reg_dmabuf_mr = reg_dmabuf_mr;
     ops.reg_mr = reg_mr;
     ops.req_notify_cq = req_notify_cq;

@@ -14,6 +14,7 @@ namespace urxe {
 
 struct Pd;
 struct Mr;
+struct Dm;
 struct Mw;
 struct Ah;
 struct Cq;
@@ -35,6 +36,7 @@ class Context {
 
   IntrusiveList<Pd, struct PdTag> pds;
   IntrusiveList<Mr, struct MrTag> mrs;
+  IntrusiveList<Dm, struct DmTag> dms;
   IntrusiveList<Mw, struct MwTag> mws;
   IntrusiveList<Ah, struct AhTag> ahs;
   IntrusiveList<Cq, struct CqTag> cqs;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 
+#include "provider/runtime/guarded_access.h"
 #include "provider/runtime/identity.h"
 #include "provider/verbs/objects.h"
 #include "transport/limits.h"
@@ -40,6 +41,17 @@ void fill_limits(ibv_device_attr& attr) {
   attr.max_qp_init_rd_atom = kMaxRdAtomic;
   attr.max_res_rd_atom = kMaxRdAtomic * kMaxQps;
   attr.max_pkeys = 1;
+}
+
+/// As the memory is the process's own, all can be on demand that takes memory at all.
+void fill_odp(ibv_odp_caps& caps) {
+  if (!guarded_access_works()) return;
+  constexpr uint32_t kMessages = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV;
+  caps.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
+  caps.per_transport_caps.rc_odp_caps = kMessages | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
+                                        IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV;
+  caps.per_transport_caps.uc_odp_caps = kMessages | IBV_ODP_SUPPORT_WRITE;
+  caps.per_transport_caps.ud_odp_caps = kMessages | IBV_ODP_SUPPORT_SRQ_RECV;
 }
 
 void fill_device(const DeviceDescription& device, ibv_device_attr& attr) {
@@ -92,6 +104,9 @@ int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
     fill_device(*device, values.orig_attr);
     values.device_cap_flags_ex = values.orig_attr.device_cap_flags;
     values.phys_port_cnt_ex = values.orig_attr.phys_port_cnt;
+    values.max_dm_size = kMaxDeviceMemory;
+    fill_odp(values.odp_caps);
+    values.xrc_odp_caps = values.odp_caps.per_transport_caps.rc_odp_caps;
     // An application built against another release may know fewer or more members.
     std::memset(static_cast<void*>(attr), 0, attr_size);
     std::memcpy(static_cast<void*>(attr), &values, std::min(attr_size, sizeof values));

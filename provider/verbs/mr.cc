@@ -4,7 +4,9 @@
 #include <cerrno>
 #include <new>
 
-#include "provider/verbs/mapped_memory.h"
+#include "provider/runtime/guarded_access.h"
+#include "provider/runtime/mapped_memory.h"
+#include "provider/verbs/mr_objects.h"
 #include "provider/verbs/objects.h"
 
 namespace urxe {
@@ -21,33 +23,48 @@ struct Span {
   size_t length = 0;
   uint64_t iova = 0;
   int access = 0;
+
+  [[nodiscard]] bool on_demand() const { return (access & IBV_ACCESS_ON_DEMAND) != 0; }
+  [[nodiscard]] bool implicit() const { return host == nullptr && length == SIZE_MAX; }
 };
 
+/// All that can be said of the flags alone.
 int check_access(int access) {
   if ((access & ~(kKnownAccess | IBV_ACCESS_OPTIONAL_RANGE)) != 0) return EINVAL;
-  if ((access & IBV_ACCESS_ON_DEMAND) != 0) return EOPNOTSUPP;
+  if (!MemoryTable::access_is_valid(mr_rights(access))) return EINVAL;
+  if ((access & IBV_ACCESS_ON_DEMAND) != 0 && !guarded_access_works()) return EOPNOTSUPP;
   return 0;
 }
 
-/// As the kernel has it: the region must touch a page, and may not wrap around.
+/// As the kernel has it: the region must touch a page, and may not wrap around. What is on demand
+/// need not be mapped, and may be the whole address space.
 int check_memory(const Span& span) {
+  if (span.on_demand() && span.implicit()) return span.iova == 0 ? 0 : EINVAL;
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto start = reinterpret_cast<uintptr_t>(span.host);
   if (span.length == 0 && start % page == 0) return EINVAL;
   if (start + span.length < start) return EINVAL;
+  if (span.on_demand()) return 0;
   return check_mapped(span.host, span.length, (span.access & IBV_ACCESS_LOCAL_WRITE) != 0);
 }
 
-/// What the transport enforces of the flags; the rest are hints.
-int rights(int access) {
-  return access & (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-                   IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND);
+int check(const Span& span) {
+  const int wrong = check_access(span.access);
+  return wrong != 0 ? wrong : check_memory(span);
 }
 
-void show_keys(Mr& mr) {
-  mr.mr.lkey = mr.region->lkey.value();
-  mr.mr.rkey = mr.region->rkey.value();
-  mr.mr.handle = mr.region->lkey.value() >> 8;
+Backing backing_of(const Span& span) {
+  return span.on_demand() ? Backing::kOnDemand : Backing::kPinned;
+}
+
+/// Has the region told of what the application does with its memory. With the device's lock held.
+void watch(Mr& mr, const Span& span) {
+  if (!span.on_demand()) {
+    watch_memory(mr.watched, *mr.region, span.host, span.length,
+                 mr.owner->device().shared_from_this());
+  } else if ((span.access & IBV_ACCESS_REMOTE_ATOMIC) != 0) {
+    expect_guarded_atomics();
+  }
 }
 
 ibv_mr* fail(int errno_value) {
@@ -65,32 +82,64 @@ Span changed_span(const Mr& mr, int flags, void* addr, size_t length, int access
     span.length = length;
     span.iova = reinterpret_cast<uintptr_t>(addr);
   }
-  if ((span.access & IBV_ACCESS_ZERO_BASED) != 0) span.iova = 0;
+  if ((span.access & IBV_ACCESS_ZERO_BASED) != 0) {
+    span.iova = 0;
+  } else if ((mr.access & IBV_ACCESS_ZERO_BASED) != 0) {
+    span.iova = reinterpret_cast<uintptr_t>(span.host);
+  }
   return span;
+}
+
+int fail_change(int errno_value) {
+  errno = errno_value;  // the library answers with a code of its own
+  return errno_value;
+}
+
+int change(Mr& mr, PdId pd, const Span& span) {
+  Progress::Guard guard(mr.owner->progress());
+  auto changed = mr.owner->device().device().reregister_memory(
+      *mr.region, pd, span.host, span.length, span.iova, mr_rights(span.access), backing_of(span));
+  if (!changed) return changed.error().value;
+  unwatch_memory(mr.watched);
+  mr.access = span.access;
+  watch(mr, span);
+  return 0;
 }
 
 }  // namespace
 
+int mr_rights(int access) {
+  return access & (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+                   IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND);
+}
+
+void attach_region(Mr& mr, Pd& pd, MemoryRegion* region) {
+  mr.owner = pd.owner;
+  mr.region = region;
+  mr.mr.context = pd.context;
+  mr.mr.pd = &pd;
+  mr.mr.lkey = region->lkey.value();
+  mr.mr.rkey = region->rkey.value();
+  mr.mr.handle = region->lkey.value() >> 8;
+  pd.owner->mrs.push_back(mr);
+}
+
 ibv_mr* reg_mr(ibv_pd* handle, void* addr, size_t length, uint64_t iova, int access) noexcept {
   Pd& pd = pd_of(handle);
   if (pd.owner->is_forked()) return fail(ENODEV);
-  if (int wrong = check_access(access); wrong != 0) return fail(wrong);
   if ((access & IBV_ACCESS_ZERO_BASED) != 0) iova = 0;
   const Span span{static_cast<uint8_t*>(addr), length, iova, access};
-  if (!MemoryTable::access_is_valid(rights(access))) return fail(EINVAL);
-  if (int wrong = check_memory(span); wrong != 0) return fail(wrong);
+  if (int wrong = check(span); wrong != 0) return fail(wrong);
   try {
     auto mr = std::make_unique<Mr>();
     Progress::Guard guard(pd.owner->progress());
-    auto region =
-        pd.owner->device().device().register_memory(pd.id, span.host, length, iova, rights(access));
+    auto region = pd.owner->device().device().register_memory(pd.id, span.host, length, iova,
+                                                              mr_rights(access), backing_of(span));
     if (!region) return fail(region.error().value);
-    mr->owner = pd.owner;
-    mr->region = *region;
+    attach_region(*mr, pd, *region);
     mr->mr_type = abi::kMr;
     mr->access = access;
-    show_keys(*mr);
-    pd.owner->mrs.push_back(*mr);
+    watch(*mr, span);
     return &mr.release()->mr;
   } catch (const std::bad_alloc&) {
     return fail(ENOMEM);
@@ -102,33 +151,43 @@ ibv_mr* reg_dmabuf_mr(ibv_pd* /*pd*/, uint64_t /*offset*/, size_t /*length*/, ui
   return fail(EOPNOTSUPP);
 }
 
-int rereg_mr(abi::VerbsMr* handle, int flags, ibv_pd* new_pd, void* addr, size_t length,
-             int access) noexcept {
-  Mr& mr = mr_of(handle);
-  if (mr.owner->is_forked()) return ENODEV;
-  const bool changes_pd = (flags & IBV_REREG_MR_CHANGE_PD) != 0;
-  if (changes_pd && (new_pd == nullptr || pd_of(new_pd).owner != mr.owner)) return EINVAL;
-  if ((flags & IBV_REREG_MR_CHANGE_ACCESS) != 0) {
-    if (int wrong = check_access(access); wrong != 0) return wrong;
-  }
-  const Span span = changed_span(mr, flags, addr, length, access);
-  if (int wrong = check_memory(span); wrong != 0) return wrong;
+ibv_mr* alloc_null_mr(ibv_pd* handle) noexcept {
+  Pd& pd = pd_of(handle);
+  if (pd.owner->is_forked()) return fail(ENODEV);
   try {
-    Progress::Guard guard(mr.owner->progress());
-    const PdId pd = changes_pd ? pd_of(new_pd).id : mr.region->pd;
-    auto changed = mr.owner->device().device().reregister_memory(
-        *mr.region, pd, span.host, span.length, span.iova, rights(span.access));
-    if (!changed) return changed.error().value;
-    mr.access = span.access;
-    show_keys(mr);
-    return 0;
+    auto mr = std::make_unique<Mr>();
+    Progress::Guard guard(pd.owner->progress());
+    auto region = pd.owner->device().device().register_memory(
+        pd.id, nullptr, SIZE_MAX, 0, IBV_ACCESS_LOCAL_WRITE, Backing::kNull);
+    if (!region) return fail(region.error().value);
+    attach_region(*mr, pd, *region);
+    mr->mr.length = SIZE_MAX;
+    mr->mr_type = abi::kNullMr;
+    mr->access = IBV_ACCESS_LOCAL_WRITE;
+    return &mr.release()->mr;
   } catch (const std::bad_alloc&) {
-    return ENOMEM;
+    return fail(ENOMEM);
   }
 }
 
+int rereg_mr(abi::VerbsMr* handle, int flags, ibv_pd* new_pd, void* addr, size_t length,
+             int access) noexcept {
+  Mr& mr = mr_of(handle);
+  if (mr.owner->is_forked()) return fail_change(ENODEV);
+  const bool changes_pd = (flags & IBV_REREG_MR_CHANGE_PD) != 0;
+  if (changes_pd && (new_pd == nullptr || pd_of(new_pd).owner != mr.owner)) {
+    return fail_change(EINVAL);
+  }
+  const Span span = changed_span(mr, flags, addr, length, access);
+  if (int wrong = check(span); wrong != 0) return fail_change(wrong);
+  const int wrong = change(mr, changes_pd ? pd_of(new_pd).id : mr.region->pd, span);
+  return wrong != 0 ? fail_change(wrong) : 0;
+}
+
 void end_mr(Mr& mr) {
+  unwatch_memory(mr.watched);
   (void)mr.owner->device().device().deregister_memory(mr.region);
+  if (mr.device_memory != nullptr) --mr.device_memory->regions;
   mr.owner->mrs.remove(mr);
 }
 
@@ -136,9 +195,8 @@ int dereg_mr(abi::VerbsMr* handle) noexcept {
   Mr& mr = mr_of(handle);
   if (!mr.owner->is_forked()) {
     Progress::Guard guard(mr.owner->progress());
-    auto removed = mr.owner->device().device().deregister_memory(mr.region);
-    if (!removed) return removed.error().value;
-    mr.owner->mrs.remove(mr);
+    if (mr.region->windows != 0) return EBUSY;
+    end_mr(mr);
   }
   delete &mr;
   return 0;

@@ -8,6 +8,7 @@
 
 #include "provider/runtime/event_socket.h"
 #include "provider/runtime/spinlock.h"
+#include "provider/runtime/unmap_watch.h"
 #include "provider/verbs/context.h"
 #include "provider/verbs/private_abi.h"
 #include "transport/device.h"
@@ -22,9 +23,23 @@ struct Pd : ibv_pd, ListHook<struct PdTag> {
   std::atomic<int> address_handles{0};
 };
 
+/// Device memory.
+struct Dm : ibv_dm, ListHook<struct DmTag> {
+  Dm() : ibv_dm{} {}
+
+  Context* owner = nullptr;
+  void* mapping = nullptr;
+  size_t mapped_bytes = 0;
+  uint8_t* bytes = nullptr;
+  size_t length = 0;
+  uint32_t regions = 0;  ///< registered; under the device's lock
+};
+
 struct Mr : abi::VerbsMr, ListHook<struct MrTag> {
   Context* owner = nullptr;
   MemoryRegion* region = nullptr;
+  WatchedRange watched;
+  Dm* device_memory = nullptr;  ///< that it is a region of
 };
 
 struct Mw : ibv_mw, ListHook<struct MwTag> {
@@ -79,6 +94,9 @@ inline Pd& pd_of(ibv_pd* pd) {
 inline Mr& mr_of(abi::VerbsMr* mr) {
   return *static_cast<Mr*>(mr);
 }
+inline Dm& dm_of(ibv_dm* dm) {
+  return *static_cast<Dm*>(dm);
+}
 inline Mw& mw_of(ibv_mw* mw) {
   return *static_cast<Mw*>(mw);
 }
@@ -118,6 +136,13 @@ ibv_mr* reg_dmabuf_mr(ibv_pd* pd, uint64_t offset, size_t length, uint64_t iova,
 int rereg_mr(abi::VerbsMr* mr, int flags, ibv_pd* pd, void* addr, size_t length,
              int access) noexcept;
 int dereg_mr(abi::VerbsMr* mr) noexcept;
+ibv_mr* alloc_null_mr(ibv_pd* pd) noexcept;
+int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, uint32_t flags, ibv_sge* list,
+              uint32_t count) noexcept;
+
+ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attr) noexcept;
+int free_dm(ibv_dm* dm) noexcept;
+ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* dm, uint64_t offset, size_t length, unsigned access) noexcept;
 
 ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) noexcept;
 int dealloc_mw(ibv_mw* mw) noexcept;
@@ -148,6 +173,7 @@ int end_cq(Cq& cq);
 void end_ah(Ah& ah);
 void end_mw(Mw& mw);
 void end_mr(Mr& mr);
+void end_dm(Dm& dm);
 void end_pd(Pd& pd);
 
 }  // namespace urxe

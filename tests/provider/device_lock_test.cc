@@ -35,5 +35,29 @@ TEST(DeviceLock, PollerDoesNotStarveAWaiter) {
   poller.join();
 }
 
+TEST(DeviceLock, KnowsItsHolder) {
+  DeviceLock lock;
+  EXPECT_FALSE(lock.is_mine());
+  lock.lock();
+  EXPECT_TRUE(lock.is_mine());
+  std::thread([&] { EXPECT_FALSE(lock.is_mine()); }).join();
+  lock.unlock();
+  EXPECT_FALSE(lock.is_mine());
+  ASSERT_TRUE(lock.try_lock());
+  EXPECT_TRUE(lock.is_mine());
+  lock.unlock();
+}
+
+TEST(DeviceLock, WaitsForABoundedTime) {
+  DeviceLock lock;
+  lock.lock();
+  std::thread([&] { EXPECT_FALSE(lock.lock_within(10)); }).join();
+  lock.unlock();
+  EXPECT_TRUE(lock.lock_within(0));
+  lock.unlock();
+  EXPECT_TRUE(lock.try_lock());  // no waiter was left behind
+  lock.unlock();
+}
+
 }  // namespace
 }  // namespace urxe

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "provider/verbs/mapped_memory.h"
+#include "provider/runtime/mapped_memory.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -55,6 +55,30 @@ int check_mapped(const void* addr, size_t length, bool writable) noexcept {
   if (result == 0) return 0;
   // EINVAL: an old kernel or a mapping without ordinary pages. EFAULT may mean the latter as well.
   return look_up(begin, end, writable);
+}
+
+size_t mapping_length(const void* addr) noexcept {
+  std::FILE* maps = std::fopen("/proc/self/maps", "re");
+  if (maps == nullptr) return 0;
+  const auto begin = reinterpret_cast<uintptr_t>(addr);
+  uintptr_t end = begin;
+  unsigned long long file = 0;
+  char line[512];
+  while (std::fgets(line, sizeof line, maps) != nullptr) {
+    uintptr_t from = 0;
+    uintptr_t to = 0;
+    unsigned long long inode = 0;
+    // NOLINTNEXTLINE(bugprone-unchecked-string-to-number-conversion): the kernel's own format
+    if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %llu", &from, &to, &inode) != 3) {
+      continue;
+    }
+    if (from < end) continue;
+    if (from != end || (end != begin && inode != file)) break;
+    file = inode;
+    end = to;
+  }
+  std::fclose(maps);
+  return end - begin;
 }
 
 }  // namespace urxe

@@ -10,4 +10,8 @@ namespace urxe {
 /// EFAULT or ENOMEM.
 int check_mapped(const void* addr, size_t length, bool writable) noexcept;
 
+/// Bytes from `addr`, where a mapping begins, to its end: adjacent parts of the same file count as
+/// one. 0 where no mapping begins there.
+size_t mapping_length(const void* addr) noexcept;
+
 }  // namespace urxe

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <atomic>
+
+#include "provider/runtime/spinlock.h"
+
+namespace urxe {
+
+/// Keeps memory from being unmapped for the length of one instruction. Threads that unmap pass
+/// through it, any number at once; while it is closed they wait in front of it. Until it is used
+/// for the first time passing costs one load.
+///
+/// Both sides wait for a bounded time only: an allocator may unmap with a lock of its own held that
+/// the other side turns out to need. close() then answers false, and enter() lets the thread pass:
+/// it has waited for a thousand times longer than the gate is ever closed.
+class UnmapGate {
+ public:
+  /// From now on threads that unmap are counted. Before the first close() that matters.
+  void use() { used_.store(true, std::memory_order_seq_cst); }
+
+  /// True: leave() is to be called once the memory is unmapped.
+  bool enter() {
+    if (!used_.load(std::memory_order_relaxed)) return false;
+    for (int turn = 0;; ++turn) {
+      inside_.fetch_add(1, std::memory_order_seq_cst);
+      if (closer_.load(std::memory_order_seq_cst) == pthread_t{} || is_mine() ||
+          turn == kMaxTurns) {
+        return true;
+      }
+      inside_.fetch_sub(1, std::memory_order_seq_cst);
+      sched_yield();
+    }
+  }
+  void leave() { inside_.fetch_sub(1, std::memory_order_release); }
+
+  /// Waits until no thread is inside and lets none in until open(). False: they do not come out.
+  bool close() {
+    closing_.lock();
+    closer_.store(pthread_self(), std::memory_order_seq_cst);
+    for (int turn = 0; turn < kMaxTurns / 10; ++turn) {
+      if (inside_.load(std::memory_order_seq_cst) == 0) return true;
+      sched_yield();
+    }
+    open();
+    return false;
+  }
+  void open() {
+    closer_.store(pthread_t{}, std::memory_order_release);
+    closing_.unlock();
+  }
+
+  /// The other threads stayed with the parent.
+  void after_fork_in_child() { inside_.store(0); }
+
+ private:
+  static constexpr int kMaxTurns = 100000;
+
+  [[nodiscard]] bool is_mine() const { return closer_.load() == pthread_self(); }
+
+  std::atomic<bool> used_{false};
+  std::atomic<int> inside_{0};
+  std::atomic<pthread_t> closer_{};
+  Spinlock closing_;
+};
+
+}  // namespace urxe
