@@ -29,6 +29,7 @@ bool post_send(Device& device, QueuePair& qp, const SendRequest& request) {
   wqe.compare_add = request.compare_add;
   wqe.swap = request.swap;
   wqe.bind = request.bind;
+  wqe.datagram = request.datagram;
   if ((request.flags & IBV_SEND_INLINE) != 0) {
     wqe.is_inline = true;
     wqe.length = static_cast<uint32_t>(request.inline_data.size());

@@ -25,7 +25,8 @@ struct SendRequest {
   RKey rkey;
   uint64_t compare_add = 0;
   uint64_t swap = 0;
-  BindRequest bind;  ///< of BIND_MW
+  BindRequest bind;   ///< of BIND_MW
+  Datagram datagram;  ///< UD only
 };
 
 /// Puts a request on the send queue and rings the doorbell. False: the queue is full.

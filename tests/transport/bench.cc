@@ -10,6 +10,7 @@
 
 #include "packet/wire/format.h"
 #include "packet/wire/tx_batch.h"
+#include "transport/qp_state.h"
 
 namespace urxe::test {
 namespace {
@@ -24,7 +25,30 @@ DeviceConfig config(const BenchOptions& options) {
   return config;
 }
 
-void remove_text(std::string& line, const std::string& text) {
+ibv_qp_attr with_qkey(ibv_qp_attr attr) {
+  attr.qkey = kQKey;
+  return attr;
+}
+
+/// Exactly what the transition needs.
+int required(ibv_qp_type type, ibv_qp_state from, ibv_qp_state to) {
+  return transition_masks(type, from, to).required | IBV_QP_STATE;
+}
+
+std::string_view service_name(Service service) {
+  switch (service) {
+    case Service::kUc:
+      return "UC ";
+    case Service::kUd:
+      return "UD ";
+    case Service::kXrc:
+      return "XRC ";
+    default:
+      return "RC ";
+  }
+}
+
+void remove_text(std::string& line, std::string_view text) {
   if (const auto at = line.find(text); at != std::string::npos) line.erase(at, text.size());
 }
 
@@ -60,16 +84,20 @@ Bench::Bench(const BenchOptions& options) : device(config(options)), memory(coun
   init.pd = pd;
   init.send_cq = send_cq;
   init.recv_cq = recv_cq;
+  init.type = options.type;
   init.cap = options.cap;
   init.sq_sig_all = options.sq_sig_all;
   qp = device.create_qp(init).value();
   sim::ConnectOptions connect = options.connect;
   connect.destination = Gid::from_ipv4(kPeerAddress);
   connect.dest_qpn = Qpn{kPeerQpn};
-  EXPECT_TRUE(device.modify_qp(*qp, sim::init_attributes(connect), sim::kInitMask, now));
-  EXPECT_TRUE(device.modify_qp(*qp, sim::rtr_attributes(connect), sim::kRtrMask, now));
+  EXPECT_TRUE(device.modify_qp(*qp, with_qkey(sim::init_attributes(connect)),
+                               required(options.type, IBV_QPS_RESET, IBV_QPS_INIT), now));
+  EXPECT_TRUE(device.modify_qp(*qp, sim::rtr_attributes(connect),
+                               required(options.type, IBV_QPS_INIT, IBV_QPS_RTR), now));
   if (options.state == IBV_QPS_RTS) {
-    EXPECT_TRUE(device.modify_qp(*qp, sim::rts_attributes(connect), sim::kRtsMask, now));
+    EXPECT_TRUE(device.modify_qp(*qp, sim::rts_attributes(connect),
+                                 required(options.type, IBV_QPS_RTR, IBV_QPS_RTS), now));
   }
   local_region =
       device
@@ -99,7 +127,7 @@ Lines Bench::sent(AckPolicy policy) {
         continue;
       }
       std::string text = format(*view);
-      remove_text(text, "RC ");
+      remove_text(text, service_name(qp->service));
       remove_text(text, line(" qp 0x%x", kPeerQpn));
       lines.push_back(text);
       payloads_.emplace_back(view->payload.begin(), view->payload.end());
@@ -128,7 +156,7 @@ void Bench::receive_raw(const Headers& headers, const Flow& flow,
 void Bench::receive(Operation operation, uint32_t psn, const Headers& rest,
                     const std::vector<uint8_t>& payload) {
   Headers headers = rest;
-  headers.bth.opcode = Opcode(Service::kRc, operation);
+  headers.bth.opcode = Opcode(qp->service, operation);
   headers.bth.dest_qp = Qpn{kQpn};
   headers.bth.psn = Psn{psn};
   // Data responses say nothing of credits here; receive_ack() can.
@@ -169,6 +197,22 @@ void Bench::post(ibv_wr_opcode opcode, uint32_t length, unsigned flags) {
   request.compare_add = 5;
   request.swap = 6;
   post(request);
+}
+
+void Bench::post_datagram(uint32_t length, uint32_t qkey, unsigned flags) {
+  sim::SendRequest request;
+  request.flags = flags;
+  request.sges = {local(length)};
+  request.datagram.flow = {flow_from_peer().destination, flow_from_peer().source};
+  request.datagram.qpn = Qpn{kPeerQpn};
+  request.datagram.qkey = QKey{qkey};
+  post(request);
+}
+
+Headers Bench::deth(uint32_t qkey) {
+  Headers headers;
+  headers.deth = {QKey{qkey}, Qpn{kPeerQpn}};
+  return headers;
 }
 
 void Bench::post_receive(uint32_t length) {

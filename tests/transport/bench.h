@@ -24,6 +24,7 @@ inline constexpr uint32_t kSqPsn = 100;  ///< of the queue pair under test
 inline constexpr uint32_t kRqPsn = 200;
 inline constexpr uint32_t kMtu = 1024;
 inline constexpr uint8_t kAck = kAckNoCredits;
+inline constexpr uint32_t kQKey = 0x11111111;  ///< of a UD queue pair under test
 /// 4.096 us * 2^8, short enough that the early loss probe (4 ms at least) never comes before it.
 inline constexpr uint8_t kTimeout = 8;
 inline constexpr Duration kAckTimeout = nanoseconds(4096 << kTimeout);
@@ -35,6 +36,7 @@ struct BenchOptions {
   bool sq_sig_all = true;
   uint32_t cq_entries = 256;
   ibv_qp_state state = IBV_QPS_RTS;  ///< RTR stops there
+  ibv_qp_type type = IBV_QPT_RC;     ///< or UC, UD
   GuardedAccess guarded_access;
 
   BenchOptions() {
@@ -56,7 +58,7 @@ class Bench {
   // --- What goes out.
 
   /// Drives the device until it has nothing to send. The answer is one line a packet, as format()
-  /// has it less "RC " and the peer's queue pair number: all that was sent, nothing else.
+  /// has it less the service and the peer's queue pair number: all that was sent, nothing else.
   Lines sent(AckPolicy policy = AckPolicy::kAll);
   /// Payloads of the packets that sent() last told of.
   [[nodiscard]] const std::vector<std::vector<uint8_t>>& payloads() const { return payloads_; }
@@ -76,6 +78,8 @@ class Bench {
 
   void post(ibv_wr_opcode opcode, uint32_t length, unsigned flags = 0);
   void post(sim::SendRequest request);
+  /// A SEND to the peer with its Q_Key; the data is at the start of the local memory.
+  void post_datagram(uint32_t length, uint32_t qkey = kQKey, unsigned flags = 0);
   /// A receive of `length` bytes at the start of the receive buffer.
   void post_receive(uint32_t length = 4096);
   Statuses send_statuses();
@@ -87,6 +91,8 @@ class Bench {
   [[nodiscard]] uint64_t dropped(DropReason reason) const {
     return device.counters().drops[static_cast<size_t>(reason)];
   }
+  /// Headers with a DETH of the peer.
+  [[nodiscard]] static Headers deth(uint32_t qkey = kQKey);
   /// Headers with a RETH for `target`.
   [[nodiscard]] Headers reth(uint64_t va, RKey rkey, uint32_t length) const;
   void pass(Duration duration) { now = now + duration; }
