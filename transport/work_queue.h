@@ -94,11 +94,15 @@ class WorkQueue {
 
   // The poster's side.
   [[nodiscard]] uint32_t next_position() const { return posted_.load(std::memory_order_relaxed); }
-  [[nodiscard]] bool full() const {
-    return next_position() - freed_.load(std::memory_order_acquire) >= capacity_;
+  /// Whether the element at `position`, next_position() or one of those after it, may be filled.
+  [[nodiscard]] bool has_room(uint32_t position) const {
+    return position - freed_.load(std::memory_order_acquire) < capacity_;
   }
-  /// Makes the element at next_position(), filled by now, visible to the consumer.
-  void publish() { posted_.store(next_position() + 1, std::memory_order_release); }
+  [[nodiscard]] bool full() const { return !has_room(next_position()); }
+  /// Makes the elements from next_position() to before `end`, filled by now, visible to the
+  /// consumer.
+  void publish_until(uint32_t end) { posted_.store(end, std::memory_order_release); }
+  void publish() { publish_until(next_position() + 1); }
 
   // The consumer's side.
   [[nodiscard]] uint32_t posted() const { return posted_.load(std::memory_order_acquire); }

@@ -165,6 +165,8 @@ int query_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask, ibv_qp_init_attr* init) no
 int destroy_qp(ibv_qp* qp) noexcept;
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) noexcept;
 int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) noexcept;
+/// Tells the device that something was posted.
+void ring(Qp& qp);
 
 /// What ends an object that is left when its context is closed: everything but freeing the handle.
 /// With the device's lock held.

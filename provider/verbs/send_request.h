@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <span>
+
+#include "transport/work_queue.h"
+
+namespace urxe {
+
+// Filling an element of a send queue, in the parts that ibv_post_send() and the builders of an
+// ibv_qp_ex share. The device sees the element when the queue publishes it. The caller has the
+// poster's side of the queue. Errors are errno values, and the element is then not to be published.
+
+/// Whether a queue pair in that state takes requests on its send queue.
+bool takes_sends(ibv_qp_state state);
+
+/// Whether the operation has a scatter/gather list.
+bool has_data(ibv_wr_opcode opcode);
+
+/// Starts the element at `position`: a request without data or operands.
+SendWqe& begin_request(SendQueue& queue, uint32_t position, uint64_t wr_id, ibv_wr_opcode opcode,
+                       unsigned flags);
+
+/// Gives it a scatter/gather list. EINVAL: longer than the queue takes.
+int set_list(SendQueue& queue, uint32_t position, std::span<const ibv_sge> list);
+
+/// Copies its data now. EINVAL: more than the queue takes, or no operation for it.
+int set_inline_data(SendQueue& queue, uint32_t position, std::span<const ibv_sge> list);
+int set_inline_data(SendQueue& queue, uint32_t position, std::span<const ibv_data_buf> list);
+
+/// Makes it bind a window of type 2; those of type 1 are bound by ibv_bind_mw() alone. EINVAL.
+int set_bind(SendWqe& wqe, ibv_mw* mw, uint32_t rkey, const ibv_mw_bind_info& info);
+
+}  // namespace urxe
