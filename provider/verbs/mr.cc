@@ -174,6 +174,7 @@ int rereg_mr(abi::VerbsMr* handle, int flags, ibv_pd* new_pd, void* addr, size_t
              int access) noexcept {
   Mr& mr = mr_of(handle);
   if (mr.owner->is_forked()) return fail_change(ENODEV);
+  if (flags == 0) return fail_change(EINVAL);
   const bool changes_pd = (flags & IBV_REREG_MR_CHANGE_PD) != 0;
   if (changes_pd && (new_pd == nullptr || pd_of(new_pd).owner != mr.owner)) {
     return fail_change(EINVAL);

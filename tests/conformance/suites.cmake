@@ -8,8 +8,6 @@ set(conformance_folder ${CMAKE_CURRENT_LIST_DIR})
 set(required Events Cq DeviceQuery Mr MrRereg Mw Pd QpAttributes QpBehaviour QpCreate Rc RcErrors)
 set(offered_later QpStateTable Unsupported)
 
-set(not_right_yet_Mr KeysAreNotGivenAgainAtOnce NullRegionReadsZeroAndSwallowsWrites)
-set(not_right_yet_MrRereg NothingToChangeIsInvalid)
 set(not_right_yet_QpAttributes UdQuery)
 set(not_right_yet_QpBehaviour UcSqeFlushesSendsAndGoesOnReceiving)
 
