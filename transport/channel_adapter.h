@@ -15,6 +15,7 @@
 #include "transport/counters.h"
 #include "transport/intrusive_list.h"
 #include "transport/memory_region.h"
+#include "transport/pacing.h"
 #include "transport/shared_receive_queue.h"
 #include "transport/timer_queue.h"
 
@@ -51,6 +52,7 @@ struct ChannelAdapter {
   Counters counters;
   TimerQueue timers;
   PathTable paths;
+  PacingQueue pacing;
   IntrusiveList<QueuePair, struct ActiveTag> active;      ///< have something to transmit
   IntrusiveList<QueuePair, struct DeferredTag> deferred;  ///< have an ACK that may wait
   std::vector<CompletionQueue*> notified;

@@ -97,7 +97,7 @@ void fail_if_cq_failed(ChannelAdapter& ca, QueuePair& qp) {
 /// first the next time, or a small batch would never let them out.
 Turn take_turn(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now, bool all_acks) {
   if (is_unreliable(qp.service)) {
-    const Turn turn = transmit_unreliable(ca, qp, batch, kTurnPackets);
+    const Turn turn = transmit_unreliable(ca, qp, batch, now, kTurnPackets);
     fail_if_cq_failed(ca, qp);
     return turn;
   }
@@ -175,6 +175,7 @@ void Device::advance(Instant now) {
 bool Device::transmit(TxBatch& batch, Instant now, AckPolicy policy) {
   ChannelAdapter& ca = impl_->ca;
   impl_->take_doorbells();
+  while (QueuePair* qp = ca.pacing.pop_due(now)) ca.active.push_back(*qp);
   const bool all_acks = policy == AckPolicy::kAll;
   if (all_acks) {
     while (QueuePair* qp = ca.deferred.front()) {
@@ -204,7 +205,10 @@ bool Device::has_deferred_acks() const {
 }
 
 std::optional<Instant> Device::next_deadline() const {
-  return impl_->ca.timers.next();
+  const std::optional<Instant> timer = impl_->ca.timers.next();
+  const std::optional<Instant> tokens = impl_->ca.pacing.next();
+  if (!timer || !tokens) return timer ? timer : tokens;
+  return std::min(*timer, *tokens);
 }
 
 CompletionQueue* Device::take_notified() {

@@ -108,6 +108,9 @@ class Device {
   /// and nothing changed where they do not fit the transition. Reaching RTR resolves the address
   /// vector: qp.flow() is then the path, with the source port its flow label or numbers ask for.
   Expected<void, Errno> modify_qp(QueuePair& qp, const ibv_qp_attr& attr, int mask, Instant now);
+  /// ibv_modify_qp_rate_limit(3). EINVAL: a rate beyond the limits, or a queue pair that does not
+  /// send (RTS and SQD only; XRC targets never).
+  Expected<void, Errno> set_rate_limit(QueuePair& qp, const RateLimit& limit, Instant now);
   void query_qp(const QueuePair& qp, ibv_qp_attr& attr, ibv_qp_init_attr& init) const;
   /// The path of datagrams to an address vector, with the source port its flow label asks for.
   /// EINVAL: it is not one that an address handle may have.

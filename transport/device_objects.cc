@@ -167,6 +167,7 @@ Expected<QueuePair*, Errno> Device::create_qp(const QpInit& init) {
   place = std::make_unique<QueuePair>(init);
   ++impl_->qp_count;
   impl_->ca.timers.reserve(impl_->qp_count);
+  impl_->ca.pacing.reserve(impl_->qp_count);
   impl_->count_references(*place, 1);
   return place.get();
 }
@@ -183,6 +184,14 @@ void Device::destroy_qp(QueuePair* qp) {
 Expected<void, Errno> Device::modify_qp(QueuePair& qp, const ibv_qp_attr& attr, int mask,
                                         Instant now) {
   return modify(impl_->ca, qp, attr, mask, now);
+}
+
+Expected<void, Errno> Device::set_rate_limit(QueuePair& qp, const RateLimit& limit, Instant now) {
+  const ibv_qp_state state = qp.state();
+  if (state != IBV_QPS_RTS && state != IBV_QPS_SQD) return error(EINVAL);
+  if (qp.type == IBV_QPT_XRC_RECV || !rate_is_valid(limit.rate_kbps)) return error(EINVAL);
+  urxe::set_rate_limit(impl_->ca, qp, limit, now);
+  return {};
 }
 
 void Device::query_qp(const QueuePair& qp, ibv_qp_attr& attr, ibv_qp_init_attr& init) const {

@@ -58,6 +58,7 @@ void stop_requester(ChannelAdapter& ca, QueuePair& qp) {
   req.probe_deadline.reset();
   req.sample_sent.reset();
   ca.timers.remove(qp);
+  ca.pacing.remove(qp);
   if (qp.path != nullptr) {
     qp.path->waiting.remove(qp);
     wake_waiting(ca, *qp.path);

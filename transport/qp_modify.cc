@@ -44,6 +44,7 @@ bool values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, int mas
          within(IBV_QP_MIN_RNR_TIMER, attr.min_rnr_timer, kMaxTimeout) &&
          within(IBV_QP_RETRY_CNT, attr.retry_cnt, kMaxRetry) &&
          within(IBV_QP_RNR_RETRY, attr.rnr_retry, kMaxRetry) &&
+         ((mask & IBV_QP_RATE_LIMIT) == 0 || rate_is_valid(attr.rate_limit)) &&
          ((mask & IBV_QP_ACCESS_FLAGS) == 0 || (attr.qp_access_flags & ~kQpAccess) == 0);
 }
 
@@ -83,7 +84,8 @@ void copy_values(ibv_qp_attr& to, const ibv_qp_attr& from, int mask) {
   }
 }
 
-void apply_values(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, int mask) {
+void apply_values(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, int mask,
+                  Instant now) {
   copy_values(qp.attr, attr, mask);
   if ((mask & IBV_QP_DEST_QPN) != 0) qp.dest_qpn = Qpn(attr.dest_qp_num);
   if ((mask & IBV_QP_PATH_MTU) != 0) qp.mtu = 128U << attr.path_mtu;
@@ -98,6 +100,7 @@ void apply_values(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, in
   if ((mask & IBV_QP_RETRY_CNT) != 0) qp.requester.retries_left = attr.retry_cnt;
   if ((mask & IBV_QP_RNR_RETRY) != 0) qp.requester.rnr_retries_left = attr.rnr_retry;
   if ((mask & IBV_QP_ALT_PATH) != 0) load_alternate_path(ca, qp);
+  if ((mask & IBV_QP_RATE_LIMIT) != 0) set_rate_limit(ca, qp, {attr.rate_limit}, now);
   if ((mask & IBV_QP_PATH_MIG_STATE) != 0) set_migration_state(ca, qp, attr.path_mig_state);
 }
 
@@ -136,12 +139,12 @@ void reset(ChannelAdapter& ca, QueuePair& qp) {
   qp.reset_responder();
   qp.attr = ibv_qp_attr{};
   qp.flow_ = Flow{};
+  qp.pacer = Pacer{};
   qp.sq_drained_pending = false;
 }
 
 Expected<void, Errno> modify(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, int mask,
                              Instant now) {
-  (void)now;
   const ibv_qp_state from = qp.state();
   if ((mask & IBV_QP_CUR_STATE) != 0 && attr.cur_qp_state != from) return error(EINVAL);
   const ibv_qp_state to = (mask & IBV_QP_STATE) != 0 ? attr.qp_state : from;
@@ -153,7 +156,7 @@ Expected<void, Errno> modify(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_att
   if (!values_are_valid(ca, attr, mask) || !migration_is_valid(ca, qp, attr, mask)) {
     return error(EINVAL);
   }
-  apply_values(ca, qp, attr, mask);
+  apply_values(ca, qp, attr, mask, now);
   if (to != from || to == IBV_QPS_RESET) enter_state(ca, qp, from, to, attr, mask);
   return {};
 }

@@ -9,6 +9,7 @@ namespace {
 constexpr unsigned kRc = 1, kUc = 2, kUd = 4, kIni = 8, kTgt = 16;
 constexpr unsigned kReliable = kRc | kIni | kTgt;
 constexpr unsigned kConnected = kReliable | kUc;
+constexpr unsigned kSends = kRc | kUc | kUd | kIni;
 
 /// Masks of one transition for some types of queue pairs; where several rows name a type, they add
 /// up.
@@ -50,6 +51,10 @@ constexpr std::array kRows{
     Row{IBV_QPS_RTS, IBV_QPS_RTS, kConnected, 0, kPathOptional},
     Row{IBV_QPS_RTS, IBV_QPS_RTS, kRc | kTgt, 0, IBV_QP_MIN_RNR_TIMER},
     Row{IBV_QPS_RTS, IBV_QPS_RTS, kUd, 0, kDatagramOptional},
+
+    // Beyond the table: packet pacing.
+    Row{IBV_QPS_RTR, IBV_QPS_RTS, kSends, 0, IBV_QP_RATE_LIMIT},
+    Row{IBV_QPS_RTS, IBV_QPS_RTS, kSends, 0, IBV_QP_RATE_LIMIT},
 
     Row{IBV_QPS_RTS, IBV_QPS_SQD, kConnected | kUd, 0, IBV_QP_EN_SQD_ASYNC_NOTIFY},
 

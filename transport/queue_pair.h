@@ -10,6 +10,7 @@
 #include "transport/channel_adapter.h"
 #include "transport/completion_queue.h"
 #include "transport/intrusive_list.h"
+#include "transport/pacing.h"
 #include "transport/path_migration_state.h"
 #include "transport/requester_state.h"
 #include "transport/responder_state.h"
@@ -69,6 +70,7 @@ struct QueuePair : ListHook<struct ActiveTag>,
   uint32_t mtu = 0;      ///< path MTU in bytes
   Path* path = nullptr;  ///< from RTR on
   PathMigration migration;
+  Pacer pacer;
 
   RequesterState requester;
   ResponderState responder;

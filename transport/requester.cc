@@ -54,12 +54,19 @@ bool may_send(QueuePair& qp, const SendWqe& wqe) {
   return true;
 }
 
-/// AckReq: at the end of a message, now and then in a long one, and where the window closes.
-bool wants_ack(const QueuePair& qp, const SendWqe& wqe, const RequestPacket& packet) {
+/// AckReq: at the end of a message, now and then in a long one, and where the window closes or
+/// pacing pauses.
+bool wants_ack(const QueuePair& qp, const SendWqe& wqe, const RequestPacket& packet, bool pauses) {
   const RequesterState& req = qp.requester;
   const uint32_t interval = std::clamp(qp.path->window() / 4, 1U, kMaxAckInterval);
-  return packet.headers.bth.psn + (packet.psns - 1) == wqe.last_psn() || req.probing ||
+  return packet.headers.bth.psn + (packet.psns - 1) == wqe.last_psn() || req.probing || pauses ||
          beyond_credits(req, wqe) || qp.path->room() <= 1 || req.since_ack_request + 1 >= interval;
+}
+
+/// Whether pacing keeps the packet behind one of `bytes` waiting. The peer must not wait with it,
+/// or the timers would take the silence for a loss.
+bool pauses_after(const QueuePair& qp, uint32_t bytes, Instant now) {
+  return qp.pacer.is_limited() && !qp.pacer.admits(bytes + qp.mtu, now);
 }
 
 /// Notes that a packet has gone out: PSNs, counts, timers.
@@ -102,7 +109,9 @@ Turn send_one(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
   }
   if (!may_send(qp, wqe)) return Turn::kIdle;
   RequestPacket packet = next_request_packet(qp, wqe);
-  packet.headers.bth.ack_req = wants_ack(qp, wqe, packet);
+  const uint32_t bytes = datagram_bytes(qp.flow(), packet.headers.bth.opcode, packet.payload);
+  if (!pacing_admits(ca, qp, bytes, now)) return Turn::kIdle;
+  packet.headers.bth.ack_req = wants_ack(qp, wqe, packet, pauses_after(qp, bytes, now));
   uint8_t* out = batch.append(qp.flow(), packet.headers, packet.payload);
   if (out == nullptr) return Turn::kBatchFull;
   if (!fill_payload(ca, qp, position, packet, out)) {
@@ -114,6 +123,7 @@ Turn send_one(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
   batch.commit();
   ++ca.counters.sent_packets;
   ca.counters.sent_bytes += packet_size(packet.headers.bth.opcode, packet.payload);
+  if (qp.pacer.is_limited()) qp.pacer.charge(bytes, now);
   note_sent(ca, qp, wqe, packet, now);
   return Turn::kMore;
 }

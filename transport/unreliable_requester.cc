@@ -28,7 +28,7 @@ Turn fail(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status) {
   return Turn::kIdle;
 }
 
-Turn send_connected(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch) {
+Turn send_connected(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
   RequesterState& req = qp.requester;
   const uint32_t position = req.send_position;
   const SendWqe& wqe = qp.sq.at(position);
@@ -40,6 +40,8 @@ Turn send_connected(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch) {
     return Turn::kMore;
   }
   const RequestPacket packet = next_request_packet(qp, wqe);
+  const uint32_t bytes = datagram_bytes(qp.flow(), packet.headers.bth.opcode, packet.payload);
+  if (!pacing_admits(ca, qp, bytes, now)) return Turn::kIdle;
   uint8_t* out = batch.append(qp.flow(), packet.headers, packet.payload);
   if (out == nullptr) return Turn::kBatchFull;
   if (!fill_payload(ca, qp, position, packet, out)) {
@@ -48,6 +50,7 @@ Turn send_connected(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch) {
   }
   batch.commit();
   count_sent(ca.counters, packet.headers, packet.payload);
+  if (qp.pacer.is_limited()) qp.pacer.charge(bytes, now);
   take_psn(req);
   if (packet.headers.bth.psn == wqe.last_psn()) {
     ++req.send_position;
@@ -84,12 +87,14 @@ bool gather_datagram(const ChannelAdapter& ca, QueuePair& qp, uint32_t position,
 
 /// A datagram is one packet. Longer ones are refused as adapters do, with an error: C10-93.1.1,
 /// which has them vanish without one, leaves the program in the dark.
-Turn send_datagram(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch) {
+Turn send_datagram(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
   RequesterState& req = qp.requester;
   const uint32_t position = req.send_position;
   const SendWqe& wqe = qp.sq.at(position);
   if (wqe.length > 128U << ca.config.active_mtu) return fail(ca, qp, IBV_WC_LOC_LEN_ERR);
   const Headers headers = datagram_headers(qp, wqe);
+  const uint32_t bytes = datagram_bytes(wqe.datagram.flow, headers.bth.opcode, wqe.length);
+  if (!pacing_admits(ca, qp, bytes, now)) return Turn::kIdle;
   uint8_t* out = batch.append(wqe.datagram.flow, headers, wqe.length);
   if (out == nullptr) return Turn::kBatchFull;
   if (!gather_datagram(ca, qp, position, out)) {
@@ -98,6 +103,7 @@ Turn send_datagram(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch) {
   }
   batch.commit();
   count_sent(ca.counters, headers, wqe.length);
+  if (qp.pacer.is_limited()) qp.pacer.charge(bytes, now);
   take_psn(req);
   req.assign_position = ++req.send_position;
   complete_oldest_send(ca, qp);
@@ -113,14 +119,16 @@ bool may_send(const QueuePair& qp) {
 
 }  // namespace
 
-Turn transmit_unreliable(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, uint32_t budget) {
+Turn transmit_unreliable(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
+                         uint32_t budget) {
   const bool datagrams = qp.service == Service::kUd;
   for (uint32_t sent = 0; sent < budget; ++sent) {
     if (!may_send(qp) || qp.requester.send_position == qp.sq.posted()) {
       report_drained(ca, qp);
       return Turn::kIdle;
     }
-    const Turn turn = datagrams ? send_datagram(ca, qp, batch) : send_connected(ca, qp, batch);
+    const Turn turn =
+        datagrams ? send_datagram(ca, qp, batch, now) : send_connected(ca, qp, batch, now);
     if (turn != Turn::kMore) return turn;
   }
   return Turn::kMore;

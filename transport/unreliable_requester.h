@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "packet/base/time.h"
 #include "packet/wire/tx_batch.h"
 #include "transport/queue_pair.h"
 #include "transport/requester.h"
@@ -17,6 +18,7 @@ constexpr bool is_unreliable(Service service) {
 }
 
 /// Sends up to `budget` packets of a UC or UD queue pair.
-Turn transmit_unreliable(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, uint32_t budget);
+Turn transmit_unreliable(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
+                         uint32_t budget);
 
 }  // namespace urxe

@@ -120,6 +120,7 @@ const abi::VerbsContextOps& context_ops() {
     ops.free_context = free_context;
     ops.free_dm = free_dm;
     ops.modify_qp = modify_qp;
+    ops.modify_qp_rate_limit = modify_qp_rate_limit;
     ops.poll_cq = poll_cq;
     ops.post_recv = post_recv;
     ops.post_send = post_send;

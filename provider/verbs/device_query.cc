@@ -11,6 +11,7 @@
 #include "provider/runtime/identity.h"
 #include "provider/verbs/objects.h"
 #include "transport/limits.h"
+#include "transport/pacing.h"
 
 namespace urxe {
 namespace {
@@ -23,6 +24,9 @@ constexpr unsigned kCapabilities = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_RC_
                                    IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_MEM_WINDOW |
                                    IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS |
                                    IBV_DEVICE_AUTO_PATH_MIG;
+
+constexpr uint32_t kPacedTypes =
+    1U << IBV_QPT_RC | 1U << IBV_QPT_UC | 1U << IBV_QPT_UD | 1U << IBV_QPT_XRC_SEND;
 
 void fill_limits(ibv_device_attr& attr) {
   attr.max_mr_size = UINT64_MAX;
@@ -107,6 +111,7 @@ int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
     values.max_dm_size = kMaxDeviceMemory;
     fill_odp(values.odp_caps);
     values.xrc_odp_caps = values.odp_caps.per_transport_caps.rc_odp_caps;
+    values.packet_pacing_caps = {kMinRateKbps, kMaxRateKbps, kPacedTypes};
     // An application built against another release may know fewer or more members.
     std::memset(static_cast<void*>(attr), 0, attr_size);
     std::memcpy(static_cast<void*>(attr), &values, std::min(attr_size, sizeof values));

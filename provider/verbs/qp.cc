@@ -156,6 +156,18 @@ int modify_qp(ibv_qp* handle, ibv_qp_attr* attr, int mask) noexcept {
   }
 }
 
+int modify_qp_rate_limit(ibv_qp* handle, ibv_qp_rate_limit_attr* attr) noexcept {
+  Qp& qp = qp_of(handle);
+  if (qp.owner->is_forked()) return ENODEV;
+  const bool shapes_nothing =
+      attr->rate_limit == 0 && (attr->max_burst_sz != 0 || attr->typical_pkt_sz != 0);
+  if (attr->comp_mask != 0 || shapes_nothing) return EINVAL;
+  const RateLimit limit{attr->rate_limit, attr->max_burst_sz, attr->typical_pkt_sz};
+  Progress::Guard guard(*qp.progress);
+  auto set = qp.owner->device().device().set_rate_limit(*qp.queue_pair, limit, clock_now());
+  return set ? 0 : set.error().value;
+}
+
 int query_qp(ibv_qp* handle, ibv_qp_attr* attr, int /*mask*/, ibv_qp_init_attr* init) noexcept {
   Qp& qp = qp_of(handle);
   if (qp.owner->is_forked()) return ENODEV;
