@@ -12,9 +12,13 @@ namespace urxe {
 class Spinlock {
  public:
   void lock() {
+    if (!enabled_) return;
     while (held_.exchange(true, std::memory_order_acquire)) wait();
   }
   void unlock() { held_.store(false, std::memory_order_release); }
+  /// What it guards belongs to one thread at a time by the application's word: locks no more.
+  /// Before its first use only.
+  void disable() { enabled_ = false; }
 
  private:
   void wait() const {
@@ -34,6 +38,7 @@ class Spinlock {
   static constexpr int kSpins = 100;
 
   std::atomic<bool> held_{false};
+  bool enabled_ = true;
 };
 
 }  // namespace urxe

@@ -32,7 +32,6 @@ int make_address(Ah& ah, const ibv_ah_attr& attr) {
     if (int wrong = prepare(ah); wrong != 0) return wrong;
   }
   owner.device().address_handles.fetch_add(1);
-  ah.domain->address_handles.fetch_add(1);
   owner.ahs.push_back(ah);
   return 0;
 }
@@ -56,7 +55,7 @@ int prepare(Ah& ah) {
 
 int set_datagram(const Qp& qp, SendWqe& wqe, const ibv_ah* ah, uint32_t remote_qpn,
                  uint32_t remote_qkey) {
-  if (ah == nullptr || ah->pd != qp.qp.pd) return EINVAL;
+  if (ah == nullptr || !same_domain(ah->pd, qp.qp.pd)) return EINVAL;
   const Ah& address = *static_cast<const Ah*>(ah);
   if (!address.ready.load(std::memory_order_acquire)) return EINVAL;
   wqe.datagram = {address.flow, Qpn(remote_qpn), QKey(remote_qkey)};
@@ -69,7 +68,7 @@ ibv_ah* create_ah(ibv_pd* handle, ibv_ah_attr* attr) noexcept {
   try {
     auto ah = std::make_unique<Ah>();
     ah->owner = pd.owner;
-    ah->domain = &pd;
+    ah->domain = DomainUse(pd);
     Progress::Guard guard(pd.owner->progress());
     if (int wrong = make_address(*ah, *attr); wrong != 0) return fail(wrong);
     return ah.release();
@@ -81,7 +80,6 @@ ibv_ah* create_ah(ibv_pd* handle, ibv_ah_attr* attr) noexcept {
 void end_ah(Ah& ah) {
   Progress& progress = ah.owner->progress();
   ah.owner->ahs.remove(ah);
-  ah.domain->address_handles.fetch_sub(1);
   ah.owner->device().address_handles.fetch_sub(1);
   if (!ah.ready.load(std::memory_order_relaxed)) return;
   progress.transmit_posted();  // requests to this address need its source port

@@ -105,7 +105,9 @@ const abi::VerbsContextOps& context_ops() {
     ops.alloc_dm = alloc_dm;
     ops.alloc_mw = alloc_mw;
     ops.alloc_null_mr = alloc_null_mr;
+    ops.alloc_parent_domain = alloc_parent_domain;
     ops.alloc_pd = alloc_pd;
+    ops.alloc_td = alloc_td;
     ops.bind_mw = bind_mw;
     ops.create_ah = create_ah;
     ops.create_cq = create_cq;
@@ -113,6 +115,7 @@ const abi::VerbsContextOps& context_ops() {
     ops.create_qp_ex = create_qp_ex;
     ops.dealloc_mw = dealloc_mw;
     ops.dealloc_pd = dealloc_pd;
+    ops.dealloc_td = dealloc_td;
     ops.dereg_mr = dereg_mr;
     ops.destroy_ah = destroy_ah;
     ops.destroy_cq = destroy_cq;
@@ -125,6 +128,7 @@ const abi::VerbsContextOps& context_ops() {
     ops.post_recv = post_recv;
     ops.post_send = post_send;
     ops.query_device_ex = query_device;
+    ops.query_ece = query_ece;
     ops.query_port = query_port;
     ops.query_qp = query_qp;
     ops.reg_dm_mr = reg_dm_mr;
@@ -133,6 +137,7 @@ const abi::VerbsContextOps& context_ops() {
     ops.req_notify_cq = req_notify_cq;
     ops.rereg_mr = rereg_mr;
     ops.resize_cq = resize_cq;
+    ops.set_ece = set_ece;
     return ops;
   }();
   return kOps;

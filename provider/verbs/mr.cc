@@ -115,6 +115,7 @@ int mr_rights(int access) {
 
 void attach_region(Mr& mr, Pd& pd, MemoryRegion* region) {
   mr.owner = pd.owner;
+  mr.domain = DomainUse(pd);
   mr.region = region;
   mr.mr.context = pd.context;
   mr.mr.pd = &pd;
@@ -182,7 +183,9 @@ int rereg_mr(abi::VerbsMr* handle, int flags, ibv_pd* new_pd, void* addr, size_t
   const Span span = changed_span(mr, flags, addr, length, access);
   if (int wrong = check(span); wrong != 0) return fail_change(wrong);
   const int wrong = change(mr, changes_pd ? pd_of(new_pd).id : mr.region->pd, span);
-  return wrong != 0 ? fail_change(wrong) : 0;
+  if (wrong != 0) return fail_change(wrong);
+  if (changes_pd) mr.domain = DomainUse(pd_of(new_pd));
+  return 0;
 }
 
 void end_mr(Mr& mr) {

@@ -27,6 +27,7 @@ ibv_mw* alloc_mw(ibv_pd* handle, ibv_mw_type type) noexcept {
     auto window = pd.owner->device().device().alloc_window(pd.id, type);
     if (!window) return fail(window.error().value);
     mw->owner = pd.owner;
+    mw->domain = DomainUse(pd);
     mw->window = *window;
     mw->context = handle->context;
     mw->pd = handle;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "provider/runtime/event_socket.h"
 #include "provider/runtime/spinlock.h"
@@ -17,10 +18,38 @@ namespace urxe {
 
 // What the application's handles stand for: libibverbs' structure and our own part after it.
 
+/// A promise of the application that one thread at a time uses the objects made with it.
+struct Td : ibv_td {
+  Context* owner = nullptr;
+  std::atomic<int> users{0};
+};
+
+/// A protection domain, or a parent domain: another handle of the same domain, maybe with a thread
+/// domain.
 struct Pd : ibv_pd, ListHook<struct PdTag> {
   Context* owner = nullptr;
   PdId id;
-  std::atomic<int> address_handles{0};
+  std::atomic<int> users{0};  ///< objects made with this handle
+  Pd* base = nullptr;         ///< of a parent domain: the protection domain
+  Td* thread = nullptr;       ///< of a parent domain, if any
+};
+
+/// An object's use of the handle of a domain: keeps it from being freed.
+class DomainUse {
+ public:
+  DomainUse() = default;
+  explicit DomainUse(Pd& pd) : pd_(&pd) { pd.users.fetch_add(1); }
+  DomainUse(DomainUse&& other) noexcept : pd_(std::exchange(other.pd_, nullptr)) {}
+  DomainUse& operator=(DomainUse&& other) noexcept {
+    std::swap(pd_, other.pd_);
+    return *this;
+  }
+  ~DomainUse() {
+    if (pd_ != nullptr) pd_->users.fetch_sub(1);
+  }
+
+ private:
+  Pd* pd_ = nullptr;
 };
 
 /// Device memory.
@@ -37,6 +66,7 @@ struct Dm : ibv_dm, ListHook<struct DmTag> {
 
 struct Mr : abi::VerbsMr, ListHook<struct MrTag> {
   Context* owner = nullptr;
+  DomainUse domain;
   MemoryRegion* region = nullptr;
   WatchedRange watched;
   Dm* device_memory = nullptr;  ///< that it is a region of
@@ -44,12 +74,13 @@ struct Mr : abi::VerbsMr, ListHook<struct MrTag> {
 
 struct Mw : ibv_mw, ListHook<struct MwTag> {
   Context* owner = nullptr;
+  DomainUse domain;
   MemoryWindow* window = nullptr;
 };
 
 struct Ah : ibv_ah, ListHook<struct AhTag> {
   Context* owner = nullptr;
-  Pd* domain = nullptr;
+  DomainUse domain;
   Flow flow;
   /// A source port is held, `flow` names it and does not change any more. So it is once the context
   /// has a UD queue pair; before, handles cost nothing but memory.
@@ -77,6 +108,7 @@ struct SourcePort {
 
 struct Qp : abi::VerbsQp, ListHook<struct QpTag> {
   Context* owner = nullptr;
+  DomainUse domain;
   Progress* progress = nullptr;
   QueuePair* queue_pair = nullptr;
   Spinlock send_poster;
@@ -88,6 +120,9 @@ struct Qp : abi::VerbsQp, ListHook<struct QpTag> {
   uint32_t async_events = 0;
 };
 
+inline Td& td_of(ibv_td* td) {
+  return *static_cast<Td*>(td);
+}
 inline Pd& pd_of(ibv_pd* pd) {
   return *static_cast<Pd*>(pd);
 }
@@ -120,6 +155,12 @@ int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attr) noexcept
 
 ibv_pd* alloc_pd(ibv_context* context) noexcept;
 int dealloc_pd(ibv_pd* pd) noexcept;
+/// Whether two handles are of one protection domain.
+bool same_domain(ibv_pd* a, ibv_pd* b);
+ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* init) noexcept;
+int dealloc_td(ibv_td* td) noexcept;
+ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* init) noexcept;
+
 ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attr) noexcept;
 int destroy_ah(ibv_ah* ah) noexcept;
 /// Makes the address handle fit for sending. 0, or an errno and words on stderr. With the device's
@@ -164,6 +205,8 @@ int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) noexcept;
 int query_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask, ibv_qp_init_attr* init) noexcept;
 int modify_qp_rate_limit(ibv_qp* qp, ibv_qp_rate_limit_attr* attr) noexcept;
 int destroy_qp(ibv_qp* qp) noexcept;
+int set_ece(ibv_qp* qp, ibv_ece* ece) noexcept;
+int query_ece(ibv_qp* qp, ibv_ece* ece) noexcept;
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) noexcept;
 int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) noexcept;
 /// Tells the device that something was posted.

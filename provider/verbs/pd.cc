@@ -24,20 +24,23 @@ ibv_pd* alloc_pd(ibv_context* context) noexcept {
 }
 
 void end_pd(Pd& pd) {
-  (void)pd.owner->device().device().dealloc_pd(pd.id);
+  if (pd.base == nullptr) (void)pd.owner->device().device().dealloc_pd(pd.id);
   pd.owner->pds.remove(pd);
 }
 
 int dealloc_pd(ibv_pd* handle) noexcept {
   Pd& pd = pd_of(handle);
   if (!pd.owner->is_forked()) {
-    if (pd.address_handles.load() != 0) return EBUSY;
+    if (pd.users.load() != 0) return EBUSY;
     Progress::Guard guard(pd.owner->progress());
-    if (auto freed = pd.owner->device().device().dealloc_pd(pd.id); !freed) {
-      return freed.error().value;
+    if (pd.base == nullptr) {
+      auto freed = pd.owner->device().device().dealloc_pd(pd.id);
+      if (!freed) return freed.error().value;
     }
     pd.owner->pds.remove(pd);
   }
+  if (pd.base != nullptr) pd.base->users.fetch_sub(1);
+  if (pd.thread != nullptr) pd.thread->users.fetch_sub(1);
   delete &pd;
   return 0;
 }

@@ -116,6 +116,11 @@ ibv_qp* create_qp(ibv_pd* handle, ibv_qp_init_attr* init) noexcept {
   try {
     auto qp = std::make_unique<Qp>();
     qp->owner = &owner;
+    qp->domain = DomainUse(pd);
+    if (pd.thread != nullptr) {
+      qp->send_poster.disable();
+      qp->recv_poster.disable();
+    }
     qp->progress = &owner.progress();
     Progress::Guard guard(owner.progress());
     if (auto started = owner.device().start(); !started) return fail(started.error().value);

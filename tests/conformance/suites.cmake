@@ -5,7 +5,7 @@
 # `offered_later`: the suite skips what is not there yet.
 # `not_right_yet_SUITE`: tests that are left out; to be emptied.
 set(conformance_folder ${CMAKE_CURRENT_LIST_DIR})
-set(required Events Cq DeviceQuery Mr MrRereg Mw Pd QpAttributes QpBehaviour QpCreate Rc RcErrors)
+set(required Domains Ece Events Cq DeviceQuery Mr MrRereg Mw Pd QpAttributes QpBehaviour QpCreate Rc RcErrors)
 set(offered_later QpStateTable Unsupported)
 
 set(not_right_yet_QpAttributes UdQuery)

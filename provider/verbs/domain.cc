@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Thread domains and parent domains.
+#include <cerrno>
+#include <new>
+
+#include "provider/verbs/objects.h"
+
+namespace urxe {
+namespace {
+
+template <class Handle>
+Handle* fail(int errno_value) {
+  errno = errno_value;
+  return nullptr;
+}
+
+int check_init(const Context& owner, const ibv_parent_domain_init_attr& init) {
+  // Custom allocators would have nothing to allocate: no memory is shared with a device.
+  if ((init.comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) != 0) return EOPNOTSUPP;
+  if ((init.comp_mask & ~IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT) != 0) return EINVAL;
+  if (init.pd == nullptr || pd_of(init.pd).owner != &owner || pd_of(init.pd).base != nullptr) {
+    return EINVAL;
+  }
+  return init.td == nullptr || td_of(init.td).owner == &owner ? 0 : EINVAL;
+}
+
+}  // namespace
+
+bool same_domain(ibv_pd* a, ibv_pd* b) {
+  return a == b || (pd_of(a).owner == pd_of(b).owner && pd_of(a).id == pd_of(b).id);
+}
+
+ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* init) noexcept {
+  Context& owner = context_of(context);
+  if (owner.is_forked()) return fail<ibv_td>(ENODEV);
+  if (init->comp_mask != 0) return fail<ibv_td>(EINVAL);
+  Td* td = new (std::nothrow) Td;
+  if (td == nullptr) return fail<ibv_td>(ENOMEM);
+  td->context = context;
+  td->owner = &owner;
+  return td;
+}
+
+int dealloc_td(ibv_td* handle) noexcept {
+  Td& td = td_of(handle);
+  if (td.users.load() != 0) return EBUSY;
+  delete &td;
+  return 0;
+}
+
+ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* init) noexcept {
+  Context& owner = context_of(context);
+  if (owner.is_forked()) return fail<ibv_pd>(ENODEV);
+  if (int wrong = check_init(owner, *init); wrong != 0) return fail<ibv_pd>(wrong);
+  Pd* pd = new (std::nothrow) Pd;
+  if (pd == nullptr) return fail<ibv_pd>(ENOMEM);
+  pd->context = context;
+  pd->owner = &owner;
+  pd->base = &pd_of(init->pd);
+  pd->id = pd->base->id;
+  pd->base->users.fetch_add(1);
+  if (init->td != nullptr) {
+    pd->thread = &td_of(init->td);
+    pd->thread->users.fetch_add(1);
+  }
+  Progress::Guard guard(owner.progress());
+  owner.pds.push_back(*pd);
+  return pd;
+}
+
+}  // namespace urxe
