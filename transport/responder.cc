@@ -45,10 +45,26 @@ Verdict refuse_receive(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status, 
   return Verdict::kAnswered;
 }
 
+/// 9.7.4.1.1: a gap. One NAK, then silence until the expected packet comes.
+void receive_ahead(ChannelAdapter& ca, QueuePair& qp) {
+  ResponderState& resp = qp.responder;
+  ca.counters.drop(DropReason::kOutOfSequence);
+  if (resp.nak_outstanding) return;
+  ++ca.counters.out_of_sequence_requests;
+  owe_nak(ca, qp, resp.expected_psn, nak_syndrome(NakCode::kPsnSequenceError));
+}
+
 Verdict execute_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
                      const OpcodeInfo& info) {
   ResponderState& resp = qp.responder;
   const Operation op = packet.headers.bth.opcode.operation();
+  // A SEND may overtake a READ before it that it is not fenced against (10.8.3.3), and then take
+  // the READ's key away. It need not: as if it had been lost it is asked for again, behind the
+  // READ's response.
+  if (with_invalidate(op) && is_being_read(resp, packet.headers.invalidate)) {
+    receive_ahead(ca, qp);
+    return Verdict::kAnswered;
+  }
   if (info.starts_message) {
     if (!take_receive(ca, qp)) {
       owe_rnr_nak(ca, qp);
@@ -190,15 +206,6 @@ Verdict execute(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
   if (is_write_request(op)) return execute_write(ca, qp, packet, info);
   if (is_atomic_request(op)) return execute_atomic(ca, qp, packet.headers);
   return execute_read(ca, qp, packet.headers);
-}
-
-/// 9.7.4.1.1: a gap. One NAK, then silence until the expected packet comes.
-void receive_ahead(ChannelAdapter& ca, QueuePair& qp) {
-  ResponderState& resp = qp.responder;
-  ca.counters.drop(DropReason::kOutOfSequence);
-  if (resp.nak_outstanding) return;
-  ++ca.counters.out_of_sequence_requests;
-  owe_nak(ca, qp, resp.expected_psn, nak_syndrome(NakCode::kPsnSequenceError));
 }
 
 void receive_expected(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {

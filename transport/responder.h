@@ -44,6 +44,8 @@ void reset_resources(ResponderState& resp, uint32_t capacity);
 ResponderResource* add_resource(ResponderState& resp);
 /// The oldest pending one; nullptr: none.
 ResponderResource* first_pending(ResponderState& resp);
+/// Whether a READ through this key waits for its first answer.
+[[nodiscard]] bool is_being_read(ResponderState& resp, RKey rkey);
 /// The one that has the response `psn`; nullptr: not kept any more.
 ResponderResource* find_resource(ResponderState& resp, Psn psn);
 /// Makes `again` pending from response `index`, and later ones that are half sent start afresh,

@@ -56,6 +56,17 @@ ResponderResource* first_pending(ResponderState& resp) {
   return nullptr;
 }
 
+bool is_being_read(ResponderState& resp, RKey rkey) {
+  if (resp.pending_resources == 0) return false;
+  for (uint32_t p = begin(resp); p != resp.resource_end; ++p) {
+    const ResponderResource& resource = at(resp, p);
+    if (resource.pending && !resource.answered && !resource.is_atomic && resource.rkey == rkey) {
+      return true;
+    }
+  }
+  return false;
+}
+
 ResponderResource* find_resource(ResponderState& resp, Psn psn) {
   for (uint32_t p = begin(resp); p != resp.resource_end; ++p) {
     ResponderResource& resource = at(resp, p);

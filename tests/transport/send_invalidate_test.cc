@@ -114,11 +114,40 @@ TEST(SendInvalidate, LateDuplicateReadIsHarmless) {
   EXPECT_TRUE(bench.read(bench.window->rkey, kVa));
 }
 
-// Expect: a READ whose key goes while its first answer is under way is refused at that response.
-TEST(SendInvalidate, KeyGoneInTheMiddleOfAReadsAnswer) {
+// 10.8.3.3: an unfenced SEND may be executed before the READ ahead of it has been answered. Expect:
+// it is not, where it takes the READ's key; it is asked for again behind the answer.
+TEST(SendInvalidate, DoesNotOvertakeAReadThroughItsKey) {
   BoundBench bench;
   bench.receive(Operation::kReadRequest, 200, bench.reth(kVa, bench.key, 8));
   bench.receive(Operation::kSendOnlyInvalidate, 201, invalidate(bench.key));
+  bench.receive(Operation::kSendOnly, 202);  // behind the gap
+  EXPECT_EQ(bench.region->windows, 1U);
+  const Lines lines = bench.sent();
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0], "READ Response Only psn 200 credits 1 msn 1 len 8");
+  EXPECT_EQ(lines[1], "ACK psn 201 nak \"psn sequence error\" msn 1");
+  EXPECT_EQ(bench.receive_statuses(), Statuses{});
+  bench.receive(Operation::kSendOnlyInvalidate, 201, invalidate(bench.key));
+  EXPECT_EQ(bench.region->windows, 0U);
+  EXPECT_EQ(bench.sent(), (Lines{"ACK psn 201 credits 0 msn 2"}));
+  EXPECT_EQ(bench.receive_statuses(), (Statuses{{1, IBV_WC_SUCCESS}}));
+}
+
+// Expect: READs through other keys, and atomics, hold nothing up.
+TEST(SendInvalidate, OvertakesOtherReads) {
+  BoundBench bench;
+  bench.receive(Operation::kReadRequest, 200,
+                bench.reth(Bench::kTargetVa, bench.target_region->rkey, 8));
+  bench.receive(Operation::kSendOnlyInvalidate, 201, invalidate(bench.key));
+  EXPECT_EQ(bench.region->windows, 0U);
+  EXPECT_EQ(bench.receive_statuses(), (Statuses{{1, IBV_WC_SUCCESS}}));
+}
+
+// Expect: a READ whose key the owner takes away before its answer is refused at that response.
+TEST(SendInvalidate, LocalInvalidateInTheMiddleOfAReadsAnswer) {
+  BoundBench bench;
+  bench.receive(Operation::kReadRequest, 200, bench.reth(kVa, bench.key, 8));
+  bench.post_invalidate(bench.key);
   const Lines lines = bench.sent();
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_EQ(lines[0].substr(0, lines[0].find(" msn")), "ACK psn 200 nak \"remote access error\"");
