@@ -38,6 +38,11 @@ int look_up(uintptr_t begin, uintptr_t end, bool writable) {
   return covered >= end ? 0 : EFAULT;
 }
 
+size_t free_memory(size_t page) {
+  const long pages = sysconf(_SC_AVPHYS_PAGES);
+  return pages > 0 ? static_cast<size_t>(pages) * page : 0;
+}
+
 }  // namespace
 
 int check_mapped(const void* addr, size_t length, bool writable) noexcept {
@@ -47,6 +52,9 @@ int check_mapped(const void* addr, size_t length, bool writable) noexcept {
   const uintptr_t begin = start & ~(page - 1);
   const uintptr_t end = (start + length + page - 1) & ~(page - 1);
   if (end <= begin) return EFAULT;
+  // Making present what there is no room for would end the process. What a kernel may lend out
+  // nonetheless is taken as it is touched.
+  if (end - begin > free_memory(page)) return look_up(begin, end, writable);
   const int advice = writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
   int result = 0;
   do {

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -150,6 +151,18 @@ TEST(MappedMemory, LengthOfAMapping) {
   EXPECT_EQ(mapping_length(file + 8), 0U);
   munmap(file, 4 * gap.page);
   close(fd);
+}
+
+// A terabyte of addresses. Expect: neither refused nor filled with pages.
+TEST(MappedMemory, MoreThanThereIs) {
+  constexpr size_t kBytes = size_t{1} << 40;
+  void* at = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) GTEST_SKIP() << "no room for that many addresses";
+  EXPECT_EQ(check_mapped(at, kBytes, true), 0);
+  munmap(static_cast<uint8_t*>(at) + kBytes / 2, 4096);
+  EXPECT_EQ(check_mapped(at, kBytes, true), EFAULT);
+  munmap(at, kBytes);
 }
 
 }  // namespace
