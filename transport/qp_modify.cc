@@ -16,8 +16,11 @@ namespace urxe {
 namespace {
 
 constexpr uint32_t kQpnMask = 0xffffff;
-constexpr int kQpAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                          IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND;
+/// Programs pass a region's flags; those that mean nothing for a queue pair do nothing.
+constexpr unsigned kQpAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                               IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+                               IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND |
+                               IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE;
 constexpr uint8_t kMaxTimeout = 31;
 constexpr uint8_t kMaxRetry = 7;
 

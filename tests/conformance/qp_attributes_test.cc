@@ -163,6 +163,12 @@ TEST_F(QpAttributes, AccessFlagsChangeInRts) {
       << ibv_wc_status_str(wc.status);
 }
 
+TEST_F(QpAttributes, AccessFlagsOfARegionAreTaken) {
+  checks("ibv_modify_qp(3): qp_access_flags; programs pass the flags of their regions");
+  init_.qp_access_flags = kAllAccess | IBV_ACCESS_ON_DEMAND | IBV_ACCESS_RELAXED_ORDERING;
+  EXPECT_EQ(modify(qp(), init_, init_mask(IBV_QPT_RC)), 0);
+}
+
 TEST_F(QpAttributes, UdQuery) {
   checks("ibv_query_qp(3): qkey");
   QpConfig ud;
