@@ -36,22 +36,24 @@ bool Conformance::need_if_any(bool offered, const std::string& feature) {
   return offered;
 }
 
+bool Conformance::need_type(const QpConfig& config) {
+  const bool is_xrc = config.type == IBV_QPT_XRC_SEND || config.type == IBV_QPT_XRC_RECV;
+  if (is_xrc && !need(device_.offers(IBV_DEVICE_XRC), "XRC")) return false;
+  const PdPtr pd = alloc_pd();
+  const CqPtr cq = create_cq();
+  QpConfig plain = config;
+  plain.srq = nullptr;
+  const QpPtr probe(Endpoint::create(device_, plain, pd.get(), cq.get(), cq.get()));
+  return need(probe != nullptr || !is_unsupported(errno),
+              "queue pairs of type " + std::to_string(config.type));
+}
+
 bool Conformance::is_unsupported(int errno_value) {
   return errno_value == EOPNOTSUPP || errno_value == ENOSYS || errno_value == ENOTSUP;
 }
 
 void PairConformance::make_pair(const QpConfig& left, const QpConfig& right) {
-  // One of each type first, to see whether there is such a type.
-  for (const QpConfig& config : {left, right}) {
-    const PdPtr pd = alloc_pd();
-    const CqPtr cq = create_cq();
-    const QpPtr qp(Endpoint::create(device_, config, config.pd != nullptr ? config.pd : pd.get(),
-                                    cq.get(), cq.get()));
-    const int why = errno;
-    if (!need(qp != nullptr || !is_unsupported(why),
-              "queue pairs of type " + std::to_string(config.type)))
-      return;
-  }
+  if (!need_type(left) || !need_type(right)) return;
   left_ = std::make_unique<Endpoint>(device_, left);
   right_ = std::make_unique<Endpoint>(device_, right);
 }

@@ -30,6 +30,8 @@ class Conformance : public ::testing::Test {
   bool need(bool offered, const std::string& feature);
   /// The same for what even a complete software device need not have: never a failure.
   bool need_if_any(bool offered, const std::string& feature);
+  /// Whether queue pairs of this type can be made at all; as need().
+  bool need_type(const QpConfig& config);
   /// Whether a result or errno says that the device does not have this at all.
   static bool is_unsupported(int errno_value);
 
