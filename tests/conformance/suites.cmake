@@ -5,11 +5,10 @@
 # `offered_later`: the suite skips what is not there yet.
 # `not_right_yet_SUITE`: tests that are left out; to be emptied.
 set(conformance_folder ${CMAKE_CURRENT_LIST_DIR})
-set(required Domains Ece Events Cq DeviceQuery Mr MrRereg Mw Pd QpAttributes QpBehaviour QpCreate Rc RcErrors)
-set(offered_later QpStateTable Unsupported)
+set(required Ah Cq DeviceQuery Mr MrRereg Mw Pd QpAttributes QpBehaviour QpCreate Rc RcErrors Uc Ud)
+set(offered_later Mcast QpStateTable Srq Xrc)
 
-set(not_right_yet_QpAttributes UdQuery)
-set(not_right_yet_QpBehaviour UcSqeFlushesSendsAndGoesOnReceiving)
+set(not_right_yet_Uc SharedReceiveQueueIsRefused)
 
 foreach(suite IN LISTS required offered_later)
   set(filter "${suite}.*:*/${suite}.*")
@@ -24,4 +23,10 @@ foreach(suite IN LISTS required offered_later)
   endif()
   urxe_system_test(conformance.${suite} "system;conformance;stock" ${conformance_folder}/conformance.py
                    ${filter} ${strict})
+endforeach()
+
+# The second GID of urxe's loopback device is ::1.
+foreach(suite Ah Rc Uc Ud)
+  urxe_system_test(conformance.${suite}.ipv6 "system;conformance" ${conformance_folder}/conformance.py
+                   "${suite}.*-Uc.SharedReceiveQueueIsRefused" --require-all --gid-index 1)
 endforeach()
