@@ -38,10 +38,11 @@ void owe_rnr_nak(ChannelAdapter& ca, QueuePair& qp) {
 enum class Verdict : uint8_t { kExecuted, kAnswered };
 
 /// A SEND's receive work queue element cannot take it: the receive fails as well as the request.
-Verdict refuse_receive(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status, NakCode code) {
+Verdict refuse_receive(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status, NakCode code,
+                       RequestFault fault = RequestFault::kInReceive) {
   const Psn psn = qp.responder.expected_psn;
   complete_receive_in_error(ca, qp, status);
-  refuse(ca, qp, psn, code);
+  refuse(ca, qp, psn, code, fault);
   return Verdict::kAnswered;
 }
 
@@ -81,7 +82,8 @@ Verdict execute_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet
     return refuse_receive(ca, qp, IBV_WC_LOC_PROT_ERR, NakCode::kRemoteOperationalError);
   }
   if (with_invalidate(op) && !ca.memory.invalidate(resp.pd, qp.qpn, packet.headers.invalidate)) {
-    return refuse_receive(ca, qp, IBV_WC_MW_BIND_ERR, NakCode::kRemoteAccessError);
+    return refuse_receive(ca, qp, IBV_WC_MW_BIND_ERR, NakCode::kRemoteAccessError,
+                          RequestFault::kAccess);
   }
   resp.received = end;
   resp.message = Message::kSend;
@@ -92,8 +94,15 @@ Verdict execute_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet
   return Verdict::kExecuted;
 }
 
-Verdict refuse_now(ChannelAdapter& ca, QueuePair& qp, NakCode code) {
-  refuse(ca, qp, qp.responder.expected_psn, code);
+/// Not a request that the queue pair takes: an operation, or one in its place.
+Verdict refuse_operation(ChannelAdapter& ca, QueuePair& qp) {
+  refuse(ca, qp, qp.responder.expected_psn, NakCode::kInvalidRequest, RequestFault::kOperation);
+  return Verdict::kAnswered;
+}
+
+/// Lengths, alignment, number of READs and atomics, and with another code keys and bounds.
+Verdict refuse_access(ChannelAdapter& ca, QueuePair& qp, NakCode code = NakCode::kInvalidRequest) {
+  refuse(ca, qp, qp.responder.expected_psn, code, RequestFault::kAccess);
   return Verdict::kAnswered;
 }
 
@@ -107,17 +116,17 @@ Verdict execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packe
   }
   if (info.starts_message) {
     if (packet.headers.reth.dma_length > kMaxMessage) {
-      return refuse_now(ca, qp, NakCode::kInvalidRequest);
+      return refuse_access(ca, qp);
     }
     if (!begin_write(ca, qp, packet.headers.reth)) {
-      return refuse_now(ca, qp, NakCode::kRemoteAccessError);
+      return refuse_access(ca, qp, NakCode::kRemoteAccessError);
     }
   }
   const auto bytes = static_cast<uint32_t>(packet.payload.size());
   const bool fits = info.ends_message ? bytes == resp.write_left : bytes < resp.write_left;
-  if (!fits) return refuse_now(ca, qp, NakCode::kInvalidRequest);
+  if (!fits) return refuse_access(ca, qp);
   if (!continue_write(ca, qp, packet.payload)) {
-    return refuse_now(ca, qp, NakCode::kRemoteAccessError);
+    return refuse_access(ca, qp, NakCode::kRemoteAccessError);
   }
   resp.message = Message::kWrite;
   if (info.ends_message) {
@@ -131,13 +140,13 @@ Verdict execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packe
 Verdict execute_read(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
   ResponderState& resp = qp.responder;
   const Reth& reth = headers.reth;
-  if (reth.dma_length > kMaxMessage) return refuse_now(ca, qp, NakCode::kInvalidRequest);
+  if (reth.dma_length > kMaxMessage) return refuse_access(ca, qp);
   if (reth.dma_length != 0 && !ca.memory.remote(resp.pd, qp.qpn, reth.rkey, reth.va,
                                                 reth.dma_length, IBV_ACCESS_REMOTE_READ)) {
-    return refuse_now(ca, qp, NakCode::kRemoteAccessError);
+    return refuse_access(ca, qp, NakCode::kRemoteAccessError);
   }
   ResponderResource* resource = add_resource(resp);
-  if (resource == nullptr) return refuse_now(ca, qp, NakCode::kInvalidRequest);
+  if (resource == nullptr) return refuse_access(ca, qp);
   end_message(resp);
   ++ca.counters.read_requests;
   resource->first_psn = resp.expected_psn;
@@ -167,19 +176,19 @@ uint64_t apply_atomic(uint8_t* host, const Headers& headers) {
 Verdict execute_atomic(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
   ResponderState& resp = qp.responder;
   if (headers.atomic.va % sizeof(uint64_t) != 0) {
-    return refuse_now(ca, qp, NakCode::kInvalidRequest);
+    return refuse_access(ca, qp);
   }
   const HostMemory host = ca.memory.remote(resp.pd, qp.qpn, headers.atomic.rkey, headers.atomic.va,
                                            sizeof(uint64_t), IBV_ACCESS_REMOTE_ATOMIC);
-  if (!host) return refuse_now(ca, qp, NakCode::kRemoteAccessError);
+  if (!host) return refuse_access(ca, qp, NakCode::kRemoteAccessError);
   if (reinterpret_cast<uintptr_t>(host.at) % sizeof(uint64_t) != 0) {
-    return refuse_now(ca, qp, NakCode::kInvalidRequest);
+    return refuse_access(ca, qp);
   }
-  if (!has_room_for_resource(resp)) return refuse_now(ca, qp, NakCode::kInvalidRequest);
+  if (!has_room_for_resource(resp)) return refuse_access(ca, qp);
   uint64_t original = 0;
   const auto apply = [&](uint8_t* word) { original = apply_atomic(word, headers); };
   if (!modify_memory(ca.memory.guarded(), host, sizeof(uint64_t), apply)) {
-    return refuse_now(ca, qp, NakCode::kRemoteAccessError);
+    return refuse_access(ca, qp, NakCode::kRemoteAccessError);
   }
   ResponderResource* resource = add_resource(resp);
   end_message(resp);
@@ -196,12 +205,12 @@ Verdict execute(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
                 const OpcodeInfo& info) {
   const Operation op = packet.headers.bth.opcode.operation();
   if (qp.domain != nullptr && !use_named_queue(ca, qp, packet.headers)) {
-    return refuse_now(ca, qp, NakCode::kInvalidRequest);
+    return refuse_operation(ca, qp);
   }
-  if (!operation_is_enabled(qp, op) || !payload_is_valid(qp, info, packet.payload.size()) ||
-      !sequence_is_valid(qp.responder, op, info)) {
-    return refuse_now(ca, qp, NakCode::kInvalidRequest);
+  if (!operation_is_enabled(qp, op) || !sequence_is_valid(qp.responder, op, info)) {
+    return refuse_operation(ca, qp);
   }
+  if (!payload_is_valid(qp, info, packet.payload.size())) return refuse_access(ca, qp);
   if (is_send(op)) return execute_send(ca, qp, packet, info);
   if (is_write_request(op)) return execute_write(ca, qp, packet, info);
   if (is_atomic_request(op)) return execute_atomic(ca, qp, packet.headers);
@@ -245,11 +254,11 @@ void owe_nak(ChannelAdapter& ca, QueuePair& qp, Psn psn, uint8_t syndrome) {
   ca.active.push_back(qp);
 }
 
-void refuse(ChannelAdapter& ca, QueuePair& qp, Psn psn, NakCode code) {
+void refuse(ChannelAdapter& ca, QueuePair& qp, Psn psn, NakCode code, RequestFault fault) {
   ++ca.counters.other_naks_sent;
   owe_nak(ca, qp, psn, nak_syndrome(code));
-  if (code == NakCode::kInvalidRequest) ca.raise(IBV_EVENT_QP_REQ_ERR, &qp);
-  if (code == NakCode::kRemoteAccessError) ca.raise(IBV_EVENT_QP_ACCESS_ERR, &qp);
+  if (fault == RequestFault::kOperation) ca.raise(IBV_EVENT_QP_REQ_ERR, &qp);
+  if (fault == RequestFault::kAccess) ca.raise(IBV_EVENT_QP_ACCESS_ERR, &qp);
   enter_error(ca, qp, OwedAnswers::kSend);
 }
 

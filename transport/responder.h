@@ -31,8 +31,15 @@ void owe_ack(ChannelAdapter& ca, QueuePair& qp, bool urgent);
 /// call refuse() for those.
 void owe_nak(ChannelAdapter& ca, QueuePair& qp, Psn psn, uint8_t syndrome);
 
-/// NAK, asynchronous event, and the Error state (9.9.3, responder class C).
-void refuse(ChannelAdapter& ca, QueuePair& qp, Psn psn, NakCode code);
+/// What a bad request breaks, as the responder's application is told (9.9.3, 11.6.3.2).
+enum class RequestFault : uint8_t {
+  kOperation,  ///< unsupported, not enabled or out of sequence: IBV_EVENT_QP_REQ_ERR
+  kAccess,     ///< keys, bounds, alignment, lengths, too many READs: IBV_EVENT_QP_ACCESS_ERR
+  kInReceive,  ///< a receive that has completed in error tells it
+};
+
+/// NAK, asynchronous event, and the Error state (9.9.3, responder classes A and C).
+void refuse(ChannelAdapter& ca, QueuePair& qp, Psn psn, NakCode code, RequestFault fault);
 
 // The ring of READs and atomics (responder_resources.cc).
 

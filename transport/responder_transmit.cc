@@ -52,7 +52,7 @@ Turn refuse_rest(ChannelAdapter& ca, QueuePair& qp, ResponderResource& resource,
     return Turn::kMore;
   }
   qp.responder.pending_resources = 0;
-  refuse(ca, qp, psn, NakCode::kRemoteAccessError);
+  refuse(ca, qp, psn, NakCode::kRemoteAccessError, RequestFault::kAccess);
   return Turn::kMore;
 }
 

@@ -104,11 +104,11 @@ TEST_F(RcErrors, AtomicWithAnUnknownKey) {
 }
 
 TEST_F(RcErrors, UnalignedAtomic) {
-  checks("IBTA 9.4.5, 9.7.5.2.4: NAK invalid request; IBV_EVENT_QP_REQ_ERR");
+  checks("IBTA 9.4.5, 9.7.5.2.4: NAK invalid request; IBV_EVENT_QP_ACCESS_ERR");
   start();
   if (stopped()) return;
   expect_remote(add(remote_->address(4), remote_->rkey()), IBV_WC_REM_INV_REQ_ERR,
-                IBV_EVENT_QP_REQ_ERR);
+                IBV_EVENT_QP_ACCESS_ERR);
   EXPECT_EQ(remote_->bytes[4], 0);
 }
 
@@ -150,7 +150,7 @@ TEST_F(RcErrors, NoResponderResources) {
   start({}, none);
   if (stopped()) return;
   expect_remote(read(remote_->address(), remote_->rkey()), IBV_WC_REM_INV_REQ_ERR,
-                IBV_EVENT_QP_REQ_ERR);
+                IBV_EVENT_QP_ACCESS_ERR);
 }
 
 TEST_F(RcErrors, ReceiveBufferTooSmall) {
