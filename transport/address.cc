@@ -24,6 +24,10 @@ bool address_is_valid(const DeviceConfig& config, const ibv_ah_attr& av) {
          av.grh.sgid_index < config.gids.size() && !config.gids[av.grh.sgid_index].is_zero();
 }
 
+bool peer_is_valid(const DeviceConfig& config, const ibv_ah_attr& av) {
+  return address_is_valid(config, av) && !Gid::from_ipv6(av.grh.dgid.raw).is_multicast();
+}
+
 Flow flow_to(const DeviceConfig& config, const ibv_ah_attr& av) {
   Flow flow;
   flow.source = config.gids[av.grh.sgid_index];

@@ -16,6 +16,9 @@ namespace urxe {
 /// is a GRH (RoCE has nothing else), and the GID index is one in use.
 bool address_is_valid(const DeviceConfig& config, const ibv_ah_attr& av);
 
+/// Whether a connected queue pair can have it: as address_is_valid(), and the peer is one.
+bool peer_is_valid(const DeviceConfig& config, const ibv_ah_attr& av);
+
 /// The path of a valid address vector, with the source port of datagrams.
 Flow flow_to(const DeviceConfig& config, const ibv_ah_attr& av);
 

@@ -223,10 +223,13 @@ void complete_local_operations(ChannelAdapter& ca, QueuePair& qp) {
   }
 }
 
-void report_drained(ChannelAdapter& ca, QueuePair& qp) {
+bool is_draining(const QueuePair& qp) {
   const RequesterState& req = qp.requester;
-  if (!qp.sq_drained_pending || qp.state() != IBV_QPS_SQD) return;
-  if (req.outstanding() != 0 || req.send_position != req.assign_position) return;
+  return req.outstanding() != 0 || req.send_position != req.assign_position;
+}
+
+void report_drained(ChannelAdapter& ca, QueuePair& qp) {
+  if (!qp.sq_drained_pending || qp.state() != IBV_QPS_SQD || is_draining(qp)) return;
   qp.sq_drained_pending = false;
   ca.raise(IBV_EVENT_SQ_DRAINED, &qp);
 }

@@ -19,6 +19,9 @@ void complete_oldest_send(ChannelAdapter& ca, QueuePair& qp);
 /// Completes the executed local operations (binds, invalidations) that are the oldest elements.
 void complete_local_operations(ChannelAdapter& ca, QueuePair& qp);
 
+/// Whether something that has begun is not finished.
+bool is_draining(const QueuePair& qp);
+
 /// Raises IBV_EVENT_SQ_DRAINED where that is owed and nothing is outstanding any more.
 void report_drained(ChannelAdapter& ca, QueuePair& qp);
 

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "transport/address.h"
+#include "transport/completer.h"
 #include "transport/device_impl.h"
 #include "transport/limits.h"
 #include "transport/path_migration.h"
@@ -202,7 +203,7 @@ void Device::query_qp(const QueuePair& qp, ibv_qp_attr& attr, ibv_qp_init_attr& 
   attr.sq_psn = qp.requester.next_psn.value();
   attr.rq_psn = qp.responder.expected_psn.value();
   attr.path_mig_state = qp.migration.state;
-  attr.sq_draining = qp.state() == IBV_QPS_SQD && qp.requester.outstanding() != 0 ? 1 : 0;
+  attr.sq_draining = qp.state() == IBV_QPS_SQD && is_draining(qp) ? 1 : 0;
   attr.cap = cap;
   init = ibv_qp_init_attr{};
   init.qp_type = qp.type;

@@ -11,7 +11,7 @@ namespace {
 constexpr uint8_t kMaxTimeout = 31;
 
 bool alternate_is_valid(const DeviceConfig& config, const ibv_qp_attr& attr) {
-  return address_is_valid(config, attr.alt_ah_attr) && attr.alt_pkey_index == 0 &&
+  return peer_is_valid(config, attr.alt_ah_attr) && attr.alt_pkey_index == 0 &&
          attr.alt_port_num == 1 && attr.alt_timeout <= kMaxTimeout;
 }
 

@@ -27,12 +27,18 @@ constexpr uint8_t kMaxRetry = 7;
 bool path_values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, int mask) {
   if ((mask & IBV_QP_PKEY_INDEX) != 0 && attr.pkey_index != 0) return false;
   if ((mask & IBV_QP_PORT) != 0 && attr.port_num != 1) return false;
-  if ((mask & IBV_QP_AV) != 0 && !address_is_valid(ca.config, attr.ah_attr)) return false;
+  if ((mask & IBV_QP_AV) != 0 && !peer_is_valid(ca.config, attr.ah_attr)) return false;
   if ((mask & IBV_QP_PATH_MTU) != 0 &&
       (attr.path_mtu < IBV_MTU_256 || attr.path_mtu > ca.config.active_mtu)) {
     return false;
   }
   return true;
+}
+
+/// READs that are being answered are not forgotten.
+bool fits_pending(const QueuePair& qp, const ibv_qp_attr& attr, int mask) {
+  return (mask & IBV_QP_MAX_DEST_RD_ATOMIC) == 0 ||
+         attr.max_dest_rd_atomic >= qp.responder.pending_resources;
 }
 
 bool values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, int mask) {
@@ -95,7 +101,7 @@ void apply_values(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, in
   if ((mask & IBV_QP_AV) != 0) resolve_address(ca, qp);
   if ((mask & IBV_QP_RQ_PSN) != 0) qp.responder.expected_psn = Psn(attr.rq_psn);
   if ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) != 0) {
-    reset_resources(qp.responder, attr.max_dest_rd_atomic);
+    set_resource_capacity(qp.responder, attr.max_dest_rd_atomic);
   }
   if ((mask & IBV_QP_SQ_PSN) != 0) {
     qp.requester.oldest_unacked = qp.requester.send_psn = qp.requester.next_psn = Psn(attr.sq_psn);
@@ -156,7 +162,8 @@ Expected<void, Errno> modify(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_att
   if (!masks.legal || (mask & masks.required) != masks.required || (mask & ~allowed) != 0) {
     return error(EINVAL);
   }
-  if (!values_are_valid(ca, attr, mask) || !migration_is_valid(ca, qp, attr, mask)) {
+  if (!values_are_valid(ca, attr, mask) || !migration_is_valid(ca, qp, attr, mask) ||
+      !fits_pending(qp, attr, mask)) {
     return error(EINVAL);
   }
   apply_values(ca, qp, attr, mask, now);

@@ -42,9 +42,9 @@ bool beyond_credits(const RequesterState& req, const SendWqe& wqe) {
 /// Whether the element at the point of transmission may send a packet now.
 bool may_send(QueuePair& qp, const SendWqe& wqe) {
   const RequesterState& req = qp.requester;
-  if ((is_read(wqe) || is_atomic(wqe)) && req.rd_atomic_in_flight >= qp.attr.max_rd_atomic) {
-    return false;
-  }
+  // One that has begun goes on although the limit has become 0 since (in SQD).
+  const uint32_t limit = std::max<uint32_t>(qp.attr.max_rd_atomic, 1);
+  if ((is_read(wqe) || is_atomic(wqe)) && req.rd_atomic_in_flight >= limit) return false;
   if (req.in_flight() == 0) return true;
   if (req.probing || beyond_credits(req, wqe)) return false;
   if (!qp.path->has_room()) {

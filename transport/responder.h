@@ -43,8 +43,8 @@ void refuse(ChannelAdapter& ca, QueuePair& qp, Psn psn, NakCode code, RequestFau
 
 // The ring of READs and atomics (responder_resources.cc).
 
-/// Empties the ring and gives it room for `capacity`.
-void reset_resources(ResponderState& resp, uint32_t capacity);
+/// Gives the ring room for `capacity`, no fewer than are pending; keeps the newest.
+void set_resource_capacity(ResponderState& resp, uint32_t capacity);
 /// Whether add_resource() will give one.
 [[nodiscard]] bool has_room_for_resource(ResponderState& resp);
 /// A new pending one; nullptr: as many are pending as the queue pair takes.

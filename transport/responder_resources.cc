@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <algorithm>
+#include <bit>
+#include <utility>
+
 #include "transport/responder.h"
 
 namespace urxe {
 namespace {
 
+/// Positions count up for ever (mod 2^32), so there are a power of two places.
+uint32_t slot_mask(uint32_t capacity) {
+  return std::bit_ceil(capacity) - 1;
+}
+
 ResponderResource& at(ResponderState& resp, uint32_t position) {
-  return resp.resources[position % resp.resource_capacity];
+  return resp.resources[position & slot_mask(resp.resource_capacity)];
 }
 
 uint32_t begin(const ResponderState& resp) {
@@ -14,14 +23,19 @@ uint32_t begin(const ResponderState& resp) {
 
 }  // namespace
 
-void reset_resources(ResponderState& resp, uint32_t capacity) {
-  if (capacity != resp.resource_capacity) {
-    resp.resources = capacity == 0 ? nullptr : std::make_unique<ResponderResource[]>(capacity);
+void set_resource_capacity(ResponderState& resp, uint32_t capacity) {
+  if (capacity == resp.resource_capacity) return;
+  auto resources = std::make_unique<ResponderResource[]>(slot_mask(capacity) + 1U);
+  const uint32_t kept = std::min(resp.resource_count, capacity);
+  uint32_t pending = 0;
+  for (uint32_t p = resp.resource_end - kept; p != resp.resource_end; ++p) {
+    resources[p & slot_mask(capacity)] = at(resp, p);
+    if (at(resp, p).pending) ++pending;
   }
+  resp.resources = std::move(resources);
   resp.resource_capacity = capacity;
-  resp.resource_end = 0;
-  resp.resource_count = 0;
-  resp.pending_resources = 0;
+  resp.resource_count = kept;
+  resp.pending_resources = pending;
 }
 
 bool has_room_for_resource(ResponderState& resp) {
@@ -29,7 +43,7 @@ bool has_room_for_resource(ResponderState& resp) {
   if (resp.resource_capacity == 0) return false;
   // One more than is kept says that the oldest's answer has arrived: an answer still owed to a
   // duplicate of it is not wanted any more.
-  const ResponderResource& oldest = at(resp, resp.resource_end);
+  const ResponderResource& oldest = at(resp, begin(resp));
   return !oldest.pending || oldest.answered;
 }
 
@@ -37,7 +51,8 @@ ResponderResource* add_resource(ResponderState& resp) {
   if (!has_room_for_resource(resp)) return nullptr;
   ResponderResource& resource = at(resp, resp.resource_end);
   if (resp.resource_count == resp.resource_capacity) {
-    if (resource.pending) finish_pending(resp, resource);
+    ResponderResource& oldest = at(resp, begin(resp));
+    if (oldest.pending) finish_pending(resp, oldest);
   } else {
     ++resp.resource_count;
   }
