@@ -14,6 +14,7 @@
 #include "provider/runtime/network_namespace.h"
 #include "provider/runtime/sysfs_tree.h"
 #include "provider/runtime/tree_store.h"
+#include "provider/runtime/tree_update.h"
 #include "tools/presentation.h"
 
 namespace urxe {
@@ -130,6 +131,7 @@ Expected<std::string, std::string> write_tree(const RunOptions& options) {
   if (!netns) return Unexpected<std::string>(netns.error());
   auto tree = publish_tree(*runtime_directory, *netns,
                            describe_tree(presentation->devices, presentation->real));
+  if (tree) (void)update_tree(*tree);  // an earlier run's may be out of date
   remove_stale_trees(*runtime_directory, *netns);
   return tree;
 }

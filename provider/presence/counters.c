@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 
 #include "provider/presence/descriptors.h"
@@ -94,6 +95,12 @@ static int open_value(unsigned long long value, int flags) {
   return fd;
 }
 
+/// As sysfs has it for the attributes of a GID that is not there: the file can be opened, but
+/// read() answers EINVAL. An epoll descriptor is the kernel's own such file.
+static int open_unreadable(int flags) {
+  return epoll_create1((flags & O_CLOEXEC) != 0 ? EPOLL_CLOEXEC : 0);
+}
+
 int urxe_finish_tree_open(int fd, int flags) {
   if (fd < 0) return fd;
   int saved_errno = errno;
@@ -103,6 +110,10 @@ int urxe_finish_tree_open(int fd, int flags) {
   errno = saved_errno;
   if (length <= 0) return fd;
   text[length] = '\0';
+  if (text[0] == '!') {
+    close(fd);
+    return open_unreadable(flags);
+  }
   struct counter counter;
   if (!parse_counter(text, &counter)) return fd;
   unsigned long long sum = 0;

@@ -42,7 +42,8 @@ bool parse_bool(std::string_view text, bool& out) {
 bool add_gid(std::string_view index_text, std::string_view value, std::vector<Gid>& gids) {
   size_t index = 0;
   Gid gid;
-  if (!parse_number(index_text, index) || index != gids.size() || !parse_gid(value, gid)) {
+  if (!parse_number(index_text, index) || index != gids.size() || index >= kGidTableLength ||
+      !parse_gid(value, gid)) {
     return false;
   }
   gids.push_back(gid);
@@ -60,6 +61,7 @@ bool set_field(DeviceDescription& device, std::string_view key, std::string_view
   if (key == "active_width") return parse_number(value, device.active_width);
   if (key == "active_speed") return parse_number(value, device.active_speed);
   if (key == "link_up") return parse_bool(value, device.link_up);
+  if (key == "gone") return parse_bool(value, device.gone);
   if (key == "uverbs") return parse_number(value, device.uverbs_number);
   if (key.starts_with("gid")) return add_gid(key.substr(3), value, device.gids);
   return true;
@@ -83,6 +85,7 @@ std::string format_device(const DeviceDescription& device) {
   add("active_width", std::to_string(device.active_width));
   add("active_speed", std::to_string(device.active_speed));
   add("link_up", device.link_up ? "1" : "0");
+  add("gone", device.gone ? "1" : "0");
   add("uverbs", std::to_string(device.uverbs_number));
   for (size_t i = 0; i < device.gids.size(); ++i) {
     add("gid" + std::to_string(i), hex_of(device.gids[i]));

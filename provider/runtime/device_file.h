@@ -11,19 +11,24 @@
 
 namespace urxe {
 
-/// A device as the tree describes it: one network interface at the time of `urxe run`.
+/// The entries of a device's GID table, so that it can grow and its indexes can stay. Those without
+/// a GID are zero.
+inline constexpr size_t kGidTableLength = 64;
+
+/// A device as the tree describes it: one network interface as it was last seen.
 struct DeviceDescription {
   std::string name;    ///< of the RDMA device: "urxe_eth0"
   std::string ifname;  ///< of the interface: "eth0"
   uint32_t ifindex = 0;
   uint32_t mtu = 0;          ///< of the interface, bytes
   uint64_t node_guid = 0;    ///< host byte order
-  std::vector<Gid> gids;     ///< by GID index; all of type RoCE v2
+  std::vector<Gid> gids;     ///< by GID index, at most kGidTableLength; all of type RoCE v2
   uint32_t speed_mbps = 0;   ///< of the link as shown: what the two below come to
   uint8_t active_width = 2;  ///< as ibv_port_attr: 1 = 1X, 2 = 4X, 4 = 8X, 8 = 12X, 16 = 2X
   uint8_t active_speed =
       32;               ///< as ibv_port_attr: 4 = QDR, 16 = FDR, 32 = EDR, 64 = HDR, 128 = NDR
-  bool link_up = true;  ///< whether the interface had a carrier
+  bool link_up = true;  ///< whether the interface is up and has a carrier
+  bool gone = false;    ///< whether the interface is there no more
   uint32_t uverbs_number = 0;
 
   friend bool operator==(const DeviceDescription&, const DeviceDescription&) = default;

@@ -73,18 +73,9 @@ DeviceDescription describe(const Interface& interface, const std::string& name,
                            const std::vector<DeviceDescription>& others) {
   DeviceDescription device;
   device.name = name;
-  device.ifname = interface.name;
   device.ifindex = interface.ifindex;
-  device.mtu = interface.mtu;
   device.node_guid = unique_guid(interface, name, others);
-  device.gids = interface.gids;
-  device.link_up = interface.link_up;
-  auto place = read_interface_place(interface.name, interface.ifindex);
-  const LinkRate& rate = closest_link_rate(interface.is_virtual ? std::nullopt : place.speed_mbps);
-  device.speed_mbps = rate.mbps;
-  device.active_width = rate.width;
-  device.active_speed = rate.speed;
-  return device;
+  return follow_interface(device, &interface);
 }
 
 bool is_presentable(const Interface& interface) {
@@ -115,7 +106,31 @@ Expected<const Interface*, std::string> find_presentable(const std::vector<Inter
   return &*found;
 }
 
+void set_rate(DeviceDescription& device, const Interface& interface) {
+  std::optional<uint32_t> speed;
+  if (!interface.is_virtual) {
+    speed = read_interface_place(interface.name, interface.ifindex).speed_mbps;
+  }
+  const LinkRate& rate = closest_link_rate(speed);
+  device.speed_mbps = rate.mbps;
+  device.active_width = rate.width;
+  device.active_speed = rate.speed;
+}
+
 }  // namespace
+
+DeviceDescription follow_interface(const DeviceDescription& was, const Interface* now) {
+  DeviceDescription device = was;
+  device.gone = now == nullptr;
+  device.link_up = now != nullptr && now->link_up;
+  device.gids =
+      merge_gids(was.gids, now != nullptr ? now->gids : std::vector<Gid>(), kGidTableLength);
+  if (now == nullptr) return device;
+  device.ifname = now->name;
+  device.mtu = now->mtu;
+  if (now->link_up || was.speed_mbps == 0) set_rate(device, *now);
+  return device;
+}
 
 std::string default_device_name(std::string_view ifname) {
   std::string name = "urxe_";

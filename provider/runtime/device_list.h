@@ -31,4 +31,8 @@ Expected<std::vector<DeviceDescription>, std::string> choose_devices(
     const std::vector<Interface>& interfaces, const std::vector<DeviceRequest>& requests,
     const std::set<std::string>& taken);
 
+/// The device `was` once its interface has become `now`, or is gone (null): what stays of it as it
+/// was is its names and numbers.
+DeviceDescription follow_interface(const DeviceDescription& was, const Interface* now);
+
 }  // namespace urxe

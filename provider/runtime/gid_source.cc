@@ -98,6 +98,27 @@ std::vector<Gid> order_gids(const std::vector<InterfaceAddress>& addresses) {
   return gids;
 }
 
+std::vector<Gid> merge_gids(std::vector<Gid> old, const std::vector<Gid>& now, size_t length) {
+  auto has = [](const std::vector<Gid>& gids, const Gid& gid) {
+    return std::find(gids.begin(), gids.end(), gid) != gids.end();
+  };
+  std::vector<Gid> merged = std::move(old);
+  for (Gid& gid : merged) {
+    if (!has(now, gid)) gid = Gid{};
+  }
+  for (const Gid& gid : now) {
+    if (has(merged, gid)) continue;
+    auto free = std::find(merged.begin(), merged.end(), Gid{});
+    if (free != merged.end()) {
+      *free = gid;
+    } else if (merged.size() < length) {
+      merged.push_back(gid);
+    }
+  }
+  while (!merged.empty() && merged.back().is_zero()) merged.pop_back();
+  return merged;
+}
+
 Expected<std::vector<Interface>, std::string> list_interfaces() {
   Socket socket(nl_socket_alloc(), nl_socket_free);
   if (!socket) return Unexpected<std::string>("out of memory");

@@ -34,6 +34,11 @@ struct InterfaceAddress {
 /// its other IPv6 addresses, each in the order given; unusable ones and repetitions left out.
 std::vector<Gid> order_gids(const std::vector<InterfaceAddress>& addresses);
 
+/// The table `old` once the interface has the GIDs `now`: those that remain keep their indexes, the
+/// entries of those that went are zero, and new ones take the first such entries or follow after
+/// the last. At most `length` entries, the last one not zero.
+std::vector<Gid> merge_gids(std::vector<Gid> old, const std::vector<Gid>& now, size_t length);
+
 /// All interfaces of the calling thread's network namespace in the order of their indexes. The
 /// error is a sentence for the user.
 Expected<std::vector<Interface>, std::string> list_interfaces();

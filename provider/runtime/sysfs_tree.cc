@@ -15,6 +15,7 @@ namespace {
 
 /// Above what a machine's real devices use.
 constexpr uint32_t kFirstUverbsNumber = 192;
+constexpr const char* kUnreadable = "!\n";
 
 /// Files below one directory, one line each.
 class Folder {
@@ -62,10 +63,6 @@ void add_counters(Folder folder, const Names& names, size_t first_column,
 }
 
 void add_port(Folder port, const DeviceDescription& device) {
-  const LinkRate* rate = find_link_rate(device.active_width, device.active_speed);
-  port.add("state", device.link_up ? "4: ACTIVE" : "1: DOWN");
-  port.add("phys_state", device.link_up ? "5: LinkUp" : "3: Disabled");
-  port.add("rate", rate != nullptr ? rate->text : "");
   port.add("lid", "0x0");
   port.add("lid_mask_count", "0");
   port.add("sm_lid", "0x0");
@@ -73,12 +70,6 @@ void add_port(Folder port, const DeviceDescription& device) {
   port.add("cap_mask", "0x04000000");  // IBV_PORT_IP_BASED_GIDS, as ibv_query_port() says
   port.add("link_layer", "Ethernet");
   port.below("pkeys").add("0", "0xffff");
-  for (size_t i = 0; i < device.gids.size(); ++i) {
-    std::string index = std::to_string(i);
-    port.below("gids").add(index, format_gid(device.gids[i]));
-    port.below("gid_attrs/types").add(index, "RoCE v2");
-    port.below("gid_attrs/ndevs").add(index, device.ifname);
-  }
   add_counters(port.below("counters"), kPortCounterNames, 0, device.name);
   add_counters(port.below("hw_counters"), kHardwareCounterNames, kPortCounterNames.size(),
                device.name);
@@ -138,7 +129,11 @@ void add_device(TreeContent& tree, const DeviceDescription& device, size_t index
   tree.links["sys/class/infiniband/" + device.name] = devices + "/infiniband/" + device.name;
   tree.links["sys/class/infiniband_verbs/" + uverbs] = devices + "/infiniband_verbs/" + uverbs;
   tree.links["dev/infiniband/" + uverbs] = "/dev/null";
-  tree.files["devices/" + device.name] = format_device(device);
+  for (auto& [path, text] : describe_port_state(device)) {
+    tree.state[fmt::format("sys/devices/urxe/{}/infiniband/{}/ports/1/{}", address, device.name,
+                           path)] = text;
+  }
+  tree.state["devices/" + device.name] = format_device(device);
   tree.tables["devices/" + device.name + ".counters"] = kCounterTableBytes;
 }
 
@@ -164,6 +159,23 @@ void assign_uverbs_numbers(std::vector<DeviceDescription>& devices, const RealDe
   }
 }
 
+std::map<std::string, std::string> describe_port_state(const DeviceDescription& device) {
+  const LinkRate* rate = find_link_rate(device.active_width, device.active_speed);
+  std::map<std::string, std::string> files;
+  files["state"] = device.link_up ? "4: ACTIVE\n" : "1: DOWN\n";
+  files["phys_state"] = device.link_up ? "5: LinkUp\n" : "3: Disabled\n";
+  files["rate"] = fmt::format("{}\n", rate != nullptr ? rate->text : "");
+  for (size_t i = 0; i < kGidTableLength; ++i) {
+    const Gid gid = i < device.gids.size() ? device.gids[i] : Gid{};
+    files[fmt::format("gids/{}", i)] = format_gid(gid) + "\n";
+    // The kernel's files of an empty entry are there, but cannot be read.
+    files[fmt::format("gid_attrs/types/{}", i)] = gid.is_zero() ? kUnreadable : "RoCE v2\n";
+    files[fmt::format("gid_attrs/ndevs/{}", i)] =
+        gid.is_zero() ? kUnreadable : device.ifname + "\n";
+  }
+  return files;
+}
+
 TreeContent describe_tree(const std::vector<DeviceDescription>& devices, const RealDevices& real) {
   TreeContent tree;
   tree.directories = {"sys/class/infiniband", "sys/class/infiniband_verbs", "sys/devices/urxe",
@@ -171,6 +183,7 @@ TreeContent describe_tree(const std::vector<DeviceDescription>& devices, const R
   Folder(tree, "sys/class/infiniband_verbs")
       .add("abi_version", real.abi_version.empty() ? "6" : real.abi_version);
   add_real(tree, real);
+  tree.files["lock"] = tree.files["users"] = "";
   for (size_t i = 0; i < devices.size(); ++i) add_device(tree, devices[i], i);
   return tree;
 }

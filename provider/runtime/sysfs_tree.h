@@ -15,6 +15,7 @@ namespace urxe {
 /// implied.
 struct TreeContent {
   std::map<std::string, std::string> files;
+  std::map<std::string, std::string> state;  ///< files that change while the tree is in use
   std::map<std::string, std::string> links;  ///< target by path
   std::map<std::string, size_t> tables;  ///< files of zeros that processes write to: bytes by path
   std::vector<std::string> directories;  ///< those that may be empty
@@ -29,7 +30,11 @@ void assign_uverbs_numbers(std::vector<DeviceDescription>& devices, const RealDe
 ///   sys/devices/urxe/ADDRESS/                                    what D/device leads to
 ///   dev/infiniband/uverbsN                                       links to /dev/null
 ///   devices/D, devices/D.counters                                for the provider
-/// A counter's file holds "@<column> <device>".
+///   lock, users                                                  see tree_update.h
+/// A counter's file holds "@<column> <device>"; one that holds "!" fails to be read, with EINVAL.
 TreeContent describe_tree(const std::vector<DeviceDescription>& devices, const RealDevices& real);
+
+/// What changes in sys/class/infiniband/D/ports/1: the text by the path below that.
+std::map<std::string, std::string> describe_port_state(const DeviceDescription& device);
 
 }  // namespace urxe

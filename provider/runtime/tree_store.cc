@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Part of every tree's name: trees of another layout are other trees.
-constexpr std::string_view kLayout = "urxe-tree-1";
+constexpr std::string_view kLayout = "urxe-tree-2";
 /// Say whom a tree is for.
 constexpr const char* kNetworkFile = "netns";
 constexpr const char* kProcessesFile = "pidns";
@@ -65,12 +65,23 @@ uint64_t fnv1a(std::string_view text, uint64_t hash) {
 uint64_t hash_content(const TreeContent& content) {
   uint64_t hash = fnv1a(kLayout, 0xcbf29ce484222325);
   for (const auto& [path, text] : content.files) hash = fnv1a(text, fnv1a(path, hash));
+  for (const auto& [path, text] : content.state) hash = fnv1a(path, hash);
   for (const auto& [path, target] : content.links) hash = fnv1a(target, fnv1a(path, hash));
   for (const auto& [path, size] : content.tables) hash = fnv1a(path, hash ^ size);
   return hash;
 }
 
+/// False with errno.
+bool make_directories(const fs::path& path) {
+  std::error_code failed;
+  fs::create_directories(path, failed);
+  errno = failed.value();
+  return !failed;
+}
+
+/// Makes the directories on the way to it. False with errno.
 bool write_file(const fs::path& path, std::string_view text) {
+  if (!make_directories(path.parent_path())) return false;
   int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return false;
   bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
@@ -86,21 +97,15 @@ bool make_table(const fs::path& path, size_t size) {
 }
 
 /// False with errno.
-bool make_directories(const fs::path& path) {
-  std::error_code failed;
-  fs::create_directories(path, failed);
-  errno = failed.value();
-  return !failed;
-}
-
-/// False with errno.
 bool write_tree(const fs::path& root, const TreeContent& content) {
   for (const std::string& path : content.directories) {
     if (!make_directories(root / path)) return false;
   }
   for (const auto& [path, text] : content.files) {
-    fs::path file = root / path;
-    if (!make_directories(file.parent_path()) || !write_file(file, text)) return false;
+    if (!write_file(root / path, text)) return false;
+  }
+  for (const auto& [path, text] : content.state) {
+    if (!write_file(root / path, text)) return false;
   }
   for (const auto& [path, target] : content.links) {
     fs::path link = root / path;
@@ -114,6 +119,11 @@ bool write_tree(const fs::path& root, const TreeContent& content) {
   return true;
 }
 
+bool is_file(const fs::path& path) {
+  struct stat status {};
+  return lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
 bool has_size(const fs::path& path, size_t size) {
   struct stat status {};
   return lstat(path.c_str(), &status) == 0 && status.st_size == static_cast<off_t>(size);
@@ -123,6 +133,9 @@ bool has_size(const fs::path& path, size_t size) {
 bool is_whole(const fs::path& root, const TreeContent& content) {
   for (const auto& [path, text] : content.files) {
     if (!has_size(root / path, text.size())) return false;
+  }
+  for (const auto& [path, text] : content.state) {
+    if (!is_file(root / path)) return false;
   }
   for (const auto& [path, target] : content.links) {
     if (!has_size(root / path, target.size())) return false;

@@ -15,8 +15,8 @@ namespace urxe {
 Expected<std::string, std::string> open_runtime_directory();
 
 /// Writes the tree below `runtime_directory`, or finds the same one there from an earlier run of
-/// the same network namespace; returns its path. It appears whole or not at all, so any number of
-/// processes may do this at once.
+/// the same network namespace, where the state may be another one; returns its path. It appears
+/// whole or not at all, so any number of processes may do this at once.
 Expected<std::string, std::string> publish_tree(const std::string& runtime_directory,
                                                 const NetworkNamespace& netns, TreeContent content);
 

@@ -84,7 +84,7 @@ void fill_port(const DeviceDescription& device, ibv_port_attr& attr) {
   attr.phys_state = device.link_up ? kPhysicalLinkUp : kPhysicalLinkDown;
   attr.max_mtu = IBV_MTU_4096;
   attr.active_mtu = path_mtu_for(device.mtu);
-  attr.gid_tbl_len = static_cast<int>(std::max<size_t>(device.gids.size(), 1));
+  attr.gid_tbl_len = kGidTableLength;
   attr.port_cap_flags = IBV_PORT_IP_BASED_GIDS;
   attr.max_msg_sz = kMaxMessage;
   attr.pkey_tbl_len = 1;

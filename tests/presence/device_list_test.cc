@@ -34,6 +34,32 @@ std::vector<std::string> names_of(const std::vector<DeviceDescription>& devices)
   return names;
 }
 
+TEST(FollowInterface, KeepsNamesAndNumbers) {
+  const auto was = choose_devices({interface_named("x0", 5)}, {{"mine", "x0"}}, {})->front();
+  auto changed = interface_named("y0", 5);
+  changed.mtu = 9000;
+  changed.link_up = false;
+  changed.gids = {};
+  const auto now = follow_interface(was, &changed);
+  EXPECT_EQ(now.name, "mine");
+  EXPECT_EQ(now.node_guid, was.node_guid);
+  EXPECT_EQ(now.ifname, "y0");
+  EXPECT_EQ(now.mtu, 9000u);
+  EXPECT_FALSE(now.link_up);
+  EXPECT_FALSE(now.gone);
+  EXPECT_TRUE(now.gids.empty());
+}
+
+TEST(FollowInterface, OneThatIsGone) {
+  const auto interface = interface_named("x0", 5);
+  const auto was = choose_devices({interface}, {}, {})->front();
+  const auto now = follow_interface(was, nullptr);
+  EXPECT_TRUE(now.gone);
+  EXPECT_FALSE(now.link_up);
+  EXPECT_TRUE(now.gids.empty());
+  EXPECT_EQ(follow_interface(now, &interface), was);
+}
+
 TEST(ChooseDevices, OneForEachInterfaceThatIsUpWithAnAddress) {
   auto down = interface_named("down0", 7);
   down.up = false;

@@ -42,6 +42,33 @@ TEST(OrderGids, LeavesOutUnusableAndRepeatedAddresses) {
             (std::vector<Gid>{gid("192.0.2.1")}));
 }
 
+TEST(MergeGids, KeepsIndexesAndFillsHoles) {
+  const std::vector<Gid> old = {gid("fe80::1"), gid("192.0.2.1"), gid("192.0.2.2")};
+  const auto shrunk = merge_gids(old, {gid("fe80::1"), gid("192.0.2.2")}, 8);
+  EXPECT_EQ(shrunk, (std::vector<Gid>{gid("fe80::1"), Gid{}, gid("192.0.2.2")}));
+  EXPECT_EQ(merge_gids(shrunk, {gid("192.0.2.2"), gid("::2"), gid("::3"), gid("fe80::1")}, 8),
+            (std::vector<Gid>{gid("fe80::1"), gid("::2"), gid("192.0.2.2"), gid("::3")}));
+}
+
+TEST(MergeGids, IsIdempotent) {
+  const std::vector<Gid> now = {gid("fe80::1"), gid("192.0.2.1")};
+  const auto once = merge_gids({gid("192.0.2.1"), gid("::7"), gid("::8")}, now, 8);
+  EXPECT_EQ(once, (std::vector<Gid>{gid("192.0.2.1"), gid("fe80::1")}));
+  EXPECT_EQ(merge_gids(once, now, 8), once);
+}
+
+TEST(MergeGids, AnEntryThatIsGoneAndBackHasItsPlaceIfItIsFree) {
+  const std::vector<Gid> full = {gid("::1"), gid("::2"), gid("::3")};
+  const auto without = merge_gids(full, {gid("::1"), gid("::3")}, 8);
+  EXPECT_EQ(merge_gids(without, full, 8), full);
+}
+
+TEST(MergeGids, LeavesOutWhatDoesNotFit) {
+  const auto merged = merge_gids({gid("::1")}, {gid("::2"), gid("::3"), gid("::4")}, 2);
+  EXPECT_EQ(merged, (std::vector<Gid>{gid("::2"), gid("::3")}));
+  EXPECT_EQ(merge_gids(merged, {}, 2), std::vector<Gid>());
+}
+
 TEST(ListInterfaces, HasLoopback) {
   auto interfaces = list_interfaces();
   ASSERT_TRUE(interfaces.has_value()) << interfaces.error();

@@ -34,10 +34,13 @@ TEST(SysfsTree, UverbsNumbersAvoidRealOnes) {
 TEST(SysfsTree, GidTable) {
   auto tree = describe_tree(two_devices(), {});
   std::string port = "sys/devices/urxe/fe75:00:00.0/infiniband/urxe_a/ports/1/";
-  EXPECT_EQ(tree.files.at(port + "gids/0"), "0000:0000:0000:0000:0000:ffff:c000:0201\n");
-  EXPECT_EQ(tree.files.at(port + "gid_attrs/types/0"), "RoCE v2\n");
-  EXPECT_EQ(tree.files.at(port + "gid_attrs/ndevs/0"), "a\n");
-  EXPECT_FALSE(tree.files.contains(port + "gids/1"));
+  EXPECT_EQ(tree.state.at(port + "gids/0"), "0000:0000:0000:0000:0000:ffff:c000:0201\n");
+  EXPECT_EQ(tree.state.at(port + "gid_attrs/types/0"), "RoCE v2\n");
+  EXPECT_EQ(tree.state.at(port + "gid_attrs/ndevs/0"), "a\n");
+  EXPECT_EQ(tree.state.at(port + "gids/1"), "0000:0000:0000:0000:0000:0000:0000:0000\n");
+  EXPECT_EQ(tree.state.at(port + "gid_attrs/types/1"), "!\n");
+  EXPECT_TRUE(tree.state.contains(port + "gids/63"));
+  EXPECT_FALSE(tree.state.contains(port + "gids/64"));
 }
 
 TEST(SysfsTree, EachCounterHasAColumnOfItsOwn) {

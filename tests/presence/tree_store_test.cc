@@ -66,6 +66,15 @@ TEST_F(TreeStoreTest, OtherContentIsAnotherTree) {
   EXPECT_EQ(entries(), 2u);
 }
 
+TEST_F(TreeStoreTest, AnotherStateIsTheSameTree) {
+  content_.state["sys/x/state"] = "up\n";
+  auto tree = publish_tree(directory_, kNamespace, content_);
+  EXPECT_TRUE(fs::exists(*tree + "/sys/x/state"));
+  content_.state["sys/x/state"] = "down, and long\n";
+  EXPECT_EQ(publish_tree(directory_, kNamespace, content_), tree);
+  EXPECT_EQ(entries(), 1u);
+}
+
 TEST_F(TreeStoreTest, ADamagedTreeIsReplaced) {
   auto tree = publish_tree(directory_, kNamespace, content_);
   fs::remove(*tree + "/sys/x/y");
