@@ -57,6 +57,8 @@ class Device {
 
   /// The GID table; a queue pair keeps the address it resolved at RTR.
   void set_gids(std::span<const Gid> gids);
+  /// The largest path MTU that a queue pair may ask for from now on.
+  void set_active_mtu(ibv_mtu mtu);
   [[nodiscard]] const DeviceConfig& config() const;
 
   Expected<PdId, Errno> alloc_pd();           ///< ENOMEM

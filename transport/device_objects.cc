@@ -76,6 +76,10 @@ void Device::set_gids(std::span<const Gid> gids) {
   impl_->ca.config.gids.assign(gids.begin(), gids.end());
 }
 
+void Device::set_active_mtu(ibv_mtu mtu) {
+  impl_->ca.config.active_mtu = mtu;
+}
+
 Expected<PdId, Errno> Device::alloc_pd() {
   if (impl_->pd_references.size() >= static_cast<size_t>(kMaxPds)) return error(ENOMEM);
   const PdId pd(impl_->next_pd++);

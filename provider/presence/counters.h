@@ -10,5 +10,6 @@ enum { URXE_COUNTER_ROWS = 512, URXE_COUNTER_COLUMNS = 128 };
 
 /// Takes a descriptor just opened for reading inside the tree with these flags. Returns it, or
 /// where it is a counter file closes it and returns that of a sealed file with the value in
-/// decimal; where it holds "!", one that cannot be read (EINVAL); or -1 and errno. Notes a directory in urxe_tree_entered.
+/// decimal; where it holds "!", one that cannot be read (EINVAL); or -1 and errno. Notes a
+/// directory in urxe_tree_entered.
 int urxe_finish_tree_open(int fd, int flags);

@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -17,6 +16,7 @@
 
 #include "provider/runtime/clock.h"
 #include "provider/runtime/progress.h"
+#include "provider/runtime/start_thread.h"
 
 namespace urxe {
 namespace {
@@ -38,17 +38,6 @@ constexpr Instant kNever{INT64_MAX};
 timespec to_timespec(Duration d) {
   int64_t ns = std::max<int64_t>(d.ns, 0);
   return {static_cast<time_t>(ns / 1000000000), static_cast<long>(ns % 1000000000)};
-}
-
-/// Starts a thread that no signal of the application's is delivered to.
-int start_thread(pthread_t* thread, void* (*main)(void*), void* argument) {
-  sigset_t all;
-  sigset_t old;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
-  int result = pthread_create(thread, nullptr, main, argument);
-  pthread_sigmask(SIG_SETMASK, &old, nullptr);
-  return result;
 }
 
 /// A thread that asks for short turns may interrupt one that spins, as an application that waits

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "provider/runtime/config.h"
+#include "provider/runtime/interface_watcher.h"
 #include "provider/runtime/unmap_watch.h"
 
 namespace urxe {
@@ -56,6 +57,7 @@ class Registry {
   static void before_fork() {
     Registry& self = instance();
     self.mutex_.lock();
+    InterfaceWatcher::instance().before_fork();
     for (auto& [name, entry] : self.devices_) {
       auto device = entry.lock();
       if (device == nullptr) continue;
@@ -68,11 +70,13 @@ class Registry {
     std::vector<std::shared_ptr<RuntimeDevice>> held;
     held.swap(self.held_);
     for (auto& device : held) device->after_fork_in_parent();
+    InterfaceWatcher::instance().after_fork_in_parent();
     self.mutex_.unlock();
   }
   static void after_fork_in_child() {
     Registry& self = instance();
     for (auto& device : self.held_) device->after_fork_in_child();
+    InterfaceWatcher::instance().after_fork_in_child();
     self.held_.clear();
     self.devices_.clear();
     self.mutex_.unlock();

@@ -131,20 +131,21 @@ void Progress::transmit(AckPolicy policy, Instant now) {
   }
 }
 
+void Progress::flush_later(std::shared_ptr<EventSocket> socket) {
+  if (socket == nullptr || std::ranges::find(clogged_, socket) != clogged_.end()) return;
+  try {
+    clogged_.push_back(std::move(socket));
+  } catch (const std::bad_alloc&) {
+    // The socket sends what waits in it with its next event.
+  }
+}
+
 void Progress::deliver_events() {
-  auto keep_if_clogged = [this](std::shared_ptr<EventSocket> socket) {
-    if (socket == nullptr || std::ranges::find(clogged_, socket) != clogged_.end()) return;
-    try {
-      clogged_.push_back(std::move(socket));
-    } catch (const std::bad_alloc&) {
-      // The socket sends what waits in it with its next event.
-    }
-  };
   while (CompletionQueue* cq = device_.take_notified()) {
-    keep_if_clogged(sink_.completion(cq->user()));
+    flush_later(sink_.completion(cq->user()));
   }
   while (std::optional<AsyncEvent> event = device_.take_event()) {
-    keep_if_clogged(sink_.asynchronous(*event));
+    flush_later(sink_.asynchronous(*event));
   }
 }
 

@@ -25,6 +25,8 @@ namespace urxe {
 struct EventSink {
   std::shared_ptr<EventSocket> (*completion)(void* cq_user) = nullptr;
   std::shared_ptr<EventSocket> (*asynchronous)(const AsyncEvent& event) = nullptr;
+  /// An event of the port or the device, which belongs to no object.
+  EventSocket::Event (*port_event)(ibv_event_type type) = nullptr;
 };
 
 /// Runs a device: the only reader of the clock. A thread that posts or polls drives the device
@@ -60,6 +62,8 @@ class Progress {
   [[nodiscard]] PacketEngine* engine() { return engine_.get(); }
   /// Sends the ACKs that wait for company: their queue pair is about to go.
   void flush_acks();
+  /// Sends in a while what `socket` has no room for now.
+  void flush_later(std::shared_ptr<EventSocket> socket);
   /// Sends what has been posted: what it needs is about to go.
   void transmit_posted();
 

@@ -12,6 +12,7 @@
 #include "provider/runtime/clock.h"
 #include "provider/runtime/config.h"
 #include "provider/runtime/guarded_access.h"
+#include "provider/runtime/interface_watcher.h"
 
 namespace urxe {
 namespace {
@@ -61,15 +62,54 @@ ibv_mtu path_mtu_for(uint32_t interface_mtu) {
 RuntimeDevice::RuntimeDevice(const DeviceDescription& description, EventSink sink)
     : name_(description.name),
       ifindex_(description.ifindex),
+      sink_(sink),
+      description_(description),
       device_(config_for(description)),
-      progress_(device_, sink) {}
+      progress_(device_, sink) {
+  InterfaceWatcher::instance().add(*this);
+}
 
-RuntimeDevice::~RuntimeDevice() = default;
+RuntimeDevice::~RuntimeDevice() {
+  InterfaceWatcher::instance().remove(*this);
+}
 
-Expected<DeviceDescription, Errno> RuntimeDevice::description() const {
-  auto found = read_device(device_tree(), name_);
-  if (!found) return error(ENODEV);
-  return *std::move(found);
+DeviceDescription RuntimeDevice::description() {
+  Progress::Guard guard(progress_);
+  return description_;
+}
+
+void RuntimeDevice::follow(const DeviceDescription& now) {
+  Progress::Guard guard(progress_);
+  follow_locked(now);
+}
+
+void RuntimeDevice::follow_locked(const DeviceDescription& now) {
+  const DeviceDescription was = std::exchange(description_, now);
+  if (now == was) return;
+  device_.set_active_mtu(path_mtu_for(now.mtu));
+  if (was.link_up && !now.link_up && !now.gone) tell(IBV_EVENT_PORT_ERR);
+  if (now.gids != was.gids) {
+    device_.set_gids(now.gids);
+    if (opens_addresses_) (void)open_addresses();
+    tell(IBV_EVENT_GID_CHANGE);
+  }
+  if (!was.link_up && now.link_up) tell(IBV_EVENT_PORT_ACTIVE);
+  if (!was.gone && now.gone) tell(IBV_EVENT_DEVICE_FATAL);
+}
+
+void RuntimeDevice::tell(ibv_event_type type) {
+  for (const auto& listener : listeners_) {
+    listener->send(sink_.port_event(type));
+    if (listener->has_waiting()) progress_.flush_later(listener);
+  }
+}
+
+void RuntimeDevice::add_listener(std::shared_ptr<EventSocket> events) {
+  listeners_.push_back(std::move(events));
+}
+
+void RuntimeDevice::remove_listener(const std::shared_ptr<EventSocket>& events) {
+  std::erase(listeners_, events);
 }
 
 Expected<void, Errno> RuntimeDevice::start() {
@@ -100,7 +140,7 @@ Qpn RuntimeDevice::next_qpn() {
 }
 
 void RuntimeDevice::refresh_gids() {
-  if (auto now = description()) device_.set_gids(now->gids);
+  if (auto now = read_device(device_tree(), name_)) follow_locked(*now);
 }
 
 Expected<void, Errno> RuntimeDevice::open_address(const Gid& local) {
@@ -110,6 +150,7 @@ Expected<void, Errno> RuntimeDevice::open_address(const Gid& local) {
 }
 
 Expected<void, Errno> RuntimeDevice::open_addresses() {
+  opens_addresses_ = true;
   std::optional<EngineError> first;
   bool any = false;
   for (const Gid& gid : device_.config().gids) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "packet/base/expected.h"
 #include "provider/runtime/device_file.h"
@@ -32,8 +33,10 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   /// Bytes of ibv_alloc_dm(3): neither.
   std::atomic<uint64_t> device_memory{0};
 
-  /// The device as the tree describes it now. ENODEV where it does so no more.
-  [[nodiscard]] Expected<DeviceDescription, Errno> description() const;
+  /// The device and its interface as they are now.
+  [[nodiscard]] DeviceDescription description();
+  /// Takes over what its interface has become, and tells the contexts.
+  void follow(const DeviceDescription& now);
 
   // With the lock of progress() held:
 
@@ -43,8 +46,11 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   Expected<void, Errno> start();
   /// A queue pair number that was not used lately. Only after start().
   Qpn next_qpn();
-  /// Takes over the GID table of the tree.
+  /// As follow(), with what the tree says: another process may have seen a change first.
   void refresh_gids();
+  /// A context's asynchronous events, which those of the port go to as long as it is listed.
+  void add_listener(std::shared_ptr<EventSocket> events);
+  void remove_listener(const std::shared_ptr<EventSocket>& events);
   /// Makes a local address usable. Says on stderr what went wrong.
   Expected<void, Errno> open_address(const Gid& local);
   /// Makes all that can be usable: datagrams may come to any. An error, of the first, and words on
@@ -58,9 +64,15 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
 
  private:
   Expected<std::unique_ptr<PacketEngine>, Errno> make_engine();
+  void follow_locked(const DeviceDescription& now);
+  void tell(ibv_event_type type);
 
   const std::string name_;
   const uint32_t ifindex_;
+  const EventSink sink_;
+  DeviceDescription description_;                        ///< under the lock
+  std::vector<std::shared_ptr<EventSocket>> listeners_;  ///< under the lock
+  bool opens_addresses_ = false;                         ///< open_addresses() was called
   std::atomic<bool> forked_{false};
   Device device_;
   std::optional<Slot> slot_;

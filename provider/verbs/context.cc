@@ -43,11 +43,15 @@ void close_keeping_errno(int fd) {
 }  // namespace
 
 Context::Context(std::shared_ptr<RuntimeDevice> device, std::shared_ptr<EventSocket> async_events)
-    : device_(std::move(device)), async_events_(std::move(async_events)) {}
+    : device_(std::move(device)), async_events_(std::move(async_events)) {
+  Progress::Guard guard(progress());
+  device_->add_listener(async_events_);
+}
 
 Context::~Context() {
   if (is_forked()) return;  // the parent's objects
   Progress::Guard guard(progress());
+  device_->remove_listener(async_events_);
   while (Qp* qp = qps.front()) end_qp(*qp);
   while (Cq* cq = cqs.front()) {
     if (end_cq(*cq) != 0) cqs.remove(*cq);

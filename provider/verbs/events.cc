@@ -57,10 +57,15 @@ std::shared_ptr<EventSocket> on_async_event(const AsyncEvent& event) {
   return nullptr;
 }
 
+/// There is one port; of an event of the whole device the number means nothing.
+EventSocket::Event port_event(ibv_event_type type) {
+  return async_event(1, type);
+}
+
 }  // namespace
 
 EventSink event_sink() {
-  return {on_completion, on_async_event};
+  return {on_completion, on_async_event, port_event};
 }
 
 }  // namespace urxe

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs that have a device open see its interface change. usage: port_changes.py CASE"""
+
+import re
+import subprocess
+import sys
+
+import harness
+from harness import Process
+
+PORT = "/sys/class/infiniband/urxe_urxa/ports/1"
+
+
+def ip(*arguments):
+    subprocess.run(["ip", *arguments], check=True)
+
+
+def watch():
+    process = Process(harness.urxe_run([harness.binary("urxe_port_watch"), "urxe_urxa"]))
+    wait_for(process, "port ", "the first look")
+    return process
+
+
+def wait_for(process, text, what):
+    harness.wait_until(lambda: text in process.output or not process.running(), what)
+    if not process.running():
+        process.show()
+        harness.fail("a program that watches ended")
+
+
+def port(process):
+    """The last look at the port: state, MTU, and the GIDs by index."""
+    words = re.findall(r"^port (.*)$", process.output, re.M)[-1].split()
+    return words[0], int(words[1]), dict(word.split("=") for word in words[2:] if "=" in word)
+
+
+def wait_for_port(processes, condition, what):
+    for process in processes:
+        harness.wait_until(lambda: condition(*port(process)), what)
+
+
+def events(process):
+    return re.findall(r"^event (.*) (\d+)$", process.output, re.M)
+
+
+def sysfs(process, name):
+    """What the tree of that process says, without a `urxe run` of our own, which would bring it up to date."""
+    with open(f"/proc/{process.pid}/environ") as file:
+        tree = re.search(r"URXE_TREE=([^\0]*)", file.read())[1]
+    with open(f"{tree}{PORT}/{name}") as file:
+        return file.read().strip()
+
+
+def link():
+    watchers = [watch(), watch()]
+    state = lambda wanted: lambda state, *_: state == wanted
+    ip("link", "set", "urxa", "down")
+    wait_for_port(watchers, state("down"), "the port to go down")
+    harness.expect(sysfs(watchers[0], "state") == "1: DOWN" and sysfs(watchers[0], "phys_state") == "3: Disabled", "sysfs: down")
+    ip("link", "set", "urxa", "up")
+    wait_for_port(watchers, state("active"), "the port to come up")
+    harness.expect(sysfs(watchers[0], "state") == "4: ACTIVE" and sysfs(watchers[0], "phys_state") == "5: LinkUp", "sysfs: up")
+    for process in watchers:
+        of_the_port = [event for event in events(process) if event[0] != "GID table change"]
+        harness.expect([name for name, _ in of_the_port] == ["port error", "port active"], of_the_port)
+        harness.expect(all(number == "1" for _, number in events(process)), "the port's number")
+
+
+def carrier(other):
+    watcher = watch()
+    other.run("ip", "link", "set", "urxb", "down")
+    wait_for_port([watcher], lambda state, *_: state == "down", "the carrier to go")
+    harness.expect(("port error", "1") in events(watcher), "no event")
+
+
+def mtu():
+    watchers = [watch(), watch()]
+    ip("link", "set", "urxa", "mtu", "9000")
+    wait_for_port(watchers, lambda _, mtu, __: mtu == 4096, "the larger MTU")
+    ip("link", "set", "urxa", "mtu", "1280")
+    wait_for_port(watchers, lambda _, mtu, __: mtu == 1024, "the smaller MTU")
+
+
+def gids():
+    watchers = [watch(), watch()]
+    before = port(watchers[0])[2]
+    has = lambda table: lambda _, __, gids: gids == table
+    ip("addr", "add", "192.0.2.7/24", "dev", "urxa")
+    grown = {**before, str(len(before)): "::ffff:192.0.2.7"}
+    wait_for_port(watchers, has(grown), "the new GID at the end")
+    ip("addr", "del", "10.99.0.1/24", "dev", "urxa")
+    removed = next(index for index, gid in before.items() if gid == "::ffff:10.99.0.1")
+    shrunk = {index: gid for index, gid in grown.items() if index != removed}
+    wait_for_port(watchers, has(shrunk), "the GID to go, and the others to stay")
+    harness.expect(sysfs(watchers[0], f"gids/{removed}") == "0000:" * 7 + "0000", "an empty entry in sysfs")
+    result = subprocess.run(harness.urxe_run(["cat", f"{PORT}/gid_attrs/types/{removed}"]), check=False,
+                            capture_output=True, text=True)
+    harness.expect("Invalid argument" in result.stderr, f"the type of an empty entry: {result}")
+    ip("addr", "add", "fd00:99::7/64", "dev", "urxa", "nodad")
+    wait_for_port(watchers, has({**shrunk, removed: "fd00:99::7"}), "a new GID in the free entry")
+    for process in watchers:
+        harness.expect(len([e for e in events(process) if e[0] == "GID table change"]) >= 3, events(process))
+        harness.expect(port(process) == port(watchers[0]), "two processes see different tables")
+        process.kill()
+    # Nobody uses the device: the order is the one of a fresh start.
+    order = port(watch())[2]
+    harness.expect(order["0"].startswith("fe80") and order["1"] == "::ffff:192.0.2.7"
+                   and sorted([order["2"], order["3"]]) == ["fd00:99::1", "fd00:99::7"], f"afterwards: {order}")
+
+
+def burst():
+    """Many changes at once: the last state is what all end with."""
+    watchers = [watch() for _ in range(4)]
+    for number in range(1, 120):
+        ip("addr", "add", f"198.51.100.{number}/32", "dev", "urxa")
+        if number % 3:
+            ip("addr", "del", f"198.51.100.{number}/32", "dev", "urxa")
+    expected = {f"::ffff:198.51.100.{number}" for number in range(3, 120, 3)}
+    for process in watchers:
+        harness.wait_until(lambda: expected == {gid for gid in port(process)[2].values() if "198.51" in gid},
+                           "all addresses")
+    tables = [port(process)[2] for process in watchers]
+    harness.expect(all(table == tables[0] for table in tables), "the processes' tables differ")
+    harness.expect(not any("?" in gid for gid in tables[0].values()), tables[0])
+
+
+def gone():
+    watcher = watch()
+    ip("link", "del", "urxa")
+    wait_for(watcher, "event local catastrophic error", "the device's end")
+    wait_for_port([watcher], lambda state, _, gids: state == "down" and not gids, "an empty port")
+
+
+def renamed():
+    watcher = watch()
+    ip("link", "set", "urxa", "down")
+    ip("link", "set", "urxa", "name", "other")
+    ip("link", "set", "other", "up")
+    ip("addr", "add", "192.0.2.7/24", "dev", "other")
+    wait_for_port([watcher], lambda state, _, gids: state == "active" and "::ffff:192.0.2.7" in gids.values(),
+                  "the interface under its new name")
+
+
+CASES = {f.__name__: f for f in (link, mtu, gids, burst, gone, renamed)}
+
+
+def test():
+    harness.need_namespaces()
+    with harness.veth_pair() as (other, _ours, _theirs):
+        if sys.argv[1] == "carrier":
+            carrier(other)
+        else:
+            CASES[sys.argv[1]]()
+
+
+harness.main(test)
