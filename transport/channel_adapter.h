@@ -53,18 +53,29 @@ struct ChannelAdapter {
   TimerQueue timers;
   PathTable paths;
   PacingQueue pacing;
-  IntrusiveList<QueuePair, struct ActiveTag> active;      ///< have something to transmit
-  IntrusiveList<QueuePair, struct DeferredTag> deferred;  ///< have an ACK that may wait
+  IntrusiveList<QueuePair, struct ActiveTag> active;                ///< have something to transmit
+  IntrusiveList<QueuePair, struct DeferredTag> deferred;            ///< have an ACK that may wait
+  IntrusiveList<CompletionQueue, struct HeldEventTag> held_events;  ///< moderated: not yet due
+  std::optional<Instant> next_held_event;                           ///< no held event is due before
   std::vector<CompletionQueue*> notified;
+  Instant now{};  ///< as the device was told last: completions bear it
   std::deque<AsyncEvent> events;
 
   void raise(ibv_event_type type, QueuePair* qp) { events.push_back({type, qp, nullptr, nullptr}); }
   void raise(ibv_event_type type, SharedReceiveQueue* srq) {
     events.push_back({type, nullptr, nullptr, srq});
   }
+  /// Lets the events out that moderation holds back and whose time has come.
+  void release_held_events();
+  /// Changes when `cq` makes its events; one that is held back comes at once.
+  void moderate(CompletionQueue& cq, CqModeration moderation);
   /// Puts a completion on `cq`; tells of overflow and of armed queues.
   void complete(CompletionQueue& cq, QueuePair& qp, const ibv_wc& wc, bool solicited,
                 FreedSlots slots = {});
+
+ private:
+  void notify(CompletionQueue& cq);
+  void hold_event(CompletionQueue& cq);
 };
 
 }  // namespace urxe

@@ -7,6 +7,9 @@
 #include <cstdint>
 #include <memory>
 
+#include "packet/base/time.h"
+#include "transport/intrusive_list.h"
+
 namespace urxe {
 
 /// Places of a work queue that are free again once a completion is polled: all before `position`.
@@ -15,12 +18,33 @@ struct FreedSlots {
   uint32_t position = 0;
 };
 
+/// A completion, and when the device made it.
+struct StampedCompletion {
+  ibv_wc wc{};
+  Instant when;  ///< zero where the queue keeps no timestamps
+};
+
+/// When an armed queue makes its event (ibv_modify_cq(3)): after `count` completions or `period`
+/// after the first of them, whichever comes first; 0: not by that one. Both 0: at once, as without
+/// moderation. A failed completion always makes it at once: the next one may never come.
+struct CqModeration {
+  uint16_t count = 0;
+  Duration period{};
+};
+
+/// How a completion queue is to differ from an ordinary one.
+struct CqOptions {
+  bool timestamps = false;
+  /// Completions that find it full are lost, and nothing else happens.
+  bool ignore_overrun = false;
+};
+
 /// A completion queue. The device pushes; one poller at a time (the provider's lock of that queue)
 /// polls at the same time without the device's lock.
-class CompletionQueue {
+class CompletionQueue : public ListHook<struct HeldEventTag> {
  public:
   /// `user` comes back with events; the transport does not look at it.
-  CompletionQueue(uint32_t entries, void* user);
+  CompletionQueue(uint32_t entries, void* user, CqOptions options = {});
 
   [[nodiscard]] void* user() const { return user_; }
   [[nodiscard]] uint32_t capacity() const { return capacity_; }
@@ -28,6 +52,8 @@ class CompletionQueue {
   // The poller's side.
   /// Takes up to `count` completions, oldest first.
   int poll(int count, ibv_wc* wc);
+  /// Takes the oldest completion; false: there is none.
+  bool poll_one(StampedCompletion& completion);
   [[nodiscard]] bool empty() const {
     return pushed_.load(std::memory_order_acquire) == polled_.load(std::memory_order_relaxed);
   }
@@ -39,9 +65,21 @@ class CompletionQueue {
   }
 
   // The device's side.
-  enum class Push : uint8_t { kQuiet, kNotify, kOverflow };
-  /// kOverflow: the queue was full; the completion is lost and the queue stays in error.
-  Push push(const ibv_wc& wc, bool solicited, FreedSlots slots = {});
+  enum class Push : uint8_t {
+    kQuiet,
+    kNotify,
+    kHeld,      ///< an event is owed, but moderation holds it back
+    kOverflow,  ///< the queue was full; the completion is lost and the queue stays in error
+    kLost,      ///< the same of a queue that ignores overruns: it goes on
+  };
+  Push push(const ibv_wc& wc, bool solicited, Instant now, FreedSlots slots = {});
+  /// From the next event on.
+  void set_moderation(CqModeration moderation) { moderation_ = moderation; }
+  [[nodiscard]] const CqModeration& moderation() const { return moderation_; }
+  /// Whether moderation holds an event back.
+  [[nodiscard]] bool holds_event() const { return held_completions_ != 0; }
+  /// Makes the event that is held back; false: it is owed no more.
+  bool release_event();
   /// Drops the completions of a queue pair that is reset or destroyed; neither side may be active.
   void purge(uint32_t qp_num);
   [[nodiscard]] bool in_error() const { return in_error_; }
@@ -50,6 +88,7 @@ class CompletionQueue {
 
   uint32_t references = 0;  ///< queue pairs that use it
   bool notified = false;    ///< on the device's list of queues to notify
+  Instant held_until{};     ///< while on the list of held events: when its event is due
 
  private:
   enum Armed : uint8_t { kNotArmed, kSolicited, kAny };
@@ -59,9 +98,15 @@ class CompletionQueue {
     ibv_wc wc;
     FreedSlots slots;
   };
+  void take(uint32_t position, ibv_wc& wc);
+
   std::unique_ptr<Entry[]> ring_;
+  std::unique_ptr<Instant[]> stamps_;  ///< beside the ring; null: not wanted
   void* user_;
+  bool ignore_overrun_;
   bool in_error_ = false;
+  CqModeration moderation_;
+  uint32_t held_completions_ = 0;  ///< since the event has been owed
   std::atomic<uint8_t> armed_{kNotArmed};
   alignas(64) std::atomic<uint32_t> pushed_{0};
   alignas(64) std::atomic<uint32_t> polled_{0};

@@ -145,6 +145,7 @@ bool Device::doorbell_pending() const {
 
 void Device::receive(const RxPacket& packet, Instant now) {
   ChannelAdapter& ca = impl_->ca;
+  ca.now = now;
   const auto view = parse(packet);
   if (!view) return ca.counters.drop(view.error());
   ++ca.counters.received_packets;
@@ -166,14 +167,17 @@ void Device::receive(const RxPacket& packet, Instant now) {
 
 void Device::advance(Instant now) {
   ChannelAdapter& ca = impl_->ca;
+  ca.now = now;
   while (QueuePair* qp = ca.timers.pop_due(now)) {
     on_retry_timer(ca, *qp, now);
     fail_if_cq_failed(ca, *qp);
   }
+  ca.release_held_events();
 }
 
 bool Device::transmit(TxBatch& batch, Instant now, AckPolicy policy) {
   ChannelAdapter& ca = impl_->ca;
+  ca.now = now;
   impl_->take_doorbells();
   while (QueuePair* qp = ca.pacing.pop_due(now)) ca.active.push_back(*qp);
   const bool all_acks = policy == AckPolicy::kAll;
@@ -205,10 +209,12 @@ bool Device::has_deferred_acks() const {
 }
 
 std::optional<Instant> Device::next_deadline() const {
-  const std::optional<Instant> timer = impl_->ca.timers.next();
-  const std::optional<Instant> tokens = impl_->ca.pacing.next();
-  if (!timer || !tokens) return timer ? timer : tokens;
-  return std::min(*timer, *tokens);
+  const ChannelAdapter& ca = impl_->ca;
+  std::optional<Instant> earliest = ca.timers.next();
+  for (const std::optional<Instant>& other : {ca.pacing.next(), ca.next_held_event}) {
+    if (other) earliest = std::min(earliest.value_or(*other), *other);
+  }
+  return earliest;
 }
 
 CompletionQueue* Device::take_notified() {

@@ -84,7 +84,8 @@ class Device {
   void dealloc_window(MemoryWindow* window);
 
   /// `entries` 1..kMaxCqEntries, else EINVAL; ENOMEM.
-  Expected<CompletionQueue*, Errno> create_cq(uint32_t entries, void* user);
+  Expected<CompletionQueue*, Errno> create_cq(uint32_t entries, void* user, CqOptions options = {});
+  void moderate_cq(CompletionQueue& cq, CqModeration moderation);
   Expected<void, Errno> resize_cq(CompletionQueue& cq, uint32_t entries);  ///< EINVAL
   Expected<void, Errno> destroy_cq(CompletionQueue* cq);                   ///< EBUSY
 

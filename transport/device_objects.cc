@@ -139,14 +139,19 @@ Expected<void, Errno> Device::reregister_memory(MemoryRegion& region, PdId pd, u
   return {};
 }
 
-Expected<CompletionQueue*, Errno> Device::create_cq(uint32_t entries, void* user) {
+Expected<CompletionQueue*, Errno> Device::create_cq(uint32_t entries, void* user,
+                                                    CqOptions options) {
   if (entries == 0 || entries > kMaxCqEntries) return error(EINVAL);
   if (impl_->cqs.size() >= static_cast<size_t>(kMaxCqs)) return error(ENOMEM);
-  auto cq = std::make_unique<CompletionQueue>(entries, user);
+  auto cq = std::make_unique<CompletionQueue>(entries, user, options);
   CompletionQueue* raw = cq.get();
   impl_->cqs.emplace(raw, std::move(cq));
   impl_->ca.notified.reserve(impl_->cqs.size());
   return raw;
+}
+
+void Device::moderate_cq(CompletionQueue& cq, CqModeration moderation) {
+  impl_->ca.moderate(cq, moderation);
 }
 
 Expected<void, Errno> Device::resize_cq(CompletionQueue& cq, uint32_t entries) {
@@ -157,6 +162,7 @@ Expected<void, Errno> Device::resize_cq(CompletionQueue& cq, uint32_t entries) {
 Expected<void, Errno> Device::destroy_cq(CompletionQueue* cq) {
   if (cq->references != 0) return error(EBUSY);
   std::erase(impl_->ca.notified, cq);
+  impl_->ca.held_events.remove(*cq);
   std::erase_if(impl_->ca.events, [cq](const AsyncEvent& event) { return event.cq == cq; });
   impl_->cqs.erase(cq);
   return {};
@@ -188,6 +194,7 @@ void Device::destroy_qp(QueuePair* qp) {
 
 Expected<void, Errno> Device::modify_qp(QueuePair& qp, const ibv_qp_attr& attr, int mask,
                                         Instant now) {
+  impl_->ca.now = now;
   return modify(impl_->ca, qp, attr, mask, now);
 }
 

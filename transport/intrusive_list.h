@@ -23,10 +23,14 @@ class IntrusiveList {
 
   [[nodiscard]] bool empty() const { return head_.next == &head_; }
   [[nodiscard]] T* front() { return empty() ? nullptr : static_cast<T*>(head_.next); }
-  /// Calls `visit(element)` for each; it may not change the list.
+  /// Calls `visit(element)` for each; it may remove that element from the list, and no other.
   template <class Visit>
   void for_each(Visit visit) {
-    for (Hook* hook = head_.next; hook != &head_; hook = hook->next) visit(*static_cast<T*>(hook));
+    for (Hook* hook = head_.next; hook != &head_;) {
+      Hook* next = hook->next;
+      visit(*static_cast<T*>(hook));
+      hook = next;
+    }
   }
   /// Appends, unless it is on the list already.
   void push_back(T& element) {

@@ -72,9 +72,10 @@ class Progress {
   /// The doorbell of `qp` was rung: transmits, unless somebody else is about to, or the application
   /// polls and an answer is due anyway: then a few small requests may go out together.
   void on_post(QueuePair& qp);
-  /// Takes completions; drives the device if there are none yet. The caller holds no lock.
-  template <class Lock>
-  int poll(CompletionQueue& cq, Lock& poller, int count, ibv_wc* wc);
+  /// Takes completions by `take`; where it answers 0 or false, because there are none yet, drives
+  /// the device and tries again. The caller holds no lock.
+  template <class Take>
+  auto poll(const CompletionQueue& cq, Take take);
   /// `cq` was armed: somebody is going to wait for its event.
   void on_armed(std::atomic<bool>& counted);
   /// The queue that `counted` belongs to is armed no more.
@@ -148,18 +149,11 @@ class Progress {
   Duration rest_ = microseconds(50);
 };
 
-template <class Lock>
-int Progress::poll(CompletionQueue& cq, Lock& poller, int count, ibv_wc* wc) {
-  auto take = [&] {
-    poller.lock();
-    int taken = cq.poll(count, wc);
-    poller.unlock();
-    return taken;
-  };
-  int taken = take();
-  if (taken != 0 || count <= 0) return taken;
+template <class Take>
+auto Progress::poll(const CompletionQueue& cq, Take take) {
+  if (auto taken = take()) return taken;
   inline_polls_.fetch_add(1, std::memory_order_relaxed);
-  if (!lock_.try_lock()) return 0;
+  if (!lock_.try_lock()) return decltype(take()){};
   drive_inline(cq);
   return take();
 }

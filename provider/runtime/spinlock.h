@@ -15,7 +15,9 @@ class Spinlock {
     if (!enabled_) return;
     while (held_.exchange(true, std::memory_order_acquire)) wait();
   }
-  void unlock() { held_.store(false, std::memory_order_release); }
+  void unlock() {
+    if (enabled_) held_.store(false, std::memory_order_release);
+  }
   /// What it guards belongs to one thread at a time by the application's word: locks no more.
   /// Before its first use only.
   void disable() { enabled_ = false; }

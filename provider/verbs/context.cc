@@ -115,6 +115,7 @@ const abi::VerbsContextOps& context_ops() {
     ops.bind_mw = bind_mw;
     ops.create_ah = create_ah;
     ops.create_cq = create_cq;
+    ops.create_cq_ex = create_cq_ex;
     ops.create_qp = create_qp;
     ops.create_qp_ex = create_qp_ex;
     ops.dealloc_mw = dealloc_mw;
@@ -126,6 +127,7 @@ const abi::VerbsContextOps& context_ops() {
     ops.destroy_qp = destroy_qp;
     ops.free_context = free_context;
     ops.free_dm = free_dm;
+    ops.modify_cq = modify_cq;
     ops.modify_qp = modify_qp;
     ops.modify_qp_rate_limit = modify_qp_rate_limit;
     ops.poll_cq = poll_cq;
@@ -135,6 +137,7 @@ const abi::VerbsContextOps& context_ops() {
     ops.query_ece = query_ece;
     ops.query_port = query_port;
     ops.query_qp = query_qp;
+    ops.query_rt_values = query_rt_values;
     ops.reg_dm_mr = reg_dm_mr;
     ops.reg_dmabuf_mr = reg_dmabuf_mr;
     ops.reg_mr = reg_mr;

@@ -25,6 +25,9 @@ constexpr unsigned kCapabilities = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_RC_
                                    IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS |
                                    IBV_DEVICE_AUTO_PATH_MIG;
 
+/// Completion timestamps are nanoseconds.
+constexpr uint64_t kClockKhz = 1'000'000;
+
 constexpr uint32_t kPacedTypes =
     1U << IBV_QPT_RC | 1U << IBV_QPT_UC | 1U << IBV_QPT_UD | 1U << IBV_QPT_XRC_SEND;
 
@@ -108,6 +111,9 @@ int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
     fill_device(*device, values.orig_attr);
     values.device_cap_flags_ex = values.orig_attr.device_cap_flags;
     values.phys_port_cnt_ex = values.orig_attr.phys_port_cnt;
+    values.completion_timestamp_mask = UINT64_MAX;
+    values.hca_core_clock = kClockKhz;
+    values.cq_mod_caps = {UINT16_MAX, UINT16_MAX};
     values.max_dm_size = kMaxDeviceMemory;
     fill_odp(values.odp_caps);
     values.xrc_odp_caps = values.odp_caps.per_transport_caps.rc_odp_caps;

@@ -94,6 +94,12 @@ struct Cq : abi::VerbsCq, ListHook<struct CqTag> {
   Spinlock poller;
   std::atomic<bool> counted_as_armed{false};
   std::shared_ptr<EventSocket> channel;  ///< null: none
+  DomainUse domain;                      ///< a parent domain, where it was made with one
+
+  // Of the extended interface, from start_poll to end_poll; under `poller`.
+  StampedCompletion current;
+  bool shows_wallclock = false;
+  int64_t wallclock_offset_ns = 0;  ///< from the timestamps' clock to CLOCK_REALTIME
 
   // Under the device's lock.
   uint32_t completion_events = 0;  ///< handed to the channel
@@ -106,12 +112,20 @@ struct SourcePort {
   uint16_t port = 0;
 };
 
+/// What has been built since ibv_wr_start().
+struct SendBatch {
+  uint32_t end = 0;            ///< position after the last request begun
+  int wrong = 0;               ///< errno of the first error
+  bool needs_address = false;  ///< the last request is of no use without another setter
+};
+
 struct Qp : abi::VerbsQp, ListHook<struct QpTag> {
   Context* owner = nullptr;
   DomainUse domain;
   Progress* progress = nullptr;
   QueuePair* queue_pair = nullptr;
   Spinlock send_poster;
+  SendBatch batch;  ///< under `send_poster`
   Spinlock recv_poster;
 
   // Under the device's lock.
@@ -141,7 +155,13 @@ inline Ah& ah_of(ibv_ah* ah) {
 inline Cq& cq_of(ibv_cq* cq) {
   return *static_cast<Cq*>(reinterpret_cast<abi::VerbsCq*>(cq));
 }
+inline Cq& cq_of(ibv_cq_ex* cq) {
+  return *static_cast<Cq*>(reinterpret_cast<abi::VerbsCq*>(cq));
+}
 inline Qp& qp_of(ibv_qp* qp) {
+  return *static_cast<Qp*>(reinterpret_cast<abi::VerbsQp*>(qp));
+}
+inline Qp& qp_of(ibv_qp_ex* qp) {
   return *static_cast<Qp*>(reinterpret_cast<abi::VerbsQp*>(qp));
 }
 
@@ -194,6 +214,11 @@ BindRequest bind_request(const Mw& mw, RKey new_key, const ibv_mw_bind_info& inf
 
 ibv_cq* create_cq(ibv_context* context, int cqe, ibv_comp_channel* channel,
                   int comp_vector) noexcept;
+ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* init) noexcept;
+/// Gives it what polls it through the extended interface.
+void set_extended_operations(ibv_cq_ex& cq);
+int modify_cq(ibv_cq* cq, ibv_modify_cq_attr* attr) noexcept;
+int query_rt_values(ibv_context* context, ibv_values_ex* values) noexcept;
 int resize_cq(ibv_cq* cq, int cqe) noexcept;
 int destroy_cq(ibv_cq* cq) noexcept;
 int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) noexcept;
@@ -201,6 +226,10 @@ int req_notify_cq(ibv_cq* cq, int solicited_only) noexcept;
 
 ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* init) noexcept;
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init) noexcept;
+/// Whether queue pairs of that type have all these (ibv_qp_create_send_ops_flags); else EOPNOTSUPP.
+int check_send_operations(ibv_qp_type type, uint64_t flags);
+/// Gives it the builders of these operations.
+void set_send_operations(Qp& qp, uint64_t flags);
 int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) noexcept;
 int query_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask, ibv_qp_init_attr* init) noexcept;
 int modify_qp_rate_limit(ibv_qp* qp, ibv_qp_rate_limit_attr* attr) noexcept;

@@ -100,6 +100,9 @@ struct VerbsXrcd {
   uint32_t handle;
 };
 
+/// VerbsQp::comp_mask: the queue pair has builders (ibv_qp_to_qp_ex).
+inline constexpr uint32_t kQpEx = 1U << 1;
+
 struct VerbsQp {
   union {
     ibv_qp qp;

@@ -141,12 +141,20 @@ ibv_qp* create_qp(ibv_pd* handle, ibv_qp_init_attr* init) noexcept {
 }
 
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init) noexcept {
-  if (init->comp_mask != IBV_QP_INIT_ATTR_PD) return fail(EOPNOTSUPP);
+  constexpr uint32_t kKnown = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+  const bool builds = (init->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
+  if ((init->comp_mask & ~kKnown) != 0) return fail(EOPNOTSUPP);
+  if (builds) {
+    int wrong = check_send_operations(init->qp_type, init->send_ops_flags);
+    if (wrong != 0) return fail(wrong);
+  }
   if (init->pd == nullptr || init->pd->context != context) return fail(EINVAL);
   ibv_qp_init_attr plain{init->qp_context, init->send_cq, init->recv_cq,   init->srq,
                          init->cap,        init->qp_type, init->sq_sig_all};
   ibv_qp* qp = create_qp(init->pd, &plain);
-  if (qp != nullptr) init->cap = plain.cap;
+  if (qp == nullptr) return nullptr;
+  init->cap = plain.cap;
+  if (builds) set_send_operations(qp_of(qp), init->send_ops_flags);
   return qp;
 }
 

@@ -77,7 +77,7 @@ std::string line(const char* format, ...) {
 
 Bench::Bench(const BenchOptions& options) : device(config(options)), memory(counting(kBytes)) {
   pd = device.alloc_pd().value();
-  send_cq = device.create_cq(options.cq_entries, nullptr).value();
+  send_cq = device.create_cq(options.cq_entries, nullptr, options.cq_options).value();
   recv_cq = device.create_cq(options.cq_entries, nullptr).value();
   QpInit init;
   init.qpn = Qpn{kQpn};

@@ -35,6 +35,7 @@ struct BenchOptions {
   ibv_qp_cap cap{64, 16, 4, 4, 256};
   bool sq_sig_all = true;
   uint32_t cq_entries = 256;
+  CqOptions cq_options;
   ibv_qp_state state = IBV_QPS_RTS;  ///< RTR stops there
   ibv_qp_type type = IBV_QPT_RC;     ///< or UC, UD
   GuardedAccess guarded_access;
