@@ -94,11 +94,9 @@ void start_over(ChannelAdapter& ca, QueuePair& qp) {
   RequesterState& req = qp.requester;
   req.retries_left = qp.attr.retry_cnt;
   req.probe_backoff = 0;
-  req.probing = false;
+  req.probing = req.resending = false;  // signs of older losses do not come by the new path
   stop_timers(req);
-  if (req.outstanding() == 0) return;
-  req.resending = true;
-  go_back(ca, qp);
+  if (req.outstanding() != 0) go_back(ca, qp);
 }
 
 void note_progress(ChannelAdapter& ca, QueuePair& qp, Instant now, uint32_t acknowledged) {

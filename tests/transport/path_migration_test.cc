@@ -75,8 +75,8 @@ struct Migration {
   }
   void send_only(uint32_t psn, bool mig_req, const uint8_t* from, const uint8_t* to) {
     Headers headers;
-    headers.bth.opcode = Opcode(Service::kRc, Operation::kSendOnly);
-    headers.bth.ack_req = true;
+    headers.bth.opcode = Opcode(bench.qp->service, Operation::kSendOnly);
+    headers.bth.ack_req = bench.qp->service == Service::kRc;
     receive(headers, psn, mig_req, from, to);
   }
   void receive(Headers headers, uint32_t psn, bool mig_req, const uint8_t* from,
@@ -351,6 +351,30 @@ TEST(PathMigration, WindowsFollow) {
   EXPECT_EQ(m.sent().size(), 32U);
   EXPECT_EQ(alternate.in_flight(), 32U);
   EXPECT_EQ(m.bench.qp->path, &alternate);
+}
+
+// 9.8.2. Expect: an unreliable connection migrates when told, and follows its peer.
+TEST(PathMigration, UnreliableConnection) {
+  BenchOptions options;
+  options.type = IBV_QPT_UC;
+  for (const bool told : {true, false}) {
+    Migration m(options);
+    m.bench.post_receive();
+    m.bench.post_receive();
+    ASSERT_EQ(m.load(), 0);
+    ASSERT_EQ(m.set(IBV_MIG_REARM), 0);
+    m.send_only(kRqPsn, false, kPrimaryPeer, kPrimary);
+    ASSERT_EQ(m.state(), IBV_MIG_ARMED);
+    if (told) {
+      EXPECT_EQ(m.set(IBV_MIG_MIGRATED), 0);
+    } else {
+      m.send_only(kRqPsn + 1, true, kSecondPeer, kSecond);
+    }
+    EXPECT_EQ(m.bench.events(), (std::vector<ibv_event_type>{IBV_EVENT_PATH_MIG}));
+    EXPECT_EQ(m.bench.receive_statuses().size(), told ? 1U : 2U);
+    m.bench.post(IBV_WR_SEND, 0);
+    EXPECT_EQ(m.sent(), (Lines{"198>198 psn 100 migreq 1"}));
+  }
 }
 
 // Expect: RESET forgets the alternate path.
