@@ -331,6 +331,25 @@ TEST_F(CqEx, SingleThreaded) {
   }
 }
 
+TEST_F(CqEx, InAParentDomain) {
+  checks("ibv_create_cq_ex(3): parent_domain");
+  ibv_td_init_attr thread{};
+  const TdPtr td(ibv_alloc_td(context(), &thread));
+  if (!need(td != nullptr, "thread domains")) return;
+  pd_ = alloc_pd();
+  ibv_parent_domain_init_attr domain{};
+  domain.pd = pd_.get();
+  domain.td = td.get();
+  const PdPtr parent(ibv_alloc_parent_domain(context(), &domain));
+  ASSERT_NE(parent, nullptr) << std::strerror(errno);
+  ibv_cq_init_attr_ex init = attributes(kStandard);
+  init.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD;
+  init.parent_domain = parent.get();
+  const CqPtr cq = create(init);
+  ASSERT_NE(cq, nullptr) << std::strerror(errno);
+  expect_empty(cq.get());
+}
+
 TEST_F(CqEx, Moderation) {
   checks("ibv_modify_cq(3): cq_count, cq_period");
   if (!need(device_.attr.cq_mod_caps.max_cq_count > 0, "moderation")) return;

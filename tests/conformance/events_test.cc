@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Asynchronous events: how they are read and acknowledged. Which events come is tested where the
-// reason for them is.
+// Asynchronous events: how they are read, and when objects with events may go.
 #include <fcntl.h>
 
 #include <atomic>
@@ -12,98 +11,135 @@ namespace conformance {
 namespace {
 
 struct Events : PairConformance {
-  /// An IBV_EVENT_SQ_DRAINED for the left side waits to be read.
-  void make_event() {
-    connect_pair();
-    if (stopped()) return;
-    ibv_qp_attr attr{};
-    attr.qp_state = IBV_QPS_SQD;
-    attr.en_sqd_async_notify = 1;
-    ASSERT_EQ(ibv_modify_qp(left_qp(), &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY), 0);
-    ASSERT_TRUE(readable(context()->async_fd, kPatience));
+  /// The left side asks for a region that does not exist: the right queue pair has an access error.
+  void cause_access_error() {
+    Buffer source(left_->pd, 8);
+    ASSERT_EQ(Send(1, IBV_WR_RDMA_WRITE)
+                  .data(source.sge())
+                  .remote(source.address(), source.rkey() ^ 0x55555500)
+                  .post(left_qp()),
+              0);
+    expect_completion(left_done(), 1, IBV_WC_REM_ACCESS_ERR);
   }
-  void set_non_blocking() {
-    const int flags = ::fcntl(context()->async_fd, F_GETFL);
-    ASSERT_EQ(::fcntl(context()->async_fd, F_SETFL, flags | O_NONBLOCK), 0);
+  void set_blocking(bool blocking) {
+    const int flags = fcntl(context()->async_fd, F_GETFL);
+    ASSERT_EQ(
+        fcntl(context()->async_fd, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK),
+        0);
   }
 };
 
-TEST_F(Events, NonBlockingRead) {
-  checks("ibv_get_async_event(3): non-blocking mode; -1 and EAGAIN");
-  set_non_blocking();
+TEST_F(Events, NoneWaitsOnANewContext) {
+  checks("ibv_get_async_event(3)");
+  expect_no_event(context());
+}
+
+TEST_F(Events, NonBlockingReadFindsNothing) {
+  checks("ibv_get_async_event(3): EXAMPLES, non-blocking");
+  set_blocking(false);
   ibv_async_event event{};
   errno = 0;
   EXPECT_EQ(ibv_get_async_event(context(), &event), -1);
   EXPECT_EQ(errno, EAGAIN);
 }
 
-TEST_F(Events, ReadOnce) {
-  checks("ibv_get_async_event(3)");
-  make_event();
+TEST_F(Events, DescriptorBecomesReadable) {
+  checks("ibv_get_async_event(3): the file descriptor can be polled");
+  connect_pair();
   if (stopped()) return;
-  EXPECT_EQ(expect_event(context(), IBV_EVENT_SQ_DRAINED).element.qp, left_qp());
-  expect_no_event(context());
+  cause_access_error();
+  EXPECT_TRUE(readable(context()->async_fd, kPatience));
+  const ibv_async_event event = await_event(context(), IBV_EVENT_QP_ACCESS_ERR);
+  EXPECT_EQ(event.element.qp, right_qp());
 }
 
-TEST_F(Events, BlockingReadWakesUp) {
+TEST_F(Events, BlockedReaderIsWoken) {
   checks("ibv_get_async_event(3): blocks until an event comes");
   connect_pair();
   if (stopped()) return;
-  ibv_async_event event{};
-  std::thread reader([&] {
-    if (ibv_get_async_event(context(), &event) == 0) ibv_ack_async_event(&event);
-  });
-  ibv_qp_attr attr{};
-  attr.qp_state = IBV_QPS_SQD;
-  attr.en_sqd_async_notify = 1;
-  EXPECT_EQ(ibv_modify_qp(left_qp(), &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY), 0);
+  std::thread reader([this] { await_event(context(), IBV_EVENT_QP_ACCESS_ERR); });
+  cause_access_error();
   reader.join();
-  EXPECT_EQ(event.event_type, IBV_EVENT_SQ_DRAINED);
 }
 
 TEST_F(Events, DestroyWaitsForTheAcknowledgement) {
-  checks("ibv_get_async_event(3): destroying waits for all affiliated events");
-  make_event();
+  checks("ibv_ack_async_event(3): destroying waits until all events are acknowledged");
+  connect_pair();
   if (stopped()) return;
+  cause_access_error();
+  ASSERT_TRUE(readable(context()->async_fd, kPatience));
   ibv_async_event event{};
-  ASSERT_EQ(ibv_get_async_event(context(), &event), 0);
+  do {
+    ASSERT_EQ(ibv_get_async_event(context(), &event), 0);
+    if (event.event_type != IBV_EVENT_QP_ACCESS_ERR) ibv_ack_async_event(&event);
+  } while (event.event_type != IBV_EVENT_QP_ACCESS_ERR);
   std::atomic<bool> acknowledged{false};
-  std::atomic<bool> early{false};
+  bool in_order = false;
   std::thread destroyer([&] {
-    left_->qp.reset();
-    early = !acknowledged;
+    right_->qp.reset();
+    in_order = acknowledged.load();
   });
   // Time enough for a destroyer that does not wait.
   for (int i = 0; i < 1000; ++i) std::this_thread::yield();
   acknowledged = true;
   ibv_ack_async_event(&event);
   destroyer.join();
-  EXPECT_FALSE(early);
+  EXPECT_TRUE(in_order);
 }
 
-TEST_F(Events, UnreadEventGoesWithItsObject) {
-  checks("ibv_get_async_event(3): no event of an object that is gone");
-  make_event();
+TEST_F(Events, UnreadEventsGoWithTheirQueuePair) {
+  checks("ibv_destroy_qp(3): events that nobody has read need no acknowledgement");
+  connect_pair();
   if (stopped()) return;
-  left_->qp.reset();
-  set_non_blocking();
+  cause_access_error();
+  ASSERT_TRUE(readable(context()->async_fd, kPatience));
+  right_->qp.reset();
+  set_blocking(false);
   ibv_async_event event{};
-  EXPECT_EQ(ibv_get_async_event(context(), &event), -1);
+  while (ibv_get_async_event(context(), &event) == 0) {
+    EXPECT_NE(event.event_type, IBV_EVENT_QP_ACCESS_ERR) << "of a queue pair that is gone";
+    ibv_ack_async_event(&event);
+  }
 }
 
 TEST_F(Events, EachContextHasItsOwn) {
-  checks("ibv_get_async_event(3): events of the context");
-  const Device second = Device::open();
-  make_event();
+  checks("ibv_get_async_event(3): events of this context");
+  const Device other = Device::open();
+  ASSERT_NE(other.context, nullptr);
+  connect_pair();
   if (stopped()) return;
-  expect_no_event(second.context.get());
-  expect_event(context(), IBV_EVENT_SQ_DRAINED);
+  cause_access_error();
+  await_event(context(), IBV_EVENT_QP_ACCESS_ERR);
+  expect_no_event(other.context.get());
 }
 
-TEST_F(Events, NamesOfTypes) {
-  checks("ibv_event_type_str(3), ibv_wc_status_str(3)");
-  EXPECT_STRNE(ibv_event_type_str(IBV_EVENT_SQ_DRAINED), "unknown");
-  EXPECT_STRNE(ibv_wc_status_str(IBV_WC_LOC_PROT_ERR), "unknown");
+TEST_F(Events, CommunicationEstablishedOnceInRtr) {
+  checks("ibv_get_async_event(3): IBV_EVENT_COMM_EST");
+  make_pair({}, {});
+  if (stopped()) return;
+  ASSERT_EQ(to_init(device_, right_qp(), right_->config), 0);
+  Buffer target(right_->pd, 16);
+  ASSERT_EQ(Recv(7).data(target.sge(0, 8)).post(right_qp()), 0);
+  ASSERT_EQ(Recv(8).data(target.sge(8, 8)).post(right_qp()), 0);
+  ASSERT_EQ(to_rtr(device_, right_qp(), right_->config, left_->number()), 0);
+  left_->connect_to(right_->number());
+  Buffer source(left_->pd, 8);
+  ASSERT_EQ(Send(1).data(source.sge()).post(left_qp()), 0);
+  ASSERT_EQ(Send(2).data(source.sge()).post(left_qp()), 0);
+  expect_completion(left_done(), 1);
+  expect_completion(left_done(), 2);
+  const ibv_async_event event = expect_event(context(), IBV_EVENT_COMM_EST);
+  EXPECT_EQ(event.element.qp, right_qp());
+  expect_completion(right_received(), 7);
+  expect_completion(right_received(), 8);
+  expect_no_event(context());
+}
+
+TEST_F(Events, NamesOfAllTypes) {
+  checks("ibv_event_type_str(3)");
+  for (int type = IBV_EVENT_CQ_ERR; type <= IBV_EVENT_WQ_FATAL; ++type) {
+    EXPECT_STRNE(ibv_event_type_str(static_cast<ibv_event_type>(type)), "unknown");
+  }
 }
 
 }  // namespace
