@@ -5,12 +5,31 @@
 
 namespace urxe::sim {
 
+ConnectMasks connect_masks(ibv_qp_type type) {
+  constexpr int kUcRtr =
+      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+  constexpr int kUcRts = IBV_QP_STATE | IBV_QP_SQ_PSN;
+  switch (type) {
+    case IBV_QPT_UC:
+      return {kInitMask, kUcRtr, kUcRts};
+    case IBV_QPT_UD:
+      return {IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY, IBV_QP_STATE, kUcRts};
+    case IBV_QPT_XRC_SEND:
+      return {kInitMask, kUcRtr, kRtsMask};
+    case IBV_QPT_XRC_RECV:
+      return {kInitMask, kRtrMask, kUcRts | IBV_QP_TIMEOUT};
+    default:
+      return {};
+  }
+}
+
 ibv_qp_attr init_attributes(const ConnectOptions& options) {
   ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_INIT;
   attr.pkey_index = 0;
   attr.port_num = 1;
   attr.qp_access_flags = static_cast<unsigned>(options.access);
+  attr.qkey = options.qkey;
   return attr;
 }
 
@@ -43,9 +62,10 @@ ibv_qp_attr rts_attributes(const ConnectOptions& options) {
 }
 
 bool connect(Device& device, QueuePair& qp, const ConnectOptions& options, Instant now) {
-  return device.modify_qp(qp, init_attributes(options), kInitMask, now).has_value() &&
-         device.modify_qp(qp, rtr_attributes(options), kRtrMask, now).has_value() &&
-         device.modify_qp(qp, rts_attributes(options), kRtsMask, now).has_value();
+  const ConnectMasks masks = connect_masks(qp.type);
+  return device.modify_qp(qp, init_attributes(options), masks.init, now).has_value() &&
+         device.modify_qp(qp, rtr_attributes(options), masks.rtr, now).has_value() &&
+         device.modify_qp(qp, rts_attributes(options), masks.rts, now).has_value();
 }
 
 int change_state(Device& device, QueuePair& qp, ibv_qp_state state, Instant now) {

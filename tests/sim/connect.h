@@ -20,6 +20,7 @@ struct ConnectOptions {
   uint8_t min_rnr_timer = 1;
   uint8_t max_rd_atomic = 16;
   uint8_t max_dest_rd_atomic = 16;
+  uint32_t qkey = 0;  ///< UD
   int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |
                IBV_ACCESS_REMOTE_ATOMIC;
 };
@@ -32,11 +33,19 @@ inline constexpr int kRtrMask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV
 inline constexpr int kRtsMask = IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC |
                                 IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_TIMEOUT;
 
+/// The masks of RESET to INIT, INIT to RTR and RTR to RTS, by type of queue pair.
+struct ConnectMasks {
+  int init = kInitMask;
+  int rtr = kRtrMask;
+  int rts = kRtsMask;
+};
+ConnectMasks connect_masks(ibv_qp_type type);
+
 ibv_qp_attr init_attributes(const ConnectOptions& options);
 ibv_qp_attr rtr_attributes(const ConnectOptions& options);
 ibv_qp_attr rts_attributes(const ConnectOptions& options);
 
-/// RESET to RTS. False: a transition was refused.
+/// RESET to RTS, for any type. False: a transition was refused.
 bool connect(Device& device, QueuePair& qp, const ConnectOptions& options, Instant now);
 
 /// To ERR, RESET, ...: transitions that take no attribute. 0 or an errno.

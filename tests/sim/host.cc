@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "packet/wire/grh.h"
 #include "tests/sim/failure.h"
 
 namespace urxe::sim {
@@ -65,10 +66,11 @@ CompletionQueue* Host::new_cq() {
   return *cq;
 }
 
-QueuePair& Host::create_qp(Qpn qpn) {
+QueuePair& Host::create_qp(Qpn qpn, ibv_qp_type type) {
   QpInit init;
   init.qpn = qpn;
   init.pd = pd_;
+  init.type = type;
   init.send_cq = new_cq();
   init.recv_cq = random_.percent(50) ? init.send_cq : new_cq();
   init.cap.max_send_wr = plan_.sq_depth;
@@ -82,8 +84,32 @@ QueuePair& Host::create_qp(Qpn qpn) {
   return **qp;
 }
 
+ReceivePool& Host::add_pool(QueuePair& qp, uint32_t bytes) {
+  return pools_.emplace_back(plan_, device_, memory_, pd_, plan_.rq_depth, bytes, true,
+                             random_.fork(),
+                             [this, &qp](uint64_t wr_id, std::span<const Sge> sges) {
+                               return post_receive(device_, qp, wr_id, sges);
+                             });
+}
+
+template <class Kind>
+Kind& Host::add(QueuePair& qp, ReceivePool& pool) {
+  auto side = std::make_unique<Kind>(plan_, device_, memory_, qp, pd_, pool, random_.fork());
+  Kind& added = *side;
+  endpoints_.push_back(std::move(side));
+  return added;
+}
+
 Side& Host::add_side(QueuePair& qp) {
-  return sides_.emplace_back(plan_, device_, memory_, qp, pd_, random_.fork());
+  return add<Side>(qp, add_pool(qp, plan_.max_send));
+}
+
+UnreliableSide& Host::add_unreliable_side(QueuePair& qp) {
+  return add<UnreliableSide>(qp, add_pool(qp, plan_.max_send));
+}
+
+DatagramSide& Host::add_datagram_side(QueuePair& qp) {
+  return add<DatagramSide>(qp, add_pool(qp, DatagramSide::max_length(plan_) + kGrhBytes));
 }
 
 void Host::create_shared_counter() {
@@ -97,7 +123,7 @@ void Host::create_shared_counter() {
 }
 
 bool Host::arrive(Packet packet, Instant now) {
-  const size_t limit = plan_.network.receive_buffer;
+  const size_t limit = unlimited_ ? 0 : plan_.network.receive_buffer;
   if (limit != 0 && inbox_bytes_ + packet.bytes.size() > limit) return false;
   inbox_bytes_ += packet.bytes.size();
   inbox_.push_back(std::move(packet));
@@ -113,7 +139,22 @@ void Host::wake_at(Instant time) {
 void Host::calm_down() {
   calm_ = true;
   asleep_until_ = Instant{};
-  for (Side& side : sides_) side.stop();
+  for (const auto& endpoint : endpoints_) endpoint->stop();
+}
+
+void Host::post_receives() {
+  for (ReceivePool& pool : pools_) pool.post_some(!calm_);
+}
+
+void Host::post_last() {
+  unlimited_ = true;
+  post_receives();
+  for (const auto& endpoint : endpoints_) endpoint->post_last();
+}
+
+void Host::flush(Instant now) {
+  for (const auto& endpoint : endpoints_) endpoint->flush(now);
+  wake_at(now);
 }
 
 bool Host::receive_some(Instant now) {
@@ -158,11 +199,12 @@ void Host::take_events() {
   }
 }
 
-Side& Host::side_of(uint32_t qpn) {
-  const auto it = std::find_if(sides_.begin(), sides_.end(),
-                               [&](const Side& s) { return s.qp().qpn.value() == qpn; });
-  require(it != sides_.end(), [] { return std::string("completion of an unknown queue pair"); });
-  return *it;
+Endpoint& Host::endpoint_of(uint32_t qpn) {
+  const auto it = std::find_if(endpoints_.begin(), endpoints_.end(),
+                               [&](const auto& endpoint) { return endpoint->owns(qpn); });
+  require(it != endpoints_.end(),
+          [] { return std::string("completion of an unknown queue pair"); });
+  return **it;
 }
 
 bool Host::poll(CompletionQueue& cq) {
@@ -174,12 +216,13 @@ bool Host::poll(CompletionQueue& cq) {
     any = true;
     for (int i = 0; i < count; ++i) {
       digest_ = Random::mix(digest_ + wcs[i].wr_id + wcs[i].status);
-      side_of(wcs[i].qp_num).on_completion(wcs[i]);
+      ++completions_;
+      endpoint_of(wcs[i].qp_num).on_completion(wcs[i]);
     }
   }
 }
 
-void Host::run_application() {
+void Host::run_application(Instant now) {
   if (plan_.use_notifications) {
     // As an application does: poll, arm, poll again.
     for (CompletionQueue* cq : to_poll_) {
@@ -191,9 +234,9 @@ void Host::run_application() {
     for (CompletionQueue* cq : cqs_) poll(*cq);
   }
   to_poll_.clear();
-  for (Side& side : sides_) {
-    side.post_receives(!calm_);
-    if (calm_ || random_.percent(50)) side.post_some();
+  post_receives();
+  for (const auto& endpoint : endpoints_) {
+    if (calm_ || random_.percent(50)) endpoint->post_some(now);
   }
 }
 
@@ -203,7 +246,7 @@ void Host::drive(Instant now) {
   if (drained) device_.advance(now);
   const bool more = transmit_some(now);
   take_events();
-  run_application();
+  run_application(now);
   // Posting at the queue's end may have completed something: an application polls again.
   schedule(now, more || !drained);
 }
@@ -221,11 +264,12 @@ void Host::schedule(Instant now, bool more) {
 }
 
 bool Host::idle() const {
-  return std::all_of(sides_.begin(), sides_.end(), [](const Side& s) { return s.idle(); });
+  return std::all_of(endpoints_.begin(), endpoints_.end(),
+                     [](const auto& endpoint) { return endpoint->idle(); });
 }
 
 void Host::check_end() {
-  for (const Side& side : sides_) side.check_end();
+  for (const auto& endpoint : endpoints_) endpoint->check_end();
   uint64_t value = 0;
   std::memcpy(&value, memory_.at(counter_.offset), 8);
   require(value >= counter_.completed && value <= counter_.posted, [&] {

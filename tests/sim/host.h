@@ -8,11 +8,14 @@
 #include <vector>
 
 #include "packet/wire/tx_batch.h"
+#include "tests/sim/datagram_side.h"
 #include "tests/sim/memory.h"
 #include "tests/sim/network.h"
 #include "tests/sim/plan.h"
 #include "tests/sim/random.h"
+#include "tests/sim/receive_pool.h"
 #include "tests/sim/side.h"
+#include "tests/sim/unreliable_side.h"
 #include "transport/device.h"
 
 namespace urxe::sim {
@@ -29,8 +32,11 @@ class Host {
   Host(const Plan& plan, size_t index, const Gid& gid, Random random, Transmit transmit,
        Observe observe);
 
-  QueuePair& create_qp(Qpn qpn);
+  QueuePair& create_qp(Qpn qpn, ibv_qp_type type);
+  // What drives a queue pair in RTS, by its type.
   Side& add_side(QueuePair& qp);
+  UnreliableSide& add_unreliable_side(QueuePair& qp);
+  DatagramSide& add_datagram_side(QueuePair& qp);
   void create_shared_counter();
 
   /// False: the receive buffer is full.
@@ -40,16 +46,24 @@ class Host {
   void drive(Instant now);
   void wake_at(Instant time);
 
+  void post_receives();
   /// Faults are over: drives as soon as there is something to do, receives always posted.
   void calm_down();
+  /// Nothing is on its way, or lost from now on: see Endpoint::post_last.
+  void post_last();
+  /// All queue pairs to the error state.
+  void flush(Instant now);
 
   [[nodiscard]] Device& device() { return device_; }
   [[nodiscard]] const Gid& gid() const { return gid_; }
   [[nodiscard]] Memory& memory() { return memory_; }
-  [[nodiscard]] std::deque<Side>& sides() { return sides_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<Endpoint>>& endpoints() const {
+    return endpoints_;
+  }
   [[nodiscard]] SharedCounter* shared_counter() { return &counter_; }
   [[nodiscard]] bool idle() const;
   [[nodiscard]] uint64_t digest() const { return digest_; }
+  [[nodiscard]] uint64_t completions() const { return completions_; }
   void check_end();
 
  private:
@@ -57,10 +71,13 @@ class Host {
   bool transmit_some(Instant now);
   void emit(const TxBatch& batch, Instant now);
   void take_events();
-  void run_application();
+  void run_application(Instant now);
   bool poll(CompletionQueue& cq);
   CompletionQueue* new_cq();
-  Side& side_of(uint32_t qpn);
+  Endpoint& endpoint_of(uint32_t qpn);
+  ReceivePool& add_pool(QueuePair& qp, uint32_t bytes);
+  template <class Kind>
+  Kind& add(QueuePair& qp, ReceivePool& pool);
   void schedule(Instant now, bool more);
 
   const Plan& plan_;
@@ -75,7 +92,8 @@ class Host {
   TxBatch batch_;
   std::vector<CompletionQueue*> cqs_;
   std::vector<CompletionQueue*> to_poll_;
-  std::deque<Side> sides_;
+  std::deque<ReceivePool> pools_;
+  std::vector<std::unique_ptr<Endpoint>> endpoints_;
   SharedCounter counter_;
 
   std::deque<Packet> inbox_;
@@ -83,6 +101,8 @@ class Host {
   std::optional<Instant> wake_;
   Instant asleep_until_{};
   bool calm_ = false;
+  bool unlimited_ = false;  ///< the receive buffer
+  uint64_t completions_ = 0;
   uint64_t digest_ = 0;
 };
 

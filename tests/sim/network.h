@@ -30,6 +30,8 @@ class Network {
 
   /// Faults happen until this is called.
   void end_faults() { faults_ = false; }
+  /// No packet is lost for want of room from now on.
+  void end_limits() { plan_.queue_bytes = 0; }
 
   enum class Fate : uint8_t { kSent, kLost, kQueueFull, kDuplicated, kCorrupted };
   /// Takes a packet from host `from` for host `to`.

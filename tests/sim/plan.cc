@@ -9,6 +9,12 @@
 namespace urxe::sim {
 namespace {
 
+void draw_services(Plan& plan, Random& random) {
+  if (random.percent(35)) return;
+  plan.uc_percent = random.range32(0, 60);
+  plan.ud_percent = random.range32(0, 100 - plan.uc_percent);
+}
+
 void draw_queue_pairs(Plan& plan, Random& random) {
   plan.ipv6 = random.percent(40);
   plan.mtu = static_cast<ibv_mtu>(random.range(IBV_MTU_256, IBV_MTU_4096));
@@ -105,6 +111,7 @@ Plan draw_plan(uint64_t seed) {
   Random random(Random::mix(seed * 0x9e3779b97f4a7c15ULL + 1));
   Plan plan;
   plan.seed = seed;
+  draw_services(plan, random);
   draw_queue_pairs(plan, random);
   draw_traffic(plan, random);
   draw_driving(plan, random);
@@ -115,10 +122,12 @@ Plan draw_plan(uint64_t seed) {
 std::string Plan::describe() const {
   const NetworkPlan& n = network;
   return text(
-             "hosts %u connections %u %s mtu %u psn_near_wrap %d sq_depth %u rq_depth %u "
+             "hosts %u connections %u uc %u%% ud %u%% %s mtu %u psn_near_wrap %d sq_depth %u "
+             "rq_depth %u "
              "max_sge %u max_inline %u sq_sig_all %d shared_cq %d notifications %d\n",
-             hosts, connections, ipv6 ? "ipv6" : "ipv4", 128U << mtu, psn_near_wrap, sq_depth,
-             rq_depth, max_sge, max_inline, sq_sig_all, shared_cq, use_notifications) +
+             hosts, connections, uc_percent, ud_percent, ipv6 ? "ipv6" : "ipv4", 128U << mtu,
+             psn_near_wrap, sq_depth, rq_depth, max_sge, max_inline, sq_sig_all, shared_cq,
+             use_notifications) +
          text(
              "timeout %u min_ack_timeout_ns %lld retry_cnt %u min_rnr_timer %u max_rd_atomic %u "
              "max_dest_rd_atomic %u max_window %u segments %u\n",

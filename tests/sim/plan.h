@@ -24,6 +24,11 @@ struct NetworkPlan {
   uint32_t reorder = 0;  ///< chance of an extra delay
   Duration reorder_delay{};
   uint32_t corrupt = 0;
+
+  /// Packets of one host for another arrive in the order of sending, none twice.
+  [[nodiscard]] bool keeps_order() const {
+    return jitter.ns == 0 && reorder == 0 && duplicate == 0;
+  }
 };
 
 /// Everything about one run, drawn from its seed.
@@ -33,6 +38,9 @@ struct Plan {
   uint32_t hosts = 2;
   uint32_t connections = 1;
   bool ipv6 = false;
+  // Services, of the connections; the others are RC.
+  uint32_t uc_percent = 0;
+  uint32_t ud_percent = 0;
   // Queue pairs.
   ibv_mtu mtu = IBV_MTU_1024;
   bool psn_near_wrap = false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tests/sim/connect.h"
 #include "tests/sim/failure.h"
 
 namespace urxe::sim {
@@ -38,9 +39,8 @@ std::string Side::name(const ibv_wc& wc) const {
 }
 
 void Side::on_completion(const ibv_wc& wc) {
-  ++completions_;
   // Not by wc.opcode, which means nothing in a failed completion.
-  if ((wc.wr_id & kReceiveBit) != 0) {
+  if ((wc.wr_id & ReceivePool::kReceiveBit) != 0) {
     on_receive_completion(wc);
   } else {
     on_send_completion(wc);
@@ -76,6 +76,7 @@ void Side::on_send_completion(const ibv_wc& wc) {
                                  (plan_.retries_may_run_out || peer_->failed_ || peer_->flushing_);
   require(allowed, [&] { return name(wc) + "unexpected status"; });
   failed_ = true;
+  pool_.close();
   fail(op);
 }
 
@@ -87,7 +88,7 @@ void Side::succeed(const Operation& op) {
       succeed_write(op);
       break;
     case Kind::kRead:
-      place_and_check(op.pieces, op.data, "READ");
+      succeed_read(op);
       break;
     case Kind::kAtomic:
       succeed_atomic(op);
@@ -156,20 +157,17 @@ void Side::release(const Operation& op) {
   if (op.kind == Kind::kWrite) --slot.writes;
 }
 
-void Side::place_and_check(const std::vector<Piece>& pieces, std::span<const uint8_t> data,
-                           const char* what) {
+void Side::succeed_read(const Operation& op) {
   size_t done = 0;
-  for (const Piece& piece : pieces) {
-    const size_t length = std::min<size_t>(piece.length, data.size() - done);
+  for (const Piece& piece : op.pieces) {
     memory_.end_flux(piece.offset, piece.length);
-    memory_.expect(piece.offset, data.subspan(done, length));
-    done += length;
+    memory_.expect(piece.offset, {op.data.data() + done, piece.length});
+    done += piece.length;
     require(memory_.matches(piece.offset, piece.length), [&] {
-      return text("qp 0x%x %s: wrong bytes in the buffer of %u bytes", qp_.qpn.value(), what,
-                  piece.length);
+      return text("qp 0x%x READ %llu: wrong bytes", qp_.qpn.value(),
+                  static_cast<unsigned long long>(op.wr_id));
     });
   }
-  require(done == data.size(), [&] { return text("%s: the buffer is too short", what); });
 }
 
 void Side::check_writes_before(uint64_t wr_id) {
@@ -187,20 +185,18 @@ void Side::check_writes_before(uint64_t wr_id) {
 }
 
 void Side::on_receive_completion(const ibv_wc& wc) {
-  require(!receives_.empty() && receives_.front().wr_id == wc.wr_id,
-          [&] { return name(wc) + "not the oldest receive"; });
-  const Receive receive = std::move(receives_.front());
-  receives_.pop_front();
+  const Receive receive = pool_.take(wc.wr_id);
   if (wc.status != IBV_WC_SUCCESS) {
     require(wc.status == IBV_WC_WR_FLUSH_ERR && (flushing_ || qp_.state() == IBV_QPS_ERR),
             [&] { return name(wc) + "unexpected status of a receive"; });
     failed_ = failed_ || flushing_;
+    pool_.close();
+    pool_.abandon(receive);
     return;
   }
   require(!incoming_.empty(), [&] { return name(wc) + "nothing was sent"; });
   const Message message = std::move(incoming_.front());
   incoming_.pop_front();
-  ++received_;
   const bool is_write = message.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
   const bool has_imm = is_write || message.opcode == IBV_WR_SEND_WITH_IMM;
   require(wc.opcode == (is_write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV),
@@ -211,8 +207,28 @@ void Side::on_receive_completion(const ibv_wc& wc) {
   require(!has_imm || wc.imm_data == message.immediate_be,
           [&] { return name(wc) + "wrong immediate data"; });
   note_invalidated(message, wc);
-  place_and_check(receive.pieces, message.data, "receive");
+  pool_.finish(receive, message.data);
   peer_->check_writes_before(message.wr_id);
+}
+
+void Side::flush(Instant now) {
+  flushing_ = true;
+  pool_.close();
+  require(change_state(device_, qp_, IBV_QPS_ERR, now) == 0,
+          [] { return std::string("modify_qp to ERR failed"); });
+}
+
+void Side::check_flushed() const {
+  require(pool_.outstanding() == 0,
+          [&] { return text("qp 0x%x: receives were not flushed", qp_.qpn.value()); });
+}
+
+std::string Side::describe() const {
+  const RequesterState& r = qp_.requester;
+  return text("qp 0x%x state %d idle %d: %u outstanding, %u in flight, window %u of %u used\n",
+              qp_.qpn.value(), qp_.state(), idle(), r.outstanding(), r.in_flight(),
+              qp_.path != nullptr ? qp_.path->window() : 0,
+              qp_.path != nullptr ? qp_.path->in_flight() : 0);
 }
 
 void Side::check_end() const {

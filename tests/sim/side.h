@@ -7,10 +7,14 @@
 #include <deque>
 #include <vector>
 
+#include "tests/sim/endpoint.h"
 #include "tests/sim/memory.h"
+#include "tests/sim/pieces.h"
 #include "tests/sim/plan.h"
 #include "tests/sim/posting.h"
 #include "tests/sim/random.h"
+#include "tests/sim/receive_pool.h"
+#include "tests/sim/source.h"
 #include "transport/device.h"
 
 namespace urxe::sim {
@@ -60,45 +64,36 @@ struct RemoteArea {
   std::vector<uint64_t> words;  ///< values once all has been executed
 };
 
-/// One queue pair, the traffic it makes and the model of what must come of it.
-class Side {
+/// A queue pair of a reliable service, the traffic it makes and the model of what must come of it:
+/// everything, once and in order.
+class Side final : public Endpoint {
  public:
-  Side(const Plan& plan, Device& device, Memory& memory, QueuePair& qp, PdId pd, Random random);
-  Side(const Side&) = delete;
-  Side& operator=(const Side&) = delete;
+  Side(const Plan& plan, Device& device, Memory& memory, QueuePair& qp, PdId pd, ReceivePool& pool,
+       Random random);
 
   void connect_model(Side& peer, SharedCounter* peer_counter);
 
-  /// Posts what it likes. False: nothing could be posted.
-  bool post_some();
-  void post_receives(bool may_be_late);
-  /// No more random requests; what remains is posted as needed.
-  void stop();
-  void on_completion(const ibv_wc& wc);
+  [[nodiscard]] bool owns(uint32_t qpn) const override { return qp_.qpn.value() == qpn; }
+  void on_completion(const ibv_wc& wc) override;
+  void post_some(Instant now) override;
+  void stop() override;
+  void post_last() override {}
+  [[nodiscard]] bool idle() const override {
+    return sends_.empty() && (failed_ || remaining_ == 0);
+  }
+  [[nodiscard]] bool failed() const override { return failed_; }
+  /// Atomics, undelivered messages, windows.
+  void check_end() const override;
+  void flush(Instant now) override;
+  void check_flushed() const override;
+  [[nodiscard]] std::string describe() const override;
 
   /// A WRITE that `wr_id` or an older one did is visible here. Called by the peer.
   void check_writes_before(uint64_t wr_id);
-
-  [[nodiscard]] bool idle() const { return sends_.empty() && (failed_ || remaining_ == 0); }
-  [[nodiscard]] bool failed() const { return failed_; }
-  [[nodiscard]] size_t receives_outstanding() const { return receives_.size(); }
-  [[nodiscard]] QueuePair& qp() const { return qp_; }
-  [[nodiscard]] uint64_t completions() const { return completions_; }
-  /// The end of a run: atomics, undelivered messages, flushed receives.
-  void check_end() const;
-  /// From now on receives are flushed (the queue pair is moved to the error state).
-  void expect_flush() { flushing_ = true; }
   [[nodiscard]] const RemoteArea& area() const { return area_; }
 
  private:
-  /// Of wr_ids of receives.
-  static constexpr uint64_t kReceiveBit = uint64_t{1} << 63;
-
   enum class Kind : uint8_t { kSend, kWrite, kRead, kAtomic, kBind, kInvalidate };
-  struct Piece {
-    size_t offset = 0;
-    uint32_t length = 0;
-  };
   struct Operation {
     uint64_t wr_id = 0;
     ibv_wr_opcode opcode = IBV_WR_SEND;
@@ -122,31 +117,23 @@ class Side {
     std::vector<uint8_t> data;  ///< of a SEND
     RKey invalidate;            ///< of SEND_WITH_INV
   };
-  struct Receive {
-    uint64_t wr_id = 0;
-    size_t slot_offset = 0;
-    std::vector<Piece> pieces;
-  };
   struct ReadBuffer {
     size_t offset = 0;
     uint32_t users = 0;
   };
 
   // Making requests (traffic.cc).
+  void create_area(PdId pd);
   void draw_operation(Operation& op, SendRequest& request);
   void draw_send(Operation& op, SendRequest& request);
   bool draw_write(Operation& op, SendRequest& request);
   bool draw_read(Operation& op, SendRequest& request);
   void draw_atomic(Operation& op, SendRequest& request);
   void draw_shared_add(Operation& op, SendRequest& request);
-  uint32_t draw_length(uint32_t most);
   void draw_source(Operation& op, SendRequest& request);
   bool draw_forward(Operation& op, SendRequest& request);
-  std::vector<Piece> split(size_t offset, uint32_t length, uint32_t most_pieces);
-  void add_sges(SendRequest& request, const std::vector<Piece>& pieces) const;
   int free_read_buffer() const;
   void submit(Operation op, SendRequest request);
-  void post_receive_now();
 
   // Windows (windows.cc).
   bool draw_local(Operation& op, SendRequest& request);
@@ -163,8 +150,7 @@ class Side {
   void succeed_atomic(const Operation& op);
   void fail(const Operation& op);
   void release(const Operation& op);
-  void place_and_check(const std::vector<Piece>& pieces, std::span<const uint8_t> data,
-                       const char* what);
+  void succeed_read(const Operation& op);
   [[nodiscard]] std::string name(const ibv_wc& wc) const;
 
   const Plan& plan_;
@@ -175,24 +161,19 @@ class Side {
   Side* peer_ = nullptr;
   SharedCounter* peer_counter_ = nullptr;
 
-  MemoryRegion* local_ = nullptr;
-  size_t source_offset_ = 0;
-  uint32_t source_size_ = 0;
+  ReceivePool& pool_;
+  Source source_;
+  MemoryRegion* local_ = nullptr;  ///< where READs and atomics put what they fetch
   std::vector<ReadBuffer> read_buffers_;
   size_t result_offset_ = 0;  ///< results of atomics, 8 bytes each, a ring
   uint32_t result_count_ = 0;
-  std::vector<size_t> receive_slots_;
   RemoteArea area_;
 
   std::deque<Operation> sends_;
-  std::deque<Receive> receives_;
   std::deque<Message> incoming_;  ///< posted by the peer, not received
   uint64_t next_wr_id_ = 1;
-  uint64_t next_receive_ = 1;
-  uint64_t received_ = 0;
   uint32_t remaining_ = 0;
   uint32_t results_used_ = 0;
-  uint64_t completions_ = 0;
   bool failed_ = false;
   bool flushing_ = false;
 };

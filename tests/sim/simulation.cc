@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "packet/wire/format.h"
-#include "tests/sim/connect.h"
 #include "tests/sim/failure.h"
 
 namespace urxe::sim {
@@ -48,7 +47,8 @@ Simulation::Simulation(const Plan& plan, bool verbose)
     : plan_(plan),
       verbose_(verbose),
       random_(Random::mix(plan.seed) + 7),
-      network_(plan.network, plan.hosts, random_.fork()) {
+      network_(plan.network, plan.hosts, random_.fork()),
+      topology_(plan_, hosts_, oracle_, random_.fork()) {
   create_hosts();
   connect_all();
 }
@@ -64,47 +64,10 @@ void Simulation::create_hosts() {
 }
 
 void Simulation::connect_all() {
-  for (uint32_t i = 0; i < plan_.connections; ++i) connect_pair(i);
+  topology_.connect_all();
   for (const auto& host : hosts_) {
-    for (Side& side : host->sides()) side.post_receives(true);
+    host->post_receives();
     host->wake_at(now_);
-  }
-}
-
-void Simulation::connect_pair(uint32_t number) {
-  const size_t a = random_.below(plan_.hosts);
-  const size_t b = random_.percent(5) ? a : (a + 1) % plan_.hosts;
-  const uint32_t qpns[2] = {0x100 + number * 2, 0x10000 * (number + 1) + 0x101 + number * 2};
-  uint32_t psns[2];
-  for (uint32_t& psn : psns) {
-    psn = plan_.psn_near_wrap ? Psn::kMask - random_.range32(0, 300)
-                              : static_cast<uint32_t>(random_.next()) & Psn::kMask;
-  }
-  Host* hosts[2] = {hosts_[a].get(), hosts_[b].get()};
-  const size_t indexes[2] = {a, b};
-  Side* sides[2];
-  QueuePair* qps[2];
-  for (int i = 0; i < 2; ++i) qps[i] = &hosts[i]->create_qp(Qpn{qpns[i]});
-  for (int i = 0; i < 2; ++i) {
-    ConnectOptions options;
-    options.destination = hosts[1 - i]->gid();
-    options.dest_qpn = Qpn{qpns[1 - i]};
-    options.mtu = plan_.mtu;
-    options.sq_psn = psns[i];
-    options.rq_psn = psns[1 - i];
-    options.timeout = plan_.timeout;
-    options.retry_cnt = plan_.retry_cnt;
-    options.min_rnr_timer = plan_.min_rnr_timer;
-    options.max_rd_atomic = plan_.max_rd_atomic;
-    options.max_dest_rd_atomic = plan_.max_dest_rd_atomic;
-    require(connect(hosts[i]->device(), *qps[i], options, now_),
-            [] { return std::string("modify_qp failed"); });
-    sides[i] = &hosts[i]->add_side(*qps[i]);
-    oracle_.add(indexes[i], qpns[i], indexes[1 - i], qpns[1 - i],
-                {Psn{psns[i]}, 128U << plan_.mtu, plan_.max_rd_atomic});
-  }
-  for (int i = 0; i < 2; ++i) {
-    sides[i]->connect_model(*sides[1 - i], hosts[1 - i]->shared_counter());
   }
 }
 
@@ -133,7 +96,7 @@ void Simulation::transmit(size_t host, Packet packet, Instant now) {
   if (verbose_)
     std::printf("%12lld  %zu>%zu %s", static_cast<long long>(now.ns), host, to, line.c_str());
   std::fflush(stdout);
-  oracle_.on_sent(to, *view);
+  oracle_.on_sent(host, to, *view);
   const Network::Fate fate = network_.send(host, to, std::move(packet), now);
   if (verbose_) std::printf("%s\n", fate_name(fate));
 }
@@ -208,23 +171,13 @@ void Simulation::run_safety_phase() {
 
 void Simulation::explain_stall() const {
   for (size_t i = 0; i < hosts_.size(); ++i) {
-    for (Side& side : hosts_[i]->sides()) {
-      const RequesterState& r = side.qp().requester;
-      std::printf(
-          "host %zu qp 0x%x state %d idle %d: %u outstanding, %u in flight, window %u of %u used\n",
-          i, side.qp().qpn.value(), side.qp().state(), side.idle(), r.outstanding(), r.in_flight(),
-          side.qp().path != nullptr ? side.qp().path->window() : 0,
-          side.qp().path != nullptr ? side.qp().path->in_flight() : 0);
+    for (const auto& endpoint : hosts_[i]->endpoints()) {
+      std::printf("host %zu %s", i, endpoint->describe().c_str());
     }
   }
 }
 
-void Simulation::run_liveness_phase() {
-  network_.end_faults();
-  for (const auto& host : hosts_) {
-    host->calm_down();
-    host->wake_at(now_);
-  }
+void Simulation::finish_all() {
   const Instant end = now_ + seconds(60);
   uint64_t events = 0;
   while (!all_idle()) {
@@ -243,23 +196,29 @@ void Simulation::run_liveness_phase() {
   }
 }
 
-void Simulation::flush_all() {
+void Simulation::run_liveness_phase() {
+  network_.end_faults();
   for (const auto& host : hosts_) {
-    for (Side& side : host->sides()) {
-      side.expect_flush();
-      require(change_state(host->device(), side.qp(), IBV_QPS_ERR, now_) == 0,
-              [] { return std::string("modify_qp to ERR failed"); });
-    }
+    host->calm_down();
     host->wake_at(now_);
   }
+  finish_all();
+  // From here on even an unreliable service loses nothing.
+  network_.end_limits();
+  for (const auto& host : hosts_) {
+    host->post_last();
+    host->wake_at(now_);
+  }
+  finish_all();
+}
+
+void Simulation::flush_all() {
+  for (const auto& host : hosts_) host->flush(now_);
   const Instant end = now_ + seconds(1);
   while (step(end)) {
   }
   for (const auto& host : hosts_) {
-    for (const Side& side : host->sides()) {
-      require(side.receives_outstanding() == 0,
-              [&] { return text("qp 0x%x: receives were not flushed", side.qp().qpn.value()); });
-    }
+    for (const auto& endpoint : host->endpoints()) endpoint->check_flushed();
   }
 }
 
@@ -270,12 +229,14 @@ Outcome Simulation::run() {
   check_memory();
   for (const auto& host : hosts_) host->check_end();
   for (const auto& host : hosts_) {
-    for (const Side& side : host->sides()) outcome_.failed_sides += side.failed() ? 1 : 0;
+    for (const auto& endpoint : host->endpoints()) {
+      outcome_.failed_sides += endpoint->failed() ? 1 : 0;
+    }
   }
   flush_all();
   check_memory();
   for (const auto& host : hosts_) {
-    for (const Side& side : host->sides()) outcome_.completions += side.completions();
+    outcome_.completions += host->completions();
     outcome_.digest = Random::mix(outcome_.digest + host->digest());
   }
   outcome_.retransmissions = oracle_.retransmissions();

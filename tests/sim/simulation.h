@@ -7,6 +7,7 @@
 #include "tests/sim/host.h"
 #include "tests/sim/network.h"
 #include "tests/sim/plan.h"
+#include "tests/sim/topology.h"
 #include "tests/sim/wire_oracle.h"
 
 namespace urxe::sim {
@@ -22,7 +23,7 @@ struct Outcome {
 };
 
 /// A run of one plan: a safety phase (faults on, requests flowing) and a liveness phase (faults
-/// off: everything outstanding must finish). Throws Failure.
+/// off: everything outstanding must finish, and new messages must arrive). Throws Failure.
 class Simulation {
  public:
   Simulation(const Plan& plan, bool verbose);
@@ -31,9 +32,9 @@ class Simulation {
  private:
   void create_hosts();
   void connect_all();
-  void connect_pair(uint32_t number);
   void run_safety_phase();
   void run_liveness_phase();
+  void finish_all();
   void flush_all();
   bool step(Instant until);
   void drive_due_hosts();
@@ -52,6 +53,7 @@ class Simulation {
   Network network_;
   WireOracle oracle_;
   std::vector<std::unique_ptr<Host>> hosts_;
+  Topology topology_;
   Instant now_{};
   Outcome outcome_;
 };

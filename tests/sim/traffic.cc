@@ -13,53 +13,49 @@ constexpr uint32_t kWriteSlots = 4;
 constexpr uint32_t kReadBuffers = 3;
 constexpr uint32_t kWords = 4;
 
-MemoryRegion* must_register(Device& device, Memory& memory, PdId pd, size_t offset, uint64_t length,
-                            uint64_t iova, int access) {
-  const auto region = device.register_memory(pd, memory.at(offset), length, iova, access);
-  require(region.has_value(), [] { return std::string("register_memory failed"); });
-  return *region;
-}
-
 }  // namespace
 
-Side::Side(const Plan& plan, Device& device, Memory& memory, QueuePair& qp, PdId pd, Random random)
+Side::Side(const Plan& plan, Device& device, Memory& memory, QueuePair& qp, PdId pd,
+           ReceivePool& pool, Random random)
     : plan_(plan),
       device_(device),
       memory_(memory),
       qp_(qp),
       random_(random),
+      pool_(pool),
+      source_(plan, device, memory, pd, std::max(plan.max_send, plan.max_rdma)),
       remaining_(plan.requests) {
-  source_size_ = std::max(plan.max_send, plan.max_rdma) + 4096;
   result_count_ = plan.sq_depth;
-  const size_t local_size = source_size_ + (plan.max_rdma + 64) * kReadBuffers + result_count_ * 8 +
-                            (plan.max_send + 64) * plan.rq_depth;
+  const size_t local_size = (plan.max_rdma + 64) * kReadBuffers + result_count_ * 8;
   const size_t local = memory.reserve(local_size);
-  local_ = must_register(device, memory, pd, local, local_size,
-                         reinterpret_cast<uint64_t>(memory.at(local)), IBV_ACCESS_LOCAL_WRITE);
-  source_offset_ = local;
-  size_t next = (local + source_size_ + 7) & ~size_t{7};
-  result_offset_ = next;
-  next += result_count_ * 8;
+  local_ = must_register_local(device, memory, pd, local, local_size);
+  result_offset_ = local;
+  size_t next = local + result_count_ * 8;
   for (uint32_t i = 0; i < kReadBuffers; ++i, next += plan.max_rdma + 40) {
     read_buffers_.push_back({next, 0});
   }
-  for (uint32_t i = 0; i < plan.rq_depth; ++i, next += plan.max_send + 40) {
-    receive_slots_.push_back(next);
-  }
+  create_area(pd);
+  pool_.set_next_length([this](size_t ahead) -> std::optional<uint32_t> {
+    if (ahead >= incoming_.size()) return std::nullopt;
+    const Message& message = incoming_[ahead];
+    return message.opcode == IBV_WR_RDMA_WRITE_WITH_IMM ? 0 : message.length;
+  });
+}
 
-  area_.constant_size = plan.max_rdma + 2048;
-  area_.constant_offset = memory.reserve(area_.constant_size);
+void Side::create_area(PdId pd) {
+  area_.constant_size = plan_.max_rdma + 2048;
+  area_.constant_offset = memory_.reserve(area_.constant_size);
   area_.constant_va = random_.next() >> 2;
-  area_.constant = must_register(device, memory, pd, area_.constant_offset, area_.constant_size,
+  area_.constant = must_register(device_, memory_, pd, area_.constant_offset, area_.constant_size,
                                  area_.constant_va, IBV_ACCESS_REMOTE_READ);
-  const uint32_t slot_size = plan.max_rdma + 64;
-  const size_t writable = memory.reserve(size_t{slot_size} * kWriteSlots);
+  const uint32_t slot_size = plan_.max_rdma + 64;
+  const size_t writable = memory_.reserve(size_t{slot_size} * kWriteSlots);
   const uint64_t writable_va = random_.percent(20) ? 0 : random_.next() >> 2;
   area_.writable =
-      must_register(device, memory, pd, writable, size_t{slot_size} * kWriteSlots, writable_va,
+      must_register(device_, memory_, pd, writable, size_t{slot_size} * kWriteSlots, writable_va,
                     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
                         IBV_ACCESS_MW_BIND);
-  const auto window = device.alloc_window(pd, IBV_MW_TYPE_2);
+  const auto window = device_.alloc_window(pd, IBV_MW_TYPE_2);
   require(window.has_value(), [] { return std::string("alloc_window failed"); });
   area_.window.window = *window;
   area_.window.key = (*window)->rkey;
@@ -67,17 +63,17 @@ Side::Side(const Plan& plan, Device& device, Memory& memory, QueuePair& qp, PdId
     RemoteArea::Slot slot;
     slot.offset = writable + size_t{i} * slot_size;
     slot.va = writable_va + uint64_t{i} * slot_size;
-    slot.future = memory.expected(slot.offset, slot_size);
+    slot.future = memory_.expected(slot.offset, slot_size);
     area_.slots.push_back(std::move(slot));
   }
-  area_.atomic_offset = memory.reserve(kWords * 8);
+  area_.atomic_offset = memory_.reserve(kWords * 8);
   area_.atomic_va = (random_.next() >> 2) & ~uint64_t{7};
-  area_.atomic = must_register(device, memory, pd, area_.atomic_offset, kWords * 8, area_.atomic_va,
-                               IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
-  memory.begin_flux(area_.atomic_offset, kWords * 8);
+  area_.atomic = must_register(device_, memory_, pd, area_.atomic_offset, kWords * 8,
+                               area_.atomic_va, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+  memory_.begin_flux(area_.atomic_offset, kWords * 8);
   for (uint32_t i = 0; i < kWords; ++i) {
     uint64_t value = 0;
-    std::memcpy(&value, memory.at(area_.atomic_offset + i * 8), 8);
+    std::memcpy(&value, memory_.at(area_.atomic_offset + i * 8), 8);
     area_.words.push_back(value);
   }
 }
@@ -87,70 +83,9 @@ void Side::connect_model(Side& peer, SharedCounter* peer_counter) {
   peer_counter_ = peer_counter;
 }
 
-uint32_t Side::draw_length(uint32_t most) {
-  const uint32_t mtu = qp_.mtu;
-  uint32_t length = 0;
-  switch (random_.below(8)) {
-    case 0:
-      length = 0;
-      break;
-    case 1:
-      length = random_.range32(1, 16);
-      break;
-    case 2:
-      length = mtu * random_.range32(1, std::max(1U, most / mtu));
-      break;
-    case 3:
-      length = mtu * random_.range32(1, std::max(1U, most / mtu)) + random_.range32(0, 2) - 1;
-      break;
-    case 4:
-      length = random_.range32(0, mtu);
-      break;
-    default:
-      length = random_.range32(0, most);
-  }
-  return std::min(length, most);
-}
-
-std::vector<Side::Piece> Side::split(size_t offset, uint32_t length, uint32_t most_pieces) {
-  std::vector<Piece> pieces;
-  if (length == 0 && random_.percent(50)) return pieces;
-  uint32_t left = length;
-  const uint32_t count = random_.range32(1, most_pieces);
-  for (uint32_t i = 0; i + 1 < count; ++i) {
-    const auto piece = static_cast<uint32_t>(random_.below(left + 1));
-    pieces.push_back({offset, piece});
-    offset += piece;
-    left -= piece;
-  }
-  pieces.push_back({offset, left});
-  // Not always in the order of addresses.
-  if (random_.percent(30)) std::reverse(pieces.begin(), pieces.end());
-  return pieces;
-}
-
-void Side::add_sges(SendRequest& request, const std::vector<Piece>& pieces) const {
-  for (const Piece& piece : pieces) {
-    request.sges.push_back(
-        {reinterpret_cast<uint64_t>(memory_.at(piece.offset)), piece.length, local_->lkey});
-  }
-}
-
 void Side::draw_source(Operation& op, SendRequest& request) {
   if (draw_forward(op, request)) return;
-  const size_t offset = source_offset_ + random_.below(source_size_ - op.length + 1);
-  if (op.length <= qp_.sq.inline_bytes() && random_.percent(50)) {
-    op.data = memory_.expected(offset, op.length);
-    request.flags |= IBV_SEND_INLINE;
-    request.inline_data = op.data;
-    return;
-  }
-  const std::vector<Piece> pieces = split(offset, op.length, plan_.max_sge);
-  add_sges(request, pieces);
-  for (const Piece& piece : pieces) {
-    const auto part = memory_.expected(piece.offset, piece.length);
-    op.data.insert(op.data.end(), part.begin(), part.end());
-  }
+  op.data = source_.draw(random_, op.length, qp_.sq.inline_bytes(), request);
 }
 
 /// Sends on what an outstanding READ will have fetched: right only if the fence holds.
@@ -162,7 +97,7 @@ bool Side::draw_forward(Operation& op, SendRequest& request) {
     op.data.assign(it->data.begin(), it->data.begin() + op.length);
     ++read_buffers_[static_cast<size_t>(op.read_slot)].users;
     request.flags |= IBV_SEND_FENCE;
-    add_sges(request, {{it->pieces[0].offset, op.length}});
+    request.sges = sges_of(memory_, {{it->pieces[0].offset, op.length}}, local_->lkey);
     return true;
   }
   return false;
@@ -172,7 +107,7 @@ void Side::draw_send(Operation& op, SendRequest& request) {
   op.kind = Kind::kSend;
   request.opcode = random_.percent(40) ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND;
   if (draw_invalidate(request)) request.opcode = IBV_WR_SEND_WITH_INV;
-  op.length = draw_length(plan_.max_send);
+  op.length = draw_length(random_, qp_.mtu, plan_.max_send);
   draw_source(op, request);
 }
 
@@ -180,7 +115,7 @@ bool Side::draw_write(Operation& op, SendRequest& request) {
   op.kind = Kind::kWrite;
   const auto index = static_cast<size_t>(random_.below(kWriteSlots));
   RemoteArea::Slot& slot = peer_->area_.slots[index];
-  op.length = draw_length(plan_.max_rdma);
+  op.length = draw_length(random_, qp_.mtu, plan_.max_rdma);
   if (slot.reads > 0) request.flags |= IBV_SEND_FENCE;
   draw_source(op, request);
   request.opcode = random_.percent(30) ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
@@ -209,7 +144,7 @@ bool Side::draw_read(Operation& op, SendRequest& request) {
   const int buffer = free_read_buffer();
   if (buffer < 0) return false;
   op.kind = Kind::kRead;
-  op.length = draw_length(plan_.max_rdma);
+  op.length = draw_length(random_, qp_.mtu, plan_.max_rdma);
   op.read_slot = buffer;
   request.opcode = IBV_WR_RDMA_READ;
   RemoteArea& area = peer_->area_;
@@ -231,10 +166,11 @@ bool Side::draw_read(Operation& op, SendRequest& request) {
     request.rkey = area.constant->rkey;
     op.data = peer_->memory_.expected(area.constant_offset + at, op.length);
   }
-  op.pieces = split(read_buffers_[static_cast<size_t>(buffer)].offset, op.length, plan_.max_sge);
+  op.pieces =
+      split(random_, read_buffers_[static_cast<size_t>(buffer)].offset, op.length, plan_.max_sge);
   for (const Piece& piece : op.pieces) memory_.begin_flux(piece.offset, piece.length);
   ++read_buffers_[static_cast<size_t>(buffer)].users;
-  add_sges(request, op.pieces);
+  request.sges = sges_of(memory_, op.pieces, local_->lkey);
   return true;
 }
 
@@ -244,7 +180,7 @@ void Side::draw_atomic(Operation& op, SendRequest& request) {
   const size_t result = result_offset_ + size_t{results_used_++ % result_count_} * 8;
   op.pieces = {{result, 8}};
   memory_.begin_flux(result, 8);
-  add_sges(request, op.pieces);
+  request.sges = sges_of(memory_, op.pieces, local_->lkey);
   if (peer_counter_ != nullptr && random_.percent(30)) {
     draw_shared_add(op, request);
     return;
@@ -289,8 +225,7 @@ void Side::draw_operation(Operation& op, SendRequest& request) {
   draw_send(op, request);
 }
 
-bool Side::post_some() {
-  bool posted = false;
+void Side::post_some(Instant) {
   uint64_t burst = random_.range(1, 8);
   while (burst-- > 0 && remaining_ > 0 && !failed_ && sends_.size() < plan_.sq_depth) {
     Operation op;
@@ -303,9 +238,7 @@ bool Side::post_some() {
     if (random_.percent(20)) request.flags |= IBV_SEND_SOLICITED;
     if (random_.percent(10)) request.flags |= IBV_SEND_FENCE;
     submit(std::move(op), std::move(request));
-    posted = true;
   }
-  return posted;
 }
 
 void Side::stop() {
@@ -329,40 +262,6 @@ void Side::submit(Operation op, SendRequest request) {
   sends_.push_back(std::move(op));
   --remaining_;
   require(post_send(device_, qp_, request), [] { return std::string("the send queue is full"); });
-}
-
-void Side::post_receives(bool may_be_late) {
-  if (may_be_late && random_.percent(plan_.late_receives_percent)) return;
-  while (receives_.size() < plan_.rq_depth && !failed_) {
-    post_receive_now();
-    if (may_be_late && plan_.late_receives_percent > 0 && random_.percent(50)) return;
-  }
-}
-
-void Side::post_receive_now() {
-  Receive receive;
-  receive.wr_id = kReceiveBit | next_receive_;
-  receive.slot_offset = receive_slots_[next_receive_ % plan_.rq_depth];
-  // Where the message is known already its length may be met exactly.
-  uint32_t length = plan_.max_send;
-  if (receives_.size() < incoming_.size() && random_.percent(50)) {
-    const Message& message = incoming_[receives_.size()];
-    length = message.opcode == IBV_WR_RDMA_WRITE_WITH_IMM ? 0 : message.length;
-  }
-  // New bytes: whatever is still written here on behalf of an old message shows.
-  memory_.scribble(receive.slot_offset, plan_.max_send, random_.next());
-  receive.pieces = split(receive.slot_offset, length, plan_.max_sge);
-  std::vector<Sge> sges;
-  for (const Piece& piece : receive.pieces) {
-    memory_.begin_flux(piece.offset, piece.length);
-    sges.push_back(
-        {reinterpret_cast<uint64_t>(memory_.at(piece.offset)), piece.length, local_->lkey});
-  }
-  const uint64_t wr_id = receive.wr_id;
-  ++next_receive_;
-  receives_.push_back(std::move(receive));
-  require(post_receive(device_, qp_, wr_id, sges),
-          [] { return std::string("the receive queue is full"); });
 }
 
 }  // namespace urxe::sim

@@ -59,14 +59,28 @@ WireOracle::Side& WireOracle::side_of(Key key) {
   return it->second;
 }
 
-void WireOracle::on_sent(size_t destination_host, const PacketView& packet) {
+void WireOracle::add_datagrams(size_t host, uint32_t qpn, Psn start) {
+  next_datagram_.emplace(Key{host, qpn}, start);
+}
+
+void WireOracle::on_sent(size_t host, size_t destination_host, const PacketView& packet) {
+  if (packet.headers.bth.opcode.service() == Service::kUd) return datagram_sent(host, packet);
   Side& destination = side_of({destination_host, packet.headers.bth.dest_qp.value()});
   Side& sender = side_of(destination.peer);
+  demand(destination.peer.first == host, "sent by another host than the peer's", packet);
   if (opcode_info(packet.headers.bth.opcode).is_request) {
     request_sent(sender.direction, packet);
   } else {
+    demand(packet.headers.bth.opcode.service() != Service::kUc, "an answer on UC", packet);
     response_sent(destination.direction, packet);
   }
+}
+
+void WireOracle::datagram_sent(size_t host, const PacketView& packet) {
+  const auto it = next_datagram_.find({host, packet.headers.deth.source_qp.value()});
+  require(it != next_datagram_.end(), [] { return std::string("wire: a source QP nobody has"); });
+  demand(packet.headers.bth.psn == it->second, "a datagram's PSN is not the next", packet);
+  it->second = it->second + 1;
 }
 
 void WireOracle::request_sent(Direction& direction, const PacketView& packet) {
@@ -75,12 +89,26 @@ void WireOracle::request_sent(Direction& direction, const PacketView& packet) {
       (packet.headers.bth.psn.value() - direction.limits.start.value()) & Psn::kMask;
   demand(packet.payload.size() <= direction.limits.mtu, "payload beyond the path MTU", packet);
   demand(distance <= next, "a PSN was left out", packet);
+  demand(distance == next || packet.headers.bth.opcode.service() != Service::kUc,
+         "a packet of UC was repeated", packet);
   if (distance == next) {
     new_request(direction, packet);
   } else {
     ++retransmissions_;
     repeated_request(direction, packet, distance);
   }
+}
+
+/// First, Middle and Last are in order; only on UC may a message break off, at the sender's error.
+void WireOracle::check_message(Direction& direction, const PacketView& packet) {
+  const OpcodeInfo& info = opcode_info(packet.headers.bth.opcode);
+  if (info.starts_message) {
+    const bool may_break_off = packet.headers.bth.opcode.service() == Service::kUc;
+    demand(!direction.in_message || may_break_off, "a message within a message", packet);
+  } else {
+    demand(direction.in_message, "MIDDLE or LAST without a FIRST", packet);
+  }
+  direction.in_message = !info.ends_message;
 }
 
 void WireOracle::new_request(Direction& direction, const PacketView& packet) {
@@ -90,6 +118,7 @@ void WireOracle::new_request(Direction& direction, const PacketView& packet) {
   request.first = static_cast<uint32_t>(direction.request_of.size());
   request.digest = digest(packet);
   request.length = static_cast<uint32_t>(packet.payload.size());
+  check_message(direction, packet);
   if (info.ends_message) ++direction.messages;
   request.messages = direction.messages;
   if (!info.ends_message) {
@@ -173,6 +202,7 @@ void WireOracle::read_response_sent(const Direction& direction, const PacketView
 }
 
 void WireOracle::on_received(size_t host, const PacketView& packet) {
+  if (packet.headers.bth.opcode.service() == Service::kUd) return;
   Side& receiver = side_of({host, packet.headers.bth.dest_qp.value()});
   const Psn psn = packet.headers.bth.psn;
   if (opcode_info(packet.headers.bth.opcode).is_request) {

@@ -11,7 +11,7 @@
 
 namespace urxe::sim {
 
-/// An observer of one connection's wire that knows nothing of the devices: it reads every packet
+/// An observer of the wire that knows nothing of the devices: it reads every packet
 /// that a side sends and every packet that a side takes, and fails on what the specification
 /// forbids. Requests of one side and the answers to them are one Direction.
 class WireOracle {
@@ -24,8 +24,11 @@ class WireOracle {
   /// Says what the queue pair `qpn` of `host`, whose peer is (`peer_host`, `peer_qpn`), may send.
   void add(size_t host, uint32_t qpn, size_t peer_host, uint32_t peer_qpn, const Limits& limits);
 
-  /// A device emitted this packet to `destination_host`.
-  void on_sent(size_t destination_host, const PacketView& packet);
+  /// The same of a UD queue pair, which may send to anybody.
+  void add_datagrams(size_t host, uint32_t qpn, Psn start);
+
+  /// The device of `host` emitted this packet to `destination_host`.
+  void on_sent(size_t host, size_t destination_host, const PacketView& packet);
   /// A device was given this packet (its ICRC is right).
   void on_received(size_t host, const PacketView& packet);
 
@@ -48,6 +51,7 @@ class WireOracle {
     std::vector<Request> requests;
     std::vector<uint32_t> request_of;  ///< by PSN counted from the start
     uint32_t messages = 0;
+    bool in_message = false;  ///< the LAST of the current one has not been sent
     uint32_t unanswered = 0;
     uint32_t taken = 0;  ///< PSNs that the responder has been given, the largest + 1
   };
@@ -58,7 +62,9 @@ class WireOracle {
   };
 
   Side& side_of(Key key);
+  void datagram_sent(size_t host, const PacketView& packet);
   void request_sent(Direction& direction, const PacketView& packet);
+  static void check_message(Direction& direction, const PacketView& packet);
   void new_request(Direction& direction, const PacketView& packet);
   void repeated_request(Direction& direction, const PacketView& packet, uint32_t distance);
   void response_sent(Direction& direction, const PacketView& packet);
@@ -68,6 +74,7 @@ class WireOracle {
                                const Request& request);
 
   std::map<Key, Side> sides_;
+  std::map<Key, Psn> next_datagram_;  ///< PSN
   uint64_t retransmissions_ = 0;
 };
 

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tests/sim/topology.h"
+
+#include "tests/sim/connect.h"
+#include "tests/sim/failure.h"
+
+namespace urxe::sim {
+
+void Topology::connect_all() {
+  for (uint32_t i = 0; i < plan_.connections; ++i) connect_pair(i);
+}
+
+ibv_qp_type Topology::draw_type() {
+  const uint64_t draw = random_.below(100);
+  if (draw < plan_.uc_percent) return IBV_QPT_UC;
+  if (draw < plan_.uc_percent + plan_.ud_percent) return IBV_QPT_UD;
+  return IBV_QPT_RC;
+}
+
+Topology::Ends Topology::draw_ends(uint32_t number) {
+  const size_t a = random_.below(plan_.hosts);
+  const size_t b = random_.percent(5) ? a : (a + 1) % plan_.hosts;
+  Ends ends;
+  ends[0] = {a, 0x100 + number * 2, 0, nullptr};
+  ends[1] = {b, 0x10000 * (number + 1) + 0x101 + number * 2, 0, nullptr};
+  for (End& end : ends) {
+    end.psn = plan_.psn_near_wrap ? Psn::kMask - random_.range32(0, 300)
+                                  : static_cast<uint32_t>(random_.next()) & Psn::kMask;
+  }
+  return ends;
+}
+
+void Topology::connect_pair(uint32_t number) {
+  const ibv_qp_type type = draw_type();
+  Ends ends = draw_ends(number);
+  for (End& end : ends) end.qp = &hosts_[end.host]->create_qp(Qpn{end.qpn}, type);
+  connect_end(ends[0], ends[1]);
+  connect_end(ends[1], ends[0]);
+  switch (type) {
+    case IBV_QPT_UC:
+      return add_unreliable(ends);
+    case IBV_QPT_UD:
+      return add_datagrams(ends);
+    default:
+      return add_reliable(ends);
+  }
+}
+
+void Topology::connect_end(const End& end, const End& peer) {
+  ConnectOptions options;
+  options.destination = hosts_[peer.host]->gid();
+  options.dest_qpn = Qpn{peer.qpn};
+  options.mtu = plan_.mtu;
+  options.sq_psn = end.psn;
+  options.rq_psn = peer.psn;
+  options.timeout = plan_.timeout;
+  options.retry_cnt = plan_.retry_cnt;
+  options.min_rnr_timer = plan_.min_rnr_timer;
+  options.max_rd_atomic = plan_.max_rd_atomic;
+  options.max_dest_rd_atomic = plan_.max_dest_rd_atomic;
+  options.qkey = DatagramSide::draw_qkey(random_);
+  require(connect(hosts_[end.host]->device(), *end.qp, options, Instant{}),
+          [] { return std::string("modify_qp failed"); });
+  const WireOracle::Limits limits{Psn{end.psn}, 128U << plan_.mtu, plan_.max_rd_atomic};
+  if (end.qp->type == IBV_QPT_UD) {
+    oracle_.add_datagrams(end.host, end.qpn, Psn{end.psn});
+  } else {
+    oracle_.add(end.host, end.qpn, peer.host, peer.qpn, limits);
+  }
+}
+
+void Topology::add_reliable(const Ends& ends) {
+  Side& a = hosts_[ends[0].host]->add_side(*ends[0].qp);
+  Side& b = hosts_[ends[1].host]->add_side(*ends[1].qp);
+  a.connect_model(b, hosts_[ends[1].host]->shared_counter());
+  b.connect_model(a, hosts_[ends[0].host]->shared_counter());
+}
+
+void Topology::add_unreliable(const Ends& ends) {
+  UnreliableSide& a = hosts_[ends[0].host]->add_unreliable_side(*ends[0].qp);
+  UnreliableSide& b = hosts_[ends[1].host]->add_unreliable_side(*ends[1].qp);
+  a.connect_model(b);
+  b.connect_model(a);
+}
+
+void Topology::add_datagrams(const Ends& ends) {
+  for (const End& end : ends) {
+    datagram_sides_.push_back(&hosts_[end.host]->add_datagram_side(*end.qp));
+    datagram_sides_.back()->connect_model(datagram_sides_);
+  }
+}
+
+}  // namespace urxe::sim

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "tests/sim/host.h"
+#include "tests/sim/plan.h"
+#include "tests/sim/random.h"
+#include "tests/sim/wire_oracle.h"
+
+namespace urxe::sim {
+
+/// Makes the queue pairs that a plan asks for, connects them, and tells the models and the oracle
+/// who is whose peer.
+class Topology {
+ public:
+  Topology(const Plan& plan, std::vector<std::unique_ptr<Host>>& hosts, WireOracle& oracle,
+           Random random)
+      : plan_(plan), hosts_(hosts), oracle_(oracle), random_(random) {}
+
+  void connect_all();
+
+ private:
+  /// One of the two queue pairs of a connection.
+  struct End {
+    size_t host = 0;
+    uint32_t qpn = 0;
+    uint32_t psn = 0;
+    QueuePair* qp = nullptr;
+  };
+  using Ends = std::array<End, 2>;
+
+  ibv_qp_type draw_type();
+  Ends draw_ends(uint32_t number);
+  void connect_pair(uint32_t number);
+  void connect_end(const End& end, const End& peer);
+  void add_reliable(const Ends& ends);
+  void add_unreliable(const Ends& ends);
+  void add_datagrams(const Ends& ends);
+
+  const Plan& plan_;
+  std::vector<std::unique_ptr<Host>>& hosts_;
+  WireOracle& oracle_;
+  Random random_;
+  DatagramSides datagram_sides_;
+};
+
+}  // namespace urxe::sim
