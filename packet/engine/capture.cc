@@ -101,6 +101,14 @@ void CaptureEngine::release_source_port(const Gid& local, uint16_t port) {
   inner_->release_source_port(local, port);
 }
 
+Expected<void, EngineError> CaptureEngine::join_group(const Gid& group) {
+  return inner_->join_group(group);
+}
+
+void CaptureEngine::leave_group(const Gid& group) {
+  inner_->leave_group(group);
+}
+
 std::span<const RxPacket> CaptureEngine::receive() {
   const std::span<const RxPacket> packets = inner_->receive();
   if (packets.empty() || fd_ < 0) return packets;

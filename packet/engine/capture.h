@@ -30,6 +30,8 @@ class CaptureEngine final : public PacketEngine {
   Expected<void, EngineError> open_address(const Gid& local) override;
   Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override;
   void release_source_port(const Gid& local, uint16_t port) override;
+  Expected<void, EngineError> join_group(const Gid& group) override;
+  void leave_group(const Gid& group) override;
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
   [[nodiscard]] TxBatch::Limits batch_limits() const override;

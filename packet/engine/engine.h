@@ -42,6 +42,14 @@ class PacketEngine {
   /// Gives back what claim_source_port() returned.
   virtual void release_source_port(const Gid& local, uint16_t port) = 0;
 
+  /// Begins to receive what is sent to a multicast group (IPv4 as ::ffff:a.b.c.d, or IPv6) on this
+  /// interface; the host becomes a member of the group, as its switches and routers see it. What
+  /// this host itself sends to the group comes too, from this engine as well. Does nothing where
+  /// that has been done.
+  virtual Expected<void, EngineError> join_group(const Gid& group) = 0;
+  /// Ends what join_group() began, if it did.
+  virtual void leave_group(const Gid& group) = 0;
+
   /// Takes what has arrived, up to the engine's burst. Never blocks. The packets are valid until
   /// the next call. Empty: nothing is waiting.
   virtual std::span<const RxPacket> receive() = 0;

@@ -88,6 +88,14 @@ void FaultEngine::release_source_port(const Gid& local, uint16_t port) {
   inner_->release_source_port(local, port);
 }
 
+Expected<void, EngineError> FaultEngine::join_group(const Gid& group) {
+  return inner_->join_group(group);
+}
+
+void FaultEngine::leave_group(const Gid& group) {
+  inner_->leave_group(group);
+}
+
 TxBatch::Limits FaultEngine::batch_limits() const {
   return batch_.limits();
 }

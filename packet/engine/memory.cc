@@ -18,7 +18,18 @@ MemoryEngine* MemoryNetwork::find(const Gid& gid) const {
 }
 
 void MemoryNetwork::deliver(const RxPacket& packet) {
-  MemoryEngine* const to = find(packet.flow.destination);
+  const Gid& destination = packet.flow.destination;
+  if (!destination.is_multicast()) return deliver_to(find(destination), packet);
+  bool any = false;
+  for (const Port& member : members_) {
+    if (member.gid != destination) continue;
+    deliver_to(member.engine, packet);
+    any = true;
+  }
+  if (!any) ++lost_;
+}
+
+void MemoryNetwork::deliver_to(MemoryEngine* to, const RxPacket& packet) {
   if (to == nullptr || to->waiting_.size() >= to->queue_packets_) {
     ++lost_;
     return;
@@ -33,7 +44,9 @@ MemoryEngine::MemoryEngine(std::shared_ptr<MemoryNetwork> network, const TxBatch
     : network_(std::move(network)), limits_(limits), queue_packets_(queue_packets) {}
 
 MemoryEngine::~MemoryEngine() {
-  std::erase_if(network_->ports_, [&](const MemoryNetwork::Port& p) { return p.engine == this; });
+  auto is_ours = [this](const MemoryNetwork::Port& p) { return p.engine == this; };
+  std::erase_if(network_->ports_, is_ours);
+  std::erase_if(network_->members_, is_ours);
 }
 
 Expected<void, EngineError> MemoryEngine::open_address(const Gid& local) {
@@ -52,6 +65,17 @@ Expected<uint16_t, EngineError> MemoryEngine::claim_source_port(const Gid& /*loc
 }
 
 void MemoryEngine::release_source_port(const Gid& /*local*/, uint16_t /*port*/) {}
+
+Expected<void, EngineError> MemoryEngine::join_group(const Gid& group) {
+  leave_group(group);
+  network_->members_.push_back({group, this});
+  return {};
+}
+
+void MemoryEngine::leave_group(const Gid& group) {
+  std::erase_if(network_->members_,
+                [&](const MemoryNetwork::Port& p) { return p.engine == this && p.gid == group; });
+}
 
 std::span<const RxPacket> MemoryEngine::receive() {
   packets_.clear();

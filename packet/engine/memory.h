@@ -17,7 +17,7 @@ class MemoryEngine;
 class MemoryNetwork {
  public:
   [[nodiscard]] uint64_t delivered() const { return delivered_; }
-  /// Packets to a GID that nobody has opened, or for which there was no room.
+  /// Packets to a GID or group that nobody has opened, or for which there was no room.
   [[nodiscard]] uint64_t lost() const { return lost_; }
 
  private:
@@ -28,8 +28,10 @@ class MemoryNetwork {
   };
   MemoryEngine* find(const Gid& gid) const;
   void deliver(const RxPacket& packet);
+  void deliver_to(MemoryEngine* to, const RxPacket& packet);
 
   std::vector<Port> ports_;
+  std::vector<Port> members_;  ///< of multicast groups
   uint64_t delivered_ = 0;
   uint64_t lost_ = 0;
 };
@@ -49,6 +51,8 @@ class MemoryEngine final : public PacketEngine {
   Expected<void, EngineError> open_address(const Gid& local) override;
   Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override;
   void release_source_port(const Gid& local, uint16_t port) override;
+  Expected<void, EngineError> join_group(const Gid& group) override;
+  void leave_group(const Gid& group) override;
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
   [[nodiscard]] TxBatch::Limits batch_limits() const override { return limits_; }

@@ -16,8 +16,9 @@ SocketAddress::SocketAddress(const Gid& gid, uint16_t port, uint32_t scope) {
   storage_.v6.sin6_family = AF_INET6;
   storage_.v6.sin6_port = htons(port);
   std::memcpy(&storage_.v6.sin6_addr, gid.bytes.data(), 16);
-  const bool link_local_multicast = gid.bytes[0] == 0xff && (gid.bytes[1] & 0xf) == 2;
-  if (gid.is_ipv6_link_local() || link_local_multicast) storage_.v6.sin6_scope_id = scope;
+  const uint8_t group_scope = gid.bytes[1] & 0xf;  // 1: interface-local, 2: link-local
+  const bool is_narrow_group = gid.bytes[0] == 0xff && (group_scope == 1 || group_scope == 2);
+  if (gid.is_ipv6_link_local() || is_narrow_group) storage_.v6.sin6_scope_id = scope;
 }
 
 Gid SocketAddress::gid() const {

@@ -14,7 +14,8 @@ namespace urxe {
 class SocketAddress {
  public:
   SocketAddress() = default;
-  /// `scope` (an interface index) is used for link-local IPv6 addresses only. Port in host order.
+  /// `scope` (an interface index) is used for IPv6 addresses and groups of one link or
+  /// interface only. Port in host order.
   SocketAddress(const Gid& gid, uint16_t port, uint32_t scope);
 
   [[nodiscard]] const sockaddr* get() const { return &storage_.any; }

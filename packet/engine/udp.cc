@@ -68,19 +68,45 @@ void UdpEngine::watch(int fd, uint32_t id, uint32_t events) const {
   epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
 }
 
+UdpEngine::Receiver* UdpEngine::find_receiver(const Gid& address) {
+  const auto found = std::ranges::find_if(
+      receivers_, [&](const Receiver& r) { return r.fd && r.local == address; });
+  return found != receivers_.end() ? &*found : nullptr;
+}
+
+UdpEngine::Receiver& UdpEngine::add_receiver(const Gid& address, FileDescriptor fd) {
+  // The place of a group that was left, or a new one: places have numbers that epoll remembers.
+  auto place = std::ranges::find_if(receivers_, [](const Receiver& r) { return !r.fd; });
+  if (place == receivers_.end()) place = receivers_.emplace(place);
+  *place = {address, std::move(fd), nullptr, {}, kMinCalibrationPause};
+  watch(place->fd.get(), static_cast<uint32_t>(place - receivers_.begin()), EPOLLIN);
+  calls_until_look_ = 0;
+  return *place;
+}
+
 Expected<void, EngineError> UdpEngine::open_address(const Gid& local) {
-  const bool is_open = std::any_of(receivers_.begin(), receivers_.end(),
-                                   [&](const Receiver& r) { return r.local == local; });
-  if (is_open) return {};
+  if (find_receiver(local) != nullptr) return {};
   if (!epoll_) return Unexpected<EngineError>({EMFILE, "no file descriptor for epoll"});
   auto fd = open_receive_socket(local, socket_options(config_));
   if (!fd) return Unexpected<EngineError>(std::move(fd.error()));
   sender_.open_address(local);
-  watch(fd->get(), static_cast<uint32_t>(receivers_.size()), EPOLLIN);
-  receivers_.push_back({local, std::move(*fd), nullptr, {}, kMinCalibrationPause});
-  calls_until_look_ = 0;
-  if (config_.sharing) join_group(receivers_.back());
+  Receiver& receiver = add_receiver(local, std::move(*fd));
+  if (config_.sharing) meet_others(receiver);
   return {};
+}
+
+Expected<void, EngineError> UdpEngine::join_group(const Gid& group) {
+  if (find_receiver(group) != nullptr) return {};
+  if (!epoll_) return Unexpected<EngineError>({EMFILE, "no file descriptor for epoll"});
+  auto fd = open_group_socket(group, socket_options(config_));
+  if (!fd) return Unexpected<EngineError>(std::move(fd.error()));
+  add_receiver(group, std::move(*fd));
+  return {};
+}
+
+void UdpEngine::leave_group(const Gid& group) {
+  Receiver* const receiver = find_receiver(group);
+  if (receiver != nullptr) receiver->fd.reset();
 }
 
 Expected<uint16_t, EngineError> UdpEngine::claim_source_port(const Gid& local, uint16_t wanted) {
@@ -162,14 +188,16 @@ void UdpEngine::read_receiver(Receiver& receiver) {
 
 void UdpEngine::take(Receiver& receiver, const ReceivedDatagram& datagram) {
   const auto bytes = datagram.bytes;
+  // Each process has its own copy of what comes to a group: nothing is passed on.
+  const bool is_group = receiver.local.is_multicast();
   Probe probe;
-  if (bytes[0] == kProbeOpcode && config_.sharing && decode_probe(bytes, probe)) {
+  if (bytes[0] == kProbeOpcode && config_.sharing && !is_group && decode_probe(bytes, probe)) {
     take_probe(receiver, datagram.flow, probe);
     return;
   }
   for (size_t at = 0; at < bytes.size();) {
     const auto packet = bytes.subspan(at, std::min(datagram.segment_size, bytes.size() - at));
-    if (config_.sharing) {
+    if (config_.sharing && !is_group) {
       const uint32_t own = config_.sharing->slot;
       const uint32_t owner = owner_slot(packet, own);
       if (owner != own) {
@@ -292,7 +320,8 @@ void UdpEngine::set_timer(Duration period) const {
   timerfd_settime(timer_.get(), 0, &setting, nullptr);
 }
 
-void UdpEngine::join_group(Receiver& receiver) {
+/// Joins those that share the port of an address.
+void UdpEngine::meet_others(Receiver& receiver) {
   receiver.calibration = std::make_unique<PortCalibration>(
       receiver.fd.get(), SocketAddress(receiver.local, kRoceUdpPort, config_.interface_index),
       config_.sharing->slot);

@@ -28,7 +28,8 @@ struct UdpConfig {
 };
 
 /// RoCEv2 over UDP sockets: needs no privilege. One socket on port 4791 receives for each address,
-/// shared with other processes of the user; sockets of their own send, one a source port.
+/// shared with other processes of the user, and one for each multicast group; sockets of their own
+/// send, one a source port.
 class UdpEngine final : public PacketEngine {
  public:
   explicit UdpEngine(const UdpConfig& config);
@@ -40,6 +41,8 @@ class UdpEngine final : public PacketEngine {
   Expected<void, EngineError> open_address(const Gid& local) override;
   Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override;
   void release_source_port(const Gid& local, uint16_t port) override;
+  Expected<void, EngineError> join_group(const Gid& group) override;
+  void leave_group(const Gid& group) override;
   /// One system call where nothing has arrived, most of the time: the address that received last is
   /// looked at every time, the others every few calls. Also sends what waited for a socket's
   /// buffer.
@@ -53,7 +56,7 @@ class UdpEngine final : public PacketEngine {
 
  private:
   struct Receiver {
-    Gid local;
+    Gid local;  ///< or a multicast group
     FileDescriptor fd;
     std::unique_ptr<PortCalibration> calibration;
     Instant calibrate_after;
@@ -74,7 +77,9 @@ class UdpEngine final : public PacketEngine {
   void watch_calibration();
   void tick_calibrations();
   void set_timer(Duration period) const;
-  void join_group(Receiver& receiver);
+  void meet_others(Receiver& receiver);
+  [[nodiscard]] Receiver* find_receiver(const Gid& address);
+  Receiver& add_receiver(const Gid& address, FileDescriptor fd);
 
   UdpConfig config_;
   UdpCounters counters_;

@@ -12,6 +12,9 @@
 
 #include "packet/engine/socket_address.h"
 
+#ifndef IPV6_MULTICAST_ALL
+#define IPV6_MULTICAST_ALL 29
+#endif
 #ifndef UDP_NO_CHECK6_RX
 #define UDP_NO_CHECK6_RX 102
 #endif
@@ -82,6 +85,55 @@ void receive_nothing(int fd) {
   set(fd, SOL_SOCKET, SO_RCVBUF, 0);  // the kernel makes it its minimum
 }
 
+ip_mreqn ipv4_membership(const Gid& group, uint32_t interface) {
+  ip_mreqn membership{};
+  if (group.is_ipv4()) std::memcpy(&membership.imr_multiaddr, group.ipv4(), 4);
+  membership.imr_ifindex = static_cast<int>(interface);
+  return membership;
+}
+
+bool join(int fd, const Gid& group, uint32_t interface) {
+  if (group.is_ipv4()) {
+    const ip_mreqn membership = ipv4_membership(group, interface);
+    // Or it would hear what the host receives for the group on other interfaces.
+    set(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
+    return setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &membership, sizeof membership) == 0;
+  }
+  ipv6_mreq membership{};
+  std::memcpy(&membership.ipv6mr_multiaddr, group.bytes.data(), 16);
+  membership.ipv6mr_interface = interface;
+  set(fd, IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0);
+  return setsockopt(fd, IPPROTO_IPV6, IPV6_JOIN_GROUP, &membership, sizeof membership) == 0;
+}
+
+/// The interface that packets to groups leave by, and that members on this host hear them.
+void set_multicast_interface(int fd, bool ipv4, uint32_t interface) {
+  if (ipv4) {
+    const ip_mreqn by = ipv4_membership({}, interface);
+    setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &by, sizeof by);
+    set(fd, IPPROTO_IP, IP_MULTICAST_LOOP, 1);
+  } else {
+    set(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, static_cast<int>(interface));
+    set(fd, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, 1);
+  }
+}
+
+EngineError group_error(int errno_value, const Gid& group) {
+  std::string what = "cannot join multicast group " + group.to_string() + ": ";
+  if (errno_value == EADDRINUSE) {
+    return {errno_value, what +
+                             "UDP port 4791 of all addresses is taken by another program, kernel "
+                             "soft-RoCE (rxe) for instance. What to do: \"rdma link\" shows it, "
+                             "\"rdma link delete NAME\" removes it"};
+  }
+  if (errno_value == ENOBUFS) {
+    return {errno_value, what +
+                             "too many groups. What to do: raise net.ipv4.igmp_max_memberships or "
+                             "net.core.optmem_max"};
+  }
+  return {errno_value, what + std::strerror(errno_value)};
+}
+
 bool set_header_fields(int fd, bool ipv4) {
   if (ipv4) {
     // Unconnected with DF: the one way to know the identification (0), which the ICRC covers.
@@ -112,12 +164,31 @@ Expected<FileDescriptor, EngineError> open_receive_socket(const Gid& local,
   return fd;
 }
 
+Expected<FileDescriptor, EngineError> open_group_socket(const Gid& group,
+                                                        const UdpSocketOptions& options) {
+  const bool ipv4 = group.is_ipv4();
+  FileDescriptor fd = open_udp(ipv4);
+  // SO_REUSEADDR, not SO_REUSEPORT: other users' programs may be members as well.
+  if (!fd || !set(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1)) {
+    return Unexpected<EngineError>(group_error(errno, group));
+  }
+  report_ip_fields(fd.get(), ipv4);
+  set(fd.get(), SOL_SOCKET, SO_RCVBUF, options.buffer_bytes);
+  if (options.offload) set(fd.get(), IPPROTO_UDP, UDP_GRO, 1);
+  if (!bind_to(fd.get(), group, kRoceUdpPort, options.scope) ||
+      !join(fd.get(), group, options.scope)) {
+    return Unexpected<EngineError>(group_error(errno, group));
+  }
+  return fd;
+}
+
 Expected<FileDescriptor, Errno> open_send_socket(const Gid& local, uint16_t port,
                                                  const UdpSocketOptions& options) {
   FileDescriptor fd = open_udp(local.is_ipv4());
   if (!fd) return error(errno);
   if (!set_header_fields(fd.get(), local.is_ipv4())) return error(errno);
   receive_nothing(fd.get());
+  set_multicast_interface(fd.get(), local.is_ipv4(), options.scope);
   set(fd.get(), SOL_SOCKET, SO_SNDBUF, options.buffer_bytes);
   if (!bind_to(fd.get(), local, port, options.scope)) return error(errno);
   return fd;

@@ -14,7 +14,7 @@ namespace urxe {
 inline constexpr uint8_t kDefaultHopLimit = 64;
 
 struct UdpSocketOptions {
-  uint32_t scope = 0;    ///< interface index, for link-local IPv6 addresses
+  uint32_t scope = 0;    ///< interface index, for link-local IPv6 addresses and multicast
   int buffer_bytes = 0;  ///< asked for; the kernel gives what the user may have
   bool offload = true;   ///< receive coalesced buffers (UDP_GRO) where the kernel can
 };
@@ -23,6 +23,11 @@ struct UdpSocketOptions {
 /// traffic class and hop limit of what it receives.
 Expected<FileDescriptor, EngineError> open_receive_socket(const Gid& local,
                                                           const UdpSocketOptions& options);
+
+/// A nonblocking socket on (group, 4791), a member of that multicast group on the interface
+/// `options.scope`. Every such socket of the host gets every packet, whoever opened it.
+Expected<FileDescriptor, EngineError> open_group_socket(const Gid& group,
+                                                        const UdpSocketOptions& options);
 
 /// A nonblocking socket on (local, port) for sending only: what arrives there is dropped. Its IPv4
 /// packets have DF set and identification 0. The error is the errno (EADDRINUSE, ...).

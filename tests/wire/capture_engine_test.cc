@@ -39,6 +39,8 @@ class FakeEngine final : public PacketEngine {
   Expected<uint16_t, EngineError> claim_source_port(const Gid&, uint16_t wanted) override {
     return wanted;
   }
+  Expected<void, EngineError> join_group(const Gid& /*group*/) override { return {}; }
+  void leave_group(const Gid& /*group*/) override {}
   void release_source_port(const Gid&, uint16_t port) override { released = port; }
   std::span<const RxPacket> receive() override { return incoming; }
   void transmit(TxBatch& batch) override {
