@@ -48,6 +48,8 @@ void urxe_set_up(void) {
   }
   URXE_NEXT_FUNCTIONS(URXE_FIND)
 #undef URXE_FIND
+  // A program's pre-initializers, a sanitizer's run-time say, come before libc knows of any.
+  if (environ == NULL) return;
   read_environment();
   note_working_directory();
   atomic_store_explicit(&urxe_next.ready, true, memory_order_release);

@@ -60,8 +60,8 @@ struct urxe_next {
 };
 extern struct urxe_next urxe_next;
 
-/// Finds the next functions and reads the environment. Idempotent; called by the constructor, or
-/// earlier by whatever constructor of another library comes first and opens a file.
+/// Finds the next functions and, once there is one, reads the environment. Idempotent; called by
+/// the constructor, or earlier by whatever comes first and opens a file or unmaps memory.
 void urxe_set_up(void);
 
 /// The function of that name in the libraries after this one.

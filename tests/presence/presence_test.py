@@ -553,6 +553,10 @@ class MemoryTest(Scratch):
             "realloc nothing:",
         ])
 
+    def test_call_before_libc_is_ready(self):
+        self.output(os.path.join(BUILD, "bin", "presence_early_probe"), "/sys/class/infiniband/dev0/node_guid",
+                    options=("--device", "dev0=lo"))
+
     def test_allocators_still_work(self):
         self.assertEqual(self.output("/usr/bin/python3", "-c", """
 import ctypes, mmap, threading
