@@ -152,8 +152,9 @@ void reset(ChannelAdapter& ca, QueuePair& qp) {
   qp.sq_drained_pending = false;
 }
 
-Expected<void, Errno> modify(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, int mask,
+Expected<void, Errno> modify(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, int given,
                              Instant now) {
+  const int mask = without_ignored(qp.type, given);
   const ibv_qp_state from = qp.state();
   if ((mask & IBV_QP_CUR_STATE) != 0 && attr.cur_qp_state != from) return error(EINVAL);
   const ibv_qp_state to = (mask & IBV_QP_STATE) != 0 ? attr.qp_state : from;

@@ -94,6 +94,17 @@ unsigned type_bit(ibv_qp_type type) {
 
 }  // namespace
 
+int without_ignored(ibv_qp_type type, int mask) {
+  switch (type) {
+    case IBV_QPT_XRC_SEND:
+      return mask & ~(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    case IBV_QPT_XRC_RECV:
+      return mask & ~(IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY);
+    default:
+      return mask;
+  }
+}
+
 TransitionMasks transition_masks(ibv_qp_type type, ibv_qp_state from, ibv_qp_state to) {
   if (to == IBV_QPS_RESET) return {true, 0, 0};
   if (to == IBV_QPS_ERR) return {from != IBV_QPS_RESET, 0, 0};

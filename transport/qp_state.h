@@ -17,6 +17,10 @@ struct TransitionMasks {
   int required = 0;
   int optional = 0;
 };
+/// `mask` less what a queue pair of the type has no use for; such attributes are ignored (an XRC
+/// initiator has no responder, a target no requester).
+int without_ignored(ibv_qp_type type, int mask);
+
 TransitionMasks transition_masks(ibv_qp_type type, ibv_qp_state from, ibv_qp_state to);
 
 /// Checks `attr` and carries out the change; EINVAL, and nothing changed, where it is not allowed.

@@ -57,7 +57,7 @@ struct QueuePair : ListHook<struct ActiveTag>,
   SharedReceiveQueue* const srq;
   XrcDomain* const domain;
   const bool sq_sig_all;
-  void* const user;
+  void* user;
 
   SendQueue sq;
   ReceiveQueue rq;

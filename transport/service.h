@@ -24,6 +24,7 @@ constexpr Service service_of(ibv_qp_type type) {
 
 /// Whether a queue pair of this type takes such work requests (IBTA vol. 1, table 100).
 constexpr bool takes_opcode(ibv_qp_type type, ibv_wr_opcode opcode) {
+  if (type == IBV_QPT_XRC_RECV) return false;
   switch (opcode) {
     case IBV_WR_SEND:
     case IBV_WR_SEND_WITH_IMM:

@@ -65,6 +65,7 @@ RuntimeDevice::RuntimeDevice(const DeviceDescription& description, EventSink sin
       sink_(sink),
       description_(description),
       device_(config_for(description)),
+      xrc_domains_(description.name),
       progress_(device_, sink) {
   InterfaceWatcher::instance().add(*this);
 }
@@ -139,6 +140,10 @@ Qpn RuntimeDevice::next_qpn() {
   return slot_->next_qpn();
 }
 
+bool RuntimeDevice::is_own(Qpn qpn) const {
+  return qpn.value() >> kQpIndexBits == slot_->number();
+}
+
 void RuntimeDevice::refresh_gids() {
   if (auto now = read_device(device_tree(), name_)) follow_locked(*now);
 }
@@ -167,6 +172,7 @@ void RuntimeDevice::after_fork_in_child() {
   forked_.store(true);
   progress_.after_fork_in_child();
   slot_.reset();
+  xrc_domains_.after_fork_in_child();
 }
 
 }  // namespace urxe

@@ -11,6 +11,7 @@
 #include "provider/runtime/device_file.h"
 #include "provider/runtime/progress.h"
 #include "provider/runtime/slots.h"
+#include "provider/runtime/xrc_domains.h"
 #include "transport/device.h"
 
 namespace urxe {
@@ -41,11 +42,14 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   // With the lock of progress() held:
 
   [[nodiscard]] Device& device() { return device_; }
+  [[nodiscard]] XrcDomains& xrc_domains() { return xrc_domains_; }
   /// Takes slot and engine and starts the thread, if that has not been done. Says on stderr what
   /// went wrong.
   Expected<void, Errno> start();
   /// A queue pair number that was not used lately. Only after start().
   Qpn next_qpn();
+  /// Whether the number can be one of this process's. Only after start().
+  [[nodiscard]] bool is_own(Qpn qpn) const;
   /// As follow(), with what the tree says: another process may have seen a change first.
   void refresh_gids();
   /// A context's asynchronous events, which those of the port go to as long as it is listed.
@@ -75,6 +79,7 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   bool opens_addresses_ = false;                         ///< open_addresses() was called
   std::atomic<bool> forked_{false};
   Device device_;
+  XrcDomains xrc_domains_;
   std::optional<Slot> slot_;
   Progress progress_;
 };

@@ -53,6 +53,10 @@ Context::~Context() {
   Progress::Guard guard(progress());
   device_->remove_listener(async_events_);
   while (Qp* qp = qps.front()) end_qp(*qp);
+  while (Srq* srq = srqs.front()) {
+    if (end_srq(*srq) != 0) srqs.remove(*srq);
+  }
+  while (Xrcd* xrcd = xrcds.front()) end_xrcd(*xrcd);
   while (Cq* cq = cqs.front()) {
     if (end_cq(*cq) != 0) cqs.remove(*cq);
   }
@@ -113,11 +117,14 @@ const abi::VerbsContextOps& context_ops() {
     ops.alloc_pd = alloc_pd;
     ops.alloc_td = alloc_td;
     ops.bind_mw = bind_mw;
+    ops.close_xrcd = close_xrcd;
     ops.create_ah = create_ah;
     ops.create_cq = create_cq;
     ops.create_cq_ex = create_cq_ex;
     ops.create_qp = create_qp;
     ops.create_qp_ex = create_qp_ex;
+    ops.create_srq = create_srq;
+    ops.create_srq_ex = create_srq_ex;
     ops.dealloc_mw = dealloc_mw;
     ops.dealloc_pd = dealloc_pd;
     ops.dealloc_td = dealloc_td;
@@ -125,19 +132,26 @@ const abi::VerbsContextOps& context_ops() {
     ops.destroy_ah = destroy_ah;
     ops.destroy_cq = destroy_cq;
     ops.destroy_qp = destroy_qp;
+    ops.destroy_srq = destroy_srq;
     ops.free_context = free_context;
     ops.free_dm = free_dm;
+    ops.get_srq_num = get_srq_num;
     ops.modify_cq = modify_cq;
     ops.modify_qp = modify_qp;
     ops.modify_qp_rate_limit = modify_qp_rate_limit;
+    ops.modify_srq = modify_srq;
+    ops.open_qp = open_qp;
+    ops.open_xrcd = open_xrcd;
     ops.poll_cq = poll_cq;
     ops.post_recv = post_recv;
     ops.post_send = post_send;
+    ops.post_srq_recv = post_srq_recv;
     ops.query_device_ex = query_device;
     ops.query_ece = query_ece;
     ops.query_port = query_port;
     ops.query_qp = query_qp;
     ops.query_rt_values = query_rt_values;
+    ops.query_srq = query_srq;
     ops.reg_dm_mr = reg_dm_mr;
     ops.reg_dmabuf_mr = reg_dmabuf_mr;
     ops.reg_mr = reg_mr;

@@ -18,6 +18,8 @@ struct Dm;
 struct Mw;
 struct Ah;
 struct Cq;
+struct Srq;
+struct Xrcd;
 struct Qp;
 
 /// What an ibv_context of ours stands for. The lists hold the live objects, under the device's
@@ -40,6 +42,8 @@ class Context {
   IntrusiveList<Mw, struct MwTag> mws;
   IntrusiveList<Ah, struct AhTag> ahs;
   IntrusiveList<Cq, struct CqTag> cqs;
+  IntrusiveList<Xrcd, struct XrcdTag> xrcds;
+  IntrusiveList<Srq, struct SrqTag> srqs;
   IntrusiveList<Qp, struct QpTag> qps;
   bool sends_datagrams = false;  ///< has had a UD queue pair
 

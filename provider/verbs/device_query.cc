@@ -20,10 +20,10 @@ constexpr uint8_t kPhysicalLinkDown = 3;  // "Disabled"
 constexpr uint8_t kPhysicalLinkUp = 5;
 constexpr uint64_t kPageSizes = ~uint64_t{0} << 12;  // any, from 4 KiB on
 
-constexpr unsigned kCapabilities = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_RC_RNR_NAK_GEN |
-                                   IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_MEM_WINDOW |
-                                   IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS |
-                                   IBV_DEVICE_AUTO_PATH_MIG;
+constexpr unsigned kCapabilities =
+    IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SYS_IMAGE_GUID |
+    IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS |
+    IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_XRC | IBV_DEVICE_AUTO_PATH_MIG;
 
 /// Completion timestamps are nanoseconds.
 constexpr uint64_t kClockKhz = 1'000'000;
@@ -47,6 +47,9 @@ void fill_limits(ibv_device_attr& attr) {
   attr.max_qp_rd_atom = kMaxRdAtomic;
   attr.max_qp_init_rd_atom = kMaxRdAtomic;
   attr.max_res_rd_atom = kMaxRdAtomic * kMaxQps;
+  attr.max_srq = kMaxSrqs;
+  attr.max_srq_wr = kMaxSrqWorkRequests;
+  attr.max_srq_sge = kMaxSge;
   attr.max_pkeys = 1;
 }
 

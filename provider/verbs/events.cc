@@ -45,14 +45,27 @@ std::shared_ptr<EventSocket> send_async(Object& object, const void* handle, ibv_
   return if_waiting(socket);
 }
 
+/// Every handle of an XRC target gets its events.
+std::shared_ptr<EventSocket> send_to_handles(Qp& holder, ibv_event_type type) {
+  auto waiting = send_async(holder, &holder.qp, type);
+  for (Qp* qp = holder.next_sharer; qp != &holder; qp = qp->next_sharer) {
+    auto also_waiting = send_async(*qp, &qp->qp, type);
+    if (also_waiting) waiting = std::move(also_waiting);
+  }
+  return waiting;
+}
+
 std::shared_ptr<EventSocket> on_async_event(const AsyncEvent& event) {
   if (event.qp != nullptr) {
-    Qp& qp = *static_cast<Qp*>(event.qp->user);
-    return send_async(qp, &qp.qp, event.type);
+    return send_to_handles(*static_cast<Qp*>(event.qp->user), event.type);
   }
   if (event.cq != nullptr) {
     Cq& cq = *static_cast<Cq*>(event.cq->user());
     return send_async(cq, &cq.cq, event.type);
+  }
+  if (event.srq != nullptr) {
+    Srq& srq = *static_cast<Srq*>(event.srq->user);
+    return send_async(srq, &srq.srq, event.type);
   }
   return nullptr;
 }

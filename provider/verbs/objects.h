@@ -112,6 +112,23 @@ struct SourcePort {
   uint16_t port = 0;
 };
 
+struct Srq : abi::VerbsSrq, ListHook<struct SrqTag> {
+  Context* owner = nullptr;
+  Progress* progress = nullptr;
+  DomainUse domain;
+  SharedReceiveQueue* queue = nullptr;
+  Spinlock poster;
+
+  // Under the device's lock.
+  uint32_t async_events = 0;
+};
+
+struct Xrcd : abi::VerbsXrcd, ListHook<struct XrcdTag> {
+  Context* owner = nullptr;
+  XrcDomain* domain = nullptr;
+  uint32_t users = 0;  ///< shared receive queues and target handles; under the device's lock
+};
+
 /// What has been built since ibv_wr_start().
 struct SendBatch {
   uint32_t end = 0;            ///< position after the last request begun
@@ -132,6 +149,7 @@ struct Qp : abi::VerbsQp, ListHook<struct QpTag> {
   std::optional<SourcePort> source_port;     ///< of the primary path
   std::optional<SourcePort> alternate_port;  ///< of the alternate path
   uint32_t async_events = 0;
+  Qp* next_sharer = this;  ///< circular list of the handles of one XRC target
 };
 
 inline Td& td_of(ibv_td* td) {
@@ -165,7 +183,14 @@ inline Qp& qp_of(ibv_qp_ex* qp) {
   return *static_cast<Qp*>(reinterpret_cast<abi::VerbsQp*>(qp));
 }
 
-/// The sink of every device of ours: `user` of a queue is its Cq or Qp.
+inline Srq& srq_of(ibv_srq* srq) {
+  return *static_cast<Srq*>(reinterpret_cast<abi::VerbsSrq*>(srq));
+}
+inline Xrcd& xrcd_of(ibv_xrcd* xrcd) {
+  return *static_cast<Xrcd*>(reinterpret_cast<abi::VerbsXrcd*>(xrcd));
+}
+
+/// The sink of every device of ours: `user` of a queue is its Cq, Srq or Qp.
 EventSink event_sink();
 
 // The verbs, in the files named for them. Those that return a pointer set errno.
@@ -224,6 +249,18 @@ int destroy_cq(ibv_cq* cq) noexcept;
 int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) noexcept;
 int req_notify_cq(ibv_cq* cq, int solicited_only) noexcept;
 
+ibv_srq* create_srq(ibv_pd* pd, ibv_srq_init_attr* init) noexcept;
+ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* init) noexcept;
+int modify_srq(ibv_srq* srq, ibv_srq_attr* attr, int mask) noexcept;
+int query_srq(ibv_srq* srq, ibv_srq_attr* attr) noexcept;
+int get_srq_num(ibv_srq* srq, uint32_t* number) noexcept;
+int destroy_srq(ibv_srq* srq) noexcept;
+int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) noexcept;
+
+ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* init) noexcept;
+int close_xrcd(ibv_xrcd* xrcd) noexcept;
+ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attr) noexcept;
+
 ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* init) noexcept;
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init) noexcept;
 /// Whether queue pairs of that type have all these (ibv_qp_create_send_ops_flags); else EOPNOTSUPP.
@@ -244,6 +281,8 @@ void ring(Qp& qp);
 /// What ends an object that is left when its context is closed: everything but freeing the handle.
 /// With the device's lock held.
 void end_qp(Qp& qp);
+int end_srq(Srq& srq);
+void end_xrcd(Xrcd& xrcd);
 int end_cq(Cq& cq);
 void end_ah(Ah& ah);
 void end_mw(Mw& mw);

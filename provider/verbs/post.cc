@@ -5,6 +5,7 @@
 
 #include "provider/runtime/fence.h"
 #include "provider/verbs/objects.h"
+#include "provider/verbs/receive_request.h"
 #include "provider/verbs/send_request.h"
 
 namespace urxe {
@@ -19,6 +20,9 @@ int set_operands(const Qp& qp, const ibv_send_wr& wr, SendWqe& wqe) {
   if (qp.queue_pair->type == IBV_QPT_UD) {
     wqe.immediate_be = wr.imm_data;
     return set_datagram(qp, wqe, wr.wr.ud.ah, wr.wr.ud.remote_qpn, wr.wr.ud.remote_qkey);
+  }
+  if (qp.queue_pair->type == IBV_QPT_XRC_SEND) {
+    wqe.remote_srqn = Srqn(wr.qp_type.xrc.remote_srqn);
   }
   switch (wr.opcode) {
     case IBV_WR_ATOMIC_CMP_AND_SWP:
@@ -61,31 +65,17 @@ int post(const Qp& qp, const ibv_send_wr& wr) {
   return 0;
 }
 
-int post(const Qp& qp, const ibv_recv_wr& wr) {
-  ReceiveQueue& queue = qp.queue_pair->rq;
-  if (wr.num_sge < 0 || static_cast<uint32_t>(wr.num_sge) > queue.max_sge()) return EINVAL;
-  if (queue.full()) return ENOMEM;
-  const uint32_t position = queue.next_position();
-  RecvWqe& wqe = queue.at(position);
-  wqe.wr_id = wr.wr_id;
-  wqe.num_sge = static_cast<uint32_t>(wr.num_sge);
-  wqe.length = 0;
-  Sge* out = queue.sge_space(position);
-  for (const ibv_sge& sge : list_of(wr.sg_list, wr.num_sge)) {
-    *out++ = Sge{sge.addr, sge.length, LKey(sge.lkey)};
-    wqe.length += sge.length;
-  }
-  queue.publish();
-  return 0;
-}
-
 /// Posts a chain up to the first request that cannot be taken, which `wr` is then.
-template <class Request>
-int post_chain(const Qp& qp, Request*& wr) {
+int post_chain(const Qp& qp, ibv_send_wr*& wr) {
   for (; wr != nullptr; wr = wr->next) {
     if (int wrong = post(qp, *wr); wrong != 0) return wrong;
   }
   return 0;
+}
+
+/// Receives for a shared queue are posted to that; XRC types have no receive queue either.
+bool takes_receives(const QueuePair& qp) {
+  return qp.state() != IBV_QPS_RESET && qp.recv_cq != nullptr && qp.srq == nullptr;
 }
 
 }  // namespace
@@ -138,8 +128,7 @@ int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) noexcept {
     result = ENODEV;
   } else {
     std::lock_guard poster(qp.recv_poster);
-    const bool takes = qp.queue_pair->state() != IBV_QPS_RESET;
-    result = takes ? post_chain(qp, wr) : EINVAL;
+    result = takes_receives(*qp.queue_pair) ? post_receives(qp.queue_pair->rq, wr) : EINVAL;
     // Either the device's flush sees what was published, or this sees the state that it set first.
     full_fence();
   }

@@ -9,6 +9,7 @@
 #include "provider/runtime/clock.h"
 #include "provider/verbs/objects.h"
 #include "provider/verbs/qp_path.h"
+#include "provider/verbs/xrc.h"
 
 namespace urxe {
 namespace {
@@ -18,19 +19,45 @@ ibv_qp* fail(int errno_value) {
   return nullptr;
 }
 
-int check_init(const Pd& pd, const ibv_qp_init_attr& init) {
-  if (init.srq != nullptr) return EOPNOTSUPP;
-  if (init.send_cq == nullptr || init.recv_cq == nullptr) return EINVAL;
-  const bool same_context =
-      cq_of(init.send_cq).owner == pd.owner && cq_of(init.recv_cq).owner == pd.owner;
-  return same_context ? 0 : EINVAL;
+/// Takes out what the type has no use for and ignores (ibv_create_qp_ex(3)).
+ibv_qp_init_attr_ex meaningful(const ibv_qp_init_attr_ex& init) {
+  ibv_qp_init_attr_ex result = init;
+  if (init.qp_type == IBV_QPT_XRC_RECV) {
+    result.pd = nullptr;
+    result.send_cq = nullptr;
+    result.cap = ibv_qp_cap{};
+  } else {
+    result.xrcd = nullptr;
+  }
+  const bool is_xrc = init.qp_type == IBV_QPT_XRC_RECV || init.qp_type == IBV_QPT_XRC_SEND;
+  if (is_xrc) {
+    result.recv_cq = nullptr;
+    result.srq = nullptr;
+  }
+  if (is_xrc || init.srq != nullptr) result.cap.max_recv_wr = result.cap.max_recv_sge = 0;
+  return result;
 }
 
-QpInit transport_init(const Pd& pd, const ibv_qp_init_attr& init, Qp& qp) {
+/// Whether what the type needs is there, and all of one context. Whether it goes together, the
+/// transport knows.
+int check_init(const Context& owner, const ibv_qp_init_attr_ex& init) {
+  if (init.qp_type == IBV_QPT_XRC_RECV) {
+    return init.xrcd != nullptr && xrcd_of(init.xrcd).owner == &owner ? 0 : EINVAL;
+  }
+  if (init.pd == nullptr || pd_of(init.pd).owner != &owner) return EINVAL;
+  if (init.send_cq == nullptr || cq_of(init.send_cq).owner != &owner) return EINVAL;
+  if (init.srq != nullptr && srq_of(init.srq).owner != &owner) return EINVAL;
+  if (init.qp_type == IBV_QPT_XRC_SEND) return 0;
+  return init.recv_cq != nullptr && cq_of(init.recv_cq).owner == &owner ? 0 : EINVAL;
+}
+
+QpInit transport_init(const ibv_qp_init_attr_ex& init, Qp& qp) {
   QpInit result;
-  result.pd = pd.id;
-  result.send_cq = cq_of(init.send_cq).queue;
-  result.recv_cq = cq_of(init.recv_cq).queue;
+  if (init.pd != nullptr) result.pd = pd_of(init.pd).id;
+  if (init.send_cq != nullptr) result.send_cq = cq_of(init.send_cq).queue;
+  if (init.recv_cq != nullptr) result.recv_cq = cq_of(init.recv_cq).queue;
+  if (init.srq != nullptr) result.srq = srq_of(init.srq).queue;
+  if (init.xrcd != nullptr) result.domain = xrcd_of(init.xrcd).domain;
   result.type = init.qp_type;
   result.cap = init.cap;
   result.sq_sig_all = init.sq_sig_all != 0;
@@ -58,13 +85,14 @@ void prepare_address_handles(Context& owner) {
   owner.ahs.for_each([](Ah& ah) { (void)prepare(ah); });
 }
 
-void show(Qp& qp, ibv_pd* pd, const ibv_qp_init_attr& init) {
+void show(Qp& qp, ibv_context* context, const ibv_qp_init_attr_ex& init) {
   ibv_qp& handle = qp.qp;
-  handle.context = pd->context;
+  handle.context = context;
   handle.qp_context = init.qp_context;
-  handle.pd = pd;
+  handle.pd = init.pd;
   handle.send_cq = init.send_cq;
   handle.recv_cq = init.recv_cq;
+  handle.srq = init.srq;
   handle.qp_num = handle.handle = qp.queue_pair->qpn.value();
   handle.qp_type = init.qp_type;
   handle.state = IBV_QPS_RESET;
@@ -75,12 +103,16 @@ void show(Qp& qp, ibv_pd* pd, const ibv_qp_init_attr& init) {
 /// Keeps pollers away while completions of the queue pair are dropped.
 class PollerGuard {
  public:
-  explicit PollerGuard(const Qp& qp) : send_(cq_of(qp.qp.send_cq).poller) {
-    if (qp.qp.recv_cq != qp.qp.send_cq) recv_ = std::unique_lock(cq_of(qp.qp.recv_cq).poller);
+  explicit PollerGuard(const Qp& qp) {
+    const ibv_qp& handle = qp.qp;
+    if (handle.send_cq != nullptr) send_ = std::unique_lock(cq_of(handle.send_cq).poller);
+    if (handle.recv_cq != nullptr && handle.recv_cq != handle.send_cq) {
+      recv_ = std::unique_lock(cq_of(handle.recv_cq).poller);
+    }
   }
 
  private:
-  std::lock_guard<Spinlock> send_;
+  std::unique_lock<Spinlock> send_;
   std::unique_lock<Spinlock> recv_;
 };
 
@@ -106,54 +138,79 @@ void await_acknowledgements(Qp& qp) {
   pthread_mutex_unlock(&qp.qp.mutex);
 }
 
-}  // namespace
+std::unique_ptr<Qp> make_handle(Context& owner, ibv_pd* pd) {
+  auto qp = std::make_unique<Qp>();
+  qp->owner = &owner;
+  qp->progress = &owner.progress();
+  if (pd == nullptr) return qp;  // an XRC target
+  qp->domain = DomainUse(pd_of(pd));
+  if (pd_of(pd).thread != nullptr) {
+    qp->send_poster.disable();
+    qp->recv_poster.disable();
+  }
+  return qp;
+}
 
-ibv_qp* create_qp(ibv_pd* handle, ibv_qp_init_attr* init) noexcept {
-  Pd& pd = pd_of(handle);
-  Context& owner = *pd.owner;
+/// Makes what meaningful() has left of a request, and says in it what was granted.
+ibv_qp* create(ibv_context* context, ibv_qp_init_attr_ex& init) {
+  Context& owner = context_of(context);
   if (owner.is_forked()) return fail(ENODEV);
-  if (int wrong = check_init(pd, *init); wrong != 0) return fail(wrong);
+  if (int wrong = check_init(owner, init); wrong != 0) return fail(wrong);
   try {
-    auto qp = std::make_unique<Qp>();
-    qp->owner = &owner;
-    qp->domain = DomainUse(pd);
-    if (pd.thread != nullptr) {
-      qp->send_poster.disable();
-      qp->recv_poster.disable();
-    }
-    qp->progress = &owner.progress();
+    auto qp = make_handle(owner, init.pd);
     Progress::Guard guard(owner.progress());
     if (auto started = owner.device().start(); !started) return fail(started.error().value);
-    auto made = make_queue_pair(owner.device(), transport_init(pd, *init, *qp));
+    auto made = make_queue_pair(owner.device(), transport_init(init, *qp));
     if (!made) return fail(made.error().value);
     qp->queue_pair = *made;
     owner.qps.push_back(*qp);
-    if (init->qp_type == IBV_QPT_UD) prepare_address_handles(owner);
-    show(*qp, handle, *init);
+    if (init.qp_type == IBV_QPT_UD) prepare_address_handles(owner);
+    if (init.xrcd != nullptr) join_domain(*qp, xrcd_of(init.xrcd));
+    show(*qp, context, init);
     ibv_qp_attr attr{};
     ibv_qp_init_attr granted{};
     owner.device().device().query_qp(**made, attr, granted);
-    init->cap = granted.cap;
+    init.cap = granted.cap;
     return &qp.release()->qp;
   } catch (const std::bad_alloc&) {
     return fail(ENOMEM);
   }
 }
 
+}  // namespace
+
+ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* init) noexcept {
+  ibv_qp_init_attr_ex plain{};
+  plain.qp_context = init->qp_context;
+  plain.send_cq = init->send_cq;
+  plain.recv_cq = init->recv_cq;
+  plain.srq = init->srq;
+  plain.cap = init->cap;
+  plain.qp_type = init->qp_type;
+  plain.sq_sig_all = init->sq_sig_all;
+  plain.pd = pd;
+  ibv_qp_init_attr_ex used = meaningful(plain);
+  ibv_qp* qp = create(pd->context, used);
+  if (qp != nullptr) init->cap = used.cap;
+  return qp;
+}
+
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init) noexcept {
-  constexpr uint32_t kKnown = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+  constexpr uint32_t kKnown =
+      IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
   const bool builds = (init->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
   if ((init->comp_mask & ~kKnown) != 0) return fail(EOPNOTSUPP);
   if (builds) {
     int wrong = check_send_operations(init->qp_type, init->send_ops_flags);
     if (wrong != 0) return fail(wrong);
   }
-  if (init->pd == nullptr || init->pd->context != context) return fail(EINVAL);
-  ibv_qp_init_attr plain{init->qp_context, init->send_cq, init->recv_cq,   init->srq,
-                         init->cap,        init->qp_type, init->sq_sig_all};
-  ibv_qp* qp = create_qp(init->pd, &plain);
+  ibv_qp_init_attr_ex used = *init;
+  if ((used.comp_mask & IBV_QP_INIT_ATTR_PD) == 0) used.pd = nullptr;
+  if ((used.comp_mask & IBV_QP_INIT_ATTR_XRCD) == 0) used.xrcd = nullptr;
+  used = meaningful(used);
+  ibv_qp* qp = create(context, used);
   if (qp == nullptr) return nullptr;
-  init->cap = plain.cap;
+  init->cap = used.cap;
   if (builds) set_send_operations(qp_of(qp), init->send_ops_flags);
   return qp;
 }
@@ -163,7 +220,7 @@ int modify_qp(ibv_qp* handle, ibv_qp_attr* attr, int mask) noexcept {
   if (qp.owner->is_forked()) return ENODEV;
   try {
     Progress::Guard guard(*qp.progress);
-    return modify_locked(qp, *attr, mask);
+    return modify_locked(holder_of(qp), *attr, mask);
   } catch (const std::bad_alloc&) {
     return ENOMEM;
   }
@@ -194,11 +251,12 @@ int query_qp(ibv_qp* handle, ibv_qp_attr* attr, int /*mask*/, ibv_qp_init_attr* 
 }
 
 void end_qp(Qp& qp) {
+  qp.owner->qps.remove(qp);
+  if (leave_sharers(qp)) return;
   qp.progress->flush_acks();
   release_source_ports(qp);
   PollerGuard pollers(qp);
   qp.owner->device().device().destroy_qp(qp.queue_pair);
-  qp.owner->qps.remove(qp);
 }
 
 int destroy_qp(ibv_qp* handle) noexcept {

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include "transport/work_queue.h"
+
+namespace urxe {
+
+/// Posts a chain of receives up to the first that cannot be taken, which `wr` is then. 0; EINVAL:
+/// its list is too long; ENOMEM: the queue is full. The caller holds the poster's lock.
+int post_receives(ReceiveQueue& queue, ibv_recv_wr*& wr);
+
+}  // namespace urxe
