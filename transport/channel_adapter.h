@@ -10,6 +10,7 @@
 
 #include "packet/base/time.h"
 #include "packet/wire/gid.h"
+#include "transport/backpressure.h"
 #include "transport/completion_queue.h"
 #include "transport/congestion.h"
 #include "transport/counters.h"
@@ -53,6 +54,7 @@ struct ChannelAdapter {
   TimerQueue timers;
   PathTable paths;
   PacingQueue pacing;
+  Backpressure backpressure;
   IntrusiveList<QueuePair, struct ActiveTag> active;                ///< have something to transmit
   IntrusiveList<QueuePair, struct DeferredTag> deferred;            ///< have an ACK that may wait
   IntrusiveList<CompletionQueue, struct HeldEventTag> held_events;  ///< moderated: not yet due

@@ -156,6 +156,9 @@ void Device::receive(const RxPacket& packet, Instant now) {
   const Bth& bth = view->headers.bth;
   QueuePair* qp = impl_->find(bth.dest_qp);
   if (bth.opcode == kCnpOpcode) return receive_cnp(ca, qp, now);
+  if (bth.opcode == kDrainQueryOpcode || bth.opcode == kDrainAnswerOpcode) {
+    return ca.backpressure.receive(ca, view->headers, packet.flow);
+  }
   if (const auto reason = reason_to_drop(qp, *view, packet.flow)) {
     if (*reason == DropReason::kWrongPeer) refuse_migration(ca, *qp, bth);
     return ca.counters.drop(*reason);
@@ -169,6 +172,10 @@ void Device::advance(Instant now) {
   ChannelAdapter& ca = impl_->ca;
   ca.now = now;
   while (QueuePair* qp = ca.timers.pop_due(now)) {
+    if (is_unreliable(qp->service)) {
+      ca.active.push_back(*qp);  // waits for room at the receiver
+      continue;
+    }
     on_retry_timer(ca, *qp, now);
     fail_if_cq_failed(ca, *qp);
   }
@@ -180,6 +187,7 @@ bool Device::transmit(TxBatch& batch, Instant now, AckPolicy policy) {
   ca.now = now;
   impl_->take_doorbells();
   while (QueuePair* qp = ca.pacing.pop_due(now)) ca.active.push_back(*qp);
+  if (!ca.backpressure.transmit_answers(ca, batch)) return true;
   const bool all_acks = policy == AckPolicy::kAll;
   if (all_acks) {
     while (QueuePair* qp = ca.deferred.front()) {

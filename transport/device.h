@@ -60,6 +60,8 @@ class Device {
   /// The largest path MTU that a queue pair may ask for from now on.
   void set_active_mtu(ibv_mtu mtu);
   [[nodiscard]] const DeviceConfig& config() const;
+  /// How much the kernel lets wait at a process of this host, in bytes; see Backpressure.
+  void set_receive_buffer(size_t bytes);
 
   Expected<PdId, Errno> alloc_pd();           ///< ENOMEM
   Expected<void, Errno> dealloc_pd(PdId pd);  ///< EBUSY: regions or queue pairs use it

@@ -9,6 +9,7 @@
 #include "transport/path_migration.h"
 #include "transport/qp_error.h"
 #include "transport/qp_state.h"
+#include "transport/unreliable_requester.h"
 
 namespace urxe {
 namespace {
@@ -78,6 +79,10 @@ void Device::set_gids(std::span<const Gid> gids) {
 
 void Device::set_active_mtu(ibv_mtu mtu) {
   impl_->ca.config.active_mtu = mtu;
+}
+
+void Device::set_receive_buffer(size_t bytes) {
+  impl_->ca.backpressure.set_receive_buffer(bytes);
 }
 
 Expected<PdId, Errno> Device::alloc_pd() {
@@ -172,6 +177,7 @@ Expected<QueuePair*, Errno> Device::create_qp(const QpInit& init) {
   if (const int wrong = check_type(init.type); wrong != 0) return error(wrong);
   if (!queues_are_valid(init) || !caps_are_valid(init.cap)) return error(EINVAL);
   if (impl_->qp_count >= static_cast<size_t>(kMaxQps)) return error(ENOMEM);
+  if (is_unreliable(service_of(init.type))) impl_->ca.backpressure.enable();
   if (impl_->qps.empty()) impl_->qps.resize(Impl::kQpIndexMask + 1);
   auto& place = impl_->qps[init.qpn.value() & Impl::kQpIndexMask];
   if (place) return error(EEXIST);

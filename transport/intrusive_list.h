@@ -9,6 +9,13 @@ struct ListHook {
   ListHook* previous = nullptr;
   ListHook* next = nullptr;
   [[nodiscard]] bool linked() const { return next != nullptr; }
+  /// Takes its owner off the list that it is on, if any.
+  void unlink() {
+    if (!linked()) return;
+    previous->next = next;
+    next->previous = previous;
+    next = previous = nullptr;
+  }
 };
 
 /// A doubly linked list through hooks in the elements: no allocation, O(1) removal.
@@ -44,10 +51,7 @@ class IntrusiveList {
   /// Removes, if it is on the list.
   void remove(T& element) {
     Hook& hook = element;
-    if (!hook.linked()) return;
-    hook.previous->next = hook.next;
-    hook.next->previous = hook.previous;
-    hook.next = hook.previous = nullptr;
+    hook.unlink();
   }
   void move_to_back(T& element) {
     remove(element);

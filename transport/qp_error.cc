@@ -59,8 +59,8 @@ void stop_requester(ChannelAdapter& ca, QueuePair& qp) {
   req.sample_sent.reset();
   ca.timers.remove(qp);
   ca.pacing.remove(qp);
+  static_cast<ListHook<WaitingTag>&>(qp).unlink();
   if (qp.path != nullptr) {
-    qp.path->waiting.remove(qp);
     wake_waiting(ca, *qp.path);
   }
 }

@@ -13,11 +13,6 @@ namespace {
 
 constexpr uint32_t kOwnQKey = 0x80000000;
 
-void count_sent(Counters& counters, const Headers& headers, uint32_t payload) {
-  ++counters.sent_packets;
-  counters.sent_bytes += packet_size(headers.bth.opcode, payload);
-}
-
 /// Nothing is ever outstanding: the three marks stay together.
 void take_psn(RequesterState& req) {
   req.oldest_unacked = req.send_psn = req.next_psn = req.next_psn + 1;
@@ -26,6 +21,32 @@ void take_psn(RequesterState& req) {
 Turn fail(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status) {
   fail_oldest_send(ca, qp, status);
   return Turn::kIdle;
+}
+
+/// kMore: a packet of `bytes` (pacing's) may go now.
+Turn admit(ChannelAdapter& ca, QueuePair& qp, const Flow& flow, Qpn to, uint32_t bytes,
+           TxBatch& batch, Instant now) {
+  if (!pacing_admits(ca, qp, bytes, now)) return Turn::kIdle;
+  switch (ca.backpressure.admit(ca, qp, flow, to, batch, now)) {
+    case Backpressure::Admission::kWait:
+      return Turn::kIdle;
+    case Backpressure::Admission::kBatchFull:
+      return Turn::kBatchFull;
+    default:
+      return Turn::kMore;
+  }
+}
+
+void note_sent(ChannelAdapter& ca, QueuePair& qp, const Flow& flow, const Headers& headers,
+               uint32_t payload, TxBatch& batch, Instant now) {
+  const size_t bytes = packet_size(headers.bth.opcode, payload);
+  ++ca.counters.sent_packets;
+  ca.counters.sent_bytes += bytes;
+  take_psn(qp.requester);
+  if (qp.pacer.is_limited()) {
+    qp.pacer.charge(datagram_bytes(flow, headers.bth.opcode, payload), now);
+  }
+  ca.backpressure.note_sent(ca, qp, flow, headers.bth.dest_qp, bytes, batch);
 }
 
 Turn send_connected(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
@@ -41,7 +62,10 @@ Turn send_connected(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant n
   }
   const RequestPacket packet = next_request_packet(qp, wqe);
   const uint32_t bytes = datagram_bytes(qp.flow(), packet.headers.bth.opcode, packet.payload);
-  if (!pacing_admits(ca, qp, bytes, now)) return Turn::kIdle;
+  if (const Turn turn = admit(ca, qp, qp.flow(), qp.dest_qpn, bytes, batch, now);
+      turn != Turn::kMore) {
+    return turn;
+  }
   uint8_t* out = batch.append(qp.flow(), packet.headers, packet.payload);
   if (out == nullptr) return Turn::kBatchFull;
   if (!fill_payload(ca, qp, position, packet, out)) {
@@ -49,9 +73,7 @@ Turn send_connected(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant n
     return fail(ca, qp, IBV_WC_LOC_PROT_ERR);
   }
   batch.commit();
-  count_sent(ca.counters, packet.headers, packet.payload);
-  if (qp.pacer.is_limited()) qp.pacer.charge(bytes, now);
-  take_psn(req);
+  note_sent(ca, qp, qp.flow(), packet.headers, packet.payload, batch, now);
   if (packet.headers.bth.psn == wqe.last_psn()) {
     ++req.send_position;
     complete_oldest_send(ca, qp);
@@ -92,19 +114,20 @@ Turn send_datagram(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant no
   const uint32_t position = req.send_position;
   const SendWqe& wqe = qp.sq.at(position);
   if (wqe.length > 128U << ca.config.active_mtu) return fail(ca, qp, IBV_WC_LOC_LEN_ERR);
+  const Datagram& to = wqe.datagram;
   const Headers headers = datagram_headers(qp, wqe);
-  const uint32_t bytes = datagram_bytes(wqe.datagram.flow, headers.bth.opcode, wqe.length);
-  if (!pacing_admits(ca, qp, bytes, now)) return Turn::kIdle;
-  uint8_t* out = batch.append(wqe.datagram.flow, headers, wqe.length);
+  const uint32_t bytes = datagram_bytes(to.flow, headers.bth.opcode, wqe.length);
+  if (const Turn turn = admit(ca, qp, to.flow, to.qpn, bytes, batch, now); turn != Turn::kMore) {
+    return turn;
+  }
+  uint8_t* out = batch.append(to.flow, headers, wqe.length);
   if (out == nullptr) return Turn::kBatchFull;
   if (!gather_datagram(ca, qp, position, out)) {
     batch.abandon();
     return fail(ca, qp, IBV_WC_LOC_PROT_ERR);
   }
   batch.commit();
-  count_sent(ca.counters, headers, wqe.length);
-  if (qp.pacer.is_limited()) qp.pacer.charge(bytes, now);
-  take_psn(req);
+  note_sent(ca, qp, to.flow, headers, wqe.length, batch, now);
   req.assign_position = ++req.send_position;
   complete_oldest_send(ca, qp);
   return Turn::kMore;

@@ -60,6 +60,10 @@ class PacketEngine {
   /// Limits for batches to be handed to transmit().
   [[nodiscard]] virtual TxBatch::Limits batch_limits() const = 0;
 
+  /// How much may wait at an engine of this host before it is lost, in bytes as the kernel counts;
+  /// 0: unknown.
+  [[nodiscard]] virtual size_t receive_buffer() const { return 0; }
+
   [[nodiscard]] virtual EngineCounters totals() const { return {}; }
 
   /// Readable while receive() would return something; -1 where the engine has none.

@@ -83,6 +83,7 @@ class FaultEngine final : public PacketEngine {
   void transmit(TxBatch& batch) override;
   [[nodiscard]] TxBatch::Limits batch_limits() const override;
   [[nodiscard]] EngineCounters totals() const override { return inner_->totals(); }
+  [[nodiscard]] size_t receive_buffer() const override { return inner_->receive_buffer(); }
   [[nodiscard]] int wait_fd() const override { return inner_->wait_fd(); }
 
   [[nodiscard]] const FaultCounters& outgoing() const { return outgoing_.counters(); }

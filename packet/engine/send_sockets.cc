@@ -23,6 +23,7 @@ uint16_t candidate(uint16_t wanted, unsigned attempt) {
 }  // namespace
 
 int SendSockets::find(uint16_t port) const {
+  if (port == kRoceUdpPort) return receiver_;
   for (const Socket& socket : sockets_) {
     if (socket.port == port) return socket.fd.get();
   }

@@ -15,8 +15,9 @@ namespace urxe {
 /// where they want the same port, and where there are as many as there may be.
 class SendSockets {
  public:
-  SendSockets(const Gid& local, const UdpSocketOptions& options, size_t max_sockets)
-      : local_(local), options_(options), max_sockets_(max_sockets) {}
+  /// `receiver` is bound to port 4791 and sends what has that as its source port.
+  SendSockets(const Gid& local, int receiver, const UdpSocketOptions& options, size_t max_sockets)
+      : local_(local), receiver_(receiver), options_(options), max_sockets_(max_sockets) {}
 
   [[nodiscard]] const Gid& local() const { return local_; }
   Expected<uint16_t, EngineError> claim(uint16_t wanted);
@@ -35,6 +36,7 @@ class SendSockets {
   uint16_t share(uint16_t wanted);
 
   Gid local_;
+  int receiver_;
   UdpSocketOptions options_;
   size_t max_sockets_;
   std::vector<Socket> sockets_;

@@ -89,7 +89,7 @@ Expected<void, EngineError> UdpEngine::open_address(const Gid& local) {
   if (!epoll_) return Unexpected<EngineError>({EMFILE, "no file descriptor for epoll"});
   auto fd = open_receive_socket(local, socket_options(config_));
   if (!fd) return Unexpected<EngineError>(std::move(fd.error()));
-  sender_.open_address(local);
+  sender_.open_address(local, fd->get());
   Receiver& receiver = add_receiver(local, std::move(*fd));
   if (config_.sharing) meet_others(receiver);
   return {};
@@ -126,6 +126,10 @@ TxBatch::Limits UdpEngine::batch_limits() const {
     limits.identification = Identification::kBySegment;
   }
   return limits;
+}
+
+size_t UdpEngine::receive_buffer() const {
+  return receive_buffer_bytes(socket_options(config_));
 }
 
 void UdpEngine::transmit(TxBatch& batch) {

@@ -50,6 +50,7 @@ class UdpEngine final : public PacketEngine {
   void transmit(TxBatch& batch) override;
   [[nodiscard]] TxBatch::Limits batch_limits() const override;
   [[nodiscard]] int wait_fd() const override { return epoll_.get(); }
+  [[nodiscard]] size_t receive_buffer() const override;
 
   [[nodiscard]] EngineCounters totals() const override;
   [[nodiscard]] UdpCounters counters() const;

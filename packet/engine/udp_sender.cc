@@ -79,8 +79,9 @@ UdpSender::UdpSender(const UdpSocketOptions& options, size_t max_source_ports, b
       segments_(segmentation && kernel_segments_udp()),
       counters_(counters) {}
 
-void UdpSender::open_address(const Gid& local) {
-  if (find_address(local) == nullptr) addresses_.emplace_back(local, options_, max_source_ports_);
+void UdpSender::open_address(const Gid& local, int receiver) {
+  if (find_address(local) == nullptr)
+    addresses_.emplace_back(local, receiver, options_, max_source_ports_);
 }
 
 SendSockets* UdpSender::find_address(const Gid& local) {

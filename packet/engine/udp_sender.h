@@ -24,7 +24,7 @@ class UdpSender {
   UdpSender(const UdpSocketOptions& options, size_t max_source_ports, bool segmentation,
             UdpCounters& counters);
 
-  void open_address(const Gid& local);
+  void open_address(const Gid& local, int receiver);
   Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted);
   void release_source_port(const Gid& local, uint16_t port);
   [[nodiscard]] bool segments() const { return segments_; }

@@ -156,6 +156,8 @@ Expected<FileDescriptor, EngineError> open_receive_socket(const Gid& local,
     return Unexpected<EngineError>(receive_error(errno, local));
   }
   report_ip_fields(fd.get(), ipv4);
+  if (!set_header_fields(fd.get(), ipv4))
+    return Unexpected<EngineError>(receive_error(errno, local));
   set(fd.get(), SOL_SOCKET, SO_RCVBUF, options.buffer_bytes);
   if (options.offload) set(fd.get(), IPPROTO_UDP, UDP_GRO, 1);
   if (!bind_to(fd.get(), local, kRoceUdpPort, options.scope)) {
@@ -192,6 +194,15 @@ Expected<FileDescriptor, Errno> open_send_socket(const Gid& local, uint16_t port
   set(fd.get(), SOL_SOCKET, SO_SNDBUF, options.buffer_bytes);
   if (!bind_to(fd.get(), local, port, options.scope)) return error(errno);
   return fd;
+}
+
+size_t receive_buffer_bytes(const UdpSocketOptions& options) {
+  const FileDescriptor fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  int bytes = 0;
+  socklen_t size = sizeof bytes;
+  if (!fd || !set(fd.get(), SOL_SOCKET, SO_RCVBUF, options.buffer_bytes)) return 0;
+  if (getsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &bytes, &size) != 0) return 0;
+  return static_cast<size_t>(bytes);
 }
 
 bool kernel_segments_udp() {

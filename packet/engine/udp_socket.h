@@ -34,6 +34,9 @@ Expected<FileDescriptor, EngineError> open_group_socket(const Gid& group,
 Expected<FileDescriptor, Errno> open_send_socket(const Gid& local, uint16_t port,
                                                  const UdpSocketOptions& options);
 
+/// How much a receive socket takes before it drops, as the kernel counts; 0: unknown.
+size_t receive_buffer_bytes(const UdpSocketOptions& options);
+
 /// Whether the kernel segments what is sent (UDP_SEGMENT).
 bool kernel_segments_udp();
 

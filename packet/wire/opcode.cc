@@ -103,6 +103,8 @@ constexpr std::array<Name, 256> make_names() {
     }
   }
   names[kCnpOpcode.value].append("CNP");
+  names[kDrainQueryOpcode.value].append("DRAIN Query");
+  names[kDrainAnswerOpcode.value].append("DRAIN Answer");
   return names;
 }
 constexpr std::array<Name, 256> kNames = make_names();
@@ -130,6 +132,12 @@ constexpr std::array<OpcodeInfo, 256> make_table() {
   // request nor response; it is listed as a message of its own.
   OpcodeInfo& cnp = table[kCnpOpcode.value];
   cnp.starts_message = cnp.ends_message = cnp.has_payload = true;
+  // Who asks, or answers, is in the DETH.
+  for (const Opcode opcode : {kDrainQueryOpcode, kDrainAnswerOpcode}) {
+    OpcodeInfo& info = table[opcode.value];
+    info.extensions = Ext::kDeth;
+    info.starts_message = info.ends_message = true;
+  }
   for (size_t i = 0; i < table.size(); ++i) {
     table[i].name = std::string_view(kNames[i].text.data(), kNames[i].size);
     table[i].header_bytes = header_bytes(table[i].extensions);

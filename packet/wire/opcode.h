@@ -58,6 +58,10 @@ struct Opcode {
 
 inline constexpr Opcode kCnpOpcode{0x81};
 
+// Manufacturer specific (IBTA vol. 1, table 38); between processes of one host only.
+inline constexpr Opcode kDrainQueryOpcode{0xc0};   ///< asks whether all before it was received
+inline constexpr Opcode kDrainAnswerOpcode{0xc1};  ///< it was, up to the PSN of the query
+
 /// Which extension headers follow the BTH; their order on the wire is this order.
 enum class Ext : uint8_t {
   kNone = 0,

@@ -122,6 +122,9 @@ Expected<void, Errno> RuntimeDevice::start() {
   }
   auto engine = make_engine();
   if (!engine) return Unexpected<Errno>(engine.error());
+  if (const size_t bytes = (*engine)->receive_buffer(); bytes != 0) {
+    device_.set_receive_buffer(bytes);
+  }
   return progress_.start(*std::move(engine), CounterTable(device_tree(), name_, slot_->number()));
 }
 

@@ -82,6 +82,8 @@ const std::map<unsigned, Row> expected_rows = {
     {0xb6, {"XRC SEND Last Invalidate", 20, "xrc ieth", "qlp"}},
     {0xb7, {"XRC SEND Only Invalidate", 20, "xrc ieth", "qflp"}},
     {0xbd, {"XRC ATOMIC WRITE", 32, "xrc reth", "qflp"}},
+    {0xc0, {"DRAIN Query", 20, "deth", "fl"}},
+    {0xc1, {"DRAIN Answer", 20, "deth", "fl"}},
 };
 
 std::string extensions_text(Ext extensions) {
