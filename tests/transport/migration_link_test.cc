@@ -20,7 +20,7 @@
 namespace urxe::test {
 namespace {
 
-constexpr uint64_t kSeeds = 200;
+constexpr uint64_t kSeeds = 40;
 constexpr uint32_t kMessages = 60;
 constexpr uint32_t kAheadOfCompletions = 8;
 constexpr size_t kBytes = 1 << 16;
@@ -223,11 +223,10 @@ class Link {
   void drive(int side) {
     End& end = *ends_[side];
     end.device.advance(now_);
-    TxBatch batch(TxBatch::Limits{});
     for (bool more = true; more;) {
-      batch.clear();
-      more = end.device.transmit(batch, now_, AckPolicy::kAll);
-      for (const TxBatch::Message& message : batch.messages()) send(side, batch, message);
+      batch_.clear();
+      more = end.device.transmit(batch_, now_, AckPolicy::kAll);
+      for (const TxBatch::Message& message : batch_.messages()) send(side, message);
     }
     ibv_wc wc{};
     while (end.cq->poll(1, &wc) == 1) complete(side, wc);
@@ -237,14 +236,14 @@ class Link {
     }
   }
 
-  void send(int side, TxBatch& batch, const TxBatch::Message& message) {
+  void send(int side, const TxBatch::Message& message) {
     const bool primary = message.flow.source == address(side, 0);
     if ((primary && cut_) || random_.percent(3)) return;
-    const auto bytes = batch.bytes(message);
+    const auto bytes = batch_.bytes(message);
     const Duration latency = microseconds(5 + static_cast<int64_t>(random_.below(10)));
     in_flight_.insert(
         {now_ + latency,
-         {{bytes.begin(), bytes.end()}, message.flow, batch.identification(0), 1 - side}});
+         {{bytes.begin(), bytes.end()}, message.flow, batch_.identification(0), 1 - side}});
   }
 
   void complete(int side, const ibv_wc& wc) {
@@ -275,6 +274,7 @@ class Link {
   }
 
   sim::Random random_;
+  TxBatch batch_{TxBatch::Limits{}};
   std::unique_ptr<End> ends_[2];
   std::multimap<Instant, InFlight> in_flight_;
   bool cut_ = false;

@@ -142,6 +142,26 @@ TEST(Pacing, PausesAreNotTakenForLosses) {
   EXPECT_EQ(p.bench.send_statuses(), (Statuses{{1, IBV_WC_SUCCESS}}));
 }
 
+// Expect: unreliable services are paced, too, and complete as packets leave.
+TEST(Pacing, UnreliableServices) {
+  for (const ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_UD}) {
+    BenchOptions options;
+    options.type = type;
+    Pacing p(options);
+    ASSERT_EQ(p.limit({kRate, 1, 0}), 0);
+    for (int i = 0; i < 3; ++i) {
+      if (type == IBV_QPT_UD) p.bench.post_datagram(100);
+      if (type == IBV_QPT_UC) p.bench.post(IBV_WR_SEND, 100);
+    }
+    for (size_t i = 1; i <= 3; ++i) {
+      EXPECT_EQ(p.bench.sent().size(), 1U);
+      EXPECT_EQ(p.bench.send_statuses().size(), 1U);
+      EXPECT_EQ(p.bench.sent(), Lines{});
+      if (i < 3) p.next();
+    }
+  }
+}
+
 // Expect: 0 lifts the limit at once.
 TEST(Pacing, LimitIsLifted) {
   Pacing p;
