@@ -18,6 +18,9 @@ namespace {
 constexpr int kInlineRounds = 4;
 /// Small requests that may wait for each other.
 constexpr uint32_t kGatheredPosts = 16;
+constexpr uint32_t kSmallRequest = 4096;  ///< bytes
+/// Between unanswered requests of one burst.
+constexpr Duration kBurstGap = microseconds(3);
 /// Timers are looked at this often although packets keep arriving.
 constexpr Duration kAdvanceAnyway = milliseconds(10);
 /// An application that polls in vain for longer than this lets others have the processor: the peer
@@ -35,11 +38,14 @@ constexpr Instant kNever{INT64_MAX};
 
 /// An application that polls does so again soon, which sends what was gathered; so does the answer
 /// that is due. One system call then serves several requests. A request that finds nothing in
-/// flight goes out at once.
+/// flight goes out at once; where nothing is ever answered, one that does not follow close behind
+/// another.
 bool Progress::may_gather(QueuePair& qp) {
   if (mode_.load() != Mode::kResting || armed_.load() != 0) return false;
-  if (qp.path == nullptr || qp.path->in_flight() == 0) return false;
-  return qp.sq.at(qp.sq.posted() - 1).length <= qp.mtu && ++gathered_posts_ < kGatheredPosts;
+  const bool answered = qp.service == Service::kRc || qp.service == Service::kXrc;
+  const bool answer_due = qp.path != nullptr && qp.path->in_flight() > 0;
+  if (answered ? !answer_due : clock_now() - last_transmission_ > kBurstGap) return false;
+  return qp.sq.at(qp.sq.posted() - 1).length <= kSmallRequest && ++gathered_posts_ < kGatheredPosts;
 }
 
 void Progress::on_post(QueuePair& qp) {
@@ -127,6 +133,7 @@ void Progress::transmit(AckPolicy policy, Instant now) {
   while (more) {
     more = device_.transmit(*batch_, now, policy);
     if (batch_->empty()) return;
+    last_transmission_ = now;
     engine_->transmit(*batch_);
   }
 }

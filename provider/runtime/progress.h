@@ -129,6 +129,7 @@ class Progress {
   std::optional<TxBatch> batch_;
   CounterTable counters_;
   uint32_t gathered_posts_ = 0;  ///< since the last transmission
+  Instant last_transmission_{};
   Instant last_advance_{};
   Instant last_arrival_{};
   Instant last_published_{};
