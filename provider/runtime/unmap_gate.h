@@ -25,15 +25,10 @@ class UnmapGate {
   /// True: leave() is to be called once the memory is unmapped.
   bool enter() {
     if (!used_.load(std::memory_order_relaxed)) return false;
-    for (int turn = 0;; ++turn) {
-      inside_.fetch_add(1, std::memory_order_seq_cst);
-      if (closer_.load(std::memory_order_seq_cst) == pthread_t{} || is_mine() ||
-          turn == kMaxTurns) {
-        return true;
-      }
-      inside_.fetch_sub(1, std::memory_order_seq_cst);
-      sched_yield();
-    }
+    inside_.fetch_add(1, std::memory_order_seq_cst);
+    if (closer_.load(std::memory_order_seq_cst) != pthread_t{}) [[unlikely]]
+      wait_outside();
+    return true;
   }
   void leave() { inside_.fetch_sub(1, std::memory_order_release); }
 
@@ -59,6 +54,14 @@ class UnmapGate {
  private:
   static constexpr int kMaxTurns = 100000;
 
+  [[gnu::noinline]] void wait_outside() {
+    for (int turn = 0; turn < kMaxTurns; ++turn) {
+      if (closer_.load(std::memory_order_seq_cst) == pthread_t{} || is_mine()) return;
+      inside_.fetch_sub(1, std::memory_order_seq_cst);
+      sched_yield();
+      inside_.fetch_add(1, std::memory_order_seq_cst);
+    }
+  }
   [[nodiscard]] bool is_mine() const { return closer_.load() == pthread_self(); }
 
   std::atomic<bool> used_{false};

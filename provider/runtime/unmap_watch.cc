@@ -51,28 +51,36 @@ std::shared_ptr<RuntimeDevice> guard_overlapping(uintptr_t begin, uintptr_t end,
   return next;
 }
 
-void guard_range(uintptr_t begin, uintptr_t end) {
-  if (end <= lowest.load(std::memory_order_relaxed) ||
-      begin >= highest.load(std::memory_order_relaxed)) {
-    return;
-  }
+bool is_between_regions(uintptr_t begin, uintptr_t end) {
+  return end > lowest.load(std::memory_order_relaxed) &&
+         begin < highest.load(std::memory_order_relaxed);
+}
+
+[[gnu::noinline]] void guard_range(uintptr_t begin, uintptr_t end) {
+  const int saved_errno = errno;
   const RuntimeDevice* last = nullptr;
   while (auto device = guard_overlapping(begin, end, last)) {
     // An access that took the region for plain has the device's lock.
     device->progress().wait_for_holder();
     last = device.get();
   }
+  errno = saved_errno;
+}
+
+[[gnu::noinline]] size_t length_of_mapping(const void* address) {
+  const int saved_errno = errno;
+  const size_t length = mapping_length(address);
+  errno = saved_errno;
+  return length;
 }
 
 int before_unmap(const void* address, size_t length) noexcept {
-  const int saved_errno = errno;
+  if (length == URXE_WHOLE_MAPPING) [[unlikely]]
+    length = length_of_mapping(address);
   const auto begin = reinterpret_cast<uintptr_t>(address);
-  if (length == URXE_WHOLE_MAPPING) length = mapping_length(address);
   const uintptr_t end = begin + length < begin ? UINTPTR_MAX : begin + length;
-  guard_range(begin, end);
-  const bool entered = gate.enter();
-  errno = saved_errno;
-  return entered ? 1 : 0;
+  if (is_between_regions(begin, end)) guard_range(begin, end);
+  return gate.enter() ? 1 : 0;
 }
 
 void after_unmap() noexcept {

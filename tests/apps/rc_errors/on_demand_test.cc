@@ -3,8 +3,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
 
 #include "pair.h"
 
@@ -95,6 +100,53 @@ TEST_F(OnDemand, AtomicOnWhatCannotBeWritten) {
   ASSERT_EQ(::mprotect(pages_, kPage, PROT_READ), 0);
   EXPECT_EQ(carry_out(IBV_WR_RDMA_READ, 8, address(0), mr->rkey), IBV_WC_SUCCESS);
   EXPECT_EQ(carry_out(IBV_WR_ATOMIC_FETCH_AND_ADD, 8, address(0), mr->rkey), IBV_WC_REM_ACCESS_ERR);
+}
+
+// Expect: what a processor adds meanwhile is not lost, nor what the peer adds.
+TEST_F(OnDemand, AtomicsAreAtomicToProcessorsToo) {
+  const MrPtr mr(ibv_reg_mr(right_->pd.get(), nullptr, SIZE_MAX, kOnDemand));
+  ASSERT_NE(mr, nullptr);
+  std::atomic<uint64_t> word{0};
+  std::atomic<bool> done{false};
+  uint64_t added = 0;
+  std::thread adder([&] {
+    for (; !done.load(); ++added) word.fetch_add(1);
+  });
+  constexpr uint64_t kAtomics = 500;
+  for (uint64_t i = 0; i < kAtomics; ++i) {
+    EXPECT_EQ(
+        carry_out(IBV_WR_ATOMIC_FETCH_AND_ADD, 8, reinterpret_cast<uint64_t>(&word), mr->rkey),
+        IBV_WC_SUCCESS);
+  }
+  done.store(true);
+  adder.join();
+  EXPECT_EQ(word.load(), added + kAtomics);
+}
+
+// Threads that unmap memory all the time, other memory, while the peer's atomics go on. Expect:
+// they are not refused.
+TEST_F(OnDemand, AtomicsBesideThreadsThatUnmap) {
+  const MrPtr mr(ibv_reg_mr(right_->pd.get(), pages_, 4 * kPage, kOnDemand));
+  ASSERT_NE(mr, nullptr);
+  map_page(0);
+  std::atomic<bool> done{false};
+  std::vector<std::thread> unmappers;
+  for (int i = 0; i < 3; ++i) {
+    unmappers.emplace_back([&done] {
+      while (!done.load()) {
+        void* at = ::mmap(nullptr, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        ::munmap(at, kPage);
+      }
+    });
+  }
+  for (int i = 0; i < 500; ++i) {
+    EXPECT_EQ(carry_out(IBV_WR_ATOMIC_FETCH_AND_ADD, 8, address(0), mr->rkey), IBV_WC_SUCCESS);
+  }
+  done.store(true);
+  for (std::thread& thread : unmappers) thread.join();
+  uint64_t word = 0;
+  std::memcpy(&word, pages_, sizeof word);
+  EXPECT_EQ(word, 500U);
 }
 
 TEST_F(OnDemand, LocalMemory) {
