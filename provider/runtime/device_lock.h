@@ -2,10 +2,11 @@
 #pragma once
 
 #include <pthread.h>
-#include <sched.h>
 
 #include <atomic>
 #include <mutex>
+
+#include "provider/runtime/patience.h"
 
 namespace urxe {
 
@@ -24,14 +25,11 @@ class DeviceLock {
     waiters_.fetch_sub(1);
     note_holder();
   }
-  /// Waits as lock() does, but yields the processor at most `turns` times. False: not locked.
-  bool lock_within(int turns) {
+  /// Waits as lock() does, but not for longer than Patience has it. False: not locked.
+  bool lock_within(Patience patience) {
     waiters_.fetch_add(1);
     bool locked = mutex_.try_lock();
-    for (; !locked && turns > 0; --turns) {
-      sched_yield();
-      locked = mutex_.try_lock();
-    }
+    while (!locked && patience.wait()) locked = mutex_.try_lock();
     waiters_.fetch_sub(1);
     if (locked) note_holder();
     return locked;

@@ -27,7 +27,6 @@ constexpr Duration kAdvanceAnyway = milliseconds(10);
 /// that it waits for may need it.
 constexpr Duration kSpinTime = microseconds(20);
 constexpr int kExitAttempts = 1000;
-constexpr int kHolderTurns = 100000;
 constexpr Duration kPublishInterval = milliseconds(10);
 /// How long an ACK that waits for company may stay when nobody polls.
 constexpr Duration kDeferredAckDelay = microseconds(50);
@@ -108,7 +107,7 @@ void Progress::flush_acks_at_exit() {
 }
 
 void Progress::wait_for_holder() {
-  if (lock_.is_mine() || !lock_.lock_within(kHolderTurns)) return;
+  if (lock_.is_mine() || !lock_.lock_within({})) return;
   lock_.unlock();
   full_fence();
   // Not driven here: that could allocate. Somebody who rang the doorbell found the lock taken.

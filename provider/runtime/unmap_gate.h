@@ -2,10 +2,10 @@
 #pragma once
 
 #include <pthread.h>
-#include <sched.h>
 
 #include <atomic>
 
+#include "provider/runtime/patience.h"
 #include "provider/runtime/spinlock.h"
 
 namespace urxe {
@@ -15,8 +15,7 @@ namespace urxe {
 /// for the first time passing costs one load.
 ///
 /// Both sides wait for a bounded time only: an allocator may unmap with a lock of its own held that
-/// the other side turns out to need. close() then answers false, and enter() lets the thread pass:
-/// it has waited for a thousand times longer than the gate is ever closed.
+/// the other side turns out to need. close() then answers false, and enter() lets the thread pass.
 class UnmapGate {
  public:
   /// From now on threads that unmap are counted. Before the first close() that matters.
@@ -36,10 +35,10 @@ class UnmapGate {
   bool close() {
     closing_.lock();
     closer_.store(pthread_self(), std::memory_order_seq_cst);
-    for (int turn = 0; turn < kMaxTurns / 10; ++turn) {
+    Patience patience;
+    do {
       if (inside_.load(std::memory_order_seq_cst) == 0) return true;
-      sched_yield();
-    }
+    } while (patience.wait());
     open();
     return false;
   }
@@ -52,13 +51,12 @@ class UnmapGate {
   void after_fork_in_child() { inside_.store(0); }
 
  private:
-  static constexpr int kMaxTurns = 100000;
-
   [[gnu::noinline]] void wait_outside() {
-    for (int turn = 0; turn < kMaxTurns; ++turn) {
+    Patience patience;
+    for (bool patient = true; patient;) {
       if (closer_.load(std::memory_order_seq_cst) == pthread_t{} || is_mine()) return;
       inside_.fetch_sub(1, std::memory_order_seq_cst);
-      sched_yield();
+      patient = patience.wait();
       inside_.fetch_add(1, std::memory_order_seq_cst);
     }
   }
