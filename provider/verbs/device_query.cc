@@ -23,6 +23,7 @@ constexpr uint64_t kPageSizes = ~uint64_t{0} << 12;  // any, from 4 KiB on
 constexpr unsigned kCapabilities =
     IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SYS_IMAGE_GUID |
     IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS |
+    IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_UD_AV_PORT_ENFORCE |
     IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_XRC | IBV_DEVICE_AUTO_PATH_MIG;
 
 /// Completion timestamps are nanoseconds.
@@ -101,6 +102,14 @@ void fill_port(const DeviceDescription& device, ibv_port_attr& attr) {
   attr.flags = IBV_QPF_GRH_REQUIRED;
 }
 
+/// Of packets to this process.
+void fill_violations(Context& owner, ibv_port_attr& attr) {
+  Progress::Guard guard(owner.progress());
+  const auto& drops = owner.device().device().counters().drops;
+  attr.bad_pkey_cntr = static_cast<uint32_t>(drops[static_cast<size_t>(DropReason::kBadPKey)]);
+  attr.qkey_viol_cntr = static_cast<uint32_t>(drops[static_cast<size_t>(DropReason::kBadQKey)]);
+}
+
 }  // namespace
 
 int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
@@ -137,6 +146,7 @@ int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attr) noexcept
     if (!device) return device.error().value;
     *attr = ibv_port_attr{};
     fill_port(*device, *attr);
+    fill_violations(context_of(context), *attr);
     return 0;
   } catch (const std::bad_alloc&) {
     return ENOMEM;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A device with three queue pairs, fed hostile packets whose ICRC is right. An input is a list of
-// commands, each a byte (which command) and its arguments: packets whose numbers are near those
-// that the queue pair expects, requests and receives posted, time, state changes, raw bytes.
+// A device with three RC queue pairs, one of UC and one of UD, fed hostile packets whose ICRC is
+// right. An input is a list of commands, each a byte (which command) and its arguments: packets
+// whose numbers are near those that the queue pair expects, requests and receives posted, time,
+// state changes, raw bytes.
 
 #include <infiniband/verbs.h>
 
@@ -25,7 +26,9 @@ namespace {
 
 using namespace urxe;  // NOLINT: a single-file program
 
-constexpr size_t kQps = 3;
+constexpr size_t kReliable = 3;
+constexpr size_t kQps = kReliable + 2;  // then UC, then UD
+constexpr uint32_t kQKey = 5;
 constexpr size_t kGuard = 64;
 constexpr uint32_t kBytes = 16384;
 constexpr uint8_t kGuardByte = 0xee;
@@ -99,7 +102,10 @@ class Harness {
   void poll();
   void take_completion(const ibv_wc& wc);
   void connect(Connection& connection);
-  Connection& pick(Input& input) { return connections_[input.byte() % kQps]; }
+  Connection& pick(Input& input) {
+    const uint8_t which = input.byte();
+    return connections_[which < 0xc0 ? which % kReliable : kReliable + which % 2];
+  }
   void deliver(const Headers& headers, const std::vector<uint8_t>& payload);
 
   Flow from_peer_;
@@ -159,6 +165,7 @@ Harness::Harness(uint8_t options)
     init.send_cq = init.recv_cq = cq_;
     init.cap = {kQueueDepth, kQueueDepth, 3, 3, 64};
     init.sq_sig_all = i != 1;
+    if (i >= kReliable) init.type = i == kReliable ? IBV_QPT_UC : IBV_QPT_UD;
     connections_[i].qp = device_.create_qp(init).value();
     connect(connections_[i]);
   }
@@ -171,6 +178,7 @@ void Harness::connect(Connection& connection) {
   options.mtu = mtu_;
   options.sq_psn = 0xfffff0;
   options.rq_psn = 0xfffff8;
+  options.qkey = kQKey;
   options.timeout = 10;
   options.retry_cnt = 3;
   options.max_rd_atomic = rd_atomic_;
@@ -236,7 +244,7 @@ Psn Harness::psn(Input& input, const Connection& connection) const {
 
 Headers Harness::headers(Input& input, const Connection& connection) {
   Headers headers;
-  headers.bth.opcode = Opcode(Service::kRc, static_cast<Operation>(input.byte() & 0x1f));
+  headers.bth.opcode = Opcode(connection.qp->service, static_cast<Operation>(input.byte() & 0x1f));
   headers.bth.dest_qp = connection.qp->qpn;
   headers.bth.psn = psn(input, connection);
   const uint8_t flags = input.byte();
@@ -252,16 +260,23 @@ Headers Harness::headers(Input& input, const Connection& connection) {
   headers.atomic = {va, rkey, length, flags};
   headers.aeth = {input.byte(), Msn{flags}};
   headers.invalidate = rkey;
+  headers.deth = {QKey{kQKey + (flags >> 5 & 1U)}, Qpn{0x10}};
+  // What no service has: the marks of the way to another process of this host.
+  if (connection.qp->service == Service::kUd && (flags & 8) != 0) {
+    headers.bth.opcode = (flags & 16) != 0 ? kDrainQueryOpcode : kDrainAnswerOpcode;
+  }
   return headers;
 }
 
 void Harness::deliver(const Headers& headers, const std::vector<uint8_t>& payload) {
   TxBatch batch(TxBatch::Limits{8192, 1, 1, 8000, Identification::kZero});
-  uint8_t* out = batch.append(from_peer_, headers, payload.size());
+  Flow flow = from_peer_;
+  if (headers.bth.opcode.service() == Service{6}) flow.source = flow.destination;
+  uint8_t* out = batch.append(flow, headers, payload.size());
   if (out == nullptr) return;
   std::copy(payload.begin(), payload.end(), out);
   batch.commit();
-  device_.receive({batch.bytes(batch.messages()[0]), from_peer_, batch.identification(0)}, now_);
+  device_.receive({batch.bytes(batch.messages()[0]), flow, batch.identification(0)}, now_);
 }
 
 void Harness::packet(Input& input) {
@@ -299,13 +314,17 @@ void Harness::post_send(Input& input) {
   Connection& connection = pick(input);
   const uint8_t opcode = input.byte();
   sim::SendRequest request;
-  request.opcode = kOpcodes[opcode % 8];
+  const Service service = connection.qp->service;
+  const uint8_t opcodes = service == Service::kUd ? 2 : service == Service::kUc ? 4 : 8;
+  request.opcode = kOpcodes[opcode % opcodes];
   request.wr_id = next_wr_id_++;
   request.flags = input.byte() & (IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED);
   uint32_t length = input.word() % (kBytes + 8);
-  if (opcode % 8 == 5 || opcode % 8 == 6) length = 8;
+  if (opcodes == 8 && (opcode % 8 == 5 || opcode % 8 == 6)) length = 8;
   request.sges = {{reinterpret_cast<uint64_t>(local_.data()), length, local_region_->lkey}};
   request.remote_addr = kTargetVa;
+  // To the peer, or to a process of this host.
+  request.datagram = {{gid(1), gid((opcode & 0x80) != 0 ? 1 : 2)}, Qpn{0x100}, QKey{kQKey}};
   if (connection.qp->state() == IBV_QPS_RESET || connection.qp->state() == IBV_QPS_INIT) return;
   if (sim::post_send(device_, *connection.qp, request)) connection.sends.push_back(request.wr_id);
 }
@@ -357,7 +376,9 @@ void Harness::transmit() {
     for (const TxBatch::Message& message : batch.messages()) {
       const auto view = parse({batch.bytes(message), message.flow, batch.identification(0)});
       require(view.has_value(), "what is sent is valid");
-      require(view->payload.size() <= (128U << mtu_), "no payload beyond the path MTU");
+      const bool datagram = view->headers.bth.opcode.service() == Service::kUd;
+      require(view->payload.size() <= (128U << (datagram ? IBV_MTU_4096 : mtu_)),
+              "no payload beyond the path MTU");
     }
   }
   while (device_.take_notified() != nullptr) {
