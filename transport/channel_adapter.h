@@ -16,6 +16,7 @@
 #include "transport/counters.h"
 #include "transport/intrusive_list.h"
 #include "transport/memory_region.h"
+#include "transport/multicast.h"
 #include "transport/pacing.h"
 #include "transport/shared_receive_queue.h"
 #include "transport/timer_queue.h"
@@ -53,6 +54,7 @@ struct ChannelAdapter {
   Counters counters;
   TimerQueue timers;
   PathTable paths;
+  MulticastTable multicast;
   PacingQueue pacing;
   Backpressure backpressure;
   IntrusiveList<QueuePair, struct ActiveTag> active;                ///< have something to transmit

@@ -15,6 +15,8 @@ struct Counters {
   uint64_t sent_bytes = 0;        ///< BTH to ICRC
   uint64_t received_packets = 0;  ///< accepted by parse()
   uint64_t received_bytes = 0;
+  uint64_t multicast_packets_sent = 0;  ///< of all that were sent
+  uint64_t multicast_packets_received = 0;
   uint64_t duplicate_requests = 0;
   uint64_t out_of_sequence_requests = 0;  ///< each begins a gap: NAK PSN sequence error sent
   uint64_t sequence_naks_received = 0;

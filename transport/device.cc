@@ -92,6 +92,24 @@ void fail_if_cq_failed(ChannelAdapter& ca, QueuePair& qp) {
   enter_error(ca, qp, OwedAnswers::kDrop);
 }
 
+/// A copy for each queue pair of the group (IBTA vol. 1, 10.5.2.1), which takes or drops it by
+/// itself.
+void receive_multicast(ChannelAdapter& ca, const PacketView& packet, const Flow& flow) {
+  ++ca.counters.multicast_packets_received;
+  const bool to_group = packet.headers.bth.dest_qp == Qpn(kMulticastQpn);
+  const auto members = ca.multicast.members(flow.destination);
+  if (!to_group || members.empty()) return ca.counters.drop(DropReason::kUnknownQp);
+  for (QueuePair* qp : members) {
+    if (is_own_unwanted(ca, *qp, packet, flow)) continue;
+    if (const auto reason = reason_to_drop(qp, packet, flow)) {
+      ca.counters.drop(*reason);
+      continue;
+    }
+    receive_datagram(ca, *qp, packet, flow);
+    fail_if_cq_failed(ca, *qp);
+  }
+}
+
 /// One turn. Requests first: an ACK that follows them can share their datagram, and the peer then
 /// sees the request no later than the ACK. But where they alone filled the batch the answers go
 /// first the next time, or a small batch would never let them out.
@@ -154,6 +172,7 @@ void Device::receive(const RxPacket& packet, Instant now) {
     ++ca.counters.ecn_marked_packets;
   }
   const Bth& bth = view->headers.bth;
+  if (packet.flow.destination.is_multicast()) return receive_multicast(ca, *view, packet.flow);
   QueuePair* qp = impl_->find(bth.dest_qp);
   if (bth.opcode == kCnpOpcode) return receive_cnp(ca, qp, now);
   if (bth.opcode == kDrainQueryOpcode || bth.opcode == kDrainAnswerOpcode) {

@@ -120,6 +120,11 @@ class Device {
   /// The path of datagrams to an address vector, with the source port its flow label asks for.
   /// EINVAL: it is not one that an address handle may have.
   [[nodiscard]] Expected<Flow, Errno> resolve(const ibv_ah_attr& address) const;
+  /// Attaches a UD queue pair to a group, or detaches it: see MulticastTable. Whether the packets
+  /// of the group come in is the engine's business.
+  Expected<void, Errno> attach_multicast(QueuePair& qp, const Gid& group);
+  Expected<void, Errno> detach_multicast(QueuePair& qp, const Gid& group);
+  [[nodiscard]] const MulticastTable& multicast() const;
   /// The UDP source port that the engine granted.
   void set_source_port(QueuePair& qp, uint16_t port);
   /// The same for the alternate path (qp.migration), once one was loaded.

@@ -194,6 +194,7 @@ void Device::destroy_qp(QueuePair* qp) {
   reset(impl_->ca, *qp);
   impl_->count_references(*qp, -1);
   std::erase_if(impl_->ca.events, [qp](const AsyncEvent& event) { return event.qp == qp; });
+  impl_->ca.multicast.forget(*qp);
   --impl_->qp_count;
   impl_->qps[qp->qpn.value() & Impl::kQpIndexMask].reset();
 }
@@ -244,6 +245,18 @@ void Device::set_alternate_source_port(QueuePair& qp, uint16_t port) {
 
 void Device::unload_alternate_path(QueuePair& qp) {
   urxe::unload_alternate_path(impl_->ca, qp);
+}
+
+Expected<void, Errno> Device::attach_multicast(QueuePair& qp, const Gid& group) {
+  return impl_->ca.multicast.attach(qp, group);
+}
+
+Expected<void, Errno> Device::detach_multicast(QueuePair& qp, const Gid& group) {
+  return impl_->ca.multicast.detach(qp, group);
+}
+
+const MulticastTable& Device::multicast() const {
+  return impl_->ca.multicast;
 }
 
 }  // namespace urxe

@@ -75,8 +75,9 @@ struct QueuePair : ListHook<struct ActiveTag>,
   RequesterState requester;
   ResponderState responder;
 
-  bool sq_drained_pending = false;  ///< SQD: an event is owed when all outstanding is done
-  bool cq_failed = false;           ///< a completion could not be delivered
+  bool blocks_own_multicast = false;  ///< UD: does not want what it has sent to a group itself
+  bool sq_drained_pending = false;    ///< SQD: an event is owed when all outstanding is done
+  bool cq_failed = false;             ///< a completion could not be delivered
 
   // The timer queue's.
   Instant timer_key{};

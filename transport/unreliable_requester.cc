@@ -128,6 +128,7 @@ Turn send_datagram(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant no
   }
   batch.commit();
   note_sent(ca, qp, to.flow, headers, wqe.length, batch, now);
+  if (to.flow.destination.is_multicast()) ++ca.counters.multicast_packets_sent;
   req.assign_position = ++req.send_position;
   complete_oldest_send(ca, qp);
   return Turn::kMore;

@@ -118,8 +118,23 @@ void set_multicast_interface(int fd, bool ipv4, uint32_t interface) {
   }
 }
 
+/// The kernel routes groups over every interface by itself, but for IPv6 over the loopback one.
+bool is_unreachable_on_loopback(const Gid& group, uint32_t interface) {
+  constexpr uint32_t kLoopback = 1;
+  if (group.is_ipv4() || interface != kLoopback) return false;
+  const FileDescriptor fd = open_udp(false);
+  set_multicast_interface(fd.get(), false, interface);
+  const SocketAddress address(group, kRoceUdpPort, interface);
+  return connect(fd.get(), address.get(), address.size()) != 0 && errno == ENETUNREACH;
+}
+
 EngineError group_error(int errno_value, const Gid& group) {
   std::string what = "cannot join multicast group " + group.to_string() + ": ";
+  if (errno_value == ENETUNREACH) {
+    return {errno_value, what +
+                             "the loopback interface has no route for IPv6 groups. What to do: "
+                             "\"ip -6 route add local ff00::/8 dev lo\", or use IPv4 groups"};
+  }
   if (errno_value == EADDRINUSE) {
     return {errno_value, what +
                              "UDP port 4791 of all addresses is taken by another program, kernel "
@@ -169,6 +184,9 @@ Expected<FileDescriptor, EngineError> open_receive_socket(const Gid& local,
 Expected<FileDescriptor, EngineError> open_group_socket(const Gid& group,
                                                         const UdpSocketOptions& options) {
   const bool ipv4 = group.is_ipv4();
+  if (is_unreachable_on_loopback(group, options.scope)) {
+    return Unexpected<EngineError>(group_error(ENETUNREACH, group));
+  }
   FileDescriptor fd = open_udp(ipv4);
   // SO_REUSEADDR, not SO_REUSEPORT: other users' programs may be members as well.
   if (!fd || !set(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1)) {

@@ -71,8 +71,10 @@ void CounterTable::publish(const Counters& c, const EngineCounters& engine) {
   add(counter_column("port_rcv_data"), c.received_bytes / 4);
   add(counter_column("port_xmit_packets"), c.sent_packets);
   add(counter_column("port_rcv_packets"), c.received_packets);
-  add(counter_column("unicast_xmit_packets"), c.sent_packets);
-  add(counter_column("unicast_rcv_packets"), c.received_packets);
+  add(counter_column("unicast_xmit_packets"), c.sent_packets - c.multicast_packets_sent);
+  add(counter_column("unicast_rcv_packets"), c.received_packets - c.multicast_packets_received);
+  add(counter_column("multicast_xmit_packets"), c.multicast_packets_sent);
+  add(counter_column("multicast_rcv_packets"), c.multicast_packets_received);
   add(counter_column("sent_pkts"), c.sent_packets);
   add(counter_column("rcvd_pkts"), c.received_packets);
   add(counter_column("duplicate_request"), c.duplicate_requests);

@@ -116,6 +116,7 @@ const abi::VerbsContextOps& context_ops() {
     ops.alloc_parent_domain = alloc_parent_domain;
     ops.alloc_pd = alloc_pd;
     ops.alloc_td = alloc_td;
+    ops.attach_mcast = attach_mcast;
     ops.bind_mw = bind_mw;
     ops.close_xrcd = close_xrcd;
     ops.create_ah = create_ah;
@@ -130,6 +131,7 @@ const abi::VerbsContextOps& context_ops() {
     ops.dealloc_td = dealloc_td;
     ops.dereg_mr = dereg_mr;
     ops.destroy_ah = destroy_ah;
+    ops.detach_mcast = detach_mcast;
     ops.destroy_cq = destroy_cq;
     ops.destroy_qp = destroy_qp;
     ops.destroy_srq = destroy_srq;

@@ -45,6 +45,9 @@ void fill_limits(ibv_device_attr& attr) {
   attr.max_mw = kMaxWindows;
   attr.max_pd = kMaxPds;
   attr.max_ah = kMaxAhs;
+  attr.max_mcast_grp = kMaxMulticastGroups;
+  attr.max_mcast_qp_attach = kMaxMulticastAttached;
+  attr.max_total_mcast_qp_attach = kMaxMulticastGroups * kMaxMulticastAttached;
   attr.max_qp_rd_atom = kMaxRdAtomic;
   attr.max_qp_init_rd_atom = kMaxRdAtomic;
   attr.max_res_rd_atom = kMaxRdAtomic * kMaxQps;

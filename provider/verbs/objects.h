@@ -271,6 +271,8 @@ int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) noexcept;
 int query_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask, ibv_qp_init_attr* init) noexcept;
 int modify_qp_rate_limit(ibv_qp* qp, ibv_qp_rate_limit_attr* attr) noexcept;
 int destroy_qp(ibv_qp* qp) noexcept;
+int attach_mcast(ibv_qp* qp, const ibv_gid* gid, uint16_t lid) noexcept;
+int detach_mcast(ibv_qp* qp, const ibv_gid* gid, uint16_t lid) noexcept;
 int set_ece(ibv_qp* qp, ibv_ece* ece) noexcept;
 int query_ece(ibv_qp* qp, ibv_ece* ece) noexcept;
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) noexcept;
@@ -283,6 +285,9 @@ void ring(Qp& qp);
 void end_qp(Qp& qp);
 int end_srq(Srq& srq);
 void end_xrcd(Xrcd& xrcd);
+/// Detaches it from its multicast groups.
+void leave_groups(Qp& qp);
+[[nodiscard]] bool is_in_group(const Qp& qp);
 int end_cq(Cq& cq);
 void end_ah(Ah& ah);
 void end_mw(Mw& mw);

@@ -196,14 +196,18 @@ ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* init) noexcept {
 }
 
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init) noexcept {
-  constexpr uint32_t kKnown =
-      IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+  constexpr uint32_t kKnown = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
+                              IBV_QP_INIT_ATTR_SEND_OPS_FLAGS | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+  const bool has_flags = (init->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0;
+  const uint32_t flags = has_flags ? init->create_flags : 0;
   const bool builds = (init->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
   if ((init->comp_mask & ~kKnown) != 0) return fail(EOPNOTSUPP);
   if (builds) {
     int wrong = check_send_operations(init->qp_type, init->send_ops_flags);
     if (wrong != 0) return fail(wrong);
   }
+  if ((flags & ~uint32_t{IBV_QP_CREATE_BLOCK_SELF_MCAST_LB}) != 0) return fail(EOPNOTSUPP);
+  if (flags != 0 && init->qp_type != IBV_QPT_UD) return fail(EINVAL);
   ibv_qp_init_attr_ex used = *init;
   if ((used.comp_mask & IBV_QP_INIT_ATTR_PD) == 0) used.pd = nullptr;
   if ((used.comp_mask & IBV_QP_INIT_ATTR_XRCD) == 0) used.xrcd = nullptr;
@@ -211,6 +215,7 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init) noexcept {
   ibv_qp* qp = create(context, used);
   if (qp == nullptr) return nullptr;
   init->cap = used.cap;
+  qp_of(qp).queue_pair->blocks_own_multicast = flags != 0;
   if (builds) set_send_operations(qp_of(qp), init->send_ops_flags);
   return qp;
 }
@@ -255,6 +260,7 @@ void end_qp(Qp& qp) {
   if (leave_sharers(qp)) return;
   qp.progress->flush_acks();
   release_source_ports(qp);
+  leave_groups(qp);
   PollerGuard pollers(qp);
   qp.owner->device().device().destroy_qp(qp.queue_pair);
 }
@@ -264,6 +270,7 @@ int destroy_qp(ibv_qp* handle) noexcept {
   if (!qp.owner->is_forked()) {
     {
       Progress::Guard guard(*qp.progress);
+      if (is_in_group(qp)) return EBUSY;
       end_qp(qp);
     }
     await_acknowledgements(qp);
