@@ -46,7 +46,6 @@ class DatagramSide final : public Endpoint {
   [[nodiscard]] bool failed() const override { return false; }
   void check_end() const override;
   void flush(Instant now) override;
-  void check_flushed() const override;
   [[nodiscard]] std::string describe() const override;
 
  private:

@@ -39,9 +39,6 @@ class Endpoint {
 
   /// Moves its queue pairs to the error state; from now on receives are flushed.
   virtual void flush(Instant now) = 0;
-  /// All that was posted has come back.
-  virtual void check_flushed() const = 0;
-
   /// For the report of a stall.
   [[nodiscard]] virtual std::string describe() const = 0;
 };

@@ -12,6 +12,21 @@ namespace urxe::sim {
 namespace {
 
 constexpr uint32_t kSendsAndReceives = 2;
+constexpr uint32_t kXrcQueues = 2;
+
+// Nothing is ever unmapped here: what counts is that the way to it leads to the same bytes.
+bool guarded_read(void* to, const void* guarded, size_t bytes) {
+  std::memcpy(to, guarded, bytes);
+  return true;
+}
+bool guarded_write(void* guarded, const void* from, size_t bytes) {
+  std::memcpy(guarded, from, bytes);
+  return true;
+}
+bool hold(void* guarded, size_t bytes) {
+  return guarded != nullptr && bytes != 0;
+}
+void release() {}
 
 DeviceConfig device_config(const Plan& plan, const Gid& gid, uint64_t seed) {
   DeviceConfig config;
@@ -19,6 +34,7 @@ DeviceConfig device_config(const Plan& plan, const Gid& gid, uint64_t seed) {
   config.key_secret = {seed, ~seed};
   config.min_ack_timeout = plan.min_ack_timeout;
   config.max_window = plan.max_window;
+  config.guarded_access = {guarded_read, guarded_write, hold, release};
   return config;
 }
 
@@ -26,7 +42,8 @@ DeviceConfig device_config(const Plan& plan, const Gid& gid, uint64_t seed) {
 size_t memory_size(const Plan& plan) {
   const size_t side = size_t{plan.max_rdma} * 10 +
                       size_t{plan.max_send + 80} * (plan.rq_depth + 1) + plan.sq_depth * 8 + 16384;
-  return side * plan.connections * 2 + 4096;
+  const size_t shared = size_t{plan.max_send + 160} * (plan.srq_depth + 1);
+  return side * plan.connections * 2 + shared * (1 + kXrcQueues) + 4096;
 }
 
 TxBatch::Limits batch_limits(const Plan& plan) {
@@ -48,68 +65,109 @@ Host::Host(const Plan& plan, size_t index, const Gid& gid, Random random, Transm
       random_(random),
       transmit_(std::move(transmit)),
       observe_(std::move(observe)),
-      memory_(memory_size(plan), random_.next()),
+      memory_(memory_size(plan), random_.next(), plan.on_demand_percent),
       device_(device_config(plan, gid, random_.next())),
       batch_(batch_limits(plan)) {
   const auto pd = device_.alloc_pd();
   require(pd.has_value(), [] { return std::string("alloc_pd failed"); });
   pd_ = *pd;
+  create_shared_receives();
+}
+
+void Host::create_shared_receives() {
+  if (plan_.shared_receives_percent != 0) {
+    shared_receives_.emplace_back(plan_, device_, memory_, pd_, 0, nullptr, nullptr,
+                                  random_.fork());
+  }
+  if (plan_.xrc_percent == 0) return;
+  domain_ = device_.alloc_domain().value();
+  for (uint32_t i = 0; i < kXrcQueues; ++i) {
+    shared_receives_.emplace_back(plan_, device_, memory_, pd_, i + 1, domain_, new_cq(),
+                                  random_.fork());
+  }
 }
 
 CompletionQueue* Host::new_cq() {
   if (plan_.shared_cq && !cqs_.empty()) return cqs_.front();
   const uint32_t queues = plan_.shared_cq ? plan_.connections * kSendsAndReceives : 1;
-  const auto cq = device_.create_cq((plan_.sq_depth + plan_.rq_depth) * queues, nullptr);
+  const uint32_t shared = plan_.srq_depth * (plan_.shared_cq ? 1 + kXrcQueues : 1);
+  const auto cq = device_.create_cq((plan_.sq_depth + plan_.rq_depth) * queues + shared, nullptr);
   require(cq.has_value(), [] { return std::string("create_cq failed"); });
   cqs_.push_back(*cq);
   if (plan_.use_notifications) (*cq)->arm(false);
   return *cq;
 }
 
-QueuePair& Host::create_qp(Qpn qpn, ibv_qp_type type) {
+QpInit Host::qp_init(Qpn qpn, ibv_qp_type type) {
   QpInit init;
   init.qpn = qpn;
-  init.pd = pd_;
   init.type = type;
+  if (type == IBV_QPT_XRC_RECV) {
+    init.domain = domain_;
+    return init;
+  }
+  init.pd = pd_;
   init.send_cq = new_cq();
-  init.recv_cq = random_.percent(50) ? init.send_cq : new_cq();
-  init.cap.max_send_wr = plan_.sq_depth;
-  init.cap.max_recv_wr = plan_.rq_depth;
-  init.cap.max_send_sge = plan_.max_sge;
-  init.cap.max_recv_sge = plan_.max_sge;
-  init.cap.max_inline_data = plan_.max_inline;
   init.sq_sig_all = plan_.sq_sig_all;
-  const auto qp = device_.create_qp(init);
+  init.cap.max_send_wr = plan_.sq_depth;
+  init.cap.max_send_sge = plan_.max_sge;
+  init.cap.max_inline_data = plan_.max_inline;
+  if (type == IBV_QPT_XRC_SEND) return init;
+  init.recv_cq = random_.percent(50) ? init.send_cq : new_cq();
+  if (random_.percent(plan_.shared_receives_percent)) {
+    init.srq = &shared_receives_.front().queue();
+    return init;
+  }
+  init.cap.max_recv_wr = plan_.rq_depth;
+  init.cap.max_recv_sge = plan_.max_sge;
+  return init;
+}
+
+QueuePair& Host::create_qp(Qpn qpn, ibv_qp_type type) {
+  const auto qp = device_.create_qp(qp_init(qpn, type));
   require(qp.has_value(), [] { return std::string("create_qp failed"); });
+  qps_.push_back(*qp);
   return **qp;
 }
 
-ReceivePool& Host::add_pool(QueuePair& qp, uint32_t bytes) {
-  return pools_.emplace_back(plan_, device_, memory_, pd_, plan_.rq_depth, bytes, true,
-                             random_.fork(),
-                             [this, &qp](uint64_t wr_id, std::span<const Sge> sges) {
-                               return post_receive(device_, qp, wr_id, sges);
-                             });
+ReceivePool& Host::pool_of(QueuePair& qp, uint32_t bytes) {
+  if (qp.srq != nullptr) return shared_receives_.front().pool();
+  const auto number = static_cast<uint32_t>(pools_.size()) + 1 + kXrcQueues;
+  const auto post = [this, &qp](uint64_t wr_id, std::span<const Sge> sges) {
+    return post_receive(device_, qp, wr_id, sges);
+  };
+  return pools_.emplace_back(plan_, device_, memory_, pd_,
+                             ReceivePool::Setup{number, plan_.rq_depth, bytes, nullptr},
+                             random_.fork(), post);
 }
 
-template <class Kind>
-Kind& Host::add(QueuePair& qp, ReceivePool& pool) {
-  auto side = std::make_unique<Kind>(plan_, device_, memory_, qp, pd_, pool, random_.fork());
+template <class Kind, class... Arguments>
+Kind& Host::add(Arguments&&... arguments) {
+  auto side = std::make_unique<Kind>(plan_, device_, memory_, std::forward<Arguments>(arguments)...,
+                                     random_.fork());
   Kind& added = *side;
   endpoints_.push_back(std::move(side));
   return added;
 }
 
 Side& Host::add_side(QueuePair& qp) {
-  return add<Side>(qp, add_pool(qp, plan_.max_send));
+  return add<Side>(qp, qp, pd_, std::vector{&pool_of(qp, plan_.max_send)});
+}
+
+Side& Host::add_xrc_side(QueuePair& initiator, QueuePair& target) {
+  std::vector<ReceivePool*> pools;
+  for (SharedReceives& shared : shared_receives_) {
+    if (shared.is_xrc()) pools.push_back(&shared.pool());
+  }
+  return add<Side>(initiator, target, pd_, std::move(pools));
 }
 
 UnreliableSide& Host::add_unreliable_side(QueuePair& qp) {
-  return add<UnreliableSide>(qp, add_pool(qp, plan_.max_send));
+  return add<UnreliableSide>(qp, pd_, pool_of(qp, plan_.max_send));
 }
 
 DatagramSide& Host::add_datagram_side(QueuePair& qp) {
-  return add<DatagramSide>(qp, add_pool(qp, DatagramSide::max_length(plan_) + kGrhBytes));
+  return add<DatagramSide>(qp, pd_, pool_of(qp, DatagramSide::max_length(plan_) + kGrhBytes));
 }
 
 void Host::create_shared_counter() {
@@ -144,6 +202,10 @@ void Host::calm_down() {
 
 void Host::post_receives() {
   for (ReceivePool& pool : pools_) pool.post_some(!calm_);
+  for (SharedReceives& shared : shared_receives_) {
+    shared.pool().post_some(!calm_);
+    if (!calm_) shared.change();
+  }
 }
 
 void Host::post_last() {
@@ -193,10 +255,24 @@ bool Host::transmit_some(Instant now) {
 
 void Host::take_events() {
   while (CompletionQueue* cq = device_.take_notified()) to_poll_.push_back(cq);
-  while (const auto event = device_.take_event()) {
-    require(event->type == IBV_EVENT_COMM_EST || event->type == IBV_EVENT_SQ_DRAINED,
-            [&] { return text("asynchronous event %d", event->type); });
+  while (const auto event = device_.take_event()) on_event(*event);
+  for (const SharedReceives& shared : shared_receives_) shared.check_limit();
+}
+
+void Host::on_event(const AsyncEvent& event) {
+  if (event.type == IBV_EVENT_SRQ_LIMIT_REACHED) {
+    const auto it = std::find_if(shared_receives_.begin(), shared_receives_.end(),
+                                 [&](SharedReceives& s) { return &s.queue() == event.srq; });
+    return it->on_limit_reached();
   }
+  if (event.type == IBV_EVENT_QP_LAST_WQE_REACHED) {
+    require(event.qp->state() == IBV_QPS_ERR,
+            [] { return std::string("the last receive of a queue pair that is not in error"); });
+    ++last_wqe_events_[event.qp->qpn.value()];
+    return;
+  }
+  require(event.type == IBV_EVENT_COMM_EST || event.type == IBV_EVENT_SQ_DRAINED,
+          [&] { return text("asynchronous event %d", event.type); });
 }
 
 Endpoint& Host::endpoint_of(uint32_t qpn) {
@@ -275,6 +351,18 @@ void Host::check_end() {
   require(value >= counter_.completed && value <= counter_.posted, [&] {
     return text("the shared counter is %llu", static_cast<unsigned long long>(value));
   });
+}
+
+void Host::check_flushed() const {
+  for (const ReceivePool& pool : pools_) pool.check_flushed();
+  for (const SharedReceives& shared : shared_receives_) shared.pool().check_flushed();
+  for (const QueuePair* qp : qps_) {
+    const auto it = last_wqe_events_.find(qp->qpn.value());
+    const uint32_t times = it != last_wqe_events_.end() ? it->second : 0;
+    require(times == (qp->takes_shared_receives() ? 1 : 0), [&] {
+      return text("qp 0x%x told %u times of its last receive", qp->qpn.value(), times);
+    });
+  }
 }
 
 }  // namespace urxe::sim

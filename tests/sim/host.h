@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "tests/sim/plan.h"
 #include "tests/sim/random.h"
 #include "tests/sim/receive_pool.h"
+#include "tests/sim/shared_receives.h"
 #include "tests/sim/side.h"
 #include "tests/sim/unreliable_side.h"
 #include "transport/device.h"
@@ -35,6 +37,7 @@ class Host {
   QueuePair& create_qp(Qpn qpn, ibv_qp_type type);
   // What drives a queue pair in RTS, by its type.
   Side& add_side(QueuePair& qp);
+  Side& add_xrc_side(QueuePair& initiator, QueuePair& target);
   UnreliableSide& add_unreliable_side(QueuePair& qp);
   DatagramSide& add_datagram_side(QueuePair& qp);
   void create_shared_counter();
@@ -65,6 +68,8 @@ class Host {
   [[nodiscard]] uint64_t digest() const { return digest_; }
   [[nodiscard]] uint64_t completions() const { return completions_; }
   void check_end();
+  /// All receives have come back after flush(), and the last one of each queue pair was told of.
+  void check_flushed() const;
 
  private:
   bool receive_some(Instant now);
@@ -75,9 +80,12 @@ class Host {
   bool poll(CompletionQueue& cq);
   CompletionQueue* new_cq();
   Endpoint& endpoint_of(uint32_t qpn);
-  ReceivePool& add_pool(QueuePair& qp, uint32_t bytes);
-  template <class Kind>
-  Kind& add(QueuePair& qp, ReceivePool& pool);
+  void create_shared_receives();
+  QpInit qp_init(Qpn qpn, ibv_qp_type type);
+  ReceivePool& pool_of(QueuePair& qp, uint32_t bytes);
+  template <class Kind, class... Arguments>
+  Kind& add(Arguments&&... arguments);
+  void on_event(const AsyncEvent& event);
   void schedule(Instant now, bool more);
 
   const Plan& plan_;
@@ -92,7 +100,11 @@ class Host {
   TxBatch batch_;
   std::vector<CompletionQueue*> cqs_;
   std::vector<CompletionQueue*> to_poll_;
-  std::deque<ReceivePool> pools_;
+  std::deque<ReceivePool> pools_;               ///< of queue pairs' own receive queues
+  std::deque<SharedReceives> shared_receives_;  ///< a basic one, then those of XRC
+  XrcDomain* domain_ = nullptr;
+  std::vector<QueuePair*> qps_;
+  std::map<uint32_t, uint32_t> last_wqe_events_;  ///< by queue pair number
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
   SharedCounter counter_;
 

@@ -24,9 +24,14 @@ void fill_pattern(std::span<uint8_t> out, uint64_t seed) {
   std::memcpy(out.data() + done, &word, out.size() - done);
 }
 
-Memory::Memory(size_t bytes, uint64_t pattern_seed) : actual_(bytes) {
+Memory::Memory(size_t bytes, uint64_t pattern_seed, uint32_t on_demand_percent)
+    : actual_(bytes), random_(pattern_seed), on_demand_percent_(on_demand_percent) {
   fill_pattern(actual_, pattern_seed);
   expected_ = actual_;
+}
+
+Backing Memory::draw_backing() {
+  return random_.percent(on_demand_percent_) ? Backing::kOnDemand : Backing::kPinned;
 }
 
 std::vector<uint8_t> Memory::expected(size_t offset, size_t length) const {

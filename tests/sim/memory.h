@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/sim/random.h"
+#include "transport/memory_region.h"
 
 namespace urxe::sim {
 
@@ -16,7 +17,11 @@ namespace urxe::sim {
 /// at all times, guard bytes and bytes beside a buffer included.
 class Memory {
  public:
-  Memory(size_t bytes, uint64_t pattern_seed);
+  /// `on_demand_percent` of the regions in it are to be accessed with care.
+  Memory(size_t bytes, uint64_t pattern_seed, uint32_t on_demand_percent);
+
+  /// How the next region is registered.
+  Backing draw_backing();
 
   [[nodiscard]] uint8_t* at(size_t offset) { return actual_.data() + offset; }
   [[nodiscard]] size_t size() const { return actual_.size(); }
@@ -44,6 +49,8 @@ class Memory {
   std::vector<uint8_t> expected_;
   std::map<std::pair<size_t, size_t>, uint32_t> flux_;  ///< (offset, length) and how often
   size_t reserved_ = 0;
+  Random random_;
+  uint32_t on_demand_percent_;
 };
 
 /// Deterministic bytes.

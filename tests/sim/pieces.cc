@@ -59,7 +59,8 @@ uint32_t draw_length(Random& random, uint32_t mtu, uint32_t most) {
 
 MemoryRegion* must_register(Device& device, Memory& memory, PdId pd, size_t offset, uint64_t length,
                             uint64_t iova, int access) {
-  const auto region = device.register_memory(pd, memory.at(offset), length, iova, access);
+  const auto region =
+      device.register_memory(pd, memory.at(offset), length, iova, access, memory.draw_backing());
   require(region.has_value(), [] { return std::string("register_memory failed"); });
   return *region;
 }

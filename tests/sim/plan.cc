@@ -12,7 +12,14 @@ namespace {
 void draw_services(Plan& plan, Random& random) {
   if (random.percent(35)) return;
   plan.uc_percent = random.range32(0, 60);
-  plan.ud_percent = random.range32(0, 100 - plan.uc_percent);
+  plan.ud_percent = random.range32(0, 100 - plan.uc_percent) / 2;
+  plan.xrc_percent = random.range32(0, 100 - plan.uc_percent - plan.ud_percent);
+}
+
+void draw_receives(Plan& plan, Random& random) {
+  plan.rq_depth = random.percent(20) ? random.range32(1, 3) : random.range32(4, 64);
+  plan.srq_depth = plan.connections * 2 + random.range32(1, random.percent(50) ? 4 : 64);
+  plan.shared_receives_percent = random.percent(50) ? 0 : random.range32(1, 100);
 }
 
 void draw_queue_pairs(Plan& plan, Random& random) {
@@ -22,12 +29,13 @@ void draw_queue_pairs(Plan& plan, Random& random) {
   plan.connections = random.percent(40) ? 1 : random.range32(2, random.percent(30) ? 16 : 5);
   plan.hosts = plan.connections > 2 && random.percent(20) ? 3 : 2;
   plan.sq_depth = random.percent(20) ? random.range32(1, 3) : random.range32(4, 64);
-  plan.rq_depth = random.percent(20) ? random.range32(1, 3) : random.range32(4, 64);
+  draw_receives(plan, random);
   plan.max_sge = random.range32(1, random.percent(20) ? 32 : 5);
   plan.max_inline = random.percent(30) ? 0 : random.range32(1, 512);
   plan.sq_sig_all = random.percent(25);
   plan.shared_cq = random.percent(40);
   plan.use_notifications = random.percent(40);
+  plan.on_demand_percent = random.percent(60) ? 0 : random.range32(1, 100);
   plan.retry_cnt = 7;
   plan.min_rnr_timer = static_cast<uint8_t>(random.range(1, 16));
   plan.max_rd_atomic = static_cast<uint8_t>(random.percent(30) ? 1 : random.range(1, 16));
@@ -121,13 +129,14 @@ Plan draw_plan(uint64_t seed) {
 
 std::string Plan::describe() const {
   const NetworkPlan& n = network;
-  return text(
-             "hosts %u connections %u uc %u%% ud %u%% %s mtu %u psn_near_wrap %d sq_depth %u "
-             "rq_depth %u "
-             "max_sge %u max_inline %u sq_sig_all %d shared_cq %d notifications %d\n",
-             hosts, connections, uc_percent, ud_percent, ipv6 ? "ipv6" : "ipv4", 128U << mtu,
-             psn_near_wrap, sq_depth, rq_depth, max_sge, max_inline, sq_sig_all, shared_cq,
-             use_notifications) +
+  return text("hosts %u connections %u uc %u%% ud %u%% xrc %u%% %s mtu %u psn_near_wrap %d\n",
+              hosts, connections, uc_percent, ud_percent, xrc_percent, ipv6 ? "ipv6" : "ipv4",
+              128U << mtu, psn_near_wrap) +
+         text(
+             "sq_depth %u rq_depth %u srq_depth %u shared_receives %u%% on_demand %u%% max_sge %u "
+             "max_inline %u sq_sig_all %d shared_cq %d notifications %d\n",
+             sq_depth, rq_depth, srq_depth, shared_receives_percent, on_demand_percent, max_sge,
+             max_inline, sq_sig_all, shared_cq, use_notifications) +
          text(
              "timeout %u min_ack_timeout_ns %lld retry_cnt %u min_rnr_timer %u max_rd_atomic %u "
              "max_dest_rd_atomic %u max_window %u segments %u\n",

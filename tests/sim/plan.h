@@ -41,11 +41,15 @@ struct Plan {
   // Services, of the connections; the others are RC.
   uint32_t uc_percent = 0;
   uint32_t ud_percent = 0;
+  uint32_t xrc_percent = 0;
+  uint32_t shared_receives_percent = 0;  ///< of RC, UC and UD queue pairs
   // Queue pairs.
   ibv_mtu mtu = IBV_MTU_1024;
   bool psn_near_wrap = false;
   uint32_t sq_depth = 16;
   uint32_t rq_depth = 16;
+  uint32_t srq_depth = 16;         ///< more than there are queue pairs to hold on to one
+  uint32_t on_demand_percent = 0;  ///< regions that are accessed with care
   uint32_t max_sge = 4;
   uint32_t max_inline = 64;
   bool sq_sig_all = false;

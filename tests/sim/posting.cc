@@ -12,6 +12,19 @@ uint32_t total(std::span<const Sge> sges) {
                          [](uint32_t sum, const Sge& sge) { return sum + sge.length; });
 }
 
+bool fill(ReceiveQueue& queue, uint64_t wr_id, std::span<const Sge> sges) {
+  if (queue.full()) return false;
+  const uint32_t position = queue.next_position();
+  RecvWqe& wqe = queue.at(position);
+  wqe = RecvWqe{};
+  wqe.wr_id = wr_id;
+  wqe.num_sge = static_cast<uint32_t>(sges.size());
+  wqe.length = total(sges);
+  std::copy(sges.begin(), sges.end(), queue.sge_space(position));
+  queue.publish();
+  return true;
+}
+
 }  // namespace
 
 bool post_send(Device& device, QueuePair& qp, const SendRequest& request) {
@@ -30,6 +43,7 @@ bool post_send(Device& device, QueuePair& qp, const SendRequest& request) {
   wqe.swap = request.swap;
   wqe.bind = request.bind;
   wqe.datagram = request.datagram;
+  wqe.remote_srqn = request.remote_srqn;
   if ((request.flags & IBV_SEND_INLINE) != 0) {
     wqe.is_inline = true;
     wqe.length = static_cast<uint32_t>(request.inline_data.size());
@@ -45,17 +59,13 @@ bool post_send(Device& device, QueuePair& qp, const SendRequest& request) {
 }
 
 bool post_receive(Device& device, QueuePair& qp, uint64_t wr_id, std::span<const Sge> sges) {
-  if (qp.rq.full()) return false;
-  const uint32_t position = qp.rq.next_position();
-  RecvWqe& wqe = qp.rq.at(position);
-  wqe = RecvWqe{};
-  wqe.wr_id = wr_id;
-  wqe.num_sge = static_cast<uint32_t>(sges.size());
-  wqe.length = total(sges);
-  std::copy(sges.begin(), sges.end(), qp.rq.sge_space(position));
-  qp.rq.publish();
+  if (!fill(qp.rq, wr_id, sges)) return false;
   if (qp.state() == IBV_QPS_ERR) device.ring_doorbell(qp);
   return true;
+}
+
+bool post_receive(SharedReceiveQueue& srq, uint64_t wr_id, std::span<const Sge> sges) {
+  return fill(srq.queue(), wr_id, sges);
 }
 
 }  // namespace urxe::sim

@@ -27,6 +27,7 @@ struct SendRequest {
   uint64_t swap = 0;
   BindRequest bind;   ///< of BIND_MW
   Datagram datagram;  ///< UD only
+  Srqn remote_srqn;   ///< XRC only
 };
 
 /// Puts a request on the send queue and rings the doorbell. False: the queue is full.
@@ -34,5 +35,8 @@ bool post_send(Device& device, QueuePair& qp, const SendRequest& request);
 
 /// Puts a receive on the receive queue; rings where the queue pair is in error. False: full.
 bool post_receive(Device& device, QueuePair& qp, uint64_t wr_id, std::span<const Sge> sges);
+
+/// Puts a receive on a shared receive queue. False: full.
+bool post_receive(SharedReceiveQueue& srq, uint64_t wr_id, std::span<const Sge> sges);
 
 }  // namespace urxe::sim

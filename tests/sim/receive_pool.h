@@ -32,23 +32,36 @@ class ReceivePool {
   /// Of the wr_ids of receives.
   static constexpr uint64_t kReceiveBit = uint64_t{1} << 63;
 
+  struct Setup {
+    uint32_t number = 0;  ///< tells the pools of a host apart
+    uint32_t depth = 0;   ///< receives posted at most
+    uint32_t bytes = 0;   ///< of a receive at most
+    /// The shared receive queue; nullptr: a queue pair's own, which completes in order.
+    SharedReceiveQueue* srq = nullptr;
+  };
   /// Puts a receive on the queue. False: full.
   using Post = std::function<bool(uint64_t wr_id, std::span<const Sge> sges)>;
   /// The length of the message that the receive after `ahead` others will hold, where it is known.
   using NextLength = std::function<std::optional<uint32_t>(size_t ahead)>;
 
-  /// At most `depth` receives of at most `bytes`. `in_order`: the queue's receives complete in the
-  /// order of posting.
-  ReceivePool(const Plan& plan, Device& device, Memory& memory, PdId pd, uint32_t depth,
-              uint32_t bytes, bool in_order, Random random, Post post);
+  ReceivePool(const Plan& plan, Device& device, Memory& memory, PdId pd, const Setup& setup,
+              Random random, Post post);
+
+  /// The shared receive queue.
+  [[nodiscard]] SharedReceiveQueue* srq() const { return setup_.srq; }
+  [[nodiscard]] uint32_t depth() const { return setup_.depth; }
 
   void set_next_length(NextLength next_length) { next_length_ = std::move(next_length); }
 
   /// Posts as many as there is room for; fewer, or none, where they may be late.
   void post_some(bool may_be_late);
-  /// Posts no more.
-  void close() { closed_ = true; }
+  /// A queue pair takes no more. Where it was the only one no more are posted.
+  void leave() { closed_ = setup_.srq == nullptr; }
   [[nodiscard]] size_t outstanding() const { return posted_.size(); }
+  /// All receives have been flushed, or wait on the shared queue.
+  void check_flushed() const;
+  /// Whether the receive was posted here.
+  [[nodiscard]] bool posted(uint64_t wr_id) const;
   /// Sets a posted receive aside for a message that must not be lost. False: there is none left.
   bool promise();
 
@@ -74,8 +87,7 @@ class ReceivePool {
   Random random_;
   uint32_t max_sge_;
   uint32_t late_percent_;
-  uint32_t bytes_;
-  bool in_order_;
+  Setup setup_;
   bool closed_ = false;
   size_t promised_ = 0;
   Post post_;

@@ -76,7 +76,7 @@ void Side::on_send_completion(const ibv_wc& wc) {
                                  (plan_.retries_may_run_out || peer_->failed_ || peer_->flushing_);
   require(allowed, [&] { return name(wc) + "unexpected status"; });
   failed_ = true;
-  pool_.close();
+  leave_pools();
   fail(op);
 }
 
@@ -185,18 +185,24 @@ void Side::check_writes_before(uint64_t wr_id) {
 }
 
 void Side::on_receive_completion(const ibv_wc& wc) {
-  const Receive receive = pool_.take(wc.wr_id);
+  const auto found = std::find_if(pools_.begin(), pools_.end(),
+                                  [&](ReceivePool* pool) { return pool->posted(wc.wr_id); });
+  require(found != pools_.end(), [&] { return name(wc) + "a receive of another queue"; });
+  ReceivePool& pool = **found;
+  const Receive receive = pool.take(wc.wr_id);
   if (wc.status != IBV_WC_SUCCESS) {
-    require(wc.status == IBV_WC_WR_FLUSH_ERR && (flushing_ || qp_.state() == IBV_QPS_ERR),
+    require(wc.status == IBV_WC_WR_FLUSH_ERR && (flushing_ || responder_.state() == IBV_QPS_ERR),
             [&] { return name(wc) + "unexpected status of a receive"; });
     failed_ = failed_ || flushing_;
-    pool_.close();
-    pool_.abandon(receive);
-    return;
+    leave_pools();
+    return pool.abandon(receive);
   }
-  require(!incoming_.empty(), [&] { return name(wc) + "nothing was sent"; });
-  const Message message = std::move(incoming_.front());
-  incoming_.pop_front();
+  // The queues of XRC have completion queues of their own: each is in order.
+  const auto next = std::find_if(incoming_.begin(), incoming_.end(),
+                                 [&](const Message& m) { return m.pool == &pool; });
+  require(next != incoming_.end(), [&] { return name(wc) + "nothing was sent"; });
+  const Message message = std::move(*next);
+  incoming_.erase(next);
   const bool is_write = message.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
   const bool has_imm = is_write || message.opcode == IBV_WR_SEND_WITH_IMM;
   require(wc.opcode == (is_write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV),
@@ -207,20 +213,21 @@ void Side::on_receive_completion(const ibv_wc& wc) {
   require(!has_imm || wc.imm_data == message.immediate_be,
           [&] { return name(wc) + "wrong immediate data"; });
   note_invalidated(message, wc);
-  pool_.finish(receive, message.data);
+  pool.finish(receive, message.data);
   peer_->check_writes_before(message.wr_id);
 }
 
 void Side::flush(Instant now) {
   flushing_ = true;
-  pool_.close();
-  require(change_state(device_, qp_, IBV_QPS_ERR, now) == 0,
-          [] { return std::string("modify_qp to ERR failed"); });
+  leave_pools();
+  for (QueuePair* qp : {&qp_, &responder_}) {
+    require(change_state(device_, *qp, IBV_QPS_ERR, now) == 0,
+            [] { return std::string("modify_qp to ERR failed"); });
+  }
 }
 
-void Side::check_flushed() const {
-  require(pool_.outstanding() == 0,
-          [&] { return text("qp 0x%x: receives were not flushed", qp_.qpn.value()); });
+void Side::leave_pools() {
+  for (ReceivePool* pool : pools_) pool->leave();
 }
 
 std::string Side::describe() const {

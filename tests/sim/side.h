@@ -64,16 +64,19 @@ struct RemoteArea {
   std::vector<uint64_t> words;  ///< values once all has been executed
 };
 
-/// A queue pair of a reliable service, the traffic it makes and the model of what must come of it:
-/// everything, once and in order.
+/// A queue pair of RC, or the two that XRC has in its place (`qp` sends, `responder` receives, into
+/// any of the pools), the traffic it makes and the model of what must come of it: everything, once
+/// and in order.
 class Side final : public Endpoint {
  public:
-  Side(const Plan& plan, Device& device, Memory& memory, QueuePair& qp, PdId pd, ReceivePool& pool,
-       Random random);
+  Side(const Plan& plan, Device& device, Memory& memory, QueuePair& qp, QueuePair& responder,
+       PdId pd, std::vector<ReceivePool*> pools, Random random);
 
   void connect_model(Side& peer, SharedCounter* peer_counter);
 
-  [[nodiscard]] bool owns(uint32_t qpn) const override { return qp_.qpn.value() == qpn; }
+  [[nodiscard]] bool owns(uint32_t qpn) const override {
+    return qp_.qpn.value() == qpn || responder_.qpn.value() == qpn;
+  }
   void on_completion(const ibv_wc& wc) override;
   void post_some(Instant now) override;
   void stop() override;
@@ -85,7 +88,6 @@ class Side final : public Endpoint {
   /// Atomics, undelivered messages, windows.
   void check_end() const override;
   void flush(Instant now) override;
-  void check_flushed() const override;
   [[nodiscard]] std::string describe() const override;
 
   /// A WRITE that `wr_id` or an older one did is visible here. Called by the peer.
@@ -116,6 +118,7 @@ class Side final : public Endpoint {
     uint32_t immediate_be = 0;
     std::vector<uint8_t> data;  ///< of a SEND
     RKey invalidate;            ///< of SEND_WITH_INV
+    ReceivePool* pool = nullptr;
   };
   struct ReadBuffer {
     size_t offset = 0;
@@ -124,6 +127,8 @@ class Side final : public Endpoint {
 
   // Making requests (traffic.cc).
   void create_area(PdId pd);
+  void announce(const Operation& op, SendRequest& request);
+  [[nodiscard]] bool is_xrc() const { return &qp_ != &responder_; }
   void draw_operation(Operation& op, SendRequest& request);
   void draw_send(Operation& op, SendRequest& request);
   bool draw_write(Operation& op, SendRequest& request);
@@ -150,6 +155,7 @@ class Side final : public Endpoint {
   void succeed_atomic(const Operation& op);
   void fail(const Operation& op);
   void release(const Operation& op);
+  void leave_pools();
   void succeed_read(const Operation& op);
   [[nodiscard]] std::string name(const ibv_wc& wc) const;
 
@@ -157,11 +163,12 @@ class Side final : public Endpoint {
   Device& device_;
   Memory& memory_;
   QueuePair& qp_;
+  QueuePair& responder_;  ///< the same but for XRC
   Random random_;
   Side* peer_ = nullptr;
   SharedCounter* peer_counter_ = nullptr;
 
-  ReceivePool& pool_;
+  std::vector<ReceivePool*> pools_;
   Source source_;
   MemoryRegion* local_ = nullptr;  ///< where READs and atomics put what they fetch
   std::vector<ReadBuffer> read_buffers_;

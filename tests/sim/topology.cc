@@ -5,6 +5,11 @@
 #include "tests/sim/failure.h"
 
 namespace urxe::sim {
+namespace {
+
+constexpr uint32_t kTargetOffset = 0x4000;  ///< from an initiator's number to its target's
+
+}  // namespace
 
 void Topology::connect_all() {
   for (uint32_t i = 0; i < plan_.connections; ++i) connect_pair(i);
@@ -14,6 +19,7 @@ ibv_qp_type Topology::draw_type() {
   const uint64_t draw = random_.below(100);
   if (draw < plan_.uc_percent) return IBV_QPT_UC;
   if (draw < plan_.uc_percent + plan_.ud_percent) return IBV_QPT_UD;
+  if (draw < plan_.uc_percent + plan_.ud_percent + plan_.xrc_percent) return IBV_QPT_XRC_SEND;
   return IBV_QPT_RC;
 }
 
@@ -21,8 +27,8 @@ Topology::Ends Topology::draw_ends(uint32_t number) {
   const size_t a = random_.below(plan_.hosts);
   const size_t b = random_.percent(5) ? a : (a + 1) % plan_.hosts;
   Ends ends;
-  ends[0] = {a, 0x100 + number * 2, 0, nullptr};
-  ends[1] = {b, 0x10000 * (number + 1) + 0x101 + number * 2, 0, nullptr};
+  ends[0] = {a, 0x100 + number * 2, 0, nullptr, nullptr};
+  ends[1] = {b, 0x10000 * (number + 1) + 0x101 + number * 2, 0, nullptr, nullptr};
   for (End& end : ends) {
     end.psn = plan_.psn_near_wrap ? Psn::kMask - random_.range32(0, 300)
                                   : static_cast<uint32_t>(random_.next()) & Psn::kMask;
@@ -33,9 +39,14 @@ Topology::Ends Topology::draw_ends(uint32_t number) {
 void Topology::connect_pair(uint32_t number) {
   const ibv_qp_type type = draw_type();
   Ends ends = draw_ends(number);
-  for (End& end : ends) end.qp = &hosts_[end.host]->create_qp(Qpn{end.qpn}, type);
-  connect_end(ends[0], ends[1]);
-  connect_end(ends[1], ends[0]);
+  for (End& end : ends) {
+    Host& host = *hosts_[end.host];
+    end.qp = &host.create_qp(Qpn{end.qpn}, type);
+    if (type == IBV_QPT_XRC_SEND) {
+      end.target = &host.create_qp(Qpn{end.qpn + kTargetOffset}, IBV_QPT_XRC_RECV);
+    }
+  }
+  connect_both(ends);
   switch (type) {
     case IBV_QPT_UC:
       return add_unreliable(ends);
@@ -46,10 +57,20 @@ void Topology::connect_pair(uint32_t number) {
   }
 }
 
-void Topology::connect_end(const End& end, const End& peer) {
+void Topology::connect_both(const Ends& ends) {
+  for (size_t i = 0; i < 2; ++i) {
+    const End& end = ends[i];
+    const End& peer = ends[1 - i];
+    connect_qp(end, *end.qp, peer, peer.target != nullptr ? *peer.target : *peer.qp);
+    if (end.target != nullptr) connect_qp(end, *end.target, peer, *peer.qp);
+  }
+}
+
+void Topology::connect_qp(const End& end, QueuePair& qp, const End& peer,
+                          const QueuePair& peer_qp) {
   ConnectOptions options;
   options.destination = hosts_[peer.host]->gid();
-  options.dest_qpn = Qpn{peer.qpn};
+  options.dest_qpn = peer_qp.qpn;
   options.mtu = plan_.mtu;
   options.sq_psn = end.psn;
   options.rq_psn = peer.psn;
@@ -59,19 +80,24 @@ void Topology::connect_end(const End& end, const End& peer) {
   options.max_rd_atomic = plan_.max_rd_atomic;
   options.max_dest_rd_atomic = plan_.max_dest_rd_atomic;
   options.qkey = DatagramSide::draw_qkey(random_);
-  require(connect(hosts_[end.host]->device(), *end.qp, options, Instant{}),
+  require(connect(hosts_[end.host]->device(), qp, options, Instant{}),
           [] { return std::string("modify_qp failed"); });
   const WireOracle::Limits limits{Psn{end.psn}, 128U << plan_.mtu, plan_.max_rd_atomic};
-  if (end.qp->type == IBV_QPT_UD) {
+  if (qp.type == IBV_QPT_UD) {
     oracle_.add_datagrams(end.host, end.qpn, Psn{end.psn});
   } else {
-    oracle_.add(end.host, end.qpn, peer.host, peer.qpn, limits);
+    oracle_.add(end.host, qp.qpn.value(), peer.host, peer_qp.qpn.value(), limits);
   }
 }
 
+Side& Topology::add_side(const End& end) {
+  Host& host = *hosts_[end.host];
+  return end.target != nullptr ? host.add_xrc_side(*end.qp, *end.target) : host.add_side(*end.qp);
+}
+
 void Topology::add_reliable(const Ends& ends) {
-  Side& a = hosts_[ends[0].host]->add_side(*ends[0].qp);
-  Side& b = hosts_[ends[1].host]->add_side(*ends[1].qp);
+  Side& a = add_side(ends[0]);
+  Side& b = add_side(ends[1]);
   a.connect_model(b, hosts_[ends[1].host]->shared_counter());
   b.connect_model(a, hosts_[ends[0].host]->shared_counter());
 }

@@ -28,15 +28,18 @@ class Topology {
     size_t host = 0;
     uint32_t qpn = 0;
     uint32_t psn = 0;
-    QueuePair* qp = nullptr;
+    QueuePair* qp = nullptr;      ///< of XRC the initiator
+    QueuePair* target = nullptr;  ///< XRC only
   };
   using Ends = std::array<End, 2>;
 
   ibv_qp_type draw_type();
   Ends draw_ends(uint32_t number);
   void connect_pair(uint32_t number);
-  void connect_end(const End& end, const End& peer);
+  void connect_both(const Ends& ends);
+  void connect_qp(const End& end, QueuePair& qp, const End& peer, const QueuePair& peer_qp);
   void add_reliable(const Ends& ends);
+  Side& add_side(const End& end);
   void add_unreliable(const Ends& ends);
   void add_datagrams(const Ends& ends);
 

@@ -2,6 +2,7 @@
 // The requests a side makes.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "tests/sim/failure.h"
 #include "tests/sim/side.h"
@@ -15,14 +16,15 @@ constexpr uint32_t kWords = 4;
 
 }  // namespace
 
-Side::Side(const Plan& plan, Device& device, Memory& memory, QueuePair& qp, PdId pd,
-           ReceivePool& pool, Random random)
+Side::Side(const Plan& plan, Device& device, Memory& memory, QueuePair& qp, QueuePair& responder,
+           PdId pd, std::vector<ReceivePool*> pools, Random random)
     : plan_(plan),
       device_(device),
       memory_(memory),
       qp_(qp),
+      responder_(responder),
       random_(random),
-      pool_(pool),
+      pools_(std::move(pools)),
       source_(plan, device, memory, pd, std::max(plan.max_send, plan.max_rdma)),
       remaining_(plan.requests) {
   result_count_ = plan.sq_depth;
@@ -35,7 +37,8 @@ Side::Side(const Plan& plan, Device& device, Memory& memory, QueuePair& qp, PdId
     read_buffers_.push_back({next, 0});
   }
   create_area(pd);
-  pool_.set_next_length([this](size_t ahead) -> std::optional<uint32_t> {
+  if (pools_[0]->srq() != nullptr) return;
+  pools_[0]->set_next_length([this](size_t ahead) -> std::optional<uint32_t> {
     if (ahead >= incoming_.size()) return std::nullopt;
     const Message& message = incoming_[ahead];
     return message.opcode == IBV_WR_RDMA_WRITE_WITH_IMM ? 0 : message.length;
@@ -246,6 +249,17 @@ void Side::stop() {
   if (remaining_ > 1) remaining_ = 1;
 }
 
+/// Tells the peer of a message, and XRC of where it goes.
+void Side::announce(const Operation& op, SendRequest& request) {
+  ReceivePool* pool = peer_->pools_[random_.below(peer_->pools_.size())];
+  if (is_xrc()) request.remote_srqn = pool->srq()->number;
+  if (op.kind != Kind::kSend && request.opcode != IBV_WR_RDMA_WRITE_WITH_IMM) return;
+  Message message{op.wr_id, request.opcode,     op.length, request.immediate_be,
+                  {},       request.invalidate, pool};
+  if (op.kind == Kind::kSend) message.data = op.data;
+  peer_->incoming_.push_back(std::move(message));
+}
+
 void Side::submit(Operation op, SendRequest request) {
   request.wr_id = next_wr_id_++;
   op.opcode = request.opcode;
@@ -253,12 +267,7 @@ void Side::submit(Operation op, SendRequest request) {
   if (request.opcode == IBV_WR_SEND_WITH_IMM || request.opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
     request.immediate_be = static_cast<uint32_t>(random_.next());
   }
-  if (op.kind == Kind::kSend || request.opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
-    Message message{op.wr_id, request.opcode,    op.length, request.immediate_be,
-                    {},       request.invalidate};
-    if (op.kind == Kind::kSend) message.data = op.data;
-    peer_->incoming_.push_back(std::move(message));
-  }
+  announce(op, request);
   sends_.push_back(std::move(op));
   --remaining_;
   require(post_send(device_, qp_, request), [] { return std::string("the send queue is full"); });

@@ -11,6 +11,8 @@ using State = RemoteArea::Window::State;
 
 /// Binds the own window, or takes it back while the peer has nothing outstanding through it.
 bool Side::draw_local(Operation& op, SendRequest& request) {
+  // A window is for the queue pair that binds it, and XRC's initiator answers to nobody.
+  if (is_xrc()) return false;
   RemoteArea::Window& window = area_.window;
   // The model's state follows the completion.
   request.flags |= IBV_SEND_SIGNALED;

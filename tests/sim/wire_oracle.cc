@@ -31,6 +31,7 @@ uint64_t digest(const PacketView& packet) {
     sum = Random::mix(sum + h.atomic.swap_or_add);
     sum = Random::mix(sum + h.atomic.compare);
   }
+  if (has(extensions, Ext::kXrceth)) sum = Random::mix(sum + h.xrc_srq.value());
   if (has(extensions, Ext::kImmDt)) sum = Random::mix(sum + h.immediate_be);
   return sum;
 }
