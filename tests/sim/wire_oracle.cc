@@ -11,6 +11,12 @@
 namespace urxe::sim {
 namespace {
 
+/// Between processes of one host: no business of a connection's.
+bool is_drain(const PacketView& packet) {
+  return packet.headers.bth.opcode == kDrainQueryOpcode ||
+         packet.headers.bth.opcode == kDrainAnswerOpcode;
+}
+
 void demand(bool condition, const char* rule, const PacketView& packet) {
   require(condition, [&] { return text("wire: %s: %s", rule, format(packet).c_str()); });
 }
@@ -65,6 +71,9 @@ void WireOracle::add_datagrams(size_t host, uint32_t qpn, Psn start) {
 }
 
 void WireOracle::on_sent(size_t host, size_t destination_host, const PacketView& packet) {
+  if (is_drain(packet)) {
+    return demand(host == destination_host, "a drain packet to another host", packet);
+  }
   if (packet.headers.bth.opcode.service() == Service::kUd) return datagram_sent(host, packet);
   Side& destination = side_of({destination_host, packet.headers.bth.dest_qp.value()});
   Side& sender = side_of(destination.peer);
@@ -203,7 +212,7 @@ void WireOracle::read_response_sent(const Direction& direction, const PacketView
 }
 
 void WireOracle::on_received(size_t host, const PacketView& packet) {
-  if (packet.headers.bth.opcode.service() == Service::kUd) return;
+  if (is_drain(packet) || packet.headers.bth.opcode.service() == Service::kUd) return;
   Side& receiver = side_of({host, packet.headers.bth.dest_qp.value()});
   const Psn psn = packet.headers.bth.psn;
   if (opcode_info(packet.headers.bth.opcode).is_request) {

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Packets for the harness: nearly right ones, and raw bytes.
+#include <algorithm>
+#include <array>
+
+#include "packet/base/bytes.h"
+#include "packet/wire/icrc.h"
+#include "packet/wire/tx_batch.h"
+#include "tests/fuzz/device_harness.h"
+
+namespace urxe::fuzz {
+
+Psn DeviceHarness::psn(Input& input, const Connection& connection) const {
+  const QueuePair& qp = *connection.qp;
+  const uint8_t anchor = input.byte();
+  const auto delta = static_cast<uint32_t>(static_cast<int8_t>(input.byte()));
+  switch (anchor % 4) {
+    case 0:
+      return qp.responder.expected_psn + delta;
+    case 1:
+      return qp.requester.oldest_unacked + delta;
+    case 2:
+      return qp.requester.next_psn + delta;
+    default:
+      return Psn{(static_cast<uint32_t>(anchor) << 16) + delta};
+  }
+}
+
+Headers DeviceHarness::headers(Input& input, const Connection& connection) {
+  const QueuePair& qp = *connection.qp;
+  Headers headers;
+  headers.bth.opcode = Opcode(qp.service, static_cast<Operation>(input.byte() & 0x1f));
+  headers.bth.dest_qp = qp.qpn;
+  headers.bth.psn = psn(input, connection);
+  const uint8_t flags = input.byte();
+  headers.bth.ack_req = (flags & 1) != 0;
+  headers.bth.solicited = (flags & 2) != 0;
+  headers.bth.mig_req = (flags & 0x20) == 0;
+  const RKey keys[] = {target_region_->rkey, read_only_region_->rkey, local_region_->rkey,
+                       flags < 0xe0 ? RKey{input.byte()} : window_->rkey};
+  const RKey rkey = keys[flags >> 6];
+  const uint64_t va = kTargetVa + static_cast<uint64_t>(static_cast<int16_t>(input.word()));
+  uint32_t length = input.word();
+  if ((flags & 4) != 0) length <<= 16;
+  headers.reth = {va, rkey, length};
+  headers.atomic = {va, rkey, length, flags};
+  headers.aeth = {input.byte(), Msn{flags}};
+  headers.invalidate = rkey;
+  headers.deth = {QKey(qp.attr.qkey + (flags >> 3 & 1)), Qpn{0x200}};
+  headers.xrc_srq = shared_[flags >> 3 & 1 ? 2 : 1].srq->number;
+  if ((flags & 0x18) == 0x18) headers.xrc_srq = shared_[0].srq->number;
+  return headers;
+}
+
+void DeviceHarness::deliver(const Flow& flow, const Headers& headers, size_t payload,
+                            uint8_t fill) {
+  const OpcodeInfo& info = opcode_info(headers.bth.opcode);
+  if (info.name.empty()) return;
+  if (!info.has_payload) payload = 0;
+  TxBatch batch(TxBatch::Limits{8192, 1, 1, 8000, Identification::kZero});
+  uint8_t* out = batch.append(flow, headers, payload);
+  if (out == nullptr) return;
+  std::fill_n(out, payload, fill);
+  batch.commit();
+  device_.receive({batch.bytes(batch.messages()[0]), flow, batch.identification(0)}, now_);
+}
+
+void DeviceHarness::packet(Input& input) {
+  const Connection& connection = pick(input);
+  const Headers all = headers(input, connection);
+  const uint8_t size = input.byte();
+  // Mostly lengths that mean something: the path MTU, what the RETH says, a few bytes.
+  const std::array<uint32_t, 4> sizes = {mtu(), std::min(all.reth.dma_length, mtu()), size & 0x1fU,
+                                         mtu() + (size & 0x1fU)};
+  deliver(from_peer_, all, std::min(sizes[size >> 6], 4096U), size);
+}
+
+/// Of any service, to any queue pair, also from the device's own address.
+void DeviceHarness::any_packet(Input& input) {
+  const Opcode opcode{input.byte()};
+  const uint8_t options = input.byte();
+  Headers all = headers(input, pick(input));
+  all.bth.opcode = opcode;
+  if ((options & 1) != 0) all.bth.dest_qp = Qpn{options};
+  Flow flow = from_peer_;
+  flow.traffic_class = options;
+  if ((options & 2) != 0) flow.source = flow.destination;
+  deliver(flow, all, input.byte(), options);
+}
+
+void DeviceHarness::raw(Input& input) {
+  const uint8_t options = input.byte();
+  std::vector<uint8_t> bytes = input.bytes(input.byte());
+  if ((options & 1) != 0 && bytes.size() >= 8) {
+    const size_t covered = bytes.size() - 4;
+    store_le32(bytes.data() + covered, icrc(from_peer_, 0, {bytes.data(), covered}));
+  }
+  device_.receive({bytes, from_peer_, uint16_t{0}}, now_);
+}
+
+}  // namespace urxe::fuzz
