@@ -190,6 +190,45 @@ TEST_F(CqEx, EndWithoutTakingAll) {
   EXPECT_EQ(ibv_start_poll(ex(received_), &attr), ENOENT);
 }
 
+TEST_F(CqEx, BatchFreesTheSendQueue) {
+  checks("ibv_create_cq_ex(3), ibv_post_send(3): what was polled makes room, within a batch too");
+  connect_with(attributes(kStandard));
+  const uint32_t places = query(left_.get()).cap.max_send_wr;
+  const auto write = [&](uint64_t id) {
+    Send request(id, IBV_WR_RDMA_WRITE);
+    request.data(source_->sge(0, 8)).remote(inbox_->address(), inbox_->rkey());
+    return request.post(left_.get());
+  };
+  for (uint32_t id = 0; id < places; ++id) ASSERT_EQ(write(id), 0);
+  EXPECT_EQ(write(999), ENOMEM);
+  ASSERT_EQ(start_poll(sent_), 0);
+  EXPECT_EQ(write(places), 0);
+  ibv_end_poll(ex(sent_));
+  for (uint32_t id = 1; id <= places; ++id) expect_completion(sent_.get(), id);
+}
+
+TEST_F(CqEx, OverrunIgnored) {
+  checks("ibv_create_cq_ex(3): IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN");
+  ibv_cq_init_attr_ex init = attributes(kStandard);
+  init.cqe = 4;
+  init.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS;
+  init.flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
+  connect_with(init);
+  if (HasFatalFailure()) return;
+  for (uint64_t id = 0; id < 16; ++id) {
+    Send request(id, IBV_WR_RDMA_WRITE);
+    request.data(source_->sge(0, 8)).remote(inbox_->address(), inbox_->rkey());
+    ASSERT_EQ(request.post(left_.get()), 0);
+  }
+  Send mark(99, IBV_WR_SEND);
+  ASSERT_EQ(Recv(1).data(inbox_->sge(8, 8)).post(right_.get()), 0);
+  ASSERT_EQ(mark.data(source_->sge(0, 8)).post(left_.get()), 0);
+  expect_completion(received_.get(), 1);
+  expect_completion(sent_.get(), 0);
+  EXPECT_EQ(state_of(left_.get()), IBV_QPS_RTS);
+  expect_no_event(context());
+}
+
 TEST_F(CqEx, PlainPollWorksToo) {
   checks("ibv_create_cq_ex(3): ibv_cq_ex_to_cq(); ibv_poll_cq(3)");
   connect_with(attributes(kStandard));

@@ -135,6 +135,13 @@ ibv_qp* Endpoint::create(const Device& device, const QpConfig& config, ibv_pd* p
     init.cap.max_recv_wr = init.cap.max_recv_sge = 0;
     return ibv_create_qp_ex(device.context.get(), &init);
   }
+  if (config.send_ops != 0) {
+    init.recv_cq = recv_cq;
+    init.srq = config.srq;
+    init.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    init.send_ops_flags = config.send_ops;
+    return ibv_create_qp_ex(device.context.get(), &init);
+  }
   ibv_qp_init_attr plain{config.qp_context, send_cq,     recv_cq,          config.srq,
                          config.cap,        config.type, config.sq_sig_all};
   return ibv_create_qp(pd, &plain);

@@ -18,6 +18,7 @@ struct QpConfig {
   ibv_xrcd* xrcd = nullptr;  ///< of an XRC_RECV queue pair
   ibv_pd* pd = nullptr;      ///< null: one of its own
   void* qp_context = nullptr;
+  uint64_t send_ops = 0;  ///< operations to build (IBV_QP_INIT_ATTR_SEND_OPS_FLAGS); 0: no builders
   ibv_comp_channel* send_channel = nullptr;
   ibv_comp_channel* recv_channel = nullptr;
   unsigned access = kRemoteAccess;
