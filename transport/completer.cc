@@ -17,7 +17,7 @@ void count_completed(Counters& counters, const SendWqe& wqe) {
   if (is_local(wqe)) return;
   if (is_read(wqe)) {
     ++counters.rdma_reads;
-  } else if (is_atomic(wqe)) {
+  } else if (is_atomic(wqe) || is_atomic_write(wqe)) {
     ++counters.atomics;
   } else if (send_completion_opcode(wqe.opcode) == IBV_WC_RDMA_WRITE) {
     ++counters.rdma_writes;
@@ -52,13 +52,13 @@ void advance_oldest(ChannelAdapter& ca, QueuePair& qp, uint32_t packets) {
   complete_local_operations(ca, qp);
 }
 
-/// Acknowledges SEND and WRITE packets, the oldest `count` ones outstanding. Stops before a READ or
-/// atomic, which only its response completes; answers how many were acknowledged.
+/// Acknowledges SEND and WRITE packets, the oldest `count` ones outstanding. Stops before what only
+/// its own response completes; answers how many were acknowledged.
 uint32_t acknowledge(ChannelAdapter& ca, QueuePair& qp, uint32_t count) {
   const uint32_t wanted = count;
   while (count > 0) {
     const SendWqe& wqe = qp.sq.at(qp.sq.oldest());
-    if (is_read(wqe) || is_atomic(wqe)) break;
+    if (has_response(wqe)) break;
     const uint32_t left = wqe.packets - packet_index(wqe, qp.requester.oldest_unacked);
     const uint32_t now = std::min(left, count);
     advance_oldest(ca, qp, now);
@@ -166,6 +166,14 @@ void receive_read_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& 
   settle(ca, qp, now, 1);
 }
 
+/// The one response of the oldest element has come.
+void complete_answered(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, Instant now) {
+  if (qp.requester.rd_atomic_in_flight > 0) --qp.requester.rd_atomic_in_flight;
+  take_round_trip(qp, packet.headers.bth.psn, now);
+  advance_oldest(ca, qp, 1);
+  settle(ca, qp, now, 1);
+}
+
 void receive_atomic_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
                              Instant now) {
   uint8_t original[sizeof(uint64_t)];
@@ -173,10 +181,15 @@ void receive_atomic_response(ChannelAdapter& ca, QueuePair& qp, const PacketView
   if (!scatter(ca.memory, qp.pd, qp.sq.sges(qp.sq.oldest()), 0, original)) {
     return fail_oldest_send(ca, qp, IBV_WC_LOC_PROT_ERR);
   }
-  if (qp.requester.rd_atomic_in_flight > 0) --qp.requester.rd_atomic_in_flight;
-  take_round_trip(qp, packet.headers.bth.psn, now);
-  advance_oldest(ca, qp, 1);
-  settle(ca, qp, now, 1);
+  complete_answered(ca, qp, packet, now);
+}
+
+/// An ATOMIC WRITE is answered as a READ of no bytes is.
+void receive_atomic_write_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
+                                   Instant now) {
+  const bool is_only = packet.headers.bth.opcode.operation() == Operation::kReadResponseOnly;
+  if (!is_only || !packet.payload.empty()) return fail_bad_response(ca, qp);
+  complete_answered(ca, qp, packet, now);
 }
 
 /// READ and atomic responses: all before is acknowledged by them; they must be the next one due.
@@ -188,9 +201,13 @@ void receive_data_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& 
   if (acknowledged < offset) return receive_implied_nak(ca, qp, now);
   const SendWqe& wqe = qp.sq.at(qp.sq.oldest());
   const bool atomic = packet.headers.bth.opcode.operation() == Operation::kAtomicAcknowledge;
-  if (atomic ? !is_atomic(wqe) : !is_read(wqe)) return fail_bad_response(ca, qp);
+  if (atomic ? !is_atomic(wqe) : is_atomic(wqe) || !has_response(wqe)) {
+    return fail_bad_response(ca, qp);
+  }
   if (atomic) {
     receive_atomic_response(ca, qp, packet, now);
+  } else if (is_atomic_write(wqe)) {
+    receive_atomic_write_response(ca, qp, packet, now);
   } else {
     receive_read_response(ca, qp, packet, now);
   }

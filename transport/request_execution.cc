@@ -15,6 +15,9 @@ bool is_write_request(Operation op) {
 bool is_atomic_request(Operation op) {
   return op == Operation::kCompareSwap || op == Operation::kFetchAdd;
 }
+bool has_own_response(Operation op) {
+  return op == Operation::kReadRequest || is_atomic_request(op) || op == Operation::kAtomicWrite;
+}
 bool with_immediate(Operation op) {
   return op == Operation::kSendLastImm || op == Operation::kSendOnlyImm ||
          op == Operation::kWriteLastImm || op == Operation::kWriteOnlyImm;
@@ -31,7 +34,9 @@ bool payload_is_valid(const QueuePair& qp, const OpcodeInfo& info, size_t bytes)
 
 bool operation_is_enabled(const QueuePair& qp, Operation op) {
   const unsigned access = qp.attr.qp_access_flags;
-  if (is_write_request(op)) return (access & IBV_ACCESS_REMOTE_WRITE) != 0;
+  if (is_write_request(op) || op == Operation::kAtomicWrite) {
+    return (access & IBV_ACCESS_REMOTE_WRITE) != 0;
+  }
   if (op == Operation::kReadRequest) return (access & IBV_ACCESS_REMOTE_READ) != 0;
   if (is_atomic_request(op)) return (access & IBV_ACCESS_REMOTE_ATOMIC) != 0;
   return is_send(op);

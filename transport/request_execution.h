@@ -14,6 +14,8 @@ namespace urxe {
 bool is_send(Operation op);
 bool is_write_request(Operation op);
 bool is_atomic_request(Operation op);
+/// READ, atomics and ATOMIC WRITE: answered by a response of their own.
+bool has_own_response(Operation op);
 bool with_immediate(Operation op);
 bool with_invalidate(Operation op);
 

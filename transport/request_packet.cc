@@ -59,7 +59,10 @@ void describe_payload(const QueuePair& qp, const SendWqe& wqe, uint32_t index,
   const bool last = index + 1 == wqe.packets;
   Headers& headers = packet.headers;
   packet.payload = static_cast<uint32_t>(std::min<uint64_t>(qp.mtu, wqe.length - packet.offset));
-  if (is_write(wqe)) {
+  if (is_atomic_write(wqe)) {
+    headers.bth.opcode = Opcode(qp.service, Operation::kAtomicWrite);
+    headers.reth = {wqe.remote_addr, wqe.rkey, wqe.length};
+  } else if (is_write(wqe)) {
     headers.bth.opcode = Opcode(qp.service, write_operation(wqe, first, last));
     if (first) headers.reth = {wqe.remote_addr, wqe.rkey, wqe.length};
   } else {
@@ -74,7 +77,7 @@ void describe_payload(const QueuePair& qp, const SendWqe& wqe, uint32_t index,
 }  // namespace
 
 bool needs_receive(const SendWqe& wqe) {
-  return wqe.opcode != IBV_WR_RDMA_WRITE && !is_read(wqe) && !is_atomic(wqe);
+  return wqe.opcode != IBV_WR_RDMA_WRITE && !has_response(wqe);
 }
 
 uint32_t message_packets(const QueuePair& qp, const SendWqe& wqe) {

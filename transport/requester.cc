@@ -26,9 +26,10 @@ bool execute_local(ChannelAdapter& ca, const QueuePair& qp, const SendWqe& wqe) 
 ibv_wc_status check_locally(const ChannelAdapter& ca, QueuePair& qp, uint32_t position) {
   const SendWqe& wqe = qp.sq.at(position);
   const bool writes_memory = is_read(wqe) || is_atomic(wqe);
-  if (writes_memory && qp.attr.max_rd_atomic == 0) return IBV_WC_LOC_QP_OP_ERR;
+  if (has_response(wqe) && qp.attr.max_rd_atomic == 0) return IBV_WC_LOC_QP_OP_ERR;
   if (wqe.length > kMaxMessage) return IBV_WC_LOC_LEN_ERR;
   if (is_atomic(wqe) && wqe.length < sizeof(uint64_t)) return IBV_WC_LOC_LEN_ERR;
+  if (is_atomic_write(wqe) && wqe.length != sizeof(uint64_t)) return IBV_WC_LOC_LEN_ERR;
   if (!wqe.is_inline && !list_is_valid(ca.memory, qp.pd, qp.sq.sges(position), writes_memory)) {
     return IBV_WC_LOC_PROT_ERR;
   }
@@ -44,7 +45,7 @@ bool may_send(QueuePair& qp, const SendWqe& wqe) {
   const RequesterState& req = qp.requester;
   // One that has begun goes on although the limit has become 0 since (in SQD).
   const uint32_t limit = std::max<uint32_t>(qp.attr.max_rd_atomic, 1);
-  if ((is_read(wqe) || is_atomic(wqe)) && req.rd_atomic_in_flight >= limit) return false;
+  if (has_response(wqe) && req.rd_atomic_in_flight >= limit) return false;
   if (req.in_flight() == 0) return true;
   if (req.probing || beyond_credits(req, wqe)) return false;
   if (!qp.path->has_room()) {
@@ -82,7 +83,7 @@ void note_sent(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, const Requ
   } else {
     ++ca.counters.retransmitted_packets;
   }
-  if (is_read(wqe) || is_atomic(wqe)) ++req.rd_atomic_in_flight;
+  if (has_response(wqe)) ++req.rd_atomic_in_flight;
   req.since_ack_request = ack_req ? 0 : req.since_ack_request + 1;
   if (first_time && ack_req && !req.sample_sent) {
     req.sample_sent = now;

@@ -53,5 +53,12 @@ inline bool is_local(const SendWqe& wqe) {
 inline bool is_read(const SendWqe& wqe) {
   return wqe.opcode == IBV_WR_RDMA_READ;
 }
+inline bool is_atomic_write(const SendWqe& wqe) {
+  return wqe.opcode == IBV_WR_ATOMIC_WRITE;
+}
+/// Done when its own response comes, and not by an ACK. As many as max_rd_atomic may be in flight.
+inline bool has_response(const SendWqe& wqe) {
+  return is_read(wqe) || is_atomic(wqe) || is_atomic_write(wqe);
+}
 
 }  // namespace urxe

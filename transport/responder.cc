@@ -2,6 +2,7 @@
 #include "transport/responder.h"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 
 #include "transport/qp_error.h"
@@ -173,31 +174,64 @@ uint64_t apply_atomic(uint8_t* host, const Headers& headers) {
   return original;
 }
 
-Verdict execute_atomic(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
+/// The 8 bytes that the request names: both addresses aligned, and the right granted.
+Expected<HostMemory, NakCode> atomic_target(ChannelAdapter& ca, QueuePair& qp, RKey rkey,
+                                            uint64_t va, int access) {
+  const Unexpected<NakCode> unaligned(NakCode::kInvalidRequest);
+  if (va % sizeof(uint64_t) != 0) return unaligned;
+  const HostMemory host =
+      ca.memory.remote(qp.responder.pd, qp.qpn, rkey, va, sizeof(uint64_t), access);
+  if (!host) return Unexpected<NakCode>(NakCode::kRemoteAccessError);
+  if (reinterpret_cast<uintptr_t>(host.at) % sizeof(uint64_t) != 0) return unaligned;
+  if (!has_room_for_resource(qp.responder)) return unaligned;
+  return host;
+}
+
+/// Keeps what answers an atomic that has been executed, and duplicates of it.
+ResponderResource& keep_answer(QueuePair& qp) {
   ResponderState& resp = qp.responder;
-  if (headers.atomic.va % sizeof(uint64_t) != 0) {
-    return refuse_access(ca, qp);
-  }
-  const HostMemory host = ca.memory.remote(resp.pd, qp.qpn, headers.atomic.rkey, headers.atomic.va,
-                                           sizeof(uint64_t), IBV_ACCESS_REMOTE_ATOMIC);
-  if (!host) return refuse_access(ca, qp, NakCode::kRemoteAccessError);
-  if (reinterpret_cast<uintptr_t>(host.at) % sizeof(uint64_t) != 0) {
-    return refuse_access(ca, qp);
-  }
-  if (!has_room_for_resource(resp)) return refuse_access(ca, qp);
-  uint64_t original = 0;
-  const auto apply = [&](uint8_t* word) { original = apply_atomic(word, headers); };
-  if (!modify_memory(ca.memory.guarded(), host, sizeof(uint64_t), apply)) {
-    return refuse_access(ca, qp, NakCode::kRemoteAccessError);
-  }
   ResponderResource* resource = add_resource(resp);
   end_message(resp);
-  ++ca.counters.atomic_requests;
-  resource->is_atomic = true;
   resource->first_psn = resp.expected_psn;
   resource->until = 1;
-  resource->original = original;
   resource->msn = resp.msn;
+  return *resource;
+}
+
+Verdict execute_atomic(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
+  const auto host =
+      atomic_target(ca, qp, headers.atomic.rkey, headers.atomic.va, IBV_ACCESS_REMOTE_ATOMIC);
+  if (!host) return refuse_access(ca, qp, host.error());
+  uint64_t original = 0;
+  const auto apply = [&](uint8_t* word) { original = apply_atomic(word, headers); };
+  if (!modify_memory(ca.memory.guarded(), *host, sizeof(uint64_t), apply)) {
+    return refuse_access(ca, qp, NakCode::kRemoteAccessError);
+  }
+  ++ca.counters.atomic_requests;
+  ResponderResource& resource = keep_answer(qp);
+  resource.is_atomic = true;
+  resource.original = original;
+  return Verdict::kExecuted;
+}
+
+/// Annex A19: 8 bytes that nobody sees half written; a right to write is enough.
+Verdict execute_atomic_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
+  const Reth& reth = packet.headers.reth;
+  uint64_t value = 0;
+  if (reth.dma_length != sizeof value || packet.payload.size() != sizeof value) {
+    return refuse_access(ca, qp);
+  }
+  const auto host = atomic_target(ca, qp, reth.rkey, reth.va, IBV_ACCESS_REMOTE_WRITE);
+  if (!host) return refuse_access(ca, qp, host.error());
+  std::memcpy(&value, packet.payload.data(), sizeof value);
+  const auto store = [value](uint8_t* word) {
+    __atomic_store_n(reinterpret_cast<uint64_t*>(word), value, __ATOMIC_SEQ_CST);
+  };
+  if (!modify_memory(ca.memory.guarded(), *host, sizeof value, store)) {
+    return refuse_access(ca, qp, NakCode::kRemoteAccessError);
+  }
+  ++ca.counters.atomic_requests;
+  keep_answer(qp).is_atomic_write = true;
   return Verdict::kExecuted;
 }
 
@@ -214,6 +248,7 @@ Verdict execute(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
   if (is_send(op)) return execute_send(ca, qp, packet, info);
   if (is_write_request(op)) return execute_write(ca, qp, packet, info);
   if (is_atomic_request(op)) return execute_atomic(ca, qp, packet.headers);
+  if (op == Operation::kAtomicWrite) return execute_atomic_write(ca, qp, packet);
   return execute_read(ca, qp, packet.headers);
 }
 
@@ -227,9 +262,7 @@ void receive_expected(ChannelAdapter& ca, QueuePair& qp, const PacketView& packe
   ++resp.unacked_packets;
   if (resp.pending_resources > 0) ca.active.push_back(qp);
   const Operation op = packet.headers.bth.opcode.operation();
-  // A READ or atomic is answered by its response.
-  const bool answered = op == Operation::kReadRequest || is_atomic_request(op);
-  if (packet.headers.bth.ack_req && !answered) owe_ack(ca, qp, false);
+  if (packet.headers.bth.ack_req && !has_own_response(op)) owe_ack(ca, qp, false);
 }
 
 }  // namespace

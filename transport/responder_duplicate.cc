@@ -8,7 +8,7 @@ namespace {
 void read_again(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
   ResponderState& resp = qp.responder;
   ResponderResource* resource = find_resource(resp, headers.bth.psn);
-  if (resource == nullptr || resource->is_atomic) {
+  if (resource == nullptr || resource->is_atomic || resource->is_atomic_write) {
     return ca.counters.drop(DropReason::kMalformedRequest);
   }
   const uint32_t index = (headers.bth.psn.value() - resource->first_psn.value()) & Psn::kMask;
@@ -27,11 +27,14 @@ void read_again(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
   ca.active.push_back(qp);
 }
 
-/// An atomic again: answered from what was saved, never executed twice (9.7.5.1.5).
+/// An atomic or an ATOMIC WRITE again: answered from what was saved, never executed twice
+/// (9.7.5.1.5).
 void atomic_again(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
   ResponderState& resp = qp.responder;
   ResponderResource* resource = find_resource(resp, headers.bth.psn);
-  if (resource == nullptr || !resource->is_atomic) {
+  const bool is_write = headers.bth.opcode.operation() == Operation::kAtomicWrite;
+  if (resource == nullptr || resource->is_atomic == is_write ||
+      resource->is_atomic_write != is_write) {
     return ca.counters.drop(DropReason::kMalformedRequest);
   }
   execute_again(resp, *resource, 0, 0, qp.mtu);
@@ -47,6 +50,7 @@ void receive_duplicate(ChannelAdapter& ca, QueuePair& qp, const PacketView& pack
       return read_again(ca, qp, packet.headers);
     case Operation::kCompareSwap:
     case Operation::kFetchAdd:
+    case Operation::kAtomicWrite:
       return atomic_again(ca, qp, packet.headers);
     default:
       if (packet.headers.bth.ack_req) owe_ack(ca, qp, true);

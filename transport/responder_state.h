@@ -22,6 +22,7 @@ class SharedReceiveQueue;
 /// kept.
 struct ResponderResource {
   bool is_atomic = false;
+  bool is_atomic_write = false;  ///< answered as a READ of no bytes is
   bool pending = false;
   bool answered = false;  ///< the last response has been sent before: pending for a duplicate only
   Psn first_psn;

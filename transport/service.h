@@ -38,6 +38,7 @@ constexpr bool takes_opcode(ibv_qp_type type, ibv_wr_opcode opcode) {
     case IBV_WR_RDMA_READ:
     case IBV_WR_ATOMIC_CMP_AND_SWP:
     case IBV_WR_ATOMIC_FETCH_AND_ADD:
+    case IBV_WR_ATOMIC_WRITE:
       return type != IBV_QPT_UD && type != IBV_QPT_UC;
     default:
       return false;

@@ -26,6 +26,9 @@ constexpr unsigned kCapabilities =
     IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_UD_AV_PORT_ENFORCE |
     IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_XRC | IBV_DEVICE_AUTO_PATH_MIG;
 
+/// IBV_DEVICE_ATOMIC_WRITE of later headers.
+constexpr uint64_t kAtomicWrite = uint64_t{1} << 40;
+
 /// Completion timestamps are nanoseconds.
 constexpr uint64_t kClockKhz = 1'000'000;
 
@@ -124,7 +127,7 @@ int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
     if (!device) return device.error().value;
     ibv_device_attr_ex values{};
     fill_device(*device, values.orig_attr);
-    values.device_cap_flags_ex = values.orig_attr.device_cap_flags;
+    values.device_cap_flags_ex = values.orig_attr.device_cap_flags | kAtomicWrite;
     values.phys_port_cnt_ex = values.orig_attr.phys_port_cnt;
     values.completion_timestamp_mask = UINT64_MAX;
     values.hca_core_clock = kClockKhz;

@@ -265,6 +265,8 @@ ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* init) noexcept;
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init) noexcept;
 /// Whether queue pairs of that type have all these (ibv_qp_create_send_ops_flags); else EOPNOTSUPP.
 int check_send_operations(ibv_qp_type type, uint64_t flags);
+/// Inline data that these operations keep in an element.
+uint32_t inline_bytes_for(uint64_t send_operations);
 /// Gives it the builders of these operations.
 void set_send_operations(Qp& qp, uint64_t flags);
 int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) noexcept;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <pthread.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <mutex>
 #include <new>
@@ -212,6 +213,10 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init) noexcept {
   if ((used.comp_mask & IBV_QP_INIT_ATTR_PD) == 0) used.pd = nullptr;
   if ((used.comp_mask & IBV_QP_INIT_ATTR_XRCD) == 0) used.xrcd = nullptr;
   used = meaningful(used);
+  if (builds) {
+    const uint32_t kept = inline_bytes_for(init->send_ops_flags);
+    used.cap.max_inline_data = std::max(used.cap.max_inline_data, kept);
+  }
   ibv_qp* qp = create(context, used);
   if (qp == nullptr) return nullptr;
   init->cap = used.cap;

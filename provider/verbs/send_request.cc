@@ -17,6 +17,7 @@ bool may_be_inline(ibv_wr_opcode opcode) {
     case IBV_WR_SEND_WITH_INV:
     case IBV_WR_RDMA_WRITE:
     case IBV_WR_RDMA_WRITE_WITH_IMM:
+    case IBV_WR_ATOMIC_WRITE:
       return true;
     default:
       return false;

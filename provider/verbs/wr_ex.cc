@@ -125,6 +125,15 @@ void wr_atomic_fetch_add(ibv_qp_ex* handle, uint32_t rkey, uint64_t addr, uint64
   if (wqe != nullptr) wqe->compare_add = add;
 }
 
+/// The value is in the request, as inline data is.
+void wr_atomic_write(ibv_qp_ex* handle, uint32_t rkey, uint64_t addr, const void* value) noexcept {
+  if (begin_remote(handle, IBV_WR_ATOMIC_WRITE, rkey, addr) == nullptr) return;
+  Qp& qp = qp_of(handle);
+  const ibv_data_buf buffer{const_cast<void*>(value), sizeof(uint64_t)};
+  const int wrong = set_inline_data(queue_of(qp), qp.batch.end - 1, std::span(&buffer, 1));
+  if (wrong != 0) fail(qp, wrong);
+}
+
 void wr_bind_mw(ibv_qp_ex* handle, ibv_mw* mw, uint32_t rkey,
                 const ibv_mw_bind_info* info) noexcept {
   SendWqe* wqe = begin(handle, IBV_WR_BIND_MW);
@@ -209,6 +218,8 @@ constexpr std::array kBuilders{
             [](ibv_qp_ex& qp) { qp.wr_atomic_cmp_swp = wr_atomic_cmp_swp; }},
     Builder{IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, IBV_WR_ATOMIC_FETCH_AND_ADD,
             [](ibv_qp_ex& qp) { qp.wr_atomic_fetch_add = wr_atomic_fetch_add; }},
+    Builder{IBV_QP_EX_WITH_ATOMIC_WRITE, IBV_WR_ATOMIC_WRITE,
+            [](ibv_qp_ex& qp) { qp.wr_atomic_write = wr_atomic_write; }},
     Builder{IBV_QP_EX_WITH_LOCAL_INV, IBV_WR_LOCAL_INV,
             [](ibv_qp_ex& qp) { qp.wr_local_inv = with_key<IBV_WR_LOCAL_INV>; }},
     Builder{IBV_QP_EX_WITH_BIND_MW, IBV_WR_BIND_MW,
@@ -239,6 +250,10 @@ int check_send_operations(ibv_qp_type type, uint64_t flags) {
     flags &= ~builder.flag;
   }
   return flags == 0 ? 0 : EOPNOTSUPP;
+}
+
+uint32_t inline_bytes_for(uint64_t send_operations) {
+  return (send_operations & IBV_QP_EX_WITH_ATOMIC_WRITE) != 0 ? sizeof(uint64_t) : 0;
 }
 
 void set_send_operations(Qp& qp, uint64_t flags) {

@@ -69,10 +69,6 @@ const Case kInvalidRequests[] = {
        b.receive(Operation::kWriteFirst, 200, write_to(b, kMtu + 1), kFull);
        b.receive(Operation::kSendLast, 201, {}, {1});
      }},
-    {"ATOMIC WRITE is not offered", 200,
-     [](Bench& b) {
-       b.receive(Operation::kAtomicWrite, 200, write_to(b, 8), std::vector<uint8_t>(8));
-     }},
 };
 
 // 9.7.4.1.6 (lengths), 9.4.5 (alignment): invalid requests, too, but another event.
