@@ -43,14 +43,15 @@ struct Xrc : Conformance {
     errno = 0;
     return XrcdPtr(ibv_open_xrcd(context(), &init));
   }
-  SrqPtr create_srq() {
+  SrqPtr create_srq() { return create_srq(xrcd_.get()); }
+  SrqPtr create_srq(ibv_xrcd* domain) {
     ibv_srq_init_attr_ex init{};
     init.attr = {16, 2, 0};
     init.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD |
                      IBV_SRQ_INIT_ATTR_CQ;
     init.srq_type = IBV_SRQT_XRC;
     init.pd = pd_.get();
-    init.xrcd = xrcd_.get();
+    init.xrcd = domain;
     init.cq = cq_.get();
     return SrqPtr(ibv_create_srq_ex(context(), &init));
   }
@@ -220,16 +221,6 @@ TEST_F(Xrc, RemoteKeyOfAnotherDomain) {
   EXPECT_EQ(foreign.bytes[1], 0);
 }
 
-TEST_F(Xrc, NumberIsForXrcQueuesOnly) {
-  checks("ibv_get_srq_num(3)");
-  ibv_srq_init_attr init{nullptr, {4, 1, 0}};
-  const SrqPtr basic(ibv_create_srq(pd_.get(), &init));
-  ASSERT_NE(basic, nullptr);
-  uint32_t number = 0;
-  const int result = ibv_get_srq_num(basic.get(), &number);
-  EXPECT_TRUE(result == EINVAL || is_unsupported(result)) << result;
-}
-
 TEST_F(Xrc, QueueNeedsItsParts) {
   checks("ibv_create_srq_ex(3): an XRC SRQ needs xrcd and cq");
   ibv_srq_init_attr_ex init{};
@@ -274,10 +265,32 @@ TEST_F(Xrc, DomainOfAnInode) {
   ::unlink(path);
 }
 
-TEST_F(Xrc, AnonymousDomainMustBeCreated) {
-  checks("ibv_open_xrcd(3): fd of -1 needs O_CREAT");
-  EXPECT_EQ(open_xrcd(-1, 0), nullptr);
-  EXPECT_EQ(errno, EINVAL);
+TEST_F(Xrc, AnonymousDomainsDiffer) {
+  checks("ibv_open_xrcd(3): fd of -1: no inode, so each is one of its own");
+  start();
+  const XrcdPtr other = open_xrcd(-1, O_CREAT);
+  ASSERT_NE(other, nullptr) << std::strerror(errno);
+  ibv_qp_open_attr attr{};
+  attr.comp_mask = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE;
+  attr.qp_num = tgt_->number();
+  attr.xrcd = other.get();
+  attr.qp_type = IBV_QPT_XRC_RECV;
+  EXPECT_EQ(QpPtr(ibv_open_qp(context(), &attr)), nullptr);
+}
+
+TEST_F(Xrc, QueueOfAnotherDomainCannotBeReached) {
+  checks("IBTA annex A14: the SRQ must be of the TGT queue pair's domain");
+  const XrcdPtr other = open_xrcd(-1, O_CREAT);
+  ASSERT_NE(other, nullptr) << std::strerror(errno);
+  const SrqPtr foreign = create_srq(other.get());
+  ASSERT_NE(foreign, nullptr);
+  uint32_t number = 0;
+  ASSERT_EQ(ibv_get_srq_num(foreign.get(), &number), 0);
+  start();
+  ASSERT_EQ(Recv(5).data(remote_->sge()).post(foreign.get()), 0);
+  ASSERT_EQ(conformance::Send(1).data(local_->sge(0, 8)).srq(number).post(ini()), 0);
+  EXPECT_NE(next_completion(done()).status, IBV_WC_SUCCESS);
+  expect_empty(cq_.get());
 }
 
 TEST_F(Xrc, OpenTarget) {
