@@ -45,7 +45,10 @@ Expected<FileDescriptor, Errno> XrcDomains::claim_name(dev_t device, ino_t inode
 }
 
 Expected<XrcDomain*, Errno> XrcDomains::open(Device& device, int fd, int oflags) {
-  if (fd == -1) return device.alloc_domain();
+  if (fd == -1) {
+    if ((oflags & O_CREAT) == 0) return error(EINVAL);
+    return device.alloc_domain();
+  }
   struct stat status {};
   if (fstat(fd, &status) != 0) return error(errno);
   if (Named* named = find(status.st_dev, status.st_ino)) {

@@ -121,6 +121,7 @@ int query_srq(ibv_srq* handle, ibv_srq_attr* attr) noexcept {
 }
 
 int get_srq_num(ibv_srq* handle, uint32_t* number) noexcept {
+  if (srq_of(handle).srq_type != IBV_SRQT_XRC) return EINVAL;
   *number = srq_of(handle).srq_num;
   return 0;
 }

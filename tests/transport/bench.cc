@@ -58,6 +58,23 @@ Statuses statuses(const std::vector<ibv_wc>& wcs) {
   return result;
 }
 
+/// With the queues that the type has.
+QpInit qp_init(const Bench& bench, const BenchOptions& options) {
+  QpInit init;
+  init.qpn = Qpn{Bench::kQpn};
+  init.type = options.type;
+  init.domain = bench.domain;
+  init.sq_sig_all = options.sq_sig_all;
+  if (options.type == IBV_QPT_XRC_RECV) return init;
+  init.pd = bench.pd;
+  init.cap = options.cap;
+  init.send_cq = bench.send_cq;
+  if (options.type == IBV_QPT_XRC_SEND) return init;
+  init.recv_cq = bench.recv_cq;
+  init.srq = bench.srq;
+  return init;
+}
+
 }  // namespace
 
 std::vector<uint8_t> counting(size_t length) {
@@ -79,15 +96,12 @@ Bench::Bench(const BenchOptions& options) : device(config(options)), memory(coun
   pd = device.alloc_pd().value();
   send_cq = device.create_cq(options.cq_entries, nullptr, options.cq_options).value();
   recv_cq = device.create_cq(options.cq_entries, nullptr).value();
-  QpInit init;
-  init.qpn = Qpn{kQpn};
-  init.pd = pd;
-  init.send_cq = send_cq;
-  init.recv_cq = recv_cq;
-  init.type = options.type;
-  init.cap = options.cap;
-  init.sq_sig_all = options.sq_sig_all;
-  qp = device.create_qp(init).value();
+  if (options.type == IBV_QPT_XRC_RECV) domain = device.alloc_domain().value();
+  if (options.shared_receives || domain != nullptr) {
+    CompletionQueue* cq = domain != nullptr ? recv_cq : nullptr;
+    srq = device.create_srq({pd, options.srq_wrs, 4, domain, cq, nullptr}).value();
+  }
+  qp = device.create_qp(qp_init(*this, options)).value();
   sim::ConnectOptions connect = options.connect;
   connect.destination = Gid::from_ipv4(kPeerAddress);
   connect.dest_qpn = Qpn{kPeerQpn};
@@ -218,6 +232,11 @@ Headers Bench::deth(uint32_t qkey) {
 void Bench::post_receive(uint32_t length) {
   const Sge sge = local(length, kReceiveOffset);
   ASSERT_TRUE(sim::post_receive(device, *qp, next_receive_id_++, {&sge, 1}));
+}
+
+void Bench::post_shared(SharedReceiveQueue& queue, uint32_t length) {
+  const Sge sge = local(length, kReceiveOffset);
+  ASSERT_TRUE(sim::post_receive(queue, next_receive_id_++, {&sge, 1}));
 }
 
 std::vector<ibv_wc> Bench::poll(CompletionQueue& cq) {

@@ -37,7 +37,9 @@ struct BenchOptions {
   uint32_t cq_entries = 256;
   CqOptions cq_options;
   ibv_qp_state state = IBV_QPS_RTS;  ///< RTR stops there
-  ibv_qp_type type = IBV_QPT_RC;     ///< or UC, UD
+  ibv_qp_type type = IBV_QPT_RC;
+  bool shared_receives = false;  ///< the queue pair takes from a shared queue; always with XRC
+  uint32_t srq_wrs = 16;         ///< and its size
   GuardedAccess guarded_access;
 
   BenchOptions() {
@@ -83,6 +85,9 @@ class Bench {
   void post_datagram(uint32_t length, uint32_t qkey = kQKey, unsigned flags = 0);
   /// A receive of `length` bytes at the start of the receive buffer.
   void post_receive(uint32_t length = 4096);
+  /// The same to a shared receive queue.
+  void post_shared(SharedReceiveQueue& queue, uint32_t length = 4096);
+  void post_shared(uint32_t length = 4096) { post_shared(*srq, length); }
   Statuses send_statuses();
   Statuses receive_statuses();
   std::vector<ibv_wc> poll(CompletionQueue& cq);
@@ -110,6 +115,8 @@ class Bench {
   PdId pd;
   CompletionQueue* send_cq = nullptr;
   CompletionQueue* recv_cq = nullptr;
+  XrcDomain* domain = nullptr;        ///< of an XRC target
+  SharedReceiveQueue* srq = nullptr;  ///< an XRC one completes to recv_cq
   QueuePair* qp = nullptr;
   std::vector<uint8_t> memory;        ///< behind the local region
   alignas(8) uint8_t target[8192]{};  ///< behind the region that the peer may access
