@@ -41,13 +41,21 @@ ibv_qp_init_attr_ex meaningful(const ibv_qp_init_attr_ex& init) {
 
 /// Whether what the type needs is there, and all of one context. Whether it goes together, the
 /// transport knows.
+/// A basic one, for RC and UD (ibv_create_qp(3)), of the queue pair's protection domain.
+bool may_share(ibv_srq* handle, const Context& owner, const ibv_qp_init_attr_ex& init) {
+  if (init.qp_type != IBV_QPT_RC && init.qp_type != IBV_QPT_UD) return false;
+  const Srq& srq = srq_of(handle);
+  if (srq.owner != &owner || srq.queue->domain != nullptr) return false;
+  return pd_of(handle->pd).id == pd_of(init.pd).id;
+}
+
 int check_init(const Context& owner, const ibv_qp_init_attr_ex& init) {
   if (init.qp_type == IBV_QPT_XRC_RECV) {
     return init.xrcd != nullptr && xrcd_of(init.xrcd).owner == &owner ? 0 : EINVAL;
   }
   if (init.pd == nullptr || pd_of(init.pd).owner != &owner) return EINVAL;
   if (init.send_cq == nullptr || cq_of(init.send_cq).owner != &owner) return EINVAL;
-  if (init.srq != nullptr && srq_of(init.srq).owner != &owner) return EINVAL;
+  if (init.srq != nullptr && !may_share(init.srq, owner, init)) return EINVAL;
   if (init.qp_type == IBV_QPT_XRC_SEND) return 0;
   return init.recv_cq != nullptr && cq_of(init.recv_cq).owner == &owner ? 0 : EINVAL;
 }

@@ -262,6 +262,19 @@ TEST_F(Srq, OfAnotherDomainThanTheQueuePair) {
   EXPECT_EQ(errno, EINVAL);
 }
 
+TEST_F(Srq, ParentDomainOfItsDomainIsTheSame) {
+  checks("ibv_alloc_parent_domain(3): completely interchangeable");
+  ibv_parent_domain_init_attr attr{};
+  attr.pd = pd_.get();
+  errno = 0;
+  const PdPtr parent(ibv_alloc_parent_domain(context(), &attr));
+  if (!need(parent != nullptr || !is_unsupported(errno), "parent domains")) return;
+  const CqPtr cq = create_cq();
+  QpConfig config;
+  config.srq = srq_.get();
+  EXPECT_NE(QpPtr(Endpoint::create(device_, config, parent.get(), cq.get(), cq.get())), nullptr);
+}
+
 TEST_F(Srq, MemoryOfAnotherDomain) {
   checks("IBTA 10.2.9.2: keys are checked against the SRQ's domain");
   add_pair();

@@ -231,6 +231,15 @@ TEST_F(Xrc, QueueNeedsItsParts) {
   EXPECT_EQ(SrqPtr(ibv_create_srq_ex(context(), &init)), nullptr);
 }
 
+TEST_F(Xrc, QueueIsNotForOtherTransports) {
+  checks("ibv_create_qp(3): srq: an XRC SRQ is for XRC only");
+  if (!need_if_any(options().require_all, "a check of the type")) return;
+  const CqPtr cq = create_cq();
+  QpConfig rc;
+  rc.srq = srq_.get();
+  EXPECT_EQ(QpPtr(Endpoint::create(device_, rc, pd_.get(), cq.get(), cq.get())), nullptr);
+}
+
 TEST_F(Xrc, BasicQueueByTheExtendedVerb) {
   checks("ibv_create_srq_ex(3): IBV_SRQT_BASIC");
   ibv_srq_init_attr_ex init{};
