@@ -25,9 +25,10 @@ class XrcDomains {
  public:
   explicit XrcDomains(std::string device_name) : device_name_(std::move(device_name)) {}
 
-  /// `fd` -1: a domain of its own (EINVAL without O_CREAT). Else the domain of that file, made where O_CREAT is in `oflags`
-  /// and this process has none. Without O_CREAT: EAGAIN where nobody has one, EOPNOTSUPP (and a
-  /// word on stderr) where another process has. EINVAL: somebody has one and O_EXCL is set. EBADF.
+  /// `fd` -1: a domain of its own (EINVAL without O_CREAT). Else the domain of that file, made
+  /// where O_CREAT is in `oflags` and this process has none. Without O_CREAT: EAGAIN where nobody
+  /// has one, EOPNOTSUPP (and a word on stderr) where another process has. EINVAL: somebody has one
+  /// and O_EXCL is set. EBADF.
   Expected<XrcDomain*, Errno> open(Device& device, int fd, int oflags);
   /// Gives back what open() gave. The domain ends with the last.
   void close(Device& device, XrcDomain* domain);
