@@ -57,6 +57,9 @@ void complete_taken(ChannelAdapter& ca, QueuePair& qp, ibv_wc wc, bool solicited
   wc.qp_num = qp.qpn.value();
   CompletionQueue& cq = *qp.responder.receive->cq;
   drop_taken(qp);
+  // Somebody sleeps until the event. What they will post has to wait for them, and goes by another
+  // queue pair: the ACK of an XRC target has no company to wait for.
+  if (qp.domain != nullptr && cq.is_armed()) qp.responder.ack_urgent = true;
   ca.complete(cq, qp, wc, solicited);
   fail_shared_queue(ca, qp.responder.srq);
 }

@@ -253,6 +253,21 @@ TEST(XrcTarget, CompletionQueueOverflow) {
   EXPECT_EQ(bench.qp->state(), IBV_QPS_ERR);
 }
 
+// Expect: the ACK waits for company while the application polls, and not where it waits for an
+// event.
+TEST(XrcTarget, AcknowledgesAtOnceWhereAnEventIsAwaited) {
+  TargetBench bench;
+  Headers asks;
+  asks.bth.ack_req = true;
+  bench.post_shared();
+  bench.post_shared();
+  bench.receive_for_srq(Operation::kSendOnly, 200, asks, {1});
+  EXPECT_EQ(bench.sent(AckPolicy::kUrgentOnly), Lines{});
+  bench.recv_cq->arm(false);
+  bench.receive_for_srq(Operation::kSendOnly, 201, asks, {1});
+  EXPECT_EQ(bench.sent(AckPolicy::kUrgentOnly), (Lines{"ACK psn 201 msn 2"}));
+}
+
 // --- Making and unmaking.
 
 TEST(Xrc, WhatEachTypeIsMadeWith) {
