@@ -35,6 +35,7 @@ void draw_queue_pairs(Plan& plan, Random& random) {
   plan.sq_sig_all = random.percent(25);
   plan.shared_cq = random.percent(40);
   plan.use_notifications = random.percent(40);
+  plan.paced_percent = random.percent(75) ? 0 : random.range32(1, 100);
   plan.on_demand_percent = random.percent(60) ? 0 : random.range32(1, 100);
   plan.retry_cnt = 7;
   plan.min_rnr_timer = static_cast<uint8_t>(random.range(1, 16));
@@ -129,9 +130,11 @@ Plan draw_plan(uint64_t seed) {
 
 std::string Plan::describe() const {
   const NetworkPlan& n = network;
-  return text("hosts %u connections %u uc %u%% ud %u%% xrc %u%% %s mtu %u psn_near_wrap %d\n",
-              hosts, connections, uc_percent, ud_percent, xrc_percent, ipv6 ? "ipv6" : "ipv4",
-              128U << mtu, psn_near_wrap) +
+  return text(
+             "hosts %u connections %u uc %u%% ud %u%% xrc %u%% paced %u%% %s mtu %u psn_near_wrap "
+             "%d\n",
+             hosts, connections, uc_percent, ud_percent, xrc_percent, paced_percent,
+             ipv6 ? "ipv6" : "ipv4", 128U << mtu, psn_near_wrap) +
          text(
              "sq_depth %u rq_depth %u srq_depth %u shared_receives %u%% on_demand %u%% max_sge %u "
              "max_inline %u sq_sig_all %d shared_cq %d notifications %d\n",

@@ -98,7 +98,8 @@ void Simulation::transmit(size_t host, Packet packet, Instant now) {
   if (verbose_)
     std::printf("%12lld  %zu>%zu %s", static_cast<long long>(now.ns), host, to, line.c_str());
   std::fflush(stdout);
-  oracle_.on_sent(host, to, *view);
+  const size_t ip_udp_bytes = plan_.ipv6 ? 48 : 28;
+  oracle_.on_sent(host, to, *view, packet.bytes.size() + ip_udp_bytes, now);
   const Network::Fate fate = network_.send(host, to, std::move(packet), now);
   if (verbose_) std::printf("%s\n", fate_name(fate));
 }

@@ -82,12 +82,24 @@ void Topology::connect_qp(const End& end, QueuePair& qp, const End& peer,
   options.qkey = DatagramSide::draw_qkey(random_);
   require(connect(hosts_[end.host]->device(), qp, options, Instant{}),
           [] { return std::string("modify_qp failed"); });
+  limit_rate(end, qp);
   const WireOracle::Limits limits{Psn{end.psn}, 128U << plan_.mtu, plan_.max_rd_atomic};
   if (qp.type == IBV_QPT_UD) {
     oracle_.add_datagrams(end.host, end.qpn, Psn{end.psn});
   } else {
     oracle_.add(end.host, qp.qpn.value(), peer.host, peer_qp.qpn.value(), limits);
   }
+}
+
+/// Fast enough for what waits not to time out, and slower than most links.
+void Topology::limit_rate(const End& end, QueuePair& qp) {
+  if (qp.type == IBV_QPT_XRC_RECV || !random_.percent(plan_.paced_percent)) return;
+  const uint32_t rate_kbps = random_.range32(2, 50) * 1000000;
+  const uint32_t max_burst = random_.percent(30) ? 1 : random_.range32(1, 65536);
+  const auto limited =
+      hosts_[end.host]->device().set_rate_limit(qp, {rate_kbps, max_burst, 0}, Instant{});
+  require(limited.has_value(), [] { return std::string("set_rate_limit failed"); });
+  oracle_.limit_rate(end.host, qp.qpn.value(), rate_kbps, max_burst);
 }
 
 Side& Topology::add_side(const End& end) {

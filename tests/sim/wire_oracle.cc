@@ -70,15 +70,20 @@ void WireOracle::add_datagrams(size_t host, uint32_t qpn, Psn start) {
   next_datagram_.emplace(Key{host, qpn}, start);
 }
 
-void WireOracle::on_sent(size_t host, size_t destination_host, const PacketView& packet) {
+void WireOracle::on_sent(size_t host, size_t destination_host, const PacketView& packet,
+                         size_t bytes, Instant now) {
   if (is_drain(packet)) {
     return demand(host == destination_host, "a drain packet to another host", packet);
   }
-  if (packet.headers.bth.opcode.service() == Service::kUd) return datagram_sent(host, packet);
+  if (packet.headers.bth.opcode.service() == Service::kUd) {
+    pacing_.on_sent({host, packet.headers.deth.source_qp.value()}, bytes, now);
+    return datagram_sent(host, packet);
+  }
   Side& destination = side_of({destination_host, packet.headers.bth.dest_qp.value()});
   Side& sender = side_of(destination.peer);
   demand(destination.peer.first == host, "sent by another host than the peer's", packet);
   if (opcode_info(packet.headers.bth.opcode).is_request) {
+    pacing_.on_sent(destination.peer, bytes, now);
     request_sent(sender.direction, packet);
   } else {
     demand(packet.headers.bth.opcode.service() != Service::kUc, "an answer on UC", packet);

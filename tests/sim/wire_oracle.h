@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "packet/wire/roce_packet.h"
+#include "tests/sim/pacing_oracle.h"
 
 namespace urxe::sim {
 
@@ -27,8 +27,14 @@ class WireOracle {
   /// The same of a UD queue pair, which may send to anybody.
   void add_datagrams(size_t host, uint32_t qpn, Psn start);
 
-  /// The device of `host` emitted this packet to `destination_host`.
-  void on_sent(size_t host, size_t destination_host, const PacketView& packet);
+  /// The rate limit of a queue pair.
+  void limit_rate(size_t host, uint32_t qpn, uint32_t rate_kbps, uint32_t max_burst) {
+    pacing_.limit({host, qpn}, rate_kbps, max_burst);
+  }
+
+  /// The device of `host` emitted this packet, an IP datagram of `bytes`, to `destination_host`.
+  void on_sent(size_t host, size_t destination_host, const PacketView& packet, size_t bytes,
+               Instant now);
   /// A device was given this packet (its ICRC is right).
   void on_received(size_t host, const PacketView& packet);
 
@@ -55,7 +61,7 @@ class WireOracle {
     uint32_t unanswered = 0;
     uint32_t taken = 0;  ///< PSNs that the responder has been given, the largest + 1
   };
-  using Key = std::pair<size_t, uint32_t>;
+  using Key = PacingOracle::Key;
   struct Side {
     Key peer;
     Direction direction;
@@ -74,6 +80,7 @@ class WireOracle {
                                const Request& request);
 
   std::map<Key, Side> sides_;
+  PacingOracle pacing_;
   std::map<Key, Psn> next_datagram_;  ///< PSN
   uint64_t retransmissions_ = 0;
 };
