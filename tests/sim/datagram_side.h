@@ -18,12 +18,17 @@
 namespace urxe::sim {
 
 class DatagramSide;
-/// All UD queue pairs of a run: each sends to any of them, itself included.
-using DatagramSides = std::vector<DatagramSide*>;
+
+/// All UD queue pairs of a run, each of which sends to any of them, itself included, and the groups
+/// that they join, leave and send to.
+struct DatagramNet {
+  std::vector<DatagramSide*> sides;
+  std::vector<Gid> groups;
+};
 
 /// A UD queue pair and the model of what may come of it. Datagrams may be lost and overtake each
-/// other; one that is received is exactly one that was sent to this queue pair with its Q_Key, and
-/// the GRH before it is right.
+/// other; one that is received is exactly one that was sent to this queue pair, or to a group that
+/// it has joined, with its Q_Key, and the GRH before it is right.
 class DatagramSide final : public Endpoint {
  public:
   DatagramSide(const Plan& plan, Device& device, Memory& memory, QueuePair& qp, PdId pd,
@@ -33,7 +38,7 @@ class DatagramSide final : public Endpoint {
   static uint32_t max_length(const Plan& plan);
   static uint32_t draw_qkey(Random& random);
 
-  void connect_model(const DatagramSides& all) { all_ = &all; }
+  void connect_model(const DatagramNet& net);
 
   [[nodiscard]] bool owns(uint32_t qpn) const override { return qp_.qpn.value() == qpn; }
   void on_completion(const ibv_wc& wc) override;
@@ -49,8 +54,12 @@ class DatagramSide final : public Endpoint {
   [[nodiscard]] std::string describe() const override;
 
  private:
+  static constexpr size_t kNoGroup = SIZE_MAX;
+
   struct Message {
-    DatagramSide* destination = nullptr;  ///< nullptr: a queue pair that does not exist
+    DatagramSide* destination = nullptr;  ///< nullptr: a group or a queue pair that does not exist
+    size_t group = kNoGroup;
+    Gid to;
     bool has_imm = false;
     uint32_t immediate_be = 0;
     std::vector<uint8_t> data;
@@ -58,15 +67,29 @@ class DatagramSide final : public Endpoint {
     uint8_t traffic_class = 0;
     uint8_t hop_limit = 0;
     bool bad = false;
-    uint32_t received = 0;  ///< times
+    std::vector<DatagramSide*> receivers;  ///< who has received it, each as often as it has
+    std::vector<DatagramSide*> due;        ///< who must receive it
+  };
+  struct Membership {
+    bool now = false;
+    bool ever = false;
   };
 
   [[nodiscard]] Gid gid() const { return device_.config().gids[0]; }
   [[nodiscard]] uint32_t qkey() const { return qp_.attr.qkey; }
-  [[nodiscard]] bool reaches(const DatagramSide& other) const;
-  void post_one(DatagramSide& destination, bool last);
+
+  // Making requests (datagram_traffic.cc).
+  [[nodiscard]] bool reaches(uint32_t other_qkey) const;
+  void change_membership();
+  Message draw_destination();
+  void post_one(Message message, bool last);
   void address(Message& message, SendRequest& request, bool last);
+  void post_last_to(DatagramSide& other);
+  void post_last_to_group(size_t group);
+
+  // Judging completions (datagram_side.cc).
   void on_receive(const ibv_wc& wc);
+  [[nodiscard]] bool is_for_this(const Message& message) const;
   [[nodiscard]] bool matches(const Message& message, const DatagramSide& sender, const ibv_wc& wc,
                              const Receive& receive) const;
   [[nodiscard]] bool grh_is_right(const Message& message, const DatagramSide& sender,
@@ -78,7 +101,8 @@ class DatagramSide final : public Endpoint {
   ReceivePool& pool_;
   Source source_;
   Random random_;
-  const DatagramSides* all_ = nullptr;
+  const DatagramNet* net_ = nullptr;
+  std::vector<Membership> memberships_;  ///< by group
   Pace pace_;
   bool stopped_ = false;
   bool flushing_ = false;

@@ -26,8 +26,10 @@ namespace urxe::sim {
 /// asks for, but otherwise as irregularly as the plan says.
 class Host {
  public:
+  static constexpr uint32_t kXrcQueues = 2;  ///< shared receive queues
+
   /// What leaves the device; `index` is the host's.
-  using Transmit = std::function<void(size_t index, Packet packet, Instant now)>;
+  using Transmit = std::function<void(size_t index, const Packet& packet, Instant now)>;
   /// What the device is given, before it is.
   using Observe = std::function<void(size_t index, const Packet& packet)>;
 

@@ -14,6 +14,7 @@ void draw_services(Plan& plan, Random& random) {
   plan.uc_percent = random.range32(0, 60);
   plan.ud_percent = random.range32(0, 100 - plan.uc_percent) / 2;
   plan.xrc_percent = random.range32(0, 100 - plan.uc_percent - plan.ud_percent);
+  plan.groups = random.range32(0, 2);
 }
 
 void draw_receives(Plan& plan, Random& random) {
@@ -131,9 +132,10 @@ Plan draw_plan(uint64_t seed) {
 std::string Plan::describe() const {
   const NetworkPlan& n = network;
   return text(
-             "hosts %u connections %u uc %u%% ud %u%% xrc %u%% paced %u%% %s mtu %u psn_near_wrap "
+             "hosts %u connections %u uc %u%% ud %u%% xrc %u%% groups %u paced %u%% %s mtu %u "
+             "psn_near_wrap "
              "%d\n",
-             hosts, connections, uc_percent, ud_percent, xrc_percent, paced_percent,
+             hosts, connections, uc_percent, ud_percent, xrc_percent, groups, paced_percent,
              ipv6 ? "ipv6" : "ipv4", 128U << mtu, psn_near_wrap) +
          text(
              "sq_depth %u rq_depth %u srq_depth %u shared_receives %u%% on_demand %u%% max_sge %u "

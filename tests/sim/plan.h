@@ -42,6 +42,7 @@ struct Plan {
   uint32_t uc_percent = 0;
   uint32_t ud_percent = 0;
   uint32_t xrc_percent = 0;
+  uint32_t groups = 0;                   ///< multicast
   uint32_t paced_percent = 0;            ///< queue pairs with a rate limit
   uint32_t shared_receives_percent = 0;  ///< of RC, UC and UD queue pairs
   // Queue pairs.

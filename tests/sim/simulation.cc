@@ -57,7 +57,7 @@ void Simulation::create_hosts() {
   for (size_t i = 0; i < plan_.hosts; ++i) {
     hosts_.push_back(std::make_unique<Host>(
         plan_, i, host_gid(i, plan_.ipv6), random_.fork(),
-        [this](size_t host, Packet packet, Instant now) { transmit(host, std::move(packet), now); },
+        [this](size_t host, const Packet& packet, Instant now) { transmit(host, packet, now); },
         [this](size_t host, const Packet& packet) { observe(host, packet); }));
     hosts_.back()->create_shared_counter();
   }
@@ -71,14 +71,18 @@ void Simulation::connect_all() {
   }
 }
 
-size_t Simulation::host_of(const Gid& gid) const {
+/// Those that a packet to the address gets to; of a group the sender's may be one.
+std::vector<size_t> Simulation::hosts_of(const Gid& gid) const {
+  std::vector<size_t> found;
   for (size_t i = 0; i < hosts_.size(); ++i) {
-    if (hosts_[i]->gid() == gid) return i;
+    if (hosts_[i]->gid() == gid || hosts_[i]->device().multicast().has(gid)) found.push_back(i);
   }
-  throw Failure("wire: a packet to an address that nobody has");
+  require(!found.empty() || gid.is_multicast(),
+          [] { return std::string("wire: a packet to an address that nobody has"); });
+  return found;
 }
 
-void Simulation::transmit(size_t host, Packet packet, Instant now) {
+void Simulation::transmit(size_t host, const Packet& packet, Instant now) {
   ++outcome_.packets;
   const auto view = parse(packet.view());
   require(view.has_value(), [&] {
@@ -89,19 +93,22 @@ void Simulation::transmit(size_t host, Packet packet, Instant now) {
   require(
       packet.flow.source == hosts_[host]->gid() && (packet.flow.source_port >= 0xc000 || is_answer),
       [] { return std::string("wire: wrong source address or port"); });
-  const size_t to = host_of(packet.flow.destination);
+  const std::vector<size_t> receivers = hosts_of(packet.flow.destination);
   uint64_t tail = 0;
   std::memcpy(&tail, packet.bytes.data() + packet.bytes.size() - 8, 8);
   outcome_.digest =
       Random::mix(outcome_.digest ^ static_cast<uint64_t>(now.ns) ^ tail) + packet.bytes.size();
   const std::string line = verbose_ ? format(*view) : std::string();
-  if (verbose_)
-    std::printf("%12lld  %zu>%zu %s", static_cast<long long>(now.ns), host, to, line.c_str());
-  std::fflush(stdout);
   const size_t ip_udp_bytes = plan_.ipv6 ? 48 : 28;
-  oracle_.on_sent(host, to, *view, packet.bytes.size() + ip_udp_bytes, now);
-  const Network::Fate fate = network_.send(host, to, std::move(packet), now);
-  if (verbose_) std::printf("%s\n", fate_name(fate));
+  oracle_.on_sent(host, receivers.empty() ? host : receivers.front(), *view,
+                  packet.bytes.size() + ip_udp_bytes, now);
+  for (const size_t to : receivers) {
+    const Network::Fate fate = network_.send(host, to, packet, now);
+    if (verbose_) {
+      std::printf("%12lld  %zu>%zu %s%s\n", static_cast<long long>(now.ns), host, to, line.c_str(),
+                  fate_name(fate));
+    }
+  }
 }
 
 void Simulation::observe(size_t host, const Packet& packet) {

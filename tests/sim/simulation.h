@@ -41,10 +41,10 @@ class Simulation {
   [[nodiscard]] std::optional<Instant> next_event() const;
   [[nodiscard]] bool all_idle() const;
   [[nodiscard]] bool queues_quiet() const;
-  void transmit(size_t host, Packet packet, Instant now);
+  void transmit(size_t host, const Packet& packet, Instant now);
   void observe(size_t host, const Packet& packet);
   void check_memory();
-  size_t host_of(const Gid& gid) const;
+  [[nodiscard]] std::vector<size_t> hosts_of(const Gid& gid) const;
   void explain_stall() const;
 
   Plan plan_;

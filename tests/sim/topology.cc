@@ -9,7 +9,24 @@ namespace {
 
 constexpr uint32_t kTargetOffset = 0x4000;  ///< from an initiator's number to its target's
 
+Gid group_gid(uint8_t number, bool ipv6) {
+  if (!ipv6) {
+    const uint8_t address[4] = {239, 1, 2, number};
+    return Gid::from_ipv4(address);
+  }
+  const uint8_t address[16] = {0xff, 0x1e, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, number};
+  return Gid::from_ipv6(address);
+}
+
 }  // namespace
+
+Topology::Topology(const Plan& plan, std::vector<std::unique_ptr<Host>>& hosts, WireOracle& oracle,
+                   Random random)
+    : plan_(plan), hosts_(hosts), oracle_(oracle), random_(random) {
+  for (uint32_t i = 0; i < plan.groups; ++i) {
+    datagram_net_.groups.push_back(group_gid(static_cast<uint8_t>(i + 1), plan.ipv6));
+  }
+}
 
 void Topology::connect_all() {
   for (uint32_t i = 0; i < plan_.connections; ++i) connect_pair(i);
@@ -123,8 +140,8 @@ void Topology::add_unreliable(const Ends& ends) {
 
 void Topology::add_datagrams(const Ends& ends) {
   for (const End& end : ends) {
-    datagram_sides_.push_back(&hosts_[end.host]->add_datagram_side(*end.qp));
-    datagram_sides_.back()->connect_model(datagram_sides_);
+    datagram_net_.sides.push_back(&hosts_[end.host]->add_datagram_side(*end.qp));
+    datagram_net_.sides.back()->connect_model(datagram_net_);
   }
 }
 

@@ -17,8 +17,7 @@ namespace urxe::sim {
 class Topology {
  public:
   Topology(const Plan& plan, std::vector<std::unique_ptr<Host>>& hosts, WireOracle& oracle,
-           Random random)
-      : plan_(plan), hosts_(hosts), oracle_(oracle), random_(random) {}
+           Random random);
 
   void connect_all();
 
@@ -48,7 +47,7 @@ class Topology {
   std::vector<std::unique_ptr<Host>>& hosts_;
   WireOracle& oracle_;
   Random random_;
-  DatagramSides datagram_sides_;
+  DatagramNet datagram_net_;
 };
 
 }  // namespace urxe::sim
