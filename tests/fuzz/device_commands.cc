@@ -9,7 +9,7 @@
 namespace urxe::fuzz {
 
 void DeviceHarness::command(Input& input) {
-  switch (input.byte() % 14) {
+  switch (input.byte() % 16) {
     case 0:
       return post_send(input);
     case 1:
@@ -33,6 +33,10 @@ void DeviceHarness::command(Input& input) {
       return change_shared_queue(input);
     case 13:
       return any_packet(input);
+    case 14:
+      return change_group(input);
+    case 15:
+      return limit_rate(input);
     default:
       return packet(input);
   }
@@ -167,6 +171,21 @@ void DeviceHarness::change_shared_queue(Input& input) {
   attr.max_wr = input.byte();
   attr.srq_limit = input.byte();
   (void)device_.modify_srq(*shared.srq, attr, what % 4);
+}
+
+void DeviceHarness::change_group(Input& input) {
+  QueuePair& qp = *pick(input).qp;
+  const uint8_t what = input.byte();
+  const Gid group = harness_group(what & 1);
+  const auto changed =
+      (what & 2) != 0 ? device_.detach_multicast(qp, group) : device_.attach_multicast(qp, group);
+  require(!changed || qp.type == IBV_QPT_UD, "only datagrams go to groups");
+}
+
+void DeviceHarness::limit_rate(Input& input) {
+  const Connection& connection = pick(input);
+  const uint32_t rate_kbps = input.word() * uint32_t{input.byte()};
+  (void)device_.set_rate_limit(*connection.qp, {rate_kbps, input.word(), input.byte()}, now_);
 }
 
 void DeviceHarness::change_memory(Input& input) {

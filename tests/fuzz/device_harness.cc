@@ -64,6 +64,11 @@ Gid harness_gid(uint8_t last) {
   return Gid::from_ipv4(address);
 }
 
+Gid harness_group(uint8_t last) {
+  const uint8_t address[4] = {239, 0, 2, last};
+  return Gid::from_ipv4(address);
+}
+
 DeviceHarness::DeviceHarness(uint8_t options)
     : device_(config()),
       mtu_(static_cast<ibv_mtu>(1 + options % 5)),

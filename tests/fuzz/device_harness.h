@@ -83,6 +83,8 @@ class DeviceHarness {
   void modify_anything(Input& input);
   void change_shared_queue(Input& input);
   void change_memory(Input& input);
+  void change_group(Input& input);
+  void limit_rate(Input& input);
 
   // device_packets.cc
   void packet(Input& input);
@@ -114,5 +116,7 @@ class DeviceHarness {
 
 /// The address of the device, of its peer, ...
 Gid harness_gid(uint8_t last);
+/// A multicast group.
+Gid harness_group(uint8_t last);
 
 }  // namespace urxe::fuzz

@@ -85,6 +85,8 @@ void DeviceHarness::any_packet(Input& input) {
   Flow flow = from_peer_;
   flow.traffic_class = options;
   if ((options & 2) != 0) flow.source = flow.destination;
+  if ((options & 4) != 0) flow.destination = harness_group(options >> 3 & 1);
+  if ((options & 0x14) == 0x14) all.bth.dest_qp = Qpn{kMulticastQpn};
   deliver(flow, all, input.byte(), options);
 }
 
