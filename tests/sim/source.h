@@ -13,7 +13,8 @@
 
 namespace urxe::sim {
 
-/// Bytes that a side sends from: they never change, so any request may use any of them.
+/// Bytes that a side sends from: they never change, so any request may use any of them. Now and
+/// then an element of a list is of a null region, which reads as zeros.
 class Source {
  public:
   Source(const Plan& plan, Device& device, Memory& memory, PdId pd, uint32_t longest);
@@ -26,13 +27,15 @@ class Source {
   std::vector<uint8_t> draw_bad(Random& random, uint32_t length, SendRequest& request) const;
 
  private:
-  std::vector<uint8_t> use(const std::vector<Piece>& pieces, SendRequest& request) const;
+  std::vector<uint8_t> use(Random& random, const std::vector<Piece>& pieces,
+                           SendRequest& request) const;
 
   Memory& memory_;
   uint32_t max_sge_;
   uint32_t size_;
   size_t offset_;
   MemoryRegion* region_;
+  MemoryRegion* null_region_;
 };
 
 }  // namespace urxe::sim
