@@ -7,6 +7,13 @@
 namespace conformance {
 namespace {
 
+// To ThreadSanitizer, polling for data is a data race, which it is by design.
+#ifdef __SANITIZE_THREAD__
+constexpr bool kPollingIsARace = true;
+#else
+constexpr bool kPollingIsARace = false;
+#endif
+
 struct DataInOrder : PairConformance {};
 
 TEST_F(DataInOrder, AnswersYesOrNo) {
@@ -26,6 +33,7 @@ TEST_F(DataInOrder, LastByteComesLast) {
   if (!need_if_any(ibv_query_qp_data_in_order(right_qp(), IBV_WR_RDMA_WRITE, 0) == 1,
                    "data of a WRITE in order"))
     return;
+  if (!need_if_any(!kPollingIsARace, "polling for data under ThreadSanitizer")) return;
   constexpr uint32_t kSize = 65536;
   const Buffer source(left_->pd, kSize, kAllAccess, 0xab);
   const Buffer target(right_->pd, kSize);
@@ -35,9 +43,8 @@ TEST_F(DataInOrder, LastByteComesLast) {
     Send write(1, IBV_WR_RDMA_WRITE);
     write.data(source.sge()).remote(target.address(), target.rkey());
     ASSERT_EQ(write.post(left_qp()), 0);
-    const auto* last = reinterpret_cast<const volatile uint8_t*>(&bytes[kSize - 1]);
-    ASSERT_TRUE(eventually([&] { return *last != 0; }));
-    std::atomic_thread_fence(std::memory_order_acquire);
+    const std::atomic_ref<uint8_t> last(bytes[kSize - 1]);
+    ASSERT_TRUE(eventually([&] { return last.load(std::memory_order_acquire) != 0; }));
     EXPECT_EQ(target.bytes, source.bytes);
     expect_completion(left_done(), 1);
   }
