@@ -23,8 +23,8 @@ constexpr uint32_t kSmallRequest = 4096;  ///< bytes
 constexpr Duration kBurstGap = microseconds(3);
 /// Timers are looked at this often although packets keep arriving.
 constexpr Duration kAdvanceAnyway = milliseconds(10);
-/// An application that polls in vain for longer than this lets others have the processor: the peer
-/// that it waits for may need it.
+/// An application that spins, polling in vain for longer than this, lets others have the processor:
+/// the peer that it waits for may need it.
 constexpr Duration kSpinTime = microseconds(20);
 constexpr int kExitAttempts = 1000;
 constexpr Duration kPublishInterval = milliseconds(10);
@@ -68,7 +68,9 @@ void Progress::drive_inline(const CompletionQueue& cq) {
   Instant now = clock_now();
   drive_rounds(cq, now);
   finish(now);
-  bool quiet = now - last_arrival_ > kSpinTime;
+  const bool spins = now - last_empty_poll_ < kSpinTime;
+  last_empty_poll_ = now;
+  bool quiet = spins && now - last_arrival_ > kSpinTime;
   unlock();
   if (quiet) sched_yield();
 }

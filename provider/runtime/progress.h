@@ -132,6 +132,7 @@ class Progress {
   Instant last_transmission_{};
   Instant last_advance_{};
   Instant last_arrival_{};
+  Instant last_empty_poll_{};
   Instant last_published_{};
   std::vector<std::shared_ptr<EventSocket>> clogged_;  ///< sockets that events wait for
 

@@ -41,9 +41,13 @@ class ChannelTable {
   Expected<int, Errno> make(int cmd_fd) {
     std::lock_guard lock(mutex_);
     if (!sources_.contains(cmd_fd)) return error(ENODEV);
-    // Nobody tells when a channel is closed.
-    std::erase_if(channels_, [](const auto& channel) { return channel->reader_is_gone(); });
-    channels_.reserve(channels_.size() + 1);
+    // Nobody tells when a channel is closed. Looked for when they have doubled: each look costs a
+    // system call a channel.
+    if (channels_.size() >= sweep_at_) {
+      std::erase_if(channels_, [](const auto& channel) { return channel->reader_is_gone(); });
+      sweep_at_ = std::max(kFirstSweep, channels_.size() * 2);
+    }
+    channels_.reserve(std::max(channels_.size() + 1, sweep_at_));
     int reader_fd = -1;
     auto made = EventSocket::create(sizeof(ib_uverbs_comp_event_desc), &reader_fd);
     if (!made) return error(made.error().value);
@@ -71,9 +75,11 @@ class ChannelTable {
                    });
   }
 
+  static constexpr size_t kFirstSweep = 16;
   std::mutex mutex_;
   std::set<int> sources_;  ///< the device node descriptors of the open contexts
   std::vector<std::shared_ptr<EventSocket>> channels_;
+  size_t sweep_at_ = kFirstSweep;
 };
 
 ssize_t fail(int errno_value) {

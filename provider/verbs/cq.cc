@@ -86,6 +86,7 @@ Cq* create(ibv_context* context, const ibv_cq_init_attr_ex& init) {
     cq->owner = &owner;
     cq->progress = &owner.progress();
     if (init.channel != nullptr) {
+      if (init.channel->context != context) return fail(EINVAL);
       cq->channel = find_channel(init.channel);
       if (cq->channel == nullptr) return fail(EINVAL);
     }

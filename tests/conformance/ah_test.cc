@@ -155,5 +155,13 @@ TEST_F(Ah, ManyHandles) {
   }
 }
 
+TEST_F(Ah, NoDestination) {
+  checks("ibv_create_ah(3): grh.dgid");
+  const PdPtr pd = alloc_pd();
+  ibv_ah_attr address = device_.own_address();
+  address.grh.dgid = {};
+  EXPECT_EQ(ibv_create_ah(pd.get(), &address), nullptr);
+}
+
 }  // namespace
 }  // namespace conformance

@@ -367,5 +367,14 @@ TEST_F(Cq, UnreadEventGoesWithItsQueue) {
   EXPECT_EQ(ibv_get_cq_event(channel_.get(), &cq, &unused), -1);
 }
 
+TEST_F(Cq, ChannelOfAnotherContext) {
+  checks("ibv_create_cq(3): channel of the same context");
+  const Device other = Device::open();
+  ASSERT_NE(other.context, nullptr);
+  const ChannelPtr channel(ibv_create_comp_channel(other.context.get()));
+  ASSERT_NE(channel, nullptr);
+  EXPECT_EQ(ibv_create_cq(context(), 8, nullptr, channel.get(), 0), nullptr);
+}
+
 }  // namespace
 }  // namespace conformance
