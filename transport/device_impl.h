@@ -25,6 +25,7 @@ struct Device::Impl {
   void take_doorbells();
   /// Counts `qp` in (+1) or out (-1) where it uses other objects.
   void count_references(const QueuePair& qp, int by);
+  void forget(const SharedReceiveQueue& srq);
 
   ChannelAdapter ca;
   DoorbellList doorbells;

@@ -15,6 +15,16 @@ bool init_is_valid(const SrqInit& init) {
 
 }  // namespace
 
+/// XRC targets that were using the queue last hold nothing of it any more. A message under way is
+/// refused with its next packet.
+void Device::Impl::forget(const SharedReceiveQueue& srq) {
+  for (const auto& qp : qps) {
+    if (qp == nullptr || qp->responder.srq != &srq) continue;
+    drop_taken(*qp);
+    qp->responder.srq = nullptr;
+  }
+}
+
 Expected<XrcDomain*, Errno> Device::alloc_domain() {
   auto domain = std::make_unique<XrcDomain>();
   XrcDomain* raw = domain.get();
@@ -56,11 +66,7 @@ Expected<void, Errno> Device::modify_srq(SharedReceiveQueue& srq, const ibv_srq_
 
 Expected<void, Errno> Device::destroy_srq(SharedReceiveQueue* srq) {
   if (srq->references != 0) return error(EBUSY);
-  for (const auto& qp : impl_->qps) {
-    if (qp == nullptr || qp->responder.srq != srq) continue;
-    drop_taken(*qp);
-    qp->responder.srq = nullptr;  // a message under way is refused with its next packet
-  }
+  if (srq->domain != nullptr) impl_->forget(*srq);
   std::erase_if(impl_->ca.events, [srq](const AsyncEvent& event) { return event.srq == srq; });
   --impl_->pd_references[srq->pd.value()];
   if (srq->cq != nullptr) --srq->cq->references;
