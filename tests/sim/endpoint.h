@@ -27,6 +27,8 @@ class Endpoint {
   virtual void post_some(Instant now) = 0;
   /// No more requests of its own; what remains is posted as needed.
   virtual void stop() = 0;
+  /// Whatever goes by a primary path is lost from now on.
+  virtual void on_cut() {}
   /// Faults are over and nothing is on its way: where messages may have been lost before, those
   /// posted now must all arrive. stop() was called before.
   virtual void post_last() = 0;

@@ -24,9 +24,9 @@ bool hold(void* guarded, size_t bytes) {
 }
 void release() {}
 
-DeviceConfig device_config(const Plan& plan, const Gid& gid, uint64_t seed) {
+DeviceConfig device_config(const Plan& plan, const std::array<Gid, 2>& gids, uint64_t seed) {
   DeviceConfig config;
-  config.gids = {gid};
+  config.gids = {gids[0], gids[1]};
   config.key_secret = {seed, ~seed};
   config.min_ack_timeout = plan.min_ack_timeout;
   config.max_window = plan.max_window;
@@ -53,16 +53,16 @@ TxBatch::Limits batch_limits(const Plan& plan) {
 
 }  // namespace
 
-Host::Host(const Plan& plan, size_t index, const Gid& gid, Random random, Transmit transmit,
-           Observe observe)
+Host::Host(const Plan& plan, size_t index, std::array<Gid, 2> gids, Random random,
+           Transmit transmit, Observe observe)
     : plan_(plan),
       index_(index),
-      gid_(gid),
+      gids_(gids),
       random_(random),
       transmit_(std::move(transmit)),
       observe_(std::move(observe)),
       memory_(memory_size(plan), random_.next(), plan.on_demand_percent),
-      device_(device_config(plan, gid, random_.next())),
+      device_(device_config(plan, gids, random_.next())),
       batch_(batch_limits(plan)) {
   const auto pd = device_.alloc_pd();
   require(pd.has_value(), [] { return std::string("alloc_pd failed"); });
@@ -96,6 +96,10 @@ void Host::post_receives() {
     shared.pool().post_some(!calm_);
     if (!calm_) shared.change();
   }
+}
+
+void Host::on_cut() {
+  for (const auto& endpoint : endpoints_) endpoint->on_cut();
 }
 
 void Host::post_last() {
@@ -160,6 +164,11 @@ void Host::on_event(const AsyncEvent& event) {
     require(event.qp->state() == IBV_QPS_ERR,
             [] { return std::string("the last receive of a queue pair that is not in error"); });
     ++last_wqe_events_[event.qp->qpn.value()];
+    return;
+  }
+  if (event.type == IBV_EVENT_PATH_MIG) {
+    require(migrated_.insert(event.qp->qpn.value()).second && plan_.alternate_paths,
+            [] { return std::string("a queue pair migrated again, or nowhere"); });
     return;
   }
   require(event.type == IBV_EVENT_COMM_EST || event.type == IBV_EVENT_SQ_DRAINED,

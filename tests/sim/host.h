@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "packet/wire/tx_batch.h"
@@ -33,7 +35,8 @@ class Host {
   /// What the device is given, before it is.
   using Observe = std::function<void(size_t index, const Packet& packet)>;
 
-  Host(const Plan& plan, size_t index, const Gid& gid, Random random, Transmit transmit,
+  /// `gids`: of the primary path and of the alternate one.
+  Host(const Plan& plan, size_t index, std::array<Gid, 2> gids, Random random, Transmit transmit,
        Observe observe);
 
   QueuePair& create_qp(Qpn qpn, ibv_qp_type type);
@@ -60,7 +63,10 @@ class Host {
   void flush(Instant now);
 
   [[nodiscard]] Device& device() { return device_; }
-  [[nodiscard]] const Gid& gid() const { return gid_; }
+  [[nodiscard]] const Gid& gid() const { return gids_[0]; }
+  [[nodiscard]] const Gid& alternate_gid() const { return gids_[1]; }
+  [[nodiscard]] bool has(const Gid& gid) const { return gid == gids_[0] || gid == gids_[1]; }
+  void on_cut();
   [[nodiscard]] Memory& memory() { return memory_; }
   [[nodiscard]] const std::vector<std::unique_ptr<Endpoint>>& endpoints() const {
     return endpoints_;
@@ -92,7 +98,7 @@ class Host {
 
   const Plan& plan_;
   size_t index_;
-  Gid gid_;
+  std::array<Gid, 2> gids_;
   Random random_;
   Transmit transmit_;
   Observe observe_;
@@ -106,6 +112,7 @@ class Host {
   std::deque<SharedReceives> shared_receives_;  ///< a basic one, then those of XRC
   XrcDomain* domain_ = nullptr;
   std::vector<QueuePair*> qps_;
+  std::set<uint32_t> migrated_;                   ///< queue pair numbers, by the events
   std::map<uint32_t, uint32_t> last_wqe_events_;  ///< by queue pair number
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
   SharedCounter counter_;

@@ -126,17 +126,20 @@ Plan draw_plan(uint64_t seed) {
   draw_traffic(plan, random);
   draw_driving(plan, random);
   draw_network(plan, random);
+  plan.alternate_paths = random.percent(25);
+  plan.cut = plan.alternate_paths && !plan.retries_may_run_out && random.percent(50);
   return plan;
 }
 
 std::string Plan::describe() const {
   const NetworkPlan& n = network;
   return text(
-             "hosts %u connections %u uc %u%% ud %u%% xrc %u%% groups %u paced %u%% %s mtu %u "
+             "hosts %u connections %u uc %u%% ud %u%% xrc %u%% groups %u alternate %d cut %d paced "
+             "%u%% %s mtu %u "
              "psn_near_wrap "
              "%d\n",
-             hosts, connections, uc_percent, ud_percent, xrc_percent, groups, paced_percent,
-             ipv6 ? "ipv6" : "ipv4", 128U << mtu, psn_near_wrap) +
+             hosts, connections, uc_percent, ud_percent, xrc_percent, groups, alternate_paths, cut,
+             paced_percent, ipv6 ? "ipv6" : "ipv4", 128U << mtu, psn_near_wrap) +
          text(
              "sq_depth %u rq_depth %u srq_depth %u shared_receives %u%% on_demand %u%% max_sge %u "
              "max_inline %u sq_sig_all %d shared_cq %d notifications %d\n",

@@ -73,7 +73,8 @@ void Side::on_send_completion(const ibv_wc& wc) {
   const bool allowed = wc.status == IBV_WC_WR_FLUSH_ERR
                            ? failed_ || flushing_
                            : wc.status == IBV_WC_RETRY_EXC_ERR && !failed_ &&
-                                 (plan_.retries_may_run_out || peer_->failed_ || peer_->flushing_);
+                                 (plan_.retries_may_run_out || may_fail_ || peer_->may_fail_ ||
+                                  peer_->failed_ || peer_->flushing_);
   require(allowed, [&] { return name(wc) + "unexpected status"; });
   failed_ = true;
   leave_pools();
@@ -223,6 +224,12 @@ void Side::flush(Instant now) {
   for (QueuePair* qp : {&qp_, &responder_}) {
     require(change_state(device_, *qp, IBV_QPS_ERR, now) == 0,
             [] { return std::string("modify_qp to ERR failed"); });
+  }
+}
+
+void Side::on_cut() {
+  for (const QueuePair* qp : {&qp_, &responder_}) {
+    may_fail_ = may_fail_ || qp->migration.state == IBV_MIG_REARM;
   }
 }
 

@@ -80,6 +80,7 @@ class Side final : public Endpoint {
   void on_completion(const ibv_wc& wc) override;
   void post_some(Instant now) override;
   void stop() override;
+  void on_cut() override;
   void post_last() override {}
   [[nodiscard]] bool idle() const override {
     return sends_.empty() && (failed_ || remaining_ == 0);
@@ -156,6 +157,7 @@ class Side final : public Endpoint {
   void fail(const Operation& op);
   void release(const Operation& op);
   void leave_pools();
+  void migrate_some(Instant now);
   void succeed_read(const Operation& op);
   [[nodiscard]] std::string name(const ibv_wc& wc) const;
 
@@ -182,7 +184,9 @@ class Side final : public Endpoint {
   uint32_t remaining_ = 0;
   uint32_t results_used_ = 0;
   bool failed_ = false;
+  bool stopped_ = false;
   bool flushing_ = false;
+  bool may_fail_ = false;  ///< the path was cut before the other one was armed
 };
 
 }  // namespace urxe::sim

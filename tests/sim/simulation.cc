@@ -15,8 +15,8 @@ namespace {
 constexpr uint64_t kMaxEvents = 3000000;
 constexpr uint64_t kMemoryCheckInterval = 1024;  ///< packets
 
-Gid host_gid(size_t index, bool ipv6) {
-  const auto last = static_cast<uint8_t>(index + 1);
+Gid host_gid(size_t index, size_t path, bool ipv6) {
+  const auto last = static_cast<uint8_t>(index + 1 + path * 100);
   if (!ipv6) {
     const uint8_t address[4] = {192, 0, 2, last};
     return Gid::from_ipv4(address);
@@ -56,7 +56,8 @@ Simulation::Simulation(const Plan& plan, bool verbose)
 void Simulation::create_hosts() {
   for (size_t i = 0; i < plan_.hosts; ++i) {
     hosts_.push_back(std::make_unique<Host>(
-        plan_, i, host_gid(i, plan_.ipv6), random_.fork(),
+        plan_, i, std::array{host_gid(i, 0, plan_.ipv6), host_gid(i, 1, plan_.ipv6)},
+        random_.fork(),
         [this](size_t host, const Packet& packet, Instant now) { transmit(host, packet, now); },
         [this](size_t host, const Packet& packet) { observe(host, packet); }));
     hosts_.back()->create_shared_counter();
@@ -75,7 +76,7 @@ void Simulation::connect_all() {
 std::vector<size_t> Simulation::hosts_of(const Gid& gid) const {
   std::vector<size_t> found;
   for (size_t i = 0; i < hosts_.size(); ++i) {
-    if (hosts_[i]->gid() == gid || hosts_[i]->device().multicast().has(gid)) found.push_back(i);
+    if (hosts_[i]->has(gid) || hosts_[i]->device().multicast().has(gid)) found.push_back(i);
   }
   require(!found.empty() || gid.is_multicast(),
           [] { return std::string("wire: a packet to an address that nobody has"); });
@@ -90,9 +91,8 @@ void Simulation::transmit(size_t host, const Packet& packet, Instant now) {
                 std::string(drop_reason_name(view.error())).c_str());
   });
   const bool is_answer = view->headers.bth.opcode == kDrainAnswerOpcode;
-  require(
-      packet.flow.source == hosts_[host]->gid() && (packet.flow.source_port >= 0xc000 || is_answer),
-      [] { return std::string("wire: wrong source address or port"); });
+  require(hosts_[host]->has(packet.flow.source) && (packet.flow.source_port >= 0xc000 || is_answer),
+          [] { return std::string("wire: wrong source address or port"); });
   const std::vector<size_t> receivers = hosts_of(packet.flow.destination);
   uint64_t tail = 0;
   std::memcpy(&tail, packet.bytes.data() + packet.bytes.size() - 8, 8);
@@ -103,7 +103,8 @@ void Simulation::transmit(size_t host, const Packet& packet, Instant now) {
   oracle_.on_sent(host, receivers.empty() ? host : receivers.front(), *view,
                   packet.bytes.size() + ip_udp_bytes, now);
   for (const size_t to : receivers) {
-    const Network::Fate fate = network_.send(host, to, packet, now);
+    const bool cut = cut_ && packet.flow.source == hosts_[host]->gid();
+    const Network::Fate fate = cut ? Network::Fate::kLost : network_.send(host, to, packet, now);
     if (verbose_) {
       std::printf("%12lld  %zu>%zu %s%s\n", static_cast<long long>(now.ns), host, to, line.c_str(),
                   fate_name(fate));
@@ -165,12 +166,21 @@ void Simulation::check_memory() {
   }
 }
 
+void Simulation::cut_if_due() {
+  if (cut_ || !cut_at_ || now_ < *cut_at_) return;
+  cut_ = true;
+  for (const auto& host : hosts_) host->on_cut();
+}
+
 void Simulation::run_safety_phase() {
   // Until the requests are used up or the time is, whichever comes first.
   const Instant end = now_ + milliseconds(static_cast<int64_t>(random_.range(2, 400)));
+  const auto length = static_cast<uint64_t>((end - now_).ns);
+  if (plan_.cut) cut_at_ = now_ + nanoseconds(static_cast<int64_t>(random_.below(length) / 4));
   uint64_t events = 0;
   uint64_t checked = 0;
   while (!all_idle() && step(end)) {
+    cut_if_due();
     require(++events < kMaxEvents, [] { return std::string("too many events: a livelock"); });
     if (outcome_.packets - checked >= kMemoryCheckInterval) {
       checked = outcome_.packets;
@@ -208,6 +218,7 @@ void Simulation::finish_all() {
 
 void Simulation::run_liveness_phase() {
   network_.end_faults();
+  cut_ = false;
   for (const auto& host : hosts_) {
     host->calm_down();
     host->wake_at(now_);

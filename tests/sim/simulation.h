@@ -44,6 +44,7 @@ class Simulation {
   void transmit(size_t host, const Packet& packet, Instant now);
   void observe(size_t host, const Packet& packet);
   void check_memory();
+  void cut_if_due();
   [[nodiscard]] std::vector<size_t> hosts_of(const Gid& gid) const;
   void explain_stall() const;
 
@@ -55,6 +56,8 @@ class Simulation {
   std::vector<std::unique_ptr<Host>> hosts_;
   Topology topology_;
   Instant now_{};
+  std::optional<Instant> cut_at_;
+  bool cut_ = false;
   Outcome outcome_;
 };
 

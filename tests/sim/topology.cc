@@ -99,6 +99,7 @@ void Topology::connect_qp(const End& end, QueuePair& qp, const End& peer,
   options.qkey = DatagramSide::draw_qkey(random_);
   require(connect(hosts_[end.host]->device(), qp, options, Instant{}),
           [] { return std::string("modify_qp failed"); });
+  load_alternate_path(end, qp, peer);
   limit_rate(end, qp);
   const WireOracle::Limits limits{Psn{end.psn}, 128U << plan_.mtu, plan_.max_rd_atomic};
   if (qp.type == IBV_QPT_UD) {
@@ -106,6 +107,21 @@ void Topology::connect_qp(const End& end, QueuePair& qp, const End& peer,
   } else {
     oracle_.add(end.host, qp.qpn.value(), peer.host, peer_qp.qpn.value(), limits);
   }
+}
+
+void Topology::load_alternate_path(const End& end, QueuePair& qp, const End& peer) {
+  if (!plan_.alternate_paths || qp.type == IBV_QPT_UC || qp.type == IBV_QPT_UD) return;
+  ConnectOptions options;
+  options.destination = hosts_[peer.host]->alternate_gid();
+  ibv_qp_attr attr{};
+  attr.alt_ah_attr = rtr_attributes(options).ah_attr;
+  attr.alt_ah_attr.grh.sgid_index = 1;
+  attr.alt_port_num = 1;
+  attr.alt_timeout = plan_.timeout;
+  attr.path_mig_state = IBV_MIG_REARM;
+  const auto loaded = hosts_[end.host]->device().modify_qp(
+      qp, attr, IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE, Instant{});
+  require(loaded.has_value(), [] { return std::string("the alternate path was refused"); });
 }
 
 /// Fast enough for what waits not to time out, and slower than most links.

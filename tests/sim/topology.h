@@ -37,6 +37,7 @@ class Topology {
   void connect_pair(uint32_t number);
   void connect_both(const Ends& ends);
   void connect_qp(const End& end, QueuePair& qp, const End& peer, const QueuePair& peer_qp);
+  void load_alternate_path(const End& end, QueuePair& qp, const End& peer);
   void limit_rate(const End& end, QueuePair& qp);
   void add_reliable(const Ends& ends);
   Side& add_side(const End& end);

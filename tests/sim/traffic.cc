@@ -228,7 +228,8 @@ void Side::draw_operation(Operation& op, SendRequest& request) {
   draw_send(op, request);
 }
 
-void Side::post_some(Instant) {
+void Side::post_some(Instant now) {
+  migrate_some(now);
   uint64_t burst = random_.range(1, 8);
   while (burst-- > 0 && remaining_ > 0 && !failed_ && sends_.size() < plan_.sq_depth) {
     Operation op;
@@ -244,7 +245,24 @@ void Side::post_some(Instant) {
   }
 }
 
+/// Asks an armed queue pair to migrate now and then, if the one at the other end can follow.
+void Side::migrate_some(Instant now) {
+  if (!plan_.alternate_paths || stopped_ || !random_.percent(1)) return;
+  const bool sender = random_.percent(50);
+  QueuePair& qp = sender ? qp_ : responder_;
+  const QueuePair& other = sender ? peer_->responder_ : peer_->qp_;
+  if (qp.state() != IBV_QPS_RTS || qp.migration.state != IBV_MIG_ARMED ||
+      other.migration.state == IBV_MIG_REARM) {
+    return;
+  }
+  ibv_qp_attr attr{};
+  attr.path_mig_state = IBV_MIG_MIGRATED;
+  require(device_.modify_qp(qp, attr, IBV_QP_PATH_MIG_STATE, now).has_value(),
+          [] { return std::string("an armed queue pair does not migrate"); });
+}
+
 void Side::stop() {
+  stopped_ = true;
   // One last signaled request, so that unsignaled ones before it are told of.
   if (remaining_ > 1) remaining_ = 1;
 }
