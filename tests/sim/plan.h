@@ -46,7 +46,7 @@ struct Plan {
   uint32_t paced_percent = 0;            ///< queue pairs with a rate limit
   uint32_t shared_receives_percent = 0;  ///< of RC, UC and UD queue pairs
   bool alternate_paths = false;          ///< reliable connections have one
-  bool cut = false;                      ///< the primary paths fail until the faults end
+  bool cut = false;  ///< the primary paths fail, and others finish what they began
   // Queue pairs.
   ibv_mtu mtu = IBV_MTU_1024;
   bool psn_near_wrap = false;

@@ -218,13 +218,13 @@ void Simulation::finish_all() {
 
 void Simulation::run_liveness_phase() {
   network_.end_faults();
-  cut_ = false;
   for (const auto& host : hosts_) {
     host->calm_down();
     host->wake_at(now_);
   }
   finish_all();
   // From here on even an unreliable service loses nothing.
+  cut_ = false;
   network_.end_limits();
   for (const auto& host : hosts_) {
     host->post_last();
