@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "packet/wire/types.h"
+
+namespace urxe {
+
+inline constexpr size_t kMadBytes = 256;
+inline constexpr Qpn kGsiQpn{1};              ///< QP1, the general services interface
+inline constexpr QKey kGsiQKey{0x80010000U};  ///< of QP1, both ways (IBTA vol. 1, 3.5.3)
+
+using MadBytes = std::array<uint8_t, kMadBytes>;
+using MadView = std::span<const uint8_t, kMadBytes>;
+
+inline constexpr uint8_t kMadBaseVersion = 1;
+inline constexpr uint8_t kCmClass = 0x07;  ///< communication management
+inline constexpr uint8_t kCmClassVersion = 2;
+inline constexpr uint8_t kMadMethodSend = 0x03;
+
+/// The common MAD header, 24 bytes (IBTA vol. 1, 13.4.3), host byte order.
+struct MadHeader {
+  uint8_t base_version = kMadBaseVersion;
+  uint8_t management_class = kCmClass;
+  uint8_t class_version = kCmClassVersion;
+  uint8_t method = kMadMethodSend;  ///< the response bit included
+  uint16_t status = 0;
+  uint16_t class_specific = 0;
+  uint64_t transaction_id = 0;
+  uint16_t attribute_id = 0;
+  uint32_t attribute_modifier = 0;
+};
+
+MadHeader read_mad_header(MadView mad);
+/// Writes the first 24 bytes of `mad`.
+void write_mad_header(const MadHeader& header, MadBytes& mad);
+
+}  // namespace urxe
