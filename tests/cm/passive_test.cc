@@ -283,5 +283,23 @@ TEST(CmPassive, ACarriedTransportIsHandedOnAsItIs) {
   EXPECT_EQ(std::get<CmReq>(event.body).extended_transport, 1);
 }
 
+TEST(CmPassive, TheTargetQueuePairOfXrcIsInTheFieldOfTheEeContext) {
+  Bench bench;
+  bench.listen();
+  CmReq req = peer_request();
+  req.transport = CmTransport::kExtended;
+  req.extended_transport = 1;
+  bench.receive(req);
+  const CommId id = bench.expect_event(Kind::kRequest).id;
+  ASSERT_TRUE(bench.cm.accept(id, our_reply(), bench.now));
+  const auto rep = bench.expect_sent<CmRep>();
+  EXPECT_EQ(rep.local_eecn, kOurQpn);
+  EXPECT_EQ(rep.local_qpn, Qpn{});
+  bench.cm.first_request_received(kOurQpn, bench.now);
+  bench.expect_event(Kind::kEstablished);
+  bench.receive(CmDreq{kPeerId, id, kOurQpn, {}});
+  bench.expect_event(Kind::kDisconnectRequest);
+}
+
 }  // namespace
 }  // namespace urxe::test

@@ -46,11 +46,15 @@ Expected<void, Errno> ConnectionManager::confirm(CommId id, std::span<const uint
 
 namespace {
 
+Qpn qpn_of(const Communication& c, const CmRep& rep) {
+  return c.transport == CmTransport::kExtended ? rep.local_eecn : rep.local_qpn;
+}
+
 /// The peer's half of the connection. false: it is another communication's.
 bool learn_peer(CmCore& core, Communication& c, const CmRep& rep) {
   c.remote_id = rep.local_comm_id;
   c.remote_ca_guid = rep.local_ca_guid;
-  c.remote_qpn = rep.local_qpn;
+  c.remote_qpn = qpn_of(c, rep);
   if (core.table.link_remote_id(c)) {
     if (core.table.link_remote_qpn(c)) return true;
     core.table.unlink_remote_id(c);
@@ -65,7 +69,7 @@ MadFate take_rep(CmCore& core, Communication& c, const CmRep& rep, CmState next,
                  const MadContext& context) {
   if (!learn_peer(core, c, rep)) {
     Communication* stale =
-        core.table.find_remote_qpn(context.flow.source, rep.local_ca_guid, rep.local_qpn);
+        core.table.find_remote_qpn(context.flow.source, rep.local_ca_guid, qpn_of(c, rep));
     if (stale == nullptr) return mad_dropped(MadDropReason::kWrongState);
     answer_rej(core, context, CmAnswered::kRep, CmRejectReason::kStaleConnection,
                rep.remote_comm_id, rep.local_comm_id);

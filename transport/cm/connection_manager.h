@@ -125,7 +125,7 @@ class ConnectionManager {
   /// (4.096 us * 2^n). ENOMEM.
   Expected<CommId, Errno> connect(const CmReq& request, const Flow& flow, uint8_t packet_lifetime,
                                   Instant now);
-  /// REP. ids and GUID are filled in.
+  /// REP. ids and GUID are filled in. The queue pair's number of XRC may be in either field.
   Expected<void, Errno> accept(CommId id, const CmRep& reply, Instant now);
   /// RTU: the connection is established. For a communication that got a reply.
   Expected<void, Errno> confirm(CommId id, std::span<const uint8_t> private_data, Instant now);

@@ -92,6 +92,14 @@ MadFate repeat_answer(CmCore& core, Communication& c, const MadContext& context)
   return kMadDuplicate;
 }
 
+/// A target queue pair of XRC is named in the field of the EE context.
+Qpn place_qpn(const Communication& c, CmRep& rep) {
+  if (c.transport != CmTransport::kExtended) return rep.local_qpn;
+  if (rep.local_eecn == Qpn{}) rep.local_eecn = rep.local_qpn;
+  rep.local_qpn = {};
+  return rep.local_eecn;
+}
+
 }  // namespace
 
 MadFate receive_req(CmCore& core, const CmReq& req, const MadContext& context) {
@@ -114,8 +122,8 @@ Expected<void, Errno> ConnectionManager::accept(CommId id, const CmRep& reply, I
   CmStep step;
   Communication* c = find_for_verb(core, id, CmInput::kAccept, &step);
   if (c == nullptr) return error(EINVAL);
-  c->local_qpn = reply.local_qpn;
   CmRep rep = reply;
+  c->local_qpn = place_qpn(*c, rep);
   rep.local_comm_id = c->id;
   rep.remote_comm_id = c->remote_id;
   rep.local_ca_guid = core.config.ca_guid;
