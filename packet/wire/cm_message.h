@@ -18,8 +18,8 @@
 namespace urxe {
 
 // The messages of the communication manager as plain values in host byte order (IBTA vol. 1,
-// 12.6 and 12.11). Fields of reliable datagrams (EE contexts) and of LID routing are written as
-// RoCE demands and not kept.
+// 12.6 and 12.11). Fields of reliable datagrams (EE contexts), but for the one that XRC uses, and
+// of LID routing are written as RoCE demands and not kept.
 
 /// A communication id: names one end of a connection; 0 names none.
 using CommId = StrongInt<struct CommIdTag, uint32_t>;
@@ -75,10 +75,10 @@ struct CmPath {
   uint8_t ack_timeout = 0;  ///< local ACK timeout, 5 bits: 4.096 us * 2^n
 };
 
-/// Enhanced connection establishment: spread over reserved fields of REQ and REP.
+/// Enhanced connection establishment: in what other versions reserve of REQ, REP and SIDR_REP.
 struct CmEce {
   uint32_t vendor_id = 0;  ///< 24 bits; 0: none
-  uint32_t attr_mod = 0;   ///< REQ and REP of rdma_cm carry it as Linux does
+  uint32_t attr_mod = 0;   ///< the attribute modifier of the MAD header
 };
 
 struct CmReq {
@@ -103,13 +103,13 @@ struct CmReq {
   bool srq = false;
   uint8_t extended_transport = 0;  ///< 3 bits; 1: XRC
   CmPath primary;
-  bool has_alternate = false;
+  bool has_alternate = false;  ///< in a message that was parsed: one of its GIDs is not 0
   CmPath alternate;
   CmEce ece;
   CmBytes<92> private_data;
 };
 
-/// Which message an MRA or a REJ is about.
+/// Which message an MRA or a REJ is about; the fourth value of the two bits is reserved.
 enum class CmAnswered : uint8_t { kReq = 0, kRep = 1, kOther = 2 };
 
 struct CmMra {
@@ -120,7 +120,7 @@ struct CmMra {
   CmBytes<222> private_data;
 };
 
-/// 12.6.7.2.
+/// 12.6.7.2. Any other number is possible in a message that was parsed.
 enum class CmRejectReason : uint16_t {
   kNoQp = 1,
   kNoEec = 2,
@@ -171,7 +171,8 @@ struct CmRep {
   CommId local_comm_id;
   CommId remote_comm_id;
   QKey local_qkey;
-  Qpn local_qpn;
+  Qpn local_qpn;   ///< 0 for XRC
+  Qpn local_eecn;  ///< for XRC the target queue pair's number, else 0
   Psn starting_psn;
   uint8_t responder_resources = 0;
   uint8_t initiator_depth = 0;
@@ -213,7 +214,7 @@ struct CmLap {
   CmBytes<168> private_data;
 };
 
-/// 12.8.2.
+/// 12.8.2. Any other number is possible in a message that was parsed.
 enum class CmAprStatus : uint8_t {
   kSuccess = 0,
   kInvalidCommId = 1,
@@ -246,7 +247,7 @@ struct CmSidrReq {
   CmBytes<216> private_data;
 };
 
-/// 12.11.2.
+/// 12.11.2. Any other number is possible in a message that was parsed.
 enum class CmSidrStatus : uint8_t {
   kSuccess = 0,
   kUnsupported = 1,
@@ -262,6 +263,7 @@ struct CmSidrRep {
   Qpn qpn;
   ServiceId service_id;
   QKey qkey;
+  CmEce ece;
   CmBytes<72> additional_info;  ///< its length is a field of the message
   CmBytes<136> private_data;
 };
@@ -292,6 +294,8 @@ enum class MadDropReason : uint8_t {
 };
 const char* mad_drop_reason_name(MadDropReason reason);  ///< "wrong_peer"
 
+/// The MAD header of a message of the communication manager, or what is wrong with it.
+Expected<MadHeader, MadDropReason> parse_cm_header(std::span<const uint8_t> mad);
 /// Total over all inputs: a value that holds only what the fields may hold, or why not.
 Expected<CmMessage, MadDropReason> parse_cm_message(std::span<const uint8_t> mad);
 /// Never fails: fields are cut to their widths. LIDs are written as RoCE has them (permissive).
@@ -310,7 +314,7 @@ using MadRoute = std::variant<ToEveryone, ToService, ToCommunication>;
 MadRoute route_of(std::span<const uint8_t> mad);
 
 /// The header that the RDMA IP CM service puts before the private data of REQ and SIDR_REQ
-/// (annex A11.8.2), 36 bytes.
+/// (annex A11.8.2), 36 bytes. Network byte order on the wire.
 struct IpCmHeader {
   uint8_t ip_version = 4;  ///< 4 or 6
   uint16_t source_port = 0;
@@ -318,6 +322,7 @@ struct IpCmHeader {
   Gid destination;
 };
 inline constexpr size_t kIpCmHeaderBytes = 36;
+/// kMalformed: too short, another version of the header, or of IP.
 Expected<IpCmHeader, MadDropReason> parse_ip_cm_header(std::span<const uint8_t> private_data);
 std::array<uint8_t, kIpCmHeaderBytes> emit_ip_cm_header(const IpCmHeader& header);
 

@@ -11,6 +11,7 @@
 namespace urxe {
 
 inline constexpr size_t kMadBytes = 256;
+inline constexpr size_t kMadHeaderBytes = 24;
 inline constexpr Qpn kGsiQpn{1};              ///< QP1, the general services interface
 inline constexpr QKey kGsiQKey{0x80010000U};  ///< of QP1, both ways (IBTA vol. 1, 3.5.3)
 
