@@ -19,6 +19,7 @@ namespace {
 constexpr uint32_t kForwardId = 0xffffffff;
 constexpr uint32_t kBlockedId = 0xfffffffe;
 constexpr uint32_t kTimerId = 0xfffffffd;
+constexpr uint32_t kFirstServiceId = 0x80000000;  ///< and the number of a listening socket
 
 // receive() looks at all sockets once in so many calls: soon where there are several addresses,
 // rarely where only strays from another process can come.
@@ -30,7 +31,7 @@ constexpr size_t kMaxMessageBytes = 65000;
 constexpr size_t kUsualPacketsAtOnce = 1024;
 
 constexpr Duration kJoinTime = milliseconds(5);
-constexpr Duration kCalibrationTick = milliseconds(1);
+constexpr Duration kTick = milliseconds(1);
 constexpr Duration kMinCalibrationPause = milliseconds(10);
 constexpr Duration kMaxCalibrationPause = seconds(1);
 
@@ -53,6 +54,7 @@ UdpEngine::UdpEngine(const UdpConfig& config)
   packets_.reserve(kUsualPacketsAtOnce);
   if (config_.sharing) {
     forward_reader_.emplace();
+    gsi_.emplace(*config_.sharing, config_.interface_index, counters_);
     timer_ = FileDescriptor(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
     watch(timer_.get(), kTimerId, EPOLLIN);
     watch(config_.sharing->forward_fd, kForwardId, EPOLLIN);
@@ -107,6 +109,18 @@ Expected<void, EngineError> UdpEngine::join_group(const Gid& group) {
 void UdpEngine::leave_group(const Gid& group) {
   Receiver* const receiver = find_receiver(group);
   if (receiver != nullptr) receiver->fd.reset();
+}
+
+Expected<void, Errno> UdpEngine::listen(ServiceId service, const std::optional<Gid>& local) {
+  if (!gsi_) return {};
+  auto number = gsi_->listen(service, local);
+  if (!number) return Unexpected<Errno>(number.error());
+  watch(gsi_->socket(*number), kFirstServiceId + *number, EPOLLIN);
+  return {};
+}
+
+void UdpEngine::stop_listening(ServiceId service, const std::optional<Gid>& local) {
+  if (gsi_) gsi_->stop_listening(service, local);
 }
 
 Expected<uint16_t, EngineError> UdpEngine::claim_source_port(const Gid& local, uint16_t wanted) {
@@ -164,17 +178,20 @@ std::span<const RxPacket> UdpEngine::receive() {
 /// Asks for all sockets at once which of them have something.
 void UdpEngine::look_around() {
   const bool several = receivers_.size() > 1;
-  if (calibrating_) tick_calibrations();
-  calls_until_look_ = calibrating_ ? 0 : several ? kLookIntervalSeveral : kLookIntervalOne;
+  if (ticking_) tick();
+  calls_until_look_ = ticking_ ? 0 : several ? kLookIntervalSeveral : kLookIntervalOne;
   if (!several && !config_.sharing) return;
   std::array<epoll_event, 16> events;
   const int count = epoll_wait(epoll_.get(), events.data(), events.size(), 0);
   ++counters_.rx_syscalls;
+  if (forward_reader_) forward_reader_->rewind();
   size_t next = receivers_.size() * 2;
   for (int i = 0; i < count; ++i) {
     const uint32_t id = events[static_cast<size_t>(i)].data.u32;
     if (id == kForwardId) {
-      read_forwarded();
+      read_forwarded(config_.sharing->forward_fd);
+    } else if (id >= kFirstServiceId && id < kTimerId) {
+      read_forwarded(gsi_->socket(id - kFirstServiceId));
     } else if (id < receivers_.size()) {
       // The next one after the busy one, so that each has its turn; the busy one itself comes last.
       next = std::min(next, id > busy_ ? id : id + receivers_.size());
@@ -204,6 +221,10 @@ void UdpEngine::take(Receiver& receiver, const ReceivedDatagram& datagram) {
     if (config_.sharing && !is_group) {
       const uint32_t own = config_.sharing->slot;
       const uint32_t owner = owner_slot(packet, own);
+      if (owner == kGsiOwner) {
+        at = take_gsi(datagram, at);
+        continue;
+      }
       if (owner != own) {
         // Packets for one process that came together go on together.
         size_t end = at + packet.size();
@@ -232,9 +253,36 @@ void UdpEngine::take_probe(Receiver& receiver, const Flow& flow, const Probe& pr
   }
 }
 
+/// Packets to QP1 from offset `at` on, as many as have one owner; answers where they end.
+size_t UdpEngine::take_gsi(const ReceivedDatagram& datagram, size_t at) {
+  const uint32_t own = config_.sharing->slot;
+  const auto packet_at = [&](size_t offset) {
+    return datagram.bytes.subspan(offset,
+                                  std::min(datagram.segment_size, datagram.bytes.size() - offset));
+  };
+  const GsiOwner owner = gsi_owner(packet_at(at));
+  size_t end = at + packet_at(at).size();
+  while (end < datagram.bytes.size() && owner_slot(packet_at(end), own) == kGsiOwner &&
+         gsi_owner(packet_at(end)) == owner) {
+    end += packet_at(end).size();
+  }
+  const ForwardedPackets packets{datagram.flow, datagram.segment_size,
+                                 datagram.bytes.subspan(at, end - at)};
+  if (gsi_->pass_on(owner, packets, now())) keep(packets);
+  if (gsi_->has_waiting()) start_ticking();
+  return end;
+}
+
+void UdpEngine::keep(const ForwardedPackets& packets) {
+  for (size_t at = 0; at < packets.bytes.size(); at += packets.segment_size) {
+    const size_t size = std::min(packets.segment_size, packets.bytes.size() - at);
+    packets_.push_back({packets.bytes.subspan(at, size), packets.flow, std::nullopt});
+  }
+}
+
 void UdpEngine::pass_on(Receiver& receiver, uint32_t slot, const ForwardedPackets& packets) {
   const uint64_t count = (packets.bytes.size() + packets.segment_size - 1) / packets.segment_size;
-  const int errno_value = forward_packets(config_.sharing->forward_fd, slot, packets);
+  const int errno_value = forward_packets(config_.sharing->forward_fd, slot_name(slot), packets);
   if (errno_value == ECONNREFUSED || errno_value == ENOENT) {
     counters_.not_owner += count;
     return;
@@ -248,10 +296,10 @@ void UdpEngine::pass_on(Receiver& receiver, uint32_t slot, const ForwardedPacket
   start_calibration(receiver);
 }
 
-void UdpEngine::read_forwarded() {
-  forward_reader_->rewind();
+void UdpEngine::read_forwarded(int fd) {
+  calls_until_look_ = 0;  // more than the reader's buffers hold may wait
   for (;;) {
-    const auto item = forward_reader_->read(config_.sharing->forward_fd);
+    const auto item = forward_reader_->read(fd);
     ++counters_.rx_syscalls;
     if (const auto* packets = std::get_if<ForwardedPackets>(&item)) {
       take_forwarded(*packets);
@@ -268,7 +316,8 @@ void UdpEngine::take_forwarded(const ForwardedPackets& packets) {
   for (size_t at = 0; at < packets.bytes.size(); at += packets.segment_size) {
     const auto packet =
         packets.bytes.subspan(at, std::min(packets.segment_size, packets.bytes.size() - at));
-    if (owner_slot(packet, own) != own) {
+    const uint32_t owner = owner_slot(packet, own);
+    if (owner != own && owner != kGsiOwner) {
       ++counters_.not_owner;  // never passed on a second time: no loops
       continue;
     }
@@ -283,7 +332,7 @@ void UdpEngine::take_answer(const ProbeAnswer& answer) {
     if (!receiver.calibration) continue;
     receiver.calibration->take(answer, t);
     // A late answer may have begun another search.
-    if (receiver.calibration->running()) watch_calibration();
+    if (receiver.calibration->running()) start_ticking();
   }
 }
 
@@ -297,25 +346,27 @@ void UdpEngine::start_calibration(Receiver& receiver) {
   receiver.calibrate_after = t + receiver.calibration_pause;
   receiver.calibration_pause = std::min(receiver.calibration_pause * 2, kMaxCalibrationPause);
   receiver.calibration->start(t);
-  watch_calibration();
+  start_ticking();
 }
 
-void UdpEngine::watch_calibration() {
-  if (!calibrating_) set_timer(kCalibrationTick);
-  calibrating_ = true;
+void UdpEngine::start_ticking() {
+  if (!ticking_) set_timer(kTick);
+  ticking_ = true;
   calls_until_look_ = 0;
 }
 
-void UdpEngine::tick_calibrations() {
+void UdpEngine::tick() {
   const Instant t = now();
-  calibrating_ = false;
+  ticking_ = false;
   for (Receiver& receiver : receivers_) {
     if (!receiver.calibration) continue;
     receiver.calibration->tick(t);
-    calibrating_ = calibrating_ || receiver.calibration->running();
+    ticking_ = ticking_ || receiver.calibration->running();
   }
+  if (gsi_ && gsi_->has_waiting()) gsi_->retry(t);
+  ticking_ = ticking_ || (gsi_ && gsi_->has_waiting());
   // Setting it anew also takes back that it has expired.
-  set_timer(calibrating_ ? kCalibrationTick : Duration{});
+  set_timer(ticking_ ? kTick : Duration{});
 }
 
 void UdpEngine::set_timer(Duration period) const {
@@ -337,14 +388,15 @@ void UdpEngine::meet_others(Receiver& receiver) {
     expect_more_ = true;
     packets_.clear();
     read_receiver(receiver);
-    read_forwarded();
+    forward_reader_->rewind();
+    read_forwarded(config_.sharing->forward_fd);
     counters_.lost_in_opening += packets_.size();
     receiver.calibration->tick(now());
   }
   packets_.clear();
   // Who has not answered by now may still do so later.
   if (receiver.calibration->running()) receiver.calibration->conclude();
-  tick_calibrations();
+  tick();
 }
 
 UdpCounters UdpEngine::counters() const {
