@@ -59,12 +59,13 @@ class UdpEngine final : public PacketEngine {
   [[nodiscard]] UdpCounters counters() const;
 
  private:
+  static constexpr Duration kMinCalibrationPause = milliseconds(10);
   struct Receiver {
     Gid local;  ///< or a multicast group
     FileDescriptor fd;
     std::unique_ptr<PortCalibration> calibration;
     Instant calibrate_after;
-    Duration calibration_pause;
+    Duration calibration_pause = kMinCalibrationPause;
   };
 
   void watch(int fd, uint32_t id, uint32_t events) const;
