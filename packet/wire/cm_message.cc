@@ -68,34 +68,6 @@ CmAttribute attribute_of(const CmBody& body) {
   return static_cast<CmAttribute>(static_cast<size_t>(CmAttribute::kReq) + body.index());
 }
 
-const char* mad_drop_reason_name(MadDropReason reason) {
-  switch (reason) {
-    case MadDropReason::kLength:
-      return "length";
-    case MadDropReason::kVersion:
-      return "version";
-    case MadDropReason::kClass:
-      return "class";
-    case MadDropReason::kMethod:
-      return "method";
-    case MadDropReason::kUnknownAttribute:
-      return "unknown_attribute";
-    case MadDropReason::kMalformed:
-      return "malformed";
-    case MadDropReason::kUnknownId:
-      return "unknown_id";
-    case MadDropReason::kWrongPeer:
-      return "wrong_peer";
-    case MadDropReason::kWrongState:
-      return "wrong_state";
-    case MadDropReason::kNoRoom:
-      return "no_room";
-    case MadDropReason::kCount:
-      break;
-  }
-  return "unknown";
-}
-
 Expected<MadHeader, MadDropReason> parse_cm_header(std::span<const uint8_t> mad) {
   if (mad.size() != kMadBytes) return Unexpected<MadDropReason>(MadDropReason::kLength);
   const MadHeader header = read_mad_header(mad.first<kMadBytes>());

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "packet/wire/ip_cm_header.h"
+
 #include <algorithm>
 
 #include "packet/base/bytes.h"
-#include "packet/wire/cm_message.h"
 
 namespace urxe {
 namespace {

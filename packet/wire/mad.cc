@@ -32,4 +32,32 @@ void write_mad_header(const MadHeader& header, MadBytes& mad) {
   store_be32(p + 20, header.attribute_modifier);
 }
 
+const char* mad_drop_reason_name(MadDropReason reason) {
+  switch (reason) {
+    case MadDropReason::kLength:
+      return "length";
+    case MadDropReason::kVersion:
+      return "version";
+    case MadDropReason::kClass:
+      return "class";
+    case MadDropReason::kMethod:
+      return "method";
+    case MadDropReason::kUnknownAttribute:
+      return "unknown_attribute";
+    case MadDropReason::kMalformed:
+      return "malformed";
+    case MadDropReason::kUnknownId:
+      return "unknown_id";
+    case MadDropReason::kWrongPeer:
+      return "wrong_peer";
+    case MadDropReason::kWrongState:
+      return "wrong_state";
+    case MadDropReason::kNoRoom:
+      return "no_room";
+    case MadDropReason::kCount:
+      break;
+  }
+  return "unknown";
+}
+
 }  // namespace urxe
