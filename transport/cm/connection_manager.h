@@ -27,8 +27,6 @@ struct CmConfig {
   /// What an MRA asks for where the consumer is slow: 4.096 us * 2^n, here 17 s.
   uint8_t slow_consumer_timeout = 22;
 };
-inline constexpr unsigned kCommIdIndexBits = 23;
-inline constexpr unsigned kCommIdPrefixBits = 32 - kCommIdIndexBits;
 
 /// The states of IBTA vol. 1, 12.9.5 (active) and 12.9.6 (passive), and 12.9.7 for SIDR.
 enum class CmState : uint8_t {
