@@ -25,8 +25,6 @@ struct CmConfig {
   SipKey id_secret{1, 2};    ///< ids and transaction ids are made with it: hard to guess
   uint32_t max_ids = 65536;  ///< communications at a time, those in time-wait included
 };
-inline constexpr unsigned kCommIdIndexBits = 23;
-inline constexpr unsigned kCommIdPrefixBits = 32 - kCommIdIndexBits;
 
 /// The states of IBTA vol. 1, 12.9.5 (active) and 12.9.6 (passive), and 12.9.7 for SIDR.
 enum class CmState : uint8_t {
