@@ -14,8 +14,9 @@ namespace urxe::cm {
 // The messages of a connection: made of an id and what the application asks for, and what is learnt
 // from the peer's. Nothing here needs a lock but the id's.
 
-/// 4.096 us * 2^n: how long the peer may take to answer, and we. Two seconds for processes that
-/// wait for a processor; Linux says 20, four times as much, and waits over a minute for nobody.
+/// 4.096 us * 2^n: how long the peer may take to answer, and we: a second, which is much for
+/// processes that wait for a processor. With the retries nobody waits for longer than half a
+/// minute; Linux has 20, and lets one wait for a peer that is gone for more than a minute.
 inline constexpr uint8_t kCmResponseTimeout = 18;
 inline constexpr uint8_t kMaxCmRetries = 15;
 /// As Linux has it for RoCE, whose packets live for this long at most (2^16: a quarter second).

@@ -59,7 +59,8 @@ Expected<void, Errno> listen_on(CmId& id, DeviceUse& device, uint64_t service_id
   if (auto known = device.listeners.find(key); known != device.listeners.end()) {
     listener = known->second;
   } else {
-    auto added = device.runtime->listen(ServiceId(service_id), ~uint64_t{0}, local);
+    Progress::Guard guard(device.runtime->progress());
+    auto added = device.runtime->listen(ServiceId(service_id), local);
     if (!added) return Unexpected<Errno>(added.error());
     listener = added->value();
     device.listeners.emplace(key, listener);
@@ -78,6 +79,7 @@ void stop_listening(CmId& id) {
     if (!point->second.owners.empty()) continue;
     device->listeners.erase(point->second.key);
     device->listen_points.erase(point);
+    Progress::Guard guard(device->runtime->progress());
     device->runtime->stop_listening(ListenerId(listener));
   }
 }

@@ -11,7 +11,7 @@ namespace {
 
 SockaddrIb read_ib(const Address& address) {
   SockaddrIb ib;
-  std::memcpy(&ib, &address.storage, sizeof ib);
+  std::memcpy(static_cast<void*>(&ib), &address.storage, sizeof ib);
   return ib;
 }
 

@@ -7,8 +7,8 @@
 
 #include "provider/cm/bind.h"
 #include "provider/cm/commands.h"
-#include "provider/cm/connection.h"
 #include "provider/cm/event_response.h"
+#include "provider/cm/rehost.h"
 #include "provider/cm/service.h"
 #include "provider/runtime/clock.h"
 
