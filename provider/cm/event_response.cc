@@ -69,7 +69,8 @@ rdma_ucm_event_resp connect_response(const CmRep& reply) {
   parameters.flow_control = reply.flow_control ? 1 : 0;
   parameters.rnr_retry_count = reply.rnr_retry_count;
   parameters.srq = reply.srq ? 1 : 0;
-  parameters.qp_num = reply.local_qpn.value();
+  const Qpn qpn = reply.local_qpn != Qpn{} ? reply.local_qpn : reply.local_eecn;
+  parameters.qp_num = qpn.value();
   put_ece(reply.ece, event);
   return event;
 }

@@ -8,22 +8,11 @@
 #include "provider/cm/bind.h"
 #include "provider/cm/commands.h"
 #include "provider/cm/event_response.h"
-#include "provider/cm/rehost.h"
 #include "provider/cm/service.h"
 #include "provider/runtime/clock.h"
 
 namespace urxe::cm {
 namespace {
-
-/// All addresses stand for the loopback interface's, as for connect(2).
-Address reachable(const Address& destination) {
-  if (!destination.is_any()) return destination;
-  const uint8_t ipv4[4] = {127, 0, 0, 1};
-  Gid loopback;
-  loopback.bytes[15] = 1;
-  if (destination.family() == AF_INET) loopback = Gid::from_ipv4(ipv4);
-  return with_gid(destination, loopback);
-}
 
 /// An id that was not bound is bound to what the caller says, else to any address of the family.
 Expected<void, Errno> bind_for(Service& service, CmId& id, const Address& source,
@@ -52,10 +41,8 @@ Expected<void, Errno> use_route(Service& service, CmId& id, const Resolved& rout
   Progress::Guard guard((*device)->runtime->progress());
   (*device)->runtime->refresh_gids();
   if (auto opened = (*device)->runtime->open_address(route.local); !opened) return opened;
-  const uint16_t port = id.source.port();
-  id.source = with_gid(id.source, route.local, route.source.scope_id());
-  id.source.set_port(port);
-  id.destination = with_gid(id.destination, route.remote, route.destination.scope_id());
+  id.source = route.source;
+  id.destination = route.destination;
   id.port = route.port;
   id.gid_index = route.gid_index;
   Path path;
@@ -86,11 +73,10 @@ Expected<void, Errno> resolve(Service& service, CmId& id, const Address& source,
   if (id.state != IdState::kIdle && id.state != IdState::kBound) return error(EINVAL);
   if (auto bound = bind_for(service, id, source, destination); !bound) return bound;
   if (id.source.family() != destination.family()) return error(EINVAL);
-  const Address target = reachable(destination);
-  auto resolution = AddressResolution::start(id.source, target, milliseconds(timeout_ms),
-                                             clock_now());
+  auto resolution =
+      AddressResolution::start(id.source, destination, milliseconds(timeout_ms), clock_now());
   if (!resolution) return Unexpected<Errno>(resolution.error());
-  id.destination = target;
+  id.destination = destination;
   id.resolution = *std::move(resolution);
   id.state = IdState::kAddressQuery;
   // What is known already needs nobody to wait for it.
