@@ -22,10 +22,6 @@ namespace urxe {
 // 12.6 and 12.11). Fields of reliable datagrams (EE contexts), but for the one that XRC uses, and
 // of LID routing are written as RoCE demands and not kept.
 
-/// Ids that we give out: the upper bits tell which of the processes behind one QP1 has done so.
-inline constexpr unsigned kCommIdIndexBits = 23;
-inline constexpr unsigned kCommIdPrefixBits = 32 - kCommIdIndexBits;
-
 /// At most N bytes. On the wire the field always has all N, so a receiver sees N: what the sender
 /// has filled in, then zeros.
 template <size_t N>
