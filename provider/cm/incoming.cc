@@ -8,7 +8,7 @@
 
 #include "provider/cm/connection.h"
 #include "provider/cm/event_response.h"
-#include "provider/cm/rehost.h"
+#include "provider/cm/service_address.h"
 #include "provider/cm/service.h"
 #include "provider/runtime/clock.h"
 
@@ -115,7 +115,7 @@ void set_addresses(CmId& id, const CmId& listener, const Incoming& incoming,
                    const Expected<IpCmHeader, MadDropReason>& header) {
   const auto port = static_cast<uint16_t>(incoming.service.value());
   if (!listener.uses_ip()) {
-    id.source = with_service(with_gid(listener.source, incoming.local), incoming.service);
+    id.source = with_service(with_host(listener.source, incoming.local, 0), incoming.service);
     id.destination = make_address(kAfIb, incoming.remote, 0);
     return;
   }

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "provider/cm/commands.h"
-#include "provider/cm/rehost.h"
+#include "provider/cm/service_address.h"
 #include "provider/cm/service.h"
 
 namespace urxe::cm {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "provider/cm/rehost.h"
+#include "provider/cm/service_address.h"
 
 #include <endian.h>
 
-#include <algorithm>
 #include <cstring>
 
 namespace urxe::cm {
@@ -22,15 +21,6 @@ Address of_ib(const SockaddrIb& ib) {
 }
 
 }  // namespace
-
-Address with_gid(const Address& address, const Gid& gid, uint32_t scope_id) {
-  if (address.family() != kAfIb) {
-    return make_address(address.family(), gid, address.port(), scope_id);
-  }
-  SockaddrIb ib = read_ib(address);
-  std::copy(gid.bytes.begin(), gid.bytes.end(), ib.address);
-  return of_ib(ib);
-}
 
 Address with_service(const Address& address, ServiceId service) {
   if (address.family() != kAfIb) {
