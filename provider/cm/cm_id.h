@@ -67,11 +67,11 @@ struct CmId {
   Instant resolution_deadline{};
 
   // The connection.
-  CommId comm;         ///< 0: none
-  Psn psn;             ///< ours: that of the first packet that we expect
-  Qpn qpn;             ///< ours
-  bool srq = false;    ///< ours has one
-  QKey qkey;           ///< of datagram services; 0: not set
+  CommId comm;       ///< 0: none
+  Psn psn;           ///< ours: that of the first packet that we expect
+  Qpn qpn;           ///< ours
+  bool srq = false;  ///< ours has one
+  QKey qkey;         ///< of datagram services; 0: not set
   ConnectionParameters connection;
 
   // A listener.

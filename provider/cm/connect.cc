@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // rdma_connect(3), rdma_accept(3), rdma_reject(3), rdma_disconnect(3), rdma_notify(3).
-#include "provider/cm/connection.h"
-
 #include <cerrno>
 #include <optional>
 #include <span>
 
 #include "provider/cm/commands.h"
+#include "provider/cm/connection.h"
 #include "provider/cm/service.h"
 #include "provider/runtime/clock.h"
 
@@ -41,8 +40,7 @@ Expected<void, Errno> send_service_request(CmId& id, const rdma_ucm_conn_param& 
   auto request = make_service_request(id, parameters);
   if (!request) return Unexpected<Errno>(request.error());
   auto comm = with_cm(*id.device, [&](ConnectionManager& cm) {
-    return cm.resolve_service(*request, flow_of(id.paths[0]), kTimeout, kMaxCmRetries,
-                              clock_now());
+    return cm.resolve_service(*request, flow_of(id.paths[0]), kTimeout, kMaxCmRetries, clock_now());
   });
   if (!comm) return Unexpected<Errno>(comm.error());
   set_communication(id, *comm);
@@ -53,9 +51,8 @@ Expected<void, Errno> send_reply(CmId& id, const rdma_ucm_conn_param& parameters
                                  const rdma_ucm_ece& ece) {
   auto reply = make_reply(id, parameters, ece);
   if (!reply) return Unexpected<Errno>(reply.error());
-  auto sent = with_cm(*id.device, [&](ConnectionManager& cm) {
-    return cm.accept(id.comm, *reply, clock_now());
-  });
+  auto sent = with_cm(
+      *id.device, [&](ConnectionManager& cm) { return cm.accept(id.comm, *reply, clock_now()); });
   if (sent) take_sent_reply(id, *reply);
   return sent;
 }
@@ -145,8 +142,8 @@ Expected<void, Errno> accept(CmFile& file, const rdma_ucm_accept& command) {
 
 Expected<void, Errno> reject(CmFile& file, const rdma_ucm_reject& command) {
   // Of the reasons an application may give but these, as in Linux.
-  const auto reason = command.reason != 0 ? static_cast<CmRejectReason>(command.reason)
-                                          : CmRejectReason::kConsumer;
+  const auto reason =
+      command.reason != 0 ? static_cast<CmRejectReason>(command.reason) : CmRejectReason::kConsumer;
   if (reason != CmRejectReason::kConsumer && reason != CmRejectReason::kVendorOptionNotSupported) {
     return error(EINVAL);
   }
@@ -179,19 +176,17 @@ Expected<void, Errno> notify(CmFile& file, uint32_t number, ibv_event_type event
   });
 }
 
-Expected<ib_uverbs_qp_attr, Errno> init_qp_attr(CmFile& file, uint32_t number,
-                                                ibv_qp_state state) {
-  return Service::run(
-      file, number, [&](Service&, CmId& id) -> Expected<ib_uverbs_qp_attr, Errno> {
-        if (id.device == nullptr) return error(EINVAL);
-        id.connection.qp_type = id.qp_type;
-        id.connection.port = id.port;
-        if (id.is_ud()) {
-          (void)set_qkey(id, QKey{});
-          id.connection.qkey = id.qkey;
-        }
-        return qp_attributes(id.connection, state);
-      });
+Expected<ib_uverbs_qp_attr, Errno> init_qp_attr(CmFile& file, uint32_t number, ibv_qp_state state) {
+  return Service::run(file, number, [&](Service&, CmId& id) -> Expected<ib_uverbs_qp_attr, Errno> {
+    if (id.device == nullptr) return error(EINVAL);
+    id.connection.qp_type = id.qp_type;
+    id.connection.port = id.port;
+    if (id.is_ud()) {
+      (void)set_qkey(id, QKey{});
+      id.connection.qkey = id.qkey;
+    }
+    return qp_attributes(id.connection, state);
+  });
 }
 
 }  // namespace urxe::cm

@@ -76,8 +76,7 @@ rdma_ucm_event_resp connect_response(const CmRep& reply) {
 }
 
 rdma_ucm_event_resp rejected(const CmRej& rejection) {
-  rdma_ucm_event_resp event =
-      plain_event(EventType::kRejected, static_cast<int>(rejection.reason));
+  rdma_ucm_event_resp event = plain_event(EventType::kRejected, static_cast<int>(rejection.reason));
   put_private_data(rejection.private_data, 0, event.param.conn);
   return event;
 }

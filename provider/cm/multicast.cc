@@ -24,8 +24,8 @@ Expected<uint32_t, Errno> join(Service& service, CmId& id, uint64_t uid, const G
   membership->uid = uid;
   id.memberships.push_back(number);
   (void)set_qkey(id, QKey{});
-  rdma_ucm_event_resp event = multicast_join(group, id.qkey, id.port, id.gid_index, kHopLimit,
-                                             id.options.tos.value_or(0));
+  rdma_ucm_event_resp event =
+      multicast_join(group, id.qkey, id.port, id.gid_index, kHopLimit, id.options.tos.value_or(0));
   event.uid = uid;
   event.id = number;
   if (!id.file->post({.response = event, .owner = id.number, .new_id = 0})) {

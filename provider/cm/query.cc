@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "provider/cm/commands.h"
-#include "provider/cm/service_address.h"
 #include "provider/cm/service.h"
+#include "provider/cm/service_address.h"
 
 namespace urxe::cm {
 namespace {

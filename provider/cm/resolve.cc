@@ -106,7 +106,8 @@ void poll_resolution(Service& service, CmId& id, Instant now) {
   if (auto result = id.resolution->poll(now)) return finish(service, id, *result);
   if (id.resolution_fd >= 0) service.watch.remove(std::exchange(id.resolution_fd, -1));
   service.resolutions.erase({id.resolution_deadline, id.number});
-  if (auto watched = watch(service, id); !watched) finish(service, id, error(watched.error().value));
+  if (auto watched = watch(service, id); !watched)
+    finish(service, id, error(watched.error().value));
 }
 
 void poll_due_resolutions(Service& service, Instant now) {

@@ -23,8 +23,8 @@ void handle_ready(Service& service, std::span<const Watch::Ready> ready) {
       case Watch::What::kWake:
         break;
       case Watch::What::kFile: {
-        auto file = std::find_if(
-            service.files.begin(), service.files.end(), [&](const auto& entry) {
+        auto file =
+            std::find_if(service.files.begin(), service.files.end(), [&](const auto& entry) {
               return entry.first->own_fd() == static_cast<int>(one.number);
             });
         if (file != service.files.end()) close_file(service, file->first);

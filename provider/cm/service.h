@@ -29,9 +29,9 @@ struct FileUse {
 
 /// What was lost for want of room; for the curious, and for tests.
 struct ServiceCounters {
-  uint64_t backlog_overflows = 0;    ///< connection requests that were rejected for it
-  uint64_t refused_requests = 0;     ///< rejected because the listener could not take them
-  uint64_t lost_events = 0;          ///< no memory
+  uint64_t backlog_overflows = 0;  ///< connection requests that were rejected for it
+  uint64_t refused_requests = 0;   ///< rejected because the listener could not take them
+  uint64_t lost_events = 0;        ///< no memory
 };
 
 /// All there is of the connection manager in this process, behind one lock: files, ids and the

@@ -81,8 +81,7 @@ void Watch::remove(int fd) {
 
 std::span<const Watch::Ready> Watch::wait(std::optional<Instant> until, Instant now) {
   std::array<epoll_event, kReadyAtOnce> events;
-  const int count =
-      epoll_wait(epoll_.get(), events.data(), kReadyAtOnce, timeout_ms(until, now));
+  const int count = epoll_wait(epoll_.get(), events.data(), kReadyAtOnce, timeout_ms(until, now));
   ready_.clear();
   for (int i = 0; i < count; ++i) {
     const uint64_t data = events[static_cast<size_t>(i)].data.u64;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "provider/cm/connection.h"
-
 #include <gtest/gtest.h>
 
 #include <cerrno>
 #include <cstring>
+
+#include "provider/cm/connection.h"
 
 namespace urxe::cm {
 namespace {
