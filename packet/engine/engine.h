@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "packet/base/expected.h"
+#include "packet/wire/cm_message.h"
 #include "packet/wire/roce_packet.h"
 #include "packet/wire/tx_batch.h"
 
@@ -49,6 +51,15 @@ class PacketEngine {
   virtual Expected<void, EngineError> join_group(const Gid& group) = 0;
   /// Ends what join_group() began, if it did.
   virtual void leave_group(const Gid& group) = 0;
+
+  /// Where several processes share QP1 of an address: has what is sent there for `service` come to
+  /// this engine, on `local` or (nullopt) on all its addresses. EADDRINUSE: another one has that
+  /// already, or this one; EMFILE and such. Engines that share with nobody need nothing.
+  virtual Expected<void, Errno> listen(ServiceId /*service*/, const std::optional<Gid>& /*local*/) {
+    return {};
+  }
+  /// Ends what listen() began, if it did.
+  virtual void stop_listening(ServiceId /*service*/, const std::optional<Gid>& /*local*/) {}
 
   /// Takes what has arrived, up to the engine's burst. Never blocks. The packets are valid until
   /// the next call. Empty: nothing is waiting.

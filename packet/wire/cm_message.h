@@ -9,8 +9,9 @@
 #include <variant>
 
 #include "packet/base/expected.h"
-#include "packet/base/strong_int.h"
+#include "packet/wire/cm_codes.h"
 #include "packet/wire/gid.h"
+#include "packet/wire/ip_cm_header.h"
 #include "packet/wire/mad.h"
 #include "packet/wire/psn.h"
 #include "packet/wire/types.h"
@@ -18,12 +19,8 @@
 namespace urxe {
 
 // The messages of the communication manager as plain values in host byte order (IBTA vol. 1,
-// 12.6 and 12.11). Fields of reliable datagrams (EE contexts) and of LID routing are written as
-// RoCE demands and not kept.
-
-/// A communication id: names one end of a connection; 0 names none.
-using CommId = StrongInt<struct CommIdTag, uint32_t>;
-using ServiceId = StrongInt<struct ServiceIdTag, uint64_t>;
+// 12.6 and 12.11). Fields of reliable datagrams (EE contexts), but for the one that XRC uses, and
+// of LID routing are written as RoCE demands and not kept.
 
 /// At most N bytes. On the wire the field always has all N, so a receiver sees N: what the sender
 /// has filled in, then zeros.
@@ -40,25 +37,9 @@ struct CmBytes {
     std::copy_n(from.begin(), size, bytes.begin());
   }
   [[nodiscard]] std::span<const uint8_t> view() const { return {bytes.data(), size}; }
-};
 
-enum class CmAttribute : uint16_t {
-  kReq = 0x10,
-  kMra = 0x11,
-  kRej = 0x12,
-  kRep = 0x13,
-  kRtu = 0x14,
-  kDreq = 0x15,
-  kDrep = 0x16,
-  kSidrReq = 0x17,
-  kSidrRep = 0x18,
-  kLap = 0x19,
-  kApr = 0x1a,
+  friend bool operator==(const CmBytes&, const CmBytes&) = default;
 };
-inline constexpr size_t kCmAttributes = 11;
-
-/// Transport service type of a REQ, 12.7.13.
-enum class CmTransport : uint8_t { kRc = 0, kUc = 1, kRd = 2, kExtended = 3 };
 
 /// A path as CM messages carry it. `local` and `remote` are as the sender of the message sees them.
 struct CmPath {
@@ -70,12 +51,16 @@ struct CmPath {
   uint8_t hop_limit = 64;
   uint8_t sl = 0;           ///< 4 bits
   uint8_t ack_timeout = 0;  ///< local ACK timeout, 5 bits: 4.096 us * 2^n
+
+  friend bool operator==(const CmPath&, const CmPath&) = default;
 };
 
-/// Enhanced connection establishment: spread over reserved fields of REQ and REP.
+/// Enhanced connection establishment: in what other versions reserve of REQ, REP and SIDR_REP.
 struct CmEce {
   uint32_t vendor_id = 0;  ///< 24 bits; 0: none
-  uint32_t attr_mod = 0;   ///< REQ and REP of rdma_cm carry it as Linux does
+  uint32_t attr_mod = 0;   ///< the attribute modifier of the MAD header
+
+  friend bool operator==(const CmEce&, const CmEce&) = default;
 };
 
 struct CmReq {
@@ -100,14 +85,13 @@ struct CmReq {
   bool srq = false;
   uint8_t extended_transport = 0;  ///< 3 bits; 1: XRC
   CmPath primary;
-  bool has_alternate = false;
+  bool has_alternate = false;  ///< in a message that was parsed: one of its GIDs is not 0
   CmPath alternate;
   CmEce ece;
   CmBytes<92> private_data;
-};
 
-/// Which message an MRA or a REJ is about.
-enum class CmAnswered : uint8_t { kReq = 0, kRep = 1, kOther = 2 };
+  friend bool operator==(const CmReq&, const CmReq&) = default;
+};
 
 struct CmMra {
   CommId local_comm_id;
@@ -115,44 +99,8 @@ struct CmMra {
   CmAnswered answered = CmAnswered::kReq;  ///< kOther: LAP
   uint8_t service_timeout = 0;             ///< 5 bits
   CmBytes<222> private_data;
-};
 
-/// 12.6.7.2.
-enum class CmRejectReason : uint16_t {
-  kNoQp = 1,
-  kNoEec = 2,
-  kNoResources = 3,
-  kTimeout = 4,
-  kUnsupported = 5,
-  kInvalidCommId = 6,
-  kInvalidCommInstance = 7,
-  kInvalidServiceId = 8,
-  kInvalidTransportType = 9,
-  kStaleConnection = 10,
-  kRdcNotExist = 11,
-  kInvalidGid = 12,
-  kInvalidLid = 13,
-  kInvalidSl = 14,
-  kInvalidTrafficClass = 15,
-  kInvalidHopLimit = 16,
-  kInvalidPacketRate = 17,
-  kInvalidAlternateGid = 18,
-  kInvalidAlternateLid = 19,
-  kInvalidAlternateSl = 20,
-  kInvalidAlternateTrafficClass = 21,
-  kInvalidAlternateHopLimit = 22,
-  kInvalidAlternatePacketRate = 23,
-  kPortCmRedirect = 24,
-  kPortRedirect = 25,
-  kInvalidMtu = 26,
-  kInsufficientResponderResources = 27,
-  kConsumer = 28,
-  kInvalidRnrRetry = 29,
-  kDuplicateLocalCommId = 30,
-  kInvalidClassVersion = 31,
-  kInvalidFlowLabel = 32,
-  kInvalidAlternateFlowLabel = 33,
-  kVendorOptionNotSupported = 35,
+  friend bool operator==(const CmMra&, const CmMra&) = default;
 };
 
 struct CmRej {
@@ -162,13 +110,16 @@ struct CmRej {
   CmRejectReason reason = CmRejectReason::kConsumer;
   CmBytes<72> additional_info;  ///< its length is a field of the message
   CmBytes<148> private_data;
+
+  friend bool operator==(const CmRej&, const CmRej&) = default;
 };
 
 struct CmRep {
   CommId local_comm_id;
   CommId remote_comm_id;
   QKey local_qkey;
-  Qpn local_qpn;
+  Qpn local_qpn;   ///< 0 for XRC
+  Qpn local_eecn;  ///< for XRC the target queue pair's number, else 0
   Psn starting_psn;
   uint8_t responder_resources = 0;
   uint8_t initiator_depth = 0;
@@ -180,12 +131,16 @@ struct CmRep {
   uint64_t local_ca_guid = 0;
   CmEce ece;
   CmBytes<196> private_data;
+
+  friend bool operator==(const CmRep&, const CmRep&) = default;
 };
 
 struct CmRtu {
   CommId local_comm_id;
   CommId remote_comm_id;
   CmBytes<224> private_data;
+
+  friend bool operator==(const CmRtu&, const CmRtu&) = default;
 };
 
 struct CmDreq {
@@ -193,12 +148,16 @@ struct CmDreq {
   CommId remote_comm_id;
   Qpn remote_qpn;
   CmBytes<220> private_data;
+
+  friend bool operator==(const CmDreq&, const CmDreq&) = default;
 };
 
 struct CmDrep {
   CommId local_comm_id;
   CommId remote_comm_id;
   CmBytes<224> private_data;
+
+  friend bool operator==(const CmDrep&, const CmDrep&) = default;
 };
 
 struct CmLap {
@@ -208,24 +167,8 @@ struct CmLap {
   uint8_t remote_cm_response_timeout = 0;  ///< 5 bits
   CmPath alternate;
   CmBytes<168> private_data;
-};
 
-/// 12.8.2.
-enum class CmAprStatus : uint8_t {
-  kSuccess = 0,
-  kInvalidCommId = 1,
-  kUnsupported = 2,
-  kReject = 3,
-  kRedirect = 4,
-  kIsCurrent = 5,
-  kInvalidQpn = 6,
-  kInvalidLid = 7,
-  kInvalidGid = 8,
-  kInvalidFlowLabel = 9,
-  kInvalidTrafficClass = 10,
-  kInvalidHopLimit = 11,
-  kInvalidPacketRate = 12,
-  kInvalidSl = 13,
+  friend bool operator==(const CmLap&, const CmLap&) = default;
 };
 
 struct CmApr {
@@ -234,6 +177,8 @@ struct CmApr {
   CmAprStatus status = CmAprStatus::kSuccess;
   CmBytes<72> additional_info;  ///< its length is a field of the message
   CmBytes<148> private_data;
+
+  friend bool operator==(const CmApr&, const CmApr&) = default;
 };
 
 struct CmSidrReq {
@@ -241,16 +186,8 @@ struct CmSidrReq {
   PKey pkey = kDefaultPKey;
   ServiceId service_id;
   CmBytes<216> private_data;
-};
 
-/// 12.11.2.
-enum class CmSidrStatus : uint8_t {
-  kSuccess = 0,
-  kUnsupported = 1,
-  kReject = 2,
-  kNoQp = 3,
-  kRedirect = 4,
-  kUnsupportedVersion = 5,
+  friend bool operator==(const CmSidrReq&, const CmSidrReq&) = default;
 };
 
 struct CmSidrRep {
@@ -259,8 +196,11 @@ struct CmSidrRep {
   Qpn qpn;
   ServiceId service_id;
   QKey qkey;
+  CmEce ece;
   CmBytes<72> additional_info;  ///< its length is a field of the message
   CmBytes<136> private_data;
+
+  friend bool operator==(const CmSidrRep&, const CmSidrRep&) = default;
 };
 
 using CmBody = std::variant<CmReq, CmMra, CmRej, CmRep, CmRtu, CmDreq, CmDrep, CmSidrReq, CmSidrRep,
@@ -269,26 +209,13 @@ using CmBody = std::variant<CmReq, CmMra, CmRej, CmRep, CmRtu, CmDreq, CmDrep, C
 struct CmMessage {
   uint64_t transaction_id = 0;
   CmBody body;
+
+  friend bool operator==(const CmMessage&, const CmMessage&) = default;
 };
 CmAttribute attribute_of(const CmBody& body);
 
-/// Why a MAD to QP1 was dropped. One counter each.
-enum class MadDropReason : uint8_t {
-  kLength,            ///< not 256 bytes
-  kVersion,           ///< base or class version
-  kClass,             ///< not communication management
-  kMethod,            ///< not Send
-  kUnknownAttribute,  ///< no message that we know
-  kMalformed,         ///< a field has a value that it cannot have
-  // found by the connection manager
-  kUnknownId,   ///< for a communication that there is not, and nothing is owed for it
-  kWrongPeer,   ///< for a communication with somebody else: forged, or long out of date
-  kWrongState,  ///< not expected, and not a duplicate that is to be answered
-  kNoRoom,      ///< a bound was reached
-  kCount,
-};
-const char* mad_drop_reason_name(MadDropReason reason);  ///< "wrong_peer"
-
+/// The MAD header of a message of the communication manager, or what is wrong with it.
+Expected<MadHeader, MadDropReason> parse_cm_header(std::span<const uint8_t> mad);
 /// Total over all inputs: a value that holds only what the fields may hold, or why not.
 Expected<CmMessage, MadDropReason> parse_cm_message(std::span<const uint8_t> mad);
 /// Never fails: fields are cut to their widths. LIDs are written as RoCE has them (permissive).
@@ -297,25 +224,20 @@ MadBytes emit_cm_message(const CmMessage& message);
 /// Who of the processes behind one QP1 a MAD is for.
 struct ToService {
   ServiceId service_id;  ///< whoever listens for it
+
+  friend bool operator==(const ToService&, const ToService&) = default;
 };
 struct ToCommunication {
   CommId id;  ///< whoever has given that id out
+
+  friend bool operator==(const ToCommunication&, const ToCommunication&) = default;
 };
-struct ToEveryone {};  ///< a REJ that names no communication of the receiver's
+/// A REJ that names no communication of the receiver's.
+struct ToEveryone {
+  friend bool operator==(const ToEveryone&, const ToEveryone&) = default;
+};
 using MadRoute = std::variant<ToEveryone, ToService, ToCommunication>;
 /// Looks at nothing but what it needs. Total; ToEveryone too where the MAD is no message of the CM.
 MadRoute route_of(std::span<const uint8_t> mad);
-
-/// The header that the RDMA IP CM service puts before the private data of REQ and SIDR_REQ
-/// (annex A11.8.2), 36 bytes.
-struct IpCmHeader {
-  uint8_t ip_version = 4;  ///< 4 or 6
-  uint16_t source_port = 0;
-  Gid source;  ///< IPv4 as ::ffff:a.b.c.d
-  Gid destination;
-};
-inline constexpr size_t kIpCmHeaderBytes = 36;
-Expected<IpCmHeader, MadDropReason> parse_ip_cm_header(std::span<const uint8_t> private_data);
-std::array<uint8_t, kIpCmHeaderBytes> emit_ip_cm_header(const IpCmHeader& header);
 
 }  // namespace urxe

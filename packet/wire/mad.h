@@ -11,6 +11,7 @@
 namespace urxe {
 
 inline constexpr size_t kMadBytes = 256;
+inline constexpr size_t kMadHeaderBytes = 24;
 inline constexpr Qpn kGsiQpn{1};              ///< QP1, the general services interface
 inline constexpr QKey kGsiQKey{0x80010000U};  ///< of QP1, both ways (IBTA vol. 1, 3.5.3)
 
@@ -33,10 +34,29 @@ struct MadHeader {
   uint64_t transaction_id = 0;
   uint16_t attribute_id = 0;
   uint32_t attribute_modifier = 0;
+
+  friend bool operator==(const MadHeader&, const MadHeader&) = default;
 };
 
 MadHeader read_mad_header(MadView mad);
 /// Writes the first 24 bytes of `mad`.
 void write_mad_header(const MadHeader& header, MadBytes& mad);
+
+/// Why a MAD to QP1 was dropped. One counter each.
+enum class MadDropReason : uint8_t {
+  kLength,            ///< not 256 bytes
+  kVersion,           ///< base or class version
+  kClass,             ///< not communication management
+  kMethod,            ///< not Send
+  kUnknownAttribute,  ///< no message that we know
+  kMalformed,         ///< a field has a value that it cannot have
+  // found by the connection manager
+  kUnknownId,   ///< for a communication that there is not, and nothing is owed for it
+  kWrongPeer,   ///< for a communication with somebody else: forged, or long out of date
+  kWrongState,  ///< not expected, and not a duplicate that is to be answered
+  kNoRoom,      ///< a bound was reached
+  kCount,
+};
+const char* mad_drop_reason_name(MadDropReason reason);  ///< "wrong_peer"
 
 }  // namespace urxe

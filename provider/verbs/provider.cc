@@ -9,6 +9,7 @@
 #include "provider/runtime/device_registry.h"
 #include "provider/verbs/context.h"
 #include "provider/verbs/library.h"
+#include "provider/verbs/objects.h"
 #include "provider/verbs/private_abi.h"
 
 namespace urxe {
@@ -55,6 +56,7 @@ constexpr abi::VerbsDeviceOps kDeviceOps = {
     }
     return;
   }
+  register_event_sink(kVerbsEventSink);
   library().register_driver(&kDeviceOps);
 }
 
