@@ -15,13 +15,19 @@ ServiceId service(uint64_t number) {
   return ServiceId{0x0106'0000 + number};
 }
 
-CmConfig config_of(const Options& options, uint32_t index, uint64_t seed) {
+CmConfig config_of(const Options& options, uint32_t index, uint64_t seed, uint32_t generation) {
   CmConfig config;
   config.ca_guid = kGuidBase + index;
-  config.id_prefix = index;
-  config.id_secret = {seed, index};
+  config.id_prefix = index + 16 * generation;
+  config.id_secret = {seed, config.id_prefix};
   config.max_ids = options.max_ids;
   config.slow_consumer_timeout = 19;
+  if (options.probes) {
+    config.probe_interval = seconds(2);
+    config.probes_per_second = 10;
+    config.probe_guid_mask = ~uint64_t{0xff};
+    config.probe_guid_value = kGuidBase;
+  }
   return config;
 }
 
@@ -51,16 +57,31 @@ Node::Node(const Options& options, uint32_t index, uint64_t seed, Ledger& ledger
       random_(seed),
       fail_(std::move(fail)),
       ledger_(&ledger),
-      cm_(config_of(options, index, seed)) {
-  for (uint32_t i = 0; i < options.listeners; ++i) {
-    expect(cm_.listen(service(i), kAllBits, std::nullopt).has_value(), "cannot listen");
-  }
+      seed_(seed),
+      cm_(config_of(options, index, seed, 0)) {
+  listen();
   for (uint32_t i = 0; i < options.connects; ++i) {
     after({}, options.calm, [this](Instant now) { start_connect(now); }, {});
   }
   for (uint32_t i = 0; i < options.services; ++i) {
     after({}, options.calm, [this](Instant now) { start_resolution(now); }, {});
   }
+}
+
+void Node::listen() {
+  for (uint32_t i = 0; i < options_->listeners; ++i) {
+    expect(cm_.listen(service(i), kAllBits, std::nullopt).has_value(), "cannot listen");
+  }
+}
+
+void Node::crash(Instant /*now*/) {
+  ++generation_;
+  std::destroy_at(&cm_);
+  std::construct_at(&cm_, config_of(*options_, index_, seed_, generation_));
+  listen();
+  conversations_.clear();
+  data_.clear();
+  delivered_ = taken_ = 0;
 }
 
 void Node::expect(bool condition, const std::string& what) {

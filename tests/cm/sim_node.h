@@ -63,6 +63,8 @@ class Node {
   [[nodiscard]] const Conversation* find(CommId id) const;
   /// After all is over: nothing is left, and all was counted.
   void check_end();
+  /// The process is killed, and another one takes its place.
+  void crash(Instant now);
 
  private:
   using Action = std::function<void(Instant)>;
@@ -70,6 +72,7 @@ class Node {
   void soon(Action action, Instant now);  ///< or later: a slow consumer
   void at(Instant time, Action action) { actions_.emplace(time, std::move(action)); }
 
+  void listen();
   void start_connect(Instant now);
   void start_resolution(Instant now);
   void take_events(Instant now);
@@ -101,6 +104,8 @@ class Node {
   sim::Random random_;
   std::function<void(const std::string&)> fail_;
   Ledger* ledger_;
+  uint64_t seed_;
+  uint32_t generation_ = 0;
   ConnectionManager cm_;
   std::map<CommId, Conversation> conversations_;
   std::multimap<Instant, Action> actions_;

@@ -17,6 +17,9 @@ World::World(const Options& options)
     nodes_.push_back(std::make_unique<Node>(options_, i, random_.next(), ledger_,
                                             [this](const std::string& what) { fail(what); }));
   }
+  for (uint32_t i = 0; i < options_.crashes; ++i) {
+    crashes_.push_back(Instant{} + seconds(static_cast<int64_t>(10 * (i + 1))));
+  }
 }
 
 void World::fail(const std::string& what) {
@@ -42,7 +45,15 @@ void World::deliver() {
   }
 }
 
+void World::crash_some() {
+  while (!crashes_.empty() && crashes_.front() <= now_) {
+    crashes_.pop_front();
+    nodes_[random_.below(nodes_.size())]->crash(now_);
+  }
+}
+
 void World::step() {
+  crash_some();
   deliver();
   for (const auto& node : nodes_) {
     node->run(now_);

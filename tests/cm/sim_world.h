@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ class World {
  private:
   void fail(const std::string& what);
   void step();
+  void crash_some();
   void deliver();
   [[nodiscard]] std::optional<Instant> next() const;
 
@@ -31,6 +33,7 @@ class World {
   Network network_;
   Ledger ledger_;
   std::vector<std::unique_ptr<Node>> nodes_;
+  std::deque<Instant> crashes_;
   std::vector<std::string> failures_;
 };
 
