@@ -24,6 +24,8 @@ struct CmConfig {
   uint32_t id_prefix = 0;    ///< the upper kCommIdPrefixBits of every id that it gives out
   SipKey id_secret{1, 2};    ///< ids and transaction ids are made with it: hard to guess
   uint32_t max_ids = 65536;  ///< communications at a time, those in time-wait included
+  /// What an MRA asks for where the consumer is slow: 4.096 us * 2^n, here 17 s.
+  uint8_t slow_consumer_timeout = 22;
 };
 
 /// The states of IBTA vol. 1, 12.9.5 (active) and 12.9.6 (passive), and 12.9.7 for SIDR.
@@ -121,7 +123,7 @@ class ConnectionManager {
   /// (4.096 us * 2^n). ENOMEM.
   Expected<CommId, Errno> connect(const CmReq& request, const Flow& flow, uint8_t packet_lifetime,
                                   Instant now);
-  /// REP. ids and GUID are filled in.
+  /// REP. ids and GUID are filled in. The queue pair's number of XRC may be in either field.
   Expected<void, Errno> accept(CommId id, const CmRep& reply, Instant now);
   /// RTU: the connection is established. For a communication that got a reply.
   Expected<void, Errno> confirm(CommId id, std::span<const uint8_t> private_data, Instant now);
