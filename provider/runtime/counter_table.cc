@@ -66,10 +66,9 @@ void CounterTable::add(size_t column, uint64_t value) {
 }
 
 void CounterTable::add_cm(const CmCounters& cm) {
-  const auto groups = {&cm.sent, &cm.retries, &cm.received, &cm.duplicates};
-  static_assert(groups.size() == kCmCounterGroups.size());
+  static_assert(kCmCounterGroups.size() == 4);
   size_t column = cm_counter_column(0);
-  for (const auto* group : groups) {
+  for (const auto* group : {&cm.sent, &cm.retries, &cm.received, &cm.duplicates}) {
     for (const uint64_t value : *group) add(column++, value);
   }
   for (size_t reason = 0; reason < cm.drops.size(); ++reason) {
