@@ -22,6 +22,8 @@ constexpr uint32_t kFirstServiceId = 0x80000000;  ///< and the number of a liste
 // rarely where only strays from another process can come.
 constexpr unsigned kLookIntervalOne = 16;
 constexpr unsigned kLookIntervalSeveral = 4;
+/// Read from a socket before it is closed; more than a full buffer of small packets.
+constexpr int kLastBursts = 1000;
 
 constexpr size_t kMaxSegments = 60;
 constexpr size_t kMaxMessageBytes = 65000;
@@ -47,7 +49,22 @@ UdpEngine::UdpEngine(const UdpConfig& config)
   }
 }
 
-UdpEngine::~UdpEngine() = default;
+UdpEngine::~UdpEngine() {
+  for (Receiver& receiver : receivers_) pass_on_rest(receiver);
+}
+
+/// While the others' view of the group is out of date, the kernel may put their packets into our
+/// socket; with the socket they would go.
+void UdpEngine::pass_on_rest(Receiver& receiver) {
+  if (!config_.sharing || !receiver.fd || receiver.local.is_multicast()) return;
+  receiver.calibration.reset();
+  for (int burst = 0; burst < kLastBursts; ++burst) {
+    packets_.clear();
+    read_receiver(receiver);
+    if (!expect_more_) break;
+  }
+  receiver.fd.reset();
+}
 
 void UdpEngine::watch(int fd, uint32_t id, uint32_t events) const {
   epoll_event event{};

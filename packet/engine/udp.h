@@ -71,6 +71,7 @@ class UdpEngine final : public PacketEngine {
   void watch(int fd, uint32_t id, uint32_t events) const;
   void watch_blocked_socket();
   void read_receiver(Receiver& receiver);
+  void pass_on_rest(Receiver& receiver);
   void read_forwarded(int fd);
   void look_around();
   void take(Receiver& receiver, const ReceivedDatagram& datagram);

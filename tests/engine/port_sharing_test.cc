@@ -261,5 +261,23 @@ TEST(PortSharing, QueuePairOneAndMulticastAreEverybodys) {
   EXPECT_EQ(owner_slot(std::span(packet).first(7), 42), 42U) << "too short to say";
 }
 
+// Packets for others that wait in a member's socket when it leaves. Expect: it passes them on.
+TEST_F(SharedPort, NothingOfOthersIsLostWithAMemberThatLeaves) {
+  auto leaver = std::make_unique<Member>();
+  Member stayer;
+  ASSERT_TRUE(stayer.engine.open_address(address_));
+  // Nobody answers the newcomer: it knows itself only, and which socket gets the other's packets
+  // is chance.
+  ASSERT_TRUE(leaver->engine.open_address(address_));
+  constexpr size_t kPorts = 12;  // the unix socket that strays go through holds some ten
+  for (uint32_t i = 0; i < kPorts; ++i) {
+    sender_->send(stayer.slot.number(), i);
+    sender_->change_port();
+  }
+  leaver.reset();
+  EXPECT_EQ(receive_packets(stayer.engine, kPorts).size(), kPorts);
+  EXPECT_GT(stayer.engine.counters().rx_forwarded, 0U) << "none had gone astray";
+}
+
 }  // namespace
 }  // namespace urxe::test

@@ -105,5 +105,15 @@ TEST(SysfsTree, RealDevicesAreAbsoluteLinks) {
   EXPECT_EQ(tree.links.size(), 4u);
 }
 
+TEST(SysfsTree, TheConnectionManagerIsOursWhereADeviceIs) {
+  RealDevices real{"/root", {}, {}, {"rdma_cm"}, "6"};
+  auto tree = describe_tree(two_devices(), real);
+  EXPECT_EQ(tree.links.at("dev/infiniband/rdma_cm"), "/dev/null");
+  EXPECT_EQ(tree.files.at("sys/class/misc/rdma_cm/abi_version"), "4\n");
+  tree = describe_tree({}, {});
+  EXPECT_FALSE(tree.links.contains("dev/infiniband/rdma_cm"));
+  EXPECT_FALSE(tree.files.contains("sys/class/misc/rdma_cm/abi_version"));
+}
+
 }  // namespace
 }  // namespace urxe
