@@ -3,19 +3,19 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <span>
-#include <vector>
 
 #include "packet/base/expected.h"
-#include "packet/engine/file_descriptor.h"
 #include "provider/cm/addresses.h"
 
 namespace urxe::cm {
 
 /// A port of a port space that no other process of the user has in this network namespace, on one
-/// address or on all. The kernel frees it however the process dies: it is an abstract unix name.
-/// Within the process, ids that may share a port (RDMA_OPTION_ID_REUSEADDR, AF_ONLY) share a claim.
+/// address or on all. The kernel frees it however the process dies: it is an abstract unix name
+/// (see port_names.h). A forked child does not have the ports of its parent.
+///
+/// Two claims of a port, of one process or of two, get on where they have no address in common, or
+/// where both ask for reuse_address and neither listens. "All" of IPv4 is all IPv4 addresses; "all"
+/// of IPv6 and AF_IB is IPv4 too unless af_only.
 class PortClaim {
  public:
   struct Request {
@@ -24,15 +24,21 @@ class PortClaim {
     bool reuse_address = false;
     bool af_only = false;  ///< an IPv6 wildcard leaves IPv4 alone
   };
-  /// EADDRINUSE: somebody has it (for port 0: no port is free). Any thread.
+  /// EADDRINUSE: somebody has it (for port 0: no port is free), EMFILE, ENFILE, ENOMEM. Waits for
+  /// others that are about to claim the same port, for half a second at most. Any thread.
   static Expected<std::shared_ptr<PortClaim>, Errno> claim(const Request& request);
   /// A port number for the source of a connection: not claimed, and no other connection's of this
-  /// process. Costs no descriptor. EADDRNOTAVAIL: all are in use.
+  /// process; where other processes claim it on one address only, or for connections, it is not
+  /// noticed. Costs no descriptor. EADDRNOTAVAIL: all are in use.
   static Expected<std::shared_ptr<PortClaim>, Errno> take_ephemeral(PortSpace space);
   ~PortClaim();
+  PortClaim(const PortClaim&) = delete;
+  PortClaim& operator=(const PortClaim&) = delete;
 
   [[nodiscard]] uint16_t port() const;
-  /// For a listener: nobody else, with or without reuse_address, may listen there. EADDRINUSE.
+  /// For a listener: from now on nobody else, with or without reuse_address, may have the port.
+  /// EADDRINUSE: somebody has it too; EINVAL: an ephemeral port, or one of the parent of a forked
+  /// child; EMFILE. Any thread.
   Expected<void, Errno> listen();
 
  private:

@@ -24,9 +24,17 @@ struct CmConfig {
   uint32_t id_prefix = 0;    ///< the upper kCommIdPrefixBits of every id that it gives out
   SipKey id_secret{1, 2};    ///< ids and transaction ids are made with it: hard to guess
   uint32_t max_ids = 65536;  ///< communications at a time, those in time-wait included
+  /// What an MRA asks for where the consumer is slow: 4.096 us * 2^n, here 17 s.
+  uint8_t slow_consumer_timeout = 22;
+
+  /// How often an established connection's peer is asked whether it is still there (kPeerGone);
+  /// 0: never. Only peers are asked whose CA GUID says that they know the question:
+  /// guid & mask == value. Connections of XRC are not.
+  Duration probe_interval;
+  uint32_t probes_per_second = 100;  ///< of all connections; more than that are spread
+  uint64_t probe_guid_mask = 0;
+  uint64_t probe_guid_value = 0;
 };
-inline constexpr unsigned kCommIdIndexBits = 23;
-inline constexpr unsigned kCommIdPrefixBits = 32 - kCommIdIndexBits;
 
 /// The states of IBTA vol. 1, 12.9.5 (active) and 12.9.6 (passive), and 12.9.7 for SIDR.
 enum class CmState : uint8_t {
@@ -123,7 +131,7 @@ class ConnectionManager {
   /// (4.096 us * 2^n). ENOMEM.
   Expected<CommId, Errno> connect(const CmReq& request, const Flow& flow, uint8_t packet_lifetime,
                                   Instant now);
-  /// REP. ids and GUID are filled in.
+  /// REP. ids and GUID are filled in. The queue pair's number of XRC may be in either field.
   Expected<void, Errno> accept(CommId id, const CmRep& reply, Instant now);
   /// RTU: the connection is established. For a communication that got a reply.
   Expected<void, Errno> confirm(CommId id, std::span<const uint8_t> private_data, Instant now);

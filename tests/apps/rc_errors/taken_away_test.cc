@@ -263,14 +263,22 @@ class Tormentor {
   std::thread thread_;
 };
 
+/// ThreadSanitizer forgets what it knows of a mapping's atomics before the mapping goes, and does
+/// not survive one in between: it is spared them.
+#ifdef __SANITIZE_THREAD__
+constexpr ibv_wr_opcode kTorments[] = {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ};
+#else
+constexpr ibv_wr_opcode kTorments[] = {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,
+                                       IBV_WR_ATOMIC_FETCH_AND_ADD};
+#endif
+
 // The peer's requests go on while another thread takes the memory. Expect: they succeed until it is
 // gone, then one is refused; never a crash. Many times over.
 TEST_F(TakenAway, WhileThePeerGoesOn) {
   for (int round = 0; round < 60; ++round) {
     const Way& way = kWays[static_cast<size_t>(round) % std::size(kWays)];
-    const ibv_wr_opcode opcodes[] = {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,
-                                     IBV_WR_ATOMIC_FETCH_AND_ADD};
-    const ibv_wr_opcode opcode = opcodes[static_cast<size_t>(round) / std::size(kWays) % 3];
+    const ibv_wr_opcode opcode =
+        kTorments[static_cast<size_t>(round) / std::size(kWays) % std::size(kTorments)];
     SCOPED_TRACE(std::string(way.name) + ", opcode " + std::to_string(opcode));
     connect();
     Memory own(left_->pd.get(), 8192);

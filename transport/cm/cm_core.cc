@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/cm/cm_core.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace urxe {
+namespace {
+
+SentMessage compose(CmBody body, uint64_t transaction_id) {
+  const CmAttribute attribute = attribute_of(body);
+  return {emit_cm_message({transaction_id, std::move(body)}), attribute};
+}
+
+bool waits_for_rtu_in(CmState state) {
+  return state == CmState::kRepSent || state == CmState::kMraRepReceived;
+}
+
+}  // namespace
+
+Duration cm_time(uint8_t exponent) {
+  return nanoseconds(int64_t{4096} << std::min<uint8_t>(exponent, 31));
+}
+Duration cm_time_of_peer(uint8_t exponent) {
+  return cm_time(std::min(exponent, kMaxPeerTimeout));
+}
+
+Flow reversed(const Flow& flow) {
+  Flow answer;
+  answer.source = flow.destination;
+  answer.destination = flow.source;
+  answer.traffic_class = flow.traffic_class & 0xfc;  // the sender's congestion mark is not ours
+  return answer;
+}
+
+CmCore::CmCore(const CmConfig& cm_config)
+    : config(cm_config),
+      ids(cm_config.id_secret, cm_config.id_prefix),
+      listeners(cm_config.max_ids),
+      outbox(cm_config.max_ids, counters) {}
+
+Communication* CmCore::create() {
+  const size_t limit = std::min<size_t>(config.max_ids, size_t{1} << (kCommIdIndexBits - 1));
+  if (table.size() >= limit) return nullptr;
+  try {
+    deadlines.reserve(table.size() + 1);
+    Communication* made = nullptr;
+    while (made == nullptr) made = table.add(ids.next_id());
+    return made;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+void CmCore::release(Communication& c) {
+  deadlines.clear(c);
+  events.drop(c);
+  released.push_back(table.take(c));
+}
+
+void CmCore::enter(Communication& c, CmState next, Instant now) {
+  c.state = next;
+  c.alternate = AlternateState::kNone;
+  deadlines.clear(c);
+  if (!waits_for_rtu_in(next)) table.unlink_waiting_for_rtu(c);
+  if (next == CmState::kTimeWait) {
+    table.unlink_remote_qpn(c);
+    arm(c, c.time_wait, now);
+  } else if (next == CmState::kIdle) {
+    table.unlink_all(c);
+    if (c.forgotten) release(c);
+  }
+}
+
+void CmCore::arm(Communication& c, Duration after, Instant now) {
+  deadlines.set(c, now + std::max(after, nanoseconds(1)));
+}
+
+void CmCore::send_request(Communication& c, CmBody body, uint64_t transaction_id, Duration timeout,
+                          Instant now) {
+  c.request = compose(std::move(body), transaction_id);
+  c.retries_left = c.max_retries;
+  c.retries_at_mra.reset();
+  c.request_timeout = timeout;
+  outbox.send(c.flow, c.request);
+  arm(c, timeout, now);
+}
+
+void CmCore::send_response(Communication& c, CmBody body, uint64_t transaction_id) {
+  c.response = compose(std::move(body), transaction_id);
+  outbox.send(c.flow, c.response);
+}
+
+void CmCore::repeat_request(Communication& c) {
+  if (c.request.attribute) outbox.send_again(c.flow, c.request);
+}
+
+void CmCore::repeat_response(Communication& c) {
+  if (c.response.attribute) outbox.send_again(c.flow, c.response);
+}
+
+void CmCore::send_message(const Flow& flow, CmBody body, uint64_t transaction_id) {
+  outbox.send(flow, compose(std::move(body), transaction_id));
+}
+
+void CmCore::send_unowned(const MadContext& context, CmBody body) {
+  send_message(reversed(context.flow), std::move(body), context.transaction_id);
+}
+
+void CmCore::tell(Communication& c, CmEvent::Kind kind, CmBody body, const Flow& flow) {
+  if (c.forgotten) return;
+  CmEvent event;
+  event.kind = kind;
+  event.id = c.id;
+  event.listener = c.listener;
+  event.flow = flow;
+  event.body = std::move(body);
+  events.push(c, std::move(event));
+}
+
+void CmCore::tell(Communication& c, CmEvent::Kind kind, CmBody body) {
+  tell(c, kind, std::move(body), reversed(c.flow));
+}
+
+Communication* find_for_verb(CmCore& core, CommId id, CmInput input, CmStep* step) {
+  Communication* c = core.table.find(id);
+  if (c == nullptr || c->forgotten) return nullptr;
+  *step = cm_step(c->state, input);
+  return step->verdict == CmVerdict::kIllegal ? nullptr : c;
+}
+
+Addressee find_addressee(CmCore& core, CommId local_id, std::optional<CommId> remote_id,
+                         const Flow& flow) {
+  Communication* c = core.table.find(local_id);
+  if (c == nullptr || c->state == CmState::kIdle) return {nullptr, MadDropReason::kUnknownId};
+  if (!(c->flow.destination == flow.source)) return {nullptr, MadDropReason::kWrongPeer};
+  if (remote_id && c->remote_id != *remote_id) return {nullptr, MadDropReason::kUnknownId};
+  return {c, MadDropReason::kCount};
+}
+
+}  // namespace urxe

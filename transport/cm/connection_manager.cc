@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/cm/connection_manager.h"
+
+#include "transport/cm/cm_core.h"
+
+namespace urxe {
+namespace {
+
+/// A message by its body; each alternative has its handler.
+struct Receive {
+  CmCore& core;
+  const MadContext& context;
+  MadFate operator()(const CmReq& m) const { return receive_req(core, m, context); }
+  MadFate operator()(const CmMra& m) const { return receive_mra(core, m, context); }
+  MadFate operator()(const CmRej& m) const { return receive_rej(core, m, context); }
+  MadFate operator()(const CmRep& m) const { return receive_rep(core, m, context); }
+  MadFate operator()(const CmRtu& m) const { return receive_rtu(core, m, context); }
+  MadFate operator()(const CmDreq& m) const { return receive_dreq(core, m, context); }
+  MadFate operator()(const CmDrep& m) const { return receive_drep(core, m, context); }
+  MadFate operator()(const CmSidrReq& m) const { return receive_sidr_req(core, m, context); }
+  MadFate operator()(const CmSidrRep& m) const { return receive_sidr_rep(core, m, context); }
+  MadFate operator()(const CmLap& m) const { return receive_lap(core, m, context); }
+  MadFate operator()(const CmApr& m) const { return receive_apr(core, m, context); }
+};
+
+void count(CmCounters& counters, CmAttribute attribute, const MadFate& fate) {
+  switch (fate.kind) {
+    case MadFate::Kind::kReceived:
+      ++counters.received[index_of(attribute)];
+      return;
+    case MadFate::Kind::kDuplicate:
+      ++counters.duplicates[index_of(attribute)];
+      return;
+    case MadFate::Kind::kDropped:
+      ++counters.drops[static_cast<size_t>(fate.reason)];
+      return;
+  }
+}
+
+}  // namespace
+
+CmCore& ConnectionManager::Impl::enter() {
+  core->released.clear();
+  return *core;
+}
+
+ConnectionManager::ConnectionManager(const CmConfig& config)
+    : impl_(std::make_unique<Impl>(config)) {}
+ConnectionManager::~ConnectionManager() = default;
+
+void ConnectionManager::configure(const CmConfig& config) {
+  if (impl_->core->table.size() == 0 && impl_->core->listeners.empty()) {
+    impl_ = std::make_unique<Impl>(config);
+  }
+}
+
+Expected<ListenerId, Errno> ConnectionManager::listen(ServiceId service, uint64_t mask,
+                                                      std::optional<Gid> local) {
+  return impl_->enter().listeners.add(service, mask, local);
+}
+
+void ConnectionManager::stop_listening(ListenerId listener) {
+  impl_->enter().listeners.remove(listener);
+}
+
+void ConnectionManager::receive(std::span<const uint8_t> mad, const Flow& flow, Instant now) {
+  CmCore& core = impl_->enter();
+  const auto message = parse_cm_message(mad);
+  if (!message) {
+    ++core.counters.drops[static_cast<size_t>(message.error())];
+    return;
+  }
+  const MadContext context{message->transaction_id, flow, now};
+  const MadFate fate = std::visit(Receive{core, context}, message->body);
+  count(core.counters, attribute_of(message->body), fate);
+}
+
+std::optional<CmState> ConnectionManager::state(CommId id) const {
+  const Communication* c = impl_->core->table.find(id);
+  if (c == nullptr || c->forgotten) return std::nullopt;
+  return c->state;
+}
+
+size_t ConnectionManager::size() const {
+  return impl_->core->table.size();
+}
+const CmCounters& ConnectionManager::counters() const {
+  return impl_->core->counters;
+}
+
+const OutgoingMad* ConnectionManager::take_outgoing() {
+  return impl_->enter().outbox.take();
+}
+bool ConnectionManager::has_outgoing() const {
+  return !impl_->core->outbox.empty();
+}
+
+std::optional<CmEvent> ConnectionManager::take_event() {
+  CmCore& core = impl_->enter();
+  if (core.events.empty()) return std::nullopt;
+  return core.events.pop(core.table.find(core.events.front().id));
+}
+bool ConnectionManager::has_event() const {
+  return !impl_->core->events.empty();
+}
+
+}  // namespace urxe

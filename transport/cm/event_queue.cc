@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/cm/event_queue.h"
+
+#include <utility>
+
+namespace urxe {
+
+void CmEventQueue::push(Communication& communication, CmEvent event) {
+  communication.events.push_back(next_);
+  events_.emplace_hint(events_.end(), next_, std::move(event));
+  ++next_;
+}
+
+void CmEventQueue::drop(Communication& communication) {
+  for (const uint64_t age : communication.events) events_.erase(age);
+  communication.events.clear();
+}
+
+CmEvent CmEventQueue::pop(Communication* communication) {
+  CmEvent event = std::move(events_.begin()->second);
+  events_.erase(events_.begin());
+  if (communication != nullptr && !communication->events.empty()) communication->events.pop_front();
+  return event;
+}
+
+}  // namespace urxe

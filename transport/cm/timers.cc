@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Time: retransmission, time-outs, time-wait.
+#include "transport/cm/cm_core.h"
+
+namespace urxe {
+namespace {
+
+bool is_retransmitted(const Communication& c) {
+  switch (c.state) {
+    case CmState::kReqSent:
+    case CmState::kMraReqReceived:
+    case CmState::kRepSent:
+    case CmState::kMraRepReceived:
+    case CmState::kDreqSent:
+    case CmState::kSidrReqSent:
+      return true;
+    case CmState::kEstablished:
+      return c.alternate == AlternateState::kLapSent ||
+             c.alternate == AlternateState::kMraLapReceived;
+    default:
+      return false;
+  }
+}
+
+struct TimeoutEvent {
+  CmEvent::Kind kind;
+  CmBody body;
+};
+TimeoutEvent timeout_event(CmState state) {
+  switch (state) {
+    case CmState::kReqSent:
+    case CmState::kMraReqReceived:
+      return {CmEvent::Kind::kRequestTimeout, CmReq{}};
+    case CmState::kRepSent:
+    case CmState::kMraRepReceived:
+      return {CmEvent::Kind::kReplyTimeout, CmRep{}};
+    case CmState::kDreqSent:
+      return {CmEvent::Kind::kDisconnectTimeout, CmDreq{}};
+    case CmState::kSidrReqSent:
+      return {CmEvent::Kind::kServiceTimeout, CmSidrReq{}};
+    default:
+      return {CmEvent::Kind::kTimeWaitExit, CmDrep{}};
+  }
+}
+
+void time_out(CmCore& core, Communication& c, Instant now) {
+  const CmStep step = cm_step(c.state, CmInput::kTimeout);
+  if (step.verdict == CmVerdict::kIllegal) return;
+  const TimeoutEvent event = timeout_event(c.state);
+  if (step.reply == CmReply::kRejectTimeout) send_rej_timeout(core, c);
+  core.tell(c, event.kind, event.body);
+  core.enter(c, step.next, now);
+}
+
+}  // namespace
+
+void run_timer(CmCore& core, Communication& c, Instant now) {
+  if (!is_retransmitted(c)) {
+    return c.state == CmState::kEstablished ? run_probe(core, c, now) : time_out(core, c, now);
+  }
+  if (c.retries_left > 0) {
+    --c.retries_left;
+    core.repeat_request(c);
+    core.arm(c, c.request_timeout, now);
+    return;
+  }
+  if (c.state == CmState::kEstablished) return time_out_alternate_path(core, c, now);
+  time_out(core, c, now);
+}
+
+void ConnectionManager::advance(Instant now) {
+  CmCore& core = impl_->enter();
+  while (Communication* c = core.deadlines.pop_due(now)) run_timer(core, *c, now);
+}
+
+std::optional<Instant> ConnectionManager::next_deadline() const {
+  return impl_->core->deadlines.next();
+}
+
+}  // namespace urxe
