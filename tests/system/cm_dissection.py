@@ -43,7 +43,8 @@ def request(addresses, transport, extended):
     fields = {
         "": LOCAL, "serviceid.prefix": "0000000001", "serviceid.protocol": 6, "serviceid.dport": 0xabcd,
         "localcaguid": GUID, "localqkey": 0x89abcdef, "localqpn": 0xc0ffee, "responderres": 0x81, "localeecn": 0,
-        "initdepth": 0x42, "remoteeecn": 0, "remoteresptout": 0x15, "transpsvctype": transport, "e2eflowctrl": 1, "startpsn": 0xfffffe,
+        "initdepth": 0x42, "remoteeecn": 0, "remoteresptout": 0x15, "transpsvctype": transport, "e2eflowctrl": 1,
+        "startpsn": 0xfffffe,
         "localresptout": 0x0a, "retrcount": 5, "pkey": 0x8001, "pppmtu": 5, "rdcexist": 0, "rnrretrcount": 6,
         "maxcmretr": 0xb, "srq": 1, "ext_transport": extended, "prim_locallid": 0xffff, "prim_remotelid": 0xffff,
         f"prim_localgid{gid}": addresses[0], f"prim_remotegid{gid}": addresses[1], "prim_tfcclass": 0xb8,
