@@ -177,7 +177,7 @@ void Progress::finish(Instant now) {
 }
 
 void Progress::publish_counters(Instant now) {
-  if (engine_) counters_.publish(device_.counters(), engine_->totals());
+  if (engine_) counters_.publish(device_.counters(), engine_->totals(), device_.cm().counters());
   last_published_ = now;
 }
 
