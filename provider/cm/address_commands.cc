@@ -49,7 +49,8 @@ Expected<void, Errno> join(const CommandCall& call, const rdma_ucm_join_mcast& c
 
 /// As many paths as there is room for; their number is told in full.
 Expected<void, Errno> query_path(const CommandCall& call, const rdma_ucm_query& command) {
-  rdma_ucm_query_path_resp head{};
+  rdma_ucm_query_path_resp head;  // has no initializer: it ends in an array of any length
+  std::memset(&head, 0, sizeof head);
   if (call.out < sizeof head) return error(ENOSPC);
   auto paths = call.commands().query_path(call.file, command.id);
   if (!paths) return error(paths.error().value);

@@ -117,6 +117,14 @@ const Conversation* Node::find(CommId id) const {
   return found == conversations_.end() ? nullptr : &found->second;
 }
 
+std::vector<std::pair<CommId, End>> Node::connected() const {
+  std::vector<std::pair<CommId, End>> all;
+  for (const auto& [id, c] : conversations_) {
+    if (cm_.state(id) == CmState::kEstablished) all.emplace_back(id, peer_of(c));
+  }
+  return all;
+}
+
 void Node::start_connect(Instant now) {
   Conversation c;
   c.active = true;

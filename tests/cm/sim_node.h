@@ -61,6 +61,8 @@ class Node {
   /// Queue pairs that may now send data, with their peers.
   std::vector<std::pair<uint32_t, Qpn>> take_data();
   [[nodiscard]] const Conversation* find(CommId id) const;
+  /// Of all established communications: the other end.
+  [[nodiscard]] std::vector<std::pair<CommId, End>> connected() const;
   /// After all is over: nothing is left, and all was counted.
   void check_end();
   /// The process is killed, and another one takes its place.

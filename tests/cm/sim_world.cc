@@ -6,6 +6,8 @@ namespace {
 
 constexpr size_t kMaxSteps = 1'000'000;
 constexpr size_t kMaxFailures = 5;
+/// Every connection has its turn to ask by then, and its answer.
+constexpr Duration kHalfOpenAtMost = seconds(30);
 /// All timers together, with every retry used up, end long before.
 constexpr Duration kEndOfTime = seconds(3600);
 
@@ -17,6 +19,7 @@ World::World(const Options& options)
     nodes_.push_back(std::make_unique<Node>(options_, i, random_.next(), ledger_,
                                             [this](const std::string& what) { fail(what); }));
   }
+  if (options_.probes && options_.corruption == 0) look_ = Instant{} + options_.calm;
   for (uint32_t i = 0; i < options_.crashes; ++i) {
     crashes_.push_back(Instant{} + seconds(static_cast<int64_t>(10 * (i + 1))));
   }
@@ -52,8 +55,24 @@ void World::crash_some() {
   }
 }
 
+void World::check_half_open() {
+  if (!look_ || now_ < *look_) return;
+  std::set<End> found;
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    for (const auto& [id, peer] : nodes_[i]->connected()) {
+      if (nodes_[peer.node]->find(peer.id) == nullptr) found.insert({i, id});
+    }
+  }
+  for (const End& end : found) {
+    if (half_open_.contains(end)) fail("node " + std::to_string(end.node) + ": half open for long");
+  }
+  half_open_ = found;
+  look_ = now_ + kHalfOpenAtMost;
+}
+
 void World::step() {
   crash_some();
+  check_half_open();
   deliver();
   for (const auto& node : nodes_) {
     node->run(now_);

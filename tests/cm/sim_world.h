@@ -3,6 +3,8 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,8 @@ class World {
   void fail(const std::string& what);
   void step();
   void crash_some();
+  /// Connections that only one end knows of are found where the ends ask after each other.
+  void check_half_open();
   void deliver();
   [[nodiscard]] std::optional<Instant> next() const;
 
@@ -34,6 +38,8 @@ class World {
   Ledger ledger_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::deque<Instant> crashes_;
+  std::set<End> half_open_;      ///< when it was looked last
+  std::optional<Instant> look_;  ///< next
   std::vector<std::string> failures_;
 };
 

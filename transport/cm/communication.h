@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
+#include <vector>
 
 #include "packet/base/time.h"
 #include "packet/wire/cm_message.h"
@@ -52,7 +52,7 @@ struct Communication {
   SentMessage request;   ///< what waits for an answer: sent again when its time is over
   SentMessage response;  ///< what has answered the peer: sent again when the peer asks again
 
-  std::deque<uint64_t> events;  ///< that wait in the event queue, oldest first
+  std::vector<uint64_t> events;  ///< that wait in the event queue, oldest first
 
   std::optional<Instant> deadline;
   size_t heap_index = SIZE_MAX;
