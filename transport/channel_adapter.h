@@ -14,6 +14,7 @@
 #include "transport/completion_queue.h"
 #include "transport/congestion.h"
 #include "transport/counters.h"
+#include "transport/gsi.h"
 #include "transport/intrusive_list.h"
 #include "transport/memory_region.h"
 #include "transport/multicast.h"
@@ -57,6 +58,7 @@ struct ChannelAdapter {
   MulticastTable multicast;
   PacingQueue pacing;
   Backpressure backpressure;
+  GeneralServices gsi;
   IntrusiveList<QueuePair, struct ActiveTag> active;                ///< have something to transmit
   IntrusiveList<QueuePair, struct DeferredTag> deferred;            ///< have an ACK that may wait
   IntrusiveList<CompletionQueue, struct HeldEventTag> held_events;  ///< moderated: not yet due

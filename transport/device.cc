@@ -10,6 +10,7 @@
 #include "transport/completer.h"
 #include "transport/datagram.h"
 #include "transport/device_impl.h"
+#include "transport/partition.h"
 #include "transport/path_migration.h"
 #include "transport/qp_error.h"
 #include "transport/qp_state.h"
@@ -35,13 +36,6 @@ bool receives_in(ibv_qp_state state) {
 }
 bool takes_responses_in(ibv_qp_state state) {
   return state == IBV_QPS_RTS || state == IBV_QPS_SQD || state == IBV_QPS_SQE;
-}
-
-/// IBTA vol. 1, 10.9.3: the same partition, and not two limited members.
-bool pkeys_match(PKey a, PKey b) {
-  constexpr uint16_t kPartition = 0x7fff;
-  constexpr uint16_t kFull = 0x8000;
-  return ((a.value() ^ b.value()) & kPartition) == 0 && ((a.value() | b.value()) & kFull) != 0;
 }
 
 /// An XRC initiator takes responses only, a target requests only (annex A14).
@@ -154,6 +148,19 @@ size_t Device::qp_count() const {
   return impl_->qp_count;
 }
 
+ConnectionManager& Device::cm() {
+  return impl_->ca.gsi.cm();
+}
+const ConnectionManager& Device::cm() const {
+  return impl_->ca.gsi.cm();
+}
+void Device::set_gsi_source_port(const Gid& local, uint16_t port) {
+  impl_->ca.gsi.set_source_port(local, port);
+}
+std::optional<uint16_t> Device::gsi_source_port(const Gid& local) const {
+  return impl_->ca.gsi.source_port(local);
+}
+
 bool Device::ring_doorbell(QueuePair& qp) {
   return impl_->doorbells.ring(qp);
 }
@@ -178,6 +185,7 @@ void Device::receive(const RxPacket& packet, Instant now) {
   if (bth.opcode == kDrainQueryOpcode || bth.opcode == kDrainAnswerOpcode) {
     return ca.backpressure.receive(ca, view->headers, packet.flow);
   }
+  if (qp == nullptr && bth.dest_qp == kGsiQpn) return ca.gsi.receive(ca, *view, packet.flow, now);
   if (const auto reason = reason_to_drop(qp, *view, packet.flow)) {
     if (*reason == DropReason::kWrongPeer) refuse_migration(ca, *qp, bth);
     return ca.counters.drop(*reason);
@@ -198,6 +206,7 @@ void Device::advance(Instant now) {
     on_retry_timer(ca, *qp, now);
     fail_if_cq_failed(ca, *qp);
   }
+  ca.gsi.cm().advance(now);
   ca.release_held_events();
 }
 
@@ -207,6 +216,7 @@ bool Device::transmit(TxBatch& batch, Instant now, AckPolicy policy) {
   impl_->take_doorbells();
   while (QueuePair* qp = ca.pacing.pop_due(now)) ca.active.push_back(*qp);
   if (!ca.backpressure.transmit_answers(ca, batch)) return true;
+  if (!ca.gsi.transmit(ca, batch)) return true;
   const bool all_acks = policy == AckPolicy::kAll;
   if (all_acks) {
     while (QueuePair* qp = ca.deferred.front()) {
@@ -238,7 +248,8 @@ bool Device::has_deferred_acks() const {
 std::optional<Instant> Device::next_deadline() const {
   const ChannelAdapter& ca = impl_->ca;
   std::optional<Instant> earliest = ca.timers.next();
-  for (const std::optional<Instant>& other : {ca.pacing.next(), ca.next_held_event}) {
+  for (const std::optional<Instant>& other :
+       {ca.pacing.next(), ca.next_held_event, ca.gsi.cm().next_deadline()}) {
     if (other) earliest = std::min(earliest.value_or(*other), *other);
   }
   return earliest;

@@ -12,6 +12,7 @@
 #include "packet/wire/roce_packet.h"
 #include "packet/wire/tx_batch.h"
 #include "transport/channel_adapter.h"
+#include "transport/cm/connection_manager.h"
 #include "transport/completion_queue.h"
 #include "transport/counters.h"
 #include "transport/limits.h"
@@ -39,7 +40,7 @@ enum class AckPolicy : uint8_t {
 ///   an
 ///      ACK that is already here);
 ///   3. transmit() into a batch, send the batch, and again while it answers true;
-///   4. take_notified() and take_event() until they are empty;
+///   4. take_notified() and take_event() until they are empty, and see to cm().has_event();
 ///   5. call again when something arrives, when a doorbell is rung, or at next_deadline().
 ///
 /// Thread-safety: all calls need one lock that the caller keeps, but for these: the poster's side
@@ -131,6 +132,14 @@ class Device {
   void set_alternate_source_port(QueuePair& qp, uint16_t port);
   /// Forgets the alternate path; nothing is armed then.
   void unload_alternate_path(QueuePair& qp);
+
+  /// The communication manager, which has QP1 to itself: its MADs are received and transmitted, and
+  /// its timers run, with the device's; its events are the caller's to take.
+  [[nodiscard]] ConnectionManager& cm();
+  [[nodiscard]] const ConnectionManager& cm() const;
+  /// The UDP source port that the engine granted for what QP1 sends from `local`.
+  void set_gsi_source_port(const Gid& local, uint16_t port);
+  [[nodiscard]] std::optional<uint16_t> gsi_source_port(const Gid& local) const;
 
   // --- Driving.
 

@@ -26,6 +26,12 @@ bool with_invalidate(Operation op) {
   return op == Operation::kSendLastInvalidate || op == Operation::kSendOnlyInvalidate;
 }
 
+void note_first_request(ChannelAdapter& ca, QueuePair& qp) {
+  qp.responder.established = true;
+  if (qp.state() == IBV_QPS_RTR) ca.raise(IBV_EVENT_COMM_EST, &qp);
+  ca.gsi.cm().first_request_received(qp.qpn, ca.now);
+}
+
 bool payload_is_valid(const QueuePair& qp, const OpcodeInfo& info, size_t bytes) {
   if (!info.has_payload) return bytes == 0;
   if (!info.ends_message) return bytes == qp.mtu;

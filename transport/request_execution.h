@@ -19,6 +19,11 @@ bool has_own_response(Operation op);
 bool with_immediate(Operation op);
 bool with_invalidate(Operation op);
 
+/// The first request since RTR is here, in its place: the peer takes the connection for established
+/// (12.9.8.7). COMM_EST in RTR only; the connection manager in any state, since the application may
+/// have gone on to RTS without an RTU.
+void note_first_request(ChannelAdapter& ca, QueuePair& qp);
+
 /// Payload lengths (9.7.4.1): First and Middle carry a path MTU, Last 1 to one, Only up to one.
 bool payload_is_valid(const QueuePair& qp, const OpcodeInfo& info, size_t bytes);
 

@@ -255,6 +255,7 @@ Verdict execute(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
 void receive_expected(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
   ResponderState& resp = qp.responder;
   const OpcodeInfo& info = opcode_info(packet.headers.bth.opcode);
+  if (!resp.established) note_first_request(ca, qp);
   resp.nak_outstanding = false;
   if (resp.ack && resp.ack->is_nak) resp.ack.reset();  // what it asked for is here
   if (execute(ca, qp, packet, info) == Verdict::kAnswered) return;
@@ -297,10 +298,6 @@ void refuse(ChannelAdapter& ca, QueuePair& qp, Psn psn, NakCode code, RequestFau
 
 void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
   ResponderState& resp = qp.responder;
-  if (qp.state() == IBV_QPS_RTR && !resp.established) {
-    resp.established = true;
-    ca.raise(IBV_EVENT_COMM_EST, &qp);
-  }
   const int32_t ahead = packet.headers.bth.psn.distance_from(resp.expected_psn);
   if (ahead > 0) {
     receive_ahead(ca, qp);

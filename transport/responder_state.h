@@ -78,7 +78,7 @@ struct ResponderState {
   bool held_up = false;          ///< the batch was full before the answers had their turn
   uint32_t unacked_packets = 0;  ///< request packets since the last ACK was sent
   bool ack_urgent = false;       ///< the answer goes out with the next transmission
-  bool established = false;      ///< the first packet in RTR has been told (COMM_EST)
+  bool established = false;      ///< note_first_request() has been called
 
   // Ring of the last max_dest_rd_atomic READs and atomics, in PSN order.
   std::unique_ptr<ResponderResource[]> resources;

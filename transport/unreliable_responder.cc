@@ -84,10 +84,7 @@ bool is_in_sequence(ChannelAdapter& ca, QueuePair& qp, const Bth& bth, const Opc
 void receive_unreliable_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
   const Bth& bth = packet.headers.bth;
   const OpcodeInfo& info = opcode_info(bth.opcode);
-  if (qp.state() == IBV_QPS_RTR && !qp.responder.established) {
-    qp.responder.established = true;
-    ca.raise(IBV_EVENT_COMM_EST, &qp);
-  }
+  if (!qp.responder.established) note_first_request(ca, qp);
   if (!is_in_sequence(ca, qp, bth, info)) return;
   if (!operation_is_enabled(qp, bth.opcode.operation()) ||
       !payload_is_valid(qp, info, packet.payload.size())) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ class CaptureEngine final : public PacketEngine {
   void release_source_port(const Gid& local, uint16_t port) override;
   Expected<void, EngineError> join_group(const Gid& group) override;
   void leave_group(const Gid& group) override;
+  Expected<void, Errno> listen(ServiceId service, const std::optional<Gid>& local) override;
+  void stop_listening(ServiceId service, const std::optional<Gid>& local) override;
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
   [[nodiscard]] TxBatch::Limits batch_limits() const override;

@@ -3,10 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "packet/base/expected.h"
+#include "packet/wire/cm_codes.h"
+#include "packet/wire/gid.h"
 #include "packet/wire/roce_packet.h"
 #include "packet/wire/tx_batch.h"
 
@@ -24,6 +27,7 @@ struct EngineCounters {
   uint64_t receive_lost = 0;  ///< arrived and could not be handed on
   uint64_t forwarded = 0;     ///< passed on to the process that they were for
   uint64_t not_owner = 0;     ///< for a process that is gone
+  uint64_t not_copied = 0;    ///< to QP1, for every process, and kept here: too many of them
 };
 
 /// Carries RoCEv2 packets. Not thread-safe: one thread at a time, but for wait_fd(), which any
@@ -49,6 +53,15 @@ class PacketEngine {
   virtual Expected<void, EngineError> join_group(const Gid& group) = 0;
   /// Ends what join_group() began, if it did.
   virtual void leave_group(const Gid& group) = 0;
+
+  /// Where several processes share QP1 of an address: has what is sent there for `service` come to
+  /// this engine, on `local` or (nullopt) on all its addresses. EADDRINUSE: another one has that
+  /// already, or this one; EMFILE and such. Engines that share with nobody need nothing.
+  virtual Expected<void, Errno> listen(ServiceId /*service*/, const std::optional<Gid>& /*local*/) {
+    return {};
+  }
+  /// Ends what listen() began, if it did.
+  virtual void stop_listening(ServiceId /*service*/, const std::optional<Gid>& /*local*/) {}
 
   /// Takes what has arrived, up to the engine's burst. Never blocks. The packets are valid until
   /// the next call. Empty: nothing is waiting.

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "packet/base/bytes.h"
+#include "packet/wire/mad.h"
 
 namespace urxe {
 namespace {
@@ -37,11 +38,10 @@ struct Header {
 constexpr int kMaxRefused = 16;  ///< datagrams of other users that one read() clears away
 constexpr size_t kBufferBytes = sizeof(Header) + kMaxDatagramBytes;
 
-int send_parts(int fd, uint32_t slot, std::span<iovec> parts) {
-  SlotName name = slot_name(slot);
+int send_parts(int fd, UnixName to, std::span<iovec> parts) {
   msghdr message{};
-  message.msg_name = &name.address;
-  message.msg_namelen = name.size;
+  message.msg_name = &to.address;
+  message.msg_namelen = to.size;
   message.msg_iov = parts.data();
   message.msg_iovlen = parts.size();
   return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? errno : 0;
@@ -77,8 +77,8 @@ std::optional<uint32_t> sender_of(msghdr& message) {
 
 }  // namespace
 
-SlotName slot_name(uint32_t slot) {
-  SlotName name;
+UnixName slot_name(uint32_t slot) {
+  UnixName name;
   name.address.sun_family = AF_UNIX;
   // Abstract: begins with a null byte and has no end but its length.
   const int length = std::snprintf(name.address.sun_path + 1, sizeof name.address.sun_path - 1,
@@ -91,10 +91,11 @@ SlotName slot_name(uint32_t slot) {
 uint32_t owner_slot(std::span<const uint8_t> packet, uint32_t own) {
   if (packet.size() < 8) return own;
   const uint32_t qpn = load_be24(packet.data() + 5);
-  return qpn == 1 || qpn == kMulticastQpn ? own : qpn >> kQpIndexBits;
+  if (qpn == kGsiQpn.value()) return kGsiOwner;
+  return qpn == kMulticastQpn ? own : qpn >> kQpIndexBits;
 }
 
-int forward_packets(int from_fd, uint32_t slot, const ForwardedPackets& packets) {
+int forward_packets(int from_fd, const UnixName& to, const ForwardedPackets& packets) {
   Header header{};
   header.magic = kMagic;
   header.kind = Kind::kPackets;
@@ -106,7 +107,7 @@ int forward_packets(int from_fd, uint32_t slot, const ForwardedPackets& packets)
   header.segment_size = static_cast<uint32_t>(packets.segment_size);
   iovec parts[2] = {{&header, sizeof header},
                     {const_cast<uint8_t*>(packets.bytes.data()), packets.bytes.size()}};
-  return send_parts(from_fd, slot, parts);
+  return send_parts(from_fd, to, parts);
 }
 
 void send_answer(int from_fd, uint32_t to_slot, const ProbeAnswer& answer) {
@@ -117,7 +118,7 @@ void send_answer(int from_fd, uint32_t to_slot, const ProbeAnswer& answer) {
   header.index = answer.index;
   header.slot = answer.slot;
   iovec part[1] = {{&header, sizeof header}};
-  send_parts(from_fd, to_slot, part);
+  send_parts(from_fd, slot_name(to_slot), part);
 }
 
 ForwardReader::ForwardReader()

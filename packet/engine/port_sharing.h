@@ -30,15 +30,19 @@ struct PortSharing {
       -1;  ///< the socket with slot_name(slot), nonblocking, SO_PASSCRED set; not owned
 };
 
-/// The abstract unix address of a slot of the effective user.
-struct SlotName {
+/// An abstract unix address of the effective user's: free as soon as its holder has ended.
+struct UnixName {
   sockaddr_un address{};
   socklen_t size = 0;
+  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
 };
-SlotName slot_name(uint32_t slot);
+UnixName slot_name(uint32_t slot);
 
-/// The slot of the process that `packet` is for; `own` where it is everybody's (QP1, multicast) or
-/// too short to say.
+/// Stands for the owner of packets to QP1, which is everybody's: see GsiSharing.
+inline constexpr uint32_t kGsiOwner = kSlots;
+
+/// The slot of the process that `packet` is for; `own` where it is everybody's (multicast) or too
+/// short to say.
 uint32_t owner_slot(std::span<const uint8_t> packet, uint32_t own);
 
 /// A datagram, or packets of one size (but for a shorter last) back to back.
@@ -55,13 +59,14 @@ struct ProbeAnswer {
   uint32_t slot = 0;  ///< of the process that has got the probe
 };
 
-/// Passes packets on to the process that has `slot`. Never blocks. 0, or the errno: ECONNREFUSED
-/// where nobody has the slot, EAGAIN where its queue is full.
-int forward_packets(int from_fd, uint32_t slot, const ForwardedPackets& packets);
+/// Passes packets on to the process that has the name. Never blocks. 0, or the errno: ECONNREFUSED
+/// where nobody has it, EAGAIN where its queue is full.
+int forward_packets(int from_fd, const UnixName& to, const ForwardedPackets& packets);
 /// Never blocks; an answer that cannot be sent is lost.
 void send_answer(int from_fd, uint32_t to_slot, const ProbeAnswer& answer);
 
-/// Reads what others have sent to this process's slot. Only their own user's processes are heard.
+/// Reads what others have sent to a name of this process. Only their own user's processes are
+/// heard.
 class ForwardReader {
  public:
   using Item = std::variant<std::monostate, ForwardedPackets, ProbeAnswer>;

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "packet/engine/udp.h"
 
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
-#include <ctime>
 #include <utility>
 
 namespace urxe {
@@ -19,26 +16,18 @@ namespace {
 constexpr uint32_t kForwardId = 0xffffffff;
 constexpr uint32_t kBlockedId = 0xfffffffe;
 constexpr uint32_t kTimerId = 0xfffffffd;
+constexpr uint32_t kFirstServiceId = 0x80000000;  ///< and the number of a listening socket
 
 // receive() looks at all sockets once in so many calls: soon where there are several addresses,
 // rarely where only strays from another process can come.
 constexpr unsigned kLookIntervalOne = 16;
 constexpr unsigned kLookIntervalSeveral = 4;
+/// Read from a socket before it is closed; more than a full buffer of small packets.
+constexpr int kLastBursts = 1000;
 
 constexpr size_t kMaxSegments = 60;
 constexpr size_t kMaxMessageBytes = 65000;
 constexpr size_t kUsualPacketsAtOnce = 1024;
-
-constexpr Duration kJoinTime = milliseconds(5);
-constexpr Duration kCalibrationTick = milliseconds(1);
-constexpr Duration kMinCalibrationPause = milliseconds(10);
-constexpr Duration kMaxCalibrationPause = seconds(1);
-
-Instant now() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return {static_cast<int64_t>(t.tv_sec) * 1000000000 + t.tv_nsec};
-}
 
 UdpSocketOptions socket_options(const UdpConfig& config) {
   return {config.interface_index, config.socket_buffer_bytes, config.segmentation};
@@ -53,13 +42,29 @@ UdpEngine::UdpEngine(const UdpConfig& config)
   packets_.reserve(kUsualPacketsAtOnce);
   if (config_.sharing) {
     forward_reader_.emplace();
+    gsi_.emplace(*config_.sharing, config_.interface_index, counters_);
     timer_ = FileDescriptor(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
     watch(timer_.get(), kTimerId, EPOLLIN);
     watch(config_.sharing->forward_fd, kForwardId, EPOLLIN);
   }
 }
 
-UdpEngine::~UdpEngine() = default;
+UdpEngine::~UdpEngine() {
+  for (Receiver& receiver : receivers_) pass_on_rest(receiver);
+}
+
+/// While the others' view of the group is out of date, the kernel may put their packets into our
+/// socket; with the socket they would go.
+void UdpEngine::pass_on_rest(Receiver& receiver) {
+  if (!config_.sharing || !receiver.fd || receiver.local.is_multicast()) return;
+  receiver.calibration.reset();
+  for (int burst = 0; burst < kLastBursts; ++burst) {
+    packets_.clear();
+    read_receiver(receiver);
+    if (!expect_more_) break;
+  }
+  receiver.fd.reset();
+}
 
 void UdpEngine::watch(int fd, uint32_t id, uint32_t events) const {
   epoll_event event{};
@@ -78,7 +83,7 @@ UdpEngine::Receiver& UdpEngine::add_receiver(const Gid& address, FileDescriptor 
   // The place of a group that was left, or a new one: places have numbers that epoll remembers.
   auto place = std::ranges::find_if(receivers_, [](const Receiver& r) { return !r.fd; });
   if (place == receivers_.end()) place = receivers_.emplace(place);
-  *place = {address, std::move(fd), nullptr, {}, kMinCalibrationPause};
+  *place = {address, std::move(fd), nullptr, {}};
   watch(place->fd.get(), static_cast<uint32_t>(place - receivers_.begin()), EPOLLIN);
   calls_until_look_ = 0;
   return *place;
@@ -107,6 +112,18 @@ Expected<void, EngineError> UdpEngine::join_group(const Gid& group) {
 void UdpEngine::leave_group(const Gid& group) {
   Receiver* const receiver = find_receiver(group);
   if (receiver != nullptr) receiver->fd.reset();
+}
+
+Expected<void, Errno> UdpEngine::listen(ServiceId service, const std::optional<Gid>& local) {
+  if (!gsi_) return {};
+  auto number = gsi_->listen(service, local);
+  if (!number) return Unexpected<Errno>(number.error());
+  watch(gsi_->socket(*number), kFirstServiceId + *number, EPOLLIN);
+  return {};
+}
+
+void UdpEngine::stop_listening(ServiceId service, const std::optional<Gid>& local) {
+  if (gsi_) gsi_->stop_listening(service, local);
 }
 
 Expected<uint16_t, EngineError> UdpEngine::claim_source_port(const Gid& local, uint16_t wanted) {
@@ -164,17 +181,20 @@ std::span<const RxPacket> UdpEngine::receive() {
 /// Asks for all sockets at once which of them have something.
 void UdpEngine::look_around() {
   const bool several = receivers_.size() > 1;
-  if (calibrating_) tick_calibrations();
-  calls_until_look_ = calibrating_ ? 0 : several ? kLookIntervalSeveral : kLookIntervalOne;
+  if (ticking_) tick();
+  calls_until_look_ = ticking_ ? 0 : several ? kLookIntervalSeveral : kLookIntervalOne;
   if (!several && !config_.sharing) return;
   std::array<epoll_event, 16> events;
   const int count = epoll_wait(epoll_.get(), events.data(), events.size(), 0);
   ++counters_.rx_syscalls;
+  if (forward_reader_) forward_reader_->rewind();
   size_t next = receivers_.size() * 2;
   for (int i = 0; i < count; ++i) {
     const uint32_t id = events[static_cast<size_t>(i)].data.u32;
     if (id == kForwardId) {
-      read_forwarded();
+      read_forwarded(config_.sharing->forward_fd);
+    } else if (id >= kFirstServiceId && id < kTimerId) {
+      read_forwarded(gsi_->socket(id - kFirstServiceId));
     } else if (id < receivers_.size()) {
       // The next one after the busy one, so that each has its turn; the busy one itself comes last.
       next = std::min(next, id > busy_ ? id : id + receivers_.size());
@@ -204,6 +224,10 @@ void UdpEngine::take(Receiver& receiver, const ReceivedDatagram& datagram) {
     if (config_.sharing && !is_group) {
       const uint32_t own = config_.sharing->slot;
       const uint32_t owner = owner_slot(packet, own);
+      if (owner == kGsiOwner) {
+        at = take_gsi(datagram, at);
+        continue;
+      }
       if (owner != own) {
         // Packets for one process that came together go on together.
         size_t end = at + packet.size();
@@ -221,132 +245,6 @@ void UdpEngine::take(Receiver& receiver, const ReceivedDatagram& datagram) {
   }
 }
 
-void UdpEngine::take_probe(Receiver& receiver, const Flow& flow, const Probe& probe) {
-  // Only this host's processes probe; others get no answer.
-  if (flow.source != receiver.local) return;
-  const ProbeAnswer answer{probe.token, probe.index, config_.sharing->slot};
-  if (probe.prober == config_.sharing->slot) {
-    take_answer(answer);
-  } else {
-    send_answer(config_.sharing->forward_fd, probe.prober, answer);
-  }
-}
-
-void UdpEngine::pass_on(Receiver& receiver, uint32_t slot, const ForwardedPackets& packets) {
-  const uint64_t count = (packets.bytes.size() + packets.segment_size - 1) / packets.segment_size;
-  const int errno_value = forward_packets(config_.sharing->forward_fd, slot, packets);
-  if (errno_value == ECONNREFUSED || errno_value == ENOENT) {
-    counters_.not_owner += count;
-    return;
-  }
-  if (errno_value == 0) {
-    counters_.forwarded += count;
-  } else {
-    counters_.forward_lost += count;
-  }
-  // Its owner lives, so the kernel should not have given it to us.
-  start_calibration(receiver);
-}
-
-void UdpEngine::read_forwarded() {
-  forward_reader_->rewind();
-  for (;;) {
-    const auto item = forward_reader_->read(config_.sharing->forward_fd);
-    ++counters_.rx_syscalls;
-    if (const auto* packets = std::get_if<ForwardedPackets>(&item)) {
-      take_forwarded(*packets);
-    } else if (const auto* answer = std::get_if<ProbeAnswer>(&item)) {
-      take_answer(*answer);
-    } else {
-      return;
-    }
-  }
-}
-
-void UdpEngine::take_forwarded(const ForwardedPackets& packets) {
-  const uint32_t own = config_.sharing->slot;
-  for (size_t at = 0; at < packets.bytes.size(); at += packets.segment_size) {
-    const auto packet =
-        packets.bytes.subspan(at, std::min(packets.segment_size, packets.bytes.size() - at));
-    if (owner_slot(packet, own) != own) {
-      ++counters_.not_owner;  // never passed on a second time: no loops
-      continue;
-    }
-    ++counters_.rx_forwarded;
-    packets_.push_back({packet, packets.flow, std::nullopt});
-  }
-}
-
-void UdpEngine::take_answer(const ProbeAnswer& answer) {
-  const Instant t = now();
-  for (Receiver& receiver : receivers_) {
-    if (!receiver.calibration) continue;
-    receiver.calibration->take(answer, t);
-    // A late answer may have begun another search.
-    if (receiver.calibration->running()) watch_calibration();
-  }
-}
-
-void UdpEngine::start_calibration(Receiver& receiver) {
-  if (!receiver.calibration || receiver.calibration->running()) return;
-  const Instant t = now();
-  if (t < receiver.calibrate_after) return;
-  ++counters_.calibrations;
-  // A search that finds nothing new makes the next one wait longer.
-  if (receiver.calibration->found_news()) receiver.calibration_pause = kMinCalibrationPause;
-  receiver.calibrate_after = t + receiver.calibration_pause;
-  receiver.calibration_pause = std::min(receiver.calibration_pause * 2, kMaxCalibrationPause);
-  receiver.calibration->start(t);
-  watch_calibration();
-}
-
-void UdpEngine::watch_calibration() {
-  if (!calibrating_) set_timer(kCalibrationTick);
-  calibrating_ = true;
-  calls_until_look_ = 0;
-}
-
-void UdpEngine::tick_calibrations() {
-  const Instant t = now();
-  calibrating_ = false;
-  for (Receiver& receiver : receivers_) {
-    if (!receiver.calibration) continue;
-    receiver.calibration->tick(t);
-    calibrating_ = calibrating_ || receiver.calibration->running();
-  }
-  // Setting it anew also takes back that it has expired.
-  set_timer(calibrating_ ? kCalibrationTick : Duration{});
-}
-
-void UdpEngine::set_timer(Duration period) const {
-  itimerspec setting{};
-  setting.it_value.tv_nsec = period.ns;
-  timerfd_settime(timer_.get(), 0, &setting, nullptr);
-}
-
-/// Joins those that share the port of an address.
-void UdpEngine::meet_others(Receiver& receiver) {
-  receiver.calibration = std::make_unique<PortCalibration>(
-      receiver.fd.get(), SocketAddress(receiver.local, kRoceUdpPort, config_.interface_index),
-      config_.sharing->slot);
-  start_calibration(receiver);
-  const Instant end = now() + kJoinTime;
-  pollfd sources[2] = {{receiver.fd.get(), POLLIN, 0}, {config_.sharing->forward_fd, POLLIN, 0}};
-  while (receiver.calibration->running() && now() < end) {
-    poll(sources, 2, 1);
-    expect_more_ = true;
-    packets_.clear();
-    read_receiver(receiver);
-    read_forwarded();
-    counters_.lost_in_opening += packets_.size();
-    receiver.calibration->tick(now());
-  }
-  packets_.clear();
-  // Who has not answered by now may still do so later.
-  if (receiver.calibration->running()) receiver.calibration->conclude();
-  tick_calibrations();
-}
-
 UdpCounters UdpEngine::counters() const {
   UdpCounters counters = counters_;
   counters.rx_syscalls += reader_.syscalls();
@@ -361,6 +259,7 @@ EngineCounters UdpEngine::totals() const {
   totals.receive_lost = c.forward_lost + c.lost_in_opening;
   totals.forwarded = c.forwarded;
   totals.not_owner = c.not_owner;
+  totals.not_copied = c.gsi_not_copied;
   return totals;
 }
 

@@ -10,6 +10,7 @@
 #include "packet/engine/datagram_reader.h"
 #include "packet/engine/engine.h"
 #include "packet/engine/file_descriptor.h"
+#include "packet/engine/gsi_sharing.h"
 #include "packet/engine/port_calibration.h"
 #include "packet/engine/port_sharing.h"
 #include "packet/engine/udp_counters.h"
@@ -43,6 +44,8 @@ class UdpEngine final : public PacketEngine {
   void release_source_port(const Gid& local, uint16_t port) override;
   Expected<void, EngineError> join_group(const Gid& group) override;
   void leave_group(const Gid& group) override;
+  Expected<void, Errno> listen(ServiceId service, const std::optional<Gid>& local) override;
+  void stop_listening(ServiceId service, const std::optional<Gid>& local) override;
   /// One system call where nothing has arrived, most of the time: the address that received last is
   /// looked at every time, the others every few calls. Also sends what waited for a socket's
   /// buffer.
@@ -56,27 +59,31 @@ class UdpEngine final : public PacketEngine {
   [[nodiscard]] UdpCounters counters() const;
 
  private:
+  static constexpr Duration kMinCalibrationPause = milliseconds(10);
   struct Receiver {
     Gid local;  ///< or a multicast group
     FileDescriptor fd;
     std::unique_ptr<PortCalibration> calibration;
     Instant calibrate_after;
-    Duration calibration_pause;
+    Duration calibration_pause = kMinCalibrationPause;
   };
 
   void watch(int fd, uint32_t id, uint32_t events) const;
   void watch_blocked_socket();
   void read_receiver(Receiver& receiver);
-  void read_forwarded();
+  void pass_on_rest(Receiver& receiver);
+  void read_forwarded(int fd);
   void look_around();
   void take(Receiver& receiver, const ReceivedDatagram& datagram);
   void take_probe(Receiver& receiver, const Flow& flow, const Probe& probe);
   void take_forwarded(const ForwardedPackets& packets);
   void take_answer(const ProbeAnswer& answer);
   void pass_on(Receiver& receiver, uint32_t slot, const ForwardedPackets& packets);
+  size_t take_gsi(const ReceivedDatagram& datagram, size_t at);
+  void keep(const ForwardedPackets& packets);
   void start_calibration(Receiver& receiver);
-  void watch_calibration();
-  void tick_calibrations();
+  void start_ticking();
+  void tick();
   void set_timer(Duration period) const;
   void meet_others(Receiver& receiver);
   [[nodiscard]] Receiver* find_receiver(const Gid& address);
@@ -85,17 +92,18 @@ class UdpEngine final : public PacketEngine {
   UdpConfig config_;
   UdpCounters counters_;
   FileDescriptor epoll_;
-  FileDescriptor timer_;  ///< wakes who sleeps on wait_fd() while a calibration runs
+  FileDescriptor timer_;  ///< wakes who sleeps on wait_fd() while ticking_
   UdpSender sender_;
   DatagramReader reader_;
   std::optional<ForwardReader> forward_reader_;
+  std::optional<GsiSharing> gsi_;
   std::vector<Receiver> receivers_;
   std::vector<RxPacket> packets_;  ///< what receive() returns
   size_t busy_ = 0;                ///< index of the receiver that received last
   bool expect_more_ = false;       ///< the last read has found something
   bool returned_packets_ = true;   ///< the last receive() has
   unsigned calls_until_look_ = 0;
-  bool calibrating_ = false;
+  bool ticking_ = false;  ///< a calibration runs, or packets wait to be passed on
   int watched_blocked_fd_ = -1;
 };
 

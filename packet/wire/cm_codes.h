@@ -13,6 +13,9 @@ namespace urxe {
 
 /// A communication id: names one end of a connection; 0 names none.
 using CommId = StrongInt<struct CommIdTag, uint32_t>;
+/// Ids that we give out: the upper bits tell which of the processes behind one QP1 has done so.
+inline constexpr unsigned kCommIdIndexBits = 23;
+inline constexpr unsigned kCommIdPrefixBits = 32 - kCommIdIndexBits;
 using ServiceId = StrongInt<struct ServiceIdTag, uint64_t>;
 
 enum class CmAttribute : uint16_t {

@@ -25,7 +25,8 @@ struct Resolved {
 };
 
 /// The device that has the address, and its GID index. Loopback addresses are those of the loopback
-/// interface's device. ENODEV: ours has none with it (EADDRNOTAVAIL: nobody here has).
+/// interface's device. ENODEV: ours has none with it; EADDRNOTAVAIL: nobody here has, or it is no
+/// address of one host. Any thread.
 struct LocalDevice {
   std::string device;
   uint8_t port = 1;
@@ -39,24 +40,33 @@ Expected<LocalDevice, Errno> find_local(const Address& local);
 /// kernel knows is not asked again; one that it does not know is made known by a datagram to the
 /// discard port, which the kernel sends an ARP or neighbour request for.
 ///
-/// Not thread-safe: the driver calls poll() when wait_fd() is readable or at deadline().
+/// A destination of all addresses stands for the source, or else for the loopback address. A group
+/// has no neighbour: it is reached by way of its scope's interface, the source's or the route's, in
+/// this order. AF_IB addresses are resolved as the IP addresses that their GIDs are.
+///
+/// Not thread-safe: the driver calls poll() when wait_fd() is readable or at deadline(); at once
+/// after start(). To be driven by threads of one network namespace.
 class AddressResolution {
  public:
-  /// `source` may be unset or any. EINVAL: families differ; other errors come from poll().
+  /// `source` may be unset or any. EINVAL: families differ, or a link-local destination of no link;
+  /// other errors come from poll().
   static Expected<std::unique_ptr<AddressResolution>, Errno> start(const Address& source,
                                                                    const Address& destination,
                                                                    Duration timeout, Instant now);
   ~AddressResolution();
+  AddressResolution(const AddressResolution&) = delete;
+  AddressResolution& operator=(const AddressResolution&) = delete;
 
   /// The result, once there is one: ENETUNREACH, EHOSTUNREACH (the neighbour does not answer),
-  /// ETIMEDOUT, EADDRNOTAVAIL (not our source address), ENODEV (no device of ours on that way).
+  /// ETIMEDOUT, EADDRNOTAVAIL (not our source address), ENODEV (no device of ours on that way),
+  /// ENOMEM, EMFILE. The same one when asked again.
   std::optional<Expected<Resolved, Errno>> poll(Instant now);
   [[nodiscard]] Instant deadline() const;  ///< of the next poll()
-  [[nodiscard]] int wait_fd() const;       ///< -1: none
+  [[nodiscard]] int wait_fd() const;       ///< -1: none; may change by poll()
 
  private:
-  AddressResolution();
   struct Impl;
+  explicit AddressResolution(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -4,6 +4,7 @@
 #include <endian.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -122,6 +123,16 @@ Expected<Address, Errno> read_address(const sockaddr_storage& storage, size_t si
   Address address;
   std::memcpy(&address.storage, &storage, needed);
   return address;
+}
+
+Address with_host(const Address& address, const Gid& gid, uint32_t scope_id) {
+  Address changed = make_address(address.family(), gid, address.port(), scope_id);
+  if (address.family() != kAfIb) return changed;
+  auto ib = view<SockaddrIb>(address.storage);
+  std::copy(gid.bytes.begin(), gid.bytes.end(), ib.address);
+  ib.scope_id = scope_id;
+  store(ib, changed.storage);
+  return changed;
 }
 
 Address make_address(sa_family_t family, const Gid& gid, uint16_t port, uint32_t scope_id) {

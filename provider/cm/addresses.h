@@ -60,6 +60,8 @@ Expected<Address, Errno> read_address(const sockaddr_storage& storage, size_t si
 /// An address of `family` (AF_INET, AF_INET6, kAfIb) with this GID; an IPv4 one needs a mapped GID,
 /// or all zeros: any. One of AF_IB has the default partition and the port as its whole service id.
 Address make_address(sa_family_t family, const Gid& gid, uint16_t port, uint32_t scope_id = 0);
+/// The address with another GID of its kind and scope id; port, partition and service id stay.
+Address with_host(const Address& address, const Gid& gid, uint32_t scope_id);
 /// "192.0.2.1:7471", "[fe80::1%2]:7471" (of AF_IB too); "none"
 std::string to_string(const Address& address);
 

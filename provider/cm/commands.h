@@ -17,10 +17,13 @@ namespace urxe::cm {
 
 // The commands of <rdma/rdma_user_cm.h> as calls, one each. What they are handed was read from the
 // application's memory and has the lengths that the ABI asks for; older and newer layouts of a
-// command have been made equal (what is missing is zero). Ids that are not the file's: ENOENT
-// (EINVAL for a malformed request). All take the connection manager's lock; none blocks for long.
+// command have been made equal (what is missing is zero; the reason of a rejection is one that
+// consumers may give). Addresses have a known family and its length. Ids that are not the file's:
+// ENOENT (EINVAL for a malformed request). All take the connection manager's lock; none blocks for
+// long.
 
-/// A file of the application was opened or closed.
+/// A file of the application was opened. The connection manager keeps it until the application has
+/// closed its end (CmFile::own_fd() hangs up), and destroys the file's ids then.
 Expected<void, Errno> add_file(const std::shared_ptr<CmFile>& file);
 
 Expected<rdma_ucm_create_id_resp, Errno> create_id(CmFile& file, const rdma_ucm_create_id& command);

@@ -36,9 +36,9 @@ bool urxe_fd_set_may_have(struct urxe_fd_set* set, int fd) {
 bool urxe_is_node(int fd) {
   int saved_errno = errno;
   struct stat status;
-  int flags = fcntl(fd, F_GETFL);
+  int flags = URXE_NEXT(fcntl)(fd, F_GETFL);
   bool result = flags >= 0 && (flags & URXE_NODE_FLAGS) == URXE_NODE_FLAGS &&
-                fstat(fd, &status) == 0 && S_ISCHR(status.st_mode) &&
+                URXE_NEXT(fstat)(fd, &status) == 0 && S_ISCHR(status.st_mode) &&
                 status.st_rdev == makedev(1, 3);
   errno = saved_errno;
   return result;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-/// Which file descriptors are our device nodes, and which lie in the tree. A bit of the set of
-/// nodes is a hint that costs one load; close(), dup() and the like are not watched, so what it
-/// says is checked against the descriptor itself before anything is done about it. A set bit that
-/// turns out stale is cleared. Safe in threads and signal handlers; inherited by fork().
+/// Which file descriptors are our device nodes or files of the connection manager, and which lie in
+/// the tree. A bit of the set of nodes, which has both of the former, is a hint that costs one
+/// load; close(), dup() and the like are not watched, so what it says is checked against the
+/// descriptor itself before anything is done about it. A set bit that turns out stale is cleared.
+/// Safe in threads and signal handlers; inherited by fork().
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -22,13 +22,6 @@ URXE_NAME_CALL(int, stat, (const char* path, struct stat* out), (path, out), (pr
 URXE_NAME_CALL(int, stat64, (const char* path, struct stat64* out), (path, out), (presented, out))
 URXE_NAME_CALL(int, lstat, (const char* path, struct stat* out), (path, out), (presented, out))
 URXE_NAME_CALL(int, lstat64, (const char* path, struct stat64* out), (path, out), (presented, out))
-URXE_NAME_CALL(int, fstatat, (int dirfd, const char* path, struct stat* out, int flags),
-               (dirfd, path, out, flags), (dirfd, presented, out, flags))
-URXE_NAME_CALL(int, fstatat64, (int dirfd, const char* path, struct stat64* out, int flags),
-               (dirfd, path, out, flags), (dirfd, presented, out, flags))
-URXE_NAME_CALL(int, statx,
-               (int dirfd, const char* path, int flags, unsigned mask, struct statx* out),
-               (dirfd, path, flags, mask, out), (dirfd, presented, flags, mask, out))
 
 // Programs linked with glibc before 2.33 call these for stat() and the like.
 URXE_NAME_CALL(int, __xstat, (int version, const char* path, struct stat* out),
@@ -39,12 +32,6 @@ URXE_NAME_CALL(int, __lxstat, (int version, const char* path, struct stat* out),
                (version, path, out), (version, presented, out))
 URXE_NAME_CALL(int, __lxstat64, (int version, const char* path, struct stat64* out),
                (version, path, out), (version, presented, out))
-URXE_NAME_CALL(int, __fxstatat,
-               (int version, int dirfd, const char* path, struct stat* out, int flags),
-               (version, dirfd, path, out, flags), (version, dirfd, presented, out, flags))
-URXE_NAME_CALL(int, __fxstatat64,
-               (int version, int dirfd, const char* path, struct stat64* out, int flags),
-               (version, dirfd, path, out, flags), (version, dirfd, presented, out, flags))
 
 URXE_NAME_CALL(int, access, (const char* path, int mode), (path, mode), (presented, mode))
 URXE_NAME_CALL(int, eaccess, (const char* path, int mode), (path, mode), (presented, mode))

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
+#include <sys/uio.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -35,6 +36,8 @@ int __xstat(int version, const char* path, struct stat* out);
 int __xstat64(int version, const char* path, struct stat64* out);
 int __lxstat(int version, const char* path, struct stat* out);
 int __lxstat64(int version, const char* path, struct stat64* out);
+int __fxstat(int version, int fd, struct stat* out);
+int __fxstat64(int version, int fd, struct stat64* out);
 int __fxstatat(int version, int dirfd, const char* path, struct stat* out, int flags);
 int __fxstatat64(int version, int dirfd, const char* path, struct stat64* out, int flags);
 
@@ -48,7 +51,8 @@ int __fxstatat64(int version, int dirfd, const char* path, struct stat64* out, i
   X(__fxstatat64) X(access) X(faccessat) X(eaccess) X(euidaccess) X(readlink) X(readlinkat) \
   X(__readlink_chk) X(__readlinkat_chk) X(realpath) X(__realpath_chk)                       \
   X(canonicalize_file_name) X(chdir) X(statfs) X(statfs64) X(statvfs) X(statvfs64)          \
-  X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) X(write) X(socket)                    \
+  X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) X(write) X(writev) X(socket)          \
+  X(fstat) X(fstat64) X(__fxstat) X(__fxstat64) X(dup) X(dup2) X(dup3) X(fcntl) X(fcntl64)  \
   X(munmap) X(mremap) X(mmap) X(mmap64) X(mprotect) X(pkey_mprotect) X(shmdt) X(brk) X(sbrk)
 // clang-format on
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdarg.h>
 
+#include "provider/presence/cm_files.h"
 #include "provider/presence/counters.h"
 #include "provider/presence/descriptors.h"
 #include "provider/presence/next.h"
@@ -30,6 +31,7 @@ __attribute__((noinline)) int urxe_open_presented(const char* path, int flags, u
   struct urxe_target target;
   urxe_translate(path, &target);
   if (target.kind == URXE_NODE && (flags & O_PATH) == 0) return open_node(target.path, flags, mode);
+  if (target.kind == URXE_CM_NODE) return urxe_open_cm_node(target.path, flags, mode);
   if (target.kind == URXE_IN_TREE) return open_in_tree(target.path, flags, mode);
   return URXE_NEXT(open)(target.path, flags, mode);
 }

@@ -7,20 +7,36 @@
 #include "provider/presence/next.h"
 
 /// The directories on the way to the presented ones. All of them are real directories, never
-/// symbolic links, so ".." after them may be resolved by name.
+/// symbolic links, so ".." after them may be resolved by name. (The kernel's own entry for the
+/// connection manager is a link; where it has one, ours takes its place, as does our node of that
+/// name: librdmacm knows but one.)
 struct place {
   const char* component;
   const char* path;
   int parent;
   bool presented;
 };
-enum { kRoot, kSys, kClass, kVerbsClass, kVerbsFileClass, kDevices, kOurDevices, kDev, kNodes };
+enum {
+  kRoot,
+  kSys,
+  kClass,
+  kVerbsClass,
+  kVerbsFileClass,
+  kMisc,
+  kCm,
+  kDevices,
+  kOurDevices,
+  kDev,
+  kNodes
+};
 static const struct place kPlaces[] = {
     [kRoot] = {"", "/", kRoot, false},
     [kSys] = {"sys", "/sys", kRoot, false},
     [kClass] = {"class", "/sys/class", kSys, false},
     [kVerbsClass] = {"infiniband", "/sys/class/infiniband", kClass, true},
     [kVerbsFileClass] = {"infiniband_verbs", "/sys/class/infiniband_verbs", kClass, true},
+    [kMisc] = {"misc", "/sys/class/misc", kClass, false},
+    [kCm] = {"rdma_cm", "/sys/class/misc/rdma_cm", kMisc, true},
     [kDevices] = {"devices", "/sys/devices", kSys, false},
     [kOurDevices] = {"urxe", "/sys/devices/urxe", kDevices, true},
     [kDev] = {"dev", "/dev", kRoot, false},
@@ -104,14 +120,19 @@ static bool append_string(struct urxe_target* target, size_t* length, const char
 /// Sets the kind of the entry whose path in the tree stands in target->buffer. The tree holds real
 /// devices as absolute links to their places; our nodes as links to the null device; all else of
 /// ours as relative links, files and directories.
-static bool look_at_entry(struct urxe_target* target, size_t* length, int place) {
+static bool look_at_entry(struct urxe_target* target, size_t* length, int place,
+                          struct component entry) {
   char link[PATH_MAX];
   ssize_t count = URXE_NEXT(readlink)(target->buffer, link, sizeof(link));
   if (count < 0 && errno != EINVAL) return false;
   target->kind = URXE_IN_TREE;
   if (count <= 0 || link[0] != '/' || count >= (ssize_t)sizeof(link)) return true;
   struct component whole = {link, (size_t)count};
-  target->kind = place == kNodes && is_named(whole, "/dev/null") ? URXE_NODE : URXE_REAL_ENTRY;
+  if (place != kNodes || !is_named(whole, "/dev/null")) {
+    target->kind = URXE_REAL_ENTRY;
+  } else {
+    target->kind = is_named(entry, "rdma_cm") ? URXE_CM_NODE : URXE_NODE;
+  }
   *length = 0;
   return append(target, length, link, (size_t)count);
 }
@@ -127,7 +148,7 @@ static bool fill_presented(struct urxe_target* target, struct match match) {
   struct component entry = next_component(&after);
   if (entry.length == 0) return true;
   if (!append_string(target, &length, "/") || !append(target, &length, entry.start, entry.length) ||
-      !look_at_entry(target, &length, match.place)) {
+      !look_at_entry(target, &length, match.place, entry)) {
     return false;
   }
   return append_string(target, &length, after);

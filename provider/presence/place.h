@@ -12,6 +12,7 @@ enum urxe_kind {
   URXE_ELSEWHERE,  ///< not ours: the caller's own path
   URXE_IN_TREE,    ///< a file or directory of the tree
   URXE_NODE,       ///< a device node of ours, stood in for by the null device
+  URXE_CM_NODE,    ///< the connection manager's, stood in for by the null device
   URXE_REAL_ENTRY  ///< an entry of a real device of this machine
 };
 

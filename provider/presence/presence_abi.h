@@ -22,6 +22,18 @@ typedef ssize_t (*urxe_write_hook)(int fd, const void* buffer, size_t length);
 /// The length that stands for "the whole mapping that begins there" (shmdt()).
 #define URXE_WHOLE_MAPPING ((size_t)-1)
 
+/// The connection manager's files, which stand for /dev/infiniband/rdma_cm. All are called on the
+/// application's threads, any number at once. They must not ask for the status of a file, duplicate
+/// or write to it by the functions that this object stands in front of: those may ask them.
+struct urxe_cm_hooks {
+  /// Opens a file, as open() with those flags would the node; -1 and errno.
+  int (*open)(int flags);
+  /// 1 where `fd` is a file that was opened so, under whatever number, else 0. errno is left alone.
+  int (*is_file)(int fd);
+  /// Carries out a write() to such a file.
+  urxe_write_hook write;
+};
+
 /// Called on a thread of the application's that is about to unmap memory, to map something else
 /// over it, to take rights away, or to free it. May be called by any thread, and within each other;
 /// must not allocate or free. errno must be left alone.
@@ -33,7 +45,7 @@ struct urxe_memory_hooks {
 };
 
 struct urxe_presence {
-  uint32_t version;  ///< 2
+  uint32_t version;  ///< 3
   /// Absolute path of the directory tree that describes the devices, without a trailing slash; null
   /// where the environment names none. Valid as long as the process lives.
   const char* tree;
@@ -45,6 +57,10 @@ struct urxe_presence {
   /// Since version 2. Installs hooks, which must stay valid, or removes them (null). Thread-safe;
   /// a call that is under way may still use the old ones.
   void (*set_memory_hooks)(const struct urxe_memory_hooks* hooks);
+  /// Since version 3. Installs hooks, which must stay valid, or removes them (null). Thread-safe.
+  /// Without hooks the node is opened once the provider, loaded by libibverbs, has installed them;
+  /// ENODEV where that does not come to pass.
+  void (*set_cm_hooks)(const struct urxe_cm_hooks* hooks);
 };
 
 /// Never null. Thread-safe.

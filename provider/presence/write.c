@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "provider/presence/cm_files.h"
 #include "provider/presence/descriptors.h"
 #include "provider/presence/memory.h"
 #include "provider/presence/next.h"
@@ -12,6 +13,7 @@
 static _Atomic(urxe_write_hook) write_hook;
 
 static __attribute__((noinline)) ssize_t write_to_node(int fd, const void* buffer, size_t length) {
+  if (urxe_is_cm_file(fd)) return urxe_write_to_cm_file(fd, buffer, length);
   if (!urxe_is_node(fd)) {
     urxe_fd_set_remove(&urxe_nodes, fd);
     return URXE_NEXT(write)(fd, buffer, length);
@@ -22,11 +24,34 @@ static __attribute__((noinline)) ssize_t write_to_node(int fd, const void* buffe
   return -1;
 }
 
+/// As the kernel does for a device that knows write() only: the pieces one by one, each a command.
+static __attribute__((noinline)) ssize_t write_pieces_to_node(int fd, const struct iovec* pieces,
+                                                              int count) {
+  if (!urxe_is_cm_file(fd) && !urxe_is_node(fd)) {
+    urxe_fd_set_remove(&urxe_nodes, fd);
+    return URXE_NEXT(writev)(fd, pieces, count);
+  }
+  ssize_t total = 0;
+  for (int i = 0; i < count; ++i) {
+    ssize_t written = write_to_node(fd, pieces[i].iov_base, pieces[i].iov_len);
+    if (written < 0) return total != 0 ? total : -1;
+    total += written;
+  }
+  return total;
+}
+
 URXE_EXPORT ssize_t write(int fd, const void* buffer, size_t length) {
   if (URXE_LIKELY(!urxe_fd_set_may_have(&urxe_nodes, fd))) {
     return URXE_NEXT(write)(fd, buffer, length);
   }
   return write_to_node(fd, buffer, length);
+}
+
+URXE_EXPORT ssize_t writev(int fd, const struct iovec* pieces, int count) {
+  if (URXE_LIKELY(!urxe_fd_set_may_have(&urxe_nodes, fd))) {
+    return URXE_NEXT(writev)(fd, pieces, count);
+  }
+  return write_pieces_to_node(fd, pieces, count);
 }
 
 static void set_write_hook(urxe_write_hook hook) {
@@ -38,10 +63,10 @@ static int is_node(int fd) {
 }
 
 URXE_EXPORT const struct urxe_presence* urxe_presence_v1(void) {
-  static const struct urxe_presence kWithTree = {2, urxe_tree, set_write_hook, is_node,
-                                                 urxe_set_memory_hooks};
-  static const struct urxe_presence kWithoutTree = {2, NULL, set_write_hook, is_node,
-                                                    urxe_set_memory_hooks};
+  static const struct urxe_presence kWithTree = {
+      3, urxe_tree, set_write_hook, is_node, urxe_set_memory_hooks, urxe_set_cm_hooks};
+  static const struct urxe_presence kWithoutTree = {
+      3, NULL, set_write_hook, is_node, urxe_set_memory_hooks, urxe_set_cm_hooks};
   (void)URXE_NEXT(write);
   return urxe_tree_length != 0 ? &kWithTree : &kWithoutTree;
 }

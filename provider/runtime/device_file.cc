@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/runtime/device_file.h"
 
+#include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
 namespace urxe {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr char kHexDigits[] = "0123456789abcdef";
 
@@ -124,6 +128,19 @@ Expected<DeviceDescription, std::string> read_device(const std::string& tree,
   auto device = parse_device(text);
   if (!device) return Unexpected<std::string>(path + ": " + device.error());
   return device;
+}
+
+std::vector<DeviceDescription> read_devices(const std::string& tree) {
+  std::vector<DeviceDescription> devices;
+  std::error_code failed;
+  fs::directory_iterator at(tree + "/devices", failed);
+  for (; !failed && at != fs::directory_iterator(); at.increment(failed)) {
+    std::string name = at->path().filename().string();
+    if (name.ends_with(".counters")) continue;
+    if (auto device = read_device(tree, name)) devices.push_back(*std::move(device));
+  }
+  std::ranges::sort(devices, {}, &DeviceDescription::name);
+  return devices;
 }
 
 }  // namespace urxe

@@ -45,4 +45,7 @@ Expected<DeviceDescription, std::string> parse_device(std::string_view text);
 Expected<DeviceDescription, std::string> read_device(const std::string& tree,
                                                      const std::string& name);
 
+/// All of <tree>/devices that can be read, by name. Thread-safe.
+std::vector<DeviceDescription> read_devices(const std::string& tree);
+
 }  // namespace urxe

@@ -24,7 +24,7 @@ class Registry {
     return *registry;
   }
 
-  Expected<std::shared_ptr<RuntimeDevice>, Errno> open(const std::string& name, EventSink sink) {
+  Expected<std::shared_ptr<RuntimeDevice>, Errno> open(const std::string& name) {
     std::lock_guard lock(mutex_);
     std::weak_ptr<RuntimeDevice>& entry = devices_[name];
     if (auto device = entry.lock()) return device;
@@ -33,7 +33,7 @@ class Registry {
       print_error(description.error());
       return error(ENODEV);
     }
-    auto device = std::make_shared<RuntimeDevice>(*description, sink);
+    auto device = std::make_shared<RuntimeDevice>(*description);
     entry = device;
     return device;
   }
@@ -41,7 +41,7 @@ class Registry {
   void finish() {
     if (!mutex_.try_lock()) return;
     for (auto& [name, entry] : devices_) {
-      if (auto device = entry.lock()) device->progress().flush_acks_at_exit();
+      if (auto device = entry.lock()) device->progress().finish_at_exit();
     }
     mutex_.unlock();
   }
@@ -89,10 +89,9 @@ class Registry {
 
 }  // namespace
 
-Expected<std::shared_ptr<RuntimeDevice>, Errno> open_runtime_device(const std::string& name,
-                                                                    EventSink sink) {
+Expected<std::shared_ptr<RuntimeDevice>, Errno> open_runtime_device(const std::string& name) {
   try {
-    return Registry::instance().open(name, sink);
+    return Registry::instance().open(name);
   } catch (const std::bad_alloc&) {
     return error(ENOMEM);
   }
@@ -100,6 +99,15 @@ Expected<std::shared_ptr<RuntimeDevice>, Errno> open_runtime_device(const std::s
 
 void finish_runtime_devices() noexcept {
   Registry::instance().finish();
+}
+
+std::vector<DeviceDescription> list_runtime_devices() {
+  if (device_tree().empty()) return {};
+  return read_devices(device_tree());
+}
+
+void prepare_runtime_devices() {
+  Registry::instance();
 }
 
 bool is_runtime_device(const std::string& name) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "packet/base/expected.h"
 #include "provider/runtime/runtime_device.h"
@@ -10,9 +11,17 @@
 namespace urxe {
 
 /// The device of that name: the one that this process has open already, or a new one. In the child
-/// of a fork() the parent's devices are not found. ENODEV, ENOMEM. Thread-safe.
-Expected<std::shared_ptr<RuntimeDevice>, Errno> open_runtime_device(const std::string& name,
-                                                                    EventSink sink);
+/// of a fork() the parent's devices are not found. Its events go to the sinks that are registered.
+/// ENODEV, ENOMEM. Thread-safe.
+Expected<std::shared_ptr<RuntimeDevice>, Errno> open_runtime_device(const std::string& name);
+
+/// This process's devices, by name, as the tree describes them: up to date where one is open.
+/// Thread-safe.
+std::vector<DeviceDescription> list_runtime_devices();
+
+/// Makes the registry, if it is not there: who registers handlers of fork() after this has them run
+/// before the registry's in the parent, and may hold locks while he calls it.
+void prepare_runtime_devices();
 
 /// Whether `name` is one of this process's devices, without opening it.
 bool is_runtime_device(const std::string& name);

@@ -97,10 +97,11 @@ void Progress::transmit_posted() {
   transmit(AckPolicy::kUrgentOnly, clock_now());
 }
 
-void Progress::flush_acks_at_exit() {
+void Progress::finish_at_exit() {
   for (int attempt = 0; attempt < kExitAttempts; ++attempt) {
     if (lock_.try_lock()) {
-      flush_acks();
+      if (engine_ && communication_sink().at_exit != nullptr) communication_sink().at_exit(owner_);
+      if (engine_) transmit(AckPolicy::kAll, clock_now());
       lock_.unlock();
       return;
     }
@@ -150,10 +151,14 @@ void Progress::flush_later(std::shared_ptr<EventSocket> socket) {
 
 void Progress::deliver_events() {
   while (CompletionQueue* cq = device_.take_notified()) {
-    flush_later(sink_.completion(cq->user()));
+    flush_later(event_sink().completion(cq->user()));
   }
   while (std::optional<AsyncEvent> event = device_.take_event()) {
-    flush_later(sink_.asynchronous(*event));
+    flush_later(event_sink().asynchronous(*event));
+  }
+  if (device_.cm().has_event() && !communication_told_) {
+    communication_told_ = true;
+    if (communication_sink().events != nullptr) communication_sink().events(owner_);
   }
 }
 
@@ -172,11 +177,12 @@ void Progress::finish(Instant now) {
 }
 
 void Progress::publish_counters(Instant now) {
-  if (engine_) counters_.publish(device_.counters(), engine_->totals());
+  if (engine_) counters_.publish(device_.counters(), engine_->totals(), device_.cm().counters());
   last_published_ = now;
 }
 
 void Progress::settle_and_unlock() {
+  communication_told_ = false;
   if (engine_) {
     Instant now = clock_now();
     transmit(AckPolicy::kUrgentOnly, now);

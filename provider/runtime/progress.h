@@ -15,19 +15,11 @@
 #include "packet/wire/tx_batch.h"
 #include "provider/runtime/counter_table.h"
 #include "provider/runtime/device_lock.h"
+#include "provider/runtime/event_sink.h"
 #include "provider/runtime/event_socket.h"
 #include "transport/device.h"
 
 namespace urxe {
-
-/// Where a device's events go; called with the device's lock held. `user` is the pointer that the
-/// object was made with. The socket in the answer, if any, has events that found no room.
-struct EventSink {
-  std::shared_ptr<EventSocket> (*completion)(void* cq_user) = nullptr;
-  std::shared_ptr<EventSocket> (*asynchronous)(const AsyncEvent& event) = nullptr;
-  /// An event of the port or the device, which belongs to no object.
-  EventSocket::Event (*port_event)(ibv_event_type type) = nullptr;
-};
 
 /// Runs a device: the only reader of the clock. A thread that posts or polls drives the device
 /// itself if nobody else does (on_post(), poll()). A background thread does so while the
@@ -38,7 +30,8 @@ struct EventSink {
 /// Thread-safe, but for what says otherwise.
 class Progress {
  public:
-  Progress(Device& device, EventSink sink) : device_(device), sink_(sink) {}
+  /// Runs `device`, which is that of `owner`: the events are told to be of the latter.
+  Progress(Device& device, RuntimeDevice& owner) : device_(device), owner_(owner) {}
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -86,8 +79,9 @@ class Progress {
   /// bounded time, which is far longer than a turn takes.
   void wait_for_holder();
 
-  /// The process is about to exit: as flush_acks(), unless the lock is not to be had soon.
-  void flush_acks_at_exit();
+  /// The process is about to exit: sends what its peers should still get, the last words of the
+  /// connection manager's consumer included; unless the lock is not to be had soon.
+  void finish_at_exit();
 
   // fork(): the child must not disturb the parent.
   void before_fork() { lock_.lock(); }
@@ -121,7 +115,7 @@ class Progress {
   void flush_events();
 
   Device& device_;
-  const EventSink sink_;
+  RuntimeDevice& owner_;
   DeviceLock lock_;
 
   // Under the lock.
@@ -135,6 +129,7 @@ class Progress {
   Instant last_empty_poll_{};
   Instant last_published_{};
   std::vector<std::shared_ptr<EventSocket>> clogged_;  ///< sockets that events wait for
+  bool communication_told_ = false;  ///< that there are events, since somebody held a Guard
 
   std::atomic<int64_t> last_post_ns_{INT64_MIN / 2};
   std::atomic<uint64_t> inline_polls_{0};

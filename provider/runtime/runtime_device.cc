@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/runtime/runtime_device.h"
 
-#include <sys/random.h>
-#include <time.h>
-
 #include <cerrno>
 #include <utility>
 
@@ -13,6 +10,7 @@
 #include "provider/runtime/config.h"
 #include "provider/runtime/guarded_access.h"
 #include "provider/runtime/interface_watcher.h"
+#include "provider/runtime/random_secret.h"
 
 namespace urxe {
 namespace {
@@ -23,22 +21,11 @@ constexpr uint32_t kHeaderRoom = 80;
 /// Shorter local ACK timeouts would go off because a process was not scheduled in time.
 constexpr Duration kMinAckTimeout = milliseconds(4);
 
-/// Peers who could tell it could guess the keys of memory that is not theirs.
-SipKey random_secret() {
-  SipKey secret{};
-  auto* bytes = reinterpret_cast<uint8_t*>(&secret);
-  for (size_t filled = 0; filled < sizeof secret;) {
-    const ssize_t got = getrandom(bytes + filled, sizeof secret - filled, 0);
-    if (got < 0 && errno != EINTR) break;
-    if (got > 0) filled += static_cast<size_t>(got);
-  }
-  return secret;
-}
-
 DeviceConfig config_for(const DeviceDescription& description) {
   DeviceConfig config;
   config.gids = description.gids;
   config.active_mtu = path_mtu_for(description.mtu);
+  // Peers who could tell it could guess the keys of memory that is not theirs.
   config.key_secret = random_secret();
   config.guarded_access = guarded_access();
   config.min_ack_timeout = kMinAckTimeout;
@@ -59,14 +46,13 @@ ibv_mtu path_mtu_for(uint32_t interface_mtu) {
   return IBV_MTU_256;
 }
 
-RuntimeDevice::RuntimeDevice(const DeviceDescription& description, EventSink sink)
+RuntimeDevice::RuntimeDevice(const DeviceDescription& description)
     : name_(description.name),
       ifindex_(description.ifindex),
-      sink_(sink),
       description_(description),
       device_(config_for(description)),
       xrc_domains_(description.name),
-      progress_(device_, sink) {
+      progress_(device_, *this) {
   InterfaceWatcher::instance().add(*this);
 }
 
@@ -96,11 +82,14 @@ void RuntimeDevice::follow_locked(const DeviceDescription& now) {
   }
   if (!was.link_up && now.link_up) tell(IBV_EVENT_PORT_ACTIVE);
   if (!was.gone && now.gone) tell(IBV_EVENT_DEVICE_FATAL);
+  if (communication_sink().interface_changed != nullptr) {
+    communication_sink().interface_changed(*this);
+  }
 }
 
 void RuntimeDevice::tell(ibv_event_type type) {
   for (const auto& listener : listeners_) {
-    listener->send(sink_.port_event(type));
+    listener->send(event_sink().port_event(type));
     if (listener->has_waiting()) progress_.flush_later(listener);
   }
 }
@@ -125,6 +114,7 @@ Expected<void, Errno> RuntimeDevice::start() {
   if (const size_t bytes = (*engine)->receive_buffer(); bytes != 0) {
     device_.set_receive_buffer(bytes);
   }
+  configure_cm();
   return progress_.start(*std::move(engine), CounterTable(device_tree(), name_, slot_->number()));
 }
 
@@ -152,7 +142,7 @@ void RuntimeDevice::refresh_gids() {
 }
 
 Expected<void, Errno> RuntimeDevice::open_address(const Gid& local) {
-  auto opened = progress_.engine()->open_address(local);
+  auto opened = open_in_engine(local);
   if (!opened) return Unexpected<Errno>(report(opened.error()));
   return {};
 }
@@ -163,7 +153,7 @@ Expected<void, Errno> RuntimeDevice::open_addresses() {
   bool any = false;
   for (const Gid& gid : device_.config().gids) {
     if (gid.is_zero()) continue;
-    auto opened = progress_.engine()->open_address(gid);
+    auto opened = open_in_engine(gid);
     any = any || opened;
     if (!opened && !first) first = std::move(opened.error());
   }

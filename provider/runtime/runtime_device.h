@@ -17,10 +17,11 @@
 namespace urxe {
 
 /// A device of this process, shared by all contexts that have opened it. Nothing but memory is used
-/// until the first queue pair is made; then it takes a slot, an engine and a thread.
+/// until the first queue pair is made, or the connection manager is used; then it takes a slot, an
+/// engine and a thread.
 class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
  public:
-  RuntimeDevice(const DeviceDescription& description, EventSink sink);
+  explicit RuntimeDevice(const DeviceDescription& description);
   ~RuntimeDevice();
   RuntimeDevice(const RuntimeDevice&) = delete;
   RuntimeDevice& operator=(const RuntimeDevice&) = delete;
@@ -41,6 +42,7 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
 
   // With the lock of progress() held:
 
+  [[nodiscard]] const DeviceDescription& described() const { return description_; }
   [[nodiscard]] Device& device() { return device_; }
   [[nodiscard]] XrcDomains& xrc_domains() { return xrc_domains_; }
   /// Takes slot and engine and starts the thread, if that has not been done. Says on stderr what
@@ -55,11 +57,21 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   /// A context's asynchronous events, which those of the port go to as long as it is listed.
   void add_listener(std::shared_ptr<EventSocket> events);
   void remove_listener(const std::shared_ptr<EventSocket>& events);
-  /// Makes a local address usable. Says on stderr what went wrong.
+  /// Makes a local address usable, for QP1 too. Says on stderr what went wrong. Only after start().
   Expected<void, Errno> open_address(const Gid& local);
   /// Makes all that can be usable: datagrams may come to any. An error, of the first, and words on
   /// stderr where none can.
   Expected<void, Errno> open_addresses();
+
+  // For the consumer of device().cm(), which connects after start() and open_address() of its own
+  // end, and listens by these. All that has happened is told to the CommunicationSink.
+
+  /// Has REQs and SIDR_REQs for `service` come to this process, whichever of those that share the
+  /// address they reach, and to the listener in the answer. On `local`, or on all addresses that
+  /// the device has or will have. Starts the device where need be. EADDRINUSE: another process of
+  /// the user listens there, or this one; EMFILE and such.
+  Expected<ListenerId, Errno> listen(ServiceId service, const std::optional<Gid>& local);
+  void stop_listening(ListenerId listener);
 
   // fork():
   void before_fork() { progress_.before_fork(); }
@@ -70,12 +82,20 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   Expected<std::unique_ptr<PacketEngine>, Errno> make_engine();
   void follow_locked(const DeviceDescription& now);
   void tell(ibv_event_type type);
+  void configure_cm();
+  Expected<void, EngineError> open_in_engine(const Gid& local);
+
+  struct Service {
+    ListenerId listener;
+    ServiceId service;
+    std::optional<Gid> local;
+  };
 
   const std::string name_;
   const uint32_t ifindex_;
-  const EventSink sink_;
   DeviceDescription description_;                        ///< under the lock
   std::vector<std::shared_ptr<EventSocket>> listeners_;  ///< under the lock
+  std::vector<Service> services_;                        ///< that this process listens for
   bool opens_addresses_ = false;                         ///< open_addresses() was called
   std::atomic<bool> forked_{false};
   Device device_;

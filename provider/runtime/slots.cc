@@ -35,7 +35,7 @@ FileDescriptor open_forward_socket() {
 }
 
 bool bind_slot(int fd, uint32_t slot) {
-  const SlotName name = slot_name(slot);
+  const UnixName name = slot_name(slot);
   return bind(fd, reinterpret_cast<const sockaddr*>(&name.address), name.size) == 0;
 }
 

@@ -73,6 +73,10 @@ void add_port(Folder port, const DeviceDescription& device) {
   add_counters(port.below("counters"), kPortCounterNames, 0, device.name);
   add_counters(port.below("hw_counters"), kHardwareCounterNames, kPortCounterNames.size(),
                device.name);
+  for (size_t group = 0; group < kCmCounterGroups.size(); ++group) {
+    add_counters(port.below(std::string(kCmCounterGroups[group])), kCmMessageNames,
+                 cm_counter_column(group), device.name);
+  }
 }
 
 /// What /sys/class/infiniband/D shows.
@@ -137,6 +141,16 @@ void add_device(TreeContent& tree, const DeviceDescription& device, size_t index
   tree.tables["devices/" + device.name + ".counters"] = kCounterTableBytes;
 }
 
+/// The connection manager, which is all our devices'. A real one is not shown beside it: librdmacm
+/// knows but one, and under `urxe run` that is ours; programs for the real devices run without.
+void add_connection_manager(TreeContent& tree) {
+  Folder folder(tree, "sys/class/misc/rdma_cm");
+  folder.add("abi_version", "4");
+  folder.add("dev", "1:3");  // the null device's: see provider/presence
+  folder.add("uevent", "DEVNAME=infiniband/rdma_cm");
+  tree.links["dev/infiniband/rdma_cm"] = "/dev/null";
+}
+
 void add_real(TreeContent& tree, const RealDevices& real) {
   auto link_all = [&](const std::string& folder, const std::vector<std::string>& names) {
     for (const std::string& name : names) {
@@ -185,6 +199,7 @@ TreeContent describe_tree(const std::vector<DeviceDescription>& devices, const R
   add_real(tree, real);
   tree.files["lock"] = tree.files["users"] = "";
   for (size_t i = 0; i < devices.size(); ++i) add_device(tree, devices[i], i);
+  if (!devices.empty()) add_connection_manager(tree);
   return tree;
 }
 

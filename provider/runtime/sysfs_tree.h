@@ -28,7 +28,8 @@ void assign_uverbs_numbers(std::vector<DeviceDescription>& devices, const RealDe
 ///   sys/class/infiniband/D, sys/class/infiniband_verbs/uverbsN   links to sys/devices/urxe/...,
 ///                                                                absolute links to real devices
 ///   sys/devices/urxe/ADDRESS/                                    what D/device leads to
-///   dev/infiniband/uverbsN                                       links to /dev/null
+///   sys/class/misc/rdma_cm                                       the connection manager
+///   dev/infiniband/uverbsN, dev/infiniband/rdma_cm               links to /dev/null
 ///   devices/D, devices/D.counters                                for the provider
 ///   lock, users                                                  see tree_update.h
 /// A counter's file holds "@<column> <device>"; one that holds "!" fails to be read, with EINVAL.

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -23,8 +22,6 @@
 
 namespace urxe {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// How often, a millisecond apart, the lock is asked for: who holds it may have been stopped.
 constexpr int kLockAttempts = 500;
@@ -80,18 +77,6 @@ bool replace_file(const std::string& tree, const std::string& path, const std::s
   FileDescriptor fd(open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   return fd && write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
          fchmod(fd.get(), 0444) == 0 && std::rename(draft.c_str(), path.c_str()) == 0;
-}
-
-std::vector<DeviceDescription> read_devices(const std::string& tree) {
-  std::vector<DeviceDescription> devices;
-  std::error_code failed;
-  fs::directory_iterator at(tree + "/devices", failed);
-  for (; !failed && at != fs::directory_iterator(); at.increment(failed)) {
-    std::string name = at->path().filename().string();
-    if (name.ends_with(".counters")) continue;
-    if (auto device = read_device(tree, name)) devices.push_back(*std::move(device));
-  }
-  return devices;
 }
 
 const Interface* find_interface(const std::vector<Interface>& interfaces, uint32_t ifindex) {

@@ -20,7 +20,7 @@ namespace {
 static_assert(sizeof(ib_uverbs_async_event_desc) == 16);
 
 std::unique_ptr<Context> make_context(const char* name, int* async_fd) {
-  auto device = open_runtime_device(name, event_sink());
+  auto device = open_runtime_device(name);
   if (!device) {
     errno = device.error().value;
     return nullptr;

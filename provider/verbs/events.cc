@@ -77,8 +77,6 @@ EventSocket::Event port_event(ibv_event_type type) {
 
 }  // namespace
 
-EventSink event_sink() {
-  return {on_completion, on_async_event, port_event};
-}
+const EventSink kVerbsEventSink = {on_completion, on_async_event, port_event};
 
 }  // namespace urxe

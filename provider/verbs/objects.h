@@ -191,7 +191,7 @@ inline Xrcd& xrcd_of(ibv_xrcd* xrcd) {
 }
 
 /// The sink of every device of ours: `user` of a queue is its Cq, Srq or Qp.
-EventSink event_sink();
+extern const EventSink kVerbsEventSink;
 
 // The verbs, in the files named for them. Those that return a pointer set errno.
 int query_device(ibv_context* context, const ibv_query_device_ex_input* input,

@@ -5,10 +5,12 @@
 #include <new>
 #include <string>
 
+#include "provider/cm/install.h"
 #include "provider/runtime/config.h"
 #include "provider/runtime/device_registry.h"
 #include "provider/verbs/context.h"
 #include "provider/verbs/library.h"
+#include "provider/verbs/objects.h"
 #include "provider/verbs/private_abi.h"
 
 namespace urxe {
@@ -55,7 +57,9 @@ constexpr abi::VerbsDeviceOps kDeviceOps = {
     }
     return;
   }
+  register_event_sink(kVerbsEventSink);
   library().register_driver(&kDeviceOps);
+  cm::install();
 }
 
 [[gnu::destructor]] void finish_provider() noexcept {

@@ -9,31 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "packet/engine/reuseport_program.h"
-#include "packet/engine/udp.h"
-#include "provider/runtime/slots.h"
 #include "tests/engine/child_process.h"
 #include "tests/engine/engine_fixture.h"
+#include "tests/engine/sharing_fixture.h"
 
 namespace urxe::test {
 namespace {
-
-constexpr uint32_t kQpIndex = 5;
-
-uint32_t qpn_of(uint32_t slot) {
-  return (slot << kQpIndexBits) | kQpIndex;
-}
-
-struct Member {
-  Member() : slot(Slot::acquire().value()), engine(config(slot)) {}
-  static UdpConfig config(const Slot& slot) {
-    UdpConfig config;
-    config.sharing = slot.sharing();
-    return config;
-  }
-  Slot slot;
-  UdpEngine engine;
-};
 
 /// What a member process tells for every packet that receive() gives it; first of all once with
 /// psn = kReady when its address is open.
@@ -65,34 +46,6 @@ ChildProcess start_member(const Gid& address) {
     }
   });
 }
-
-class Sender {
- public:
-  Sender(const Gid& from, const Gid& to) : engine_(UdpConfig{}) {
-    EXPECT_TRUE(engine_.open_address(from));
-    flow_ = {from, to, engine_.claim_source_port(from, 0xc000).value(), 0, 64};
-  }
-  void send(uint32_t slot, uint32_t psn, size_t packets = 1) {
-    TxBatch batch(engine_.batch_limits());
-    for (size_t i = 0; i < packets; ++i) {
-      append(batch, flow_, send_only(qpn_of(slot), psn + static_cast<uint32_t>(i)), 16);
-    }
-    engine_.transmit(batch);
-  }
-  /// Another source port, so that the kernel's hash chooses anew.
-  void change_port() {
-    engine_.release_source_port(flow_.source, flow_.source_port);
-    flow_.source_port =
-        engine_.claim_source_port(flow_.source, static_cast<uint16_t>(flow_.source_port + 1))
-            .value();
-  }
-  UdpEngine& engine() { return engine_; }
-  [[nodiscard]] const Flow& flow() const { return flow_; }
-
- private:
-  UdpEngine engine_;
-  Flow flow_;
-};
 
 /// Members in processes of their own, and a sender to them.
 class SharedPort : public ::testing::Test {
@@ -202,35 +155,6 @@ TEST_F(SharedPort, AStoppedProcessDoesNotHoldUpOneThatJoins) {
   expect_direct_delivery({0, 1});
 }
 
-/// Two members in this process: what one of them does happens when the test says so.
-class TwoMembers : public ::testing::Test {
- protected:
-  void SetUp() override {
-    ASSERT_TRUE(a_.engine.open_address(address_));
-    ASSERT_TRUE(b_.engine.open_address(address_));
-    settle();
-  }
-  /// Until neither has anything left to do.
-  void settle() {
-    int quiet = 0;
-    EXPECT_TRUE(eventually([&] {
-      const bool any = !a_.engine.receive().empty() || !b_.engine.receive().empty();
-      quiet = any ? 0 : quiet + 1;
-      return quiet > 100;
-    }));
-  }
-  /// Whatever the kernel and the engines have agreed on, `slot`'s packets now go to `index`.
-  void misdirect(uint32_t slot, uint32_t index) {
-    const FileDescriptor extra = open_receive_socket(address_, {}).value();
-    const GroupMember wrong[] = {{slot, index}};
-    ASSERT_TRUE(attach_reuseport_program(extra.get(), wrong));
-  }
-  Gid address_ = own_loopback(22);
-  Member a_;
-  Member b_;
-  Sender sender_{own_loopback(23), address_};
-};
-
 TEST_F(TwoMembers, AMisdeliveredBatchIsForwardedWhole) {
   misdirect(a_.slot.number(), 1);  // b's index: it has come second
   sender_.send(a_.slot.number(), 100, 20);
@@ -277,7 +201,7 @@ TEST_F(TwoMembers, AForwardedPacketThatIsNotOursIsNotForwardedAgain) {
   packet[5] = static_cast<uint8_t>(b_.slot.number() >> 1);
   packet[6] = static_cast<uint8_t>(b_.slot.number() << 7);
   ASSERT_EQ(owner_slot(packet, a_.slot.number()), b_.slot.number());
-  ASSERT_EQ(forward_packets(b_.slot.forward_fd(), a_.slot.number(),
+  ASSERT_EQ(forward_packets(b_.slot.forward_fd(), slot_name(a_.slot.number()),
                             {sender_.flow(), packet.size(), packet}),
             0);
   EXPECT_TRUE(eventually([&] {
@@ -308,7 +232,7 @@ TEST_F(TwoMembers, ForgedAnswersAndProbesChangeNothing) {
 TEST(PortSharing, AnotherUsersDatagramsAreNotHeard) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   const Slot slot = Slot::acquire().value();
-  const SlotName name = slot_name(slot.number());
+  const UnixName name = slot_name(slot.number());
   const ChildProcess stranger([&](int pipe) {
     if (setresuid(65534, 65534, 65534) != 0) _exit(1);
     const int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
@@ -319,7 +243,7 @@ TEST(PortSharing, AnotherUsersDatagramsAreNotHeard) {
   });
   if (stranger.read<ssize_t>() != ssize_t{200}) GTEST_SKIP() << "no other user here";
   const std::vector<uint8_t> packet(32, 0);
-  ASSERT_EQ(forward_packets(slot.forward_fd(), slot.number(), {Flow{}, packet.size(), packet}), 0);
+  ASSERT_EQ(forward_packets(slot.forward_fd(), name, {Flow{}, packet.size(), packet}), 0);
   ForwardReader reader;
   const auto item = reader.read(slot.forward_fd());
   ASSERT_TRUE(std::holds_alternative<ForwardedPackets>(item)) << "the stranger's comes first";
@@ -329,12 +253,30 @@ TEST(PortSharing, AnotherUsersDatagramsAreNotHeard) {
 TEST(PortSharing, QueuePairOneAndMulticastAreEverybodys) {
   std::vector<uint8_t> packet(16, 0);
   packet[7] = 1;
-  EXPECT_EQ(owner_slot(packet, 42), 42U);
+  EXPECT_EQ(owner_slot(packet, 42), kGsiOwner);
   packet[5] = packet[6] = packet[7] = 0xff;
   EXPECT_EQ(owner_slot(packet, 42), 42U);
   packet[7] = 0xfe;
   EXPECT_EQ(owner_slot(packet, 42), 511U);
   EXPECT_EQ(owner_slot(std::span(packet).first(7), 42), 42U) << "too short to say";
+}
+
+// Packets for others that wait in a member's socket when it leaves. Expect: it passes them on.
+TEST_F(SharedPort, NothingOfOthersIsLostWithAMemberThatLeaves) {
+  auto leaver = std::make_unique<Member>();
+  Member stayer;
+  ASSERT_TRUE(stayer.engine.open_address(address_));
+  // Nobody answers the newcomer: it knows itself only, and which socket gets the other's packets
+  // is chance.
+  ASSERT_TRUE(leaver->engine.open_address(address_));
+  constexpr size_t kPorts = 12;  // the unix socket that strays go through holds some ten
+  for (uint32_t i = 0; i < kPorts; ++i) {
+    sender_->send(stayer.slot.number(), i);
+    sender_->change_port();
+  }
+  leaver.reset();
+  EXPECT_EQ(receive_packets(stayer.engine, kPorts).size(), kPorts);
+  EXPECT_GT(stayer.engine.counters().rx_forwarded, 0U) << "none had gone astray";
 }
 
 }  // namespace

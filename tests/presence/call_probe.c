@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/uio.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -115,10 +116,28 @@ static void try_descriptors(void) {
   close(fds[0]);
   close(fds[1]);
   report("write", "closed", write(fds[1], "abc", 3));
+  struct iovec pieces[2] = {{"ab", 2}, {"cd", 2}};
+  struct stat status;
+  report("writev", "closed", writev(fds[1], pieces, 2));
+  report("fstat", "closed", fstat(fds[1], &status));
+  report("dup", "closed", closed(dup(fds[1])));
+  report("dup3", "same", dup3(0, 0, 0));
   report("write", "-1", write(-1, "abc", 3));
   int null_fd = open("/dev/null", O_RDWR);
   report("write", "null", write(null_fd, "abcd", 4));
   report("F_GETFL", "null", fcntl(null_fd, F_GETFL));
+  report("writev", "null", writev(null_fd, pieces, 2));
+  report("fstat", "null", fstat(null_fd, &status) < 0 ? -1 : (long)status.st_rdev);
+  report("dup", "null", closed(dup(null_fd)));
+  report("dup2", "null", closed(dup2(null_fd, 200)));
+  report("dup2", "bad", dup2(null_fd, -1));
+  report("F_DUPFD", "null", closed(fcntl(null_fd, F_DUPFD, 150)));
+  report("F_DUPFD_CLOEXEC", "null", closed(fcntl64(null_fd, F_DUPFD_CLOEXEC, 150)));
+  report("F_SETFL", "null", fcntl(null_fd, F_SETFL, O_APPEND));
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  report("F_GETLK", "null", fcntl(null_fd, F_GETLK, &lock));
+  report("F_GETLK", "type", lock.l_type);
+  report("fcntl", "bad", fcntl(null_fd, 12345, 1));
   close(null_fd);
   report("socket", "unix", closed(socket(AF_UNIX, SOCK_STREAM, 0)));
   report("socket", "bad", closed(socket(-3, SOCK_STREAM, 0)));

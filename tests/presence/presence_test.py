@@ -246,8 +246,9 @@ class ListingTest(Scratch):
         self.assertTrue(lines[1].endswith(
             " dev0 -> ../../devices/urxe/fe75:00:00.0/infiniband/dev0"), lines)
         lines = self.shown("ls", "-l", "/dev/infiniband").splitlines()
-        self.assertTrue(lines[1].startswith("c") and " 1, 3 " in lines[1], lines)
-        self.assertTrue(lines[1].endswith(" uverbs192"), lines)
+        for line, name in zip(lines[1:], ("rdma_cm", "uverbs192"), strict=True):
+            self.assertTrue(line.startswith("c") and " 1, 3 " in line, lines)
+            self.assertTrue(line.endswith(" " + name), lines)
 
     def test_every_file_reads(self):
         found = self.shown("find", "/sys/class/infiniband/dev0/", "/sys/class/infiniband/dev0/device/",
@@ -273,7 +274,8 @@ class ListingTest(Scratch):
             "device/infiniband/dev0/node_type": "1: CA",
             "../../infiniband_verbs/uverbs192/ibdev": "dev0",
             "../../infiniband_verbs/uverbs192/dev": "1:3",
-            "../../infiniband_verbs/abi_version": "6"}
+            "../../infiniband_verbs/abi_version": "6",
+            "../../misc/rdma_cm/abi_version": "4", "../../misc/rdma_cm/dev": "1:3"}
         paths = [name.replace("../../", "/sys/class/") if name.startswith("..") else base + name
                  for name in values]
         self.assertEqual(self.shown("cat", *paths).splitlines(), list(values.values()))
@@ -513,6 +515,20 @@ class NodeTest(Scratch):
         self.assertIn("No such file", result.stderr)
 
 
+class ConnectionManagerTest(Scratch):
+    """The connection manager's node, and the hooks of a provider's that stand behind it."""
+
+    def test_node(self):
+        probe = os.path.join(BUILD, "bin", "presence_cm_probe")
+        first = os.environ.get("URXE_TEST_PRELOAD_FIRST", "")
+        self.output(probe, options=("--device", "dev0=lo"), env=environment(URXE_PRELOAD_FIRST=first))
+
+    def test_channels(self):
+        probe = os.path.join(BUILD, "bin", "presence_channel_probe")
+        first = os.environ.get("URXE_TEST_PRELOAD_FIRST", "")
+        self.output(probe, options=("--device", "dev0=lo"), env=environment(URXE_PRELOAD_FIRST=first))
+
+
 class NetlinkTest(Scratch):
     """libibverbs must not find RDMA netlink where it would hide our devices; others keep it."""
 
@@ -708,7 +724,7 @@ class UnprivilegedTest(Scratch):
                       "id -u; cat /sys/class/infiniband/dev0/ports/1/counters/port_xmit_data; "
                       "stat -c '%a %u' $URXE_TREE/..; ls /dev/infiniband")
         self.assertEqual((result.stdout.split(), result.stderr),
-                         (["65534", "0", "700", "65534", "uverbs192"], ""))
+                         (["65534", "0", "700", "65534", "rdma_cm", "uverbs192"], ""))
         refused = call(*drop, self.scratch + "/bin/urxe", "run", "--capture", "/root.pcapng", "true")
         self.assertEqual(refused.returncode, 125)
         self.assertIn("cannot write /root.pcapng", refused.stderr)

@@ -143,6 +143,17 @@ TEST(Addresses, SettingThePortOfAnIbAddressKeepsWhatIsAbove) {
   EXPECT_EQ(address.port(), 1);
 }
 
+TEST(Addresses, AnotherHostKeepsTheRest) {
+  const Address moved = with_host(ipv6("2001:db8::1", 7471), ipv6("fe80::2").gid(), 4);
+  EXPECT_EQ(to_string(moved), "[fe80::2%4]:7471");
+  EXPECT_EQ(to_string(with_host(ipv4("0.0.0.0", 7), ipv4("192.0.2.1").gid(), 4)), "192.0.2.1:7");
+  const Address of_ib = with_host(ib(0x1122334455667788, 0xff00), ipv6("fe80::2").gid(), 4);
+  EXPECT_EQ(service_of(PortSpace::kIb, of_ib).value(), 0x1122334455667788U);
+  EXPECT_EQ(be64toh(fields_of(of_ib).service_id_mask), 0xff00U);
+  EXPECT_EQ(of_ib.gid(), ipv6("fe80::2").gid());
+  EXPECT_EQ(of_ib.scope_id(), 4U);
+}
+
 TEST(Addresses, AnIbAddressSaysItsPortSpace) {
   constexpr uint64_t kSpaceMask = ~uint64_t{0xffff};
   struct Case {

@@ -34,7 +34,7 @@ TEST(Filter, GoodPacketPasses) {
 }
 
 TEST(Filter, UnknownQueuePair) {
-  for (const uint32_t qpn : {0U, 1U, 0x12U, 0x8011U, 0xffffffU}) {
+  for (const uint32_t qpn : {0U, 2U, 0x12U, 0x8011U, 0xffffffU}) {
     Bench bench;
     bench.post_receive();
     Headers headers = send_only();

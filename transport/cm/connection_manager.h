@@ -35,8 +35,6 @@ struct CmConfig {
   uint64_t probe_guid_mask = 0;
   uint64_t probe_guid_value = 0;
 };
-inline constexpr unsigned kCommIdIndexBits = 23;
-inline constexpr unsigned kCommIdPrefixBits = 32 - kCommIdIndexBits;
 
 /// The states of IBTA vol. 1, 12.9.5 (active) and 12.9.6 (passive), and 12.9.7 for SIDR.
 enum class CmState : uint8_t {

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/cm/device_lookup.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <functional>
+#include <optional>
+
+#include "packet/engine/file_descriptor.h"
+#include "packet/engine/socket_address.h"
+#include "provider/cm/address_resolution.h"
+#include "provider/runtime/config.h"
+#include "provider/runtime/tree_update.h"
+
+namespace urxe::cm {
+namespace {
+
+using Matches = std::function<bool(const DeviceDescription&, const Gid&)>;
+
+std::optional<DeviceGid> find(const std::vector<DeviceDescription>& devices,
+                              const Matches& matches) {
+  for (const DeviceDescription& device : devices) {
+    for (size_t i = 0; i < device.gids.size(); ++i) {
+      if (matches(device, device.gids[i])) return DeviceGid{device, static_cast<uint8_t>(i)};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<DeviceGid> find_among(const std::vector<DeviceDescription>& devices,
+                                    const Address& local) {
+  const Gid wanted = local.gid();
+  const uint32_t scope = local.is_link_local() ? local.scope_id() : 0;
+  auto found = find(devices, [&](const DeviceDescription& device, const Gid& gid) {
+    return gid == wanted && (scope == 0 || scope == device.ifindex);
+  });
+  if (found || !wanted.is_ipv4() || !local.is_loopback()) return found;
+  return find(devices, [](const DeviceDescription&, const Gid& gid) {
+    return gid.is_ipv4() && gid.ipv4()[0] == 127;
+  });
+}
+
+bool is_address_of_host(const Address& address) {
+  const SocketAddress name(address.gid(), 0, address.scope_id());
+  const FileDescriptor fd(socket(name.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  // A link-local one without scope cannot be bound to (EINVAL): it may be ours.
+  return fd && (bind(fd.get(), name.get(), name.size()) == 0 || errno == EINVAL);
+}
+
+}  // namespace
+
+std::vector<DeviceDescription> list_devices() {
+  namespace fs = std::filesystem;
+  std::vector<DeviceDescription> devices;
+  if (device_tree().empty()) return devices;
+  std::error_code failed;
+  fs::directory_iterator at(device_tree() + "/devices", failed);
+  for (; !failed && at != fs::directory_iterator(); at.increment(failed)) {
+    const std::string name = at->path().filename().string();
+    if (name.ends_with(".counters")) continue;
+    if (auto device = read_device(device_tree(), name)) devices.push_back(*std::move(device));
+  }
+  std::sort(devices.begin(), devices.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  return devices;
+}
+
+Expected<DeviceGid, Errno> find_device(const Address& local) {
+  if (!local.is_set() || local.is_any() || local.is_multicast()) return error(EADDRNOTAVAIL);
+  if (auto found = find_among(list_devices(), local)) return *std::move(found);
+  if (!is_address_of_host(local)) return error(EADDRNOTAVAIL);
+  // Nobody keeps the tree up to date while no device is open.
+  const auto devices = update_tree(device_tree());
+  if (!devices) return error(ENODEV);
+  if (auto found = find_among(*devices, local)) return *std::move(found);
+  return error(ENODEV);
+}
+
+Expected<LocalDevice, Errno> find_local(const Address& local) {
+  auto found = find_device(local);
+  if (!found) return error(found.error().value);
+  return LocalDevice{found->device.name, 1, found->index, found->device.gids[found->index]};
+}
+
+}  // namespace urxe::cm

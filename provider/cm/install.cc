@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/cm/install.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <new>
+
+#include "provider/cm/dispatch.h"
+#include "provider/presence/presence_abi.h"
+
+namespace urxe::cm {
+namespace {
+
+/// Never destroyed: exit handlers may still use it.
+OpenFiles& open_files() {
+  static auto* const files = [] {
+    auto* made = new OpenFiles;
+    pthread_atfork([] { open_files().before_fork(); }, [] { open_files().after_fork_in_parent(); },
+                   [] { open_files().after_fork_in_child(); });
+    return made;
+  }();
+  return *files;
+}
+
+/// No call that is made meanwhile ends the thread: that would be in the middle of ours.
+class Uncancelled {
+ public:
+  Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~Uncancelled() { pthread_setcancelstate(before_, nullptr); }
+  Uncancelled(const Uncancelled&) = delete;
+  Uncancelled& operator=(const Uncancelled&) = delete;
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
+Expected<int, Errno> open_file(int flags) {
+  int fd = -1;
+  auto file = CmFile::create(flags, &fd);
+  if (!file) return error(file.error().value);
+  FileDescriptor application(fd);
+  open_files().add(*file);
+  if (auto added = command_table().add_file(*file); !added) return error(added.error().value);
+  return application.release();
+}
+
+int open_hook(int flags) noexcept {
+  const Uncancelled uncancelled;
+  Expected<int, Errno> opened = error(ENOMEM);
+  try {
+    opened = open_file(flags);
+  } catch (...) {
+    opened = error(ENOMEM);
+  }
+  if (opened) return *opened;
+  errno = opened.error().value;
+  return -1;
+}
+
+int is_file_hook(int fd) noexcept {
+  return open_files().has(fd) ? 1 : 0;
+}
+
+std::optional<Expected<size_t, Errno>> try_uncancelled(int fd, const void* buffer,
+                                                       size_t length) noexcept {
+  const Uncancelled uncancelled;
+  try {
+    return try_command({command_table(), open_files()}, fd, buffer, length);
+  } catch (...) {
+    return Expected<size_t, Errno>(error(ENOMEM));
+  }
+}
+
+/// Not noexcept: a thread may be cancelled while it waits, as in the kernel's write(), and is then
+/// unwound through here.
+ssize_t write_hook(int fd, const void* buffer, size_t length) {
+  for (;;) {
+    if (auto result = try_uncancelled(fd, buffer, length)) {
+      if (*result) return static_cast<ssize_t>(**result);
+      errno = result->error().value;
+      return -1;
+    }
+    if (auto waited = CmFile::wait(fd); !waited) {
+      errno = waited.error().value;
+      return -1;
+    }
+  }
+}
+
+constexpr urxe_cm_hooks kHooks = {open_hook, is_file_hook, write_hook};
+
+}  // namespace
+
+void install() noexcept {
+  void* symbol = dlsym(RTLD_DEFAULT, "urxe_presence_v1");
+  if (symbol == nullptr) return;
+  const urxe_presence* presence = reinterpret_cast<urxe_presence_v1_function>(symbol)();
+  constexpr uint32_t kFirstWithHooks = 3;
+  if (presence->version >= kFirstWithHooks) presence->set_cm_hooks(&kHooks);
+}
+
+}  // namespace urxe::cm

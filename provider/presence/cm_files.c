@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/presence/cm_files.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+#include "provider/presence/descriptors.h"
+#include "provider/presence/next.h"
+
+static _Atomic(const struct urxe_cm_hooks*) cm_hooks;
+
+void urxe_set_cm_hooks(const struct urxe_cm_hooks* hooks) {
+  atomic_store(&cm_hooks, hooks);
+}
+
+/// Finds a function of libibverbs into `function`, a pointer to it; false: there is none.
+static bool find_function(void* library, const char* name, void* function) {
+  void* symbol = dlsym(library, name);
+  memcpy(function, &symbol, sizeof(symbol));
+  return symbol != NULL;
+}
+
+/// libibverbs loads the providers when it is asked for devices. All releases of librdmacm ask it
+/// before they open the node; this is for programs that speak to the node themselves.
+static __attribute__((noinline)) const struct urxe_cm_hooks* load_provider(void) {
+  void** (*get_device_list)(int*);
+  void (*free_device_list)(void**);
+  void* library = dlopen("libibverbs.so.1", RTLD_NOW);
+  if (library == NULL || !find_function(library, "ibv_get_device_list", (void*)&get_device_list) ||
+      !find_function(library, "ibv_free_device_list", (void*)&free_device_list)) {
+    return NULL;
+  }
+  void** list = get_device_list(NULL);
+  if (list != NULL) free_device_list(list);
+  return atomic_load(&cm_hooks);
+}
+
+int urxe_open_cm_node(const char* stand_in, int flags, unsigned mode) {
+  // Who may not write cannot ask for anything; and a device node is neither made nor a directory.
+  bool only_looks = (flags & O_ACCMODE) == O_RDONLY || (flags & (O_PATH | O_DIRECTORY)) != 0 ||
+                    (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+  if (only_looks) return URXE_NEXT(open)(stand_in, flags, mode);
+  const struct urxe_cm_hooks* hooks = atomic_load(&cm_hooks);
+  if (hooks == NULL) hooks = load_provider();
+  if (hooks == NULL) {
+    errno = ENODEV;
+    return -1;
+  }
+  int fd = hooks->open(flags);
+  if (fd >= 0) urxe_fd_set_add(&urxe_nodes, fd);
+  return fd;
+}
+
+bool urxe_is_cm_file(int fd) {
+  const struct urxe_cm_hooks* hooks = atomic_load(&cm_hooks);
+  return hooks != NULL && hooks->is_file(fd) != 0;
+}
+
+ssize_t urxe_write_to_cm_file(int fd, const void* buffer, size_t length) {
+  return atomic_load(&cm_hooks)->write(fd, buffer, length);
+}

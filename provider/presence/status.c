@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// The status of open files: the connection manager's are sockets, but are shown as the device node
+/// that was opened, as which librdmacm knows them. And the calls that name a file or mean an open
+/// one.
+#include "provider/presence/cm_files.h"
+#include "provider/presence/descriptors.h"
+#include "provider/presence/next.h"
+#include "provider/presence/place.h"
+
+static const char kStandIn[] = "/dev/null";
+
+static inline bool is_shown_as_node(int fd) {
+  return URXE_UNLIKELY(urxe_fd_set_may_have(&urxe_nodes, fd)) && urxe_is_cm_file(fd);
+}
+
+// Defines `name`, which takes `fd` among its parameters. `same` are the arguments as they came,
+// `other` those of the call `other_name` about the node.
+#define URXE_STATUS_CALL(name, parameters, same, other_name, other) \
+  URXE_EXPORT int name parameters {                                 \
+    if (is_shown_as_node(fd)) return URXE_NEXT(other_name) other;   \
+    return URXE_NEXT(name) same;                                    \
+  }
+
+URXE_STATUS_CALL(fstat, (int fd, struct stat* out), (fd, out), stat, (kStandIn, out))
+URXE_STATUS_CALL(fstat64, (int fd, struct stat64* out), (fd, out), stat64, (kStandIn, out))
+// Programs linked with glibc before 2.33 call these.
+URXE_STATUS_CALL(__fxstat, (int version, int fd, struct stat* out), (version, fd, out), __xstat,
+                 (version, kStandIn, out))
+URXE_STATUS_CALL(__fxstat64, (int version, int fd, struct stat64* out), (version, fd, out),
+                 __xstat64, (version, kStandIn, out))
+
+/// Whether the arguments mean the open file itself, and that is one of the connection manager's.
+static inline bool means_cm_file(int dirfd, const char* path, int flags) {
+  if (URXE_LIKELY((flags & AT_EMPTY_PATH) == 0)) return false;
+  bool is_readable = (uintptr_t)path >= 4096 && (intptr_t)path >= 0;
+  return (path == NULL || (is_readable && path[0] == '\0')) && is_shown_as_node(dirfd);
+}
+
+// Defines `name`, which takes `dirfd`, `path` and `flags` among its parameters. `same` are the
+// arguments as they came, `other` with `presented` in the place of `path`. The translated name
+// needs a page of stack: see names.c.
+#define URXE_STATUS_AT_CALL(name, parameters, same, other)                         \
+  static __attribute__((noinline)) int presented_##name parameters {               \
+    struct urxe_target target;                                                     \
+    const char* presented = urxe_translate(path, &target);                         \
+    return URXE_NEXT(name) other;                                                  \
+  }                                                                                \
+  URXE_EXPORT int name parameters {                                                \
+    if (means_cm_file(dirfd, path, flags)) path = kStandIn;                        \
+    return urxe_is_elsewhere(path) ? URXE_NEXT(name) same : presented_##name same; \
+  }
+
+URXE_STATUS_AT_CALL(fstatat, (int dirfd, const char* path, struct stat* out, int flags),
+                    (dirfd, path, out, flags), (dirfd, presented, out, flags))
+URXE_STATUS_AT_CALL(fstatat64, (int dirfd, const char* path, struct stat64* out, int flags),
+                    (dirfd, path, out, flags), (dirfd, presented, out, flags))
+URXE_STATUS_AT_CALL(statx,
+                    (int dirfd, const char* path, int flags, unsigned mask, struct statx* out),
+                    (dirfd, path, flags, mask, out), (dirfd, presented, flags, mask, out))
+URXE_STATUS_AT_CALL(__fxstatat,
+                    (int version, int dirfd, const char* path, struct stat* out, int flags),
+                    (version, dirfd, path, out, flags), (version, dirfd, presented, out, flags))
+URXE_STATUS_AT_CALL(__fxstatat64,
+                    (int version, int dirfd, const char* path, struct stat64* out, int flags),
+                    (version, dirfd, path, out, flags), (version, dirfd, presented, out, flags))

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a RuntimeDevice does for the consumer of its connection manager.
+#include <algorithm>
+#include <utility>
+
+#include "provider/runtime/random_secret.h"
+#include "provider/runtime/runtime_device.h"
+
+namespace urxe {
+namespace {
+
+/// Under a mask of all ones: that service and no other.
+constexpr uint64_t kOneService = UINT64_MAX;
+
+/// QP1 of each process has a source port of its own, which it can then answer from: each begins to
+/// look for it elsewhere.
+uint16_t wanted_source_port(uint32_t slot) {
+  constexpr uint32_t kFirst = 0xc000;
+  constexpr uint32_t kApart = 31;
+  return static_cast<uint16_t>(kFirst | (slot * kApart & 0x3fff));
+}
+
+}  // namespace
+
+void RuntimeDevice::configure_cm() {
+  CmConfig config;
+  config.ca_guid = description_.node_guid;
+  config.id_prefix = slot_->number();
+  config.id_secret = random_secret();
+  device_.cm().configure(config);
+}
+
+Expected<void, EngineError> RuntimeDevice::open_in_engine(const Gid& local) {
+  PacketEngine& engine = *progress_.engine();
+  if (auto opened = engine.open_address(local); !opened) return opened;
+  if (device_.gsi_source_port(local)) return {};
+  auto port = engine.claim_source_port(local, wanted_source_port(slot_->number()));
+  if (!port) return Unexpected<EngineError>(std::move(port.error()));
+  device_.set_gsi_source_port(local, *port);
+  return {};
+}
+
+Expected<ListenerId, Errno> RuntimeDevice::listen(ServiceId service,
+                                                  const std::optional<Gid>& local) {
+  if (auto started = start(); !started) return Unexpected<Errno>(started.error());
+  refresh_gids();
+  auto opened = local ? open_address(*local) : open_addresses();
+  if (!opened) return Unexpected<Errno>(opened.error());
+  PacketEngine& engine = *progress_.engine();
+  if (auto taken = engine.listen(service, local); !taken) return Unexpected<Errno>(taken.error());
+  auto listener = device_.cm().listen(service, kOneService, local);
+  if (listener) {
+    services_.push_back({*listener, service, local});
+  } else {
+    engine.stop_listening(service, local);
+  }
+  return listener;
+}
+
+void RuntimeDevice::stop_listening(ListenerId listener) {
+  const auto found = std::ranges::find(services_, listener, &Service::listener);
+  if (found == services_.end()) return;
+  progress_.engine()->stop_listening(found->service, found->local);
+  device_.cm().stop_listening(listener);
+  services_.erase(found);
+}
+
+}  // namespace urxe

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// QP1 of one address, shared by processes: who gets which message.
+#include "packet/engine/gsi_sharing.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+#include "tests/engine/child_process.h"
+#include "tests/engine/sharing_fixture.h"
+
+namespace urxe::test {
+namespace {
+
+constexpr ServiceId kService{0x0000000001061d37};
+constexpr ServiceId kOtherService{0x0000000001061d38};
+constexpr uint32_t kIdIndex = 77;
+
+CommId id_of(const Slot& slot) {
+  return CommId((slot.number() << kCommIdIndexBits) | kIdIndex);
+}
+MadBytes request(ServiceId service) {
+  CmReq req;
+  req.local_comm_id = CommId(0x12345678);
+  req.service_id = service;
+  return emit_cm_message({1, req});
+}
+MadBytes ready_to_use(CommId to) {
+  CmRtu rtu;
+  rtu.local_comm_id = CommId(0x12345678);
+  rtu.remote_comm_id = to;
+  return emit_cm_message({1, rtu});
+}
+/// Names nobody's communication.
+MadBytes reject_of_nothing() {
+  CmRej rej;
+  rej.reason = CmRejectReason::kInvalidCommId;
+  return emit_cm_message({1, rej});
+}
+MadBytes service_reply(CommId to) {
+  CmSidrRep reply;
+  reply.request_id = to;
+  return emit_cm_message({1, reply});
+}
+
+Headers gsi_headers(uint32_t psn) {
+  Headers headers;
+  headers.bth.opcode = Opcode(Service::kUd, Operation::kSendOnly);
+  headers.bth.dest_qp = kGsiQpn;
+  headers.bth.psn = Psn(psn);
+  headers.deth = {kGsiQKey, kGsiQpn};
+  return headers;
+}
+
+/// b receives all that comes for QP1.
+class SharedGsi : public TwoMembers {
+ protected:
+  void SetUp() override {
+    TwoMembers::SetUp();
+    misdirect(0, 1);  // QP1 is in slot 0's range; b has joined second
+  }
+  /// The MADs with PSNs from `psn` on, in one batch.
+  void send(const std::vector<MadBytes>& mads, uint32_t psn = 0) {
+    TxBatch batch(sender_.engine().batch_limits());
+    for (const MadBytes& mad : mads) {
+      uint8_t* const payload = batch.append(sender_.flow(), gsi_headers(psn++), mad.size());
+      ASSERT_NE(payload, nullptr);
+      std::ranges::copy(mad, payload);
+      batch.commit();
+    }
+    sender_.engine().transmit(batch);
+  }
+  /// What a and b get until together they have `count`, by PSN.
+  struct Got {
+    std::vector<uint32_t> a;
+    std::vector<uint32_t> b;
+  };
+  Got receive(size_t count) {
+    Got got;
+    const auto take = [](UdpEngine& engine, std::vector<uint32_t>& psns) {
+      for (const RxPacket& packet : engine.receive()) {
+        const auto view = parse(packet);
+        EXPECT_TRUE(view);
+        if (view) psns.push_back(view->headers.bth.psn.value());
+      }
+    };
+    EXPECT_TRUE(eventually([&] {
+      take(b_.engine, got.b);
+      take(a_.engine, got.a);
+      return got.a.size() + got.b.size() >= count;
+    })) << "a "
+        << got.a.size() << ", b " << got.b.size() << " of " << count;
+    return got;
+  }
+  /// Nothing more comes to either.
+  void expect_quiet() {
+    for (int i = 0; i < 100; ++i) {
+      EXPECT_TRUE(a_.engine.receive().empty());
+      EXPECT_TRUE(b_.engine.receive().empty());
+    }
+  }
+  using Psns = std::vector<uint32_t>;
+};
+
+TEST_F(SharedGsi, AMessageGoesToTheProcessThatGaveTheIdOut) {
+  send({ready_to_use(id_of(a_.slot)), ready_to_use(id_of(b_.slot)), service_reply(id_of(a_.slot))});
+  const Got got = receive(3);
+  EXPECT_EQ(got.a, (Psns{0, 2}));
+  EXPECT_EQ(got.b, (Psns{1}));
+  EXPECT_EQ(b_.engine.counters().forwarded, 2U);
+  EXPECT_EQ(b_.engine.counters().calibrations, 1U) << "the one of joining: nothing is misdirected";
+}
+
+TEST_F(SharedGsi, AMessageForAnIdOfNobodyStays) {
+  CommId nobody;
+  {
+    const Slot gone = Slot::acquire().value();
+    nobody = id_of(gone);
+  }
+  send({ready_to_use(nobody)});
+  EXPECT_EQ(receive(1).b, (Psns{0}));
+  EXPECT_EQ(b_.engine.counters().not_owner, 0U) << "somebody answers it";
+}
+
+TEST_F(SharedGsi, ARequestGoesToTheListenerOnAllAddresses) {
+  ASSERT_TRUE(a_.engine.listen(kService, std::nullopt));
+  send({request(kService), request(kOtherService)});
+  const Got got = receive(2);
+  EXPECT_EQ(got.a, (Psns{0}));
+  EXPECT_EQ(got.b, (Psns{1})) << "nobody listens: it stays, to be refused";
+}
+
+TEST_F(SharedGsi, ARequestGoesToTheListenerOnTheAddress) {
+  ASSERT_TRUE(a_.engine.listen(kService, address_));
+  ASSERT_TRUE(a_.engine.listen(kOtherService, own_loopback(99)));
+  send({request(kService), request(kOtherService)});
+  const Got got = receive(2);
+  EXPECT_EQ(got.a, (Psns{0}));
+  EXPECT_EQ(got.b, (Psns{1})) << "the listener is on another address";
+}
+
+TEST_F(SharedGsi, AListenerOnTheAddressGoesBeforeOneOnAll) {
+  ASSERT_TRUE(b_.engine.listen(kService, std::nullopt));
+  ASSERT_TRUE(a_.engine.listen(kService, address_));
+  send({request(kService)});
+  EXPECT_EQ(receive(1).a, (Psns{0}));
+}
+
+TEST_F(SharedGsi, ARequestForOnesOwnListenerStays) {
+  ASSERT_TRUE(b_.engine.listen(kService, std::nullopt));
+  send({request(kService)});
+  EXPECT_EQ(receive(1).b, (Psns{0}));
+  EXPECT_EQ(b_.engine.counters().forwarded, 0U);
+}
+
+TEST_F(SharedGsi, WhoHasStoppedListeningGetsNothing) {
+  ASSERT_TRUE(a_.engine.listen(kService, std::nullopt));
+  a_.engine.stop_listening(kService, std::nullopt);
+  send({request(kService)});
+  EXPECT_EQ(receive(1).b, (Psns{0}));
+}
+
+TEST_F(SharedGsi, AnIdleListenerIsWokenByARequest) {
+  ASSERT_TRUE(a_.engine.listen(kService, std::nullopt));
+  settle();
+  send({request(kService)});
+  receive_packets(b_.engine, 0);
+  const auto got = receive_packets(a_.engine, 1);
+  ASSERT_EQ(got.size(), 1U);
+  EXPECT_EQ(got[0].flow, sender_.flow());
+  const MadBytes mad = request(kService);
+  EXPECT_TRUE(std::ranges::equal(got[0].payload, mad));
+}
+
+TEST_F(SharedGsi, OneListenerForAServiceAndAnAddress) {
+  ASSERT_TRUE(a_.engine.listen(kService, std::nullopt));
+  for (Member* member : {&a_, &b_}) {
+    const auto again = member->engine.listen(kService, std::nullopt);
+    ASSERT_FALSE(again);
+    EXPECT_EQ(again.error().value, EADDRINUSE);
+  }
+  EXPECT_TRUE(b_.engine.listen(kService, address_));
+  EXPECT_TRUE(b_.engine.listen(kOtherService, std::nullopt));
+  a_.engine.stop_listening(kService, std::nullopt);
+  EXPECT_TRUE(b_.engine.listen(kService, std::nullopt));
+}
+
+TEST_F(SharedGsi, AKilledListenersNameIsFreeAtOnce) {
+  ChildProcess listener([&](int pipe) {
+    Member member;
+    write_record(pipe, member.engine.listen(kService, std::nullopt).has_value());
+    pause();
+  });
+  ASSERT_TRUE(listener.read<bool>().value_or(false));
+  ASSERT_FALSE(b_.engine.listen(kService, std::nullopt));
+  listener.kill();
+  send({request(kService)});
+  EXPECT_EQ(receive(1).b, (Psns{0})) << "nobody listens any more";
+  EXPECT_TRUE(b_.engine.listen(kService, std::nullopt));
+}
+
+TEST_F(SharedGsi, WhatIsForNobodyInParticularGoesToAll) {
+  send({reject_of_nothing()});
+  const Got got = receive(2);
+  EXPECT_EQ(got.a, (Psns{0}));
+  EXPECT_EQ(got.b, (Psns{0}));
+}
+
+TEST_F(SharedGsi, NobodyCanKeepUsBusyWithCopies) {
+  constexpr uint32_t kTooMany = 4 * GsiSharing::kMaxToEveryone;
+  // Singly: what comes together is copied together.
+  for (uint32_t i = 0; i < kTooMany; ++i) send({reject_of_nothing()}, i);
+  size_t here = 0;
+  EXPECT_TRUE(eventually([&] {
+    here += b_.engine.receive().size();
+    return here == kTooMany;
+  }));
+  EXPECT_GE(b_.engine.counters().gsi_not_copied, 1U);
+}
+
+TEST_F(SharedGsi, WhatWasPassedOnIsNotPassedOnAgain) {
+  ASSERT_TRUE(b_.engine.listen(kService, std::nullopt));
+  TxBatch batch(TxBatch::Limits{});
+  const MadBytes mad = request(kService);
+  std::ranges::copy(mad, batch.append(sender_.flow(), gsi_headers(5), mad.size()));
+  batch.commit();
+  const auto bytes = batch.bytes(batch.messages()[0]);
+  ASSERT_EQ(forward_packets(b_.slot.forward_fd(), slot_name(a_.slot.number()),
+                            {sender_.flow(), bytes.size(), bytes}),
+            0);
+  EXPECT_EQ(receive(1).a, (Psns{5}));
+  EXPECT_EQ(a_.engine.counters().forwarded, 0U);
+  expect_quiet();
+}
+
+TEST_F(SharedGsi, WhatIsNoMadStays) {
+  TxBatch batch(sender_.engine().batch_limits());
+  append(batch, sender_.flow(), gsi_headers(1), 12);
+  Headers immediate = gsi_headers(2);
+  immediate.bth.opcode = Opcode(Service::kUd, Operation::kSendOnlyImm);
+  append(batch, sender_.flow(), immediate, 256);
+  sender_.engine().transmit(batch);
+  EXPECT_EQ(receive(2).b, (Psns{1, 2}));
+}
+
+// The kernel lets ten datagrams wait at a unix socket, unless it is told otherwise.
+TEST_F(SharedGsi, AStormOfRequestsLosesNothing) {
+  constexpr uint32_t kStorm = 500;
+  ASSERT_TRUE(a_.engine.listen(kService, std::nullopt));
+  ASSERT_TRUE(a_.engine.listen(kOtherService, std::nullopt));
+  size_t at_b = 0;
+  for (uint32_t i = 0; i < kStorm; ++i) {
+    send({request(i % 2 == 0 ? kService : kOtherService)}, i);
+    at_b += b_.engine.receive().size();
+  }
+  EXPECT_EQ(at_b, 0U);
+  Got got = receive(kStorm);
+  std::ranges::sort(got.a);
+  ASSERT_EQ(got.a.size(), kStorm);
+  for (uint32_t i = 0; i < kStorm; ++i) EXPECT_EQ(got.a[i], i);
+  EXPECT_EQ(b_.engine.counters().forward_lost, 0U);
+}
+
+/// Without engines: time is the test's.
+class FullQueue : public ::testing::Test {
+ protected:
+  /// Fills the listener's queue; the answer is how many fit.
+  uint32_t fill() {
+    uint32_t sent = 0;
+    while (!sharing_.has_waiting() && sent < 100000) {
+      EXPECT_FALSE(sharing_.pass_on({GsiOwner::Kind::kSlot, listener_.number()}, packets_, now_));
+      ++sent;
+    }
+    return sent - 1;
+  }
+  Slot self_ = Slot::acquire().value();
+  Slot listener_ = Slot::acquire().value();
+  UdpCounters counters_;
+  GsiSharing sharing_{self_.sharing(), 1, counters_};
+  std::vector<uint8_t> bytes_ = std::vector<uint8_t>(280);
+  ForwardedPackets packets_{Flow{}, 280, bytes_};
+  Instant now_{1000000000};
+};
+
+TEST_F(FullQueue, WhatWaitsGoesWhenThereIsRoom) {
+  const uint32_t fitted = fill();
+  EXPECT_EQ(counters_.forwarded, fitted);
+  sharing_.retry(now_ + milliseconds(1));
+  EXPECT_TRUE(sharing_.has_waiting());
+  ForwardReader reader;
+  (void)reader.read(listener_.forward_fd());
+  sharing_.retry(now_ + milliseconds(2));
+  EXPECT_FALSE(sharing_.has_waiting());
+  EXPECT_EQ(counters_.forwarded, fitted + 1);
+  EXPECT_EQ(counters_.forward_lost, 0U);
+}
+
+TEST_F(FullQueue, WhatWaitsTooLongIsLostAndCounted) {
+  fill();
+  sharing_.retry(now_ + GsiSharing::kMaxWait);
+  EXPECT_FALSE(sharing_.has_waiting());
+  EXPECT_EQ(counters_.forward_lost, 1U);
+}
+
+TEST_F(FullQueue, NoMoreWaitThanMay) {
+  fill();
+  for (size_t i = 1; i < GsiSharing::kMaxWaiting + 5; ++i) {
+    (void)sharing_.pass_on({GsiOwner::Kind::kSlot, listener_.number()}, packets_, now_);
+  }
+  EXPECT_EQ(counters_.forward_lost, 5U);
+}
+
+TEST(GsiOwner, BytesThatAreNoMadAreWhoeverHasThem) {
+  EXPECT_EQ(gsi_owner({}), GsiOwner{});
+  std::vector<uint8_t> bytes(279);
+  bytes[0] = Opcode(Service::kUd, Operation::kSendOnly).value;
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_EQ(gsi_owner(std::span(bytes).first(size)), GsiOwner{});
+  }
+}
+
+TEST(ServiceName, DiffersByInterfaceServiceAndAddress) {
+  const auto text = [](const UnixName& name) {
+    EXPECT_LE(name.size, sizeof name.address);
+    return std::string(name.address.sun_path, name.size - sizeof(sa_family_t));
+  };
+  const std::vector<std::string> names = {text(service_name(1, kService, std::nullopt)),
+                                          text(service_name(2, kService, std::nullopt)),
+                                          text(service_name(1, kOtherService, std::nullopt)),
+                                          text(service_name(1, kService, loopback_v6())),
+                                          text(service_name(1, kService, own_loopback(1)))};
+  for (size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(names[i][0], '\0') << "abstract: the kernel frees it";
+    for (size_t k = 0; k < i; ++k) EXPECT_NE(names[i], names[k]);
+  }
+}
+
+}  // namespace
+}  // namespace urxe::test
