@@ -2,8 +2,6 @@
 // The commands that take addresses, and those that ask for them. The older ones (BIND_IP,
 // RESOLVE_IP, JOIN_IP_MCAST) have room for an IPv6 address and go by its family; the newer ones
 // tell the length as well, which must be the family's.
-#include <netinet/in.h>
-
 #include <cerrno>
 
 #include "provider/cm/addresses.h"
@@ -11,20 +9,6 @@
 
 namespace urxe::cm {
 namespace {
-
-/// 0: no family of rdma_cm's.
-size_t size_of_family(sa_family_t family) {
-  switch (family) {
-    case AF_INET:
-      return sizeof(sockaddr_in);
-    case AF_INET6:
-      return sizeof(sockaddr_in6);
-    case kAfIb:
-      return sizeof(SockaddrIb);
-    default:
-      return 0;
-  }
-}
 
 /// An address out of a command; size 0: none that could be.
 struct CommandAddress {
@@ -37,7 +21,7 @@ CommandAddress take_address(const Bytes& bytes) {
   static_assert(sizeof(Bytes) <= sizeof(sockaddr_storage));
   CommandAddress address;
   std::memcpy(&address.storage, &bytes, sizeof bytes);
-  address.size = size_of_family(address.storage.ss_family);
+  address.size = Address{address.storage}.size();
   if (address.size > sizeof bytes) address.size = 0;
   return address;
 }

@@ -106,6 +106,10 @@ std::vector<DeviceDescription> list_runtime_devices() {
   return read_devices(device_tree());
 }
 
+void prepare_runtime_devices() {
+  Registry::instance();
+}
+
 bool is_runtime_device(const std::string& name) {
   return !device_tree().empty() && read_device(device_tree(), name).has_value();
 }

@@ -19,6 +19,10 @@ Expected<std::shared_ptr<RuntimeDevice>, Errno> open_runtime_device(const std::s
 /// Thread-safe.
 std::vector<DeviceDescription> list_runtime_devices();
 
+/// Makes the registry, if it is not there: who registers handlers of fork() after this has them run
+/// before the registry's in the parent, and may hold locks while he calls it.
+void prepare_runtime_devices();
+
 /// Whether `name` is one of this process's devices, without opening it.
 bool is_runtime_device(const std::string& name);
 

@@ -5,6 +5,7 @@
 #include <new>
 #include <string>
 
+#include "provider/cm/install.h"
 #include "provider/runtime/config.h"
 #include "provider/runtime/device_registry.h"
 #include "provider/verbs/context.h"
@@ -58,6 +59,7 @@ constexpr abi::VerbsDeviceOps kDeviceOps = {
   }
   register_event_sink(kVerbsEventSink);
   library().register_driver(&kDeviceOps);
+  cm::install();
 }
 
 [[gnu::destructor]] void finish_provider() noexcept {

@@ -523,6 +523,11 @@ class ConnectionManagerTest(Scratch):
         first = os.environ.get("URXE_TEST_PRELOAD_FIRST", "")
         self.output(probe, options=("--device", "dev0=lo"), env=environment(URXE_PRELOAD_FIRST=first))
 
+    def test_channels(self):
+        probe = os.path.join(BUILD, "bin", "presence_channel_probe")
+        first = os.environ.get("URXE_TEST_PRELOAD_FIRST", "")
+        self.output(probe, options=("--device", "dev0=lo"), env=environment(URXE_PRELOAD_FIRST=first))
+
 
 class NetlinkTest(Scratch):
     """libibverbs must not find RDMA netlink where it would hide our devices; others keep it."""

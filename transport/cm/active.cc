@@ -41,6 +41,7 @@ Expected<void, Errno> ConnectionManager::confirm(CommId id, std::span<const uint
   rtu.remote_comm_id = c->remote_id;
   rtu.private_data.assign(private_data);
   core.send_response(*c, rtu, c->transaction_id);
+  start_probing(core, *c, now);
   return {};
 }
 

@@ -26,6 +26,14 @@ struct CmConfig {
   uint32_t max_ids = 65536;  ///< communications at a time, those in time-wait included
   /// What an MRA asks for where the consumer is slow: 4.096 us * 2^n, here 17 s.
   uint8_t slow_consumer_timeout = 22;
+
+  /// How often an established connection's peer is asked whether it is still there (kPeerGone);
+  /// 0: never. Only peers are asked whose CA GUID says that they know the question:
+  /// guid & mask == value. Connections of XRC are not.
+  Duration probe_interval;
+  uint32_t probes_per_second = 100;  ///< of all connections; more than that are spread
+  uint64_t probe_guid_mask = 0;
+  uint64_t probe_guid_value = 0;
 };
 
 /// The states of IBTA vol. 1, 12.9.5 (active) and 12.9.6 (passive), and 12.9.7 for SIDR.

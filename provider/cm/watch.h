@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <pthread.h>
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "packet/base/expected.h"
+#include "packet/base/time.h"
+#include "packet/engine/file_descriptor.h"
+
+namespace urxe {
+class RuntimeDevice;
+}
+
+namespace urxe::cm {
+
+/// What the service's thread sleeps on.
+class Watch {
+ public:
+  enum class What : uint32_t { kWake, kFile, kResolution };
+  struct Ready {
+    What what;
+    uint32_t number;  ///< of the id; of the file: its descriptor
+  };
+
+  /// Makes the descriptors and starts the thread with `main(argument)`. Once. EMFILE, EAGAIN.
+  Expected<void, Errno> start(void* (*main)(void*), void* argument);
+  [[nodiscard]] bool is_started() const { return started_; }
+  /// Any thread, any lock held: the thread looks at what has happened.
+  void wake() const;
+  /// The same for a device: once each until take_marked(). Only to be compared: the device may be
+  /// gone by then.
+  void mark(const RuntimeDevice* device);
+  std::vector<const RuntimeDevice*> take_marked();
+
+  /// `events` as epoll_ctl(2); hang-ups are told always. ENOMEM, ENOSPC.
+  Expected<void, Errno> add(int fd, uint32_t events, What what, uint32_t number);
+  void remove(int fd);
+
+  /// Sleeps until something is ready or the time has come. The service's thread only.
+  std::span<const Ready> wait(std::optional<Instant> until, Instant now);
+
+  // fork():
+  void before_fork() { marks_mutex_.lock(); }
+  void after_fork_in_parent() { marks_mutex_.unlock(); }
+  void after_fork_in_child();
+
+ private:
+  bool started_ = false;
+  pthread_t thread_{};
+  FileDescriptor epoll_;
+  FileDescriptor wake_;
+  std::mutex marks_mutex_;
+  std::vector<const RuntimeDevice*> marked_;
+  std::vector<Ready> ready_;
+};
+
+}  // namespace urxe::cm
