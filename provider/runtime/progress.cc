@@ -101,7 +101,11 @@ void Progress::finish_at_exit() {
   for (int attempt = 0; attempt < kExitAttempts; ++attempt) {
     if (lock_.try_lock()) {
       if (engine_ && communication_sink().at_exit != nullptr) communication_sink().at_exit(owner_);
-      if (engine_) transmit(AckPolicy::kAll, clock_now());
+      if (engine_) {
+        const Instant now = clock_now();
+        transmit(AckPolicy::kAll, now);
+        publish_counters(now);
+      }
       lock_.unlock();
       return;
     }
