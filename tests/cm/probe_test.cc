@@ -52,6 +52,18 @@ TEST(CmProbe, AnAnswerSaysThatThePeerIsGone) {
   bench.expect_quiet();
 }
 
+TEST(CmProbe, AnAnswerMayTakeLongerThanTheInterval) {
+  Bench bench(probing());
+  const CommId id = bench.connect_established();
+  bench.advance_to_deadline();
+  bench.expect_sent<CmDreq>();
+  const uint64_t first = bench.transaction_id;
+  bench.advance_to_deadline();
+  bench.expect_sent<CmDreq>();
+  bench.receive(CmDrep{kPeerId, id, {}}, first);
+  bench.expect_event(Kind::kPeerGone);
+}
+
 TEST(CmProbe, AnEndThatIsThereSaysNothing) {
   Bench bench;
   const CommId id = bench.accept_established();

@@ -215,6 +215,8 @@ void Node::count_requests(const OutgoingMad& mad) {
       attribute != CmAttribute::kSidrReq && attribute != CmAttribute::kLap) {
     return;
   }
+  const auto* dreq = std::get_if<CmDreq>(&message->body);
+  if (dreq != nullptr && dreq->remote_qpn == Qpn{kMulticastQpn}) return;  // a probe
   const uint32_t times = ++requests_[{message->transaction_id, attribute}];
   expect(times <= 1U + options_->max_retries, "repeats a request too often");
 }

@@ -46,7 +46,7 @@ struct Communication {
   /// As the last MRA found them: another one is heeded only after another retry.
   std::optional<uint8_t> retries_at_mra;
 
-  std::optional<uint64_t> probe_transaction_id;  ///< of the last probe
+  std::optional<uint64_t> probe_transaction_id;  ///< of all probes
   bool probe_slot_taken = false;                 ///< the deadline is that of a probe's turn
 
   SentMessage request;   ///< what waits for an answer: sent again when its time is over

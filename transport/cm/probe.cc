@@ -23,7 +23,8 @@ void send_probe(CmCore& core, Communication& c) {
   dreq.local_comm_id = c.id;
   dreq.remote_comm_id = c.remote_id;
   dreq.remote_qpn = kProbeQpn;
-  c.probe_transaction_id = core.ids.next_transaction();
+  // The same each time: an answer may take longer than the interval.
+  if (!c.probe_transaction_id) c.probe_transaction_id = core.ids.next_transaction();
   core.send_message(c.flow, dreq, *c.probe_transaction_id);
 }
 

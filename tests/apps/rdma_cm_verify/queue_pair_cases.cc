@@ -9,7 +9,8 @@ namespace verify {
 namespace {
 
 constexpr ibv_ece kClientEce{0x123456, 0x89abcdef, 0};
-constexpr ibv_ece kServerEce{0x654321, 0x76543210, 0};
+// librdmacm answers with the vendor that has asked.
+constexpr ibv_ece kServerEce{kClientEce.vendor_id, 0x76543210, 0};
 
 /// A queue pair with its memory, that rdma_cm does not know.
 class QueuePair {
