@@ -8,7 +8,8 @@
 #include <string>
 
 #include "packet/base/expected.h"
-#include "packet/wire/cm_message.h"
+#include "packet/wire/cm_codes.h"
+#include "packet/wire/gid.h"
 #include "packet/wire/roce_packet.h"
 #include "packet/wire/tx_batch.h"
 
@@ -26,6 +27,7 @@ struct EngineCounters {
   uint64_t receive_lost = 0;  ///< arrived and could not be handed on
   uint64_t forwarded = 0;     ///< passed on to the process that they were for
   uint64_t not_owner = 0;     ///< for a process that is gone
+  uint64_t not_copied = 0;    ///< to QP1, for every process, and kept here: too many of them
 };
 
 /// Carries RoCEv2 packets. Not thread-safe: one thread at a time, but for wait_fd(), which any

@@ -10,6 +10,8 @@
 
 #include "packet/base/bytes.h"
 #include "packet/engine/port_sharing.h"
+#include "packet/wire/cm_codes.h"
+#include "packet/wire/mad.h"
 
 #ifndef SO_ATTACH_REUSEPORT_CBPF
 #define SO_ATTACH_REUSEPORT_CBPF 51
@@ -24,6 +26,11 @@ constexpr size_t kMagicAt = 8;
 constexpr size_t kTokenAt = 16;
 constexpr size_t kProberAt = 24;
 constexpr uint64_t kProbeMagic = 0x7572786570726f62;  // "urxeprob"
+
+/// Where a message of the connection manager that answers another has the id that it answers:
+/// behind BTH, DETH, MAD header and the sender's own id. Others have something else there, and go
+/// on to whom they are for by way of whoever gets them: see GsiSharing.
+constexpr uint32_t kRemoteCommIdAt = 12 + 8 + 24 + 4;
 
 constexpr uint32_t kNobody = 0xffffffff;  // no such index: the kernel falls back to its hash
 
@@ -59,6 +66,10 @@ Expected<void, Errno> attach_reuseport_program(int fd, std::span<const GroupMemb
       BPF_STMT(BPF_MISC | BPF_TXA, 0),
       BPF_STMT(BPF_RET | BPF_A, 0),
       BPF_STMT(BPF_MISC | BPF_TXA, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kGsiQpn.value(), 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kRemoteCommIdAt),
+      BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, kCommIdIndexBits),
+      BPF_STMT(BPF_JMP | BPF_JA, 1),
       BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, kQpIndexBits),
   };
   for (const GroupMember& member : members) {

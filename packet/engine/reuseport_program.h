@@ -32,8 +32,8 @@ struct GroupMember {
 };
 
 /// Replaces the program of the group that `fd`, a bound SO_REUSEPORT socket, is in: probes go to
-/// the index that they ask for, packets of the `members`' slots to their index, all others to whom
-/// the kernel chooses by hash.
+/// the index that they ask for, packets of the `members`' slots to their index (to QP1: most
+/// answers of connection managers), all others to whom the kernel chooses by hash.
 Expected<void, Errno> attach_reuseport_program(int fd, std::span<const GroupMember> members);
 
 }  // namespace urxe

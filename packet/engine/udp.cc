@@ -259,6 +259,7 @@ EngineCounters UdpEngine::totals() const {
   totals.receive_lost = c.forward_lost + c.lost_in_opening;
   totals.forwarded = c.forwarded;
   totals.not_owner = c.not_owner;
+  totals.not_copied = c.gsi_not_copied;
   return totals;
 }
 

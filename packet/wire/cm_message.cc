@@ -79,10 +79,10 @@ Expected<CmMessage, MadDropReason> parse_cm_message(std::span<const uint8_t> mad
   const auto header = parse_cm_header(mad);
   if (!header) return Unexpected<MadDropReason>(header.error());
   const size_t index = header->attribute_id - static_cast<size_t>(CmAttribute::kReq);
-  auto body = parse_alternative(index, mad.first<kMadBytes>(), *header,
-                                std::make_index_sequence<kCmAttributes>{});
+  const auto body = parse_alternative(index, mad.first<kMadBytes>(), *header,
+                                      std::make_index_sequence<kCmAttributes>{});
   if (!body) return Unexpected<MadDropReason>(body.error());
-  return CmMessage{header->transaction_id, std::move(*body)};
+  return CmMessage{header->transaction_id, *body};
 }
 
 MadBytes emit_cm_message(const CmMessage& message) {

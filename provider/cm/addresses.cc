@@ -152,9 +152,11 @@ Address make_address(sa_family_t family, const Gid& gid, uint16_t port, uint32_t
     SockaddrIb ib;
     ib.pkey = htons(kDefaultPKey.value());
     std::memcpy(ib.address, gid.bytes.data(), gid.bytes.size());
-    ib.service_id_mask = kAllOnes;
+    ib.service_id = htobe64(port);
+    ib.service_id_mask = htobe64(port != 0 ? kPortBits : 0);
     ib.scope_id = scope_id;
     store(ib, address.storage);
+    return address;
   }
   address.set_port(port);
   return address;

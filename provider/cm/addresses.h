@@ -58,7 +58,8 @@ struct Address {
 /// EINVAL: shorter than its family's structure; EAFNOSUPPORT: family.
 Expected<Address, Errno> read_address(const sockaddr_storage& storage, size_t size);
 /// An address of `family` (AF_INET, AF_INET6, kAfIb) with this GID; an IPv4 one needs a mapped GID,
-/// or all zeros: any. One of AF_IB has the default partition and the port as its whole service id.
+/// or all zeros: any. One of AF_IB has the default partition, and a service id of which no more is
+/// said than the port, where there is one: see select_port_space().
 Address make_address(sa_family_t family, const Gid& gid, uint16_t port, uint32_t scope_id = 0);
 /// The address with another GID of its kind and scope id; port, partition and service id stay.
 Address with_host(const Address& address, const Gid& gid, uint32_t scope_id);

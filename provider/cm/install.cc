@@ -2,11 +2,13 @@
 #include "provider/cm/install.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <new>
+#include <utility>
 
 #include "provider/cm/dispatch.h"
 #include "provider/presence/presence_abi.h"
@@ -74,19 +76,38 @@ std::optional<Expected<size_t, Errno>> try_uncancelled(int fd, const void* buffe
   }
 }
 
+ssize_t fail(int errno_value) {
+  errno = errno_value;
+  return -1;
+}
+
+/// The file by a descriptor of our own: as in the kernel, a command keeps it open while it waits,
+/// whatever other threads close. EBADF: one has closed it since the command began; EMFILE.
+Expected<FileDescriptor, Errno> hold(int fd) {
+  FileDescriptor held(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (!held) return error(errno);
+  if (!open_files().has(held.get())) return error(EBADF);
+  return held;
+}
+
 /// Not noexcept: a thread may be cancelled while it waits, as in the kernel's write(), and is then
 /// unwound through here.
 ssize_t write_hook(int fd, const void* buffer, size_t length) {
+  FileDescriptor held;
   for (;;) {
-    if (auto result = try_uncancelled(fd, buffer, length)) {
-      if (*result) return static_cast<ssize_t>(**result);
-      errno = result->error().value;
-      return -1;
+    const int used = held ? held.get() : fd;
+    if (auto result = try_uncancelled(used, buffer, length)) {
+      return *result ? static_cast<ssize_t>(**result) : fail(result->error().value);
     }
-    if (auto waited = CmFile::wait(fd); !waited) {
-      errno = waited.error().value;
-      return -1;
+    if (!held) {
+      auto copy = hold(fd);
+      // Nobody can send it an event any more: the kernel lets such a thread wait for good.
+      if (!copy && copy.error().value == EBADF) pause();
+      if (!copy) return fail(copy.error().value == EBADF ? EINTR : copy.error().value);
+      held = *std::move(copy);
+      continue;
     }
+    if (auto waited = CmFile::wait(used); !waited) return fail(waited.error().value);
   }
 }
 

@@ -67,16 +67,20 @@ Expected<FileDescriptor, Errno> take(PortSpace space, const PortHolder& wanted) 
   return bind_name(space, wanted);
 }
 
-/// Sets wanted.port to one that is free.
+/// Sets wanted.port to one that is free. Most are: who holds the others is asked only when several
+/// were not.
 Expected<FileDescriptor, Errno> take_any(PortSpace space, PortHolder& wanted,
                                          const UsedPorts& ephemeral) {
-  const std::vector<PortHolder> holders = list_holders(space);
+  constexpr int kBlindAttempts = 3;
+  std::vector<PortHolder> holders;
+  int attempts = 0;
   PortSearch search(ephemeral_range());
   while (const auto port = search.next()) {
     wanted.port = *port;
     if (ephemeral.has(space, *port) || !is_free(holders, wanted)) continue;
     auto name = take(space, wanted);
     if (name || name.error().value != EADDRINUSE) return name;
+    if (++attempts == kBlindAttempts) holders = list_holders(space);
   }
   return error(EADDRINUSE);
 }

@@ -87,7 +87,7 @@ Progress::~Progress() {
     kick();
     pthread_join(thread_, nullptr);
   }
-  if (engine_) counters_.publish(device_.counters(), engine_->totals());
+  if (engine_) counters_.publish(device_.counters(), engine_->totals(), device_.cm().counters());
   if (kick_fd_ >= 0) close(kick_fd_);
 }
 

@@ -6,12 +6,13 @@
 #include <cstdint>
 #include <string_view>
 
+#include "packet/wire/cm_message.h"
 #include "packet/wire/roce_packet.h"
 
-/// The counters that a device shows below ports/1/counters and ports/1/hw_counters, and their
-/// columns in the device's counter table: the file <tree>/devices/<device>.counters, kCounterRows
-/// rows of kCounterColumns native 64-bit counters. Each process adds to the row of its slot; a
-/// reader sees the sum of a column.
+/// The counters that a device shows below ports/1/counters, ports/1/hw_counters and, for the
+/// connection manager, ports/1/cm_*, and their columns in the device's counter table: the file
+/// <tree>/devices/<device>.counters, kCounterRows rows of kCounterColumns native 64-bit counters.
+/// Each process adds to the row of its slot; a reader sees the sum of a column.
 namespace urxe {
 
 inline constexpr size_t kCounterRows = 512;
@@ -44,7 +45,8 @@ inline constexpr auto kPortCounterNames = std::to_array<std::string_view>({
 });
 
 /// What the transport counts, under the names that rxe and mlx5 have made usual, and one
-/// "drop_<reason>" for each DropReason, in its order.
+/// "drop_<reason>" for each DropReason and one "drop_mad_<reason>" for each MadDropReason, in their
+/// orders.
 inline constexpr auto kHardwareCounterNames = std::to_array<std::string_view>({
     "sent_pkts",
     "rcvd_pkts",
@@ -72,6 +74,7 @@ inline constexpr auto kHardwareCounterNames = std::to_array<std::string_view>({
     "np_cnp_sent",
     "rp_cnp_handled",
     "forwarded_pkts",
+    "uncopied_mads",  // for each of the processes behind QP1, but too many to hand out copies
     "drop_truncated",
     "drop_transport_version",
     "drop_unknown_opcode",
@@ -92,9 +95,47 @@ inline constexpr auto kHardwareCounterNames = std::to_array<std::string_view>({
     "drop_malformed_request",
     "drop_no_receive",
     "drop_not_owner",
+    "drop_mad_length",
+    "drop_mad_version",
+    "drop_mad_class",
+    "drop_mad_method",
+    "drop_mad_unknown_attribute",
+    "drop_mad_malformed",
+    "drop_mad_unknown_id",
+    "drop_mad_wrong_peer",
+    "drop_mad_wrong_state",
+    "drop_mad_no_room",
 });
 
-static_assert(kPortCounterNames.size() + kHardwareCounterNames.size() <= kCounterColumns);
+/// The messages of the connection manager, by index_of(attribute): the files of each directory of
+/// kCmCounterGroups, as Linux has them.
+inline constexpr auto kCmMessageNames = std::to_array<std::string_view>({
+    "req",
+    "mra",
+    "rej",
+    "rep",
+    "rtu",
+    "dreq",
+    "drep",
+    "sidr_req",
+    "sidr_rep",
+    "lap",
+    "apr",
+});
+static_assert(kCmMessageNames.size() == kCmAttributes);
+
+inline constexpr auto kCmCounterGroups = std::to_array<std::string_view>({
+    "cm_tx_msgs",
+    "cm_tx_retries",
+    "cm_rx_msgs",
+    "cm_rx_duplicates",
+});
+
+/// The column of the first message's counter in a group.
+constexpr size_t cm_counter_column(size_t group) {
+  return kPortCounterNames.size() + kHardwareCounterNames.size() + group * kCmMessageNames.size();
+}
+static_assert(cm_counter_column(kCmCounterGroups.size()) <= kCounterColumns);
 
 /// The column of a counter. A name that is in neither list does not compile.
 consteval size_t counter_column(std::string_view name) {
@@ -115,5 +156,15 @@ static_assert(drop_counter_column(DropReason::kNotOwner) == counter_column("drop
 static_assert(drop_counter_column(DropReason::kUnknownQp) == counter_column("drop_unknown_qp"));
 static_assert(static_cast<size_t>(DropReason::kCount) ==
               static_cast<size_t>(DropReason::kNotOwner) + 1);
+
+/// The column of "drop_mad_<reason>".
+constexpr size_t drop_counter_column(MadDropReason reason) {
+  return counter_column("drop_mad_length") + static_cast<size_t>(reason);
+}
+static_assert(drop_counter_column(MadDropReason::kNoRoom) == counter_column("drop_mad_no_room"));
+static_assert(drop_counter_column(MadDropReason::kUnknownId) ==
+              counter_column("drop_mad_unknown_id"));
+static_assert(static_cast<size_t>(MadDropReason::kCount) ==
+              static_cast<size_t>(MadDropReason::kNoRoom) + 1);
 
 }  // namespace urxe

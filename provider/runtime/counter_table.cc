@@ -65,7 +65,18 @@ void CounterTable::add(size_t column, uint64_t value) {
   std::atomic_ref(row_[column]).store(before_[column] + value, std::memory_order_relaxed);
 }
 
-void CounterTable::publish(const Counters& c, const EngineCounters& engine) {
+void CounterTable::add_cm(const CmCounters& cm) {
+  static_assert(kCmCounterGroups.size() == 4);
+  size_t column = cm_counter_column(0);
+  for (const auto* group : {&cm.sent, &cm.retries, &cm.received, &cm.duplicates}) {
+    for (const uint64_t value : *group) add(column++, value);
+  }
+  for (size_t reason = 0; reason < cm.drops.size(); ++reason) {
+    add(drop_counter_column(static_cast<MadDropReason>(reason)), cm.drops[reason]);
+  }
+}
+
+void CounterTable::publish(const Counters& c, const EngineCounters& engine, const CmCounters& cm) {
   if (row_ == nullptr) return;
   add(counter_column("port_xmit_data"), c.sent_bytes / 4);
   add(counter_column("port_rcv_data"), c.received_bytes / 4);
@@ -102,6 +113,8 @@ void CounterTable::publish(const Counters& c, const EngineCounters& engine) {
   add(counter_column("port_xmit_discards"), engine.send_lost);
   add(counter_column("excessive_buffer_overrun_errors"), engine.receive_lost);
   add(counter_column("forwarded_pkts"), engine.forwarded);
+  add(counter_column("uncopied_mads"), engine.not_copied);
+  add_cm(cm);
   for (size_t reason = 0; reason < c.drops.size(); ++reason) {
     add(drop_counter_column(static_cast<DropReason>(reason)), c.drops[reason]);
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "packet/engine/engine.h"
+#include "transport/cm/connection_manager.h"
 #include "transport/counters.h"
 
 namespace urxe {
@@ -24,10 +25,11 @@ class CounterTable {
   CounterTable& operator=(const CounterTable&) = delete;
 
   /// Shows what `counters` has come to since the table was opened.
-  void publish(const Counters& counters, const EngineCounters& engine);
+  void publish(const Counters& counters, const EngineCounters& engine, const CmCounters& cm);
 
  private:
   void add(size_t column, uint64_t value);
+  void add_cm(const CmCounters& cm);
 
   uint64_t* table_ = nullptr;
   uint64_t* row_ = nullptr;

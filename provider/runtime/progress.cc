@@ -27,6 +27,8 @@ constexpr Duration kAdvanceAnyway = milliseconds(10);
 /// the peer that it waits for may need it.
 constexpr Duration kSpinTime = microseconds(20);
 constexpr int kExitAttempts = 1000;
+/// An engine with several sockets looks at all of them in as many.
+constexpr int kExitRounds = 32;
 constexpr Duration kPublishInterval = milliseconds(10);
 /// How long an ACK that waits for company may stay when nobody polls.
 constexpr Duration kDeferredAckDelay = microseconds(50);
@@ -100,13 +102,22 @@ void Progress::transmit_posted() {
 void Progress::finish_at_exit() {
   for (int attempt = 0; attempt < kExitAttempts; ++attempt) {
     if (lock_.try_lock()) {
-      if (engine_ && communication_sink().at_exit != nullptr) communication_sink().at_exit(owner_);
-      if (engine_) transmit(AckPolicy::kAll, clock_now());
+      if (engine_) say_farewell(clock_now());
       lock_.unlock();
       return;
     }
     sched_yield();
   }
+}
+
+/// The kernel may have put another process's packets into our sockets, even what we have just said
+/// to one on this host: they are passed on, or they would go with us.
+void Progress::say_farewell(Instant now) {
+  if (communication_sink().at_exit != nullptr) communication_sink().at_exit(owner_);
+  transmit(AckPolicy::kAll, now);
+  for (int round = 0; round < kExitRounds; ++round) receive(now);
+  transmit(AckPolicy::kAll, now);
+  publish_counters(now);
 }
 
 void Progress::wait_for_holder() {
@@ -177,7 +188,7 @@ void Progress::finish(Instant now) {
 }
 
 void Progress::publish_counters(Instant now) {
-  if (engine_) counters_.publish(device_.counters(), engine_->totals());
+  if (engine_) counters_.publish(device_.counters(), engine_->totals(), device_.cm().counters());
   last_published_ = now;
 }
 

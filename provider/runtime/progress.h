@@ -98,6 +98,7 @@ class Progress {
   void unlock();
   void drive_rounds(const CompletionQueue& cq, Instant now);
   void finish(Instant now);
+  void say_farewell(Instant now);
   bool receive(Instant now);
   void transmit(AckPolicy policy, Instant now);
   void deliver_events();

@@ -73,6 +73,10 @@ void add_port(Folder port, const DeviceDescription& device) {
   add_counters(port.below("counters"), kPortCounterNames, 0, device.name);
   add_counters(port.below("hw_counters"), kHardwareCounterNames, kPortCounterNames.size(),
                device.name);
+  for (size_t group = 0; group < kCmCounterGroups.size(); ++group) {
+    add_counters(port.below(std::string(kCmCounterGroups[group])), kCmMessageNames,
+                 cm_counter_column(group), device.name);
+  }
 }
 
 /// What /sys/class/infiniband/D shows.

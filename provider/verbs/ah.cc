@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <new>
 
 #include "provider/runtime/config.h"
@@ -14,8 +16,27 @@ ibv_ah* fail(int errno_value) {
   return nullptr;
 }
 
+/// RoCE knows no LIDs; the port shows 0 as its own. An address handle without a GRH for that LID is
+/// what programs made for LIDs (rsockets among them) make to send to themselves.
+bool names_own_lid(const ibv_ah_attr& attr) {
+  return attr.is_global == 0 && attr.dlid == 0;
+}
+
+ibv_ah_attr to_itself(const DeviceConfig& config, ibv_ah_attr attr) {
+  const auto own = std::ranges::find_if(config.gids, [](const Gid& gid) { return !gid.is_zero(); });
+  if (own == config.gids.end()) return attr;
+  attr.is_global = 1;
+  attr.grh = {};
+  attr.grh.sgid_index = static_cast<uint8_t>(own - config.gids.begin());
+  std::ranges::copy(own->bytes, std::begin(attr.grh.dgid.raw));
+  return attr;
+}
+
 Expected<Flow, Errno> resolve(RuntimeDevice& device, const ibv_ah_attr& attr) {
   if (attr.port_num != 1) return error(EINVAL);
+  if (names_own_lid(attr)) {
+    return device.device().resolve(to_itself(device.device().config(), attr));
+  }
   if (auto flow = device.device().resolve(attr)) return flow;
   device.refresh_gids();
   return device.device().resolve(attr);

@@ -20,6 +20,10 @@ ibv_qp* fail(int errno_value) {
   return nullptr;
 }
 
+/// Room for a little inline data, whatever is asked for, as adapters have it anyhow: some programs
+/// rely on that.
+constexpr uint32_t kLeastInline = 16;
+
 /// Takes out what the type has no use for and ignores (ibv_create_qp_ex(3)).
 ibv_qp_init_attr_ex meaningful(const ibv_qp_init_attr_ex& init) {
   ibv_qp_init_attr_ex result = init;
@@ -29,6 +33,7 @@ ibv_qp_init_attr_ex meaningful(const ibv_qp_init_attr_ex& init) {
     result.cap = ibv_qp_cap{};
   } else {
     result.xrcd = nullptr;
+    result.cap.max_inline_data = std::max(result.cap.max_inline_data, kLeastInline);
   }
   const bool is_xrc = init.qp_type == IBV_QPT_XRC_RECV || init.qp_type == IBV_QPT_XRC_SEND;
   if (is_xrc) {
@@ -228,6 +233,9 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init) noexcept {
   ibv_qp* qp = create(context, used);
   if (qp == nullptr) return nullptr;
   init->cap = used.cap;
+  // An XRC target has none, but callers find in the handle what they have put there: librdmacm goes
+  // on to use it for a shared receive queue.
+  if ((init->comp_mask & IBV_QP_INIT_ATTR_PD) != 0) qp->pd = init->pd;
   qp_of(qp).queue_pair->blocks_own_multicast = flags != 0;
   if (builds) set_send_operations(qp_of(qp), init->send_ops_flags);
   return qp;

@@ -19,8 +19,11 @@ constexpr ServiceId kService{0x0000000001061d37};
 constexpr ServiceId kOtherService{0x0000000001061d38};
 constexpr uint32_t kIdIndex = 77;
 
+CommId id_of(uint32_t slot) {
+  return CommId((slot << kCommIdIndexBits) | kIdIndex);
+}
 CommId id_of(const Slot& slot) {
-  return CommId((slot.number() << kCommIdIndexBits) | kIdIndex);
+  return id_of(slot.number());
 }
 MadBytes request(ServiceId service) {
   CmReq req;
@@ -60,7 +63,12 @@ class SharedGsi : public TwoMembers {
  protected:
   void SetUp() override {
     TwoMembers::SetUp();
-    misdirect(0, 1);  // QP1 is in slot 0's range; b has joined second
+    {
+      const Slot gone = Slot::acquire().value();
+      nobody_ = gone.number();
+    }
+    // b has joined second. What names no slot, as requests, has 0 where the program looks for one.
+    misdirect({0, a_.slot.number(), b_.slot.number(), nobody_}, 1);
   }
   /// The MADs with PSNs from `psn` on, in one batch.
   void send(const std::vector<MadBytes>& mads, uint32_t psn = 0) {
@@ -103,6 +111,7 @@ class SharedGsi : public TwoMembers {
     }
   }
   using Psns = std::vector<uint32_t>;
+  uint32_t nobody_ = 0;  ///< a slot
 };
 
 TEST_F(SharedGsi, AMessageGoesToTheProcessThatGaveTheIdOut) {
@@ -115,12 +124,7 @@ TEST_F(SharedGsi, AMessageGoesToTheProcessThatGaveTheIdOut) {
 }
 
 TEST_F(SharedGsi, AMessageForAnIdOfNobodyStays) {
-  CommId nobody;
-  {
-    const Slot gone = Slot::acquire().value();
-    nobody = id_of(gone);
-  }
-  send({ready_to_use(nobody)});
+  send({ready_to_use(id_of(nobody_))});
   EXPECT_EQ(receive(1).b, (Psns{0}));
   EXPECT_EQ(b_.engine.counters().not_owner, 0U) << "somebody answers it";
 }
@@ -243,7 +247,8 @@ TEST_F(SharedGsi, WhatIsNoMadStays) {
   immediate.bth.opcode = Opcode(Service::kUd, Operation::kSendOnlyImm);
   append(batch, sender_.flow(), immediate, 256);
   sender_.engine().transmit(batch);
-  EXPECT_EQ(receive(2).b, (Psns{1, 2}));
+  receive(2);
+  EXPECT_EQ(a_.engine.counters().forwarded + b_.engine.counters().forwarded, 0U);
 }
 
 // The kernel lets ten datagrams wait at a unix socket, unless it is told otherwise.
@@ -262,6 +267,26 @@ TEST_F(SharedGsi, AStormOfRequestsLosesNothing) {
   ASSERT_EQ(got.a.size(), kStorm);
   for (uint32_t i = 0; i < kStorm; ++i) EXPECT_EQ(got.a[i], i);
   EXPECT_EQ(b_.engine.counters().forward_lost, 0U);
+}
+
+// Where nothing is misdirected.
+TEST_F(TwoMembers, TheKernelHandsAnswersToTheProcessTheyAreFor) {
+  CmRep rep;
+  CmRej rej;
+  CmDreq dreq;
+  uint32_t psn = 0;
+  for (Member* member : {&a_, &b_}) {
+    rep.remote_comm_id = rej.remote_comm_id = dreq.remote_comm_id = id_of(member->slot);
+    for (const CmBody& body : {CmBody(rep), CmBody(rej), CmBody(dreq)}) {
+      TxBatch batch(sender_.engine().batch_limits());
+      const MadBytes mad = emit_cm_message({1, body});
+      std::ranges::copy(mad, batch.append(sender_.flow(), gsi_headers(psn++), mad.size()));
+      batch.commit();
+      sender_.engine().transmit(batch);
+    }
+    EXPECT_EQ(receive_packets(member->engine, 3).size(), 3U);
+  }
+  EXPECT_EQ(a_.engine.counters().forwarded + b_.engine.counters().forwarded, 0U);
 }
 
 /// Without engines: time is the test's.

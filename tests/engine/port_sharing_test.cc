@@ -156,7 +156,7 @@ TEST_F(SharedPort, AStoppedProcessDoesNotHoldUpOneThatJoins) {
 }
 
 TEST_F(TwoMembers, AMisdeliveredBatchIsForwardedWhole) {
-  misdirect(a_.slot.number(), 1);  // b's index: it has come second
+  misdirect({a_.slot.number()}, 1);  // b's index: it has come second
   sender_.send(a_.slot.number(), 100, 20);
   EXPECT_TRUE(b_.engine.receive().empty());
   EXPECT_EQ(b_.engine.counters().forwarded, 20U);
@@ -171,7 +171,7 @@ TEST_F(TwoMembers, AMisdeliveredBatchIsForwardedWhole) {
 }
 
 TEST_F(TwoMembers, MisdeliveryPutsTheProgramRight) {
-  misdirect(a_.slot.number(), 1);
+  misdirect({a_.slot.number()}, 1);
   EXPECT_TRUE(eventually([&] {
     const uint64_t before = b_.engine.counters().forwarded;
     sender_.send(a_.slot.number(), 1);

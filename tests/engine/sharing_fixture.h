@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
+#include <vector>
+
 #include "packet/engine/reuseport_program.h"
 #include "packet/engine/udp.h"
 #include "provider/runtime/slots.h"
@@ -72,10 +75,11 @@ class TwoMembers : public ::testing::Test {
       return quiet > 100;
     }));
   }
-  /// Whatever the kernel and the engines have agreed on, `slot`'s packets now go to `index`.
-  void misdirect(uint32_t slot, uint32_t index) {
+  /// Whatever the kernel and the engines have agreed on, the packets of `slots` now go to `index`.
+  void misdirect(std::initializer_list<uint32_t> slots, uint32_t index) {
     const FileDescriptor extra = open_receive_socket(address_, {}).value();
-    const GroupMember wrong[] = {{slot, index}};
+    std::vector<GroupMember> wrong;
+    for (const uint32_t slot : slots) wrong.push_back({slot, index});
     ASSERT_TRUE(attach_reuseport_program(extra.get(), wrong));
   }
   Gid address_ = own_loopback(22);

@@ -9,7 +9,9 @@
 namespace urxe::fuzz {
 
 void DeviceHarness::command(Input& input) {
-  switch (input.byte() % 16) {
+  const uint8_t what = input.byte();
+  if (what % 16 == 9 && what >= 0x80) return mad(input);
+  switch (what % 16) {
     case 0:
       return post_send(input);
     case 1:

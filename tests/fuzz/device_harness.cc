@@ -80,6 +80,8 @@ DeviceHarness::DeviceHarness(uint8_t options)
   cq_ = device_.create_cq(kQueueDepth * 3, nullptr).value();
   domain_ = device_.alloc_domain().value();
   register_memory();
+  require(device_.cm().listen(kHarnessService, ~uint64_t{0}, std::nullopt).has_value(),
+          "it listens");
   for (size_t i = 0; i < kSrqs; ++i) create_srq(i);
   for (size_t i = 0; i < kQps; ++i) create_qp(i);
 }

@@ -35,6 +35,9 @@ struct Guarded {
   void check_untouched() const;
 };
 
+/// That the device listens for.
+inline constexpr ServiceId kHarnessService{0x01061234};
+
 /// A queue pair and what is posted to it.
 struct Connection {
   QueuePair* qp = nullptr;
@@ -90,8 +93,10 @@ class DeviceHarness {
   void packet(Input& input);
   void any_packet(Input& input);
   void raw(Input& input);
+  void mad(Input& input);
   Headers headers(Input& input, const Connection& connection);
   Psn psn(Input& input, const Connection& connection) const;
+  void take_communication();
   void deliver(const Flow& flow, const Headers& headers, size_t payload, uint8_t fill);
 
   Flow from_peer_;
@@ -108,6 +113,7 @@ class DeviceHarness {
   MemoryWindow* window_ = nullptr;
   std::array<Connection, kQps> connections_;
   std::array<Shared, kSrqs> shared_;
+  CommId communication_;  ///< the last that the connection manager has told of
   Instant now_{1};
   uint64_t next_wr_id_ = 1;
   ibv_mtu mtu_ = IBV_MTU_256;

@@ -90,6 +90,48 @@ void DeviceHarness::any_packet(Input& input) {
   deliver(flow, all, input.byte(), options);
 }
 
+/// To QP1: a message of the connection manager whose ids and service may be right and whose other
+/// bytes are whatever comes.
+void DeviceHarness::mad(Input& input) {
+  const uint8_t options = input.byte();
+  MadBytes bytes{};
+  MadHeader header;
+  header.attribute_id = static_cast<uint16_t>(static_cast<unsigned>(CmAttribute::kReq) +
+                                              input.byte() % (kCmAttributes + 1));
+  header.transaction_id = options >> 6;
+  write_mad_header(header, bytes);
+  constexpr size_t kBodyAt = 24;
+  const std::vector<uint8_t> body = input.bytes(input.byte());
+  std::ranges::copy_n(body.begin(),
+                      static_cast<std::ptrdiff_t>(std::min(body.size(), kMadBytes - kBodyAt)),
+                      bytes.begin() + kBodyAt);
+  if ((options & 1) != 0) store_be32(bytes.data() + kBodyAt + 4, communication_.value());
+  if ((options & 2) != 0) store_be64(bytes.data() + kBodyAt + 8, kHarnessService.value());
+  Headers headers;
+  headers.bth.opcode = Opcode(Service::kUd, Operation::kSendOnly);
+  headers.bth.dest_qp = kGsiQpn;
+  headers.deth = {kGsiQKey, kGsiQpn};
+  TxBatch batch(TxBatch::Limits{8192, 1, 1, 8000, Identification::kZero});
+  const size_t size = (options & 0x3c) == 0x3c ? input.byte() : kMadBytes;
+  std::ranges::copy(std::span(bytes).first(size), batch.append(from_peer_, headers, size));
+  batch.commit();
+  device_.receive({batch.bytes(batch.messages()[0]), from_peer_, batch.identification(0)}, now_);
+  take_communication();
+}
+
+/// Accepts what is asked for, so that there is something to be told more about.
+void DeviceHarness::take_communication() {
+  while (const auto event = device_.cm().take_event()) {
+    communication_ = event->id;
+    CmRep rep;
+    rep.local_qpn = connections_[0].qp->qpn;
+    if (event->kind == CmEvent::Kind::kRequest) (void)device_.cm().accept(event->id, rep, now_);
+    if (event->kind == CmEvent::Kind::kServiceRequest) {
+      (void)device_.cm().answer_service(event->id, CmSidrRep{}, now_);
+    }
+  }
+}
+
 void DeviceHarness::raw(Input& input) {
   const uint8_t options = input.byte();
   std::vector<uint8_t> bytes = input.bytes(input.byte());

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <set>
 
 #include "provider/runtime/counter_names.h"
@@ -47,14 +48,15 @@ TEST(SysfsTree, EachCounterHasAColumnOfItsOwn) {
   auto tree = describe_tree(two_devices(), {});
   std::set<std::string> columns;
   for (const auto& [path, text] : tree.files) {
-    if (path.find("counters/") == std::string::npos ||
-        !path.starts_with("sys/devices/urxe/fe75:00:00.0")) {
+    const bool is_counter =
+        path.find("counters/") != std::string::npos || path.find("/cm_") != std::string::npos;
+    if (!is_counter || !path.starts_with("sys/devices/urxe/fe75:00:00.0")) {
       continue;
     }
     EXPECT_TRUE(text.starts_with("@") && text.ends_with(" urxe_a\n")) << path;
     EXPECT_TRUE(columns.insert(text).second) << path;
   }
-  EXPECT_EQ(columns.size(), kPortCounterNames.size() + kHardwareCounterNames.size());
+  EXPECT_EQ(columns.size(), cm_counter_column(kCmCounterGroups.size()));
   EXPECT_EQ(tree.tables.at("devices/urxe_a.counters"), 512u * 128 * 8);
 }
 
@@ -64,6 +66,34 @@ TEST(SysfsTree, DropCountersAreNamedAsTheirReasons) {
     size_t index = drop_counter_column(reason) - kPortCounterNames.size();
     ASSERT_TRUE(kHardwareCounterNames[index].starts_with("drop_"));
     EXPECT_EQ(kHardwareCounterNames[index].substr(5), drop_reason_name(reason));
+  }
+  for (size_t i = 0; i < static_cast<size_t>(MadDropReason::kCount); ++i) {
+    auto reason = static_cast<MadDropReason>(i);
+    size_t index = drop_counter_column(reason) - kPortCounterNames.size();
+    ASSERT_TRUE(kHardwareCounterNames[index].starts_with("drop_mad_"));
+    EXPECT_EQ(kHardwareCounterNames[index].substr(9), mad_drop_reason_name(reason));
+  }
+}
+
+// As Linux has them: /sys/class/infiniband/D/ports/1/cm_tx_msgs/req.
+TEST(SysfsTree, TheConnectionManagersMessagesAreCounted) {
+  auto tree = describe_tree(two_devices(), {});
+  const std::string port = "sys/devices/urxe/fe75:00:00.0/infiniband/urxe_a/ports/1/";
+  for (const char* group : {"cm_tx_msgs", "cm_tx_retries", "cm_rx_msgs", "cm_rx_duplicates"}) {
+    for (const char* message : {"req", "mra", "rej", "rep", "rtu", "dreq", "drep", "sidr_req",
+                                "sidr_rep", "lap", "apr"}) {
+      EXPECT_TRUE(tree.files.contains(port + group + "/" + message)) << group << " " << message;
+    }
+  }
+}
+
+// Their order is that of their attributes.
+TEST(SysfsTree, TheMessagesCountersAreNamedAsTheirMessages) {
+  for (size_t i = 0; i < kCmMessageNames.size(); ++i) {
+    std::string name =
+        cm_attribute_name(static_cast<CmAttribute>(static_cast<size_t>(CmAttribute::kReq) + i));
+    for (char& c : name) c = static_cast<char>(std::tolower(c));
+    EXPECT_EQ(name, kCmMessageNames[i]);
   }
 }
 

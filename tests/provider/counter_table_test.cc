@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "provider/runtime/counter_names.h"
@@ -50,12 +52,15 @@ TEST_F(CounterTableTest, ShowsCountersInItsRowOnly) {
   counters.sent_bytes = 400;
   counters.drop(DropReason::kBadIcrc);
   counters.read_requests = 4;
-  table.publish(counters, EngineCounters{.send_lost = 5, .forwarded = 6, .not_owner = 8});
+  table.publish(counters,
+                EngineCounters{.send_lost = 5, .forwarded = 6, .not_owner = 8, .not_copied = 9},
+                CmCounters{});
   EXPECT_EQ(value(3, counter_column("rx_read_requests")), 4U);
   EXPECT_EQ(value(3, counter_column("port_rcv_errors")), 1U);
   EXPECT_EQ(value(3, counter_column("port_xmit_discards")), 5U);
   EXPECT_EQ(value(3, counter_column("forwarded_pkts")), 6U);
   EXPECT_EQ(value(3, counter_column("drop_not_owner")), 8U);
+  EXPECT_EQ(value(3, counter_column("uncopied_mads")), 9U);
   EXPECT_EQ(value(3, counter_column("sent_pkts")), 7U);
   EXPECT_EQ(value(3, counter_column("port_xmit_packets")), 7U);
   EXPECT_EQ(value(3, counter_column("port_xmit_data")), 100U);
@@ -64,23 +69,45 @@ TEST_F(CounterTableTest, ShowsCountersInItsRowOnly) {
   EXPECT_EQ(value(4, counter_column("sent_pkts")), 0U);
 }
 
+TEST_F(CounterTableTest, ShowsTheConnectionManagersMessages) {
+  CmCounters cm;
+  cm.sent[index_of(CmAttribute::kReq)] = 1;
+  cm.retries[index_of(CmAttribute::kReq)] = 2;
+  cm.received[index_of(CmAttribute::kRep)] = 3;
+  cm.duplicates[index_of(CmAttribute::kApr)] = 4;
+  cm.drops[static_cast<size_t>(MadDropReason::kWrongPeer)] = 5;
+  CounterTable table(tree_, "d", 1);
+  table.publish(Counters{}, EngineCounters{}, cm);
+  const auto shown = [this](std::string_view group, std::string_view message) {
+    const auto g = std::ranges::find(kCmCounterGroups, group) - kCmCounterGroups.begin();
+    const auto m = std::ranges::find(kCmMessageNames, message) - kCmMessageNames.begin();
+    return value(1, cm_counter_column(static_cast<size_t>(g)) + static_cast<size_t>(m));
+  };
+  EXPECT_EQ(shown("cm_tx_msgs", "req"), 1U);
+  EXPECT_EQ(shown("cm_tx_retries", "req"), 2U);
+  EXPECT_EQ(shown("cm_rx_msgs", "rep"), 3U);
+  EXPECT_EQ(shown("cm_rx_duplicates", "apr"), 4U);
+  EXPECT_EQ(shown("cm_rx_duplicates", "req"), 0U);
+  EXPECT_EQ(value(1, counter_column("drop_mad_wrong_peer")), 5U);
+}
+
 // The row's earlier owner has ended: what it counted was sent all the same.
 TEST_F(CounterTableTest, NextOwnerOfARowCountsOn) {
   Counters counters;
   counters.sent_packets = 5;
-  CounterTable(tree_, "d", 0).publish(counters, EngineCounters{});
+  CounterTable(tree_, "d", 0).publish(counters, EngineCounters{}, CmCounters{});
   CounterTable next(tree_, "d", 0);
   counters.sent_packets = 2;
-  next.publish(counters, EngineCounters{});
-  next.publish(counters, EngineCounters{});
+  next.publish(counters, EngineCounters{}, CmCounters{});
+  next.publish(counters, EngineCounters{}, CmCounters{});
   EXPECT_EQ(value(0, counter_column("sent_pkts")), 7U);
 }
 
 TEST_F(CounterTableTest, NoTableIsNoError) {
   CounterTable missing(tree_, "other", 0);
   CounterTable beyond(tree_, "d", kCounterRows);
-  missing.publish(Counters{}, EngineCounters{});
-  beyond.publish(Counters{}, EngineCounters{});
+  missing.publish(Counters{}, EngineCounters{}, CmCounters{});
+  beyond.publish(Counters{}, EngineCounters{}, CmCounters{});
 }
 
 }  // namespace

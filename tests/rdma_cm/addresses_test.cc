@@ -180,6 +180,11 @@ TEST(Addresses, AnIbAddressSaysItsPortSpace) {
     EXPECT_EQ(be64toh(fields_of(address).service_id_mask) & kSpaceMask, kSpaceMask);
   }
   for (PortSpace space : {PortSpace::kIb, PortSpace::kTcp, PortSpace::kUdp}) {
+    for (const uint16_t port : std::initializer_list<uint16_t>{0, 7}) {
+      Address address = make_address(kAfIb, Gid{}, port);
+      EXPECT_EQ(select_port_space(space, address), space) << "of one that does not say";
+      EXPECT_EQ(address.port(), port);
+    }
     Address address = ib(0x0000123400000007, ~uint64_t{0});
     const auto none = select_port_space(space, address);
     ASSERT_FALSE(none);

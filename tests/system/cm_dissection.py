@@ -41,9 +41,10 @@ def request(addresses, transport, extended):
     version, suffix = (4, "4") if addresses == V4 else (6, "6")
     gid = "_ipv4" if addresses == V4 else ""
     fields = {
-        "": LOCAL, "serviceid.prefix": "0000000001", "serviceid.protocol": 6, "serviceid.dport": 0xabcd, "localcaguid": GUID,
-        "localqkey": 0x89abcdef, "localqpn": 0xc0ffee, "responderres": 0x81, "localeecn": 0, "initdepth": 0x42,
-        "remoteeecn": 0, "remoteresptout": 0x15, "transpsvctype": transport, "e2eflowctrl": 1, "startpsn": 0xfffffe,
+        "": LOCAL, "serviceid.prefix": "0000000001", "serviceid.protocol": 6, "serviceid.dport": 0xabcd,
+        "localcaguid": GUID, "localqkey": 0x89abcdef, "localqpn": 0xc0ffee, "responderres": 0x81, "localeecn": 0,
+        "initdepth": 0x42, "remoteeecn": 0, "remoteresptout": 0x15, "transpsvctype": transport, "e2eflowctrl": 1,
+        "startpsn": 0xfffffe,
         "localresptout": 0x0a, "retrcount": 5, "pkey": 0x8001, "pppmtu": 5, "rdcexist": 0, "rnrretrcount": 6,
         "maxcmretr": 0xb, "srq": 1, "ext_transport": extended, "prim_locallid": 0xffff, "prim_remotelid": 0xffff,
         f"prim_localgid{gid}": addresses[0], f"prim_remotegid{gid}": addresses[1], "prim_tfcclass": 0xb8,
@@ -99,7 +100,8 @@ def expected(addresses):
         (0x14, "ReadyToUse", with_ids("rtu", 224)),
         (0x15, "DisconnectRequest", with_ids("dreq", 220, {"infiniband.cm.req.remoteqpneecn": 0xc0ffee}.items())),
         (0x16, "DisconnectReply", with_ids("drsp", 224)),
-        (0x17, "ServiceIDResReq", data("11223344" "8001" "0000" + service + ip_cm_bytes(addresses) + "dd" * 179 + "ee")),
+        (0x17, "ServiceIDResReq", data("11223344" "8001" "0000" + service + ip_cm_bytes(addresses) +
+                                       "dd" * 179 + "ee")),
         (0x18, "ServiceIDResReqResp", data("11223344" "02" "48" "1234" "c0ffee" "56" + service + "01234567" +
                                            private_data(72) + private_data(136))),
         (0x19, "LoadAlternatePath", data(IDS + "00000000" "c0ffee" "a8" "00000000" + path_bytes(addresses) +
@@ -110,7 +112,8 @@ def expected(addresses):
 
 
 def tshark(file, *arguments):
-    return subprocess.run(["tshark", "-r", file, *arguments], check=True, capture_output=True, text=True).stdout.splitlines()
+    done = subprocess.run(["tshark", "-r", file, *arguments], check=True, capture_output=True, text=True)
+    return done.stdout.splitlines()
 
 
 def same(shown, value):
@@ -119,16 +122,28 @@ def same(shown, value):
     return shown.replace(":", "") == value.replace(":", "")
 
 
-def check_packet(file, number, addresses, attribute, name, fields):
-    fields = {"_ws.col.Info": f"CM: {name}", "infiniband.bth.opcode": 100, "infiniband.bth.destqp": 1,
-              "infiniband.deth.srcqp": 1, "infiniband.mad.mgmtclass": 7, "infiniband.mad.classversion": 2,
-              "infiniband.mad.method": 3, "infiniband.mad.transactionid": TRANSACTION,
-              "infiniband.mad.attributeid": attribute, **fields}
-    fields["ip.dst" if addresses == V4 else "ipv6.dst"] = addresses[1]
+def with_headers(addresses, attribute, name, fields):
+    return {"_ws.col.Info": f"CM: {name}", "infiniband.bth.opcode": 100, "infiniband.bth.destqp": 1,
+            "infiniband.deth.srcqp": 1, "infiniband.mad.mgmtclass": 7, "infiniband.mad.classversion": 2,
+            "infiniband.mad.method": 3, "infiniband.mad.transactionid": TRANSACTION,
+            "infiniband.mad.attributeid": attribute, "ip.dst" if addresses == V4 else "ipv6.dst": addresses[1],
+            **fields}
+
+
+def show(file, fields):
+    """What tshark shows of each packet, by field."""
     arguments = [word for field in fields for word in ("-e", field)]
-    line, = tshark(file, "-T", "fields", "-E", "separator=|", *arguments, f"frame.number == {number}")
-    for (field, value), shown in zip(fields.items(), line.split("|")):
-        harness.expect(same(shown.strip(), value), f"packet {number}, {name}: {field} is {shown}, not {value}")
+    lines = tshark(file, "-T", "fields", "-E", "separator=|", *arguments)
+    return [dict(zip(fields, line.split("|"), strict=True)) for line in lines]
+
+
+def check_packets(file, packets):
+    shown = show(file, sorted({field for packet in packets for field in packet}))
+    harness.expect(len(shown) == len(packets), f"{len(shown)} packets, not {len(packets)}")
+    for number, (packet, fields) in enumerate(zip(packets, shown), 1):
+        for field, value in packet.items():
+            harness.expect(same(fields[field].strip(), value),
+                           f"packet {number}, {packet['_ws.col.Info']}: {field} is {fields[field]}, not {value}")
 
 
 def test():
@@ -136,12 +151,10 @@ def test():
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "cm.pcapng")
         subprocess.run([harness.binary("urxe_cm_examples"), file], check=True)
-        packets = [(addresses, *packet) for addresses in (V4, V6) for packet in expected(addresses)]
-        harness.expect(len(tshark(file)) == len(packets), f"not {len(packets)} packets")
         wrong = tshark(file, "-V", "_ws.malformed || _ws.expert")
         harness.expect(not wrong, "tshark is not content:\n" + "\n".join(wrong))
-        for number, (addresses, attribute, name, fields) in enumerate(packets, 1):
-            check_packet(file, number, addresses, attribute, name, fields)
+        packets = [with_headers(addresses, *packet) for addresses in (V4, V6) for packet in expected(addresses)]
+        check_packets(file, packets)
         subprocess.run([harness.binary("urxe_icrc_check"), file], check=True)
         print(f"{len(packets)} packets as expected")
 

@@ -222,7 +222,7 @@ std::string bits_of(std::span<const uint8_t> bytes, size_t byte, size_t bit, siz
 
 std::string binary(uint64_t value, size_t bits) {
   std::string text;
-  for (size_t i = bits; i-- > 0;) text += (value >> i & 1) != 0 ? '1' : '0';
+  for (size_t i = bits; i-- > 0;) text += i < 64 && (value >> i & 1) != 0 ? '1' : '0';
   return text;
 }
 

@@ -35,7 +35,7 @@ TEST(CmRefusal, EveryLengthButThatOfAMad) {
 }
 
 TEST(CmRefusal, EveryOtherValueOfTheHeadersFields) {
-  const struct {
+  constexpr struct {
     size_t byte;
     uint8_t legal;
     MadDropReason reason;

@@ -25,7 +25,7 @@ M message_with_ids() {
   return message;
 }
 
-const std::string kIds = " tid 0xfedcba9876543210 local 0x12 remote 0x34";
+const std::string ids = " tid 0xfedcba9876543210 local 0x12 remote 0x34";
 
 Gid ipv4(uint8_t last) {
   const uint8_t address[4] = {192, 0, 2, last};
@@ -66,31 +66,31 @@ TEST(FormatMad, AReply) {
   rep.starting_psn = Psn(5);
   rep.responder_resources = 1;
   rep.initiator_depth = 2;
-  EXPECT_EQ(line(rep), "CM REP" + kIds + " qp 0x55 psn 5 resources 1 depth 2");
+  EXPECT_EQ(line(rep), "CM REP" + ids + " qp 0x55 psn 5 resources 1 depth 2");
   rep.local_qpn = Qpn(0);
   rep.local_eecn = Qpn(0x66);
   rep.ece.attr_mod = 1;
   EXPECT_EQ(line(rep),
-            "CM REP" + kIds + " qp 0x0 target 0x66 psn 5 resources 1 depth 2 ece 0x0/0x1");
+            "CM REP" + ids + " qp 0x0 target 0x66 psn 5 resources 1 depth 2 ece 0x0/0x1");
 }
 
 TEST(FormatMad, WhatAnswersAMessage) {
   auto mra = message_with_ids<CmMra>();
   mra.answered = CmAnswered::kRep;
   mra.service_timeout = 19;
-  EXPECT_EQ(line(mra), "CM MRA" + kIds + " of REP timeout 19");
+  EXPECT_EQ(line(mra), "CM MRA" + ids + " of REP timeout 19");
   auto rej = message_with_ids<CmRej>();
-  EXPECT_EQ(line(rej), "CM REJ" + kIds + " of REQ reason 28");
+  EXPECT_EQ(line(rej), "CM REJ" + ids + " of REQ reason 28");
   rej.rejected = CmAnswered::kOther;
-  EXPECT_EQ(line(rej), "CM REJ" + kIds + " of other reason 28");
+  EXPECT_EQ(line(rej), "CM REJ" + ids + " of other reason 28");
 }
 
 TEST(FormatMad, TheEndOfAConnection) {
-  EXPECT_EQ(line(message_with_ids<CmRtu>()), "CM RTU" + kIds);
+  EXPECT_EQ(line(message_with_ids<CmRtu>()), "CM RTU" + ids);
   auto dreq = message_with_ids<CmDreq>();
   dreq.remote_qpn = Qpn(0x88);
-  EXPECT_EQ(line(dreq), "CM DREQ" + kIds + " qp 0x88");
-  EXPECT_EQ(line(message_with_ids<CmDrep>()), "CM DREP" + kIds);
+  EXPECT_EQ(line(dreq), "CM DREQ" + ids + " qp 0x88");
+  EXPECT_EQ(line(message_with_ids<CmDrep>()), "CM DREP" + ids);
 }
 
 TEST(FormatMad, AlternatePaths) {
@@ -98,10 +98,10 @@ TEST(FormatMad, AlternatePaths) {
   lap.remote_qpn = Qpn(0x88);
   lap.alternate.local = ipv4(3);
   lap.alternate.remote = ipv4(4);
-  EXPECT_EQ(line(lap), "CM LAP" + kIds + " qp 0x88 alternate 192.0.2.3>192.0.2.4");
+  EXPECT_EQ(line(lap), "CM LAP" + ids + " qp 0x88 alternate 192.0.2.3>192.0.2.4");
   auto apr = message_with_ids<CmApr>();
   apr.status = CmAprStatus::kInvalidGid;
-  EXPECT_EQ(line(apr), "CM APR" + kIds + " status 8");
+  EXPECT_EQ(line(apr), "CM APR" + ids + " status 8");
 }
 
 TEST(FormatMad, ServiceResolution) {
@@ -137,7 +137,7 @@ TEST(FormatMad, FollowsTheLineOfADatagramToQp1) {
   const MadBytes mad = emit_cm_message({0xfedcba9876543210U, message_with_ids<CmRtu>()});
   view.payload = mad;
   const std::string datagram = " psn 5 from 0x1 qkey 0x80010000 len 256";
-  EXPECT_EQ(format(view), "UD SEND Only qp 0x1" + datagram + ": CM RTU" + kIds);
+  EXPECT_EQ(format(view), "UD SEND Only qp 0x1" + datagram + ": CM RTU" + ids);
   view.headers.bth.dest_qp = Qpn(2);
   EXPECT_EQ(format(view), "UD SEND Only qp 0x2" + datagram);
 }

@@ -9,15 +9,15 @@
 namespace urxe::test {
 namespace {
 
-const MadHeader kHeader{.base_version = 0x01,
-                        .management_class = 0x12,
-                        .class_version = 0x23,
-                        .method = 0x83,
-                        .status = 0x4556,
-                        .class_specific = 0x6778,
-                        .transaction_id = 0x899aabbccddeeff0,
-                        .attribute_id = 0xfedc,
-                        .attribute_modifier = 0xba987654};
+constexpr MadHeader kHeader{.base_version = 0x01,
+                            .management_class = 0x12,
+                            .class_version = 0x23,
+                            .method = 0x83,
+                            .status = 0x4556,
+                            .class_specific = 0x6778,
+                            .transaction_id = 0x899aabbccddeeff0,
+                            .attribute_id = 0xfedc,
+                            .attribute_modifier = 0xba987654};
 constexpr uint8_t kBytes[kMadHeaderBytes] = {0x01, 0x12, 0x23, 0x83, 0x45, 0x56, 0x67, 0x78,
                                              0x89, 0x9a, 0xab, 0xbc, 0xcd, 0xde, 0xef, 0xf0,
                                              0xfe, 0xdc, 0x00, 0x00, 0xba, 0x98, 0x76, 0x54};

@@ -41,6 +41,7 @@ Expected<void, Errno> ConnectionManager::confirm(CommId id, std::span<const uint
   rtu.remote_comm_id = c->remote_id;
   rtu.private_data.assign(private_data);
   core.send_response(*c, rtu, c->transaction_id);
+  start_probing(core, *c, now);
   return {};
 }
 
@@ -109,7 +110,7 @@ MadFate receive_rep(CmCore& core, const CmRep& rep, const MadContext& context) {
       c != nullptr && c->remote_id != CommId{} && c->remote_id != rep.local_comm_id;
   if (c == nullptr || is_anothers) {
     if (to.reason == MadDropReason::kWrongPeer) return mad_dropped(to.reason);
-    // The peer waits for an answer of somebody who is gone (12.9.8.3.1).
+    // The peer waits for an answer of somebody who is gone .
     answer_rej(core, context, CmAnswered::kRep, CmRejectReason::kInvalidCommId, rep.remote_comm_id,
                rep.local_comm_id);
     return kMadReceived;

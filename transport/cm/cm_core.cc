@@ -100,8 +100,12 @@ void CmCore::repeat_response(Communication& c) {
   if (c.response.attribute) outbox.send_again(c.flow, c.response);
 }
 
+void CmCore::send_message(const Flow& flow, CmBody body, uint64_t transaction_id) {
+  outbox.send(flow, compose(std::move(body), transaction_id));
+}
+
 void CmCore::send_unowned(const MadContext& context, CmBody body) {
-  outbox.send(reversed(context.flow), compose(std::move(body), context.transaction_id));
+  send_message(reversed(context.flow), std::move(body), context.transaction_id);
 }
 
 void CmCore::tell(Communication& c, CmEvent::Kind kind, CmBody body, const Flow& flow) {

@@ -64,6 +64,7 @@ struct CmCore {
   void repeat_request(Communication& c);
   void repeat_response(Communication& c);
   /// Answers a message that belongs to no communication.
+  void send_message(const Flow& flow, CmBody body, uint64_t transaction_id);
   void send_unowned(const MadContext& context, CmBody body);
 
   /// Unless the consumer has forgotten it.
@@ -79,6 +80,7 @@ struct CmCore {
   DeadlineHeap deadlines;
   CmEventQueue events;
   CmOutbox outbox;
+  Instant next_probe_slot;
   std::vector<std::unique_ptr<Communication>> released;  ///< in this call
 };
 
@@ -129,8 +131,19 @@ void establish(CmCore& core, Communication& c, const CmRtu& rtu, const Flow& flo
 /// The REQ or REP has met a communication with the same queue pair of the peer's: that one is over.
 void end_stale(CmCore& core, Communication& stale, Instant now);
 /// The last retry of an alternate path's message was not answered.
-void time_out_alternate_path(CmCore& core, Communication& c);
+void time_out_alternate_path(CmCore& core, Communication& c, Instant now);
 void destroy_communication(CmCore& core, Communication& c, Instant now);
+/// The queue pair of a DREQ that only asks: no queue pair's number, but multicast's.
+inline constexpr Qpn kProbeQpn{kMulticastQpn};
+/// Of a connection that is established, unless something else uses its timer.
+void start_probing(CmCore& core, Communication& c, Instant now);
+/// The time of a probe has come; perhaps not yet its turn.
+void run_probe(CmCore& core, Communication& c, Instant now);
+bool answers_probe(const Communication& c, const MadContext& context);
+MadFate find_peer_gone(CmCore& core, Communication& c, const CmDrep& drep,
+                       const MadContext& context);
+/// The peer asks for an end that is here. Silence says so; in time-wait the connection is over.
+MadFate receive_probe(CmCore& core, Communication& c, const MadContext& context);
 /// A communication's deadline has come.
 void run_timer(CmCore& core, Communication& c, Instant now);
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
+#include <vector>
 
 #include "packet/base/time.h"
 #include "packet/wire/cm_message.h"
@@ -46,10 +46,13 @@ struct Communication {
   /// As the last MRA found them: another one is heeded only after another retry.
   std::optional<uint8_t> retries_at_mra;
 
+  std::optional<uint64_t> probe_transaction_id;  ///< of all probes
+  bool probe_slot_taken = false;                 ///< the deadline is that of a probe's turn
+
   SentMessage request;   ///< what waits for an answer: sent again when its time is over
   SentMessage response;  ///< what has answered the peer: sent again when the peer asks again
 
-  std::deque<uint64_t> events;  ///< that wait in the event queue, oldest first
+  std::vector<uint64_t> events;  ///< that wait in the event queue, oldest first
 
   std::optional<Instant> deadline;
   size_t heap_index = SIZE_MAX;

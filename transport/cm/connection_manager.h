@@ -26,6 +26,14 @@ struct CmConfig {
   uint32_t max_ids = 65536;  ///< communications at a time, those in time-wait included
   /// What an MRA asks for where the consumer is slow: 4.096 us * 2^n, here 17 s.
   uint8_t slow_consumer_timeout = 22;
+
+  /// How often an established connection's peer is asked whether it is still there (kPeerGone);
+  /// 0: never. Only peers are asked whose CA GUID says that they know the question:
+  /// guid & mask == value. Connections of XRC are not.
+  Duration probe_interval;
+  uint32_t probes_per_second = 100;  ///< of all connections; more than that are spread
+  uint64_t probe_guid_mask = 0;
+  uint64_t probe_guid_value = 0;
 };
 
 /// The states of IBTA vol. 1, 12.9.5 (active) and 12.9.6 (passive), and 12.9.7 for SIDR.
@@ -55,11 +63,13 @@ struct CmEvent {
     kEstablished,     ///< passive side: the RTU came (CmRtu), or data did (CmRtu without data)
     kRejected,        ///< (CmRej) the communication is idle or in time-wait
     kRequestTimeout,  ///< no answer to the REQ, retries included
-    kReplyTimeout,    ///< no answer to the REP
+    kReplyTimeout,    ///< no answer to the REP; time-wait follows
     kMra,             ///< the peer asks for time (CmMra)
     kDisconnectRequest,  ///< (CmDreq) answer with answer_disconnect()
-    kDisconnected,       ///< (CmDrep) in answer to our DREQ
-    kDisconnectTimeout,  ///< no answer to our DREQ: as good as disconnected
+    /// (CmDrep) in answer to our DREQ, or as good as that: both ends have asked, or the peer has
+    /// rejected it. Unasked where the peer's queue pair is found in a new connection: stale.
+    kDisconnected,
+    kDisconnectTimeout,  ///< no answer to our DREQ: as good as disconnected; unasked where stale
     kTimeWaitExit,       ///< the queue pair may be used for a new connection
     kAlternatePath,      ///< (CmLap) answer with answer_alternate_path()
     kAlternateAnswer,    ///< (CmApr)
@@ -67,7 +77,7 @@ struct CmEvent {
     kServiceRequest,  ///< (CmSidrReq) for `listener`; answer with answer_service()
     kServiceReply,    ///< (CmSidrRep) the id is idle
     kServiceTimeout,
-    kPeerGone,  ///< established, and the peer's end is found to be gone without a DREQ
+    kPeerGone,  ///< established, and the peer's end is found gone without a DREQ; time-wait follows
   };
   Kind kind = Kind::kRequest;
   CommId id;
@@ -100,7 +110,11 @@ struct OutgoingMad {
 /// connections; addresses, ports and queue pairs are its consumer's business.
 ///
 /// A consumer that is slow to answer a REQ or a REP needs do nothing: a duplicate is answered with
-/// an MRA. Not thread-safe.
+/// an MRA. A message is taken only from the address of the communication's peer; every MAD that
+/// comes is counted exactly once. Not thread-safe.
+///
+/// Bounds: max_ids communications, as many listeners, a few events for each communication (each
+/// state is entered once), twice max_ids and 1024 MADs that wait to be sent.
 class ConnectionManager {
  public:
   explicit ConnectionManager(const CmConfig& config);
@@ -138,7 +152,7 @@ class ConnectionManager {
   /// DREP.
   Expected<void, Errno> answer_disconnect(CommId id, std::span<const uint8_t> private_data,
                                           Instant now);
-  /// Data has come on the connection before its RTU: as good as the RTU (12.9.8.7). OK, without
+  /// Data has come on the connection before its RTU: as good as the RTU. OK, without
   /// effect, where the RTU has come.
   Expected<void, Errno> communication_established(CommId id, Instant now);
   /// The same for the communication, if any, that waits for an RTU with that local queue pair.

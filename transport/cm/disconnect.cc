@@ -88,6 +88,7 @@ MadFate receive_dreq(CmCore& core, const CmDreq& dreq, const MadContext& context
   if (to.reason == MadDropReason::kUnknownId) return answer_unknown(core, dreq, context);
   if (to.communication == nullptr) return mad_dropped(to.reason);
   Communication& c = *to.communication;
+  if (dreq.remote_qpn == kProbeQpn) return receive_probe(core, c, context);
   const CmStep step = cm_step(c.state, CmInput::kDreq);
   if (step.verdict == CmVerdict::kIllegal || dreq.remote_qpn != c.local_qpn) {
     return mad_dropped(MadDropReason::kWrongState);
@@ -108,6 +109,7 @@ MadFate receive_drep(CmCore& core, const CmDrep& drep, const MadContext& context
   const Addressee to = find_addressee(core, drep.remote_comm_id, drep.local_comm_id, context.flow);
   if (to.communication == nullptr) return mad_dropped(to.reason);
   Communication& c = *to.communication;
+  if (answers_probe(c, context)) return find_peer_gone(core, c, drep, context);
   const CmStep step = cm_step(c.state, CmInput::kDrep);
   if (step.verdict == CmVerdict::kIllegal) return mad_dropped(MadDropReason::kWrongState);
   if (step.verdict == CmVerdict::kDuplicate) return kMadDuplicate;

@@ -19,7 +19,9 @@ void CmEventQueue::drop(Communication& communication) {
 CmEvent CmEventQueue::pop(Communication* communication) {
   CmEvent event = std::move(events_.begin()->second);
   events_.erase(events_.begin());
-  if (communication != nullptr && !communication->events.empty()) communication->events.pop_front();
+  if (communication != nullptr && !communication->events.empty()) {
+    communication->events.erase(communication->events.begin());
+  }
   return event;
 }
 

@@ -136,6 +136,7 @@ Expected<void, Errno> ConnectionManager::accept(CommId id, const CmRep& reply, I
 void establish(CmCore& core, Communication& c, const CmRtu& rtu, const Flow& flow, Instant now) {
   core.enter(c, CmState::kEstablished, now);
   core.tell(c, CmEvent::Kind::kEstablished, rtu, flow);
+  start_probing(core, c, now);
 }
 
 MadFate receive_rtu(CmCore& core, const CmRtu& rtu, const MadContext& context) {

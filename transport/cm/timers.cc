@@ -55,14 +55,16 @@ void time_out(CmCore& core, Communication& c, Instant now) {
 }  // namespace
 
 void run_timer(CmCore& core, Communication& c, Instant now) {
-  if (!is_retransmitted(c)) return time_out(core, c, now);
+  if (!is_retransmitted(c)) {
+    return c.state == CmState::kEstablished ? run_probe(core, c, now) : time_out(core, c, now);
+  }
   if (c.retries_left > 0) {
     --c.retries_left;
     core.repeat_request(c);
     core.arm(c, c.request_timeout, now);
     return;
   }
-  if (c.state == CmState::kEstablished) return time_out_alternate_path(core, c);
+  if (c.state == CmState::kEstablished) return time_out_alternate_path(core, c, now);
   time_out(core, c, now);
 }
 

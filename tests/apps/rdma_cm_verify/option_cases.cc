@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Options of ids.
+#include <arpa/inet.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "tests/apps/rdma_cm_verify/support.h"
+
+namespace verify {
+namespace {
+
+constexpr uint8_t kTos = 0x68;
+constexpr uint8_t kAckTimeout = 17;
+
+int set(rdma_cm_id* id, int name, int value) {
+  return rdma_set_option(id, RDMA_OPTION_ID, name, &value, sizeof value);
+}
+
+int set_byte(rdma_cm_id* id, int name, uint8_t value) {
+  return rdma_set_option(id, RDMA_OPTION_ID, name, &value, sizeof value);
+}
+
+// --- What a connection is made with.
+
+void serve_one(const Place& place) {
+  Channel channel;
+  rdma_cm_id* listener = listen(channel, place);
+  const Event request = channel.expect(RDMA_CM_EVENT_CONNECT_REQUEST);
+  create_qp(request.id);
+  rdma_conn_param connection = parameters();
+  need(rdma_accept(request.id, &connection), "rdma_accept");
+  channel.expect(RDMA_CM_EVENT_ESTABLISHED);
+  channel.expect(RDMA_CM_EVENT_DISCONNECTED);
+  destroy(request.id);
+  destroy(listener);
+}
+
+void refuse_wrong_options(rdma_cm_id* id) {
+  uint8_t byte = 0;
+  expect(rdma_set_option(id, RDMA_OPTION_ID, 99, &byte, 1) != 0, "no option 99");
+  expect(rdma_set_option(id, 99, RDMA_OPTION_ID_TOS, &byte, 1) != 0, "no level 99");
+  need_errno(set(id, RDMA_OPTION_ID_TOS, kTos), EINVAL, "four bytes of TOS");
+  need_errno(set_byte(id, RDMA_OPTION_ID_REUSEADDR, 1), EINVAL, "one byte of reuse");
+}
+
+void call_with_options(const Place& place) {
+  Channel channel;
+  const AddressInfo info(place, false);
+  rdma_cm_id* id = create_id(channel);
+  refuse_wrong_options(id);
+  need(set_byte(id, RDMA_OPTION_ID_TOS, kTos), "RDMA_OPTION_ID_TOS");
+  need(set_byte(id, RDMA_OPTION_ID_ACK_TIMEOUT, kAckTimeout), "RDMA_OPTION_ID_ACK_TIMEOUT");
+  need(rdma_resolve_addr(id, nullptr, info.address(), 5000), "rdma_resolve_addr");
+  channel.expect(RDMA_CM_EVENT_ADDR_RESOLVED);
+  need(rdma_resolve_route(id, 5000), "rdma_resolve_route");
+  channel.expect(RDMA_CM_EVENT_ROUTE_RESOLVED);
+  create_qp(id);
+  rdma_conn_param connection = parameters();
+  need(rdma_connect(id, &connection), "rdma_connect");
+  channel.expect(RDMA_CM_EVENT_ESTABLISHED);
+  ibv_qp_attr attributes{};
+  ibv_qp_init_attr init{};
+  const int wanted = IBV_QP_AV | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY;
+  expect(ibv_query_qp(id->qp, &attributes, wanted, &init) == 0, "ibv_query_qp");
+  expect(attributes.ah_attr.grh.traffic_class == kTos, "the traffic class that was asked for");
+  expect(attributes.timeout == kAckTimeout, "the timeout that was asked for");
+  expect(attributes.retry_cnt == 5 && attributes.rnr_retry == 7, "the retries asked for");
+  need(rdma_disconnect(id), "rdma_disconnect");
+  channel.expect(RDMA_CM_EVENT_DISCONNECTED);
+  destroy(id);
+}
+
+// --- Who may have a port.
+
+rdma_cm_id* bind_sharing(const Channel& channel, const Place& place) {
+  const AddressInfo info(place, true);
+  rdma_cm_id* id = create_id(channel);
+  need(set(id, RDMA_OPTION_ID_REUSEADDR, 1), "RDMA_OPTION_ID_REUSEADDR");
+  need(rdma_bind_addr(id, info.address()), "rdma_bind_addr");
+  return id;
+}
+
+void share_a_port(const Place& place) {
+  const Channel channel;
+  rdma_cm_id* first = bind_sharing(channel, place);
+  rdma_cm_id* second = bind_sharing(channel, place);
+  need_errno(rdma_listen(first, 1), EADDRINUSE, "to listen where another one is bound");
+  destroy(second);
+  need(rdma_listen(first, 1), "rdma_listen");
+  const AddressInfo info(place, true);
+  rdma_cm_id* late = create_id(channel);
+  need(set(late, RDMA_OPTION_ID_REUSEADDR, 1), "RDMA_OPTION_ID_REUSEADDR");
+  need_errno(rdma_bind_addr(late, info.address()), EADDRINUSE, "to bind where one listens");
+  destroy(late);
+  destroy(first);
+}
+
+void keep_families_apart(const Place& place) {
+  const Channel channel;
+  const auto port = htons(static_cast<uint16_t>(std::atoi(place.service.c_str())));
+  sockaddr_in ipv4{};
+  ipv4.sin_family = AF_INET;
+  ipv4.sin_port = port;
+  sockaddr_in6 ipv6{};
+  ipv6.sin6_family = AF_INET6;
+  ipv6.sin6_port = port;
+  rdma_cm_id* of_ipv4 = create_id(channel);
+  need(rdma_bind_addr(of_ipv4, reinterpret_cast<sockaddr*>(&ipv4)), "rdma_bind_addr");
+  rdma_cm_id* of_both = create_id(channel);
+  need(set(of_both, RDMA_OPTION_ID_AFONLY, 0), "RDMA_OPTION_ID_AFONLY");
+  need_errno(rdma_bind_addr(of_both, reinterpret_cast<sockaddr*>(&ipv6)), EADDRINUSE,
+             "all addresses, IPv4 too");
+  destroy(of_both);
+  rdma_cm_id* of_ipv6 = create_id(channel);
+  need(set(of_ipv6, RDMA_OPTION_ID_AFONLY, 1), "RDMA_OPTION_ID_AFONLY");
+  need(rdma_bind_addr(of_ipv6, reinterpret_cast<sockaddr*>(&ipv6)), "rdma_bind_addr");
+  need(rdma_listen(of_ipv4, 1), "rdma_listen");
+  need(rdma_listen(of_ipv6, 1), "rdma_listen");
+  destroy(of_ipv6);
+  destroy(of_ipv4);
+}
+
+}  // namespace
+
+const std::vector<Case> kOptionCases = {
+    {"options", serve_one, call_with_options},
+    {"reuse_address", nullptr, share_a_port},
+    {"af_only", nullptr, keep_families_apart},
+};
+
+}  // namespace verify

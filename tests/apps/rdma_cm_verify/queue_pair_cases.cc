@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Connections whose queue pairs the application makes and moves itself, with ECE options.
+#include <algorithm>
+#include <cstring>
+
+#include "tests/apps/rdma_cm_verify/support.h"
+
+namespace verify {
+namespace {
+
+constexpr ibv_ece kClientEce{0x123456, 0x89abcdef, 0};
+// librdmacm answers with the vendor that has asked.
+constexpr ibv_ece kServerEce{kClientEce.vendor_id, 0x76543210, 0};
+
+/// A queue pair with its memory, that rdma_cm does not know.
+class QueuePair {
+ public:
+  explicit QueuePair(rdma_cm_id* id)
+      : id_(id),
+        pd_(need_object(ibv_alloc_pd(id->verbs), "ibv_alloc_pd")),
+        cq_(need_object(ibv_create_cq(id->verbs, 16, nullptr, nullptr, 0), "ibv_create_cq")),
+        buffer_(1000),
+        region_(need_object(ibv_reg_mr(pd_, buffer_.data(), buffer_.size(), IBV_ACCESS_LOCAL_WRITE),
+                            "ibv_reg_mr")) {
+    ibv_qp_init_attr init = queue_pair_attributes();
+    init.send_cq = init.recv_cq = cq_;
+    qp_ = need_object(ibv_create_qp(pd_, &init), "ibv_create_qp");
+  }
+  ~QueuePair() {
+    ibv_destroy_qp(qp_);
+    ibv_dereg_mr(region_);
+    ibv_destroy_cq(cq_);
+    ibv_dealloc_pd(pd_);
+  }
+  QueuePair(const QueuePair&) = delete;
+  QueuePair& operator=(const QueuePair&) = delete;
+
+  [[nodiscard]] uint32_t number() const { return qp_->qp_num; }
+
+  /// As rdma_cm says.
+  void move_to(ibv_qp_state state) {
+    ibv_qp_attr attributes{};
+    attributes.qp_state = state;
+    int mask = 0;
+    need(rdma_init_qp_attr(id_, &attributes, &mask), "rdma_init_qp_attr");
+    expect(attributes.qp_state == state, "attributes of that state");
+    const int result = ibv_modify_qp(qp_, &attributes, mask);
+    if (result != 0) fail(std::string("ibv_modify_qp: ") + std::strerror(result));
+  }
+
+  void post_receive() {
+    ibv_sge sge = all();
+    ibv_recv_wr wr{1, nullptr, &sge, 1};
+    ibv_recv_wr* bad = nullptr;
+    expect(ibv_post_recv(qp_, &wr, &bad) == 0, "ibv_post_recv");
+  }
+  void send(uint8_t seed) {
+    const auto bytes = pattern(buffer_.size(), seed);
+    std::copy(bytes.begin(), bytes.end(), buffer_.begin());
+    ibv_sge sge = all();
+    ibv_send_wr wr{};
+    wr.sg_list = &sge;
+    wr.num_sge = 1;
+    wr.opcode = IBV_WR_SEND;
+    ibv_send_wr* bad = nullptr;
+    expect(ibv_post_send(qp_, &wr, &bad) == 0, "ibv_post_send");
+    wait();
+  }
+  void receive(uint8_t seed) {
+    wait();
+    expect(buffer_ == pattern(buffer_.size(), seed), "the message that was sent");
+  }
+
+ private:
+  [[nodiscard]] ibv_sge all() const {
+    return {reinterpret_cast<uintptr_t>(buffer_.data()), static_cast<uint32_t>(buffer_.size()),
+            region_->lkey};
+  }
+  void wait() {
+    ibv_wc wc{};
+    while (ibv_poll_cq(cq_, 1, &wc) == 0) {
+    }
+    if (wc.status != IBV_WC_SUCCESS) fail(ibv_wc_status_str(wc.status));
+  }
+
+  rdma_cm_id* id_;
+  ibv_pd* pd_;
+  ibv_cq* cq_;
+  std::vector<uint8_t> buffer_;
+  ibv_mr* region_;
+  ibv_qp* qp_ = nullptr;
+};
+
+void expect_ece(rdma_cm_id* id, const ibv_ece& expected) {
+  ibv_ece got{};
+  need(rdma_get_remote_ece(id, &got), "rdma_get_remote_ece");
+  expect(got.vendor_id == expected.vendor_id && got.options == expected.options,
+         "the ECE options that the peer has set");
+}
+
+void set_ece(rdma_cm_id* id, ibv_ece ece) {
+  need(rdma_set_local_ece(id, &ece), "rdma_set_local_ece");
+}
+
+void serve_own_queue_pair(const Place& place) {
+  Channel channel;
+  rdma_cm_id* listener = listen(channel, place);
+  const Event request = channel.expect(RDMA_CM_EVENT_CONNECT_REQUEST);
+  expect_ece(request.id, kClientEce);
+  set_ece(request.id, kServerEce);
+  {
+    QueuePair queue_pair(request.id);
+    queue_pair.move_to(IBV_QPS_INIT);
+    queue_pair.post_receive();
+    queue_pair.move_to(IBV_QPS_RTR);
+    queue_pair.move_to(IBV_QPS_RTS);
+    rdma_conn_param connection = parameters();
+    connection.qp_num = queue_pair.number();
+    need(rdma_accept(request.id, &connection), "rdma_accept");
+    channel.expect(RDMA_CM_EVENT_ESTABLISHED);
+    queue_pair.receive(31);
+    queue_pair.send(32);
+    channel.expect(RDMA_CM_EVENT_DISCONNECTED);
+  }
+  destroy(request.id);
+  destroy(listener);
+}
+
+void call_own_queue_pair(const Place& place) {
+  Channel channel;
+  rdma_cm_id* id = resolve(channel, place);
+  set_ece(id, kClientEce);
+  {
+    QueuePair queue_pair(id);
+    queue_pair.move_to(IBV_QPS_INIT);
+    rdma_conn_param connection = parameters();
+    connection.qp_num = queue_pair.number();
+    need(rdma_connect(id, &connection), "rdma_connect");
+    const Event response = channel.expect(RDMA_CM_EVENT_CONNECT_RESPONSE);
+    expect(response.connection.qp_num != 0, "the server's queue pair");
+    expect_ece(id, kServerEce);
+    queue_pair.move_to(IBV_QPS_RTR);
+    queue_pair.move_to(IBV_QPS_RTS);
+    need(rdma_establish(id), "rdma_establish");
+    queue_pair.send(31);
+    queue_pair.post_receive();
+    queue_pair.receive(32);
+    need(rdma_disconnect(id), "rdma_disconnect");
+    channel.expect(RDMA_CM_EVENT_DISCONNECTED);
+  }
+  destroy(id);
+}
+
+}  // namespace
+
+const std::vector<Case> kQueuePairCases = {
+    {"own_queue_pair", serve_own_queue_pair, call_own_queue_pair},
+};
+
+}  // namespace verify
