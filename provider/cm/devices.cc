@@ -27,6 +27,12 @@ Expected<DeviceUse*, Errno> use_device(Service& service, const std::string& name
   return service.devices.emplace(name, std::move(use)).first->second.get();
 }
 
+void use_all_devices(Service& service) {
+  for (const DeviceDescription& description : list_runtime_devices()) {
+    if (!description.gone) (void)use_device(service, description.name);
+  }
+}
+
 Expected<void, Errno> attach(CmId& id, DeviceUse& device) {
   if (id.device == &device) return {};
   if (id.device != nullptr) return error(EINVAL);
