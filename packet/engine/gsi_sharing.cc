@@ -19,7 +19,9 @@ namespace {
 constexpr size_t kMadAt = 20;
 constexpr size_t kIcrcBytes = 4;
 
+// Between two tries, which may look at all that waits: the more that is, the longer.
 constexpr Duration kRetryPause = microseconds(100);
+constexpr Duration kRetryPauseEach = nanoseconds(250);
 
 uint64_t packets_in(const ForwardedPackets& packets) {
   return (packets.bytes.size() + packets.segment_size - 1) / packets.segment_size;
@@ -173,7 +175,7 @@ void GsiSharing::keep(const UnixName& to, const ForwardedPackets& packets, Insta
 
 void GsiSharing::retry(Instant now) {
   if (now < retry_at_) return;
-  retry_at_ = now + kRetryPause;
+  retry_at_ = now + kRetryPause + kRetryPauseEach * static_cast<int64_t>(waiting_.size());
   std::vector<UnixName> full;
   std::deque<Waiting> still;
   for (Waiting& waiting : waiting_) {

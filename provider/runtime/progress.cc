@@ -117,6 +117,7 @@ void Progress::say_farewell(Instant now) {
   transmit(AckPolicy::kAll, now);
   for (int round = 0; round < kExitRounds; ++round) receive(now);
   transmit(AckPolicy::kAll, now);
+  publish_counters(now);
 }
 
 void Progress::wait_for_holder() {
