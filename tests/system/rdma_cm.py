@@ -176,6 +176,23 @@ def many_at_once(address):
     harness.expect("established 2000" in server.expect_success(PATIENCE), server.output)
 
 
+def listener(*words):
+    return harness.urxe_run([harness.binary("urxe_rdma_cm_listener"), *words])
+
+
+def exits(address):
+    """A process that exits rejects the requests that it has not looked at."""
+    server = Process(listener("exits", address), name="server")
+    harness.wait_until(lambda: "port" in server.output or not server.running(), "the server to listen", PATIENCE)
+    client = Process(listener("connect", address, server.output.split()[1]), name="client").expect_success(PATIENCE)
+    server.expect_success(PATIENCE)
+    harness.expect("RDMA_CM_EVENT_REJECTED 28" in client, client)
+
+
+def alone(*words):
+    Process(listener(*words)).expect_success(PATIENCE)
+
+
 CASES = {
     "rping": rping,
     "rping_sizes": rping_sizes,
@@ -197,6 +214,10 @@ CASES = {
     "rcopy": rcopy,
     "cmtime": cmtime,
     "many_at_once": many_at_once,
+    "overflow": lambda address: alone("overflow", address),
+    "destroyed_listener": lambda address: alone("destroyed", address),
+    "exits": exits,
+    "many_ids": lambda address: alone("ids", "10000"),
     "perftest_write_bw": lambda address: perftest("ib_write_bw", address),
     "perftest_send_lat": lambda address: perftest("ib_send_lat", address),
     "perftest_send_bw_ud": lambda address: perftest("ib_send_bw", address, "-c", "UD"),

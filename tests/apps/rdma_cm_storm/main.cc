@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Many connections through librdmacm, without queue pairs: what is tried is who is told what.
 //
-//   server SERVICE CONNECTIONS [slow]    accepts so many; slow: looks at its events when a line is
-//                                        read from stdin, and with a backlog of 4
+//   server SERVICE CONNECTIONS    accepts so many
 //   client NODE SERVICE CONNECTIONS AT_ONCE
 //
 // A client says how many were established and how many rejected or unreachable.
@@ -54,17 +53,16 @@ struct Tally {
 
 class Server {
  public:
-  Server(const char* service, int connections, bool slow) : connections_(connections) {
+  Server(const char* service, int connections) : connections_(connections) {
     rdma_cm_id* listener = nullptr;
     check(rdma_create_id(channel_, &listener, nullptr, RDMA_PS_TCP), "rdma_create_id");
     sockaddr_in6 any{};
     any.sin6_family = AF_INET6;
     any.sin6_port = htons(static_cast<uint16_t>(std::atoi(service)));
     check(rdma_bind_addr(listener, reinterpret_cast<sockaddr*>(&any)), "rdma_bind_addr");
-    check(rdma_listen(listener, slow ? 4 : 0), "rdma_listen");
+    check(rdma_listen(listener, 0), "rdma_listen");
     std::puts("ready");
     std::fflush(stdout);
-    if (slow) (void)std::getchar();
   }
 
   void run() {
@@ -185,15 +183,14 @@ class Client {
 
 int main(int argc, char** argv) {
   const std::string side = argc > 1 ? argv[1] : "";
-  if (side == "server" && (argc == 4 || argc == 5)) {
-    Server(argv[2], std::atoi(argv[3]), argc == 5).run();
+  if (side == "server" && argc == 4) {
+    Server(argv[2], std::atoi(argv[3])).run();
   } else if (side == "client" && argc == 6) {
     Client(argv[2], argv[3], std::atoi(argv[4]), std::atoi(argv[5])).run();
   } else {
-    std::fprintf(
-        stderr,
-        "usage: %s server SERVICE CONNECTIONS [slow] | client NODE SERVICE CONNECTIONS AT_ONCE\n",
-        argv[0]);
+    std::fprintf(stderr,
+                 "usage: %s server SERVICE CONNECTIONS | client NODE SERVICE CONNECTIONS AT_ONCE\n",
+                 argv[0]);
     return 2;
   }
   return 0;
