@@ -189,6 +189,17 @@ def exits(address):
     harness.expect("RDMA_CM_EVENT_REJECTED 28" in client, client)
 
 
+def removed(_address):
+    """An id hears of it where the interface goes that it is bound to."""
+    harness.need_namespaces()
+    with harness.veth_pair() as (_other, ours, _theirs):
+        process = Process(listener("listens", ours), name="listener")
+        harness.wait_until(lambda: "port" in process.output or not process.running(), "the listener", PATIENCE)
+        subprocess.run(["ip", "link", "del", "urxa"], check=True)
+        told = process.expect_success(PATIENCE)
+        harness.expect("RDMA_CM_EVENT_DEVICE_REMOVAL 0" in told, told)
+
+
 def alone(*words):
     Process(listener(*words)).expect_success(PATIENCE)
 
@@ -217,6 +228,7 @@ CASES = {
     "overflow": lambda address: alone("overflow", address),
     "destroyed_listener": lambda address: alone("destroyed", address),
     "exits": exits,
+    "removed": removed,
     "many_ids": lambda address: alone("ids", "10000"),
     "perftest_write_bw": lambda address: perftest("ib_write_bw", address),
     "perftest_send_lat": lambda address: perftest("ib_send_lat", address),
@@ -227,7 +239,8 @@ CASES = {
 
 def test():
     address = ADDRESSES[sys.argv[2] if len(sys.argv) > 2 else "ipv4"]
-    harness.isolate()
+    if sys.argv[1] != "removed":
+        harness.isolate()
     CASES[sys.argv[1]](address)
 
 

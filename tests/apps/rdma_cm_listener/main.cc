@@ -5,6 +5,7 @@
 //   overflow NODE    more connect than the backlog has room for
 //   destroyed NODE   the listener is destroyed with requests that it has not read
 //   exits NODE       prints its port, waits for a request, does not read it, and exits
+//   listens NODE     prints its port, and the next event
 //   connect NODE PORT    connects and prints the event that comes
 //   ids COUNT        so many ids at a time
 #include <netdb.h>
@@ -149,6 +150,18 @@ void exits(const char* node) {
   check(poll(&waiting, 1, -1) == 1, "poll");
 }
 
+void listens(const char* node) {
+  const Channel server;
+  rdma_cm_id* listener = make_listener(server, node);
+  std::printf("port %u\n", ntohs(rdma_get_src_port(listener)));
+  std::fflush(stdout);
+  const Channel::Event event = server.next();
+  std::printf("%s %d\n", rdma_event_str(event.type), event.status);
+  check(event.id == listener, "the listener");
+  check(rdma_listen(listener, 1) != 0, "the id is of no more use");
+  check(rdma_destroy_id(listener) == 0, "rdma_destroy_id");
+}
+
 void connect_once(const char* node, const char* port) {
   const Channel client;
   (void)start_many(client, node, static_cast<uint16_t>(std::atoi(port)), 1);
@@ -175,14 +188,16 @@ int main(int argc, char** argv) {
     destroyed(argv[2]);
   } else if (part == "exits" && argc == 3) {
     exits(argv[2]);
+  } else if (part == "listens" && argc == 3) {
+    listens(argv[2]);
   } else if (part == "connect" && argc == 4) {
     connect_once(argv[2], argv[3]);
   } else if (part == "ids" && argc == 3) {
     many_ids(std::atoi(argv[2]));
   } else {
-    std::fprintf(stderr,
-                 "usage: %s overflow|destroyed|exits NODE | connect NODE PORT | ids COUNT\n",
-                 argv[0]);
+    std::fprintf(
+        stderr, "usage: %s overflow|destroyed|exits|listens NODE | connect NODE PORT | ids COUNT\n",
+        argv[0]);
     return 2;
   }
   return 0;
