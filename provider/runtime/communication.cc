@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "provider/runtime/identity.h"
 #include "provider/runtime/random_secret.h"
 #include "provider/runtime/runtime_device.h"
-
 namespace urxe {
 namespace {
 
 /// Under a mask of all ones: that service and no other.
 constexpr uint64_t kOneService = UINT64_MAX;
+
+constexpr Duration kPeerProbeInterval = seconds(3);
 
 /// QP1 of each process has a source port of its own, which it can then answer from: each begins to
 /// look for it elsewhere.
@@ -27,6 +29,10 @@ void RuntimeDevice::configure_cm() {
   config.ca_guid = description_.node_guid;
   config.id_prefix = slot_->number();
   config.id_secret = random_secret();
+  // Linux tells a killed program's peers; nobody does so for one of ours, so they ask.
+  config.probe_interval = kPeerProbeInterval;
+  config.probe_guid_mask = kNodeGuidMask;
+  config.probe_guid_value = kNodeGuidValue;
   device_.cm().configure(config);
 }
 
