@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What librdmacm promises, by a program of our own over the stock library.
 
-usage: rdma_cm_verify.py CASE [ipv4|ipv6|ib|ib_ipv6|veth_ipv4|veth_ipv6|veth_ib|veth_link_local]
+usage: rdma_cm_verify.py CASE [ipv4|ipv4_other|ipv6|ib|ib_ipv6|veth_ipv4|veth_ipv6|veth_ib|veth_link_local]
 """
 
 import contextlib
@@ -16,6 +16,7 @@ from harness import Process
 PATIENCE = 240  # Seconds: for who waits until all retries are over.
 NODES = {
     "ipv4": ("127.0.0.1", False),
+    "ipv4_other": ("127.9.8.7", False),
     "ipv6": ("::1", False),
     "ib": ("::ffff:127.0.0.1", True),
     "ib_ipv6": ("::1", True),
