@@ -12,6 +12,11 @@ namespace {
 /// Under a mask of all ones: that service and no other.
 constexpr uint64_t kOneService = UINT64_MAX;
 
+/// Most of what is lost is lost on this host, to full queues, and its peers answer in less.
+constexpr Duration kFirstRetry = milliseconds(250);
+/// How long a process may have been killed before an idle connection's other end knows.
+constexpr Duration kProbeInterval = seconds(2);
+
 /// QP1 of each process has a source port of its own, which it can then answer from: each begins to
 /// look for it elsewhere.
 uint16_t wanted_source_port(uint32_t slot) {
@@ -27,6 +32,11 @@ void RuntimeDevice::configure_cm() {
   config.ca_guid = description_.node_guid;
   config.id_prefix = slot_->number();
   config.id_secret = random_secret();
+  config.first_retry = kFirstRetry;
+  // The device's own GUID: the processes of this host are known to know the question.
+  config.probe_interval = kProbeInterval;
+  config.probe_guid_mask = UINT64_MAX;
+  config.probe_guid_value = config.ca_guid;
   device_.cm().configure(config);
 }
 
