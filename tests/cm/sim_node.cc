@@ -22,6 +22,7 @@ CmConfig config_of(const Options& options, uint32_t index, uint64_t seed, uint32
   config.id_secret = {seed, config.id_prefix};
   config.max_ids = options.max_ids;
   config.slow_consumer_timeout = 19;
+  if (options.early_retries) config.first_retry = milliseconds(250);
   if (options.probes) {
     config.probe_interval = seconds(2);
     config.probes_per_second = 10;

@@ -19,6 +19,7 @@ struct Options {
   uint8_t max_retries = 5;
   bool reuses_qpns = false;  ///< a queue pair number may still be known to the peer
   bool probes = false;       ///< for peers that have vanished
+  bool early_retries = false;  ///< before the peer's time is over
   uint32_t crashes = 0;      ///< of all nodes: everything is forgotten, nothing said
 
   // What the network does until the calm, in hundredths.
