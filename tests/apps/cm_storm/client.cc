@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 #include "tests/apps/cm_storm/storm.h"
 
@@ -69,6 +70,7 @@ class Client {
     for (int i = 0; i < size; ++i) start(servers_[static_cast<size_t>(i) % servers_.size()]);
     while (undecided_ > 0) wait();
     if (options_.sends) exchange();
+    if (options_.holds) hold();
     for (const auto& connect : connects_) {
       if (connect->is_open) need(rdma_disconnect(connect->id), "rdma_disconnect");
     }
@@ -89,6 +91,24 @@ class Client {
     }
   }
 
+  void hold() {
+    const int size = open_;
+    say("holding");
+    while (!is_terminated_) {
+      wait();
+      if (open_ != size) fail("a connection has ended");
+      if (!std::exchange(is_asked_, false)) continue;
+      exchange();
+      if (lost_ != 0) fail("a message was lost");
+      say("exchanged");
+    }
+  }
+
+  static void say(const char* word) {
+    std::puts(word);
+    std::fflush(stdout);
+  }
+
   /// A message over each connection; those whose peer has gone do without.
   void exchange() {
     for (const auto& connect : connects_) {
@@ -106,13 +126,15 @@ class Client {
 
   void wait() {
     pollfd sources[2] = {{channel_->fd, POLLIN, 0}, {signals_, POLLIN, 0}};
-    const int ready = poll(sources, 2, kPatienceMs);
+    const int ready = poll(sources, 2, options_.holds ? -1 : kPatienceMs);
     if (ready == 0) {
       fail(std::to_string(undecided_) + " connects and " + std::to_string(open_) +
            " disconnects without an event");
     }
     take_events();
-    if (take_signal(signals_) == SIGTERM) is_terminated_ = true;
+    const int signal = take_signal(signals_);
+    if (signal == SIGTERM) is_terminated_ = true;
+    if (signal == SIGUSR1) is_asked_ = true;
   }
 
   void take_events() {
@@ -218,6 +240,7 @@ class Client {
   std::map<int, long> reasons_;  ///< of rejections
   double slowest_ms_ = 0;
   bool is_terminated_ = false;
+  bool is_asked_ = false;  ///< for messages
   Footprint first_;  ///< after the first round
   Footprint last_;
 };

@@ -3,6 +3,7 @@
 //
 // urxe_cm_storm server SERVICE NODE... [--backlog N] [--reject-every N]
 // urxe_cm_storm client SERVICE NODE... [--connects N] [--at-once N] [--send] [--until-killed]
+//     [--hold]: a round's connections until SIGTERM, with a message over each at each SIGUSR1
 
 #include <cstdlib>
 #include <cstring>
@@ -32,6 +33,8 @@ storm::Options parse(int argc, char** argv) {
       options.at_once = number();
     } else if (word == "--send") {
       options.sends = true;
+    } else if (word == "--hold") {
+      options.holds = true;
     } else if (word == "--until-killed") {
       options.until_killed = true;
     } else if (word[0] == '-') {

@@ -32,6 +32,7 @@ struct Options {
   int connects = 10000;       ///< client: in all
   int at_once = 1000;         ///< client: in a round
   bool sends = false;         ///< client: a message over each connection
+  bool holds = false;         ///< client: connections of one round, until SIGTERM
   bool until_killed = false;  ///< client: rounds until SIGTERM
 };
 
