@@ -5,55 +5,19 @@
 usage: rdma_cm_verify.py CASE [ipv4|ipv4_other|ipv6|ib|ib_ipv6|veth_ipv4|veth_ipv6|veth_ib|veth_link_local]
 """
 
-import contextlib
 import signal
-import subprocess
 import sys
 
 import harness
+from cm_place import place
 from harness import Process
 
 PATIENCE = 240  # Seconds: for who waits until all retries are over.
-NODES = {
-    "ipv4": ("127.0.0.1", False),
-    "ipv4_other": ("127.9.8.7", False),
-    "ipv6": ("::1", False),
-    "ib": ("::ffff:127.0.0.1", True),
-    "ib_ipv6": ("::1", True),
-    "veth_ipv4": ("10.99.0.1", False),
-    "veth_ipv6": ("fd00:99::1", False),
-    "veth_ib": ("::ffff:10.99.0.1", True),
-}
 
 
 def command(side, case, node, service, ib):
     words = [harness.binary("urxe_rdma_cm_verify"), side, case, node, service]
     return harness.urxe_run(words + (["ib"] if ib else []))
-
-
-def link_local(prefix, interface):
-    shown = subprocess.run([*prefix, "ip", "-6", "-o", "addr", "show", "dev", interface, "scope", "link"], check=True,
-                           capture_output=True, text=True).stdout
-    return shown.split()[3].split("/")[0]
-
-
-@contextlib.contextmanager
-def place(kind):
-    """Yields the server's address as the server knows it, as the client does, whether AF_IB is used, and what puts a
-    client's command where it belongs."""
-    if not kind.startswith("veth"):
-        harness.isolate()
-        node, ib = NODES[kind]
-        yield node, node, ib, lambda words: words
-        return
-    harness.need_namespaces()
-    with harness.veth_pair() as (other, _ours, _theirs):
-        if kind == "veth_link_local":
-            address = link_local([], "urxa")
-            yield f"{address}%urxa", f"{address}%urxb", False, other.command
-        else:
-            node, ib = NODES[kind]
-            yield node, node, ib, other.command
 
 
 def start_server(case, node, service, ib):
@@ -66,7 +30,8 @@ def start_server(case, node, service, ib):
 
 
 def pair(case, kind):
-    with place(kind) as (ours, theirs, ib, there):
+    with place(kind) as where:
+        ours, theirs, ib, there = where.server, where.client, where.ib, where.there
         service = str(harness.free_port())
         server = start_server(case, ours, service, ib)
         client = Process(there(command("client", case, theirs, service, ib)), name="client")
@@ -75,14 +40,16 @@ def pair(case, kind):
 
 
 def alone(case, kind):
-    with place(kind) as (ours, _theirs, ib, _there):
+    with place(kind) as where:
+        ours, ib = where.server, where.ib
         client = Process(command("client", case, ours, str(harness.free_port()), ib), name="client")
         client.expect_success(PATIENCE)
 
 
 def ports(kind):
     """A port that is listened on is nobody else's, until the listener is killed."""
-    with place(kind) as (ours, _theirs, ib, _there):
+    with place(kind) as where:
+        ours, ib = where.server, where.ib
         service = str(harness.free_port())
         server = start_server("port_held", ours, service, ib)
         Process(command("client", "port_held", ours, service, ib), name="second").expect_success()
@@ -91,7 +58,8 @@ def ports(kind):
 
 
 def killed(case, kind):
-    with place(kind) as (ours, theirs, ib, there):
+    with place(kind) as where:
+        ours, theirs, ib, there = where.server, where.client, where.ib, where.there
         service = str(harness.free_port())
         server = start_server(case, ours, service, ib)
         client = Process(there(command("client", case, theirs, service, ib)), name="client")

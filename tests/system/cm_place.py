@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where the two sides of a connection are, and pairs of programs there that connect through librdmacm."""
+
+import contextlib
+import socket
+import subprocess
+
+import harness
+from harness import Process
+
+PATIENCE = 300  # Seconds: two processors may be shared by many programs that poll.
+TCP, UDP = 0x0106, 0x0111  # Port spaces.
+
+# The server's address, and whether it is given as AF_IB.
+_NODES = {
+    "ipv4": ("127.0.0.1", False),
+    "ipv4_other": ("127.9.8.7", False),
+    "ipv6": ("::1", False),
+    "ib": ("::ffff:127.0.0.1", True),
+    "ib_ipv6": ("::1", True),
+    "veth_ipv4": ("10.99.0.1", False),
+    "veth_ipv6": ("fd00:99::1", False),
+    "veth_ib": ("::ffff:10.99.0.1", True),
+}
+
+
+class Place:
+    """The server is in our own network namespace; the client too, or in another one.
+
+    server       the server's address as the server spells it
+    client       the same address as the client spells it: a link-local one has the client's interface in it
+    source       the client's own address
+    there        puts a client's command where it belongs
+    """
+
+    def __init__(self, server, client, source, interface="lo", there=lambda words: words, ib=False):
+        self.server, self.client, self.source, self.there, self.ib = server, client, source, there, ib
+        self._index = socket.if_nametoindex(interface)
+
+    def is_ipv6(self):
+        return ":" in self.server
+
+    def start_server(self, words, port, space=TCP, env=None):
+        """Returns when the server listens on the port of the port space, or has ended."""
+        process = Process(harness.urxe_run(words), name="server", env=env)
+        harness.wait_until(lambda: self._listens(space, port) or not process.running(), "the server to listen", PATIENCE)
+        return process
+
+    def _listens(self, space, port):
+        """Whether a process has QP1's requests for the service, on the server's interface, come to it. (Who listens
+        on all addresses takes one interface after the other.)"""
+        name = f"/service/{self._index}/{space << 16 | port:016x}/"
+        with open("/proc/net/unix") as lines:
+            return any(name in line for line in lines)
+
+    def start_client(self, words, env=None):
+        return Process(self.there(harness.urxe_run(words)), name="client", env=env)
+
+    def run_client(self, words):
+        return self.start_client(words).expect_success(PATIENCE)
+
+    def pair(self, server_words, client_words, port, space=TCP):
+        """Both must succeed. Returns their output."""
+        harness.need_programs(server_words[0], client_words[0])
+        server = self.start_server(server_words, port, space)
+        client = self.run_client(client_words)
+        return server.expect_success(PATIENCE), client
+
+
+def _link_local(prefix, interface):
+    shown = subprocess.run([*prefix, "ip", "-6", "-o", "addr", "show", "dev", interface, "scope", "link"], check=True,
+                           capture_output=True, text=True).stdout
+    return shown.split()[3].split("/")[0]
+
+
+@contextlib.contextmanager
+def place(kind):
+    """ipv4, ipv4_other, ipv6, ib, ib_ipv6: the loopback interface; veth_ipv4, veth_ipv6, veth_ib, veth_link_local: two network
+    namespaces."""
+    if not kind.startswith("veth"):
+        harness.isolate()
+        node, ib = _NODES[kind]
+        yield Place(node, node, node, ib=ib)
+        return
+    harness.need_namespaces()
+    with harness.veth_pair() as (other, _ours, theirs):
+        if kind == "veth_link_local":
+            address = _link_local([], "urxa")
+            source = _link_local(other.command([]), "urxb")
+            yield Place(f"{address}%urxa", f"{address}%urxb", f"{source}%urxb", "urxa", other.command)
+        else:
+            node, ib = _NODES[kind]
+            source = "fd00:99::2" if kind == "veth_ipv6" else theirs
+            yield Place(node, node, source, "urxa", other.command, ib)
