@@ -52,6 +52,8 @@ Expected<void, Errno> bind_id(Service& service, CmId& id, const Address& address
     detach(id);
     return bound;
   }
+  // Some tell their peers the port before they listen, as qperf does; that must not take long then.
+  if (what == BindFor::kAnything && address.is_any() && id.uses_ip()) prepare_devices(service);
   // As Linux has it, which callers see in rdma_get_peer_addr(3).
   if (!id.destination.is_set()) id.destination.storage.ss_family = address.family();
   id.state = IdState::kBound;

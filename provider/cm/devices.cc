@@ -27,6 +27,16 @@ Expected<DeviceUse*, Errno> use_device(Service& service, const std::string& name
   return service.devices.emplace(name, std::move(use)).first->second.get();
 }
 
+void prepare_devices(Service& service) {
+  for (const DeviceDescription& description : list_runtime_devices()) {
+    if (description.gone) continue;
+    auto device = use_device(service, description.name);
+    if (!device) continue;
+    Progress::Guard guard((*device)->runtime->progress());
+    (void)(*device)->runtime->open_addresses();
+  }
+}
+
 Expected<void, Errno> attach(CmId& id, DeviceUse& device) {
   if (id.device == &device) return {};
   if (id.device != nullptr) return error(EINVAL);

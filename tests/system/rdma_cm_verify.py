@@ -90,11 +90,11 @@ def ports(kind):
         Process(command("client", "port_free", ours, service, ib), name="third").expect_success()
 
 
-def killed(kind):
+def killed(case, kind):
     with place(kind) as (ours, theirs, ib, there):
         service = str(harness.free_port())
-        server = start_server("killed", ours, service, ib)
-        client = Process(there(command("client", "killed", theirs, service, ib)), name="client")
+        server = start_server(case, ours, service, ib)
+        client = Process(there(command("client", case, theirs, service, ib)), name="client")
         harness.wait_until(lambda: "established" in client.output or not client.running(), "the connection")
         server.kill(signal.SIGKILL)
         client.expect_success(PATIENCE)
@@ -110,8 +110,8 @@ def test():
     kind = sys.argv[2] if len(sys.argv) > 2 else "ipv4"
     if case == "ports":
         ports(kind)
-    elif case == "killed":
-        killed(kind)
+    elif case in ("killed", "killed_idle"):
+        killed(case, kind)
     elif case in ALONE:
         alone(case, kind)
     else:

@@ -115,8 +115,9 @@ struct OutgoingMad {
 /// connections; addresses, ports and queue pairs are its consumer's business.
 ///
 /// A consumer that is slow to answer a REQ or a REP needs do nothing: a duplicate is answered with
-/// an MRA once the time is over that the peer grants for an answer. A message is taken only from the address of the communication's peer; every MAD that
-/// comes is counted exactly once. Not thread-safe.
+/// an MRA once the time is over that the peer grants for an answer. A message is taken only from
+/// the address of the communication's peer; every MAD that comes is counted exactly once. Not
+/// thread-safe.
 ///
 /// Bounds: max_ids communications, as many listeners, a few events for each communication (each
 /// state is entered once), twice max_ids and 1024 MADs that wait to be sent.

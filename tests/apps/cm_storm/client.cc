@@ -241,7 +241,7 @@ class Client {
   double slowest_ms_ = 0;
   bool is_terminated_ = false;
   bool is_asked_ = false;  ///< for messages
-  Footprint first_;  ///< after the first round
+  Footprint first_;        ///< after the first round
   Footprint last_;
 };
 
