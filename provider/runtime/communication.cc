@@ -6,6 +6,7 @@
 #include "provider/runtime/identity.h"
 #include "provider/runtime/random_secret.h"
 #include "provider/runtime/runtime_device.h"
+
 namespace urxe {
 namespace {
 

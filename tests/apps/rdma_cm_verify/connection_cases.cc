@@ -341,7 +341,7 @@ void call_killed(const Place& place) {
     messages.post_send(3);
     expect(messages.wait_send().status == IBV_WC_RETRY_EXC_ERR, "the retries to be exceeded");
     need(rdma_disconnect(id), "rdma_disconnect");
-    // The host may be there and say that the process is not, asked or not; or nobody answers.
+    // The host may be there and say that the process is not, or nobody answers.
     const Event end = channel.next();
     expect(end.type == RDMA_CM_EVENT_DISCONNECTED, "to be disconnected");
     expect(end.status == 0 || end.status == -ETIMEDOUT || end.status == -ECONNRESET,
