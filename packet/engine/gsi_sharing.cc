@@ -111,8 +111,12 @@ bool GsiSharing::listens(ServiceId service, const std::optional<Gid>& local) con
 
 bool GsiSharing::pass_on(const GsiOwner& owner, const ForwardedPackets& packets, Instant now) {
   switch (owner.kind) {
-    case GsiOwner::Kind::kService:
-      return !pass_to_service(ServiceId(owner.value), packets, now);
+    case GsiOwner::Kind::kService: {
+      const ServiceId service(owner.value);
+      const Service found = pass_to_service(service, packets, now);
+      if (found == Service::kNobody) return !keep_unclaimed(service, packets, now);
+      return found == Service::kOurs;
+    }
     case GsiOwner::Kind::kSlot: {
       const auto slot = static_cast<uint32_t>(owner.value);
       return slot == own_.slot || !send(slot_name(slot), packets, now);
@@ -126,12 +130,24 @@ bool GsiSharing::pass_on(const GsiOwner& owner, const ForwardedPackets& packets,
 }
 
 /// Who listens on the very address goes first.
-bool GsiSharing::pass_to_service(ServiceId service, const ForwardedPackets& packets, Instant now) {
+GsiSharing::Service GsiSharing::pass_to_service(ServiceId service, const ForwardedPackets& packets,
+                                                Instant now) {
   for (const std::optional<Gid>& local : {std::optional<Gid>(packets.flow.destination), {}}) {
-    if (listens(service, local)) return false;
-    if (send(service_name(interface_index_, service, local), packets, now)) return true;
+    if (listens(service, local)) return Service::kOurs;
+    if (send(service_name(interface_index_, service, local), packets, now)) {
+      return Service::kPassedOn;
+    }
   }
-  return false;
+  return Service::kNobody;
+}
+
+bool GsiSharing::keep_unclaimed(ServiceId service, const ForwardedPackets& packets, Instant now) {
+  if (unclaimed_.size() >= kMaxUnclaimed) return false;
+  unclaimed_.push_back(
+      {service,
+       {packets.flow, packets.segment_size, {packets.bytes.begin(), packets.bytes.end()}},
+       now});
+  return true;
 }
 
 /// Rare, and not cheap: nobody can keep us at it.
@@ -173,9 +189,29 @@ void GsiSharing::keep(const UnixName& to, const ForwardedPackets& packets, Insta
       {to, packets.flow, packets.segment_size, {packets.bytes.begin(), packets.bytes.end()}, now});
 }
 
-void GsiSharing::retry(Instant now) {
-  if (now < retry_at_) return;
-  retry_at_ = now + kRetryPause + kRetryPauseEach * static_cast<int64_t>(waiting_.size());
+std::vector<GsiSharing::Returned> GsiSharing::retry(Instant now) {
+  if (now < retry_at_) return {};
+  const size_t count = waiting_.size() + unclaimed_.size();
+  retry_at_ = now + kRetryPause + kRetryPauseEach * static_cast<int64_t>(count);
+  retry_waiting(now);
+  return retry_unclaimed(now);
+}
+
+std::vector<GsiSharing::Returned> GsiSharing::retry_unclaimed(Instant now) {
+  std::vector<Returned> ours;
+  std::erase_if(unclaimed_, [&](Unclaimed& unclaimed) {
+    Returned& request = unclaimed.request;
+    const Service found = pass_to_service(unclaimed.service,
+                                          {request.flow, request.segment_size, request.bytes}, now);
+    if (found == Service::kPassedOn) return true;
+    if (found == Service::kNobody && now - unclaimed.since < kMaxUnclaimedWait) return false;
+    ours.push_back(std::move(request));
+    return true;
+  });
+  return ours;
+}
+
+void GsiSharing::retry_waiting(Instant now) {
   std::vector<UnixName> full;
   std::deque<Waiting> still;
   for (Waiting& waiting : waiting_) {

@@ -170,6 +170,7 @@ std::span<const RxPacket> UdpEngine::receive() {
   }
   if (receivers_.empty()) return {};
   if (calls_until_look_-- == 0) look_around();
+  if (!returned_.empty()) take_returned();
   read_receiver(receivers_[busy_]);
   counters_.rx_packets += packets_.size();
   // Who finds nothing goes to sleep, and is back when something has come: perhaps elsewhere.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -73,6 +74,7 @@ class UdpEngine final : public PacketEngine {
   void read_receiver(Receiver& receiver);
   void pass_on_rest(Receiver& receiver);
   void read_forwarded(int fd);
+  void take_returned();
   void look_around();
   void take(Receiver& receiver, const ReceivedDatagram& datagram);
   void take_probe(Receiver& receiver, const Flow& flow, const Probe& probe);
@@ -97,6 +99,8 @@ class UdpEngine final : public PacketEngine {
   DatagramReader reader_;
   std::optional<ForwardReader> forward_reader_;
   std::optional<GsiSharing> gsi_;
+  std::deque<GsiSharing::Returned> returned_;  ///< to be received
+  std::deque<GsiSharing::Returned> received_;  ///< what packets_ points into
   std::vector<Receiver> receivers_;
   std::vector<RxPacket> packets_;  ///< what receive() returns
   size_t busy_ = 0;                ///< index of the receiver that received last

@@ -62,6 +62,12 @@ void UdpEngine::keep(const ForwardedPackets& packets) {
   }
 }
 
+void UdpEngine::take_returned() {
+  received_.clear();
+  received_.swap(returned_);
+  for (const GsiSharing::Returned& own : received_) keep({own.flow, own.segment_size, own.bytes});
+}
+
 void UdpEngine::pass_on(Receiver& receiver, uint32_t slot, const ForwardedPackets& packets) {
   const uint64_t count = (packets.bytes.size() + packets.segment_size - 1) / packets.segment_size;
   const int errno_value = forward_packets(config_.sharing->forward_fd, slot_name(slot), packets);
@@ -145,7 +151,9 @@ void UdpEngine::tick() {
     receiver.calibration->tick(t);
     ticking_ = ticking_ || receiver.calibration->running();
   }
-  if (gsi_ && gsi_->has_waiting()) gsi_->retry(t);
+  if (gsi_ && gsi_->has_waiting()) {
+    for (GsiSharing::Returned& own : gsi_->retry(t)) returned_.push_back(std::move(own));
+  }
   ticking_ = ticking_ || (gsi_ && gsi_->has_waiting());
   // Setting it anew also takes back that it has expired.
   set_timer(ticking_ ? kTick : Duration{});

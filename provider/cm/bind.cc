@@ -52,11 +52,10 @@ Expected<void, Errno> bind_id(Service& service, CmId& id, const Address& address
     detach(id);
     return bound;
   }
+  // Some tell their peers the port before they listen, as qperf does; that must not take long then.
+  if (what == BindFor::kAnything && address.is_any() && id.uses_ip()) prepare_devices(service);
   // As Linux has it, which callers see in rdma_get_peer_addr(3).
   if (!id.destination.is_set()) id.destination.storage.ss_family = address.family();
-  // Who is told the port may connect to it at once: opening the devices must not be what keeps
-  // rdma_listen(3) from being quicker.
-  if (address.is_any() && what == BindFor::kAnything) use_all_devices(service);
   id.state = IdState::kBound;
   return {};
 }

@@ -27,9 +27,13 @@ Expected<DeviceUse*, Errno> use_device(Service& service, const std::string& name
   return service.devices.emplace(name, std::move(use)).first->second.get();
 }
 
-void use_all_devices(Service& service) {
+void prepare_devices(Service& service) {
   for (const DeviceDescription& description : list_runtime_devices()) {
-    if (!description.gone) (void)use_device(service, description.name);
+    if (description.gone) continue;
+    auto device = use_device(service, description.name);
+    if (!device) continue;
+    Progress::Guard guard((*device)->runtime->progress());
+    (void)(*device)->runtime->open_addresses();
   }
 }
 

@@ -51,8 +51,8 @@ auto with_cm(DeviceUse& device, Work work) {
 
 /// The device of that name, opened and with its engine running. ENODEV and what start() says.
 Expected<DeviceUse*, Errno> use_device(Service& service, const std::string& name);
-/// Opens all devices there are, as far as they can be opened.
-void use_all_devices(Service& service);
+/// Has all devices ready to listen on, as far as that goes: what takes its time.
+void prepare_devices(Service& service);
 /// Binds the id to the device. Where it is bound already: to another is EINVAL.
 Expected<void, Errno> attach(CmId& id, DeviceUse& device);
 /// From now on the communication's events are the id's.

@@ -35,6 +35,7 @@ struct Incoming {
   Gid local;
   Gid remote;
   uint8_t gid_index = 0;
+  uint32_t ifindex = 0;
   ibv_mtu active_mtu = IBV_MTU_1024;
 };
 
@@ -82,6 +83,7 @@ std::optional<Refusal> check_device(DeviceUse& device, const CmEvent& event, Inc
   if (found == config.gids.end() || incoming.local.is_zero()) return kBadGid;
   incoming.gid_index = static_cast<uint8_t>(found - config.gids.begin());
   incoming.active_mtu = config.active_mtu;
+  incoming.ifindex = device.runtime->described().ifindex;
   const auto* request = std::get_if<CmReq>(&event.body);
   if (request == nullptr) return std::nullopt;
   if (request->path_mtu < IBV_MTU_256 || request->path_mtu > config.active_mtu) {
@@ -120,9 +122,12 @@ void set_addresses(CmId& id, const CmId& listener, const Incoming& incoming,
     return;
   }
   const sa_family_t family = header->ip_version == 4 ? AF_INET : AF_INET6;
-  const uint32_t scope = listener.source.scope_id();
-  id.source = make_address(family, header->destination, port, scope);
-  id.destination = make_address(family, header->source, header->source_port, scope);
+  const auto scope_of = [&](const Gid& gid) {
+    return gid.is_ipv6_link_local() ? incoming.ifindex : 0;
+  };
+  id.source = make_address(family, header->destination, port, scope_of(header->destination));
+  id.destination =
+      make_address(family, header->source, header->source_port, scope_of(header->source));
 }
 
 Path path_of(const CmEvent& event, const Incoming& incoming) {

@@ -2,6 +2,7 @@
 // rdma_listen(3).
 #include <cerrno>
 
+#include "provider/cm/address_resolution.h"
 #include "provider/cm/bind.h"
 #include "provider/cm/commands.h"
 #include "provider/cm/service.h"
@@ -32,7 +33,10 @@ Expected<void, Errno> start_listening(Service& service, CmId& id) {
   if (auto claimed = id.claim->listen(); !claimed) return claimed;
   const uint64_t service_id = service_of(id.space, id.source).value();
   if (id.device == nullptr) return listen_everywhere(service, id, service_id);
-  return listen_on(id, *id.device, service_id, id.source.gid());
+  // Of all loopback addresses one is a GID: requests to the others come there, too.
+  auto local = find_local(id.source);
+  if (!local) return Unexpected<Errno>(local.error());
+  return listen_on(id, *id.device, service_id, local->gid);
 }
 
 }  // namespace

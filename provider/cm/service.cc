@@ -83,22 +83,12 @@ constexpr CommunicationSink kSink{.events = mark, .interface_changed = mark, .at
 Service::Service() {
   prepare_runtime_devices();
   register_communication_sink(kSink);
-  pthread_atfork(
-      [] {
-        Service& self = instance();
-        self.mutex_.lock();
-        self.watch.before_fork();
-      },
-      [] {
-        Service& self = instance();
-        self.watch.after_fork_in_parent();
-        self.mutex_.unlock();
-      },
-      [] {
-        Service& self = instance();
-        self.reset_in_child();
-        self.mutex_.unlock();
-      });
+  pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
+                 [] {
+                   Service& self = instance();
+                   self.reset_in_child();
+                   self.mutex_.unlock();
+                 });
 }
 
 Service& Service::instance() {

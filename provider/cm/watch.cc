@@ -94,7 +94,6 @@ std::span<const Watch::Ready> Watch::wait(std::optional<Instant> until, Instant 
 
 void Watch::after_fork_in_child() {
   marked_.clear();
-  marks_mutex_.unlock();
   epoll_.reset();
   wake_.reset();
   started_ = false;

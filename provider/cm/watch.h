@@ -45,9 +45,7 @@ class Watch {
   /// Sleeps until something is ready or the time has come. The service's thread only.
   std::span<const Ready> wait(std::optional<Instant> until, Instant now);
 
-  // fork():
-  void before_fork() { marks_mutex_.lock(); }
-  void after_fork_in_parent() { marks_mutex_.unlock(); }
+  /// fork(): with the service's lock and those of all devices held, so that nobody was at a mark.
   void after_fork_in_child();
 
  private:

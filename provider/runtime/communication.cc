@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "provider/runtime/identity.h"
 #include "provider/runtime/random_secret.h"
 #include "provider/runtime/runtime_device.h"
 
@@ -11,6 +12,11 @@ namespace {
 
 /// Under a mask of all ones: that service and no other.
 constexpr uint64_t kOneService = UINT64_MAX;
+
+/// Most of what is lost is lost on this host, to full queues, and its peers answer in less.
+constexpr Duration kFirstRetry = milliseconds(250);
+/// How long a process may have been killed before an idle connection's other end knows.
+constexpr Duration kProbeInterval = seconds(2);
 
 /// QP1 of each process has a source port of its own, which it can then answer from: each begins to
 /// look for it elsewhere.
@@ -27,6 +33,11 @@ void RuntimeDevice::configure_cm() {
   config.ca_guid = description_.node_guid;
   config.id_prefix = slot_->number();
   config.id_secret = random_secret();
+  config.first_retry = kFirstRetry;
+  // Linux tells a killed program's peers; nobody does so for one of ours, so they ask.
+  config.probe_interval = kProbeInterval;
+  config.probe_guid_mask = kNodeGuidMask;
+  config.probe_guid_value = kNodeGuidValue;
   device_.cm().configure(config);
 }
 

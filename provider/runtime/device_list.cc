@@ -8,6 +8,7 @@
 #include <cctype>
 #include <fstream>
 
+#include "provider/runtime/identity.h"
 #include "provider/runtime/interface_sysfs.h"
 #include "provider/runtime/link_rate.h"
 
@@ -42,21 +43,19 @@ std::string machine_id() {
   return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
 }
 
-/// An EUI-64 of our own making, with the locally-administered bit; the same on every run.
-uint64_t invented_guid(std::string_view device_name) {
-  constexpr uint64_t kLocal = uint64_t{2} << 56;
-  constexpr uint64_t kGroup = uint64_t{1} << 56;
-  return (fnv1a(device_name, fnv1a(machine_id())) | kLocal) & ~kGroup;
+/// The lower 40 bits of a hash, below our own vendor id: an EUI-64 that says whose it is, and that
+/// is not that of the kernel's drivers on the same interface.
+uint64_t guid_of(uint64_t hash) {
+  return kNodeGuidValue | (hash & ~kNodeGuidMask);
 }
 
-/// The modified EUI-64 of the address (RFC 4291 appendix A), which is what IPv6 and the kernel's
-/// RoCE drivers use.
+/// The same on every run.
+uint64_t invented_guid(std::string_view device_name) {
+  return guid_of(fnv1a(device_name, fnv1a(machine_id())));
+}
+
 uint64_t guid_of_mac(const std::array<uint8_t, 6>& mac) {
-  const uint8_t bytes[8] = {
-      static_cast<uint8_t>(mac[0] ^ 2), mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
-  uint64_t guid = 0;
-  for (uint8_t byte : bytes) guid = guid << 8 | byte;
-  return guid;
+  return guid_of(fnv1a({reinterpret_cast<const char*>(mac.data()), mac.size()}));
 }
 
 /// Interfaces on top of another (VLANs) share its address, but devices must not share a GUID.

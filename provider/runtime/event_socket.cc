@@ -67,15 +67,20 @@ bool EventSocket::flush() {
 
 bool EventSocket::flush_locked() {
   while (!waiting_.empty()) {
-    ssize_t sent =
-        ::send(writer_fd_, waiting_.front().bytes.data(), event_size_, MSG_DONTWAIT | MSG_NOSIGNAL);
+    Batch batch;
+    const size_t count = std::min(waiting_.size(), kAtOnce);
+    for (size_t i = 0; i < count; ++i) {
+      std::memcpy(batch.data() + i * event_size_, waiting_[i].bytes.data(), event_size_);
+    }
+    const ssize_t sent =
+        ::send(writer_fd_, batch.data(), count * event_size_, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0) {
       if (errno == EINTR) continue;
       if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM) return false;
       waiting_.clear();  // nobody will read
       return true;
     }
-    waiting_.pop_front();
+    waiting_.erase(waiting_.begin(), waiting_.begin() + sent / static_cast<ssize_t>(event_size_));
   }
   return true;
 }
@@ -85,19 +90,23 @@ bool EventSocket::has_waiting() const {
   return !waiting_.empty();
 }
 
-bool EventSocket::read_back(Event& event) const {
+bool EventSocket::read_back(std::deque<Event>& events) const {
+  Batch batch;
   ssize_t got = 0;
   do {
-    got = recv(reader_fd_, event.bytes.data(), event_size_, MSG_DONTWAIT);
+    got = recv(reader_fd_, batch.data(), kAtOnce * event_size_, MSG_DONTWAIT);
   } while (got < 0 && errno == EINTR);
-  return got == static_cast<ssize_t>(event_size_);
+  for (ssize_t at = 0; at < got; at += static_cast<ssize_t>(event_size_)) {
+    std::memcpy(events.emplace_back().bytes.data(), batch.data() + at, event_size_);
+  }
+  return got > 0;
 }
 
 uint32_t EventSocket::take_back(uint64_t element) {
   std::lock_guard lock(mutex_);
   std::deque<Event> unread;
-  Event event;
-  while (is_reader(reader_fd_) && read_back(event)) unread.push_back(event);
+  while (is_reader(reader_fd_) && read_back(unread)) {
+  }
   unread.insert(unread.end(), waiting_.begin(), waiting_.end());
   auto is_about = [element](const Event& e) { return e.element() == element; };
   auto kept_end = std::remove_if(unread.begin(), unread.end(), is_about);

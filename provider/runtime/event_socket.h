@@ -50,8 +50,11 @@ class EventSocket {
  private:
   EventSocket(size_t event_size, int reader_fd, int writer_fd, ino_t reader_inode);
   bool flush_locked();
-  bool read_back(Event& event) const;
+  bool read_back(std::deque<Event>& events) const;
 
+  /// Sent and taken back with one call: so few that the socket takes all of them or none.
+  static constexpr size_t kAtOnce = 128;
+  using Batch = std::array<uint8_t, kAtOnce * 16>;
   static constexpr size_t kMaxWaiting = 65536;
 
   const size_t event_size_;

@@ -15,6 +15,10 @@ inline constexpr uint32_t kHardwareVersion = 1;
 inline constexpr const char* kFirmwareVersion = URXE_VERSION;
 inline constexpr const char* kHcaType = "urxe";
 
+/// Node GUIDs are EUI-64s of the vendor's: guid & mask == value tells ours from all others.
+inline constexpr uint64_t kNodeGuidMask = uint64_t{0xffffff} << 40;
+inline constexpr uint64_t kNodeGuidValue = uint64_t{kVendorId} << 40;
+
 /// device/vendor and device/device in sysfs are PCI's 16-bit numbers.
 inline constexpr uint16_t kSysfsVendor = kVendorId & 0xffff;
 inline constexpr uint16_t kSysfsDevice = kVendorPartId;

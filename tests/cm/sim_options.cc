@@ -29,6 +29,7 @@ Options options_of(uint64_t seed) {
       milliseconds(random.percent(30) ? random.range32(200, 3000) : random.range32(1, 50));
   options.slow_consumer = random.range32(0, 40);
   options.impatience = random.range32(0, 50);
+  options.early_retries = random.percent(50);
   return options;
 }
 
@@ -37,10 +38,10 @@ std::string to_string(const Options& o) {
   text << "seed " << o.seed << ": nodes " << o.nodes << ", connects " << o.connects << ", services "
        << o.services << ", listeners " << o.listeners << ", max_ids " << o.max_ids
        << ", max_retries " << static_cast<int>(o.max_retries) << ", reuses_qpns " << o.reuses_qpns
-       << ", probes " << o.probes << ", crashes " << o.crashes << ", loss " << o.loss
-       << "%, duplication " << o.duplication << "%, corruption " << o.corruption << "%, latency "
-       << o.latency.ns / 1000000 << " ms, slow_consumer " << o.slow_consumer << "%, impatience "
-       << o.impatience << "%";
+       << ", early_retries " << o.early_retries << ", probes " << o.probes << ", crashes "
+       << o.crashes << ", loss " << o.loss << "%, duplication " << o.duplication << "%, corruption "
+       << o.corruption << "%, latency " << o.latency.ns / 1000000 << " ms, slow_consumer "
+       << o.slow_consumer << "%, impatience " << o.impatience << "%";
   return text.str();
 }
 

@@ -17,9 +17,10 @@ struct Options {
   uint32_t listeners = 2;  ///< of each node, of three services
   uint32_t max_ids = 1000;
   uint8_t max_retries = 5;
-  bool reuses_qpns = false;  ///< a queue pair number may still be known to the peer
-  bool probes = false;       ///< for peers that have vanished
-  uint32_t crashes = 0;      ///< of all nodes: everything is forgotten, nothing said
+  bool reuses_qpns = false;    ///< a queue pair number may still be known to the peer
+  bool probes = false;         ///< for peers that have vanished
+  bool early_retries = false;  ///< before the peer's time is over
+  uint32_t crashes = 0;        ///< of all nodes: everything is forgotten, nothing said
 
   // What the network does until the calm, in hundredths.
   uint32_t loss = 0;

@@ -338,6 +338,54 @@ TEST_F(FullQueue, NoMoreWaitThanMay) {
   EXPECT_EQ(counters_.forward_lost, 5U);
 }
 
+/// Requests for a service that nobody listens for. Time is the test's.
+class Unclaimed : public ::testing::Test {
+ protected:
+  bool request() {
+    return sharing_.pass_on({GsiOwner::Kind::kService, kService.value()}, packets_, now_);
+  }
+  Slot self_ = Slot::acquire().value();
+  Slot other_ = Slot::acquire().value();
+  UdpCounters counters_;
+  // An interface that no device has.
+  GsiSharing sharing_{self_.sharing(), 0x7ffffffe, counters_};
+  GsiSharing others_{other_.sharing(), 0x7ffffffe, counters_};
+  std::vector<uint8_t> bytes_ = std::vector<uint8_t>(280, 0x5a);
+  ForwardedPackets packets_{Flow{}, 280, bytes_};
+  Instant now_{1000000000};
+};
+
+TEST_F(Unclaimed, AreThisProcesssOnceItListens) {
+  EXPECT_FALSE(request());
+  EXPECT_TRUE(sharing_.retry(now_ + milliseconds(50)).empty());
+  ASSERT_TRUE(sharing_.listen(kService, std::nullopt));
+  const auto ours = sharing_.retry(now_ + milliseconds(51));
+  ASSERT_EQ(ours.size(), 1U);
+  EXPECT_EQ(ours[0].bytes, bytes_);
+  EXPECT_EQ(ours[0].segment_size, 280U);
+  EXPECT_FALSE(sharing_.has_waiting());
+}
+
+TEST_F(Unclaimed, GoToAnotherProcessOnceItListens) {
+  EXPECT_FALSE(request());
+  ASSERT_TRUE(others_.listen(kService, std::nullopt));
+  EXPECT_TRUE(sharing_.retry(now_ + milliseconds(51)).empty());
+  EXPECT_FALSE(sharing_.has_waiting());
+  EXPECT_EQ(counters_.forwarded, 1U);
+}
+
+TEST_F(Unclaimed, StayInTheEndToBeRefused) {
+  EXPECT_FALSE(request());
+  EXPECT_TRUE(sharing_.retry(now_ + GsiSharing::kMaxUnclaimedWait - milliseconds(1)).empty());
+  EXPECT_EQ(sharing_.retry(now_ + GsiSharing::kMaxUnclaimedWait).size(), 1U);
+  EXPECT_FALSE(sharing_.has_waiting());
+}
+
+TEST_F(Unclaimed, NoMoreWaitThanMay) {
+  for (size_t i = 0; i < GsiSharing::kMaxUnclaimed; ++i) EXPECT_FALSE(request());
+  EXPECT_TRUE(request()) << "refused at once";
+}
+
 TEST(GsiOwner, BytesThatAreNoMadAreWhoeverHasThem) {
   EXPECT_EQ(gsi_owner({}), GsiOwner{});
   std::vector<uint8_t> bytes(279);

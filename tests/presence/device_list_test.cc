@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "provider/runtime/identity.h"
 #include "provider/runtime/interface_sysfs.h"
 #include "provider/runtime/link_rate.h"
 
@@ -110,11 +111,15 @@ TEST(ChooseDevices, RefusesWhatCannotBe) {
   EXPECT_EQ(why({{"mlx5_0", "x0"}}), "there is a real device 'mlx5_0'");
 }
 
-TEST(ChooseDevices, GuidIsTheModifiedEui64OfTheAddress) {
+TEST(ChooseDevices, GuidTellsTheVendorAndFollowsFromTheAddress) {
   auto interface = interface_named("x0", 5);
   interface.mac = {0x02, 0xfc, 0x00, 0x00, 0x00, 0x01};
-  auto devices = choose_devices({interface}, {}, {});
-  EXPECT_EQ((*devices)[0].node_guid, 0x00fc00fffe000001u);
+  const auto guid = (*choose_devices({interface}, {}, {}))[0].node_guid;
+  EXPECT_EQ(guid & kNodeGuidMask, kNodeGuidValue);
+  interface.name = "renamed0";
+  EXPECT_EQ((*choose_devices({interface}, {}, {}))[0].node_guid, guid);
+  interface.mac->back() = 2;
+  EXPECT_NE((*choose_devices({interface}, {}, {}))[0].node_guid, guid);
 }
 
 TEST(ChooseDevices, InventedGuidsAreLocalStableAndDistinct) {

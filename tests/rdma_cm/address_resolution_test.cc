@@ -2,12 +2,15 @@
 #include "provider/cm/address_resolution.h"
 
 #include <arpa/inet.h>
+#include <linux/capability.h>
 #include <poll.h>
+#include <sys/syscall.h>
 
 #include <cerrno>
 
 #include "provider/cm/device_lookup.h"
 #include "provider/runtime/clock.h"
+#include "tests/engine/child_process.h"
 #include "tests/rdma_cm/own_network.h"
 
 namespace urxe::cm {
@@ -267,6 +270,18 @@ TEST_F(AddressResolutionTest, IbAddressesAreResolvedAsWhatTheyAre) {
   expect_urxa(resolve(without), own, peer);
   EXPECT_EQ(resolve(without)->source.family(), kAfIb);
   EXPECT_EQ(error_of(resolve(as_ib(ip("10.99.0.77")))), EHOSTUNREACH);
+}
+
+TEST_F(AddressResolutionTest, NoPrivilegeIsNeeded) {
+  const test::ChildProcess child([](int pipe) {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct none[2]{};
+    if (syscall(SYS_capset, &header, none) != 0) _exit(1);
+    test::write_record(pipe, error_of(resolve(ip("10.99.0.2"))));
+    test::write_record(pipe, error_of(resolve(ip("10.99.0.77"))));
+  });
+  EXPECT_EQ(child.read<int>(), 0);
+  EXPECT_EQ(child.read<int>(), EHOSTUNREACH);
 }
 
 TEST_F(AddressResolutionTest, AnInterfaceWithoutNeighboursHasNoneToAsk) {

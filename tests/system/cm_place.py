@@ -14,6 +14,7 @@ TCP, UDP = 0x0106, 0x0111  # Port spaces.
 # The server's address, and whether it is given as AF_IB.
 _NODES = {
     "ipv4": ("127.0.0.1", False),
+    "ipv4_other": ("127.9.8.7", False),
     "ipv6": ("::1", False),
     "ib": ("::ffff:127.0.0.1", True),
     "ib_ipv6": ("::1", True),
@@ -74,7 +75,7 @@ def _link_local(prefix, interface):
 
 @contextlib.contextmanager
 def place(kind):
-    """ipv4, ipv6, ib, ib_ipv6: the loopback interface; veth_ipv4, veth_ipv6, veth_ib, veth_link_local: two network
+    """ipv4, ipv4_other, ipv6, ib, ib_ipv6: the loopback interface; veth_ipv4, veth_ipv6, veth_ib, veth_link_local: two network
     namespaces."""
     if not kind.startswith("veth"):
         harness.isolate()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What librdmacm promises, by a program of our own over the stock library.
 
-usage: rdma_cm_verify.py CASE [ipv4|ipv6|ib|ib_ipv6|veth_ipv4|veth_ipv6|veth_ib|veth_link_local]
+usage: rdma_cm_verify.py CASE [ipv4|ipv4_other|ipv6|ib|ib_ipv6|veth_ipv4|veth_ipv6|veth_ib|veth_link_local]
 """
 
 import signal
@@ -57,12 +57,12 @@ def ports(kind):
         Process(command("client", "port_free", ours, service, ib), name="third").expect_success()
 
 
-def killed(kind):
+def killed(case, kind):
     with place(kind) as where:
         ours, theirs, ib, there = where.server, where.client, where.ib, where.there
         service = str(harness.free_port())
-        server = start_server("killed", ours, service, ib)
-        client = Process(there(command("client", "killed", theirs, service, ib)), name="client")
+        server = start_server(case, ours, service, ib)
+        client = Process(there(command("client", case, theirs, service, ib)), name="client")
         harness.wait_until(lambda: "established" in client.output or not client.running(), "the connection")
         server.kill(signal.SIGKILL)
         client.expect_success(PATIENCE)
@@ -78,8 +78,8 @@ def test():
     kind = sys.argv[2] if len(sys.argv) > 2 else "ipv4"
     if case == "ports":
         ports(kind)
-    elif case == "killed":
-        killed(kind)
+    elif case in ("killed", "killed_idle"):
+        killed(case, kind)
     elif case in ALONE:
         alone(case, kind)
     else:

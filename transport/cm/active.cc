@@ -18,6 +18,7 @@ Expected<CommId, Errno> ConnectionManager::connect(const CmReq& request, const F
   c->max_retries = request.max_cm_retries & 0xf;
   c->packet_lifetime = cm_time(packet_lifetime);
   c->response_timeout = cm_time(request.remote_cm_response_timeout) + c->packet_lifetime * 2;
+  c->own_response_time = cm_time(request.local_cm_response_timeout);
   // The peer's ACK delay is added when it is known.
   c->time_wait = c->packet_lifetime * 2;
   c->transaction_id = core.ids.next_transaction();
@@ -78,6 +79,7 @@ MadFate take_rep(CmCore& core, Communication& c, const CmRep& rep, CmState next,
     return kMadReceived;
   }
   c.time_wait = c.packet_lifetime * 2 + cm_time_of_peer(rep.target_ack_delay);
+  c.answer_due = context.now + c.own_response_time;
   core.enter(c, next, context.now);
   core.tell(c, CmEvent::Kind::kReply, rep, context.flow);
   return kMadReceived;
@@ -86,6 +88,7 @@ MadFate take_rep(CmCore& core, Communication& c, const CmRep& rep, CmState next,
 MadFate repeat_answer(CmCore& core, Communication& c, const CmStep& step, Instant now) {
   switch (step.reply) {
     case CmReply::kMra:
+      if (now < c.answer_due) break;
       send_mra(core, c, CmAnswered::kRep, core.config.slow_consumer_timeout, {}, c.transaction_id);
       core.enter(c, step.next, now);
       break;

@@ -83,8 +83,10 @@ void CmCore::send_request(Communication& c, CmBody body, uint64_t transaction_id
   c.retries_left = c.max_retries;
   c.retries_at_mra.reset();
   c.request_timeout = timeout;
+  c.early_retries = 0;
+  c.retries_early = config.first_retry > Duration{};
   outbox.send(c.flow, c.request);
-  arm(c, timeout, now);
+  arm(c, pause_before_retry(*this, c), now);
 }
 
 void CmCore::send_response(Communication& c, CmBody body, uint64_t transaction_id) {

@@ -145,6 +145,8 @@ MadFate find_peer_gone(CmCore& core, Communication& c, const CmDrep& drep,
 /// The peer asks for an end that is here. Silence says so; in time-wait the connection is over.
 MadFate receive_probe(CmCore& core, Communication& c, const MadContext& context);
 /// A communication's deadline has come.
+/// How long to wait for an answer before the next retry, or, where there is none left, the end.
+Duration pause_before_retry(const CmCore& core, Communication& c);
 void run_timer(CmCore& core, Communication& c, Instant now);
 
 struct ConnectionManager::Impl {

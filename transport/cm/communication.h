@@ -41,8 +41,12 @@ struct Communication {
   Duration request_timeout;               ///< the same for what was sent last
   Duration packet_lifetime;
   Duration time_wait;
+  Duration own_response_time;  ///< what we have told the peer that an answer may take
+  Instant answer_due;          ///< the peer cannot expect an answer to its REQ or REP before
   uint8_t max_retries = 0;
   uint8_t retries_left = 0;
+  uint8_t early_retries = 0;   ///< of those made, within the first time-out
+  bool retries_early = false;  ///< the next retry is such a one
   /// As the last MRA found them: another one is heeded only after another retry.
   std::optional<uint8_t> retries_at_mra;
 

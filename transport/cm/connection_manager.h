@@ -27,6 +27,11 @@ struct CmConfig {
   /// What an MRA asks for where the consumer is slow: 4.096 us * 2^n, here 17 s.
   uint8_t slow_consumer_timeout = 22;
 
+  /// Before the first retransmission of what waits for an answer, and twice as long before each
+  /// that follows within the peer's time-out: what was lost need not cost seconds. These count as
+  /// retries, a quarter of all at most, and the last one waits for so much longer. 0: none.
+  Duration first_retry;
+
   /// How often an established connection's peer is asked whether it is still there (kPeerGone);
   /// 0: never. Only peers are asked whose CA GUID says that they know the question:
   /// guid & mask == value. Connections of XRC are not.
@@ -110,8 +115,9 @@ struct OutgoingMad {
 /// connections; addresses, ports and queue pairs are its consumer's business.
 ///
 /// A consumer that is slow to answer a REQ or a REP needs do nothing: a duplicate is answered with
-/// an MRA. A message is taken only from the address of the communication's peer; every MAD that
-/// comes is counted exactly once. Not thread-safe.
+/// an MRA once the time is over that the peer grants for an answer. A message is taken only from
+/// the address of the communication's peer; every MAD that comes is counted exactly once. Not
+/// thread-safe.
 ///
 /// Bounds: max_ids communications, as many listeners, a few events for each communication (each
 /// state is entered once), twice max_ids and 1024 MADs that wait to be sent.

@@ -16,6 +16,7 @@ CmInput input_of(CmAnswered answered) {
 void wait_longer(CmCore& core, Communication& c, const CmMra& mra, Instant now) {
   if (c.retries_at_mra == c.retries_left) return;
   c.retries_at_mra = c.retries_left;
+  c.retries_early = false;
   core.arm(c, cm_time_of_peer(mra.service_timeout) + c.packet_lifetime, now);
 }
 

@@ -31,6 +31,7 @@ void take_peer(Communication& c, const CmReq& req, const MadContext& context) {
   c.packet_lifetime = packet_lifetime_of(req.primary.ack_timeout);
   c.response_timeout = cm_time_of_peer(req.local_cm_response_timeout) + c.packet_lifetime * 2;
   c.time_wait = cm_time_of_peer(req.primary.ack_timeout);
+  c.answer_due = context.now + cm_time_of_peer(req.remote_cm_response_timeout);
 }
 
 MadFate take_req(CmCore& core, const CmReq& req, const MadContext& context, ListenerId listener) {
@@ -73,6 +74,7 @@ MadFate repeat_answer(CmCore& core, Communication& c, const MadContext& context)
   }
   switch (step.reply) {
     case CmReply::kMra:
+      if (context.now < c.answer_due) break;
       send_mra(core, c, CmAnswered::kReq, core.config.slow_consumer_timeout, {}, c.transaction_id);
       core.enter(c, step.next, context.now);
       break;

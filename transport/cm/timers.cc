@@ -54,14 +54,28 @@ void time_out(CmCore& core, Communication& c, Instant now) {
 
 }  // namespace
 
+Duration pause_before_retry(const CmCore& core, Communication& c) {
+  if (c.retries_early) {
+    const Duration next = core.config.first_retry * (int64_t{1} << c.early_retries);
+    const Duration passed = next - core.config.first_retry;
+    const bool is_within = passed + next < c.request_timeout;
+    if (c.early_retries < c.max_retries / 4 && is_within) return next;
+    c.retries_early = false;
+    return c.request_timeout - passed;
+  }
+  // The peer gets as long as if no retry had been early.
+  return c.request_timeout * (c.retries_left == 0 ? 1 + c.early_retries : 1);
+}
+
 void run_timer(CmCore& core, Communication& c, Instant now) {
   if (!is_retransmitted(c)) {
     return c.state == CmState::kEstablished ? run_probe(core, c, now) : time_out(core, c, now);
   }
   if (c.retries_left > 0) {
     --c.retries_left;
+    if (c.retries_early) ++c.early_retries;
     core.repeat_request(c);
-    core.arm(c, c.request_timeout, now);
+    core.arm(c, pause_before_retry(core, c), now);
     return;
   }
   if (c.state == CmState::kEstablished) return time_out_alternate_path(core, c, now);

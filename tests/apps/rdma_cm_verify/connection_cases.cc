@@ -344,8 +344,22 @@ void call_killed(const Place& place) {
     // The host may be there and say that the process is not, or nobody answers.
     const Event end = channel.next();
     expect(end.type == RDMA_CM_EVENT_DISCONNECTED, "to be disconnected");
-    expect(end.status == 0 || end.status == -ETIMEDOUT, "no other reason than a time-out");
+    expect(end.status == 0 || end.status == -ETIMEDOUT || end.status == -ECONNRESET,
+           "the status of a peer that is gone");
   }
+  destroy(id);
+}
+
+/// Nothing is sent: the peer is found to be gone.
+void call_killed_idle(const Place& place) {
+  Channel channel;
+  rdma_cm_id* id = resolve(channel, place);
+  create_qp(id);
+  rdma_conn_param connection = parameters();
+  need(rdma_connect(id, &connection), "rdma_connect");
+  channel.expect(RDMA_CM_EVENT_ESTABLISHED);
+  say("established");
+  channel.expect(RDMA_CM_EVENT_DISCONNECTED, -ECONNRESET);
   destroy(id);
 }
 
@@ -364,6 +378,7 @@ const std::vector<Case> kConnectionCases = {
     {"nonblocking", serve_polling, call_polling},
     {"migrate", serve_migrating, call_migrating},
     {"killed", serve_until_killed, call_killed},
+    {"killed_idle", serve_until_killed, call_killed_idle},
 };
 
 }  // namespace verify

@@ -12,6 +12,8 @@ constexpr ibv_ece kClientEce{0x123456, 0x89abcdef, 0};
 // librdmacm answers with the vendor that has asked.
 constexpr ibv_ece kServerEce{kClientEce.vendor_id, 0x76543210, 0};
 
+constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE;
+
 /// A queue pair with its memory, that rdma_cm does not know.
 class QueuePair {
  public:
@@ -20,8 +22,8 @@ class QueuePair {
         pd_(need_object(ibv_alloc_pd(id->verbs), "ibv_alloc_pd")),
         cq_(need_object(ibv_create_cq(id->verbs, 16, nullptr, nullptr, 0), "ibv_create_cq")),
         buffer_(1000),
-        region_(need_object(ibv_reg_mr(pd_, buffer_.data(), buffer_.size(), IBV_ACCESS_LOCAL_WRITE),
-                            "ibv_reg_mr")) {
+        region_(
+            need_object(ibv_reg_mr(pd_, buffer_.data(), buffer_.size(), kAccess), "ibv_reg_mr")) {
     ibv_qp_init_attr init = queue_pair_attributes();
     init.send_cq = init.recv_cq = cq_;
     qp_ = need_object(ibv_create_qp(pd_, &init), "ibv_create_qp");
