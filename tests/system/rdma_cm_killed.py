@@ -20,7 +20,7 @@ def rping(address, port, *options):
 def start_pair(place, port):
     """A client that pings until it is stopped, after its first pings."""
     server = place.start_server(rping(place.server, port, "-s", "-P"), int(port))
-    # "-v" writes each ping, through a buffer that takes a while to fill.
+    # Its output comes through a buffer that takes a while to fill.
     client = place.start_client(rping(place.client, port, "-c", "-v"))
     harness.wait_until(lambda: "ping data" in client.output or not client.running(), "pings", PATIENCE)
     harness.expect(client.running() and server.running(), "a side ended by itself")

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """An ordinary TCP program over librdmacm's rsockets, by its librspreload.so: iperf 2, both ways.
 
-iperf 3 and nc cannot be had: they call select() and setsockopt(SO_REUSEPORT), which librspreload gets wrong or
-refuses. usage: rsockets.py PLACE
+usage: rsockets.py PLACE
 """
 
 import glob
