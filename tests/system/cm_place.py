@@ -43,7 +43,8 @@ class Place:
     def start_server(self, words, port, space=TCP, env=None):
         """Returns when the server listens on the port of the port space, or has ended."""
         process = Process(harness.urxe_run(words), name="server", env=env)
-        harness.wait_until(lambda: self._listens(space, port) or not process.running(), "the server to listen", PATIENCE)
+        ready = lambda: self._listens(space, port) or not process.running()
+        harness.wait_until(ready, "the server to listen", PATIENCE)
         return process
 
     def _listens(self, space, port):
