@@ -34,6 +34,23 @@ std::string prefix(PortSpace space) {
   return text;
 }
 
+/// What stands after `start` in a line of /proc/net/unix.
+std::optional<PortHolder> parse_after(std::string_view start, std::string_view line) {
+  const size_t at = line.find(start);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view name = line.substr(at + start.size());
+  PortHolder holder;
+  const char* const end = name.data() + name.size();
+  const auto [after_port, wrong] = std::from_chars(name.data(), end, holder.port);
+  if (wrong != std::errc() || after_port == end || *after_port != '/') return std::nullopt;
+  name.remove_prefix(static_cast<size_t>(after_port - name.data()) + 1);
+  const size_t slash = name.find('/');
+  holder.address = name.substr(0, slash);
+  holder.may_share = slash != std::string_view::npos;
+  if (holder.port == 0 || holder.address.empty() || holder.address == "lock") return std::nullopt;
+  return holder;
+}
+
 std::string holder_name(PortSpace space, const PortHolder& holder) {
   std::string name = prefix(space) + std::to_string(holder.port) + "/" + holder.address;
   if (!holder.may_share) return name;
@@ -133,11 +150,12 @@ bool is_held_on_all_addresses(PortSpace space, uint16_t port) {
 
 std::vector<PortHolder> list_holders(PortSpace space) {
   const std::string text = read_unix_sockets();
+  const std::string start = " @" + prefix(space);  // one system call for all lines
   std::string_view rest = text;
   std::vector<PortHolder> holders;
   while (!rest.empty()) {
     const size_t end = rest.find('\n');
-    if (auto holder = parse_holder(space, rest.substr(0, end))) {
+    if (auto holder = parse_after(start, rest.substr(0, end))) {
       holders.push_back(*std::move(holder));
     }
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
@@ -146,20 +164,7 @@ std::vector<PortHolder> list_holders(PortSpace space) {
 }
 
 std::optional<PortHolder> parse_holder(PortSpace space, std::string_view line) {
-  const std::string start = " @" + prefix(space);
-  const size_t at = line.find(start);
-  if (at == std::string_view::npos) return std::nullopt;
-  std::string_view name = line.substr(at + start.size());
-  PortHolder holder;
-  const char* const end = name.data() + name.size();
-  const auto [after_port, wrong] = std::from_chars(name.data(), end, holder.port);
-  if (wrong != std::errc() || after_port == end || *after_port != '/') return std::nullopt;
-  name.remove_prefix(static_cast<size_t>(after_port - name.data()) + 1);
-  const size_t slash = name.find('/');
-  holder.address = name.substr(0, slash);
-  holder.may_share = slash != std::string_view::npos;
-  if (holder.port == 0 || holder.address.empty() || holder.address == "lock") return std::nullopt;
-  return holder;
+  return parse_after(" @" + prefix(space), line);
 }
 
 }  // namespace urxe::cm

@@ -270,6 +270,27 @@ TEST_F(SharedGsi, AStormOfRequestsLosesNothing) {
 }
 
 // Where nothing is misdirected.
+// One of the two may be stopped. Expect: another try of the same peer can reach the other.
+TEST_F(TwoMembers, RequestsOfOnePeerReachEither) {
+  constexpr size_t kRequests = 64;
+  for (uint32_t psn = 0; psn < kRequests; ++psn) {
+    TxBatch batch(sender_.engine().batch_limits());
+    const MadBytes mad = request(kService);
+    std::ranges::copy(mad, batch.append(sender_.flow(), gsi_headers(psn), mad.size()));
+    batch.commit();
+    sender_.engine().transmit(batch);
+  }
+  size_t a = 0;
+  size_t b = 0;
+  EXPECT_TRUE(eventually([&] {
+    a += a_.engine.receive().size();
+    b += b_.engine.receive().size();
+    return a + b == kRequests;
+  }));
+  EXPECT_GT(a, 0U);
+  EXPECT_GT(b, 0U);
+}
+
 TEST_F(TwoMembers, TheKernelHandsAnswersToTheProcessTheyAreFor) {
   CmRep rep;
   CmRej rej;

@@ -76,7 +76,9 @@ def environment():
     # libibverbs and the programs leave memory behind; stock programs are not built with the sanitizer.
     env.setdefault("ASAN_OPTIONS", "detect_leaks=0:halt_on_error=1:exitcode=99")
     env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1:halt_on_error=1")
-    env.setdefault("TSAN_OPTIONS", "halt_on_error=1:exitcode=99:report_signal_unsafe=0")
+    suppressions = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tsan_suppressions")
+    env.setdefault("TSAN_OPTIONS",
+                   f"halt_on_error=1:exitcode=99:report_signal_unsafe=0:suppressions={suppressions}")
     return env
 
 
