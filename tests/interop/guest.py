@@ -38,7 +38,7 @@ class Guest:
     accelerator    QEMU's: emulation works everywhere
     """
 
-    def __init__(self, mtu=1500, tap_name="urxa", accelerator="tcg,thread=multi", memory="1536M", processors=2):
+    def __init__(self, mtu=1500, tap_name="urxg", accelerator="tcg,thread=multi", memory="1536M", processors=2):
         need()
         self.tap, self.mtu = tap_name, mtu
         self._directory = tempfile.mkdtemp(prefix="urxe-guest-")

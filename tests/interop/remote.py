@@ -19,6 +19,11 @@ class AgentLost(Exception):
     """The stream to the agent has ended."""
 
 
+def forget(process):
+    """So that what went well is not shown when something else fails."""
+    harness.Process._all.remove(process)
+
+
 class Agent:
     """Thread-safe. A thread of its own reads all answers as they come.
 
@@ -56,6 +61,7 @@ class Agent:
                 process._take_output(answer["output"])
             elif "exit" in answer and process:
                 process._code = answer["exit"]
+                del self._processes[answer["id"]]
             elif "ready" in answer:
                 self._ready = True
             else:
@@ -94,6 +100,7 @@ class Agent:
         exit code 127 where there is no such program."""
         identity = next(self._ids)
         process = RemoteProcess(self, identity, command, name)
+        harness.Process._all.append(process)
         with self._changed:
             self._processes[identity] = process
         answer = self._ask(identity, {"op": "start", "argv": process.command, "env": env or {},
@@ -103,7 +110,10 @@ class Agent:
 
     def run(self, command, timeout=harness.PATIENCE, env=None, stdin=b""):
         """The output of a command that must succeed."""
-        return self.start(command, env=env, stdin=stdin).expect_success(timeout)
+        process = self.start(command, env=env, stdin=stdin)
+        output = process.expect_success(timeout)
+        forget(process)
+        return output
 
     def read_files(self, *patterns):
         """{path: text} of all files there that match and can be read."""
@@ -123,7 +133,6 @@ class RemoteProcess:
         self.command = [str(part) for part in command]
         self.name = name or f"{agent.where}: {os.path.basename(self.command[0])}"
         self._code, self._chunks, self.pid = None, [], None
-        harness.Process._all.append(self)
 
     def _started(self, answer):
         self.pid = answer.get("pid")
