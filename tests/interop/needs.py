@@ -10,9 +10,10 @@ _attributes = {}
 def attributes(side):
     """The device's attributes by name, as ibv_devinfo -v prints them: numbers, words, and in "capabilities" the set of
     the capability flags' names."""
-    if side.name not in _attributes:
-        _attributes[side.name] = parse(side.run(["ibv_devinfo", "-v", "-d", side.device], timeout=60))
-    return _attributes[side.name]
+    key = (side.name, side.device)
+    if key not in _attributes:
+        _attributes[key] = parse(side.run(["ibv_devinfo", "-v", "-d", side.device], timeout=60))
+    return _attributes[key]
 
 
 def parse(text):
