@@ -52,7 +52,7 @@ MANY = 10000  # More than the descriptors that the processes may have.
 def start_many(node):
     """A process with that many listening ids; the ports they have."""
     process = Process(["prlimit", "--nofile=1024", *listener("many", node, MANY)], name="many listeners")
-    harness.wait_until(lambda: "ports" in process.output or not process.running(), "the listeners", PATIENCE)
+    harness.wait_until(lambda: "\n" in process.output or not process.running(), "the listeners", PATIENCE)
     harness.expect(process.running(), process.output)
     ports = process.output.splitlines()[0].split()[1:]
     harness.expect(len(set(ports)) == MANY, f"{len(set(ports))} ports for {MANY} listeners")

@@ -27,11 +27,12 @@ void many_listeners(const char* node, int count) {
   std::printf("ports");
   for (rdma_cm_id* id : listeners) std::printf(" %u", ntohs(rdma_get_src_port(id)));
   std::printf("\n");
+  std::fflush(stdout);
   for (;;) {
-    std::fflush(stdout);
     const Channel::Event request = channel.next();
     check(request.type == RDMA_CM_EVENT_CONNECT_REQUEST, "CONNECT_REQUEST");
     std::printf("request %u\n", ntohs(rdma_get_src_port(request.listener)));
+    std::fflush(stdout);
     check(rdma_reject(request.id, nullptr, 0) == 0, "rdma_reject");
     check(rdma_destroy_id(request.id) == 0, "rdma_destroy_id");
   }
