@@ -77,7 +77,7 @@ struct CmCore {
   CmIdSequence ids;
   CommunicationTable table;
   CmListenerTable listeners;
-  DeadlineHeap deadlines;
+  DeadlineHeap<Communication> deadlines;
   CmEventQueue events;
   CmOutbox outbox;
   Instant next_probe_slot;
