@@ -57,6 +57,9 @@ struct TakenReceive {
 
 struct ResponderState {
   Psn expected_psn;
+  /// Of the last SEND or WRITE packet executed: what an ACK may name. READs and atomics are
+  /// acknowledged by their responses alone.
+  Psn last_acknowledgeable;
   uint32_t msn = 0;
   bool nak_outstanding =
       false;  ///< a sequence or RNR NAK was sent; silent until expected_psn comes

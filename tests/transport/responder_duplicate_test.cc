@@ -55,6 +55,20 @@ TEST(Duplicates, AckNamesTheLatest) {
   EXPECT_EQ(bench.sent(), (Lines{"ACK psn 202 credits 0 msn 3"}));
 }
 
+// 9.7.5.1. A READ or atomic is acknowledged by its response alone: a requester that takes an ACK
+// with its PSN for the answer (rxe does) would complete it without its data. Expect: the ACK of a
+// SEND that comes again before one of those names the SEND.
+TEST(Duplicates, AckNeverNamesAReadOrAtomic) {
+  Bench bench;
+  bench.post_receive();
+  bench.receive(Operation::kSendOnly, 200, with_ack_req());
+  bench.receive(Operation::kReadRequest, 201, read_of(bench, 0, 2 * kMtu));
+  bench.receive(Operation::kFetchAdd, 203, fetch_add(bench, 1));
+  EXPECT_EQ(bench.sent().size(), 3U);
+  bench.receive(Operation::kSendOnly, 200, with_ack_req());
+  EXPECT_EQ(bench.sent(), (Lines{"ACK psn 200 credits 0 msn 3"}));
+}
+
 TEST(Duplicates, WriteIsNotExecutedAgain) {
   Bench bench;
   bench.receive(Operation::kWriteOnly, 200, read_of(bench, 0, 1), {1});
