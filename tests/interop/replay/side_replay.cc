@@ -66,8 +66,8 @@ SideReplay::SideReplay(const Story& story, const SidePlan& plan)
   for (const QueuePairPlan& queue_pair : plan.queue_pairs) {
     for (const Talk* talk : queue_pair.receives) plan_requests(*talk);
     if (queue_pair.is_gone) continue;
-    QueuePairRecord& record =
-        records_.emplace_back(queue_pair, set_up(adapter_, queue_pair, story.row()));
+    records_.push_back({queue_pair, set_up(adapter_, queue_pair, story.row())});
+    QueuePairRecord& record = records_.back();
     plan_receives(record);
     for (const Talk* talk : queue_pair.sends) {
       plan_sends(record, *talk);
