@@ -5,6 +5,7 @@ otherwise the reason why not, by what the device itself announces (ibv_devinfo -
 import re
 
 _attributes = {}
+_installed = {}
 
 
 def attributes(side):
@@ -64,7 +65,14 @@ def programs(*names):
     def need(near, far):
         for side in (near, far):
             for name in names:
-                if not side.run(["sh", "-c", f"command -v {name} || true"], timeout=60).strip():
+                if not _has(side, name):
                     return f"{side.name}: {name} is not installed"
         return None
     return need
+
+
+def _has(side, name):
+    if (side.name, name) not in _installed:
+        found = side.run(["sh", "-c", f"command -v {name} || true"], timeout=60).strip()
+        _installed[side.name, name] = bool(found)
+    return _installed[side.name, name]
