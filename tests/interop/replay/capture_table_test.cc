@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "tests/interop/replay/cm_replay.h"
 #include "tests/interop/replay/difference.h"
 #include "tests/interop/replay/side_replay.h"
 #include "tests/interop/replay/story.h"
@@ -48,6 +49,7 @@ Ledger replay_all() {
       side.check_requester(ledger);
       side.check_responder(ledger);
     }
+    for (const Gid& gid : find_managers(story)) CmReplay(story, gid).run(ledger);
   }
   return ledger;
 }

@@ -16,6 +16,12 @@ const std::array<DifferenceRow, kDifferences>& difference_table() {
        "9.7.5.1.2"},
       {kCredits, "credits", true, Right::kBoth,
        "the credit count of an ACK: rxe says none is given, urxe what is posted", "9.7.7.2"},
+      {kGsiPsn, "gsi_psn", true, Right::kBoth,
+       "the PSN of QP1's datagrams: each side counts its own, and nobody checks it", "9.8.3.1"},
+      {kCmIds, "cm_ids", true, Right::kBoth,
+       "communication ids and the ids of transactions that the side itself begins: any that are "
+       "unique to it. rxe's host keeps one transaction id for all it sends about a communication",
+       "12.6.5, 13.4.6.4"},
       {kFaultyLink, "faulty_link", false, Right::kBoth,
        "a packet that the faulty link lost or moved before it was recorded: ours is in its place",
        "-"},

@@ -14,6 +14,8 @@ enum class Difference : uint8_t {
   kMigReq,
   kAckReq,
   kCredits,
+  kGsiPsn,
+  kCmIds,
   // Only in captures that say so, and exactly as often as they say (capture_table).
   kFaultyLink,
   kOwnRepeat,

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "tests/interop/replay/capture_table.h"
+#include "tests/interop/replay/cm_replay.h"
 #include "tests/interop/replay/side_replay.h"
 #include "tests/interop/replay/story.h"
 
@@ -40,6 +41,14 @@ TEST_P(Replay, ResponderAnswersAsRecorded) {
 TEST_P(Replay, RequesterAsksAsRecorded) {
   replay(row().as_requester,
          [](const SideReplay& side, Ledger& ledger) { side.check_requester(ledger); });
+}
+
+TEST_P(Replay, ConnectionManagerSpeaksAsRecorded) {
+  const Story story(row());
+  ASSERT_EQ(story.error(), "");
+  Ledger ledger;
+  for (const Gid& side : find_managers(story)) CmReplay(story, side).run(ledger);
+  EXPECT_EQ(ledger.verdict({}), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Captures, Replay, testing::Range<size_t>(0, capture_table().size()),
