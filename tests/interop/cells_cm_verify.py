@@ -99,7 +99,7 @@ for case in ("client_disconnects", "server_disconnects", "private_data", "datagr
     add(case, verified(case, space), *ALL)
 for case in ("endpoint", "reject"):
     add(case, verified(case), IPV4, IPV6)
-for case in ("nonblocking", "migrate", "options", "own_queue_pair", "data_first", "reply_rejected"):
+for case in ("nonblocking", "migrate", "options", "settled", "own_queue_pair", "data_first", "reply_rejected"):
     add(case, verified(case), IPV4)
 add("nobody_listens", nobody_listens, IPV4, IPV6)
 add("storm", storm, IPV4)

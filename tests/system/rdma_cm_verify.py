@@ -86,7 +86,7 @@ def stopped(kind):
 
 
 PAIRS = ("endpoint", "client_disconnects", "server_disconnects", "reject", "nonblocking", "migrate", "private_data",
-         "datagrams", "options", "own_queue_pair")
+         "datagrams", "options", "settled", "own_queue_pair", "data_first", "reply_rejected")
 ALONE = ("nobody", "reuse_address", "af_only")
 
 
