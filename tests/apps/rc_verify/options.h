@@ -19,6 +19,7 @@ enum Scenario : uint32_t {
   // The receive queues of these are not the others': each runs alone.
   kSharedReceiveQueue = 32,
   kNotReady = 64,
+  kRefused = 128,
 };
 inline constexpr uint32_t kCommonScenarios = kSolicited | kSizes | kCounter | kRandom | kHuge;
 
