@@ -24,14 +24,6 @@ uint64_t packets_in(const ForwardedPackets& packets) {
   return (packets.bytes.size() + packets.segment_size - 1) / packets.segment_size;
 }
 
-bool is_nobody(int errno_value) {
-  return errno_value == ECONNREFUSED || errno_value == ENOENT;
-}
-
-bool same_name(const UnixName& a, const UnixName& b) {
-  return a.size == b.size && std::memcmp(&a.address, &b.address, a.size) == 0;
-}
-
 }  // namespace
 
 GsiOwner gsi_owner(std::span<const uint8_t> packet) {
@@ -59,7 +51,7 @@ bool GsiSharing::pass_on(const GsiOwner& owner, const ForwardedPackets& packets,
     }
     case GsiOwner::Kind::kSlot: {
       const auto slot = static_cast<uint32_t>(owner.value);
-      return slot == own_.slot || !send(slot_name(slot), packets, now);
+      return slot == own_.slot || !queue_.send(slot_name(slot), packets, now);
     }
     case GsiOwner::Kind::kEveryone:
       pass_to_everyone(packets, now);
@@ -75,7 +67,7 @@ GsiSharing::Service GsiSharing::pass_to_service(ServiceId service, const Forward
   for (const std::optional<Gid>& local : {std::optional<Gid>(packets.flow.destination), {}}) {
     if (directory_.listens(service, local)) return Service::kOurs;
     for (const UnixName& name : directory_.find_others(service, local)) {
-      if (send(name, packets, now)) return Service::kPassedOn;
+      if (queue_.send(name, packets, now)) return Service::kPassedOn;
     }
   }
   return Service::kNobody;
@@ -102,42 +94,13 @@ void GsiSharing::pass_to_everyone(const ForwardedPackets& packets, Instant now) 
   }
   ++to_everyone_;
   for (uint32_t slot = 0; slot < kSlots; ++slot) {
-    if (slot != own_.slot) (void)send(slot_name(slot), packets, now);
+    if (slot != own_.slot) (void)queue_.send(slot_name(slot), packets, now);
   }
-}
-
-/// False: nobody has the name. What cannot be sent for another reason is kept or lost.
-bool GsiSharing::send(const UnixName& to, const ForwardedPackets& packets, Instant now) {
-  const int errno_value = forward_packets(own_.forward_fd, to, packets);
-  if (is_nobody(errno_value)) return false;
-  if (errno_value == 0) {
-    counters_.forwarded += packets_in(packets);
-  } else if (errno_value == EAGAIN) {
-    keep(to, packets, now);
-  } else {
-    counters_.forward_lost += packets_in(packets);
-  }
-  return true;
-}
-
-void GsiSharing::keep(const UnixName& to, const ForwardedPackets& packets, Instant now) {
-  if (waiting_.size() >= kMaxWaiting) {
-    counters_.forward_lost += packets_in(packets);
-    return;
-  }
-  waiting_.push_back(
-      {to, packets.flow, packets.segment_size, {packets.bytes.begin(), packets.bytes.end()}, now});
 }
 
 std::vector<GsiSharing::Returned> GsiSharing::retry(Instant now) {
   if (now < retry_at_) return {};
-  const size_t count = waiting_.size() + unclaimed_.size();
-  retry_at_ = now + kRetryPause + kRetryPauseEach * static_cast<int64_t>(count);
-  retry_waiting(now);
-  return retry_unclaimed(now);
-}
-
-std::vector<GsiSharing::Returned> GsiSharing::retry_unclaimed(Instant now) {
+  retry_at_ = now + kRetryPause + kRetryPauseEach * static_cast<int64_t>(unclaimed_.size());
   std::vector<Returned> ours;
   std::erase_if(unclaimed_, [&](Unclaimed& unclaimed) {
     Returned& request = unclaimed.request;
@@ -149,26 +112,6 @@ std::vector<GsiSharing::Returned> GsiSharing::retry_unclaimed(Instant now) {
     return true;
   });
   return ours;
-}
-
-void GsiSharing::retry_waiting(Instant now) {
-  std::vector<UnixName> full;
-  std::deque<Waiting> still;
-  for (Waiting& waiting : waiting_) {
-    const auto is_full = [&](const UnixName& name) { return same_name(name, waiting.to); };
-    const ForwardedPackets packets{waiting.flow, waiting.segment_size, waiting.bytes};
-    int errno_value = EAGAIN;
-    if (std::ranges::none_of(full, is_full)) {
-      errno_value = forward_packets(own_.forward_fd, waiting.to, packets);
-      if (errno_value == EAGAIN) full.push_back(waiting.to);
-    }
-    if (errno_value == EAGAIN && now - waiting.since < kMaxWait) {
-      still.push_back(std::move(waiting));
-    } else {
-      (errno_value == 0 ? counters_.forwarded : counters_.forward_lost) += packets_in(packets);
-    }
-  }
-  waiting_.swap(still);
 }
 
 }  // namespace urxe

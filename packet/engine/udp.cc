@@ -42,7 +42,8 @@ UdpEngine::UdpEngine(const UdpConfig& config)
   packets_.reserve(kUsualPacketsAtOnce);
   if (config_.sharing) {
     forward_reader_.emplace();
-    gsi_.emplace(*config_.sharing, config_.interface_index, counters_);
+    forward_queue_.emplace(config_.sharing->forward_fd, counters_);
+    gsi_.emplace(*config_.sharing, config_.interface_index, *forward_queue_, counters_);
     timer_ = FileDescriptor(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
     watch(timer_.get(), kTimerId, EPOLLIN);
     watch(config_.sharing->forward_fd, kForwardId, EPOLLIN);
@@ -50,7 +51,15 @@ UdpEngine::UdpEngine(const UdpConfig& config)
 }
 
 UdpEngine::~UdpEngine() {
+  leave();
+}
+
+void UdpEngine::leave() {
   for (Receiver& receiver : receivers_) pass_on_rest(receiver);
+  receivers_.clear();
+  busy_ = 0;
+  packets_.clear();
+  if (forward_queue_) finish_forwarding();
 }
 
 /// While the others' view of the group is out of date, the kernel may put their packets into our

@@ -352,55 +352,6 @@ TEST_F(TwoMembers, TheKernelHandsAnswersToTheProcessTheyAreFor) {
   EXPECT_EQ(a_.engine.counters().forwarded + b_.engine.counters().forwarded, 0U);
 }
 
-/// Without engines: time is the test's.
-class FullQueue : public ::testing::Test {
- protected:
-  /// Fills the listener's queue; the answer is how many fit.
-  uint32_t fill() {
-    uint32_t sent = 0;
-    while (!sharing_.has_waiting() && sent < 100000) {
-      EXPECT_FALSE(sharing_.pass_on({GsiOwner::Kind::kSlot, listener_.number()}, packets_, now_));
-      ++sent;
-    }
-    return sent - 1;
-  }
-  Slot self_ = Slot::acquire().value();
-  Slot listener_ = Slot::acquire().value();
-  UdpCounters counters_;
-  GsiSharing sharing_{self_.sharing(), 1, counters_};
-  std::vector<uint8_t> bytes_ = std::vector<uint8_t>(280);
-  ForwardedPackets packets_{Flow{}, 280, bytes_};
-  Instant now_{1000000000};
-};
-
-TEST_F(FullQueue, WhatWaitsGoesWhenThereIsRoom) {
-  const uint32_t fitted = fill();
-  EXPECT_EQ(counters_.forwarded, fitted);
-  sharing_.retry(now_ + milliseconds(1));
-  EXPECT_TRUE(sharing_.has_waiting());
-  ForwardReader reader;
-  (void)reader.read(listener_.forward_fd());
-  sharing_.retry(now_ + milliseconds(2));
-  EXPECT_FALSE(sharing_.has_waiting());
-  EXPECT_EQ(counters_.forwarded, fitted + 1);
-  EXPECT_EQ(counters_.forward_lost, 0U);
-}
-
-TEST_F(FullQueue, WhatWaitsTooLongIsLostAndCounted) {
-  fill();
-  sharing_.retry(now_ + GsiSharing::kMaxWait);
-  EXPECT_FALSE(sharing_.has_waiting());
-  EXPECT_EQ(counters_.forward_lost, 1U);
-}
-
-TEST_F(FullQueue, NoMoreWaitThanMay) {
-  fill();
-  for (size_t i = 1; i < GsiSharing::kMaxWaiting + 5; ++i) {
-    (void)sharing_.pass_on({GsiOwner::Kind::kSlot, listener_.number()}, packets_, now_);
-  }
-  EXPECT_EQ(counters_.forward_lost, 5U);
-}
-
 /// Requests for a service that nobody listens for. Time is the test's.
 class Unclaimed : public ::testing::Test {
  protected:
@@ -411,8 +362,10 @@ class Unclaimed : public ::testing::Test {
   Slot other_ = Slot::acquire().value();
   UdpCounters counters_;
   // An interface that no device has.
-  GsiSharing sharing_{self_.sharing(), 0x7ffffffe, counters_};
-  GsiSharing others_{other_.sharing(), 0x7ffffffe, counters_};
+  ForwardQueue queue_{self_.sharing().forward_fd, counters_};
+  ForwardQueue others_queue_{other_.sharing().forward_fd, counters_};
+  GsiSharing sharing_{self_.sharing(), 0x7ffffffe, queue_, counters_};
+  GsiSharing others_{other_.sharing(), 0x7ffffffe, others_queue_, counters_};
   std::vector<uint8_t> bytes_ = std::vector<uint8_t>(280, 0x5a);
   ForwardedPackets packets_{Flow{}, 280, bytes_};
   Instant now_{1000000000};

@@ -63,6 +63,7 @@ void CmCore::enter(Communication& c, CmState next, Instant now) {
   c.state = next;
   c.alternate = AlternateState::kNone;
   deadlines.clear(c);
+  if (next != CmState::kEstablished) processes.unlink(c);
   if (!waits_for_rtu_in(next)) table.unlink_waiting_for_rtu(c);
   if (next == CmState::kTimeWait) {
     table.unlink_remote_qpn(c);
@@ -82,6 +83,7 @@ void CmCore::send_request(Communication& c, CmBody body, uint64_t transaction_id
   c.request = compose(std::move(body), transaction_id);
   c.retries_left = c.max_retries;
   c.retries_at_mra.reset();
+  c.patience_ends.reset();
   c.request_timeout = timeout;
   c.early_retries = 0;
   c.retries_early = config.first_retry > Duration{};
