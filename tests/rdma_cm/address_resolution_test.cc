@@ -155,8 +155,8 @@ TEST_F(AddressResolutionTest, WithoutARouteTheNetworkIsUnreachable) {
   ASSERT_TRUE(run("ip route add blackhole 198.18.0.0/24"));
   EXPECT_EQ(error_of(resolve(ip("192.0.2.1"))), ENETUNREACH);
   EXPECT_EQ(error_of(resolve(ip("2001:db8::1"))), ENETUNREACH);
-  EXPECT_EQ(error_of(resolve(ip("198.51.100.1"))), ENETUNREACH);
-  EXPECT_EQ(error_of(resolve(ip("198.18.0.1"))), ENETUNREACH);
+  EXPECT_EQ(error_of(resolve(ip("198.51.100.1"))), EACCES);
+  EXPECT_EQ(error_of(resolve(ip("198.18.0.1"))), EINVAL);
   EXPECT_EQ(error_of(resolve(ip("203.0.113.1"))), EHOSTUNREACH);
   EXPECT_EQ(error_of(resolve(ip("10.99.0.255"))), ENETUNREACH) << "a broadcast address";
 }
