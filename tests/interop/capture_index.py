@@ -76,4 +76,13 @@ def row(path, what):
     return f"| {os.path.basename(path)} | {what} | {frames} | {checked(path)} | {kinds} |"
 
 
+def rows(path):
+    """The rows of an index that is there, by the files' names."""
+    if not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as file:
+        found = [line.rstrip() for line in file if line.startswith("| ") and ".pcap |" in line]
+    return {line.split("|")[1].strip(): line for line in found}
+
+
 HEAD = "| file | what | frames | ICRC ok | tshark: opcodes (count); CM; NAK |\n|---|---|---|---|---|"

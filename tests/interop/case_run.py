@@ -21,7 +21,7 @@ import case_verbs
 from case_verbs import Endpoint, status_name
 from pyverbs.device import Context
 
-LATE = 0.06  # Seconds that a late responder has no receives.
+LATE = 0.06  # Seconds that a late responder has no receives, from the first request on.
 _WORD = struct.Struct("=Q")
 
 
@@ -85,6 +85,8 @@ class Requester:
             batch = range(first, min(first + self._end.plan.batch, len(operations)))
             for index in batch:
                 self._end.post(index)
+            if self._end.plan.responder == "late" and first == 0:
+                self._conversation.tell("posted")
             for index in batch:
                 self._check(index, self._end.next_completion())
         self._conversation.tell("done")
@@ -126,6 +128,7 @@ class Responder:
             self._end.qp.close()
         self._conversation.tell(hello)
         if plan.responder == "late":
+            expect(self._conversation.hear() == "posted", "the requester has not begun")
             time.sleep(LATE)
             self._end.post_receives()
         expect(self._conversation.hear() == "done", "the requester has not done its part")
@@ -156,6 +159,9 @@ class Responder:
         if operation.kind.startswith("send"):
             expect(self._end.received(index)[:operation.size] == pattern(index, operation.size, Requester.salt),
                    f"operation {index}: other data was received")
+
+
+ROLES = {"requester": Requester, "responder": Responder}
 
 
 def _result(operation):
@@ -195,7 +201,7 @@ def serve(device, gid_indices, port):
                 try:
                     conversation = Conversation(connection)
                     name, role = conversation.hear()
-                    run_case(context, gid_indices, name, {"requester": Requester, "responder": Responder}[role], conversation)
+                    run_case(context, gid_indices, name, ROLES[role], conversation)
                     print(f"{name} as {role}: verified", flush=True)
                 except Exception:  # What is wrong with one case must not end the others; the peer hears of it.
                     traceback.print_exc(file=sys.stdout)
@@ -207,9 +213,8 @@ def run(device, gid_indices, place, name, role):
     context = Context(name=device)
     with socket.create_connection((address, int(port))) as connection:
         conversation = Conversation(connection)
-        ours, theirs = (Requester, "responder") if role == "requester" else (Responder, "requester")
-        conversation.tell([name, theirs])
-        run_case(context, gid_indices, name, ours, conversation)
+        conversation.tell([name, "responder" if role == "requester" else "requester"])
+        run_case(context, gid_indices, name, ROLES[role], conversation)
     print("verified")
 
 

@@ -84,7 +84,8 @@ class Endpoint:
     def description(self):
         """What the other end needs to know."""
         return {"qpn": self.qp.qp_num, "psn": self.psn, "gid": self._context.query_gid(1, self._gid_index).gid,
-                "va": self.region.buf, "rkey": self.region.rkey, "other_rkey": self.other.rkey}
+                "va": self.region.buf, "rkey": self.region.rkey,
+                "other_va": self.other.buf, "other_rkey": self.other.rkey}
 
     def initialize(self):
         attributes = QPAttr(qp_state=verbs.IBV_QPS_INIT, port_num=1)
@@ -147,7 +148,7 @@ class Endpoint:
         request = SendWR(wr_id=index, opcode=_OPCODES[operation.kind], sg=[sge], num_sge=1, send_flags=flags)
         keys = {"region": self.peer["rkey"], "other": self.peer["other_rkey"], "wrong": 0x7FFF0001,
                 "window": self.peer.get("window", 0)}
-        target = self.peer["va"] + self.offsets[index] + operation.beyond
+        target = self.peer["other_va" if operation.key == "other" else "va"] + self.offsets[index] + operation.beyond
         if operation.kind.endswith("_imm"):
             request.imm_data = socket.htonl(IMMEDIATE + index)
         elif operation.kind == "send_inv":
