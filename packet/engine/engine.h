@@ -74,6 +74,10 @@ class PacketEngine {
   /// Ends what listen() began, if it did.
   virtual void stop_listening(ServiceId /*service*/, const std::optional<Gid>& /*local*/) {}
 
+  /// Ends all receiving, for good: what has arrived for this process is lost, what has for others
+  /// that share its addresses is passed on to them. May take some milliseconds.
+  virtual void leave() {}
+
   /// Takes what has arrived, up to the engine's burst. Never blocks. The packets are valid until
   /// the next call. Empty: nothing is waiting.
   virtual std::span<const RxPacket> receive() = 0;
