@@ -10,6 +10,7 @@ small and made for each start.
 import contextlib
 import glob
 import hashlib
+import lzma
 import os
 import re
 import shutil
@@ -20,12 +21,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE_DIRECTORY = os.path.realpath(os.path.join(HERE, "..", ".."))
 
 # What the guest loads, in this order and each after what it depends on. rdma_rxe asks for an algorithm called crc32.
+# The last ones let tc put netem also in the way of what arrives.
 MODULES = ["virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay", "virtio_net", "crc32_generic",
-           "crc32_pclmul", "rdma_rxe", "ib_uverbs", "rdma_ucm", "ib_umad", "sch_netem", "sch_ingress", "ifb", "act_mirred",
-           "veth", "bridge", "dummy"]
+           "crc32_pclmul", "rdma_rxe", "ib_uverbs", "rdma_ucm", "sch_netem", "sch_ingress", "cls_matchall", "act_mirred",
+           "ifb"]
 # Where in the package those modules and their dependencies are. All of it would be 400 MB to write.
 _MODULE_FOLDERS = ["arch", "crypto", "lib", "net", "drivers/infiniband", "drivers/virtio", "drivers/char",
                    "drivers/net/*.ko", "fs"]
+_XZ = b"\xfd7zXZ\0"  # How such a file begins.
 
 # The network namespace with a way to Debian's servers: tests enter one of their own afterwards.
 _OUTSIDE = os.open("/proc/self/ns/net", os.O_RDONLY)
@@ -44,7 +47,7 @@ def cache_directory():
 
 
 def unpacked():
-    """The directory with vmlinuz, busybox and modules/NN-NAME.ko (NN: the order to load them in)."""
+    """The directory with vmlinux, busybox and modules/NN-NAME.ko (NN: the order to load them in)."""
     cache = cache_directory()
     package = _kernel_package()
     modules = hashlib.sha256(" ".join(MODULES).encode()).hexdigest()[:8]
@@ -60,10 +63,9 @@ def _kernel_package():
     """NAME=VERSION of the kernel that linux-image-amd64 stands for, by apt's lists; None where they do not say."""
     if shutil.which("apt-cache") is None:
         return None
-    depends = _output("apt-cache", "depends", "linux-image-amd64")
-    name = re.search(r"Depends: (linux-image-\S+)", depends)
-    version = name and re.search(r"Candidate: (\S+)", _output("apt-cache", "policy", name[1]))
-    return f"{name[1]}={version[1]}" if version else None
+    shown = _output("apt-cache", "show", "--no-all-versions", "linux-image-amd64")
+    depends = re.search(r"^Depends: (linux-image-\S+) \(= (\S+)\)", shown, re.M)
+    return f"{depends[1]}={depends[2]}" if depends else None
 
 
 def _any_unpacked(cache, modules):
@@ -87,7 +89,8 @@ def _make_entry(package, entry):
         kernel, busybox = (_only(os.path.join(work, f"{name}_*.deb")) for name in (package.split("=")[0], "busybox-static"))
         _unpack(kernel, work, "./boot/vmlinuz-*", *(f"./lib/modules/*/kernel/{folder}" for folder in _MODULE_FOLDERS))
         _unpack(busybox, work, "./bin/busybox")
-        shutil.copy(_only(os.path.join(work, "boot", "vmlinuz-*")), os.path.join(made, "vmlinuz"))
+        with open(os.path.join(made, "vmlinux"), "wb") as file:
+            file.write(_decompressed(_only(os.path.join(work, "boot", "vmlinuz-*"))))
         shutil.copy(os.path.join(work, "bin", "busybox"), made)
         for order, path in enumerate(_in_order(os.path.join(work, "lib", "modules"))):
             shutil.copy(path, os.path.join(made, "modules", f"{order:02}-{os.path.basename(path)}"))
@@ -122,6 +125,17 @@ def _unpack(package, directory, *patterns):
                        stderr=subprocess.DEVNULL)
 
 
+def _decompressed(path):
+    """The kernel itself, which QEMU starts as well and a quarter sooner: otherwise it decompresses itself, emulated."""
+    image = _read(path)
+    start = image.find(_XZ)
+    try:
+        kernel = lzma.LZMADecompressor().decompress(image[start:]) if start >= 0 else b""
+    except lzma.LZMAError:
+        kernel = b""
+    return kernel if kernel.startswith(b"\x7fELF") else image
+
+
 def _in_order(tree):
     """The paths of MODULES and what they depend on, dependencies first."""
     paths = {}
@@ -146,23 +160,21 @@ def _in_order(tree):
 
 
 def _dependencies(path):
-    with open(path, "rb") as file:
-        named = re.search(rb"\0depends=([^\0]*)\0", file.read())
+    named = re.search(rb"\0depends=([^\0]*)\0", _read(path))
     return [name for name in named[1].decode().split(",") if name] if named else []
 
 
-def make_initramfs(entry, path, extra=()):
-    """Writes the initial file system: busybox, the modules, our init; extra: (name, contents) of more files."""
-    files = [("init", _read(os.path.join(HERE, "guest_init.sh")), 0o755),
-             ("bin/busybox", _read(os.path.join(entry, "busybox")), 0o755)]
-    for module in sorted(os.listdir(os.path.join(entry, "modules"))):
-        files.append((f"modules/{module}", _read(os.path.join(entry, "modules", module)), 0o644))
-    files += [(name, contents, 0o644) for name, contents in extra]
+def make_initramfs(entry, path):
+    """Writes the initial file system: busybox, the modules, our init and agent."""
+    files = [("init", os.path.join(HERE, "guest_init.sh"), 0o755), ("agent.py", os.path.join(HERE, "agent.py"), 0o644),
+             ("bin/busybox", os.path.join(entry, "busybox"), 0o755)]
+    files += [(f"modules/{module}", os.path.join(entry, "modules", module), 0o644)
+              for module in sorted(os.listdir(os.path.join(entry, "modules")))]
     with open(path, "wb") as archive:
         for folder in ("bin", "modules", "proc", "sys", "dev", "host", "scratch", "root"):
             _append(archive, folder, b"", 0o040755)
-        for name, contents, mode in files:
-            _append(archive, name, contents, 0o100000 | mode)
+        for name, source, mode in files:
+            _append(archive, name, _read(source), 0o100000 | mode)
         _append(archive, "TRAILER!!!", b"", 0)
 
 

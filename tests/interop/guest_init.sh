@@ -33,7 +33,7 @@ $b mount -t tmpfs -o mode=1777 shm /root/dev/shm
 $b mount -t proc proc /root/proc
 $b mount -t sysfs sysfs /root/sys
 $b mount -t tmpfs -o mode=755 run /root/run
-$b cp /agent.py /root/run/agent.py
+$b cp /agent.py /bin/busybox /root/run/
 $b hostname guest
 cd /
 trap - EXIT

@@ -49,7 +49,8 @@ class Agent:
                 for line in lines:
                     self._take(json.loads(line))
         except (OSError, ValueError) as error:
-            print(f"{self.where}: {error}", flush=True)
+            if not self._over:
+                print(f"{self.where}: {error}", flush=True)
         with self._changed:
             self._over = True
             self._changed.notify_all()
@@ -75,6 +76,12 @@ class Agent:
             if self._over and not condition():
                 raise AgentLost(f"{self.where}: the connection to its agent has ended\n{self._explain()}")
             return condition()
+
+    def close(self):
+        """Nothing that comes from now on matters; what runs is as good as ended."""
+        with self._changed:
+            self._over = True
+            self._changed.notify_all()
 
     def wait_ready(self, timeout):
         return self._wait_for(lambda: self._ready, timeout)
@@ -146,9 +153,12 @@ class RemoteProcess:
     @property
     def output(self):
         """Standard output and error, in the order of writing."""
+        return self._raw().decode(errors="replace")
+
+    def _raw(self):
         with self._agent._changed:
             self._chunks = [b"".join(self._chunks)]
-            return self._chunks[0].decode(errors="replace")
+            return self._chunks[0]
 
     def running(self):
         return self._code is None and not self._agent._over
@@ -167,6 +177,18 @@ class RemoteProcess:
         self._agent._send({"op": "kill", "id": self._identity, "signal": int(with_signal)})
         if with_signal == signal.SIGKILL:
             self.wait()
+
+    def follow(self, file):
+        """Writes the output to a binary file as it comes, until the end. The exit code."""
+        done, code = 0, None
+        while code is None:
+            self._agent._wait_for(lambda: self._code is not None or sum(map(len, self._chunks)) > done, None)
+            code = self._code
+            data = self._raw()
+            file.write(data[done:])
+            file.flush()
+            done = len(data)
+        return code
 
     show = harness.Process.show
     expect_success = harness.Process.expect_success

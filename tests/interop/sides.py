@@ -9,11 +9,11 @@ All sides have the attributes
 and the methods of Side. They are found by looking at the device: look() does so again.
 """
 
-import ipaddress
 import os
 import re
 import subprocess
 
+from gids import gids, patterns
 from remote import forget, harness
 
 PATIENCE = 300  # Seconds: an emulated guest and its host may share two busy processors.
@@ -46,29 +46,37 @@ class Side:
 
     def run(self, words, timeout=PATIENCE, env=None):
         """The output of a program that uses the device and must succeed."""
-        return self.start(words, env=env).expect_success(timeout)
+        return self._output_of(self.start(words, env=env), timeout)
 
     def run_plain(self, words, timeout=PATIENCE):
         """The output of a program that has nothing to do with the device and must succeed."""
-        process = self.start_plain(words)
+        return self._output_of(self.start_plain(words), timeout)
+
+    @staticmethod
+    def _output_of(process, timeout):
         output = process.expect_success(timeout)
         forget(process)
         return output
 
     def look(self):
-        """Finds the device's addresses."""
-        port = self._port()
-        files = self.read_files(f"{port}/gids/*", f"{port}/gid_attrs/types/*")
+        """Finds the device's addresses: the first of each kind."""
+        files = self.read_files(*patterns(self.device))
         harness.expect(files, f"{self.name} has no device {self.device}")
         self.ipv4 = self.ipv6 = self.link_local = None
         self.gid_index_v4 = self.gid_index_v6 = self.gid_index_link_local = None
-        for index, address in _addresses(files, port):
-            if address.ipv4_mapped and self.ipv4 is None:
-                self.ipv4, self.gid_index_v4 = str(address.ipv4_mapped), index
-            elif address.is_link_local and self.link_local is None:
+        for _, index, address in reversed(gids(files)):
+            if not self._wants(index, address):
+                continue
+            if address.version == 4:
+                self.ipv4, self.gid_index_v4 = str(address), index
+            elif address.is_link_local:
                 self.link_local, self.gid_index_link_local = str(address), index
-            elif not address.ipv4_mapped and not address.is_link_local and self.ipv6 is None:
+            else:
                 self.ipv6, self.gid_index_v6 = str(address), index
+
+    def _wants(self, index, address):
+        """Whether to use this GID."""
+        return True
 
     def _port(self):
         return f"/sys/class/infiniband/{self.device}/ports/1"
@@ -81,6 +89,10 @@ class Side:
     def set_mtu(self, mtu):
         """The interface's; below 1280 it would lose its IPv6 addresses."""
         self.run_plain(["ip", "link", "set", self.interface, "mtu", str(mtu)])
+
+    def active_mtu(self):
+        """The largest path MTU of the device's port."""
+        return int(re.search(r"active_mtu:\s+(\d+)", self.run(["ibv_devinfo", "-d", self.device]))[1])
 
     def counters(self):
         """The device's hw_counters by name, and the connection manager's as cm_tx_msgs/req and the like."""
@@ -112,16 +124,6 @@ class Side:
 
     def _listens_rdma(self, process, port, space):
         raise NotImplementedError
-
-
-def _addresses(files, port):
-    """(index, address) of the RoCE v2 GIDs that are there."""
-    for path, kind in files.items():
-        match = re.fullmatch(re.escape(port) + r"/gid_attrs/types/(\d+)", path)
-        if match and kind.strip() == "RoCE v2":
-            address = ipaddress.IPv6Address(files[f"{port}/gids/{match[1]}"].strip())
-            if int(address) != 0:
-                yield int(match[1]), address
 
 
 class UrxeSide(Side):
@@ -192,3 +194,6 @@ class GuestSide(AgentSide):
     def __init__(self, guest):
         self.guest = guest
         super().__init__(guest.agent, "eth0", "rxe0", "rxe")
+
+    def set_mtu(self, mtu):
+        self.guest.set_mtu(mtu)

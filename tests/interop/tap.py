@@ -22,18 +22,17 @@ def open_tap(name):
     return descriptor
 
 
-def configure(interface, ipv4, ipv6, mtu, prefix=()):
-    """Addresses (with prefix lengths) and MTU, up, and without the wait for duplicate addresses."""
-    for command in configuration(interface, ipv4, ipv6, mtu):
-        subprocess.run([*prefix, *command], check=True)
+def configure(interface, addresses, mtu):
+    for command in configuration(interface, addresses, mtu):
+        subprocess.run(command, check=True)
 
 
-def configuration(interface, ipv4, ipv6, mtu):
-    """The commands that do so."""
+def configuration(interface, addresses, mtu):
+    """The commands that give it the addresses (with prefix lengths) and the MTU and take it up. Without the wait for
+    duplicate addresses, they are usable at once."""
     return [
         ["sysctl", "-q", "-w", f"net.ipv6.conf.{interface}.accept_dad=0"],
         ["ip", "link", "set", interface, "mtu", str(mtu)],
-        ["ip", "addr", "add", ipv4, "dev", interface],
-        ["ip", "addr", "add", ipv6, "dev", interface, "nodad"],
+        *(["ip", "addr", "add", address, "dev", interface, *(["nodad"] if ":" in address else [])] for address in addresses),
         ["ip", "link", "set", interface, "up"],
     ]

@@ -82,12 +82,25 @@ def many_listeners(node):
     other.kill()
 
 
+def few_descriptors(node):
+    """Who has no descriptors left is told so, and nothing else, until there are enough."""
+    harness.need_programs("prlimit")
+    harness.isolate()
+    process = Process(["prlimit", "--nofile=256", *listener("descriptors", node)], name="few descriptors")
+    lines = [line for line in process.expect_success(PATIENCE).splitlines() if not line.startswith("urxe: ")]
+    outcomes = [line.split()[2] for line in lines]
+    harness.expect(len(outcomes) > 1 and outcomes[-1] == "OK", lines)
+    harness.expect(set(outcomes[:-1]) == {"EMFILE"}, lines)
+
+
 CASES = {
     "overflow": lambda: alone("overflow", ADDRESS),
     "destroyed": lambda: alone("destroyed", ADDRESS),
     "exits": exits,
     "removed": removed,
     "many_ids": lambda: alone("ids", "10000"),
+    "few_descriptors": lambda: few_descriptors(ADDRESS),
+    "few_descriptors_wildcard": lambda: few_descriptors("0.0.0.0"),
     "many_listeners": lambda: many_listeners(ADDRESS),
     "many_wildcards": lambda: many_listeners("0.0.0.0"),
 }

@@ -10,6 +10,7 @@
 //   ids COUNT        so many ids at a time
 //   many NODE COUNT  prints the ports of so many listeners, and of each request, which it rejects
 //   bind NODE PORT   prints what comes of it
+//   descriptors NODE listens with 0, 1, 2, ... descriptors to spare; prints what comes of it
 #include <poll.h>
 
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include <string>
 #include <utility>
 
+#include "tests/apps/rdma_cm_listener/descriptors.h"
 #include "tests/apps/rdma_cm_listener/ids.h"
 #include "tests/apps/rdma_cm_listener/many.h"
 
@@ -119,11 +121,14 @@ int main(int argc, char** argv) {
     many_listeners(argv[2], std::atoi(argv[3]));
   } else if (part == "bind" && argc == 4) {
     bind_once(argv[2], argv[3]);
+  } else if (part == "descriptors" && argc == 3) {
+    listen_with_few_descriptors(argv[2]);
   } else {
-    std::fprintf(stderr,
-                 "usage: %s overflow|destroyed|exits|listens NODE | connect|bind NODE PORT | "
-                 "ids COUNT | many NODE COUNT\n",
-                 argv[0]);
+    std::fprintf(
+        stderr,
+        "usage: %s overflow|destroyed|exits|listens|descriptors NODE | connect|bind NODE PORT | "
+        "ids COUNT | many NODE COUNT\n",
+        argv[0]);
     return 2;
   }
   return 0;
