@@ -86,7 +86,7 @@ def stopped(kind):
 
 
 PAIRS = ("endpoint", "client_disconnects", "server_disconnects", "reject", "nonblocking", "migrate", "private_data",
-         "datagrams", "options", "own_queue_pair")
+         "datagrams", "options", "own_queue_pair", "notify", "path", "fork_idle", "fork_meddling", "fork_both")
 ALONE = ("nobody", "reuse_address", "af_only")
 
 

@@ -153,9 +153,67 @@ void call_own_queue_pair(const Place& place) {
   destroy(id);
 }
 
+// --- A client that sends before it confirms: data comes to a queue pair that only receives so far.
+
+void expect_communication_established(ibv_context* context, uint32_t qpn) {
+  ibv_async_event event{};
+  need(ibv_get_async_event(context, &event), "ibv_get_async_event");
+  expect(event.event_type == IBV_EVENT_COMM_EST, "IBV_EVENT_COMM_EST");
+  expect(event.element.qp->qp_num == qpn, "the event to be the queue pair's");
+  ibv_ack_async_event(&event);
+}
+
+void serve_notifying(const Place& place) {
+  Channel channel;
+  rdma_cm_id* listener = listen(channel, place);
+  const Event request = channel.expect(RDMA_CM_EVENT_CONNECT_REQUEST);
+  {
+    QueuePair queue_pair(request.id);
+    queue_pair.move_to(IBV_QPS_INIT);
+    queue_pair.post_receive();
+    queue_pair.move_to(IBV_QPS_RTR);
+    rdma_conn_param connection = parameters();
+    connection.qp_num = queue_pair.number();
+    need(rdma_accept(request.id, &connection), "rdma_accept");
+    expect_communication_established(request.id->verbs, queue_pair.number());
+    need(rdma_notify(request.id, IBV_EVENT_COMM_EST), "rdma_notify");
+    channel.expect(RDMA_CM_EVENT_ESTABLISHED);
+    queue_pair.receive(41);
+    queue_pair.move_to(IBV_QPS_RTS);
+    queue_pair.send(42);
+    // The confirmation, which came late, has changed nothing.
+    channel.expect(RDMA_CM_EVENT_DISCONNECTED);
+  }
+  destroy(request.id);
+  destroy(listener);
+}
+
+void call_before_confirming(const Place& place) {
+  Channel channel;
+  rdma_cm_id* id = resolve(channel, place);
+  {
+    QueuePair queue_pair(id);
+    queue_pair.move_to(IBV_QPS_INIT);
+    rdma_conn_param connection = parameters();
+    connection.qp_num = queue_pair.number();
+    need(rdma_connect(id, &connection), "rdma_connect");
+    channel.expect(RDMA_CM_EVENT_CONNECT_RESPONSE);
+    queue_pair.move_to(IBV_QPS_RTR);
+    queue_pair.move_to(IBV_QPS_RTS);
+    queue_pair.send(41);
+    queue_pair.post_receive();
+    queue_pair.receive(42);
+    need(rdma_establish(id), "rdma_establish");
+    need(rdma_disconnect(id), "rdma_disconnect");
+    channel.expect(RDMA_CM_EVENT_DISCONNECTED);
+  }
+  destroy(id);
+}
+
 }  // namespace
 
 const std::vector<Case> kQueuePairCases = {
+    {"notify", serve_notifying, call_before_confirming},
     {"own_queue_pair", serve_own_queue_pair, call_own_queue_pair},
 };
 
