@@ -47,6 +47,7 @@ Client (the server follows):
       --operations LIST    of send, send_imm, write, write_imm, read, compare_swap, fetch_add (all)
       --one-way            only the client requests, not the server
       --inline N           all messages are inline, of at most N bytes
+      --no-fence           no message is fenced, and none sends on what a READ has brought
       --pieces N           gather and scatter lists have N elements, or as many as both devices can
 )";
 
@@ -73,6 +74,7 @@ enum LongOnly {
   kOperations,
   kOneWay,
   kInline,
+  kNoFence,
   kPieces,
 };
 
@@ -98,6 +100,7 @@ const option kLongOptions[] = {
     {"operations", required_argument, nullptr, kOperations},
     {"one-way", no_argument, nullptr, kOneWay},
     {"inline", required_argument, nullptr, kInline},
+    {"no-fence", no_argument, nullptr, kNoFence},
     {"pieces", required_argument, nullptr, kPieces},
     {nullptr, 0, nullptr, 0},
 };
@@ -170,6 +173,9 @@ bool apply_choice(TestOptions& test, int name, const char* value) {
       return true;
     case kInline:
       test.in_line = number32(value);
+      return true;
+    case kNoFence:
+      test.no_fence = 1;
       return true;
     case kPieces:
       test.pieces = number32(value);
