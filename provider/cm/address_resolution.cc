@@ -68,7 +68,6 @@ struct AddressResolution::Impl {
   std::optional<Resolved> way;
   uint32_t ifindex = 0;
   Gid next_hop;
-  bool has_asked = false;
   FileDescriptor watch;
 
   [[nodiscard]] bool has_source() const { return source.is_set() && !source.is_any(); }
@@ -165,7 +164,7 @@ Expected<Resolved, Errno> AddressResolution::Impl::resolve_way(const std::option
   return resolved;
 }
 
-/// False: not yet.
+/// False: not yet. Who does not answer is asked again, as long as there is time: as Linux does.
 Expected<bool, Errno> AddressResolution::Impl::has_neighbour() {
   if (next_hop.is_zero()) return true;
   for (bool may_ask : {true, false}) {
@@ -173,17 +172,13 @@ Expected<bool, Errno> AddressResolution::Impl::has_neighbour() {
     // A kernel that does not tell: whoever is not there will be missed by the retries.
     if (!state) return true;
     if (*state == NeighbourState::kKnown) return true;
-    if (*state == NeighbourState::kNoAnswer && has_asked) return error(EHOSTUNREACH);
     if (!watch) {
       auto opened = watch_neighbours();
       if (!opened) return error(opened.error().value);
       watch = *std::move(opened);
     }
-    if (*state == NeighbourState::kAsking) {
-      has_asked = true;
-      return false;
-    }
-    if (may_ask) has_asked = ask_for_neighbour(way->remote, way->local, ifindex).has_value();
+    if (*state == NeighbourState::kAsking) return false;
+    if (may_ask) (void)ask_for_neighbour(way->remote, way->local, ifindex);
   }
   return false;
 }

@@ -58,9 +58,9 @@ class AddressResolution {
   AddressResolution(const AddressResolution&) = delete;
   AddressResolution& operator=(const AddressResolution&) = delete;
 
-  /// The result, once there is one: EHOSTUNREACH (the neighbour does not answer), ETIMEDOUT,
-  /// EADDRNOTAVAIL (not our source address), ENODEV (no device of ours on that way), ENOMEM,
-  /// EMFILE. The same one when asked again.
+  /// The result, once there is one: ETIMEDOUT (the neighbour does not answer), EADDRNOTAVAIL (not
+  /// our source address), ENODEV (no device of ours on that way), ENOMEM, EMFILE. The same one when
+  /// asked again.
   std::optional<Expected<Resolved, Errno>> poll(Instant now);
   [[nodiscard]] Instant deadline() const;  ///< of the next poll()
   [[nodiscard]] int wait_fd() const;       ///< -1: none; may change by poll()
