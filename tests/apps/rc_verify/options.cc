@@ -78,7 +78,7 @@ enum LongOnly {
   kPieces,
 };
 
-const option kLongOptions[] = {
+constexpr option kLongOptions[] = {
     {"device", required_argument, nullptr, 'd'},
     {"gid-index", required_argument, nullptr, 'g'},
     {"port", required_argument, nullptr, 'p'},
