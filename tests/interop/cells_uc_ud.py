@@ -19,6 +19,11 @@ def datagrams(family, largest):
     return lambda server, client: data_path.own("urxe_ud_verify", server, client, family, "--largest", str(largest))
 
 
+def controlled_qkey(server, client):
+    """The client's datagram carries its queue pair's Q_Key."""
+    data_path.own("urxe_ud_verify", server, client, "ipv4", "--controlled-qkey")
+
+
 def grh_form(family):
     """What stands in a receive buffer before the payload is of the same form on both devices."""
     def run(near, far):
@@ -65,6 +70,9 @@ for family in FAMILIES:
             add_both_roles("ud.all", datagrams(family, path_mtu), family, f"mtu_{path_mtu}", mtu=mtu)
     add("ud.grh", grh_form(family), family)
 add_both_roles("ud.all", datagrams("link_local", 1024), "link_local", "mtu_1024")
+add("ud.controlled_qkey", lambda near, far: controlled_qkey(far, near), "urxe_client")
+add("ud.controlled_qkey", controlled_qkey, "urxe_server",
+    needs=[needs.peer_is_not("rxe", "sends the work request's Q_Key even where its highest bit asks for the queue pair's")])
 add_both_roles("uc.inline", connected("ipv4", "--scenarios", "sizes", "--inline", "256", *FEW))
 add_both_roles("uc.multi_sge", connected("ipv4", "--scenarios", "sizes", "--pieces", "32", "--max-size", "5000", *FEW))
 

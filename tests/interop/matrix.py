@@ -70,16 +70,16 @@ class Runner:
                         self._record(left, FAILED, 0, "the peer was lost before")
                 return
 
-    def _record(self, cell, outcome, seconds, text):
+    def _record(self, cell, outcome, seconds, text, counters=()):
         """text: why skipped, or what is to be shown of a failure."""
         reason = text if outcome == SKIPPED else ""
-        self.results.append(Result(cell.name, outcome, round(seconds, 2), reason))
+        self.results.append(Result(cell.name, outcome, round(seconds, 2), reason, list(counters)))
         print(reports.line(self.results[-1]), flush=True)
         if outcome == FAILED:
             print("".join(f"    {line}\n" for line in text.splitlines()), end="", flush=True)
 
     def _run(self, cell):
-        """(outcome, seconds, text)"""
+        """(outcome, seconds, text, counters)"""
         for need in cell.needs:
             missing = need(*self._link)
             if missing:
@@ -93,11 +93,13 @@ class Runner:
             start = time.monotonic()
             outcome = _outcome(cell, *self._link)
             seconds = time.monotonic() - start
+            changed = [_difference(old, new) for old, new in zip(before, self._counters())]
             if outcome == FAILED:
-                self._explain(before)
+                self._explain(changed)
+        text = said.getvalue()
         if outcome == SKIPPED:
-            return outcome, seconds, said.getvalue().strip().split("\n")[-1].removeprefix("SKIPPED: ")
-        return outcome, seconds, said.getvalue()
+            text = text.strip().split("\n")[-1].removeprefix("SKIPPED: ")
+        return outcome, seconds, text, changed
 
     def _set_mtu(self, mtu):
         if self._fixed_mtu or mtu == self._mtu:
@@ -108,18 +110,21 @@ class Runner:
     def _counters(self):
         return [side.counters() for side in self._link]
 
-    def _explain(self, before):
+    def _explain(self, changed):
         """Prints what may tell why a cell has failed."""
         shown = sys.stdout.getvalue()
         for process in list(harness.Process._all):
             if process.output and process.output not in shown:
                 process.show()
-        for side, old, new in zip(self._link, before, self._counters()):
-            changed = {name: value - old.get(name, 0) for name, value in new.items() if value != old.get(name, 0)}
-            print(f"counters of {side.name} ({side.device}) that changed: {changed}")
+        for side, counters in zip(self._link, changed):
+            print(f"counters of {side.name} ({side.device}) that changed: {counters}")
         if isinstance(self._link.far, peers.AgentSide):
             print("the end of the peer's dmesg:")
             print(self._link.far.start_plain(["sh", "-c", "dmesg | tail -n 15"]).expect_success())
+
+
+def _difference(old, new):
+    return {name: value - old.get(name, 0) for name, value in new.items() if value != old.get(name, 0)}
 
 
 def _outcome(cell, near, far):

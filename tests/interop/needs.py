@@ -55,6 +55,11 @@ def atomics():
     return _each(lambda device: "no atomic operations" if device.get("atomic_cap") == "ATOMIC_NONE" else None)
 
 
+def peer_is_not(name, reason):
+    """The known difference of a peer: it cannot do this, whatever it announces."""
+    return lambda near, far: f"{name} {reason}" if name == far.name else None
+
+
 def programs(*names):
     """Needs the programs on both ends."""
     def need(near, far):

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A server on one end of a link and its client on the other."""
 
-import os
-
 from remote import harness
 
-PATIENCE = 120  # Seconds that one program of a cell may take: emulation is slow, and the machine may be loaded.
+PATIENCE = 200  # Seconds that one program of a cell may take: emulation is slow, and the machine may be loaded.
 
 
 def run_pair(server, client, server_words, client_words, port, timeout=PATIENCE):
@@ -18,15 +16,6 @@ def run_pair(server, client, server_words, client_words, port, timeout=PATIENCE)
     return serving.expect_success(timeout), client_output
 
 
-def own_program(side, name):
-    """The command's first words: a program of the build directory, as the side finds it."""
-    return [side.program(name)]
-
-
 def free_port():
     """A TCP port for a server on either end: unused by this run, and not likely to be by anything else."""
     return harness.free_port()
-
-
-def base_name(words):
-    return os.path.basename(words[0])

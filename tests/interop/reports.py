@@ -14,6 +14,7 @@ class Result(typing.NamedTuple):
     outcome: str
     seconds: float
     reason: str  # Why it was skipped.
+    counters: list  # For each end: those of its device that the cell has changed, and by how much.
 
 
 def line(result):

@@ -155,8 +155,42 @@ void call_own_queue_pair(const Place& place) {
   destroy(id);
 }
 
-// --- Data comes before the RTU: the server's end is established by it.
+// --- A client that sends before it confirms: data comes to a queue pair that only receives so far.
 
+void expect_communication_established(ibv_context* context, uint32_t qpn) {
+  ibv_async_event event{};
+  need(ibv_get_async_event(context, &event), "ibv_get_async_event");
+  expect(event.event_type == IBV_EVENT_COMM_EST, "IBV_EVENT_COMM_EST");
+  expect(event.element.qp->qp_num == qpn, "the event to be the queue pair's");
+  ibv_ack_async_event(&event);
+}
+
+void serve_notifying(const Place& place) {
+  Channel channel;
+  rdma_cm_id* listener = listen(channel, place);
+  const Event request = channel.expect(RDMA_CM_EVENT_CONNECT_REQUEST);
+  {
+    QueuePair queue_pair(request.id);
+    queue_pair.move_to(IBV_QPS_INIT);
+    queue_pair.post_receive();
+    queue_pair.move_to(IBV_QPS_RTR);
+    rdma_conn_param connection = parameters();
+    connection.qp_num = queue_pair.number();
+    need(rdma_accept(request.id, &connection), "rdma_accept");
+    expect_communication_established(request.id->verbs, queue_pair.number());
+    need(rdma_notify(request.id, IBV_EVENT_COMM_EST), "rdma_notify");
+    channel.expect(RDMA_CM_EVENT_ESTABLISHED);
+    queue_pair.receive(41);
+    queue_pair.move_to(IBV_QPS_RTS);
+    queue_pair.send(42);
+    // The confirmation, which came late, has changed nothing.
+    channel.expect(RDMA_CM_EVENT_DISCONNECTED);
+  }
+  destroy(request.id);
+  destroy(listener);
+}
+
+/// Whose queue pair sends already, and hears nothing of the data's being the first.
 void serve_data_first(const Place& place) {
   Channel channel;
   rdma_cm_id* listener = listen(channel, place);
@@ -181,7 +215,7 @@ void serve_data_first(const Place& place) {
   destroy(listener);
 }
 
-void call_data_first(const Place& place) {
+void call_before_confirming(const Place& place) {
   Channel channel;
   rdma_cm_id* id = resolve(channel, place);
   {
@@ -236,8 +270,9 @@ void call_refusing(const Place& place) {
 }  // namespace
 
 const std::vector<Case> kQueuePairCases = {
+    {"notify", serve_notifying, call_before_confirming},
     {"own_queue_pair", serve_own_queue_pair, call_own_queue_pair},
-    {"data_first", serve_data_first, call_data_first},
+    {"data_first", serve_data_first, call_before_confirming},
     {"reply_rejected", serve_refused, call_refusing},
 };
 

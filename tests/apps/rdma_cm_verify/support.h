@@ -95,6 +95,21 @@ std::vector<uint8_t> pattern(size_t size, uint8_t seed);
 void expect_pattern(const std::vector<uint8_t>& data, size_t size, uint8_t seed);
 rdma_conn_param parameters(const std::vector<uint8_t>& private_data = {});
 
+/// Pages of nobody else's: those that are registered are missing in a child that is forked after
+/// ibv_fork_init().
+class Pages {
+ public:
+  explicit Pages(size_t size);
+  ~Pages();
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+
+  [[nodiscard]] uint8_t* data() const { return data_; }
+
+ private:
+  uint8_t* data_;
+};
+
 /// Sends and receives messages on an id's queue pair.
 class Messages {
  public:
@@ -116,8 +131,8 @@ class Messages {
 
  private:
   rdma_cm_id* id_;
-  std::vector<uint8_t> in_;
-  std::vector<uint8_t> out_;
+  Pages in_;
+  Pages out_;
   ibv_mr* in_region_;
   ibv_mr* out_region_;
 };
@@ -131,8 +146,10 @@ struct Case {
 };
 extern const std::vector<Case> kConnectionCases;
 extern const std::vector<Case> kDataCases;
+extern const std::vector<Case> kForkCases;
 extern const std::vector<Case> kKilledCases;
 extern const std::vector<Case> kOptionCases;
+extern const std::vector<Case> kPathCases;
 extern const std::vector<Case> kQueuePairCases;
 extern const std::vector<Case> kSlowCases;
 

@@ -163,20 +163,30 @@ void Exchange::run_bursts(uint32_t size) {
   }
 }
 
-void Exchange::run_qkeys() {
+void Exchange::run_wrong_qkey() {
   const Case dropped{1000, 16, false, false, 1};
   const Case taken{1001, 17, false, false, 1};
-  const Case own{1002, 18, false, false, 1};
   control_.barrier(kBarrierBurst);
   send(dropped, handle_.get(), kAnotherQKey);
   send(taken, handle_.get(), peer_.qkey);
-  // Both queue pairs have the same Q_Key, so our own is the right one for the peer.
-  send(own, handle_.get(), kFollowQueuePair | kAnotherQKey);
-  for (int i = 0; i < 3; ++i) endpoint_.wait_sent();
+  endpoint_.wait_sent();
+  endpoint_.wait_sent();
   receive(taken);
-  receive(own);
   control_.barrier(kBarrierReceived);
   if (endpoint_.received_more()) mismatch("a datagram that was not to come");
+}
+
+void Exchange::run_controlled_qkey() {
+  const Case only{1002, 18, false, false, 1};
+  control_.barrier(kBarrierBurst);
+  if (is_server_) {
+    receive(only);
+  } else {
+    // Both queue pairs have the same Q_Key, so our own is the right one for the peer.
+    send(only, handle_.get(), kFollowQueuePair | kAnotherQKey);
+    endpoint_.wait_sent();
+  }
+  control_.barrier(kBarrierReceived);
 }
 
 }  // namespace ud_verify

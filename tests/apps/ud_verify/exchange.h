@@ -32,8 +32,11 @@ class Exchange {
   void run_cases(const std::vector<Case>& cases);
   // Many at a time, in both directions.
   void run_bursts(uint32_t size);
-  // A datagram with another Q_Key is dropped; one that names the queue pair's Q_Key is taken.
-  void run_qkeys();
+  // A datagram with another Q_Key is dropped.
+  void run_wrong_qkey();
+  // The client's datagram has the Q_Key of its queue pair, because the work request's has the
+  // highest bit set (C10-15 of the InfiniBand Architecture Specification).
+  void run_controlled_qkey();
 
   // Of the datagram received last, as it stood in the receive buffer.
   const std::vector<uint8_t>& last_grh() const { return last_grh_; }

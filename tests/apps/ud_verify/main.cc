@@ -22,6 +22,14 @@ void print_grh(const std::vector<uint8_t>& grh) {
   std::printf("\n");
 }
 
+void run_all(Exchange& exchange, const Options& options, const std::vector<Case>& cases) {
+  exchange.run_cases(cases);
+  print_grh(exchange.last_grh());
+  exchange.run_bursts(options.largest);
+  exchange.run_wrong_qkey();
+  std::printf("%zu kinds of datagrams up to %u bytes verified\n", cases.size(), options.largest);
+}
+
 void run(Options options) {
   using rc_verify::Control;
   const bool is_server = options.host.empty();
@@ -29,20 +37,21 @@ void run(Options options) {
                               : Control::connect_to(options.host, options.port);
   if (is_server) {
     options.largest = control.receive<uint32_t>();
+    options.controlled_qkey = control.receive<bool>();
   } else {
     control.send(options.largest);
+    control.send(options.controlled_qkey);
   }
   Endpoint endpoint(options, control, kQKey);
   const Address peer = control.exchange(std::vector<Address>{endpoint.address()})[0];
   Exchange exchange(endpoint, control, peer, is_server, options.gid_index);
   control.barrier(kBarrierReady);
-  const auto cases = all_cases(options.largest, endpoint.address(), peer);
-  exchange.run_cases(cases);
-  print_grh(exchange.last_grh());
-  exchange.run_bursts(options.largest);
-  exchange.run_qkeys();
+  if (options.controlled_qkey) {
+    exchange.run_controlled_qkey();
+  } else {
+    run_all(exchange, options, all_cases(options.largest, endpoint.address(), peer));
+  }
   control.barrier(kBarrierEnd);
-  std::printf("%zu kinds of datagrams up to %u bytes verified\n", cases.size(), options.largest);
   std::printf("verified\n");
 }
 

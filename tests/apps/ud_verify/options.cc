@@ -24,6 +24,7 @@ Exit code: 0 verified, 1 mismatch, 2 cannot run, 3 peer lost.
       --stall-seconds N    fail without progress for as long (60)
 Client (the server follows):
       --largest N          payload of the largest datagram, at most the path MTU (1024)
+      --controlled-qkey    test only that a client's send whose Q_Key has the highest bit set carries the queue pair's
 )";
 
 [[noreturn]] void usage(int status) {
@@ -31,7 +32,7 @@ Client (the server follows):
   std::exit(status);
 }
 
-enum LongOnly { kInline = 256, kStall, kLargest };
+enum LongOnly { kInline = 256, kStall, kLargest, kControlledQKey };
 
 const option kLongOptions[] = {
     {"device", required_argument, nullptr, 'd'},
@@ -41,6 +42,7 @@ const option kLongOptions[] = {
     {"inline", required_argument, nullptr, kInline},
     {"stall-seconds", required_argument, nullptr, kStall},
     {"largest", required_argument, nullptr, kLargest},
+    {"controlled-qkey", no_argument, nullptr, kControlledQKey},
     {nullptr, 0, nullptr, 0},
 };
 
@@ -70,6 +72,9 @@ void apply(Options& options, int name, const char* value) {
       break;
     case kLargest:
       options.largest = number(value);
+      break;
+    case kControlledQKey:
+      options.controlled_qkey = true;
       break;
     case 'h':
       usage(0);

@@ -12,8 +12,9 @@ struct Options {
   std::string host;    // Empty: the server.
   uint16_t port = 18700;
   uint32_t gid_index = 0;
-  uint32_t largest = 1024;  // Payload in bytes: at most the path MTU. The client's rules.
-  uint32_t in_line = 220;   // Bytes of inline data to ask for.
+  uint32_t largest = 1024;       // Payload in bytes: at most the path MTU. The client's rules.
+  bool controlled_qkey = false;  // Test only that; the client's rules.
+  uint32_t in_line = 220;        // Bytes of inline data to ask for.
   uint32_t stall_seconds = 60;
 };
 
