@@ -190,30 +190,7 @@ void serve_notifying(const Place& place) {
   destroy(listener);
 }
 
-void call_before_confirming(const Place& place) {
-  Channel channel;
-  rdma_cm_id* id = resolve(channel, place);
-  {
-    QueuePair queue_pair(id);
-    queue_pair.move_to(IBV_QPS_INIT);
-    rdma_conn_param connection = parameters();
-    connection.qp_num = queue_pair.number();
-    need(rdma_connect(id, &connection), "rdma_connect");
-    channel.expect(RDMA_CM_EVENT_CONNECT_RESPONSE);
-    queue_pair.move_to(IBV_QPS_RTR);
-    queue_pair.move_to(IBV_QPS_RTS);
-    queue_pair.send(41);
-    queue_pair.post_receive();
-    queue_pair.receive(42);
-    need(rdma_establish(id), "rdma_establish");
-    need(rdma_disconnect(id), "rdma_disconnect");
-    channel.expect(RDMA_CM_EVENT_DISCONNECTED);
-  }
-  destroy(id);
-}
-
-// --- Data comes before the RTU: the server's end is established by it.
-
+/// Whose queue pair sends already, and hears nothing of the data's being the first.
 void serve_data_first(const Place& place) {
   Channel channel;
   rdma_cm_id* listener = listen(channel, place);
@@ -238,7 +215,7 @@ void serve_data_first(const Place& place) {
   destroy(listener);
 }
 
-void call_data_first(const Place& place) {
+void call_before_confirming(const Place& place) {
   Channel channel;
   rdma_cm_id* id = resolve(channel, place);
   {
@@ -295,7 +272,7 @@ void call_refusing(const Place& place) {
 const std::vector<Case> kQueuePairCases = {
     {"notify", serve_notifying, call_before_confirming},
     {"own_queue_pair", serve_own_queue_pair, call_own_queue_pair},
-    {"data_first", serve_data_first, call_data_first},
+    {"data_first", serve_data_first, call_before_confirming},
     {"reply_rejected", serve_refused, call_refusing},
 };
 
