@@ -25,8 +25,8 @@ from cells import add
 from remote import harness
 
 # No fences: soft-RoCE's requester waits at one for ever when it has to go back (differences_faults.md).
-TRANSFER = ["--scenarios", "random", "--no-fence", "--timeout", "17", "--qps", "2", "--messages", "32", "--batches", "3",
-            "--max-size", "20000", "--budget", "150000"]
+TRANSFER = ["--scenarios", "random", "--no-fence", "--timeout", "17", "--qps", "2", "--messages", "32",
+            "--batches", "3", "--max-size", "20000", "--budget", "150000"]
 ROLES = ("urxe_client", "urxe_server")
 KINDS = {
     "loss": {"lost": 2.0},
@@ -38,7 +38,8 @@ KINDS = {
 URXE_WORDS = {"lost": "loss", "duplicated": "duplication", "reordered": "reordering", "corrupted": "corruption"}
 LATE = "5ms"  # What netem reorders comes so much later: more than a round trip to the guest.
 NAKS = ("out_of_seq_request", "rcvd_seq_err", "send_rnr_err", "rcvd_rnr_err", "retry_exceeded_err")
-URXE_ONLY = ("implied_nak_seq_err", "drop_bad_icrc", "drop_malformed_request", "drop_malformed_response", "drop_not_owner")
+URXE_ONLY = ("implied_nak_seq_err", "drop_bad_icrc", "drop_malformed_request", "drop_malformed_response",
+             "drop_not_owner")
 
 
 @dataclasses.dataclass
@@ -123,8 +124,8 @@ def check(counted, outwards, inwards):
 
 def check_exactly(counted, outwards, inwards, at_most):
     """What can be said where the faults were counted: corrupted packets were noticed by urxe, and not taken by the peer
-    (soft-RoCE counts no bad ICRCs, but what it takes). Some flips, of byte 4 of the BTH, are not covered by the ICRC: of
-    20 bytes and more, so one in 20 packets at most."""
+    (soft-RoCE counts no bad ICRCs, but what it takes). Some flips, of byte 4 of the BTH, are not covered by the ICRC:
+    of 20 bytes and more, so one in 20 packets at most."""
     near, far = counted.near, counted.far
     arrived = near["sent_pkts"] - outwards.lost + outwards.duplicated
     at_most("packets that the peer took", far["rcvd_pkts"], arrived - outwards.corrupted * 3 // 4)
@@ -146,7 +147,8 @@ def no_faults(role, family):
             harness.expect(counted.far.get(name, 0) == 0, f"{far.name}: {changed(counted.far)}")
         check(counted, Faults(), Faults())
         for sender, receiver in ((counted.near, counted.far), (counted.far, counted.near)):
-            harness.expect(sender["sent_pkts"] == receiver["rcvd_pkts"], f"{changed(counted.near)}, {changed(counted.far)}")
+            harness.expect(sender["sent_pkts"] == receiver["rcvd_pkts"],
+                           f"{changed(counted.near)}, {changed(counted.far)}")
     return run
 
 
@@ -215,5 +217,6 @@ for role in ROLES:
         add("faults.none", no_faults(role, family), role, family, needs=[needs.atomics()])
     for number, kind in enumerate(KINDS):
         for family in data_path.FAMILIES if kind == "all" else ("ipv4",):
-            add(f"faults.urxe_{kind}", urxe_faults(role, family, kind, 1 + number), role, family, needs=[needs.atomics()])
+            add(f"faults.urxe_{kind}", urxe_faults(role, family, kind, 1 + number), role, family,
+                needs=[needs.atomics()])
         add(f"faults.netem_{kind}", netem_faults(role, kind), role, needs=[needs.atomics(), has_netem])
