@@ -35,8 +35,8 @@ void expect(bool condition, const char* what) {
   if (!condition) fail(std::string("expected: ") + what);
 }
 
-void say(const char* word) {
-  std::puts(word);
+void say(const std::string& words) {
+  std::puts(words.c_str());
   std::fflush(stdout);
 }
 
@@ -119,11 +119,11 @@ void create_qp(rdma_cm_id* id, ibv_qp_type type) {
   need(rdma_create_qp(id, nullptr, &attributes), "rdma_create_qp");
 }
 
-rdma_cm_id* listen(const Channel& channel, const Place& place, rdma_port_space space) {
+rdma_cm_id* listen(const Channel& channel, const Place& place, rdma_port_space space, int backlog) {
   const AddressInfo info(place, true, space);
   rdma_cm_id* id = create_id(channel, space);
   need(rdma_bind_addr(id, info.address()), "rdma_bind_addr");
-  need(rdma_listen(id, 4), "rdma_listen");
+  need(rdma_listen(id, backlog), "rdma_listen");
   say("ready");
   return id;
 }

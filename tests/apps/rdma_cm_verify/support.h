@@ -17,8 +17,8 @@ void need(int result, const char* what);
 /// Fails unless the call has failed with that errno.
 void need_errno(int result, int expected, const char* what);
 void expect(bool condition, const char* what);
-/// A line on stdout for whoever drives the test: "ready", "established".
-void say(const char* word);
+/// A line on stdout for whoever drives the test: "ready", "established", "disconnected -104".
+void say(const std::string& words);
 
 template <class T>
 T* need_object(T* object, const char* what) {
@@ -83,7 +83,8 @@ rdma_cm_id* create_id(const Channel& channel, rdma_port_space space = RDMA_PS_TC
 ibv_qp_init_attr queue_pair_attributes(ibv_qp_type type = IBV_QPT_RC);
 void create_qp(rdma_cm_id* id, ibv_qp_type type = IBV_QPT_RC);
 /// A listener, when it listens: "ready" is said.
-rdma_cm_id* listen(const Channel& channel, const Place& place, rdma_port_space space = RDMA_PS_TCP);
+rdma_cm_id* listen(const Channel& channel, const Place& place, rdma_port_space space = RDMA_PS_TCP,
+                   int backlog = 4);
 /// An id whose route to the server is resolved.
 rdma_cm_id* resolve(Channel& channel, const Place& place, rdma_port_space space = RDMA_PS_TCP);
 void destroy(rdma_cm_id* id);
@@ -146,8 +147,10 @@ struct Case {
 extern const std::vector<Case> kConnectionCases;
 extern const std::vector<Case> kDataCases;
 extern const std::vector<Case> kForkCases;
+extern const std::vector<Case> kKilledCases;
 extern const std::vector<Case> kOptionCases;
 extern const std::vector<Case> kPathCases;
 extern const std::vector<Case> kQueuePairCases;
+extern const std::vector<Case> kSlowCases;
 
 }  // namespace verify
