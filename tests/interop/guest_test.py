@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The guest and what reaches it work as the tests of interoperability take for granted. usage: guest_test.py CASE"""
 
+import contextlib
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -134,12 +134,13 @@ def check_traffic(link):
     near, far = link
     before = [side.counters() for side in link]
     with tempfile.NamedTemporaryFile(suffix=".pcap") as file:
-        with link.capture(file.name):
+        with link.capture(file.name) if link.wire else contextlib.nullcontext():
             for server, client in ((near, far), (far, near)):
                 for family, address in (("v4", server.ipv4), ("v6", server.ipv6)):
                     pingpong(server, client, family)
                     rping(server, client, address)
-        subprocess.run([harness.binary("urxe_icrc_check"), file.name], check=True)
+        if link.wire:
+            subprocess.run([harness.binary("urxe_icrc_check"), file.name], check=True)
     for side, counted in zip(link, before):
         harness.expect(side.counters()["rcvd_pkts"] > counted["rcvd_pkts"], f"{side.name}'s counters")
 
