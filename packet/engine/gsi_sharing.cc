@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "packet/engine/gsi_sharing.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
-#include <cstdio>
 #include <cstring>
+#include <optional>
 #include <variant>
 
 #include "packet/wire/opcode.h"
@@ -27,15 +24,6 @@ uint64_t packets_in(const ForwardedPackets& packets) {
   return (packets.bytes.size() + packets.segment_size - 1) / packets.segment_size;
 }
 
-Expected<FileDescriptor, Errno> open_named(const UnixName& name) {
-  FileDescriptor fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd) return error(errno);
-  const int on = 1;
-  if (setsockopt(fd.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) return error(errno);
-  if (bind(fd.get(), name.get(), name.size) != 0) return error(errno);
-  return fd;
-}
-
 }  // namespace
 
 GsiOwner gsi_owner(std::span<const uint8_t> packet) {
@@ -51,54 +39,6 @@ GsiOwner gsi_owner(std::span<const uint8_t> packet) {
     return {Kind::kSlot, communication->id.value() >> kCommIdIndexBits};
   }
   return {Kind::kEveryone};
-}
-
-UnixName service_name(uint32_t interface_index, ServiceId service,
-                      const std::optional<Gid>& local) {
-  char address[33] = "any";
-  for (size_t i = 0; local && i < local->bytes.size(); ++i) {
-    std::snprintf(address + 2 * i, 3, "%02x", local->bytes[i]);
-  }
-  UnixName name;
-  name.address.sun_family = AF_UNIX;
-  // Abstract: begins with a null byte and has no end but its length.
-  const int length = std::snprintf(name.address.sun_path + 1, sizeof name.address.sun_path - 1,
-                                   "urxe/%u/service/%u/%016llx/%s", geteuid(), interface_index,
-                                   static_cast<unsigned long long>(service.value()), address);
-  name.size =
-      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1U + static_cast<unsigned>(length));
-  return name;
-}
-
-GsiSharing::Key GsiSharing::key(ServiceId service, const std::optional<Gid>& local) {
-  return {service, local ? local->bytes : decltype(Gid::bytes){}};
-}
-
-Expected<uint32_t, Errno> GsiSharing::listen(ServiceId service, const std::optional<Gid>& local) {
-  if (listens(service, local)) return error(EADDRINUSE);
-  auto fd = open_named(service_name(interface_index_, service, local));
-  if (!fd) return Unexpected<Errno>(fd.error());
-  auto place = std::ranges::find_if(sockets_, [](const FileDescriptor& s) { return !s; });
-  if (place == sockets_.end()) place = sockets_.emplace(place);
-  *place = std::move(*fd);
-  const auto number = static_cast<uint32_t>(place - sockets_.begin());
-  services_[key(service, local)] = number;
-  return number;
-}
-
-void GsiSharing::stop_listening(ServiceId service, const std::optional<Gid>& local) {
-  const auto found = services_.find(key(service, local));
-  if (found == services_.end()) return;
-  sockets_[found->second].reset();
-  services_.erase(found);
-}
-
-int GsiSharing::socket(uint32_t number) const {
-  return number < sockets_.size() ? sockets_[number].get() : -1;
-}
-
-bool GsiSharing::listens(ServiceId service, const std::optional<Gid>& local) const {
-  return services_.contains(key(service, local));
 }
 
 bool GsiSharing::pass_on(const GsiOwner& owner, const ForwardedPackets& packets, Instant now) {
@@ -125,9 +65,9 @@ bool GsiSharing::pass_on(const GsiOwner& owner, const ForwardedPackets& packets,
 GsiSharing::Service GsiSharing::pass_to_service(ServiceId service, const ForwardedPackets& packets,
                                                 Instant now) {
   for (const std::optional<Gid>& local : {std::optional<Gid>(packets.flow.destination), {}}) {
-    if (listens(service, local)) return Service::kOurs;
-    if (queue_.send(service_name(interface_index_, service, local), packets, now)) {
-      return Service::kPassedOn;
+    if (directory_.listens(service, local)) return Service::kOurs;
+    for (const UnixName& name : directory_.find_others(service, local)) {
+      if (queue_.send(name, packets, now)) return Service::kPassedOn;
     }
   }
   return Service::kNobody;

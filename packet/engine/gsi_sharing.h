@@ -3,16 +3,13 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
-#include <optional>
-#include <utility>
+#include <span>
 #include <vector>
 
-#include "packet/base/expected.h"
 #include "packet/base/time.h"
-#include "packet/engine/file_descriptor.h"
 #include "packet/engine/forward_queue.h"
 #include "packet/engine/port_sharing.h"
+#include "packet/engine/service_directory.h"
 #include "packet/engine/udp_counters.h"
 #include "packet/wire/cm_message.h"
 
@@ -32,15 +29,11 @@ struct GsiOwner {
 };
 GsiOwner gsi_owner(std::span<const uint8_t> packet);
 
-/// The name of the process that listens for a service on an address of the interface, or (nullopt)
-/// on all.
-UnixName service_name(uint32_t interface_index, ServiceId service, const std::optional<Gid>& local);
-
-/// QP1 of an interface's addresses, which processes of one user share. A process that listens for a
-/// service has a unix datagram socket that bears the service's name, and whoever receives a request
-/// for it passes it on there; all other messages go to the slot that is in the communication id
-/// they answer. What nobody else wants stays with the process that has received it, which answers
-/// what is to be answered: no such service, no such communication.
+/// QP1 of an interface's addresses, which processes of one user share. Whoever receives a request
+/// for a service passes it on to a unix datagram socket of the process that listens for it (see
+/// ServiceDirectory); all other messages go to the slot that is in the communication id they
+/// answer. What nobody else wants stays with the process that has received it, which answers what
+/// is to be answered: no such service, no such communication.
 ///
 /// A request that nobody listens for is kept and tried again, within bounds: a server is often
 /// about to listen when its client learns that it may connect, and no such service is a final
@@ -55,14 +48,11 @@ class GsiSharing {
   /// `queue`, by which packets are passed on, and `counters` outlive this.
   GsiSharing(const PortSharing& sharing, uint32_t interface_index, ForwardQueue& queue,
              UdpCounters& counters)
-      : own_(sharing), interface_index_(interface_index), queue_(queue), counters_(counters) {}
+      : own_(sharing), directory_(interface_index), queue_(queue), counters_(counters) {}
 
-  /// Takes the name. The number of a socket for what is passed on to it, to be watched and read.
-  /// EADDRINUSE; EMFILE and such.
-  Expected<uint32_t, Errno> listen(ServiceId service, const std::optional<Gid>& local);
-  void stop_listening(ServiceId service, const std::optional<Gid>& local);
-  /// -1: no such socket any more.
-  [[nodiscard]] int socket(uint32_t number) const;
+  /// Who listens for what, this process among them: the sockets that it opens are for what is
+  /// passed on to us.
+  [[nodiscard]] ServiceDirectory& directory() { return directory_; }
 
   /// Passes on packets of one owner, whom gsi_owner() has named. True: they are this process's,
   /// too.
@@ -81,27 +71,21 @@ class GsiSharing {
   std::vector<Returned> retry(Instant now);
 
  private:
-  /// Service and address; all addresses: zero, which is none.
-  using Key = std::pair<ServiceId, std::array<uint8_t, 16>>;
   struct Unclaimed {
     ServiceId service;
     Returned request;
     Instant since;
   };
-  static Key key(ServiceId service, const std::optional<Gid>& local);
-  [[nodiscard]] bool listens(ServiceId service, const std::optional<Gid>& local) const;
   enum class Service : uint8_t { kOurs, kPassedOn, kNobody };
   Service pass_to_service(ServiceId service, const ForwardedPackets& packets, Instant now);
   bool keep_unclaimed(ServiceId service, const ForwardedPackets& packets, Instant now);
   void pass_to_everyone(const ForwardedPackets& packets, Instant now);
 
   PortSharing own_;
-  uint32_t interface_index_;
+  ServiceDirectory directory_;
   ForwardQueue& queue_;
   UdpCounters& counters_;
-  std::map<Key, uint32_t> services_;     ///< the number of the socket
-  std::vector<FileDescriptor> sockets_;  ///< by number; closed ones are used again
-  std::deque<Unclaimed> unclaimed_;      ///< oldest first
+  std::deque<Unclaimed> unclaimed_;  ///< oldest first
   Instant retry_at_{};
   Instant second_{};  ///< when to_everyone_ began to count
   uint32_t to_everyone_ = 0;

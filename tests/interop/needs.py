@@ -5,14 +5,16 @@ otherwise the reason why not, by what the device itself announces (ibv_devinfo -
 import re
 
 _attributes = {}
+_installed = {}
 
 
 def attributes(side):
     """The device's attributes by name, as ibv_devinfo -v prints them: numbers, words, and in "capabilities" the set of
     the capability flags' names."""
-    if side.name not in _attributes:
-        _attributes[side.name] = parse(side.run(["ibv_devinfo", "-v", "-d", side.device], timeout=60))
-    return _attributes[side.name]
+    key = (side.name, side.device)
+    if key not in _attributes:
+        _attributes[key] = parse(side.run(["ibv_devinfo", "-v", "-d", side.device], timeout=60))
+    return _attributes[key]
 
 
 def parse(text):
@@ -58,7 +60,14 @@ def programs(*names):
     def need(near, far):
         for side in (near, far):
             for name in names:
-                if not side.run(["sh", "-c", f"command -v {name} || true"], timeout=60).strip():
+                if not _has(side, name):
                     return f"{side.name}: {name} is not installed"
         return None
     return need
+
+
+def _has(side, name):
+    if (side.name, name) not in _installed:
+        found = side.run(["sh", "-c", f"command -v {name} || true"], timeout=60).strip()
+        _installed[side.name, name] = bool(found)
+    return _installed[side.name, name]

@@ -3,7 +3,7 @@
 
 import os
 
-import harness
+from remote import harness
 
 PATIENCE = 120  # Seconds that one program of a cell may take: emulation is slow, and the machine may be loaded.
 

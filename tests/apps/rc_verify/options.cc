@@ -64,7 +64,7 @@ enum LongOnly {
   kEvents,
   kTimeout,
   kStall,
-  kHuge,
+  kHugeSize,
   kQuiet,
   kTransport,
   kScenarios,
@@ -89,7 +89,7 @@ const option kLongOptions[] = {
     {"events", no_argument, nullptr, kEvents},
     {"timeout", required_argument, nullptr, kTimeout},
     {"stall-seconds", required_argument, nullptr, kStall},
-    {"huge", optional_argument, nullptr, kHuge},
+    {"huge", optional_argument, nullptr, kHugeSize},
     {"quiet", no_argument, nullptr, kQuiet},
     {"transport", required_argument, nullptr, kTransport},
     {"scenarios", required_argument, nullptr, kScenarios},
@@ -219,7 +219,7 @@ void apply(Options& options, int name, const char* value) {
     case kStall:
       test.stall_seconds = number32(value);
       break;
-    case kHuge:
+    case kHugeSize:
       test.huge_size = value == nullptr ? 2ULL << 30 : number(value);
       break;
     case kQuiet:
