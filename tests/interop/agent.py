@@ -132,7 +132,10 @@ class Agent:
             pass
 
     def _forward(self, command):
-        """Hands on what there is; False where there is nothing for now, or for ever."""
+        """Hands on what there is; False where there is nothing for now, or for ever. An event may be of a pipe that an
+        earlier one of the same round has closed."""
+        if command.output is None:
+            return False
         try:
             data = os.read(command.output, CHUNK)
         except BlockingIOError:
@@ -180,7 +183,8 @@ def end_guest():
 def main():
     if len(sys.argv) > 1:
         port = os.open(sys.argv[1], os.O_RDWR)
-        os.environ.update(PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", HOME="/root", LC_ALL="C.UTF-8")
+        os.environ.update(PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", HOME="/root",
+                          LC_ALL="C.UTF-8")
         resource.setrlimit(resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         Agent(port, port).run()
     else:

@@ -23,8 +23,8 @@ SOURCE_DIRECTORY = os.path.realpath(os.path.join(HERE, "..", ".."))
 # What the guest loads, in this order and each after what it depends on. rdma_rxe asks for an algorithm called crc32.
 # The last ones let tc put netem also in the way of what arrives.
 MODULES = ["virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay", "virtio_net", "crc32_generic",
-           "crc32_pclmul", "rdma_rxe", "ib_uverbs", "rdma_ucm", "sch_netem", "sch_ingress", "cls_matchall", "act_mirred",
-           "ifb"]
+           "crc32_pclmul", "rdma_rxe", "ib_uverbs", "rdma_ucm", "sch_netem", "sch_ingress", "cls_matchall",
+           "act_mirred", "ifb"]
 # Where in the package those modules and their dependencies are. All of it would be 400 MB to write.
 _MODULE_FOLDERS = ["arch", "crypto", "lib", "net", "drivers/infiniband", "drivers/virtio", "drivers/char",
                    "drivers/net/*.ko", "fs"]
@@ -79,7 +79,8 @@ def _any_unpacked(cache, modules):
 
 
 def _output(*command):
-    return subprocess.run(command, check=False, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}).stdout
+    environment = {**os.environ, "LC_ALL": "C"}
+    return subprocess.run(command, check=False, capture_output=True, text=True, env=environment).stdout
 
 
 def _make_entry(package, entry):
@@ -88,7 +89,8 @@ def _make_entry(package, entry):
         _download(work, package, "busybox-static")
         made = os.path.join(work, "made")
         os.makedirs(os.path.join(made, "modules"))
-        kernel, busybox = (_only(os.path.join(work, f"{name}_*.deb")) for name in (package.split("=")[0], "busybox-static"))
+        kernel = _only(os.path.join(work, f"{package.split('=')[0]}_*.deb"))
+        busybox = _only(os.path.join(work, "busybox-static_*.deb"))
         _unpack(kernel, work, "./boot/vmlinuz-*", *(f"./lib/modules/*/kernel/{folder}" for folder in _MODULE_FOLDERS))
         _unpack(busybox, work, "./bin/busybox")
         with open(os.path.join(made, "vmlinux"), "wb") as file:

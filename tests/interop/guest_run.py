@@ -3,13 +3,12 @@
 """Runs commands in a guest with kernel soft-RoCE, as rxe0, that is joined to a network namespace here by the tap urxg1.
 
 usage: guest_run.py [--mtu N] [--] COMMAND [ARGUMENT...]   ends with the command's exit code
-       guest_run.py [--mtu N] --shell     each line of standard input is a shell command for the guest, or, with ! before
-                                          it, for the namespace here: !build/release/bin/urxe run -- ibv_devinfo
+       guest_run.py [--mtu N] --shell     each line of standard input is a shell command for the guest, or, with !
+                                          before it, for the namespace here: !build/release/bin/urxe run -- ibv_devinfo
        guest_run.py --build               only fills the cache of what the guest is made from
 """
 
 import argparse
-import os
 import subprocess
 import sys
 import time

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The guest and what reaches it work as the tests of interoperability take for granted. usage: guest_test.py CASE"""
 
+import contextlib
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -104,7 +104,8 @@ def killed():
 def exit_code():
     """guest_run.py passes output and exit code on."""
     guest.need()
-    ran = harness.Process([sys.executable, "-B", os.path.join(HERE, "guest_run.py"), "--", "sh", "-c", "uname -n; exit 5"])
+    ran = harness.Process([sys.executable, "-B", os.path.join(HERE, "guest_run.py"), "--", "sh", "-c",
+                           "uname -n; exit 5"])
     harness.expect(ran.wait(guest.PATIENCE) in (5, harness.SKIPPED), ran.output)
     if ran.wait() == harness.SKIPPED:
         harness.skip(ran.output)
@@ -134,12 +135,13 @@ def check_traffic(link):
     near, far = link
     before = [side.counters() for side in link]
     with tempfile.NamedTemporaryFile(suffix=".pcap") as file:
-        with link.capture(file.name):
+        with link.capture(file.name) if link.wire else contextlib.nullcontext():
             for server, client in ((near, far), (far, near)):
                 for family, address in (("v4", server.ipv4), ("v6", server.ipv6)):
                     pingpong(server, client, family)
                     rping(server, client, address)
-        subprocess.run([harness.binary("urxe_icrc_check"), file.name], check=True)
+        if link.wire:
+            subprocess.run([harness.binary("urxe_icrc_check"), file.name], check=True)
     for side, counted in zip(link, before):
         harness.expect(side.counters()["rcvd_pkts"] > counted["rcvd_pkts"], f"{side.name}'s counters")
 
@@ -164,15 +166,16 @@ def ssh():
         link.far.wait_for_tcp_listener(server, 22)
         os.environ["URXE_INTEROP_SSH"] = (f"ssh -i {key} -o StrictHostKeyChecking=no -o LogLevel=ERROR "
                                           "-o UserKnownHostsFile=/dev/null")
-        with peers.link(f"ssh:root@{link.far.ipv4}") as remote_link:
-            harness.expect(remote_link.near.interface == link.wire and remote_link.far.device == "rxe0", "what was found")
-            check_commands(remote_link.far.agent)
-            help_text = remote_link.far.run([remote_link.far.program("urxe_rc_verify"), "--help"])
+        peer = f"ssh:root@{link.far.ipv4}"
+        with peers.link(peer) as (near, far):
+            harness.expect(near.interface == link.wire and far.device == "rxe0", "what was found")
+            check_commands(far.agent)
+            help_text = far.run([far.program("urxe_rc_verify"), "--help"])
             harness.expect("start a server" in help_text, help_text)
-            pingpong(remote_link.near, remote_link.far, "v4")
-            pingpong(remote_link.far, remote_link.near, "v6")
-        with peers.link(f"ssh:root@{link.far.ipv4},device=rxe0,ip={link.far.ipv6},interface={link.wire}") as remote_link:
-            harness.expect(remote_link.far.ipv4 is None and remote_link.far.ipv6 == link.far.ipv6, "the address asked for")
+            pingpong(near, far, "v4")
+            pingpong(far, near, "v6")
+        with peers.link(f"{peer},device=rxe0,ip={link.far.ipv6},interface={link.wire}") as (_near, far):
+            harness.expect(far.ipv4 is None and far.ipv6 == link.far.ipv6, "the address asked for")
 
 
 def test():

@@ -59,8 +59,8 @@ class Link:
         """Records (pcap) what passes the wire, each frame as it is there, none missing."""
         harness.need_programs("tcpdump")
         harness.expect(self.wire, "nothing of a device's own loopback can be captured")
-        recorder = harness.Process(["tcpdump", "-i", self.wire, "-U", "-B", "65536", "-s", "0", "-Z", "root", "-w", path,
-                                    words])
+        recorder = harness.Process(["tcpdump", "-i", self.wire, "-U", "-B", "65536", "-s", "0", "-Z", "root",
+                                    "-w", path, words])
         harness.wait_until(lambda: "listening on" in recorder.output or not recorder.running(), "tcpdump to listen")
         try:
             yield

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Our end of the agent's stream (agent.py): commands elsewhere, with the interface of harness.Process."""
 
+import contextlib
 import itertools
 import json
 import os
@@ -12,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import harness  # noqa: E402
 
+PATIENCE = 300  # Seconds: an emulated guest may have little of a busy machine.
 AGENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "agent.py")
 
 
@@ -21,7 +23,8 @@ class AgentLost(Exception):
 
 def forget(process):
     """So that what went well is not shown when something else fails."""
-    harness.Process._all.remove(process)
+    with contextlib.suppress(ValueError):
+        harness.Process._all.remove(process)
 
 
 class Agent:
@@ -95,7 +98,7 @@ class Agent:
             except OSError as error:
                 raise AgentLost(f"{self.where}: the connection to its agent has ended\n{self._explain()}") from error
 
-    def _ask(self, identity, message, timeout=harness.PATIENCE):
+    def _ask(self, identity, message, timeout=PATIENCE):
         self._send({"id": identity, **message})
         if not self._wait_for(lambda: identity in self._answers, timeout):
             harness.fail(f"{self.where}: no answer to {message['op']} within {timeout} s")
@@ -128,7 +131,8 @@ class Agent:
         return {path: text.encode("latin-1").decode(errors="replace") for path, text in files.items()}
 
     def write_file(self, path, contents, mode=0o644):
-        answer = self._ask(next(self._ids), {"op": "write", "path": path, "data": contents.decode("latin-1"), "mode": mode})
+        answer = self._ask(next(self._ids), {"op": "write", "path": path, "data": contents.decode("latin-1"),
+                                             "mode": mode})
         harness.expect("error" not in answer, f"{self.where}: {answer.get('error')}")
 
 

@@ -103,7 +103,8 @@ class Side:
 
     def wait_for_tcp_listener(self, process, port, timeout=PATIENCE):
         """Returns when a socket listens on the TCP port; a failure where the process ends before."""
-        self._wait_for(process, lambda: self._listens_tcp(port), f"{process.name} to listen on TCP port {port}", timeout)
+        self._wait_for(process, lambda: self._listens_tcp(port), f"{process.name} to listen on TCP port {port}",
+                       timeout)
 
     def wait_for_rdma_listener(self, process, port, space=TCP, timeout=PATIENCE):
         """Returns when a program of librdmacm listens on the port of the port space."""

@@ -11,8 +11,8 @@ import shlex
 import subprocess
 import tempfile
 
-from remote import AGENT, Agent, harness
 from gids import gids, patterns
+from remote import AGENT, Agent, harness
 from sides import AgentSide
 
 _PATIENCE = 60  # Seconds until the agent answers.
@@ -60,7 +60,8 @@ class SshSide(AgentSide):
 
     def _find_device(self, host):
         found = {name for name, index, address in gids(self.read_files(*patterns())) if self._wants(index, address)}
-        harness.expect(len(found) == 1, f"{host}: which device? {', '.join(sorted(found)) or 'There is none with RoCE v2'}")
+        names = ", ".join(sorted(found)) or "there is none with such a GID"
+        harness.expect(len(found) == 1, f"{host}: which device? {names}")
         return found.pop()
 
     def _find_interface(self, device):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A tap: a network interface of this process's namespace whose other end is a descriptor. It goes with the descriptor."""
+"""A tap: a network interface of this process's namespace whose other end is a descriptor, with which it goes."""
 
 import fcntl
 import os
@@ -33,6 +33,6 @@ def configuration(interface, addresses, mtu):
     return [
         ["sysctl", "-q", "-w", f"net.ipv6.conf.{interface}.accept_dad=0"],
         ["ip", "link", "set", interface, "mtu", str(mtu)],
-        *(["ip", "addr", "add", address, "dev", interface, *(["nodad"] if ":" in address else [])] for address in addresses),
+        *(["ip", "addr", "add", address, "dev", interface] + ["nodad"] * (":" in address) for address in addresses),
         ["ip", "link", "set", interface, "up"],
     ]
