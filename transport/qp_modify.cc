@@ -101,7 +101,7 @@ void apply_values(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, in
   if ((mask & IBV_QP_AV) != 0) resolve_address(ca, qp);
   if ((mask & IBV_QP_RQ_PSN) != 0) {
     qp.responder.expected_psn = Psn(attr.rq_psn);
-    qp.responder.last_acknowledgeable = qp.responder.expected_psn - 1;
+    qp.responder.acknowledgeable = qp.responder.expected_psn - 1;
   }
   if ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) != 0) {
     set_resource_capacity(qp.responder, attr.max_dest_rd_atomic);

@@ -57,9 +57,8 @@ struct TakenReceive {
 
 struct ResponderState {
   Psn expected_psn;
-  /// Of the last SEND or WRITE packet executed: what an ACK may name. READs and atomics are
-  /// acknowledged by their responses alone.
-  Psn last_acknowledgeable;
+  Psn acknowledgeable;  ///< the last packet executed that an Acknowledge may name: no READ, no
+                        ///< atomic
   uint32_t msn = 0;
   bool nak_outstanding =
       false;  ///< a sequence or RNR NAK was sent; silent until expected_psn comes

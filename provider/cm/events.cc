@@ -45,6 +45,7 @@ void handle_connected(Service& service, CmId& id, CmEvent& event) {
     case CmEvent::Kind::kDisconnected:
       return end_connection(service, id, 0);
     case CmEvent::Kind::kDisconnectTimeout:
+    case CmEvent::Kind::kPeerSilent:
       return end_connection(service, id, -ETIMEDOUT);
     case CmEvent::Kind::kPeerGone:
       return end_connection(service, id, -ECONNRESET);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a RuntimeDevice does for the consumer of its connection manager.
-#include <algorithm>
 #include <utility>
 
 #include "provider/runtime/identity.h"
@@ -15,8 +14,15 @@ constexpr uint64_t kOneService = UINT64_MAX;
 
 /// Most of what is lost is lost on this host, to full queues, and its peers answer in less.
 constexpr Duration kFirstRetry = milliseconds(250);
-/// How long a process may have been killed before an idle connection's other end knows.
+/// How long a process may have been killed before an idle connection's other end knows, as long as
+/// somebody is left there to say so.
 constexpr Duration kProbeInterval = seconds(2);
+/// Where nobody is, how long it may be silent: 25 s. A process that a debugger has stopped for a
+/// look, that its host has no time for, or whose link is down for a while, lives; and where half of
+/// all packets are lost, each way, so many questions in a row stay without an answer once in a
+/// hundred thousand years.
+constexpr Duration kProbeAgain = milliseconds(250);
+constexpr uint32_t kProbeLimit = 100;
 
 /// QP1 of each process has a source port of its own, which it can then answer from: each begins to
 /// look for it elsewhere.
@@ -36,6 +42,8 @@ void RuntimeDevice::configure_cm() {
   config.first_retry = kFirstRetry;
   // Linux tells a killed program's peers; nobody does so for one of ours, so they ask.
   config.probe_interval = kProbeInterval;
+  config.probe_again = kProbeAgain;
+  config.probe_limit = kProbeLimit;
   config.probe_guid_mask = kNodeGuidMask;
   config.probe_guid_value = kNodeGuidValue;
   device_.cm().configure(config);
@@ -61,7 +69,7 @@ Expected<ListenerId, Errno> RuntimeDevice::listen(ServiceId service,
   if (auto taken = engine.listen(service, local); !taken) return Unexpected<Errno>(taken.error());
   auto listener = device_.cm().listen(service, kOneService, local);
   if (listener) {
-    services_.push_back({*listener, service, local});
+    services_[listener->value()] = {service, local};
   } else {
     engine.stop_listening(service, local);
   }
@@ -69,9 +77,9 @@ Expected<ListenerId, Errno> RuntimeDevice::listen(ServiceId service,
 }
 
 void RuntimeDevice::stop_listening(ListenerId listener) {
-  const auto found = std::ranges::find(services_, listener, &Service::listener);
+  const auto found = services_.find(listener.value());
   if (found == services_.end()) return;
-  progress_.engine()->stop_listening(found->service, found->local);
+  progress_.engine()->stop_listening(found->second.service, found->second.local);
   device_.cm().stop_listening(listener);
   services_.erase(found);
 }

@@ -55,6 +55,9 @@ void Node::handle(const CmEvent& event, Instant now) {
       // Without having been asked where the connection was found to be stale.
       expect(c.phase == Phase::kDisconnecting || c.phase == Phase::kEstablished, what);
       return ended(event.id, now);
+    case Kind::kPeerSilent:
+      expect(ledger_->is_dead(c.peer_node), "a peer that is there was taken for dead");
+      [[fallthrough]];
     case Kind::kPeerGone:
       expect(c.phase == Phase::kEstablished, what);
       return ended(event.id, now);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -32,11 +33,14 @@ class Ledger {
   [[nodiscard]] bool has_asked(const End& peer, Qpn qpn) const;
   [[nodiscard]] bool has_agreed(const End& peer, Qpn qpn, const End& end) const;
 
+  void died(uint32_t node) { dead_.insert(node); }
+  [[nodiscard]] bool is_dead(uint32_t node) const { return dead_.contains(node); }
+
   void count(CmEvent::Kind kind) { ++events_[static_cast<size_t>(kind)]; }
   [[nodiscard]] uint64_t events(CmEvent::Kind kind) const {
     return events_[static_cast<size_t>(kind)];
   }
-  static constexpr size_t kKinds = static_cast<size_t>(CmEvent::Kind::kPeerGone) + 1;
+  static constexpr size_t kKinds = static_cast<size_t>(CmEvent::Kind::kPeerSilent) + 1;
   using Events = std::array<uint64_t, kKinds>;
   [[nodiscard]] const Events& all_events() const { return events_; }
 
@@ -47,6 +51,7 @@ class Ledger {
     bool agreed = false;
   };
   std::map<End, Said> said_;
+  std::set<uint32_t> dead_;
   Events events_{};
 };
 

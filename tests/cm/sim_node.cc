@@ -25,7 +25,8 @@ CmConfig config_of(const Options& options, uint32_t index, uint64_t seed, uint32
   if (options.early_retries) config.first_retry = milliseconds(250);
   if (options.probes) {
     config.probe_interval = seconds(2);
-    config.probes_per_second = 10;
+    config.probe_round = seconds(20);
+    config.probes_per_second = 50;
     config.probe_guid_mask = ~uint64_t{0xff};
     config.probe_guid_value = kGuidBase;
   }
@@ -75,14 +76,30 @@ void Node::listen() {
   }
 }
 
-void Node::crash(Instant /*now*/) {
+void Node::forget_all() {
   ++generation_;
   std::destroy_at(&cm_);
   std::construct_at(&cm_, config_of(*options_, index_, seed_, generation_));
-  listen();
   conversations_.clear();
   data_.clear();
   delivered_ = taken_ = 0;
+}
+
+void Node::crash(Instant /*now*/) {
+  if (dead_) return;
+  forget_all();
+  listen();
+}
+
+void Node::die() {
+  forget_all();
+  actions_.clear();
+  dead_ = true;
+  ledger_->died(index_);
+}
+
+void Node::first_request(Qpn qpn, Instant now) {
+  if (!dead_) cm_.first_request_received(qpn, now);
 }
 
 void Node::expect(bool condition, const std::string& what) {
@@ -175,6 +192,7 @@ void Node::start_resolution(Instant now) {
 }
 
 void Node::receive(const OutgoingMad& mad, Instant now) {
+  if (dead_) return;
   ++delivered_;
   cm_.receive(mad.mad, mad.flow, now);
 }

@@ -57,7 +57,7 @@ class Node {
   [[nodiscard]] std::optional<Instant> next() const;
   const OutgoingMad* take_outgoing();
   /// Data has come for a queue pair.
-  void first_request(Qpn qpn, Instant now) { cm_.first_request_received(qpn, now); }
+  void first_request(Qpn qpn, Instant now);
   /// Queue pairs that may now send data, with their peers.
   std::vector<std::pair<uint32_t, Qpn>> take_data();
   [[nodiscard]] const Conversation* find(CommId id) const;
@@ -67,6 +67,8 @@ class Node {
   void check_end();
   /// The process is killed, and another one takes its place.
   void crash(Instant now);
+  /// Nobody does.
+  void die();
 
  private:
   using Action = std::function<void(Instant)>;
@@ -74,6 +76,7 @@ class Node {
   void soon(Action action, Instant now);  ///< or later: a slow consumer
   void at(Instant time, Action action) { actions_.emplace(time, std::move(action)); }
 
+  void forget_all();
   void listen();
   void start_connect(Instant now);
   void start_resolution(Instant now);
@@ -108,6 +111,7 @@ class Node {
   Ledger* ledger_;
   uint64_t seed_;
   uint32_t generation_ = 0;
+  bool dead_ = false;
   ConnectionManager cm_;
   std::map<CommId, Conversation> conversations_;
   std::multimap<Instant, Action> actions_;

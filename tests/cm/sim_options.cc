@@ -30,6 +30,7 @@ Options options_of(uint64_t seed) {
   options.slow_consumer = random.range32(0, 40);
   options.impatience = random.range32(0, 50);
   options.early_retries = random.percent(50);
+  options.deaths = random.percent(40) ? random.range32(0, options.nodes - 1) : 0;
   return options;
 }
 
@@ -39,9 +40,10 @@ std::string to_string(const Options& o) {
        << o.services << ", listeners " << o.listeners << ", max_ids " << o.max_ids
        << ", max_retries " << static_cast<int>(o.max_retries) << ", reuses_qpns " << o.reuses_qpns
        << ", early_retries " << o.early_retries << ", probes " << o.probes << ", crashes "
-       << o.crashes << ", loss " << o.loss << "%, duplication " << o.duplication << "%, corruption "
-       << o.corruption << "%, latency " << o.latency.ns / 1000000 << " ms, slow_consumer "
-       << o.slow_consumer << "%, impatience " << o.impatience << "%";
+       << o.crashes << ", deaths " << o.deaths << ", loss " << o.loss << "%, duplication "
+       << o.duplication << "%, corruption " << o.corruption << "%, latency "
+       << o.latency.ns / 1000000 << " ms, slow_consumer " << o.slow_consumer << "%, impatience "
+       << o.impatience << "%";
   return text.str();
 }
 

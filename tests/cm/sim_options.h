@@ -21,6 +21,7 @@ struct Options {
   bool probes = false;         ///< for peers that have vanished
   bool early_retries = false;  ///< before the peer's time is over
   uint32_t crashes = 0;        ///< of all nodes: everything is forgotten, nothing said
+  uint32_t deaths = 0;  ///< the same, and the node says nothing from then on; fewer than nodes
 
   // What the network does until the calm, in hundredths.
   uint32_t loss = 0;

@@ -46,12 +46,13 @@ TEST(CmSimulation, WhereNothingIsLostAndNobodySlowNothingTimesOut) {
     options.loss = options.duplication = options.corruption = options.slow_consumer = 0;
     options.latency = milliseconds(5);
     options.reuses_qpns = false;
-    options.crashes = 0;
+    options.crashes = options.deaths = 0;
     options.max_ids = 1000;
     options.max_retries = 2;  // a LAP may overtake the RTU
     const Ledger::Events events = run(options);
-    for (const Kind kind : {Kind::kRequestTimeout, Kind::kReplyTimeout, Kind::kDisconnectTimeout,
-                            Kind::kAlternateTimeout, Kind::kServiceTimeout, Kind::kPeerGone}) {
+    for (const Kind kind :
+         {Kind::kRequestTimeout, Kind::kReplyTimeout, Kind::kDisconnectTimeout,
+          Kind::kAlternateTimeout, Kind::kServiceTimeout, Kind::kPeerGone, Kind::kPeerSilent}) {
       EXPECT_EQ(events[static_cast<size_t>(kind)], 0u)
           << static_cast<int>(kind) << ", seed " << seed;
     }

@@ -6,8 +6,8 @@ namespace {
 
 constexpr size_t kMaxSteps = 1'000'000;
 constexpr size_t kMaxFailures = 5;
-/// Every connection has its turn to ask by then, and its answer.
-constexpr Duration kHalfOpenAtMost = seconds(30);
+/// Every connection has its turn to ask by then, and its answer, or has waited long enough for one.
+constexpr Duration kHalfOpenAtMost = seconds(60);
 /// All timers together, with every retry used up, end long before.
 constexpr Duration kEndOfTime = seconds(3600);
 
@@ -22,6 +22,9 @@ World::World(const Options& options)
   if (options_.probes && options_.corruption == 0) look_ = Instant{} + options_.calm;
   for (uint32_t i = 0; i < options_.crashes; ++i) {
     crashes_.push_back(Instant{} + seconds(static_cast<int64_t>(10 * (i + 1))));
+  }
+  for (uint32_t i = 0; i < options.deaths; ++i) {
+    deaths_.push_back(Instant{} + seconds(static_cast<int64_t>(25 * (i + 1))));
   }
 }
 
@@ -55,6 +58,13 @@ void World::crash_some() {
   }
 }
 
+void World::let_some_die() {
+  while (!deaths_.empty() && deaths_.front() <= now_) {
+    nodes_[deaths_.size()]->die();  // each another one, and never the first
+    deaths_.pop_front();
+  }
+}
+
 void World::check_half_open() {
   if (!look_ || now_ < *look_) return;
   std::set<End> found;
@@ -72,6 +82,7 @@ void World::check_half_open() {
 
 void World::step() {
   crash_some();
+  let_some_die();
   check_half_open();
   deliver();
   for (const auto& node : nodes_) {

@@ -26,6 +26,7 @@ class World {
   void fail(const std::string& what);
   void step();
   void crash_some();
+  void let_some_die();
   /// Connections that only one end knows of are found where the ends ask after each other.
   void check_half_open();
   void deliver();
@@ -38,6 +39,7 @@ class World {
   Ledger ledger_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::deque<Instant> crashes_;
+  std::deque<Instant> deaths_;
   std::set<End> half_open_;      ///< when it was looked last
   std::optional<Instant> look_;  ///< next
   std::vector<std::string> failures_;

@@ -90,7 +90,7 @@ TEST(CmIds, CarryThePrefixAndDependOnTheSecret) {
 
 TEST(CmDeadlines, ComeInTheirOrderWhateverMoves) {
   sim::Random random(1);
-  DeadlineHeap heap;
+  DeadlineHeap<Communication> heap;
   std::vector<Communication> all(200);
   for (int step = 0; step < 20000; ++step) {
     Communication& c = all[random.below(all.size())];

@@ -171,7 +171,7 @@ void WireOracle::repeated_request(Direction& direction, const PacketView& packet
          packet);
 }
 
-void WireOracle::response_sent(Direction& direction, const PacketView& packet) {
+void WireOracle::response_sent(const Direction& direction, const PacketView& packet) {
   const uint32_t distance =
       (packet.headers.bth.psn.value() - direction.limits.start.value()) & Psn::kMask;
   const auto sent = static_cast<uint32_t>(direction.request_of.size());
@@ -195,8 +195,9 @@ void WireOracle::acknowledge_sent(const Direction& direction, const PacketView& 
   demand(aeth.msn.value() <= direction.messages, "MSN beyond the messages sent", packet);
   if (ack_kind(aeth.syndrome) != AckKind::kAck) return;
   demand(aeth.msn.value() >= request.messages, "MSN behind the messages acknowledged", packet);
-  const bool has_own_response = is_read(request.opcode) || is_atomic(request.opcode);
-  demand(!has_own_response, "ACK instead of a response", packet);
+  // Even where it was answered before: the requester may not have the answer, and take this for it.
+  demand(!is_read(request.opcode) && !is_atomic(request.opcode), "ACK instead of a response",
+         packet);
 }
 
 void WireOracle::read_response_sent(const Direction& direction, const PacketView& packet,

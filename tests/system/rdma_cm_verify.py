@@ -7,12 +7,14 @@ usage: rdma_cm_verify.py CASE [ipv4|ipv4_other|ipv6|ib|ib_ipv6|veth_ipv4|veth_ip
 
 import signal
 import sys
+import time
 
 import harness
 from cm_place import place
 from harness import Process
 
 PATIENCE = 240  # Seconds: for who waits until all retries are over.
+STOPPED = 10  # Seconds, of the 25 after which silence means the end.
 
 
 def command(side, case, node, service, ib):
@@ -68,6 +70,21 @@ def killed(case, kind):
         client.expect_success(PATIENCE)
 
 
+def stopped(kind):
+    """A server that is stopped for a while keeps its idle connection."""
+    with place(kind) as where:
+        service = str(harness.free_port())
+        server = start_server("stopped", where.server, service, where.ib)
+        client = Process(where.there(command("client", "stopped", where.client, service, where.ib)), name="client")
+        harness.wait_until(lambda: "established" in client.output or not client.running(), "the connection")
+        server.kill(signal.SIGSTOP)
+        time.sleep(STOPPED)
+        server.kill(signal.SIGCONT)
+        client.kill(signal.SIGUSR1)
+        client.expect_success(PATIENCE)
+        server.expect_success(PATIENCE)
+
+
 PAIRS = ("endpoint", "client_disconnects", "server_disconnects", "reject", "nonblocking", "migrate", "private_data",
          "datagrams", "options", "own_queue_pair")
 ALONE = ("nobody", "reuse_address", "af_only")
@@ -78,8 +95,10 @@ def test():
     kind = sys.argv[2] if len(sys.argv) > 2 else "ipv4"
     if case == "ports":
         ports(kind)
-    elif case in ("killed", "killed_idle"):
+    elif case in ("killed", "killed_idle", "killed_alone"):
         killed(case, kind)
+    elif case == "stopped":
+        stopped(kind)
     elif case in ALONE:
         alone(case, kind)
     else:

@@ -55,10 +55,9 @@ TEST(Duplicates, AckNamesTheLatest) {
   EXPECT_EQ(bench.sent(), (Lines{"ACK psn 202 credits 0 msn 3"}));
 }
 
-// 9.7.5.1. A READ or atomic is acknowledged by its response alone: a requester that takes an ACK
-// with its PSN for the answer (rxe does) would complete it without its data. Expect: the ACK of a
-// SEND that comes again before one of those names the SEND.
-TEST(Duplicates, AckNeverNamesAReadOrAtomic) {
+// An ACK that names an atomic completes it at soft-RoCE, which has then no value to return.
+// Expect: it names the last SEND or WRITE; what comes behind that answers for itself.
+TEST(Duplicates, AckDoesNotNameAnAtomicOrARead) {
   Bench bench;
   bench.post_receive();
   bench.receive(Operation::kSendOnly, 200, with_ack_req());
@@ -67,6 +66,9 @@ TEST(Duplicates, AckNeverNamesAReadOrAtomic) {
   EXPECT_EQ(bench.sent().size(), 3U);
   bench.receive(Operation::kSendOnly, 200, with_ack_req());
   EXPECT_EQ(bench.sent(), (Lines{"ACK psn 200 credits 0 msn 3"}));
+  bench.receive(Operation::kWriteOnly, 204, read_of(bench, 0, 1), {1});
+  bench.receive(Operation::kSendOnly, 200, with_ack_req());
+  EXPECT_EQ(bench.sent(), (Lines{"ACK psn 204 credits 0 msn 4"}));
 }
 
 TEST(Duplicates, WriteIsNotExecutedAgain) {

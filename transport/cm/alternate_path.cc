@@ -110,15 +110,13 @@ MadFate receive_apr(CmCore& core, const CmApr& apr, const MadContext& context) {
   if (step.verdict == CmVerdict::kDuplicate) return kMadDuplicate;
   c.alternate = step.next;
   core.deadlines.clear(c);
-  start_probing(core, c, context.now);
   core.tell(c, CmEvent::Kind::kAlternateAnswer, apr, context.flow);
   return kMadReceived;
 }
 
-void time_out_alternate_path(CmCore& core, Communication& c, Instant now) {
+void time_out_alternate_path(CmCore& core, Communication& c) {
   c.alternate = alternate_step(c.alternate, AlternateInput::kTimeout).next;
   core.tell(c, CmEvent::Kind::kAlternateTimeout, CmLap{});
-  start_probing(core, c, now);
 }
 
 }  // namespace urxe

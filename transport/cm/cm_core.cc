@@ -63,6 +63,7 @@ void CmCore::enter(Communication& c, CmState next, Instant now) {
   c.state = next;
   c.alternate = AlternateState::kNone;
   deadlines.clear(c);
+  if (next != CmState::kEstablished) processes.unlink(c);
   if (!waits_for_rtu_in(next)) table.unlink_waiting_for_rtu(c);
   if (next == CmState::kTimeWait) {
     table.unlink_remote_qpn(c);

@@ -13,6 +13,7 @@
 #include "transport/cm/id_sequence.h"
 #include "transport/cm/listener_table.h"
 #include "transport/cm/outbox.h"
+#include "transport/cm/peer_process.h"
 
 namespace urxe {
 
@@ -77,7 +78,8 @@ struct CmCore {
   CmIdSequence ids;
   CommunicationTable table;
   CmListenerTable listeners;
-  DeadlineHeap deadlines;
+  DeadlineHeap<Communication> deadlines;
+  PeerProcessTable processes;
   CmEventQueue events;
   CmOutbox outbox;
   Instant next_probe_slot;
@@ -131,18 +133,21 @@ void establish(CmCore& core, Communication& c, const CmRtu& rtu, const Flow& flo
 /// The REQ or REP has met a communication with the same queue pair of the peer's: that one is over.
 void end_stale(CmCore& core, Communication& stale, Instant now);
 /// The last retry of an alternate path's message was not answered.
-void time_out_alternate_path(CmCore& core, Communication& c, Instant now);
+void time_out_alternate_path(CmCore& core, Communication& c);
 void destroy_communication(CmCore& core, Communication& c, Instant now);
 /// The queue pair of a DREQ that only asks: no queue pair's number, but multicast's.
 inline constexpr Qpn kProbeQpn{kMulticastQpn};
-/// Of a connection that is established, unless something else uses its timer.
+/// Of a connection that has become established.
 void start_probing(CmCore& core, Communication& c, Instant now);
 /// The time of a probe has come; perhaps not yet its turn.
-void run_probe(CmCore& core, Communication& c, Instant now);
+void run_probe(CmCore& core, PeerProcess& process, Instant now);
 bool answers_probe(const Communication& c, const MadContext& context);
+/// The peer is there.
+MadFate receive_probe_answer(CmCore& core, Communication& c, Instant now);
+/// The peer knows nothing of the connection, which is established.
 MadFate find_peer_gone(CmCore& core, Communication& c, const CmDrep& drep,
                        const MadContext& context);
-/// The peer asks for an end that is here. Silence says so; in time-wait the connection is over.
+/// The peer asks for an end that is here: in time-wait the connection is over.
 MadFate receive_probe(CmCore& core, Communication& c, const MadContext& context);
 /// A communication's deadline has come.
 /// How long to wait for an answer before the next retry, or, where there is none left, the end.

@@ -9,8 +9,12 @@
 #include "packet/wire/cm_message.h"
 #include "packet/wire/roce_packet.h"
 #include "transport/cm/cm_state.h"
+#include "transport/intrusive_list.h"
 
 namespace urxe {
+
+struct PeerProcess;
+struct PeerProcessMembers;
 
 /// A message as it was sent, kept to be sent again.
 struct SentMessage {
@@ -19,7 +23,7 @@ struct SentMessage {
 };
 
 /// One end of a connection, or of a service resolution.
-struct Communication {
+struct Communication : ListHook<PeerProcessMembers> {
   CommId id;
   CommId remote_id;  ///< 0 until the peer has said it; of SIDR: the request's
   CmState state = CmState::kIdle;
@@ -50,8 +54,8 @@ struct Communication {
   /// As the last MRA found them: another one is heeded only after another retry.
   std::optional<uint8_t> retries_at_mra;
 
+  PeerProcess* peer_process = nullptr;           ///< who is asked after; nullptr: nobody
   std::optional<uint64_t> probe_transaction_id;  ///< of all probes
-  bool probe_slot_taken = false;                 ///< the deadline is that of a probe's turn
 
   SentMessage request;   ///< what waits for an answer: sent again when its time is over
   SentMessage response;  ///< what has answered the peer: sent again when the peer asks again

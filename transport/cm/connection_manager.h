@@ -32,11 +32,15 @@ struct CmConfig {
   /// retries, a quarter of all at most, and the last one waits for so much longer. 0: none.
   Duration first_retry;
 
-  /// How often an established connection's peer is asked whether it is still there (kPeerGone);
-  /// 0: never. Only peers are asked whose CA GUID says that they know the question:
-  /// guid & mask == value. Connections of XRC are not.
+  /// How often each process that has other ends of established connections is asked whether they
+  /// are still there (kPeerGone, kPeerSilent), by way of one of them; 0: never. Only peers are
+  /// asked whose CA GUID says that they know the question: guid & mask == value; and not about
+  /// connections of XRC.
   Duration probe_interval;
-  uint32_t probes_per_second = 100;  ///< of all connections; more than that are spread
+  Duration probe_again = milliseconds(250);  ///< how often, while there is no answer
+  uint32_t probe_limit = 100;           ///< so many in a row without an answer: the process is gone
+  Duration probe_round = seconds(100);  ///< in which each connection is asked after itself
+  uint32_t probes_per_second = 1000;    ///< to all together; those beyond wait for their turn
   uint64_t probe_guid_mask = 0;
   uint64_t probe_guid_value = 0;
 };
@@ -82,7 +86,9 @@ struct CmEvent {
     kServiceRequest,  ///< (CmSidrReq) for `listener`; answer with answer_service()
     kServiceReply,    ///< (CmSidrRep) the id is idle
     kServiceTimeout,
-    kPeerGone,  ///< established, and the peer's end is found gone without a DREQ; time-wait follows
+    // Established, and the other end is gone without a DREQ; time-wait follows.
+    kPeerGone,    ///< as somebody there has said
+    kPeerSilent,  ///< as nobody there says anything
   };
   Kind kind = Kind::kRequest;
   CommId id;

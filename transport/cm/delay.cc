@@ -53,6 +53,7 @@ MadFate receive_mra(CmCore& core, const CmMra& mra, const MadContext& context) {
   const Addressee to = find_addressee(core, mra.remote_comm_id, remote_id, context.flow);
   if (to.communication == nullptr) return mad_dropped(to.reason);
   Communication& c = *to.communication;
+  if (answers_probe(c, context)) return receive_probe_answer(core, c, context.now);
   if (mra.answered == CmAnswered::kOther) return receive_mra_of_lap(core, c, mra, context);
   const CmStep step = cm_step(c.state, input_of(mra.answered));
   if (step.verdict == CmVerdict::kIllegal) return mad_dropped(MadDropReason::kWrongState);

@@ -109,7 +109,9 @@ MadFate receive_drep(CmCore& core, const CmDrep& drep, const MadContext& context
   const Addressee to = find_addressee(core, drep.remote_comm_id, drep.local_comm_id, context.flow);
   if (to.communication == nullptr) return mad_dropped(to.reason);
   Communication& c = *to.communication;
-  if (answers_probe(c, context)) return find_peer_gone(core, c, drep, context);
+  if (c.state == CmState::kEstablished && answers_probe(c, context)) {
+    return find_peer_gone(core, c, drep, context);
+  }
   const CmStep step = cm_step(c.state, CmInput::kDrep);
   if (step.verdict == CmVerdict::kIllegal) return mad_dropped(MadDropReason::kWrongState);
   if (step.verdict == CmVerdict::kDuplicate) return kMadDuplicate;

@@ -1,14 +1,32 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Whether the other end of an established connection is still there. A process that was killed says
-// nothing; but a DREQ is answered with a DREP where nobody knows the communication (12.6.11), and
-// ignored where its queue pair is not the communication's. So a DREQ for a queue pair that cannot
-// be asks a question that only silence answers well.
+// nothing, so its peers ask: with a DREQ for a queue pair that cannot be.
+//
+// - An end that is there answers with an MRA "of another message", which asks for no time. To
+//   nobody does it mean that something has ended; to whoever has not asked it means nothing at all
+//   (12.6.6: an MRA is of a REQ, a REP or a LAP), and one that waits for the answer to a LAP tells
+//   them apart by their transaction ids.
+// - Where nobody knows the communication, by another process of the killed one's host or by
+//   its successor, a DREQ is answered with a DREP (12.6.11), which ends it at once.
+// - Where nobody is left to say so, silence does: but only after many questions in a row. They are
+//   counted, and the time is not measured, so a process that was stopped for long itself takes
+//   nobody for gone when it goes on.
+//
+// It is processes that die, so it is processes that are asked, by one connection after the other:
+// ten thousand connections with one process cost little more than one, and the answer to any of
+// them is an answer of the process. Only that an end alone is gone takes its own question: its turn
+// comes once in a round, or at once where another one of the process has been found gone.
+//
+// Only peers are asked whose GUID says that they are as we are: a stranger would be right to ignore
+// the question.
 #include <algorithm>
 
 #include "transport/cm/cm_core.h"
 
 namespace urxe {
 namespace {
+
+constexpr Duration kAtOnce = nanoseconds(1);
 
 bool is_probed(const CmCore& core, const Communication& c) {
   const CmConfig& config = core.config;
@@ -28,38 +46,100 @@ void send_probe(CmCore& core, Communication& c) {
   core.send_message(c.flow, dreq, *c.probe_transaction_id);
 }
 
-}  // namespace
-
-void start_probing(CmCore& core, Communication& c, Instant now) {
-  c.probe_slot_taken = false;
-  if (!is_probed(core, c)) return;
-  // Connections that were made together are not asked together.
-  const auto interval = static_cast<uint64_t>(core.config.probe_interval.ns);
-  const auto part = static_cast<int64_t>(core.ids.next_transaction() % interval);
-  core.arm(c, nanoseconds(core.config.probe_interval.ns / 2 + part), now);
+/// Until the next question, where this one is answered.
+Duration pause_of(const CmConfig& config, const PeerProcess& process) {
+  if (process.suspects > 0) return kAtOnce;
+  const auto members = static_cast<int64_t>(process.size);
+  return std::min(config.probe_interval, nanoseconds(config.probe_round.ns / members));
 }
 
-void run_probe(CmCore& core, Communication& c, Instant now) {
-  if (!c.probe_slot_taken) {
+void arm(CmCore& core, PeerProcess& process, Instant deadline, Instant now) {
+  core.processes.deadlines.set(process, std::max(deadline, now + kAtOnce));
+}
+
+/// Whether its turn has come: all processes together are not asked more often than may be.
+bool take_turn(CmCore& core, PeerProcess& process, Instant now) {
+  if (!process.slot_taken) {
     const Instant slot = std::max(core.next_probe_slot, now);
     core.next_probe_slot = slot + nanoseconds(1'000'000'000 / core.config.probes_per_second);
     if (slot > now) {
-      c.probe_slot_taken = true;
-      core.arm(c, slot - now, now);
-      return;
+      process.slot_taken = true;
+      arm(core, process, slot, now);
+      return false;
     }
   }
-  c.probe_slot_taken = false;
+  process.slot_taken = false;
+  return true;
+}
+
+/// Before the next question: what has come of the last ones.
+void count_unanswered(const CmConfig& config, PeerProcess& process, Instant now) {
+  if (!process.silence) {
+    process.silence = now;
+  } else if (now - *process.silence >= config.probe_again) {
+    process.silence = now;
+    ++process.unanswered;
+  }
+}
+
+void give_up(CmCore& core, PeerProcess& process, Instant now) {
+  // The process goes with its last member.
+  for (size_t left = process.size; left > 0; --left) {
+    Communication& c = *process.members.front();
+    core.tell(c, CmEvent::Kind::kPeerSilent, CmDrep{});
+    core.enter(c, cm_step(c.state, CmInput::kPeerGone).next, now);
+  }
+}
+
+void hear(CmCore& core, PeerProcess& process, Instant now) {
+  process.silence.reset();
+  process.unanswered = 0;
+  if (process.slot_taken) return;  // is about to be asked again, which does no harm
+  arm(core, process, process.asked_at + pause_of(core.config, process), now);
+}
+
+}  // namespace
+
+void start_probing(CmCore& core, Communication& c, Instant now) {
+  if (!is_probed(core, c)) return;
+  PeerProcess& process = core.processes.link(c);
+  if (process.deadline) return;
+  // Processes that we have met together are not asked together.
+  const auto interval = static_cast<uint64_t>(core.config.probe_interval.ns);
+  const auto part = static_cast<int64_t>(core.ids.next_transaction() % interval);
+  arm(core, process, now + nanoseconds(core.config.probe_interval.ns / 2 + part), now);
+}
+
+void run_probe(CmCore& core, PeerProcess& process, Instant now) {
+  if (!take_turn(core, process, now)) return;
+  count_unanswered(core.config, process, now);
+  if (process.unanswered >= core.config.probe_limit) return give_up(core, process, now);
+  Communication& c = *process.members.front();
+  process.members.move_to_back(c);
   send_probe(core, c);
-  core.arm(c, core.config.probe_interval, now);
+  process.asked_at = now;
+  if (process.suspects > 0) --process.suspects;
+  const Duration pause = std::min(pause_of(core.config, process), core.config.probe_again);
+  arm(core, process, now + pause, now);
 }
 
 bool answers_probe(const Communication& c, const MadContext& context) {
-  return c.state == CmState::kEstablished && c.probe_transaction_id == context.transaction_id;
+  return c.probe_transaction_id == context.transaction_id;
+}
+
+MadFate receive_probe_answer(CmCore& core, Communication& c, Instant now) {
+  if (c.peer_process == nullptr) return kMadDuplicate;
+  hear(core, *c.peer_process, now);
+  return kMadReceived;
 }
 
 MadFate find_peer_gone(CmCore& core, Communication& c, const CmDrep& drep,
                        const MadContext& context) {
+  if (c.peer_process != nullptr) {
+    // Who answers may be the process's successor, and not know of any.
+    c.peer_process->suspects = c.peer_process->size - 1;
+    hear(core, *c.peer_process, context.now);
+  }
   core.tell(c, CmEvent::Kind::kPeerGone, drep, context.flow);
   core.enter(c, cm_step(c.state, CmInput::kPeerGone).next, context.now);
   return kMadReceived;
@@ -71,6 +151,12 @@ MadFate receive_probe(CmCore& core, Communication& c, const MadContext& context)
     drep.local_comm_id = c.id;
     drep.remote_comm_id = c.remote_id;
     core.send_unowned(context, drep);
+  } else {
+    CmMra mra;
+    mra.local_comm_id = c.id;
+    mra.remote_comm_id = c.remote_id;
+    mra.answered = CmAnswered::kOther;
+    core.send_unowned(context, mra);
   }
   return kMadDuplicate;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Time: retransmission, time-outs, time-wait.
+#include <algorithm>
+
 #include "transport/cm/cm_core.h"
 
 namespace urxe {
@@ -68,9 +70,7 @@ Duration pause_before_retry(const CmCore& core, Communication& c) {
 }
 
 void run_timer(CmCore& core, Communication& c, Instant now) {
-  if (!is_retransmitted(c)) {
-    return c.state == CmState::kEstablished ? run_probe(core, c, now) : time_out(core, c, now);
-  }
+  if (!is_retransmitted(c)) return time_out(core, c, now);
   if (c.retries_left > 0) {
     --c.retries_left;
     if (c.retries_early) ++c.early_retries;
@@ -78,17 +78,21 @@ void run_timer(CmCore& core, Communication& c, Instant now) {
     core.arm(c, pause_before_retry(core, c), now);
     return;
   }
-  if (c.state == CmState::kEstablished) return time_out_alternate_path(core, c, now);
+  if (c.state == CmState::kEstablished) return time_out_alternate_path(core, c);
   time_out(core, c, now);
 }
 
 void ConnectionManager::advance(Instant now) {
   CmCore& core = impl_->enter();
   while (Communication* c = core.deadlines.pop_due(now)) run_timer(core, *c, now);
+  while (PeerProcess* p = core.processes.deadlines.pop_due(now)) run_probe(core, *p, now);
 }
 
 std::optional<Instant> ConnectionManager::next_deadline() const {
-  return impl_->core->deadlines.next();
+  const auto timer = impl_->core->deadlines.next();
+  const auto probe = impl_->core->processes.deadlines.next();
+  if (!timer || !probe) return timer ? timer : probe;
+  return std::min(*timer, *probe);
 }
 
 }  // namespace urxe

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 
 #include "tests/apps/rdma_cm_verify/support.h"
@@ -351,7 +352,7 @@ void call_killed(const Place& place) {
 }
 
 /// Nothing is sent: the peer is found to be gone.
-void call_killed_idle(const Place& place) {
+void call_killed_idle(const Place& place, int status) {
   Channel channel;
   rdma_cm_id* id = resolve(channel, place);
   create_qp(id);
@@ -359,7 +360,43 @@ void call_killed_idle(const Place& place) {
   need(rdma_connect(id, &connection), "rdma_connect");
   channel.expect(RDMA_CM_EVENT_ESTABLISHED);
   say("established");
-  channel.expect(RDMA_CM_EVENT_DISCONNECTED, -ECONNRESET);
+  channel.expect(RDMA_CM_EVENT_DISCONNECTED, status);
+  destroy(id);
+}
+
+// --- A peer that is stopped for a while.
+
+void serve_stopped(const Place& place) {
+  Channel channel;
+  rdma_cm_id* listener = listen(channel, place);
+  rdma_cm_id* id = accept_one(channel, listener);
+  rdma_conn_param connection = parameters();
+  need(rdma_accept(id, &connection), "rdma_accept");
+  channel.expect(RDMA_CM_EVENT_ESTABLISHED);
+  channel.expect(RDMA_CM_EVENT_DISCONNECTED);
+  destroy(id);
+  destroy(listener);
+}
+
+/// Whoever drives the test says by SIGUSR1 that the server goes on.
+void call_stopped(const Place& place) {
+  sigset_t continued;
+  sigemptyset(&continued);
+  sigaddset(&continued, SIGUSR1);
+  need(sigprocmask(SIG_BLOCK, &continued, nullptr), "sigprocmask");
+  Channel channel;
+  rdma_cm_id* id = resolve(channel, place);
+  create_qp(id);
+  rdma_conn_param connection = parameters();
+  need(rdma_connect(id, &connection), "rdma_connect");
+  channel.expect(RDMA_CM_EVENT_ESTABLISHED);
+  say("established");
+  int signal = 0;
+  expect(sigwait(&continued, &signal) == 0, "the server to go on");
+  pollfd quiet{channel.get()->fd, POLLIN, 0};
+  expect(poll(&quiet, 1, 0) == 0, "no event while the server is stopped");
+  need(rdma_disconnect(id), "rdma_disconnect");
+  channel.expect(RDMA_CM_EVENT_DISCONNECTED);
   destroy(id);
 }
 
@@ -378,7 +415,11 @@ const std::vector<Case> kConnectionCases = {
     {"nonblocking", serve_polling, call_polling},
     {"migrate", serve_migrating, call_migrating},
     {"killed", serve_until_killed, call_killed},
-    {"killed_idle", serve_until_killed, call_killed_idle},
+    {"killed_idle", serve_until_killed,
+     [](const Place& place) { call_killed_idle(place, -ECONNRESET); }},
+    {"killed_alone", serve_until_killed,
+     [](const Place& place) { call_killed_idle(place, -ETIMEDOUT); }},
+    {"stopped", serve_stopped, call_stopped},
 };
 
 }  // namespace verify
