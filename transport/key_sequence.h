@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "transport/siphash.h"
+#include "transport/secret_numbers.h"
 
 namespace urxe {
 
@@ -12,18 +12,15 @@ namespace urxe {
 /// any other one; and a name comes back only after all others have been drawn.
 class KeySequence {
  public:
-  explicit KeySequence(const SipKey& secret) : secret_(secret) {}
+  explicit KeySequence(const SipKey& secret) : numbers_(secret) {}
 
   /// The next key. Its name is never 0 nor the highest one, which no key has.
   uint32_t next();
 
  private:
-  static constexpr uint32_t kNames = 1U << 24;
+  static constexpr uint32_t kNames = 1U << SecretNumbers::kPermutedBits;
 
-  [[nodiscard]] uint64_t draw(uint64_t counter, uint32_t use, uint32_t input) const;
-  [[nodiscard]] uint32_t name_at(uint32_t index, uint64_t pass) const;
-
-  SipKey secret_;
+  SecretNumbers numbers_;
   uint64_t counter_ = 0;
 };
 

@@ -68,7 +68,6 @@ struct AddressResolution::Impl {
   std::optional<Resolved> way;
   uint32_t ifindex = 0;
   Gid next_hop;
-  bool has_asked = false;
   FileDescriptor watch;
 
   [[nodiscard]] bool has_source() const { return source.is_set() && !source.is_any(); }
@@ -76,17 +75,20 @@ struct AddressResolution::Impl {
   Expected<void, Errno> find_way();
   Expected<void, Errno> find_unicast_way(const std::optional<DeviceGid>& from);
   Expected<void, Errno> find_group_way(const std::optional<DeviceGid>& from);
-  Expected<void, Errno> set_way(const std::optional<DeviceGid>& from, const Route& route);
+  void set_way(const std::optional<DeviceGid>& from, const Route& route);
+  Expected<Resolved, Errno> resolve_way(const std::optional<DeviceGid>& from, const Route& route);
   void look(Instant now);
   Expected<bool, Errno> has_neighbour();
 };
 
-/// The device, both addresses, and whether there is a neighbour to be asked (next_hop).
+/// The device, both addresses, and whether there is a neighbour to be asked (next_hop). An error
+/// where there is no route; all else that is wrong is the result.
 Expected<void, Errno> AddressResolution::Impl::find_way() {
   std::optional<DeviceGid> from;
   if (has_source()) {
     auto found = find_device(source);
-    if (!found) return error(found.error().value);
+    if (!found) result = error(found.error().value);
+    if (!found) return {};
     from = *std::move(found);
   }
   return destination.is_multicast() ? find_group_way(from) : find_unicast_way(from);
@@ -99,8 +101,7 @@ Expected<void, Errno> AddressResolution::Impl::find_unicast_way(
   const auto route =
       find_route(to, from ? std::optional(from->device.gids[from->index]) : std::nullopt, link);
   if (!route) return error(route.error().value);
-  const auto set = set_way(from, *route);
-  if (!set) return set;
+  set_way(from, *route);
   const bool is_local = route->kind == Route::Kind::kLocal;
   if (!is_local && has_neighbours(route->ifindex)) {
     ifindex = route->ifindex;
@@ -116,15 +117,26 @@ Expected<void, Errno> AddressResolution::Impl::find_group_way(
   if (from) {
     Route through;
     through.ifindex = link;
-    return set_way(from, through);
+    set_way(from, through);
+    return {};
   }
   const auto route = find_route(destination.gid(), std::nullopt, link);
   if (!route) return error(route.error().value);
-  return set_way(from, *route);
+  set_way(from, *route);
+  return {};
 }
 
-Expected<void, Errno> AddressResolution::Impl::set_way(const std::optional<DeviceGid>& from,
-                                                       const Route& route) {
+void AddressResolution::Impl::set_way(const std::optional<DeviceGid>& from, const Route& route) {
+  auto resolved = resolve_way(from, route);
+  if (resolved) {
+    way = *std::move(resolved);
+  } else {
+    result = error(resolved.error().value);
+  }
+}
+
+Expected<Resolved, Errno> AddressResolution::Impl::resolve_way(const std::optional<DeviceGid>& from,
+                                                               const Route& route) {
   // The loopback interface is the route to all of our own addresses, whatever their link.
   const uint32_t link = destination.scope_id() != 0 ? destination.scope_id() : route.ifindex;
   std::optional<DeviceGid> local = from;
@@ -149,11 +161,10 @@ Expected<void, Errno> AddressResolution::Impl::set_way(const std::optional<Devic
     if (!remote) return error(remote.error().value);
     resolved.remote = remote->gid;
   }
-  way = std::move(resolved);
-  return {};
+  return resolved;
 }
 
-/// False: not yet.
+/// False: not yet. Who does not answer is asked again, as long as there is time: as Linux does.
 Expected<bool, Errno> AddressResolution::Impl::has_neighbour() {
   if (next_hop.is_zero()) return true;
   for (bool may_ask : {true, false}) {
@@ -161,28 +172,19 @@ Expected<bool, Errno> AddressResolution::Impl::has_neighbour() {
     // A kernel that does not tell: whoever is not there will be missed by the retries.
     if (!state) return true;
     if (*state == NeighbourState::kKnown) return true;
-    if (*state == NeighbourState::kNoAnswer && has_asked) return error(EHOSTUNREACH);
     if (!watch) {
       auto opened = watch_neighbours();
       if (!opened) return error(opened.error().value);
       watch = *std::move(opened);
     }
-    if (*state == NeighbourState::kAsking) {
-      has_asked = true;
-      return false;
-    }
-    if (may_ask) has_asked = ask_for_neighbour(way->remote, way->local, ifindex).has_value();
+    if (*state == NeighbourState::kAsking) return false;
+    if (may_ask) (void)ask_for_neighbour(way->remote, way->local, ifindex);
   }
   return false;
 }
 
 void AddressResolution::Impl::look(Instant now) {
   next_look = now + kRecheck;
-  if (!way) {
-    const auto found = find_way();
-    if (!found) result = error(found.error().value);
-    if (!found) return;
-  }
   if (watch) take_neighbour_changes(watch);
   const auto there = has_neighbour();
   if (!there) {
@@ -219,6 +221,7 @@ Expected<std::unique_ptr<AddressResolution>, Errno> AddressResolution::start(
   }
   impl->end = now + timeout;
   impl->next_look = now;
+  if (auto found = impl->find_way(); !found) return Unexpected<Errno>(found.error());
   return std::unique_ptr<AddressResolution>(new AddressResolution(std::move(impl)));
 } catch (const std::bad_alloc&) {
   return error(ENOMEM);

@@ -49,7 +49,8 @@ Expected<LocalDevice, Errno> find_local(const Address& local);
 class AddressResolution {
  public:
   /// `source` may be unset or any. EINVAL: families differ, or a link-local destination of no link;
-  /// other errors come from poll().
+  /// what find_route() says where there is no route, as Linux answers at once then; ENOMEM. Other
+  /// errors come from poll().
   static Expected<std::unique_ptr<AddressResolution>, Errno> start(const Address& source,
                                                                    const Address& destination,
                                                                    Duration timeout, Instant now);
@@ -57,9 +58,9 @@ class AddressResolution {
   AddressResolution(const AddressResolution&) = delete;
   AddressResolution& operator=(const AddressResolution&) = delete;
 
-  /// The result, once there is one: ENETUNREACH, EHOSTUNREACH (the neighbour does not answer),
-  /// ETIMEDOUT, EADDRNOTAVAIL (not our source address), ENODEV (no device of ours on that way),
-  /// ENOMEM, EMFILE. The same one when asked again.
+  /// The result, once there is one: ETIMEDOUT (the neighbour does not answer), EADDRNOTAVAIL (not
+  /// our source address), ENODEV (no device of ours on that way), ENOMEM, EMFILE. The same one when
+  /// asked again.
   std::optional<Expected<Resolved, Errno>> poll(Instant now);
   [[nodiscard]] Instant deadline() const;  ///< of the next poll()
   [[nodiscard]] int wait_fd() const;       ///< -1: none; may change by poll()

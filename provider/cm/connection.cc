@@ -6,6 +6,7 @@
 #include <span>
 
 #include "provider/cm/event_response.h"
+#include "transport/limits.h"
 
 namespace urxe::cm {
 namespace {
@@ -93,11 +94,14 @@ void take_common(CmId& id, const CmReq& request) {
 
 }  // namespace
 
-// Twice the life time of a packet and what the peer takes to answer, which is less.
-uint8_t ack_timeout_of(const CmId& id) {
-  const uint8_t lifetime = id.paths.empty() ? kPacketLifetime : id.paths[0].packet_lifetime;
-  const uint8_t timeout = id.options.ack_timeout.value_or(static_cast<uint8_t>(lifetime + 1));
-  return std::min(timeout, kLongestTimeout);
+// Twice the life time of a packet, and what the end takes to answer where that matters beside it.
+uint8_t ack_timeout_of(const CmId& id, uint8_t ack_delay) {
+  const int lifetime = id.paths.empty() ? kPacketLifetime : id.paths[0].packet_lifetime;
+  const int longer = std::max(lifetime + 1, int{ack_delay});
+  const int shorter = std::min(lifetime + 1, int{ack_delay});
+  const int timeout = shorter + 1 >= longer ? longer + 1 : longer;
+  return static_cast<uint8_t>(
+      std::min<int>(id.options.ack_timeout.value_or(timeout), kLongestTimeout));
 }
 
 Expected<CmReq, Errno> make_request(const CmId& id, const rdma_ucm_conn_param& parameters,
@@ -118,7 +122,7 @@ Expected<CmReq, Errno> make_request(const CmId& id, const rdma_ucm_conn_param& p
   request.rnr_retry_count = std::min(parameters.rnr_retry_count, kMostRetries);
   request.max_cm_retries = kMaxCmRetries;
   request.srq = parameters.srq != 0;
-  request.primary = message_path(id.paths[0], ack_timeout_of(id));
+  request.primary = message_path(id.paths[0], ack_timeout_of(id, kLocalCaAckDelay));
   request.ece = {ece.vendor_id, ece.attr_mod};
   auto put = put_private_data(id, parameters, request.private_data);
   if (!put) return Unexpected<Errno>(put.error());
@@ -134,6 +138,7 @@ Expected<CmRep, Errno> make_reply(const CmId& id, const rdma_ucm_conn_param& par
   const bool is_xrc = id.qp_type == IBV_QPT_XRC_RECV;
   (is_xrc ? reply.local_eecn : reply.local_qpn) = qpn;
   reply.starting_psn = id.psn;
+  reply.target_ack_delay = kLocalCaAckDelay;
   reply.responder_resources = parameters.responder_resources;
   reply.initiator_depth = is_xrc ? uint8_t{0} : parameters.initiator_depth;
   reply.flow_control = !is_xrc && parameters.flow_control != 0;
@@ -182,6 +187,7 @@ void take_reply(CmId& id, const CmRep& reply) {
   id.connection.responder_resources = reply.initiator_depth;
   id.connection.initiator_depth = reply.responder_resources;
   id.connection.rnr_retry_count = reply.rnr_retry_count;
+  id.connection.ack_timeout = ack_timeout_of(id, reply.target_ack_delay);
 }
 
 Expected<void, Errno> set_qkey(CmId& id, QKey qkey) {

@@ -24,8 +24,9 @@ inline constexpr uint8_t kPacketLifetime = 16;
 /// Of datagram services, unless the application has another.
 inline constexpr QKey kUdpQKey{0x01234567};
 
-/// The local ACK timeout of an id's connections.
-uint8_t ack_timeout_of(const CmId& id);
+/// The local ACK timeout of an id's connections with an end that takes `ack_delay` to answer, both
+/// 4.096 us * 2^n: the option's, else IBTA vol. 1, 12.7.34.
+uint8_t ack_timeout_of(const CmId& id, uint8_t ack_delay);
 
 /// EINVAL: more private data than the message has room for.
 Expected<CmReq, Errno> make_request(const CmId& id, const rdma_ucm_conn_param& parameters,

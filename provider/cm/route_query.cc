@@ -12,13 +12,6 @@
 namespace urxe::cm {
 namespace {
 
-/// Prohibited and black-holed ones come as EACCES and EINVAL.
-int error_of_lookup(int kernel_error) {
-  const bool is_plain = kernel_error == EHOSTUNREACH || kernel_error == ENODEV ||
-                        kernel_error == ENOMEM || kernel_error == EMFILE || kernel_error == ENFILE;
-  return is_plain ? kernel_error : ENETUNREACH;
-}
-
 Expected<Route::Kind, Errno> kind_of(uint8_t type) {
   switch (type) {
     case RTN_UNICAST:
@@ -28,8 +21,13 @@ Expected<Route::Kind, Errno> kind_of(uint8_t type) {
       return Route::Kind::kLocal;
     case RTN_MULTICAST:
       return Route::Kind::kMulticast;
+    // As the kernel says where it has such a route of IPv4, which is not listed but an error.
     case RTN_UNREACHABLE:
       return error(EHOSTUNREACH);
+    case RTN_PROHIBIT:
+      return error(EACCES);
+    case RTN_BLACKHOLE:
+      return error(EINVAL);
     default:
       return error(ENETUNREACH);
   }
@@ -54,7 +52,7 @@ Expected<Route, Errno> find_route(const Gid& destination, const std::optional<Gi
   if (source && source->is_ipv4() == destination.is_ipv4()) request.add(RTA_SRC, *source);
   if (ifindex != 0) request.add(RTA_OIF, ifindex);
   const auto answer = request.ask();
-  if (!answer) return error(error_of_lookup(answer.error().value));
+  if (!answer) return error(answer.error().value);
 
   const auto kind = kind_of(answer->header<rtmsg>().rtm_type);
   if (!kind) return error(kind.error().value);

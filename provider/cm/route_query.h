@@ -19,7 +19,8 @@ struct Route {
 };
 
 /// By the kernel's tables, as of now. `source`: the address that packets come from, where that is
-/// settled; `ifindex` 0: any interface. ENETUNREACH, EHOSTUNREACH, ENODEV (no such interface).
+/// settled; `ifindex` 0: any interface. ENETUNREACH; EHOSTUNREACH, EACCES, EINVAL: an unreachable,
+/// a prohibited, a black-holed one; ENODEV: no such interface; EMFILE and the like.
 Expected<Route, Errno> find_route(const Gid& destination, const std::optional<Gid>& source,
                                   uint32_t ifindex);
 

@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "tests/cm/bench.h"
+#include "transport/cm/cm_core.h"
 
 namespace urxe::test {
 namespace {
@@ -119,6 +120,45 @@ TEST(CmActive, AnMraThatIsRepeatedExtendsTheTimeOnlyAfterAnotherRetry) {
   bench.expect_sent<CmReq>();
   bench.receive(mra);
   EXPECT_EQ(*bench.cm.next_deadline(), bench.now + iba_time(21) + iba_time(kLifetime));
+}
+
+/// How long a peer is waited for that answers each REQ with an MRA, and nothing else ever.
+Duration patience_with(uint8_t service_timeout, uint8_t retries) {
+  Bench bench;
+  CmReq req = request_template();
+  req.max_cm_retries = retries;
+  const auto id = bench.cm.connect(req, flow_between(bench.ours, bench.peer), kLifetime, bench.now);
+  const Instant begun = bench.now;
+  uint32_t times = 0;
+  while (bench.cm.state(*id) != CmState::kIdle) {
+    bench.expect_sent<CmReq>();
+    ++times;
+    CmMra mra;
+    mra.local_comm_id = kPeerId;
+    mra.remote_comm_id = *id;
+    mra.service_timeout = service_timeout;
+    bench.receive(mra);
+    EXPECT_TRUE(bench.advance_to_deadline());
+  }
+  EXPECT_EQ(times, 1u + retries);
+  bench.expect_event(Kind::kMra);
+  bench.expect_event(Kind::kRequestTimeout);
+  EXPECT_EQ(bench.expect_sent<CmRej>().reason, CmRejectReason::kTimeout);
+  return bench.now - begun;
+}
+
+TEST(CmActive, APeerThatOnlyAsksForTimeIsGivenUpInBoundedTime) {
+  const Duration granted = iba_time(kMaxPeerTimeout);
+  for (const uint8_t retries : {uint8_t{0}, uint8_t{1}, uint8_t{3}, uint8_t{15}}) {
+    for (uint8_t service_timeout = 0; service_timeout < 32; ++service_timeout) {
+      const Duration waited = patience_with(service_timeout, retries);
+      EXPECT_LE(waited, granted + response_timeout() * (1 + retries))
+          << static_cast<int>(service_timeout) << ", retries " << static_cast<int>(retries);
+    }
+  }
+  // An hour or a minute at a time: it gets what may be granted.
+  EXPECT_GE(patience_with(31, 15), granted);
+  EXPECT_GE(patience_with(24, 15), granted);
 }
 
 TEST(CmActive, AnswersADuplicateReplyWithTheSameConfirmation) {

@@ -19,7 +19,7 @@ import dataclasses
 import typing
 
 ETHERNET_MTU = 1500  # Bytes; carries a path MTU of 1024.
-JUMBO_MTU = 4500  # Carries a path MTU of 4096.
+JUMBO_MTU = 4200  # Carries a path MTU of 4096.
 
 
 @dataclasses.dataclass(frozen=True)

@@ -65,7 +65,7 @@ def _on(run, family):
 
 
 def wait_for_output(process, what, text):
-    """Returns when the process has printed the text, once or as often as `text` counts; fails where it has ended."""
+    """Returns when the process has printed the text; fails where it has ended."""
     shown = lambda: text in process.output
     harness.wait_until(lambda: shown() or not process.running(), what, PATIENCE)
     harness.expect(shown(), f"{process.name} ended without {text!r}:\n{process.output[-2000:]}")

@@ -28,6 +28,8 @@ MODULES = ["virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay", "vir
 # Where in the package those modules and their dependencies are. All of it would be 400 MB to write.
 _MODULE_FOLDERS = ["arch", "crypto", "lib", "net", "drivers/infiniband", "drivers/virtio", "drivers/char",
                    "drivers/net/*.ko", "fs"]
+# These let tc choose the packets that netem gets: RoCE's, not those of the programs' TCP connections.
+MODULES += ["sch_prio", "cls_u32"]
 _XZ = b"\xfd7zXZ\0"  # How such a file begins.
 
 # The network namespace with a way to Debian's servers: tests enter one of their own afterwards.

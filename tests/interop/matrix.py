@@ -4,10 +4,11 @@
 
 usage: matrix.py [--peer PEER] [--only PATTERN]... [--except PATTERN]... [--mtu BYTES] [--report FILE]... [--list]
 
-  --peer      guest (the default: rxe in a guest of QEMU's emulation), urxe, or another that peers.py knows
+  --peer      guest (the default: rxe in a guest of QEMU's emulation), urxe, ssh:HOST, or another that peers.py knows
   --only      cells whose name contains the pattern, or matches it where it has a wildcard
   --except    not these
-  --mtu       both interfaces carry so many bytes and are left as they are: for links whose MTU cannot be changed
+  --mtu       of both interfaces, in bytes, for all cells; otherwise it changes with what they need. That of a host
+              reached by ssh is left as it is
   --report    writes the results to a file, as JSON where it ends in .json, otherwise as a Markdown table
   --list      only names the cells
 
@@ -53,9 +54,11 @@ def chosen(arguments):
 class Runner:
     """Runs cells on one link, and keeps their results."""
 
-    def __init__(self, link, fixed_mtu):
-        self._link, self._fixed_mtu = link, fixed_mtu
-        self._mtu = fixed_mtu
+    def __init__(self, link, fixed_mtu=False):
+        """fixed_mtu: leave the interfaces' MTU as it is."""
+        self._link, self._fixed_mtu = link, fixed_mtu or link.fixed_mtu
+        self._mtu = min(side.mtu for side in link)
+        self._counters = [side.counters() for side in link]
         self.results = []
 
     def run_all(self, wanted):
@@ -84,16 +87,15 @@ class Runner:
             missing = need(*self._link)
             if missing:
                 return SKIPPED, 0, missing
-        if self._fixed_mtu and self._fixed_mtu < cell.mtu:
-            return SKIPPED, 0, f"the link carries {self._fixed_mtu} bytes, {cell.mtu} are needed"
+        if self._fixed_mtu and self._mtu < cell.mtu:
+            return SKIPPED, 0, f"the link carries {self._mtu} bytes, {cell.mtu} are needed"
         self._set_mtu(cell.mtu)
-        before = self._counters()
         said = io.StringIO()
         with only_new_processes(), contextlib.redirect_stdout(said):
             start = time.monotonic()
             outcome = _outcome(cell, *self._link)
             seconds = time.monotonic() - start
-            changed = [_difference(old, new) for old, new in zip(before, self._counters())]
+            changed = self._changed_counters()
             if outcome == FAILED:
                 self._explain(changed)
         text = said.getvalue()
@@ -107,8 +109,10 @@ class Runner:
         self._link.set_mtu(mtu)
         self._mtu = mtu
 
-    def _counters(self):
-        return [side.counters() for side in self._link]
+    def _changed_counters(self):
+        """For each end, those that have changed since it was called last."""
+        before, self._counters = self._counters, [side.counters() for side in self._link]
+        return [_difference(old, new) for old, new in zip(before, self._counters)]
 
     def _explain(self, changed):
         """Prints what may tell why a cell has failed."""
@@ -176,7 +180,7 @@ def main():
     with peers.link(arguments.peer, arguments.mtu or cells.ETHERNET_MTU) as link:
         print(f"{link.near.name} ({link.near.device}) and {link.far.name} ({link.far.device}): {len(wanted)} cells; ready "
               f"after {time.monotonic() - start:.0f} s", flush=True)
-        runner = Runner(link, arguments.mtu)
+        runner = Runner(link, fixed_mtu=arguments.mtu is not None)
         runner.run_all(wanted)
     print(reports.summary(runner.results, time.monotonic() - start))
     for path in arguments.report:

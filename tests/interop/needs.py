@@ -72,7 +72,8 @@ def programs(*names):
 
 
 def _has(side, name):
-    if (side.name, name) not in _installed:
-        found = side.run(["sh", "-c", f"command -v {name} || true"], timeout=60).strip()
-        _installed[side.name, name] = bool(found)
-    return _installed[side.name, name]
+    key = (side.name, side.device, name)
+    if key not in _installed:
+        found = side.run_plain(["sh", "-c", f"command -v {name} || true"]).strip()
+        _installed[key] = bool(found)
+    return _installed[key]

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "provider/cm/device_lookup.h"
+#include "provider/cm/neighbour.h"
 #include "provider/runtime/clock.h"
 #include "tests/engine/child_process.h"
 #include "tests/rdma_cm/own_network.h"
@@ -20,6 +21,8 @@ using test::run;
 using Result = Expected<Resolved, Errno>;
 
 constexpr Duration kLong = seconds(60);
+/// For who is not there: long enough to be asked for several times.
+constexpr Duration kShort = milliseconds(300);
 
 Address ip(const std::string& text, uint16_t port = 7471, uint32_t scope_id = 0) {
   uint8_t bytes[16] = {};
@@ -110,18 +113,32 @@ TEST_F(AddressResolutionTest, AKnownNeighbourIsNotWaitedFor) {
   EXPECT_TRUE((*resolution)->poll(Instant{1000})) << "again";
 }
 
-TEST_F(AddressResolutionTest, ANeighbourThatDoesNotAnswerIsUnreachable) {
-  EXPECT_EQ(error_of(resolve(ip("10.99.0.77"))), EHOSTUNREACH);
-  EXPECT_EQ(error_of(resolve(ip("fd00:99::77"))), EHOSTUNREACH);
-  EXPECT_EQ(error_of(resolve(ip("10.99.0.77"))), EHOSTUNREACH) << "and when the kernel knows that";
+TEST_F(AddressResolutionTest, ANeighbourThatDoesNotAnswerTimesOut) {
+  EXPECT_EQ(error_of(resolve({}, ip("10.99.0.77"), kShort)), ETIMEDOUT);
+  EXPECT_EQ(error_of(resolve({}, ip("fd00:99::77"), kShort)), ETIMEDOUT);
+  EXPECT_EQ(error_of(resolve({}, ip("10.99.0.77"), kShort)), ETIMEDOUT) << "the kernel knows that";
 }
 
 TEST_F(AddressResolutionTest, ANeighbourThatCameBackIsFound) {
-  EXPECT_EQ(error_of(resolve(ip("10.99.0.78"))), EHOSTUNREACH);
+  EXPECT_EQ(error_of(resolve({}, ip("10.99.0.78"), kShort)), ETIMEDOUT);
   ASSERT_TRUE(theirs_.enter());
   ASSERT_TRUE(run("ip addr add 10.99.0.78/24 dev urxb"));
   ASSERT_TRUE(ours_.enter());
   expect_urxa(resolve(ip("10.99.0.78")), ip("10.99.0.1", 0), ip("10.99.0.78"));
+}
+
+TEST_F(AddressResolutionTest, ANeighbourThatComesLateIsFound) {
+  const Address late = ip("10.99.0.78");
+  const auto resolution = AddressResolution::start({}, late, kLong, clock_now());
+  ASSERT_TRUE(resolution);
+  ASSERT_FALSE((*resolution)->poll(clock_now()));
+  const uint32_t link = interface("urxa");
+  while (neighbour_state(late.gid(), link) != NeighbourState::kNoAnswer) usleep(1000);
+  EXPECT_FALSE((*resolution)->poll(clock_now())) << "there is time";
+  ASSERT_TRUE(theirs_.enter());
+  ASSERT_TRUE(run("ip addr add 10.99.0.78/24 dev urxb"));
+  ASSERT_TRUE(ours_.enter());
+  expect_urxa(drive(**resolution), ip("10.99.0.1", 0), late);
 }
 
 TEST_F(AddressResolutionTest, WhatTakesTooLongTimesOut) {
@@ -146,7 +163,7 @@ TEST_F(AddressResolutionTest, ARouterStandsForWhatIsBehindIt) {
   expect_urxa(resolve(ip("192.0.2.1")), ip("10.99.0.1", 0), ip("192.0.2.1"));
   expect_urxa(resolve(ip("2001:db8::1")), ip("fd00:99::1", 0), ip("2001:db8::1"));
   expect_urxa(resolve(ip("198.51.100.1")), ip("10.99.0.1", 0), ip("198.51.100.1"));
-  EXPECT_EQ(error_of(resolve(ip("192.0.2.129"))), EHOSTUNREACH) << "a dead router";
+  EXPECT_EQ(error_of(resolve({}, ip("192.0.2.129"), kShort)), ETIMEDOUT) << "a dead router";
 }
 
 TEST_F(AddressResolutionTest, WithoutARouteTheNetworkIsUnreachable) {
@@ -155,8 +172,8 @@ TEST_F(AddressResolutionTest, WithoutARouteTheNetworkIsUnreachable) {
   ASSERT_TRUE(run("ip route add blackhole 198.18.0.0/24"));
   EXPECT_EQ(error_of(resolve(ip("192.0.2.1"))), ENETUNREACH);
   EXPECT_EQ(error_of(resolve(ip("2001:db8::1"))), ENETUNREACH);
-  EXPECT_EQ(error_of(resolve(ip("198.51.100.1"))), ENETUNREACH);
-  EXPECT_EQ(error_of(resolve(ip("198.18.0.1"))), ENETUNREACH);
+  EXPECT_EQ(error_of(resolve(ip("198.51.100.1"))), EACCES);
+  EXPECT_EQ(error_of(resolve(ip("198.18.0.1"))), EINVAL);
   EXPECT_EQ(error_of(resolve(ip("203.0.113.1"))), EHOSTUNREACH);
   EXPECT_EQ(error_of(resolve(ip("10.99.0.255"))), ENETUNREACH) << "a broadcast address";
 }
@@ -269,7 +286,7 @@ TEST_F(AddressResolutionTest, IbAddressesAreResolvedAsWhatTheyAre) {
   const Address without = as_ib(ip(their_link_local()));
   expect_urxa(resolve(without), own, peer);
   EXPECT_EQ(resolve(without)->source.family(), kAfIb);
-  EXPECT_EQ(error_of(resolve(as_ib(ip("10.99.0.77")))), EHOSTUNREACH);
+  EXPECT_EQ(error_of(resolve({}, as_ib(ip("10.99.0.77")), kShort)), ETIMEDOUT);
 }
 
 TEST_F(AddressResolutionTest, NoPrivilegeIsNeeded) {
@@ -278,10 +295,10 @@ TEST_F(AddressResolutionTest, NoPrivilegeIsNeeded) {
     __user_cap_data_struct none[2]{};
     if (syscall(SYS_capset, &header, none) != 0) _exit(1);
     test::write_record(pipe, error_of(resolve(ip("10.99.0.2"))));
-    test::write_record(pipe, error_of(resolve(ip("10.99.0.77"))));
+    test::write_record(pipe, error_of(resolve({}, ip("10.99.0.77"), kShort)));
   });
   EXPECT_EQ(child.read<int>(), 0);
-  EXPECT_EQ(child.read<int>(), EHOSTUNREACH);
+  EXPECT_EQ(child.read<int>(), ETIMEDOUT);
 }
 
 TEST_F(AddressResolutionTest, AnInterfaceWithoutNeighboursHasNoneToAsk) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "provider/cm/connection.h"
+#include "transport/limits.h"
 
 namespace urxe::cm {
 namespace {
@@ -115,6 +116,25 @@ TEST(ConnectionMessages, TheOptionSetsTheAckTimeout) {
   EXPECT_EQ(make_request(id, sample_parameters(), {})->primary.ack_timeout, 14);
   id.options.ack_timeout = 200;
   EXPECT_EQ(make_request(id, sample_parameters(), {})->primary.ack_timeout, 31);
+}
+
+TEST(ConnectionMessages, EachEndKnowsHowLongTheOtherTakesToAnswer) {
+  CmId active = sample_id();
+  const auto request = make_request(active, sample_parameters(), {});
+  take_sent_request(active, *request);
+  auto reply = make_reply(sample_id(), sample_parameters(), {});
+  EXPECT_EQ(reply->target_ack_delay, kLocalCaAckDelay);
+  take_reply(active, *reply);
+  EXPECT_EQ(active.connection.ack_timeout, 17);
+  reply->target_ack_delay = 16;  // as ConnectX has it
+  take_reply(active, *reply);
+  EXPECT_EQ(active.connection.ack_timeout, 18);
+  reply->target_ack_delay = 20;
+  take_reply(active, *reply);
+  EXPECT_EQ(active.connection.ack_timeout, 20);
+  active.options.ack_timeout = 14;
+  take_reply(active, *reply);
+  EXPECT_EQ(active.connection.ack_timeout, 14);
 }
 
 TEST(ConnectionMessages, BothEndsAgreeOnWhatTheyHaveSettled) {

@@ -173,6 +173,22 @@ def listeners():
         harness.expect(server.stop()["requests"] == 600, "each server got its own requests")
 
 
+def stopped():
+    """One of two servers of an address is stopped: the other one is connected to all the same, and the first once it
+    goes on."""
+    ports = [harness.free_port() for _ in range(2)]
+    first, second = [Server(port) for port in ports]
+    first.process.kill(signal.SIGSTOP)
+    expect_all(finish(client(ports[1], 200, 50, options=["--send"])), 200)
+    # Some requests to the first one wait at its sockets by then.
+    waiting = client(ports[0], 200, 50, options=["--send"])
+    expect_all(finish(client(ports[1], 200, 50, options=["--send"])), 200)
+    first.process.kill(signal.SIGCONT)
+    expect_all(finish(waiting), 200)
+    for server in (first, second):
+        server.stop()
+
+
 def crowd(processes=20):
     """Many processes, each with a listener; some end and some are killed while clients come and go."""
     ports = [harness.free_port() for _ in range(processes)]
@@ -205,6 +221,7 @@ CASES = {
     "nobody": nobody,
     "restarts": restarts,
     "listeners": listeners,
+    "stopped": stopped,
     "crowd": crowd,
 }
 

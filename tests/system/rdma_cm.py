@@ -8,6 +8,7 @@ usage: rdma_cm.py CASE [ipv4|ipv6|veth_ipv4|veth_ipv6|veth_link_local]
 import hashlib
 import os
 import re
+import select
 import socket
 import struct
 import subprocess
@@ -106,6 +107,19 @@ def stream(place, program, *options):
     harness.expect(re.search(r"Gb/sec", client), client)
 
 
+def rstream_async(place):
+    """rstream that polls. Its client may end with 16, POLLHUP, when all data has arrived: what the server sends last and
+    the message of rshutdown() right after it may be there when it polls, rpoll() takes in both and answers
+    POLLIN | POLLHUP, and rstream looks at the latter first. Over the kernel's soft-RoCE it does so, too."""
+    harness.need_programs("rstream")
+    port = str(harness.free_port())
+    words = ["rstream", "-p", port, "-T", "v", "-T", "a", "-S", "4096", "-I", "20", "-C", "5"]
+    server = place.start_server([*words, "-b", place.server], int(port))
+    code = place.start_client([*words, "-s", place.client]).wait(PATIENCE)
+    harness.expect(code in (0, select.POLLHUP), f"rstream ended with {code}")
+    harness.expect(re.search(r"Gb/sec", server.expect_success(PATIENCE)), "the server has had and sent all data")
+
+
 def udpong(place, *options):
     """Datagrams through rsockets. Both sides wait for ever where one gets lost, so that none may."""
     port = str(harness.free_port())
@@ -169,6 +183,7 @@ CASES = {
     "rstream": lambda place: stream(place, "rstream", "-S", "4096"),
     "rstream_nonblocking": lambda place: stream(place, "rstream", "-S", "4096", "-T", "n"),
     "rstream_blocking": lambda place: stream(place, "rstream", "-S", "4096", "-T", "b"),
+    "rstream_async": rstream_async,
     "riostream": lambda place: stream(place, "riostream", "-S", "4096"),
     "udpong": udpong,
     "rcopy": rcopy,

@@ -93,12 +93,41 @@ def few_descriptors(node):
     harness.expect(set(outcomes[:-1]) == {"EMFILE"}, lines)
 
 
+NO_ROUTE = {
+    # What Linux has rdma_resolve_addr(3) answer at once, by the kind of the route; none: no route.
+    "198.18.1.1": (None, "ENETUNREACH"),
+    "198.18.2.1": ("unreachable", "EHOSTUNREACH"),
+    "198.18.3.1": ("prohibit", "EACCES"),
+    "198.18.4.1": ("blackhole", "EINVAL"),
+    "2001:db8:1::1": (None, "ENETUNREACH"),
+    "2001:db8:2::1": ("unreachable", "EHOSTUNREACH"),
+    "2001:db8:3::1": ("prohibit", "EACCES"),
+    "2001:db8:4::1": ("blackhole", "EINVAL"),
+}
+
+
+def no_route():
+    """Without a route the call fails, no event comes, and the id can be used to resolve another address."""
+    harness.need_namespaces()
+    for node, (kind, _) in NO_ROUTE.items():
+        if kind is not None:
+            subprocess.run(["ip", "route", "add", kind, node], check=True)
+    for family in ("198.", "2001:"):
+        nodes = [node for node in NO_ROUTE if node.startswith(family)]
+        good = "127.0.0.1" if family == "198." else "::1"
+        process = Process(listener("resolve", *nodes, good), name="resolve")
+        expected = [f"{node} {NO_ROUTE[node][1]}" for node in nodes] + [f"{good} RDMA_CM_EVENT_ADDR_RESOLVED 0"]
+        told = process.expect_success(PATIENCE).splitlines()
+        harness.expect(told == expected, f"{told}, not {expected}")
+
+
 CASES = {
     "overflow": lambda: alone("overflow", ADDRESS),
     "destroyed": lambda: alone("destroyed", ADDRESS),
     "exits": exits,
     "removed": removed,
     "many_ids": lambda: alone("ids", "10000"),
+    "no_route": no_route,
     "few_descriptors": lambda: few_descriptors(ADDRESS),
     "few_descriptors_wildcard": lambda: few_descriptors("0.0.0.0"),
     "many_listeners": lambda: many_listeners(ADDRESS),

@@ -83,6 +83,7 @@ void CmCore::send_request(Communication& c, CmBody body, uint64_t transaction_id
   c.request = compose(std::move(body), transaction_id);
   c.retries_left = c.max_retries;
   c.retries_at_mra.reset();
+  c.patience_ends.reset();
   c.request_timeout = timeout;
   c.early_retries = 0;
   c.retries_early = config.first_retry > Duration{};

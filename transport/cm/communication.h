@@ -53,6 +53,7 @@ struct Communication : ListHook<PeerProcessMembers> {
   bool retries_early = false;  ///< the next retry is such a one
   /// As the last MRA found them: another one is heeded only after another retry.
   std::optional<uint8_t> retries_at_mra;
+  std::optional<Instant> patience_ends;  ///< MRAs of what was sent last are heeded until then
 
   PeerProcess* peer_process = nullptr;           ///< who is asked after; nullptr: nobody
   std::optional<uint64_t> probe_transaction_id;  ///< of all probes

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "transport/cm/connection_manager.h"
-#include "transport/siphash.h"
+#include "transport/secret_numbers.h"
 
 namespace urxe {
 
@@ -13,16 +13,13 @@ namespace urxe {
 /// been drawn, long after its time-wait.
 class CmIdSequence {
  public:
-  CmIdSequence(const SipKey& secret, uint32_t prefix) : secret_(secret), prefix_(prefix) {}
+  CmIdSequence(const SipKey& secret, uint32_t prefix) : numbers_(secret), prefix_(prefix) {}
 
   CommId next_id();  ///< never 0
   uint64_t next_transaction();
 
  private:
-  [[nodiscard]] uint64_t draw(uint64_t counter, uint32_t use, uint32_t input) const;
-  [[nodiscard]] uint32_t permuted(uint32_t value, uint64_t pass) const;
-
-  SipKey secret_;
+  SecretNumbers numbers_;
   uint32_t prefix_;
   uint64_t ids_ = 0;
   uint64_t transactions_ = 0;

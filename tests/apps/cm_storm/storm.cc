@@ -6,6 +6,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -23,7 +24,7 @@ long entries(const char* directory) {
   return count;
 }
 
-constexpr uint32_t kQueueEntries = 60000;
+constexpr int kQueueEntries = 60000;
 
 }  // namespace
 
@@ -59,15 +60,18 @@ Shared& Resources::of(ibv_context* device) {
   Shared& shared = entry->second;
   if (!is_new) return shared;
   shared.pd = need_object(ibv_alloc_pd(device), "ibv_alloc_pd");
-  shared.cq =
-      need_object(ibv_create_cq(device, kQueueEntries, nullptr, nullptr, 0), "ibv_create_cq");
+  ibv_device_attr limits{};
+  if (ibv_query_device(device, &limits) != 0) fail("ibv_query_device fails");
+  const int entries = std::min(kQueueEntries, limits.max_cqe);
+  shared.cq = need_object(ibv_create_cq(device, entries, nullptr, nullptr, 0), "ibv_create_cq");
   ibv_srq_init_attr attributes{};
-  attributes.attr.max_wr = kReceives;
+  const int receives = std::min(kReceives, limits.max_srq_wr);
+  attributes.attr.max_wr = static_cast<uint32_t>(receives);
   attributes.attr.max_sge = 1;
   shared.srq = need_object(ibv_create_srq(shared.pd, &attributes), "ibv_create_srq");
   shared.mr = need_object(ibv_reg_mr(shared.pd, buffer_, sizeof buffer_, IBV_ACCESS_LOCAL_WRITE),
                           "ibv_reg_mr");
-  for (int i = 0; i < kReceives; ++i) post_receive(shared);
+  for (int i = 0; i < receives; ++i) post_receive(shared);
   return shared;
 }
 

@@ -25,6 +25,7 @@ void run_scenarios(Session& session) {
   if ((scenarios & kHuge) != 0) run_huge(session);
   if ((scenarios & kSharedReceiveQueue) != 0) run_shared_receive_queue(session);
   if ((scenarios & kNotReady) != 0) run_not_ready(session);
+  if ((scenarios & kRefused) != 0) run_refusals(session);
 }
 
 void run(Options options) {

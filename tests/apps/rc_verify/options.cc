@@ -11,6 +11,7 @@
 
 #include "failure.h"
 #include "plan.h"
+#include "scenarios.h"
 
 namespace rc_verify {
 namespace {
@@ -41,10 +42,12 @@ Client (the server follows):
       --huge [N]           also one SEND, WRITE and READ of N bytes (2 GiB); needs twice that memory a side
       --transport rc|uc    (rc). UC has no retransmission: choose a budget that the network's queues hold
       --scenarios LIST     of solicited, sizes, counter, random, huge (these five); or one of
-                           srq (queue pairs share a receive queue), rnr (the receiver is not ready at first)
+                           srq (queue pairs share a receive queue), rnr (the receiver is not ready at first),
+                           refusals (requests that must fail)
       --operations LIST    of send, send_imm, write, write_imm, read, compare_swap, fetch_add (all)
       --one-way            only the client requests, not the server
       --inline N           all messages are inline, of at most N bytes
+      --no-fence           no message is fenced, and none sends on what a READ has brought
       --pieces N           gather and scatter lists have N elements, or as many as both devices can
 )";
 
@@ -71,10 +74,11 @@ enum LongOnly {
   kOperations,
   kOneWay,
   kInline,
+  kNoFence,
   kPieces,
 };
 
-const option kLongOptions[] = {
+constexpr option kLongOptions[] = {
     {"device", required_argument, nullptr, 'd'},
     {"gid-index", required_argument, nullptr, 'g'},
     {"port", required_argument, nullptr, 'p'},
@@ -96,6 +100,7 @@ const option kLongOptions[] = {
     {"operations", required_argument, nullptr, kOperations},
     {"one-way", no_argument, nullptr, kOneWay},
     {"inline", required_argument, nullptr, kInline},
+    {"no-fence", no_argument, nullptr, kNoFence},
     {"pieces", required_argument, nullptr, kPieces},
     {nullptr, 0, nullptr, 0},
 };
@@ -121,8 +126,9 @@ constexpr uint32_t bit_of(Operation operation) {
 }
 
 constexpr Name kScenarioNames[] = {
-    {"solicited", kSolicited}, {"sizes", kSizes},  {"counter", kCounter},       {"random", kRandom},
-    {"huge", kHuge},           {"rnr", kNotReady}, {"srq", kSharedReceiveQueue}};
+    {"solicited", kSolicited},    {"sizes", kSizes},     {"counter", kCounter},
+    {"random", kRandom},          {"huge", kHuge},       {"rnr", kNotReady},
+    {"srq", kSharedReceiveQueue}, {"refusals", kRefused}};
 constexpr Name kOperationNames[] = {
     {"send", bit_of(Operation::kSend)},          {"send_imm", bit_of(Operation::kSendImm)},
     {"write", bit_of(Operation::kWrite)},        {"write_imm", bit_of(Operation::kWriteImm)},
@@ -167,6 +173,9 @@ bool apply_choice(TestOptions& test, int name, const char* value) {
       return true;
     case kInline:
       test.in_line = number32(value);
+      return true;
+    case kNoFence:
+      test.no_fence = 1;
       return true;
     case kPieces:
       test.pieces = number32(value);
@@ -269,6 +278,7 @@ Options parse_options(int argc, char** argv) {
       (test.scenarios & kCommonScenarios) == 0 && std::has_single_bit(test.scenarios);
   if ((test.scenarios & ~kCommonScenarios) != 0 && !alone) usage(2);
   if (test.scenarios == kNotReady) test.qps = kNotReadyQueuePairs;
+  if (test.scenarios == kRefused) test.qps = kRefusals;
   if (test.operations == 0) usage(2);
   return options;
 }

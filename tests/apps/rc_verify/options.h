@@ -19,6 +19,7 @@ enum Scenario : uint32_t {
   // The receive queues of these are not the others': each runs alone.
   kSharedReceiveQueue = 32,
   kNotReady = 64,
+  kRefused = 128,
 };
 inline constexpr uint32_t kCommonScenarios = kSolicited | kSizes | kCounter | kRandom | kHuge;
 
@@ -40,6 +41,7 @@ struct TestOptions {
   uint32_t operations = ~0U;  // Bits 1 << Operation.
   uint32_t one_way = 0;       // 1: only the client requests.
   uint32_t in_line = 0;       // Not 0: all messages are at most of this length, and inline.
+  uint32_t no_fence = 0;      // 1: no message waits for the READs and atomics before it.
   uint32_t pieces = 0;        // Of each gather and scatter list; 0: at random.
 };
 

@@ -93,6 +93,7 @@ struct PlanLimits {
   uint32_t max_inline = 0;
   uint32_t operations = ~0U;  // Bits 1 << Operation.
   bool all_inline = false;    // Whatever may be inline is.
+  bool fences = true;         // Some messages wait for the READs and atomics before them.
   uint32_t pieces = 0;        // Of every list that is long enough; 0: at random.
   // Ends with a SEND: where completions do not tell that the data before them has arrived, its
   // arrival does.

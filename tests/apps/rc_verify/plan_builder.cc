@@ -52,7 +52,7 @@ Message& PlanBuilder::append(Operation operation, uint64_t size) {
   message.length = size;
   message.content = count();
   message.signaled = !choice_.one_in(3);
-  message.fenced = choice_.one_in(8);
+  message.fenced = choice_.one_in(8) && limits_.fences;
   if (has_immediate(operation)) message.immediate = static_cast<uint32_t>(choice_.bits());
   if (takes_receive(operation)) message.solicited = choice_.one_in(4);
   used_ += size;
@@ -207,7 +207,8 @@ Plan random_plan(PatternKey key, const PlanLimits& limits) {
     builder.add(operation, size);
     const bool echo = operation == Operation::kRead && contains(limits, Operation::kSend) &&
                       builder.choice().one_in(2);
-    if (echo && !builder.full() && builder.room() >= size) builder.add_echo_of_last();
+    if (echo && limits.fences && !builder.full() && builder.room() >= size)
+      builder.add_echo_of_last();
   }
   return builder.finish();
 }

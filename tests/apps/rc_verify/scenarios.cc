@@ -26,6 +26,7 @@ PlanLimits limits_of(const Session& session, uint32_t max_sge, uint32_t max_inli
   limits.max_inline = max_inline;
   limits.operations = test.operations;
   limits.all_inline = test.in_line > 0;
+  limits.fences = test.no_fence == 0;
   limits.pieces = test.pieces;
   limits.closing_send = test.transport == Transport::kUnreliable;
   return limits;

@@ -31,5 +31,9 @@ void run_huge(Session& session);
 void run_shared_receive_queue(Session& session);
 // The responder has no receive posted at first: some requests wait until it has, others give up.
 void run_not_ready(Session& session);
+// Requests that the responder must refuse; prints how completions tell. Needs kRefusals queue
+// pairs.
+void run_refusals(Session& session);
+inline constexpr uint32_t kRefusals = 12;
 
 }  // namespace rc_verify

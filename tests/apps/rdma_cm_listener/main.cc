@@ -7,15 +7,18 @@
 //   exits NODE       prints its port, waits for a request, does not read it, and exits
 //   listens NODE     prints its port, and the next event
 //   connect NODE PORT    connects and prints the event that comes
+//   resolve NODE...  prints what comes of each
 //   ids COUNT        so many ids at a time
 //   many NODE COUNT  prints the ports of so many listeners, and of each request, which it rejects
 //   bind NODE PORT   prints what comes of it
 //   descriptors NODE listens with 0, 1, 2, ... descriptors to spare; prints what comes of it
 #include <poll.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <string>
 #include <utility>
@@ -92,6 +95,24 @@ void listens(const char* node) {
   check(rdma_destroy_id(listener) == 0, "rdma_destroy_id");
 }
 
+/// The same id for all, one after the other.
+void resolve(int count, char** nodes) {
+  const Channel channel;
+  rdma_cm_id* id = nullptr;
+  check(rdma_create_id(channel.channel, &id, nullptr, RDMA_PS_TCP) == 0, "rdma_create_id");
+  for (int i = 0; i < count; ++i) {
+    const bool begun =
+        rdma_resolve_addr(id, nullptr, look_up(nodes[i], "7471")->ai_addr, 2000) == 0;
+    const int why = errno;
+    if (begun) {
+      const Channel::Event event = channel.next();
+      std::printf("%s %s %d\n", nodes[i], rdma_event_str(event.type), event.status);
+    } else {
+      std::printf("%s %s\n", nodes[i], strerrorname_np(why));
+    }
+  }
+}
+
 void connect_once(const char* node, const char* port) {
   const Channel client;
   (void)start_many(client, node, static_cast<uint16_t>(std::atoi(port)), 1);
@@ -115,6 +136,8 @@ int main(int argc, char** argv) {
     listens(argv[2]);
   } else if (part == "connect" && argc == 4) {
     connect_once(argv[2], argv[3]);
+  } else if (part == "resolve" && argc > 2) {
+    resolve(argc - 2, argv + 2);
   } else if (part == "ids" && argc == 3) {
     many_ids(std::atoi(argv[2]));
   } else if (part == "many" && argc == 4) {
@@ -127,7 +150,7 @@ int main(int argc, char** argv) {
     std::fprintf(
         stderr,
         "usage: %s overflow|destroyed|exits|listens|descriptors NODE | connect|bind NODE PORT | "
-        "ids COUNT | many NODE COUNT\n",
+        "resolve NODE... | ids COUNT | many NODE COUNT\n",
         argv[0]);
     return 2;
   }

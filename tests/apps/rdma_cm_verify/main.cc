@@ -13,7 +13,8 @@ namespace {
 using namespace verify;
 
 const Case* find_case(const std::string& name) {
-  for (const auto* cases : {&kConnectionCases, &kDataCases, &kOptionCases, &kQueuePairCases}) {
+  for (const auto* cases : {&kConnectionCases, &kDataCases, &kForkCases, &kKilledCases,
+                            &kOptionCases, &kPathCases, &kQueuePairCases, &kSlowCases}) {
     for (const Case& candidate : *cases) {
       if (candidate.name == name) return &candidate;
     }

@@ -71,6 +71,68 @@ void call_with_options(const Place& place) {
   destroy(id);
 }
 
+// --- What the two ends settle: each number is another one.
+
+struct Depths {
+  int reads_sent;      ///< at a time
+  int reads_answered;  ///< at a time
+  int rnr_retries;
+};
+
+void expect_settled(rdma_cm_id* id, const Depths& expected) {
+  ibv_qp_attr attributes{};
+  ibv_qp_init_attr init{};
+  const int wanted =
+      IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY;
+  expect(ibv_query_qp(id->qp, &attributes, wanted, &init) == 0, "ibv_query_qp");
+  expect(attributes.max_rd_atomic == expected.reads_sent, "the reads it may send");
+  expect(attributes.max_dest_rd_atomic == expected.reads_answered, "the reads it answers");
+  expect(attributes.retry_cnt == 6, "the retries that the client asks for");
+  expect(attributes.rnr_retry == expected.rnr_retries, "the RNR retries that the peer asks for");
+}
+
+void serve_settling(const Place& place) {
+  Channel channel;
+  rdma_cm_id* listener = listen(channel, place);
+  const Event request = channel.expect(RDMA_CM_EVENT_CONNECT_REQUEST);
+  const rdma_conn_param& asked = request.connection;
+  expect(asked.responder_resources == 2 && asked.initiator_depth == 4, "the client's, mirrored");
+  expect(asked.retry_count == 6 && asked.rnr_retry_count == 5, "the client's retries");
+  expect(asked.qp_num != 0, "the client's queue pair");
+  create_qp(request.id);
+  rdma_conn_param connection = parameters();
+  connection.responder_resources = 2;
+  connection.initiator_depth = 1;
+  connection.rnr_retry_count = 3;
+  need(rdma_accept(request.id, &connection), "rdma_accept");
+  channel.expect(RDMA_CM_EVENT_ESTABLISHED);
+  expect_settled(request.id, {1, 2, 5});
+  channel.expect(RDMA_CM_EVENT_DISCONNECTED);
+  destroy(request.id);
+  destroy(listener);
+}
+
+void call_settling(const Place& place) {
+  Channel channel;
+  rdma_cm_id* id = resolve(channel, place);
+  create_qp(id);
+  rdma_conn_param connection = parameters();
+  connection.responder_resources = 4;
+  connection.initiator_depth = 2;
+  connection.retry_count = 6;
+  connection.rnr_retry_count = 5;
+  need(rdma_connect(id, &connection), "rdma_connect");
+  const Event established = channel.expect(RDMA_CM_EVENT_ESTABLISHED);
+  const rdma_conn_param& settled = established.connection;
+  expect(settled.responder_resources == 1 && settled.initiator_depth == 2,
+         "the server's, mirrored");
+  expect(settled.rnr_retry_count == 3, "the server's RNR retries");
+  expect_settled(id, {2, 1, 3});
+  need(rdma_disconnect(id), "rdma_disconnect");
+  channel.expect(RDMA_CM_EVENT_DISCONNECTED);
+  destroy(id);
+}
+
 // --- Who may have a port.
 
 rdma_cm_id* bind_sharing(const Channel& channel, const Place& place) {
@@ -125,6 +187,7 @@ void keep_families_apart(const Place& place) {
 
 const std::vector<Case> kOptionCases = {
     {"options", serve_one, call_with_options},
+    {"settled", serve_settling, call_settling},
     {"reuse_address", nullptr, share_a_port},
     {"af_only", nullptr, keep_families_apart},
 };

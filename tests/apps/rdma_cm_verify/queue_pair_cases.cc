@@ -12,6 +12,8 @@ constexpr ibv_ece kClientEce{0x123456, 0x89abcdef, 0};
 // librdmacm answers with the vendor that has asked.
 constexpr ibv_ece kServerEce{kClientEce.vendor_id, 0x76543210, 0};
 
+constexpr int kConsumerReject = 28;  // IBTA vol. 1, 12.6.7.2
+constexpr uint8_t kRejectBytes = 148;
 constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE;
 
 /// A queue pair with its memory, that rdma_cm does not know.
@@ -153,10 +155,125 @@ void call_own_queue_pair(const Place& place) {
   destroy(id);
 }
 
+// --- A client that sends before it confirms: data comes to a queue pair that only receives so far.
+
+void expect_communication_established(ibv_context* context, uint32_t qpn) {
+  ibv_async_event event{};
+  need(ibv_get_async_event(context, &event), "ibv_get_async_event");
+  expect(event.event_type == IBV_EVENT_COMM_EST, "IBV_EVENT_COMM_EST");
+  expect(event.element.qp->qp_num == qpn, "the event to be the queue pair's");
+  ibv_ack_async_event(&event);
+}
+
+void serve_notifying(const Place& place) {
+  Channel channel;
+  rdma_cm_id* listener = listen(channel, place);
+  const Event request = channel.expect(RDMA_CM_EVENT_CONNECT_REQUEST);
+  {
+    QueuePair queue_pair(request.id);
+    queue_pair.move_to(IBV_QPS_INIT);
+    queue_pair.post_receive();
+    queue_pair.move_to(IBV_QPS_RTR);
+    rdma_conn_param connection = parameters();
+    connection.qp_num = queue_pair.number();
+    need(rdma_accept(request.id, &connection), "rdma_accept");
+    expect_communication_established(request.id->verbs, queue_pair.number());
+    need(rdma_notify(request.id, IBV_EVENT_COMM_EST), "rdma_notify");
+    channel.expect(RDMA_CM_EVENT_ESTABLISHED);
+    queue_pair.receive(41);
+    queue_pair.move_to(IBV_QPS_RTS);
+    queue_pair.send(42);
+    // The confirmation, which came late, has changed nothing.
+    channel.expect(RDMA_CM_EVENT_DISCONNECTED);
+  }
+  destroy(request.id);
+  destroy(listener);
+}
+
+/// Whose queue pair sends already, and hears nothing of the data's being the first.
+void serve_data_first(const Place& place) {
+  Channel channel;
+  rdma_cm_id* listener = listen(channel, place);
+  const Event request = channel.expect(RDMA_CM_EVENT_CONNECT_REQUEST);
+  {
+    QueuePair queue_pair(request.id);
+    queue_pair.move_to(IBV_QPS_INIT);
+    queue_pair.post_receive();
+    queue_pair.move_to(IBV_QPS_RTR);
+    queue_pair.move_to(IBV_QPS_RTS);
+    rdma_conn_param connection = parameters();
+    connection.qp_num = queue_pair.number();
+    need(rdma_accept(request.id, &connection), "rdma_accept");
+    queue_pair.receive(41);
+    // The device may have told its connection manager already.
+    need(rdma_notify(request.id, IBV_EVENT_COMM_EST), "rdma_notify");
+    channel.expect(RDMA_CM_EVENT_ESTABLISHED);
+    queue_pair.send(42);
+    channel.expect(RDMA_CM_EVENT_DISCONNECTED);
+  }
+  destroy(request.id);
+  destroy(listener);
+}
+
+void call_before_confirming(const Place& place) {
+  Channel channel;
+  rdma_cm_id* id = resolve(channel, place);
+  {
+    QueuePair queue_pair(id);
+    queue_pair.move_to(IBV_QPS_INIT);
+    rdma_conn_param connection = parameters();
+    connection.qp_num = queue_pair.number();
+    need(rdma_connect(id, &connection), "rdma_connect");
+    channel.expect(RDMA_CM_EVENT_CONNECT_RESPONSE);
+    queue_pair.move_to(IBV_QPS_RTR);
+    queue_pair.move_to(IBV_QPS_RTS);
+    queue_pair.send(41);
+    queue_pair.post_receive();
+    queue_pair.receive(42);
+    need(rdma_establish(id), "rdma_establish");
+    need(rdma_disconnect(id), "rdma_disconnect");
+    channel.expect(RDMA_CM_EVENT_DISCONNECTED);
+  }
+  destroy(id);
+}
+
+// --- The client does not take the server's reply.
+
+void serve_refused(const Place& place) {
+  Channel channel;
+  rdma_cm_id* listener = listen(channel, place);
+  const Event request = channel.expect(RDMA_CM_EVENT_CONNECT_REQUEST);
+  create_qp(request.id);
+  rdma_conn_param connection = parameters();
+  need(rdma_accept(request.id, &connection), "rdma_accept");
+  const Event rejected = channel.expect(RDMA_CM_EVENT_REJECTED, kConsumerReject);
+  expect_pattern(rejected.private_data, kRejectBytes, 51);
+  destroy(request.id);
+  destroy(listener);
+}
+
+void call_refusing(const Place& place) {
+  Channel channel;
+  rdma_cm_id* id = resolve(channel, place);
+  {
+    const QueuePair queue_pair(id);
+    rdma_conn_param connection = parameters();
+    connection.qp_num = queue_pair.number();
+    need(rdma_connect(id, &connection), "rdma_connect");
+    channel.expect(RDMA_CM_EVENT_CONNECT_RESPONSE);
+    const auto data = pattern(kRejectBytes, 51);
+    need(rdma_reject(id, data.data(), kRejectBytes), "rdma_reject");
+  }
+  destroy(id);
+}
+
 }  // namespace
 
 const std::vector<Case> kQueuePairCases = {
+    {"notify", serve_notifying, call_before_confirming},
     {"own_queue_pair", serve_own_queue_pair, call_own_queue_pair},
+    {"data_first", serve_data_first, call_before_confirming},
+    {"reply_rejected", serve_refused, call_refusing},
 };
 
 }  // namespace verify

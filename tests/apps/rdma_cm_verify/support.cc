@@ -35,8 +35,8 @@ void expect(bool condition, const char* what) {
   if (!condition) fail(std::string("expected: ") + what);
 }
 
-void say(const char* word) {
-  std::puts(word);
+void say(const std::string& words) {
+  std::puts(words.c_str());
   std::fflush(stdout);
 }
 
@@ -119,11 +119,11 @@ void create_qp(rdma_cm_id* id, ibv_qp_type type) {
   need(rdma_create_qp(id, nullptr, &attributes), "rdma_create_qp");
 }
 
-rdma_cm_id* listen(const Channel& channel, const Place& place, rdma_port_space space) {
+rdma_cm_id* listen(const Channel& channel, const Place& place, rdma_port_space space, int backlog) {
   const AddressInfo info(place, true, space);
   rdma_cm_id* id = create_id(channel, space);
   need(rdma_bind_addr(id, info.address()), "rdma_bind_addr");
-  need(rdma_listen(id, 4), "rdma_listen");
+  need(rdma_listen(id, backlog), "rdma_listen");
   say("ready");
   return id;
 }
@@ -167,6 +167,16 @@ rdma_conn_param parameters(const std::vector<uint8_t>& private_data) {
   return parameters;
 }
 
+Pages::Pages(size_t size) {
+  constexpr size_t kPage = 4096;
+  void* memory = std::aligned_alloc(kPage, (size + kPage - 1) / kPage * kPage);
+  data_ = static_cast<uint8_t*>(need_object(memory, "aligned_alloc"));
+}
+
+Pages::~Pages() {
+  std::free(data_);
+}
+
 Messages::Messages(rdma_cm_id* id)
     : id_(id),
       in_(kSize),
@@ -185,7 +195,7 @@ void Messages::post_receive() {
 
 void Messages::post_send(uint8_t seed) {
   const std::vector<uint8_t> bytes = pattern(kSize, seed);
-  std::copy(bytes.begin(), bytes.end(), out_.begin());
+  std::copy(bytes.begin(), bytes.end(), out_.data());
   ibv_sge sge{reinterpret_cast<uintptr_t>(out_.data()), kSize, out_region_->lkey};
   need(rdma_post_sendv(id_, nullptr, &sge, 1, IBV_SEND_SIGNALED), "rdma_post_send");
 }
@@ -211,7 +221,9 @@ void Messages::send(uint8_t seed) {
 void Messages::receive(uint8_t seed) {
   const ibv_wc wc = wait_receive();
   if (wc.status != IBV_WC_SUCCESS) fail(std::string("receive: ") + ibv_wc_status_str(wc.status));
-  expect(wc.byte_len == kSize && in_ == pattern(kSize, seed), "the message that was sent");
+  const std::vector<uint8_t> sent = pattern(kSize, seed);
+  expect(wc.byte_len == kSize && std::equal(sent.begin(), sent.end(), in_.data()),
+         "the message that was sent");
 }
 
 }  // namespace verify

@@ -17,8 +17,8 @@ void need(int result, const char* what);
 /// Fails unless the call has failed with that errno.
 void need_errno(int result, int expected, const char* what);
 void expect(bool condition, const char* what);
-/// A line on stdout for whoever drives the test: "ready", "established".
-void say(const char* word);
+/// A line on stdout for whoever drives the test: "ready", "established", "disconnected -104".
+void say(const std::string& words);
 
 template <class T>
 T* need_object(T* object, const char* what) {
@@ -83,7 +83,8 @@ rdma_cm_id* create_id(const Channel& channel, rdma_port_space space = RDMA_PS_TC
 ibv_qp_init_attr queue_pair_attributes(ibv_qp_type type = IBV_QPT_RC);
 void create_qp(rdma_cm_id* id, ibv_qp_type type = IBV_QPT_RC);
 /// A listener, when it listens: "ready" is said.
-rdma_cm_id* listen(const Channel& channel, const Place& place, rdma_port_space space = RDMA_PS_TCP);
+rdma_cm_id* listen(const Channel& channel, const Place& place, rdma_port_space space = RDMA_PS_TCP,
+                   int backlog = 4);
 /// An id whose route to the server is resolved.
 rdma_cm_id* resolve(Channel& channel, const Place& place, rdma_port_space space = RDMA_PS_TCP);
 void destroy(rdma_cm_id* id);
@@ -93,6 +94,21 @@ std::vector<uint8_t> pattern(size_t size, uint8_t seed);
 /// Fails unless `data` has that size and pattern.
 void expect_pattern(const std::vector<uint8_t>& data, size_t size, uint8_t seed);
 rdma_conn_param parameters(const std::vector<uint8_t>& private_data = {});
+
+/// Pages of nobody else's: those that are registered are missing in a child that is forked after
+/// ibv_fork_init().
+class Pages {
+ public:
+  explicit Pages(size_t size);
+  ~Pages();
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+
+  [[nodiscard]] uint8_t* data() const { return data_; }
+
+ private:
+  uint8_t* data_;
+};
 
 /// Sends and receives messages on an id's queue pair.
 class Messages {
@@ -115,8 +131,8 @@ class Messages {
 
  private:
   rdma_cm_id* id_;
-  std::vector<uint8_t> in_;
-  std::vector<uint8_t> out_;
+  Pages in_;
+  Pages out_;
   ibv_mr* in_region_;
   ibv_mr* out_region_;
 };
@@ -130,7 +146,11 @@ struct Case {
 };
 extern const std::vector<Case> kConnectionCases;
 extern const std::vector<Case> kDataCases;
+extern const std::vector<Case> kForkCases;
+extern const std::vector<Case> kKilledCases;
 extern const std::vector<Case> kOptionCases;
+extern const std::vector<Case> kPathCases;
 extern const std::vector<Case> kQueuePairCases;
+extern const std::vector<Case> kSlowCases;
 
 }  // namespace verify

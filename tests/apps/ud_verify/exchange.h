@@ -35,7 +35,7 @@ class Exchange {
   // A datagram with another Q_Key is dropped.
   void run_wrong_qkey();
   // The client's datagram has the Q_Key of its queue pair, because the work request's has the
-  // highest bit set (C10-15 of the InfiniBand Architecture Specification).
+  // highest bit set (10.2.5 of the InfiniBand Architecture Specification).
   void run_controlled_qkey();
 
   // Of the datagram received last, as it stood in the receive buffer.

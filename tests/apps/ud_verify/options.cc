@@ -34,7 +34,7 @@ Client (the server follows):
 
 enum LongOnly { kInline = 256, kStall, kLargest, kControlledQKey };
 
-const option kLongOptions[] = {
+constexpr option kLongOptions[] = {
     {"device", required_argument, nullptr, 'd'},
     {"gid-index", required_argument, nullptr, 'g'},
     {"port", required_argument, nullptr, 'p'},

@@ -10,9 +10,10 @@
 namespace urxe::replay {
 namespace {
 
+/// a: of ours
 bool may_pair(const Frame& a, const Frame& b) {
   if (a.psn() != b.psn() || a.service() != b.service()) return false;
-  if (is_read_response(a.operation()) && is_read_response(b.operation())) return true;
+  if (is_resumed_form(a.operation(), b.operation())) return true;
   if (a.operation() != b.operation()) return false;
   return a.operation() != Operation::kAcknowledge ||
          ack_kind(a.headers().aeth.syndrome) == ack_kind(b.headers().aeth.syndrome);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "tests/interop/replay/interop_rows.h"
+
 namespace urxe::replay {
 namespace {
 
@@ -102,7 +104,8 @@ std::vector<CaptureRow> connection_manager() {
 
 std::vector<CaptureRow> all() {
   std::vector<CaptureRow> rows;
-  for (const auto& part : {reliable(), refused(), faulty(), unreliable(), connection_manager()}) {
+  for (const auto& part :
+       {reliable(), refused(), faulty(), unreliable(), connection_manager(), interop_rows()}) {
     rows.insert(rows.end(), part.begin(), part.end());
   }
   return rows;
@@ -116,8 +119,9 @@ const std::vector<CaptureRow>& capture_table() {
 }
 
 std::string name_of(const CaptureRow& row) {
-  std::string name(row.file.substr(0, row.file.find('.')));
-  std::replace(name.begin(), name.end(), '/', '_');
+  std::string name(row.file.substr(0, row.file.find(".pcap")));
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '/' || c == '.'; }, '_');
   return name;
 }
 

@@ -32,12 +32,13 @@ struct CaptureRow {
   bool shared_receives = false;      ///< the responder takes from a shared receive queue
   bool sets_atomics = false;  ///< the responder's program gave the atomics' target each value found
   bool fenced_chain = false;  ///< all requests were posted at once, each but the first with a fence
+  uint8_t other_host = 0;     ///< last byte of the addresses of a side not to replace; 0: none
   std::string_view without_requests{};  ///< why there are only MADs; empty: there are others
 };
 
 const std::vector<CaptureRow>& capture_table();
 
-/// "cm_rping" of "cm_rping.pcap", "interop_send" of "interop/send.pcap".
+/// "cm_rping" of "cm_rping.pcap", "interop_send_a" of "interop/send.a.pcap".
 std::string name_of(const CaptureRow& row);
 
 }  // namespace urxe::replay

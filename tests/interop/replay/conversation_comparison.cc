@@ -96,8 +96,18 @@ class Requests {
   Ledger& ledger_;
 };
 
-void only_our_response(const Frame& frame, Ledger& ledger) {
+/// Whether a response that was recorded later tells what the ACK does.
+bool is_told_later(const Frame& ack, const Frames& recorded) {
+  return std::ranges::any_of(recorded, [&](const Frame* later) {
+    return later->time >= ack.time && is_positive(*later) && later->psn().is_after(ack.psn());
+  });
+}
+
+void only_our_response(const Frame& frame, const Frames& recorded, Ledger& ledger) {
   const std::string where = "ours " + describe(frame);
+  if (is_ack(frame) && is_told_later(frame, recorded)) {
+    return ledger.note(Difference::kCoalescedAck, where);
+  }
   if (!is_positive(frame)) return ledger.error("was never recorded: " + where);
   ledger.note(Difference::kFaultyLink, where);
 }
@@ -118,7 +128,7 @@ void compare_requests(const Talk& talk, const Frames& ours, Ledger& ledger) {
 void compare_responses(const Talk& talk, const Frames& ours, Ledger& ledger) {
   for (const Pair& pair : align(ours, talk.conversation.responses)) {
     if (pair.recorded == nullptr) {
-      only_our_response(*pair.ours, ledger);
+      only_our_response(*pair.ours, talk.conversation.responses, ledger);
     } else if (pair.ours == nullptr) {
       only_recorded_response(*pair.recorded, ledger);
     } else {

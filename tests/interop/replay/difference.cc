@@ -22,6 +22,10 @@ const std::array<DifferenceRow, kDifferences>& difference_table() {
        "communication ids and the ids of transactions that the side itself begins: any that are "
        "unique to it. rxe's host keeps one transaction id for all it sends about a communication",
        "12.6.5, 13.4.6.4"},
+      {kCoalescedAck, "coalesced_ack", true, Right::kBoth,
+       "an ACK that was not recorded, as a later response told the same: urxe answers several "
+       "messages that arrive together by one ACK, and a faulty link may have lost it",
+       "9.7.5.1.2"},
       {kFaultyLink, "faulty_link", false, Right::kBoth,
        "a packet that the faulty link lost or moved before it was recorded: ours is in its place",
        "-"},

@@ -16,6 +16,7 @@ enum class Difference : uint8_t {
   kCredits,
   kGsiPsn,
   kCmIds,
+  kCoalescedAck,
   // Only in captures that say so, and exactly as often as they say (capture_table).
   kFaultyLink,
   kOwnRepeat,

@@ -28,6 +28,12 @@ bool needs_receive(Operation operation) {
 bool is_read_response(Operation operation) {
   return operation >= Operation::kReadResponseFirst && operation <= Operation::kReadResponseOnly;
 }
+
+bool is_resumed_form(Operation ours, Operation recorded) {
+  using enum Operation;
+  return (ours == kReadResponseFirst && recorded == kReadResponseMiddle) ||
+         (ours == kReadResponseOnly && recorded == kReadResponseLast);
+}
 bool is_data_response(Operation operation) {
   return is_read_response(operation) || operation == Operation::kAtomicAcknowledge;
 }

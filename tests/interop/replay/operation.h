@@ -17,6 +17,8 @@ bool has_own_response(Operation operation);
 /// Whether the request, by its last packet, takes a receive work queue element.
 bool needs_receive(Operation operation);
 bool is_read_response(Operation operation);
+/// A READ response that begins anew what the recorded responder only goes on with.
+bool is_resumed_form(Operation ours, Operation recorded);
 /// A READ response or an atomic acknowledge.
 bool is_data_response(Operation operation);
 

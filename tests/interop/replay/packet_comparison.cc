@@ -23,7 +23,7 @@ class Comparison {
   void run() {
     compare_ip();
     compare_bth();
-    if (is_resumed_form()) {
+    if (is_resumed_form(a_.operation(), b_.operation())) {
       note(Difference::kResumedRead);
       expect(std::ranges::equal(a_.view.payload, b_.view.payload), "payload");
       return;
@@ -73,13 +73,6 @@ class Comparison {
     const bool may_differ =
         a_.service() == Service::kRc && a_.info().is_request && !a_.info().ends_message;
     may_differ ? note(Difference::kAckReq) : expect(false, "AckReq");
-  }
-
-  /// A READ response that begins anew what the recorded responder only goes on with.
-  [[nodiscard]] bool is_resumed_form() const {
-    using enum Operation;
-    return (a_.operation() == kReadResponseFirst && b_.operation() == kReadResponseMiddle) ||
-           (a_.operation() == kReadResponseOnly && b_.operation() == kReadResponseLast);
   }
 
   void compare_aeth() {
