@@ -20,6 +20,12 @@ Headers response_headers(const QueuePair& qp, Operation operation, Psn psn, uint
   return headers;
 }
 
+/// The count in an answer: with the request itself; in an answer to a duplicate what was told last
+/// may not be taken back.
+uint32_t msn_of(const ResponderState& resp, const ResponderResource& resource) {
+  return resource.answered ? resp.msn : resource.msn;
+}
+
 /// A READ or atomic response acknowledges what came before it.
 void drop_implied_ack(ChannelAdapter& ca, QueuePair& qp, Psn response) {
   ResponderState& resp = qp.responder;
@@ -69,7 +75,7 @@ Turn send_read_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
     if (!host) return refuse_rest(ca, qp, resource, psn);
   }
   const Headers headers =
-      response_headers(qp, read_response_operation(resource), psn, resource.msn);
+      response_headers(qp, read_response_operation(resource), psn, msn_of(qp.responder, resource));
   uint8_t* out = batch.append(qp.flow(), headers, bytes);
   if (out == nullptr) return Turn::kBatchFull;
   if (bytes > 0 && !read_memory(ca.memory.guarded(), host, {out, bytes})) {
@@ -85,8 +91,8 @@ Turn send_read_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
 
 Turn send_atomic_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
                           ResponderResource& resource) {
-  Headers headers =
-      response_headers(qp, Operation::kAtomicAcknowledge, resource.first_psn, resource.msn);
+  Headers headers = response_headers(qp, Operation::kAtomicAcknowledge, resource.first_psn,
+                                     msn_of(qp.responder, resource));
   headers.atomic_original = resource.original;
   if (batch.append(qp.flow(), headers, 0) == nullptr) return Turn::kBatchFull;
   batch.commit();

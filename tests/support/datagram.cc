@@ -78,6 +78,7 @@ bool read_ipv6(Datagram& datagram) {
   datagram.udp_offset = 40;
   datagram.traffic_class = static_cast<uint8_t>(be16(ip, 0) >> 4);
   datagram.hop_limit = ip[7];
+  datagram.flow_label = (ip[1] & 15U) << 16 | be16(ip, 2);
   datagram.source = ip.subspan(8, 16);
   datagram.destination = ip.subspan(24, 16);
   limit_ip(datagram, 40 + be16(ip, 4));

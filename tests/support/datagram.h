@@ -21,7 +21,8 @@ struct Datagram {
   bool cut = false;                      ///< the capture did not keep all of it
   uint8_t traffic_class = 0;
   uint8_t hop_limit = 0;
-  size_t udp_offset = 0;  ///< of the UDP header in `ip`
+  uint32_t flow_label = 0;  ///< IPv6
+  size_t udp_offset = 0;    ///< of the UDP header in `ip`
   uint16_t source_port = 0;
   uint16_t destination_port = 0;
   std::span<const uint8_t> payload;

@@ -15,6 +15,7 @@ inline RxPacket rx_packet(const Datagram& datagram) {
   };
   packet.flow = {gid(datagram.source), gid(datagram.destination), datagram.source_port,
                  datagram.traffic_class, datagram.hop_limit};
+  packet.flow.flow_label = datagram.flow_label;
   if (!datagram.ipv6) packet.ipv4_identification = datagram.identification;
   return packet;
 }

@@ -71,6 +71,22 @@ TEST(Duplicates, AckDoesNotNameAnAtomicOrARead) {
   EXPECT_EQ(bench.sent(), (Lines{"ACK psn 204 credits 0 msn 4"}));
 }
 
+// 9.7.7.1. Expect: a READ and an atomic that come again are answered with the number of messages
+// that was told last, not with the one of their first answer.
+TEST(Duplicates, AnswersDoNotTakeMessagesBack) {
+  Bench bench;
+  bench.receive(Operation::kReadRequest, 200, read_of(bench, 0, 8));
+  bench.receive(Operation::kFetchAdd, 201, fetch_add(bench, 1));
+  bench.receive(Operation::kWriteOnly, 202, read_of(bench, 8, 1), {1});
+  EXPECT_EQ(bench.sent().size(), 3U);
+  bench.receive(Operation::kReadRequest, 200, read_of(bench, 0, 8));
+  bench.receive(Operation::kFetchAdd, 201, fetch_add(bench, 1));
+  const Lines lines = bench.sent();
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_NE(lines[0].find(" msn 3"), std::string::npos) << lines[0];
+  EXPECT_NE(lines[1].find(" msn 3"), std::string::npos) << lines[1];
+}
+
 TEST(Duplicates, WriteIsNotExecutedAgain) {
   Bench bench;
   bench.receive(Operation::kWriteOnly, 200, read_of(bench, 0, 1), {1});

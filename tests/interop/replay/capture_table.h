@@ -17,8 +17,7 @@ struct RegionRow {
   uint32_t rkey;
   uint64_t va;
   uint64_t length;
-  int access;              ///< ibv_access_flags
-  bool is_window = false;  ///< of type 2, bound by the queue pair that is accessed
+  int access;  ///< ibv_access_flags
 };
 
 /// A capture: what it takes to replay it besides what its packets say, and what may differ.
@@ -28,11 +27,9 @@ struct CaptureRow {
   std::vector<Allowance> as_responder{};
   uint8_t timeout = 14;              ///< local ACK timeout of the requester
   std::vector<RegionRow> regions{};  ///< besides those of which all accesses succeeded
-  uint32_t receive_bytes = 0;        ///< of the receive buffers; 0: what the messages need
   bool shared_receives = false;      ///< the responder takes from a shared receive queue
   bool sets_atomics = false;  ///< the responder's program gave the atomics' target each value found
   bool fenced_chain = false;  ///< all requests were posted at once, each but the first with a fence
-  uint8_t other_host = 0;     ///< last byte of the addresses of a side not to replace; 0: none
   std::string_view without_requests{};  ///< why there are only MADs; empty: there are others
 };
 

@@ -13,6 +13,7 @@ constexpr uint8_t kSidrRetries = 15;
 Flow flow_of(const Frame& frame) {
   Flow flow = frame.packet.flow;
   flow.source_port = Flow{}.source_port;
+  flow.flow_label = 0;
   return flow;
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "packet/wire/aeth_syndrome.h"
 #include "tests/interop/replay/alignment.h"
 #include "tests/interop/replay/link_duplicates.h"
 #include "tests/interop/replay/packet_comparison.h"
@@ -20,16 +19,6 @@ const Frame* find(const Frames& frames, Psn psn) {
 /// Whether a packet with its PSN comes earlier in the sequence.
 bool is_repeated(const Frame& frame, const Frames& sequence) {
   return find(sequence, frame.psn())->number < frame.number;
-}
-
-bool is_ack(const Frame& frame) {
-  return frame.operation() == Operation::kAcknowledge &&
-         ack_kind(frame.headers().aeth.syndrome) == AckKind::kAck;
-}
-
-/// Whether it carries out or acknowledges a request: no NAK.
-bool is_positive(const Frame& frame) {
-  return frame.operation() != Operation::kAcknowledge || is_ack(frame);
 }
 
 class Requests {
@@ -103,13 +92,22 @@ bool is_told_later(const Frame& ack, const Frames& recorded) {
   });
 }
 
-void only_our_response(const Frame& frame, const Frames& recorded, Ledger& ledger) {
+/// Whether the packet answers one that the link has made of another: it came at that moment.
+bool answers_double(const Frame& answer, const Frames& requests) {
+  const Frames once = without_link_duplicates(requests);
+  return std::ranges::any_of(requests, [&](const Frame* request) {
+    return request->time == answer.time && std::ranges::find(once, request) == once.end();
+  });
+}
+
+void only_our_response(const Frame& frame, const Conversation& conversation, Ledger& ledger) {
   const std::string where = "ours " + describe(frame);
-  if (is_ack(frame) && is_told_later(frame, recorded)) {
+  if (!is_positive(frame)) return ledger.error("was never recorded: " + where);
+  if (is_ack(frame) && is_told_later(frame, conversation.responses)) {
     return ledger.note(Difference::kCoalescedAck, where);
   }
-  if (!is_positive(frame)) return ledger.error("was never recorded: " + where);
-  ledger.note(Difference::kFaultyLink, where);
+  const bool doubled = !is_ack(frame) && answers_double(frame, conversation.requests);
+  ledger.note(doubled ? Difference::kAnsweredOnce : Difference::kFaultyLink, where);
 }
 
 /// ACKs of duplicates name the last PSN that was received in order, again.
@@ -128,7 +126,7 @@ void compare_requests(const Talk& talk, const Frames& ours, Ledger& ledger) {
 void compare_responses(const Talk& talk, const Frames& ours, Ledger& ledger) {
   for (const Pair& pair : align(ours, talk.conversation.responses)) {
     if (pair.recorded == nullptr) {
-      only_our_response(*pair.ours, talk.conversation.responses, ledger);
+      only_our_response(*pair.ours, talk.conversation, ledger);
     } else if (pair.ours == nullptr) {
       only_recorded_response(*pair.recorded, ledger);
     } else {

@@ -27,7 +27,8 @@ const std::array<DifferenceRow, kDifferences>& difference_table() {
        "messages that arrive together by one ACK, and a faulty link may have lost it",
        "9.7.5.1.2"},
       {kFaultyLink, "faulty_link", false, Right::kBoth,
-       "a packet that the faulty link lost or moved before it was recorded: ours is in its place",
+       "a packet that the faulty link lost before it was recorded, or that is elsewhere in the "
+       "recording: moved by the link, or sent when the requester had gone back in mid-message",
        "-"},
       {kOwnRepeat, "own_repeat", false, Right::kBoth,
        "a request that urxe repeats and the recorded requester did not, or did otherwise: it asks "
@@ -38,12 +39,26 @@ const std::array<DifferenceRow, kDifferences>& difference_table() {
        "a request that the recorded requester repeats and urxe does not: all that is outstanding "
        "after a time-out, and by a timer that an ACK did not stop",
        "9.7.6.1.3"},
+      {kSmallerWindow, "smaller_window", false, Right::kBoth,
+       "the recorded requester had more outstanding when it was answered: urxe sends less at a "
+       "time "
+       "after a loss, and waits for an ACK that the recorded responder left to a later answer",
+       "9.7.5.1.2"},
       {kUnrequestedAck, "unrequested_ack", false, Right::kBoth,
        "an ACK of a duplicate that asked for none: rxe acknowledges every duplicate", "9.7.5.1.2"},
+      {kAnsweredOnce, "answered_once", false, Right::kBoth,
+       "a READ or atomic that the link doubled: the recorded responder had both before it "
+       "answered, "
+       "and answered once; ours is given one after the other",
+       "9.7.5.1.4, 9.7.5.1.5"},
       {kResumedRead, "resumed_read", false, Right::kUrxe,
        "the first response to a READ that is resumed in its middle: urxe begins with FIRST and an "
        "AETH, rxe goes on with MIDDLE",
        "9.7.5.1.4"},
+      {kDuplicateMsn, "duplicate_msn", false, Right::kBoth,
+       "the message count in the answer to a duplicate READ or atomic: the latest here and in rxe; "
+       "captures of older urxe have that of the first answer",
+       "9.7.7.1"},
       {kShortReceiveNak, "short_receive_nak", false, Right::kUrxe,
        "a SEND longer than the receive buffer: invalid request, where rxe says remote operational "
        "error",

@@ -21,8 +21,11 @@ enum class Difference : uint8_t {
   kFaultyLink,
   kOwnRepeat,
   kRecordedRepeat,
+  kSmallerWindow,
   kUnrequestedAck,
+  kAnsweredOnce,
   kResumedRead,
+  kDuplicateMsn,
   kShortReceiveNak,
   kCount,
 };

@@ -27,6 +27,10 @@ struct Frame {
   [[nodiscard]] const OpcodeInfo& info() const { return opcode_info(view.headers.bth.opcode); }
 };
 
+bool is_ack(const Frame& frame);
+/// Of an answer: whether it acknowledges, or carries out, a request: it is no NAK.
+bool is_positive(const Frame& frame);
+
 using Frames = std::vector<const Frame*>;
 
 /// "frame 12 at 3.456 ms: RC SEND Only qp 0x11 psn 5 ack len 64".

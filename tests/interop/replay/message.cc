@@ -46,6 +46,7 @@ void note_requests(const Conversation& conversation, Message& message) {
       std::min_element(message.parts.begin(), message.parts.end(),
                        [](const Frame* a, const Frame* b) { return a->number < b->number; });
   message.posted = (*earliest)->time;
+  message.order = (*earliest)->number;
   message.transmissions = static_cast<uint32_t>(
       std::count_if(conversation.requests.begin(), conversation.requests.end(),
                     [&](const Frame* frame) { return frame->psn() == message.first; }));
@@ -74,6 +75,7 @@ void note_answer(Message& message, const Frame& answer) {
   } else if (ack_kind(syndrome) == AckKind::kNak && code != NakCode::kPsnSequenceError) {
     message.outcome = Outcome::kRefused;
     message.nak = code;
+    message.refused = answer.psn();
   }
 }
 
@@ -81,6 +83,38 @@ void note_outcome(const Conversation& conversation, Message& message) {
   if (conversation.service != Service::kRc) return;
   message.outcome = Outcome::kUnanswered;
   for (const Frame* answer : conversation.responses) note_answer(message, *answer);
+}
+
+/// A message whose packets were lost at first was posted no later than those that follow it.
+void note_posting_order(std::vector<Message>& messages) {
+  for (size_t i = messages.size(); i-- > 1;) {
+    if (messages[i - 1].order < messages[i].order) continue;
+    messages[i - 1].order = messages[i].order;
+    messages[i - 1].posted = messages[i].posted;
+  }
+}
+
+/// The last answer before the request that tells of credits; nullptr: none does.
+const Frame* find_credits(const Conversation& conversation, const Frame& request) {
+  const Frame* found = nullptr;
+  for (const Frame* answer : conversation.responses) {
+    if (answer->number > request.number) break;
+    if (has(answer->info().extensions, Ext::kAeth) && is_positive(*answer)) found = answer;
+  }
+  const bool tells =
+      found != nullptr && syndrome_value(found->headers().aeth.syndrome) != kAckNoCredits;
+  return tells ? found : nullptr;
+}
+
+/// Whether the message goes beyond the credits: one may, where all before it is answered.
+bool is_beyond_credits(const Conversation& conversation, const Message& message, uint32_t ssn) {
+  const Frame* answer = find_credits(conversation, *message.parts.front());
+  if (answer == nullptr || !needs_receive(message.operation())) return false;
+  const Aeth& aeth = answer->headers().aeth;
+  const uint32_t limit =
+      aeth.msn.value() + credits_from_code(syndrome_value(aeth.syndrome)).value_or(0);
+  const bool alone = answer->psn() + 1 == message.first;
+  return ssn > limit + (alone ? 1 : 0);
 }
 
 /// How many PSNs from the first to the last that was recorded.
@@ -105,7 +139,25 @@ Expected<std::vector<Message>, std::string> find_messages(const Conversation& co
     note_outcome(conversation, *message);
     messages.push_back(std::move(*message));
   }
+  note_posting_order(messages);
   return messages;
+}
+
+size_t receive_bytes_of(const Message& message) {
+  if (message.outcome != Outcome::kRefused) return message.payload.size();
+  size_t bytes = 0;
+  for (const Frame* part : message.parts) {
+    bytes += part->view.payload.size();
+    if (part->psn() == message.refused) break;
+  }
+  return bytes - 1;
+}
+
+bool ignores_credits(const Conversation& conversation, const std::vector<Message>& messages) {
+  uint32_t ssn = 0;
+  return std::ranges::any_of(messages, [&](const Message& message) {
+    return is_beyond_credits(conversation, message, ++ssn);
+  });
 }
 
 std::optional<std::span<const uint8_t>> find_read_data(const Conversation& conversation, Psn psn,

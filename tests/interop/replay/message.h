@@ -25,9 +25,11 @@ struct Message {
   Psn first;
   uint32_t packets = 1;  ///< PSNs that it takes, those of READ responses included
   Frames parts;          ///< its request packets in order, each as first recorded
-  Instant posted;        ///< when the first of them that got through was recorded
+  Instant posted;    ///< when the first of them that got through was recorded, or a later message
+  size_t order = 0;  ///< the number of that frame
   Outcome outcome = Outcome::kDone;
-  NakCode nak{};  ///< of kRefused
+  NakCode nak{};  ///< of kRefused, as the next
+  Psn refused;    ///< what the NAK names
   uint32_t rnr_naks = 0;
   std::optional<Instant> last_rnr_nak;
   uint32_t transmissions = 1;    ///< of its first packet
@@ -45,6 +47,14 @@ struct Message {
 
 /// The messages of a conversation in the order of their PSNs, or why they cannot be told.
 Expected<std::vector<Message>, std::string> find_messages(const Conversation& conversation);
+
+/// The bytes of a receive that a message needs, or of one that was too short for it: a byte less
+/// than what the packet that was refused would have needed.
+size_t receive_bytes_of(const Message& message);
+
+/// Whether the requester sent messages that the responder had not given credit for (9.7.7.2), as
+/// rxe does: then the answers are no guide for one that waits for credit.
+bool ignores_credits(const Conversation& conversation, const std::vector<Message>& messages);
 
 /// What the recorded READ response with this PSN held, the first after `since` if there is one.
 std::optional<std::span<const uint8_t>> find_read_data(const Conversation& conversation, Psn psn,

@@ -79,7 +79,7 @@ class Comparison {
     if (!has(a_.info().extensions, Ext::kAeth)) return;
     const Aeth& ours = a_.headers().aeth;
     const Aeth& recorded = b_.headers().aeth;
-    expect(ours.msn == recorded.msn, "MSN");
+    if (ours.msn != recorded.msn) msn_differs();
     expect(ack_kind(ours.syndrome) == ack_kind(recorded.syndrome), "kind of AETH syndrome");
     if (ours.syndrome == recorded.syndrome) return;
     if (ack_kind(ours.syndrome) == AckKind::kAck) return note(Difference::kCredits);
@@ -87,6 +87,14 @@ class Comparison {
         ours.syndrome == nak_syndrome(NakCode::kInvalidRequest) &&
         recorded.syndrome == nak_syndrome(NakCode::kRemoteOperationalError);
     is_short_receive ? note(Difference::kShortReceiveNak) : expect(false, "AETH syndrome");
+  }
+
+  /// Ours may tell of messages that the recorded answer, to a duplicate, left untold.
+  void msn_differs() {
+    const Psn ours(a_.headers().aeth.msn.value());
+    const Psn recorded(b_.headers().aeth.msn.value());
+    const bool later = is_data_response(a_.operation()) && ours.is_after(recorded);
+    later ? note(Difference::kDuplicateMsn) : expect(false, "MSN");
   }
 
   void compare_extensions() {
@@ -121,7 +129,7 @@ class Comparison {
     expect(ours.compare == recorded.compare, "AtomicETH compare");
   }
 
-  /// All but the ICRC, with what has been judged by itself blanked out: MigReq, AckReq, syndrome.
+  /// All but the ICRC, with what has been judged by itself blanked out: MigReq, AckReq, AETH.
   static std::vector<uint8_t> comparable_bytes(const Frame& frame) {
     constexpr uint8_t kMigReqBit = 0x40;
     constexpr uint8_t kAckReqBit = 0x80;
@@ -129,7 +137,10 @@ class Comparison {
     std::vector<uint8_t> bytes(packet.begin(), packet.end() - kIcrcBytes);
     bytes[1] |= kMigReqBit;
     bytes[8] |= kAckReqBit;
-    if (has(frame.info().extensions, Ext::kAeth)) bytes[kBthBytes] = 0;
+    constexpr size_t kAethBytes = 4;
+    if (has(frame.info().extensions, Ext::kAeth)) {
+      std::fill_n(bytes.begin() + kBthBytes, kAethBytes, uint8_t{0});
+    }
     return bytes;
   }
 

@@ -28,6 +28,7 @@ struct QueuePairRecord {
   std::vector<PostedRequest> receives{};
   std::vector<ibv_wc> send_completions{};
   std::vector<ibv_wc> receive_completions{};
+  uint32_t own_acks = 0;  ///< given to the requester in the responder's place
 
   /// Takes the completions that are there.
   void poll();

@@ -2,19 +2,11 @@
 #include "tests/interop/replay/recording.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "tests/support/datagram.h"
 #include "tests/support/rx_packet.h"
 
 namespace urxe::replay {
-
-std::string describe(const Frame& frame) {
-  char place[64];
-  std::snprintf(place, sizeof place, "frame %zu at %.3f ms: ", frame.number,
-                static_cast<double>((frame.time - kStart).ns) / 1e6);
-  return place + format(frame.view);
-}
 
 Recording::Recording(const std::string& path) : file_(test::read_capture(path)) {
   error_ = file_.error;

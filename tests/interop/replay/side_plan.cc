@@ -58,9 +58,6 @@ void add(std::vector<SidePlan>& sides, const Talk& talk) {
 std::vector<SidePlan> plan_sides(const Story& story) {
   std::vector<SidePlan> sides;
   for (const Talk& talk : story.talks()) add(sides, talk);
-  const uint8_t other = story.row().other_host;
-  std::erase_if(sides,
-                [&](const SidePlan& side) { return other != 0 && side.gid.bytes[15] == other; });
   return sides;
 }
 

@@ -71,7 +71,7 @@ SideReplay::SideReplay(const Story& story, const SidePlan& plan)
     plan_receives(record);
     for (const Talk* talk : queue_pair.sends) {
       plan_sends(record, *talk);
-      plan_responses(*talk);
+      plan_responses(record, *talk);
     }
   }
 }
@@ -85,7 +85,7 @@ void SideReplay::plan_sends(QueuePairRecord& record, const Talk& talk) {
   for (const Message& message : talk.messages) {
     const bool fenced = chain && &message != &talk.messages.front();
     const Message& when = chain ? talk.messages.front() : message;
-    at(when.posted, when.parts.front()->number,
+    at(when.posted, when.order,
        [this, &record, &talk, &message, fenced] { post_send(record, talk, message, fenced); });
   }
 }
@@ -109,9 +109,17 @@ void SideReplay::plan_requests(const Talk& talk) {
   }
 }
 
-void SideReplay::plan_responses(const Talk& talk) {
+void SideReplay::plan_responses(QueuePairRecord& record, const Talk& talk) {
+  const bool without_credits = ignores_credits(talk.conversation, talk.messages);
   for (const Frame* frame : talk.conversation.responses) {
-    at(frame->time, frame->number, [this, frame] { adapter_.receive(frame->packet); });
+    at(frame->time, frame->number, [this, &record, frame, without_credits] {
+      make_room_for(record, *frame);
+      if (without_credits && is_positive(*frame)) {
+        receive_without_credits(*frame);
+      } else {
+        adapter_.receive(frame->packet);
+      }
+    });
   }
 }
 
@@ -129,8 +137,7 @@ void SideReplay::post_send(QueuePairRecord& record, const Talk& talk, const Mess
 
 void SideReplay::post_receive(QueuePairRecord& record, const Talk& talk, const Message& message) {
   const bool datagrams = record.plan.service == Service::kUd;
-  size_t bytes = message.payload.size() + (datagrams ? kGrhBytes : 0);
-  if (story_.row().receive_bytes != 0) bytes = story_.row().receive_bytes;
+  const size_t bytes = receive_bytes_of(message) + (datagrams ? kGrhBytes : 0);
   const std::vector<Sge> list = buffers_.add(bytes);
   const uint64_t wr_id = record.receives.size();
   record.receives.push_back({&talk, &message, list});
@@ -155,15 +162,43 @@ void SideReplay::receive_request(const Talk& talk, const Frame& frame) {
   }
 }
 
-/// With the device's own keys in it, and so with another ICRC.
+/// Where ours has not sent yet what is being answered, since it sends less at a time after a loss:
+/// it is told that all that it did send has arrived, as the responder would have told it.
+void SideReplay::make_room_for(QueuePairRecord& record, const Frame& answer) {
+  const RequesterState& requester = record.queues.qp->requester;
+  while (!requester.next_psn.is_after(answer.psn()) && requester.outstanding() != 0) {
+    const Psn before = requester.oldest_unacked;
+    Headers headers = answer.headers();
+    headers.bth.opcode = Opcode(Service::kRc, Operation::kAcknowledge);
+    headers.bth.psn = requester.next_psn - 1;
+    headers.aeth.syndrome = kAckNoCredits;
+    ++record.own_acks;
+    receive_changed(answer, headers, {});
+    if (requester.oldest_unacked == before) return;
+  }
+}
+
+/// With the device's own keys in it.
 void SideReplay::receive_translated(const Frame& frame) {
   Headers headers = frame.headers();
   headers.reth.rkey = memory_.key_for(headers.reth.rkey);
   headers.atomic.rkey = memory_.key_for(headers.atomic.rkey);
   headers.invalidate = memory_.key_for(headers.invalidate);
+  receive_changed(frame, headers, frame.view.payload);
+}
+
+void SideReplay::receive_without_credits(const Frame& frame) {
+  Headers headers = frame.headers();
+  headers.aeth.syndrome = kAckNoCredits;
+  receive_changed(frame, headers, frame.view.payload);
+}
+
+/// The packet with other headers, and so with another ICRC.
+void SideReplay::receive_changed(const Frame& frame, const Headers& headers,
+                                 std::span<const uint8_t> payload) {
   TxBatch batch{TxBatch::Limits{}};
-  uint8_t* out = batch.append(frame.packet.flow, headers, frame.view.payload.size());
-  std::ranges::copy(frame.view.payload, out);
+  uint8_t* out = batch.append(frame.packet.flow, headers, payload.size());
+  std::ranges::copy(payload, out);
   batch.commit();
   adapter_.receive({batch.bytes(batch.messages()[0]), frame.packet.flow, batch.identification(0)});
 }
@@ -226,6 +261,9 @@ void SideReplay::check_requester(Ledger& ledger) const {
       compare_requests(*talk, sent_in(talk->conversation, true), ledger);
     }
     check_sends(record, ledger);
+    for (uint32_t i = 0; i < record.own_acks; ++i) {
+      ledger.note(Difference::kSmallerWindow, "qp " + std::to_string(record.plan.self.qpn.value()));
+    }
   }
 }
 

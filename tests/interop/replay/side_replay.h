@@ -38,12 +38,16 @@ class SideReplay {
   void plan_sends(QueuePairRecord& record, const Talk& talk);
   void plan_receives(QueuePairRecord& record);
   void plan_requests(const Talk& talk);
-  void plan_responses(const Talk& talk);
+  void plan_responses(QueuePairRecord& record, const Talk& talk);
 
   void post_send(QueuePairRecord& record, const Talk& talk, const Message& message, bool fenced);
   void post_receive(QueuePairRecord& record, const Talk& talk, const Message& message);
   void receive_request(const Talk& talk, const Frame& frame);
   void receive_translated(const Frame& frame);
+  void receive_without_credits(const Frame& frame);
+  void receive_changed(const Frame& frame, const Headers& headers,
+                       std::span<const uint8_t> payload);
+  void make_room_for(QueuePairRecord& record, const Frame& answer);
 
   void act_until_the_end();
   void wait_for_completions();

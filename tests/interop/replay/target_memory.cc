@@ -49,6 +49,9 @@ TargetMemory::TargetMemory(Adapter& adapter, const Story& story, const SidePlan&
 /// Enlarges what a key stands for by each access that was carried out.
 void TargetMemory::learn(const Talk& talk) {
   for (const Message& message : talk.messages) {
+    if (has_invalidate(message.operation())) {
+      windows_.insert(message.last_headers().invalidate.value());
+    }
     const Access access = access_of(message);
     if (access.length == 0 || message.outcome != Outcome::kDone) continue;
     auto row = std::find_if(accessed_.begin(), accessed_.end(), [&](const RegionRow& other) {
@@ -70,7 +73,8 @@ void TargetMemory::add(const RegionRow& row) {
   region.row = row;
   region.actual.resize(row.length);
   region.expected.resize(row.length);
-  const int access = row.is_window ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND : row.access;
+  region.is_window = windows_.contains(row.rkey);
+  const int access = region.is_window ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND : row.access;
   region.registered =
       adapter_.device()
           .register_memory(adapter_.pd(), region.actual.data(), row.length, row.va, access)
@@ -80,17 +84,15 @@ void TargetMemory::add(const RegionRow& row) {
 
 void TargetMemory::bind_windows(QueuePair& qp) {
   for (Region& region : regions_) {
-    if (!region.row.is_window) continue;
+    if (!region.is_window) continue;
     const MemoryWindow* window =
         adapter_.device().alloc_window(adapter_.pd(), IBV_MW_TYPE_2).value();
     sim::SendRequest request;
     request.opcode = IBV_WR_BIND_MW;
-    request.bind = {window->rkey,
-                    RKey{window->rkey.value() ^ 1},
-                    region.registered->lkey,
-                    region.row.va,
-                    region.row.length,
-                    region.row.access};
+    const int rights = region.row.access & ~IBV_ACCESS_LOCAL_WRITE;
+    const RKey key{window->rkey.value() ^ 1};
+    request.bind = {window->rkey,      key,   region.registered->lkey, region.row.va,
+                    region.row.length, rights};
     region.key = request.bind.new_key;
     sim::post_send(adapter_.device(), qp, request);
     adapter_.transmit();

@@ -21,7 +21,7 @@ class TargetMemory {
  public:
   TargetMemory(Adapter& adapter, const Story& story, const SidePlan& side);
 
-  /// Binds the windows of the capture table through the queue pair that is accessed by them.
+  /// Binds the windows through the queue pair that is accessed by them.
   void bind_windows(QueuePair& qp);
   /// The device's key for a recorded one; one that stood for nothing stays what it is.
   [[nodiscard]] RKey key_for(RKey recorded) const;
@@ -37,6 +37,7 @@ class TargetMemory {
  private:
   struct Region {
     RegionRow row;
+    bool is_window = false;  ///< of type 2, bound by the queue pair that is accessed
     std::vector<uint8_t> actual;
     std::vector<uint8_t> expected;
     MemoryRegion* registered = nullptr;
@@ -52,6 +53,7 @@ class TargetMemory {
 
   Adapter& adapter_;
   std::vector<RegionRow> accessed_;
+  std::set<uint32_t> windows_;  ///< keys that a peer takes back
   std::deque<Region> regions_;
   bool sets_atomics_;
   std::set<uint64_t> atomics_;  ///< addresses whose value is known
