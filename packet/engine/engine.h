@@ -78,6 +78,10 @@ class PacketEngine {
   /// that share its addresses is passed on to them. May take some milliseconds.
   virtual void leave() {}
 
+  /// In a forked child, before the engine is destroyed: what its sockets hold is the parent's, and
+  /// stays.
+  virtual void abandon() {}
+
   /// Takes what has arrived, up to the engine's burst. Never blocks. The packets are valid until
   /// the next call. Empty: nothing is waiting.
   virtual std::span<const RxPacket> receive() = 0;

@@ -68,6 +68,7 @@ class FaultEngine final : public PacketEngine {
   void transmit(TxBatch& batch) override;
   [[nodiscard]] TxBatch::Limits batch_limits() const override;
   void leave() override { inner_->leave(); }
+  void abandon() override { inner_->abandon(); }
   [[nodiscard]] EngineCounters totals() const override;
   [[nodiscard]] size_t receive_buffer() const override { return inner_->receive_buffer(); }
   /// The inner engine's where it has none, or no descriptors are left to make ours.

@@ -56,6 +56,12 @@ bool ForwardQueue::keep(const UnixName& to, const ForwardedPackets& packets, Ins
   return true;
 }
 
+void ForwardQueue::clear() {
+  waiting_.clear();
+  full_.clear();
+  waiting_bytes_ = 0;
+}
+
 void ForwardQueue::retry(Instant now) {
   std::vector<UnixName> full;
   std::deque<Waiting> still;

@@ -32,6 +32,8 @@ class ForwardQueue {
   [[nodiscard]] size_t size() const { return waiting_.size(); }
   /// Sends what can be sent by now; loses what has waited for too long.
   void retry(Instant now);
+  /// Forgets what waits.
+  void clear();
 
  private:
   struct Waiting {

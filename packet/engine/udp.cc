@@ -62,6 +62,11 @@ void UdpEngine::leave() {
   if (forward_queue_) finish_forwarding();
 }
 
+void UdpEngine::abandon() {
+  receivers_.clear();
+  if (forward_queue_) forward_queue_->clear();
+}
+
 /// While the others' view of the group is out of date, the kernel may put their packets into our
 /// socket; with the socket they would go.
 void UdpEngine::pass_on_rest(Receiver& receiver) {

@@ -47,6 +47,7 @@ class UdpEngine final : public PacketEngine {
   Expected<void, EngineError> join_group(const Gid& group) override;
   void leave_group(const Gid& group) override;
   void leave() override;
+  void abandon() override;
   Expected<void, Errno> listen(ServiceId service, const std::optional<Gid>& local) override;
   void stop_listening(ServiceId service, const std::optional<Gid>& local) override;
   /// One system call where nothing has arrived, most of the time: the address that received last is

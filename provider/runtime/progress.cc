@@ -236,6 +236,7 @@ void Progress::take_kicks() const {
 
 void Progress::after_fork_in_child() {
   lock_.unlock();
+  if (engine_) engine_->abandon();
   engine_.reset();
   counters_ = CounterTable();
   if (kick_fd_ >= 0) close(kick_fd_);

@@ -279,5 +279,25 @@ TEST_F(SharedPort, NothingOfOthersIsLostWithAMemberThatLeaves) {
   EXPECT_GT(stayer.engine.counters().rx_forwarded, 0U) << "none had gone astray";
 }
 
+TEST_F(TwoMembers, AForkedChildLeavesWhatHasComeToItsParent) {
+  sender_.send(a_.slot.number(), 1);
+  sender_.send(a_.slot.number(), 2);
+  ChildProcess child([this](int pipe) {
+    a_.engine.abandon();
+    std::destroy_at(&a_.engine);
+    EXPECT_EQ(write(pipe, "d", 1), 1);
+  });
+  ASSERT_TRUE(child.read<char>());
+  EXPECT_EQ(receive_packets(a_.engine, 2).size(), 2U);
+}
+
+TEST_F(TwoMembers, WhoHasLeftReceivesNothing) {
+  sender_.send(a_.slot.number(), 1);
+  a_.engine.leave();
+  EXPECT_TRUE(a_.engine.receive().empty());
+  sender_.send(b_.slot.number(), 2);
+  EXPECT_EQ(receive_packets(b_.engine, 1).size(), 1U);
+}
+
 }  // namespace
 }  // namespace urxe::test
