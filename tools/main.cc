@@ -15,6 +15,9 @@ namespace urxe {
 namespace {
 
 constexpr int kUsageError = 125;
+constexpr const char* kFaultHelp =
+    "Faults of the network, by a seeded plan: loss=P%, duplication=P%, reordering=P%, "
+    "corruption=P%, seed=N, direction=in|out|both, joined by commas";
 constexpr const char* kDeviceHelp =
     "Present interface IFACE as device NAME; only the interfaces so named are presented. "
     "Repeatable";
@@ -66,6 +69,7 @@ int parse_and_run(int argc, char** argv) {
   add_device_option(run, run_options.devices);
   run->add_option("--capture", run_options.capture, "Write the RoCE packets to a pcapng file")
       ->type_name("FILE");
+  run->add_option("--fault", run_options.faults, kFaultHelp)->type_name("WORDS");
   run->prefix_command();
 
   std::vector<std::string> listed_devices;

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "packet/base/expected.h"
+#include "packet/engine/fault_plan.h"
 #include "provider/runtime/network_namespace.h"
 #include "provider/runtime/sysfs_tree.h"
 #include "provider/runtime/tree_store.h"
@@ -119,6 +120,14 @@ std::string set_capture(const std::string& file) {
   return "";
 }
 
+/// An empty string, or what is wrong with the faults asked for.
+std::string set_faults(const std::optional<std::string>& faults) {
+  if (!faults) return "";
+  if (auto plan = parse_fault_plan(*faults); !plan) return "--fault: " + plan.error();
+  set("URXE_FAULTS", *faults);
+  return "";
+}
+
 Expected<std::string, std::string> write_tree(const RunOptions& options) {
   auto presentation = make_presentation(options.devices);
   if (!presentation) return Unexpected<std::string>(presentation.error());
@@ -138,6 +147,7 @@ Expected<std::string, std::string> write_tree(const RunOptions& options) {
 
 /// An empty string, or why not.
 std::string prepare_environment(const RunOptions& options) {
+  if (std::string error = set_faults(options.faults); !error.empty()) return error;
   auto libraries = find_libraries();
   if (!libraries) return libraries.error();
   auto tree = write_tree(options);

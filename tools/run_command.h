@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,9 +9,10 @@ namespace urxe {
 
 /// What `urxe run` was told.
 struct RunOptions {
-  std::vector<std::string> devices;  ///< NAME=IFACE each
-  std::string capture;               ///< pcapng file; empty: none
-  std::vector<std::string> command;  ///< program and arguments; not empty
+  std::vector<std::string> devices;   ///< NAME=IFACE each
+  std::string capture;                ///< pcapng file; empty: none
+  std::optional<std::string> faults;  ///< as parse_fault_plan() reads it
+  std::vector<std::string> command;   ///< program and arguments; not empty
 };
 
 /// Becomes the program, with the devices in its sight. Returns only where that fails, with the exit

@@ -99,7 +99,10 @@ void apply_values(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, in
   if ((mask & IBV_QP_DEST_QPN) != 0) qp.dest_qpn = Qpn(attr.dest_qp_num);
   if ((mask & IBV_QP_PATH_MTU) != 0) qp.mtu = 128U << attr.path_mtu;
   if ((mask & IBV_QP_AV) != 0) resolve_address(ca, qp);
-  if ((mask & IBV_QP_RQ_PSN) != 0) qp.responder.expected_psn = Psn(attr.rq_psn);
+  if ((mask & IBV_QP_RQ_PSN) != 0) {
+    qp.responder.expected_psn = Psn(attr.rq_psn);
+    qp.responder.acknowledgeable = qp.responder.expected_psn - 1;
+  }
   if ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) != 0) {
     set_resource_capacity(qp.responder, attr.max_dest_rd_atomic);
   }

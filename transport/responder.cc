@@ -259,10 +259,11 @@ void receive_expected(ChannelAdapter& ca, QueuePair& qp, const PacketView& packe
   resp.nak_outstanding = false;
   if (resp.ack && resp.ack->is_nak) resp.ack.reset();  // what it asked for is here
   if (execute(ca, qp, packet, info) == Verdict::kAnswered) return;
+  const Operation op = packet.headers.bth.opcode.operation();
+  if (!has_own_response(op)) resp.acknowledgeable = resp.expected_psn;
   resp.expected_psn = resp.expected_psn + 1;
   ++resp.unacked_packets;
   if (resp.pending_resources > 0) ca.active.push_back(qp);
-  const Operation op = packet.headers.bth.opcode.operation();
   if (packet.headers.bth.ack_req && !has_own_response(op)) owe_ack(ca, qp, false);
 }
 
@@ -271,7 +272,7 @@ void receive_expected(ChannelAdapter& ca, QueuePair& qp, const PacketView& packe
 void owe_ack(ChannelAdapter& ca, QueuePair& qp, bool urgent) {
   ResponderState& resp = qp.responder;
   if (resp.ack && resp.ack->is_nak) return;
-  resp.ack = PendingAck{resp.expected_psn - 1, kAckNoCredits, false};
+  resp.ack = PendingAck{resp.acknowledgeable, kAckNoCredits, false};
   resp.ack_urgent = resp.ack_urgent || urgent || resp.unacked_packets >= kUrgentAfterPackets;
   if (resp.ack_urgent) {
     ca.active.push_back(qp);

@@ -24,7 +24,9 @@ void receive_duplicate(ChannelAdapter& ca, QueuePair& qp, const PacketView& pack
 Turn transmit_responses(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, uint32_t budget,
                         bool all_acks);
 
-/// Owes an ACK for everything received so far. `urgent`: it goes out with the next transmission.
+/// Owes an ACK for everything up to the last SEND or WRITE packet received in order: one that named
+/// a READ or atomic after it could be taken for that one's answer. `urgent`: it goes out with the
+/// next transmission.
 void owe_ack(ChannelAdapter& ca, QueuePair& qp, bool urgent);
 
 /// Owes a NAK for the expected PSN. NAKs other than sequence errors and RNR end the connection:

@@ -57,6 +57,8 @@ struct TakenReceive {
 
 struct ResponderState {
   Psn expected_psn;
+  Psn acknowledgeable;  ///< the last packet executed that an Acknowledge may name: no READ, no
+                        ///< atomic
   uint32_t msn = 0;
   bool nak_outstanding =
       false;  ///< a sequence or RNR NAK was sent; silent until expected_psn comes

@@ -38,6 +38,7 @@ class CaptureEngine final : public PacketEngine {
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
   [[nodiscard]] TxBatch::Limits batch_limits() const override;
+  void leave() override { inner_->leave(); }
   [[nodiscard]] EngineCounters totals() const override { return inner_->totals(); }
   [[nodiscard]] size_t receive_buffer() const override { return inner_->receive_buffer(); }
   [[nodiscard]] int wait_fd() const override;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "packet/engine/datagram_reader.h"
 
+#include <arpa/inet.h>
 #include <netinet/udp.h>
 
 #include <cstring>
 
+#ifndef IPV6_FLOWINFO
+#define IPV6_FLOWINFO 11
+#endif
 #ifndef UDP_GRO
 #define UDP_GRO 104
 #endif
@@ -13,6 +17,7 @@ namespace urxe {
 namespace {
 
 constexpr size_t kBufferBytes = 65536;
+constexpr uint32_t kFlowLabelMask = 0xfffff;
 
 int int_at(const cmsghdr* c) {
   int value = 0;
@@ -31,6 +36,9 @@ void take_control(const cmsghdr* c, ReceivedDatagram& to) {
     to.flow.traffic_class = static_cast<uint8_t>(int_at(c));
   } else if (is(c, IPPROTO_IP, IP_TTL) || is(c, IPPROTO_IPV6, IPV6_HOPLIMIT)) {
     to.flow.hop_limit = static_cast<uint8_t>(int_at(c));
+  } else if (is(c, IPPROTO_IPV6, IPV6_FLOWINFO)) {
+    // Only there where it is not 0; the traffic class stands before the label.
+    to.flow.flow_label = ntohl(static_cast<uint32_t>(int_at(c))) & kFlowLabelMask;
   } else if (is(c, IPPROTO_UDP, UDP_GRO) && int_at(c) > 0) {
     to.segment_size = static_cast<size_t>(int_at(c));
   }
@@ -63,6 +71,7 @@ void DatagramReader::add(msghdr& message, size_t size, const Gid& local) {
   datagram.flow.source = senders_[i].gid();
   datagram.flow.destination = local;
   datagram.flow.source_port = senders_[i].port();
+  datagram.flow.flow_label = 0;
   datagram.segment_size = size;
   datagram.bytes = {memory_.get() + i * kBufferBytes, size};
   for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {

@@ -21,6 +21,15 @@ struct EngineError {
   std::string what;  ///< what failed, on what, and what to do about it
 };
 
+/// What was done to packets on purpose, one direction.
+struct FaultCounters {
+  uint64_t passed = 0;
+  uint64_t lost = 0;
+  uint64_t duplicated = 0;
+  uint64_t reordered = 0;
+  uint64_t corrupted = 0;
+};
+
 /// Packets that an engine knows of and the device does not.
 struct EngineCounters {
   uint64_t send_lost = 0;     ///< could not be sent
@@ -28,6 +37,8 @@ struct EngineCounters {
   uint64_t forwarded = 0;     ///< passed on to the process that they were for
   uint64_t not_owner = 0;     ///< for a process that is gone
   uint64_t not_copied = 0;    ///< to QP1, for every process, and kept here: too many of them
+  FaultCounters outgoing_faults{};
+  FaultCounters incoming_faults{};
 };
 
 /// Carries RoCEv2 packets. Not thread-safe: one thread at a time, but for wait_fd(), which any
@@ -62,6 +73,10 @@ class PacketEngine {
   }
   /// Ends what listen() began, if it did.
   virtual void stop_listening(ServiceId /*service*/, const std::optional<Gid>& /*local*/) {}
+
+  /// Ends all receiving, for good: what has arrived for this process is lost, what has for others
+  /// that share its addresses is passed on to them. May take some milliseconds.
+  virtual void leave() {}
 
   /// Takes what has arrived, up to the engine's burst. Never blocks. The packets are valid until
   /// the next call. Empty: nothing is waiting.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "packet/engine/fault.h"
 
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -40,13 +43,13 @@ void FaultLine::pass(Packet packet, std::deque<Packet>& out) {
     ++counters_.lost;
     return;
   }
-  if (happens(rates_.corruption)) {
-    ++counters_.corrupted;
-    flip_a_bit(packet);
-  }
   if (happens(rates_.duplication)) {
     ++counters_.duplicated;
     out.push_back(packet);
+  }
+  if (happens(rates_.corruption)) {
+    ++counters_.corrupted;
+    flip_a_bit(packet);
   }
   if (happens(rates_.reordering)) {
     ++counters_.reordered;
@@ -74,7 +77,39 @@ FaultEngine::FaultEngine(std::unique_ptr<PacketEngine> inner, const FaultPlan& p
     : inner_(std::move(inner)),
       outgoing_(plan.seed, plan.outgoing),
       incoming_(plan.seed ^ kIncomingSeed, plan.incoming),
-      batch_(single_packets(inner_->batch_limits())) {}
+      batch_(single_packets(inner_->batch_limits())) {
+  open_wait_fd();
+}
+
+void FaultEngine::open_wait_fd() {
+  if (inner_->wait_fd() < 0) return;
+  bell_ = FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  FileDescriptor both(epoll_create1(EPOLL_CLOEXEC));
+  epoll_event event{};
+  event.events = EPOLLIN;
+  if (bell_ && both && epoll_ctl(both.get(), EPOLL_CTL_ADD, bell_.get(), &event) == 0 &&
+      epoll_ctl(both.get(), EPOLL_CTL_ADD, inner_->wait_fd(), &event) == 0) {
+    wait_ = std::move(both);
+  }
+}
+
+int FaultEngine::wait_fd() const {
+  return wait_ ? wait_.get() : inner_->wait_fd();
+}
+
+/// Whoever sleeps on wait_fd() is to come and call receive(): what is held back does not wait for
+/// a packet that may never come.
+void FaultEngine::ring_while_holding_back() {
+  const bool holds_back = outgoing_.holds_back() || incoming_.holds_back();
+  if (holds_back == ringing_ || !wait_) return;
+  ringing_ = holds_back;
+  if (holds_back) {
+    eventfd_write(bell_.get(), 1);
+  } else {
+    eventfd_t count = 0;
+    eventfd_read(bell_.get(), &count);
+  }
+}
 
 Expected<void, EngineError> FaultEngine::open_address(const Gid& local) {
   return inner_->open_address(local);
@@ -124,6 +159,7 @@ std::span<const RxPacket> FaultEngine::receive() {
   for (const FaultLine::Packet& packet : received_) {
     packets_.push_back({packet.bytes, packet.flow, packet.identification});
   }
+  ring_while_holding_back();
   return packets_;
 }
 
@@ -136,6 +172,14 @@ void FaultEngine::transmit(TxBatch& batch) {
   }
   batch.clear();
   send(out);
+  ring_while_holding_back();
+}
+
+EngineCounters FaultEngine::totals() const {
+  EngineCounters totals = inner_->totals();
+  totals.outgoing_faults = outgoing_.counters();
+  totals.incoming_faults = incoming_.counters();
+  return totals;
 }
 
 void FaultEngine::send(const std::deque<FaultLine::Packet>& packets) {

@@ -8,30 +8,10 @@
 #include <vector>
 
 #include "packet/engine/engine.h"
+#include "packet/engine/fault_plan.h"
+#include "packet/engine/file_descriptor.h"
 
 namespace urxe {
-
-/// How often what goes wrong, in packets of a million.
-struct FaultRates {
-  uint32_t loss = 0;
-  uint32_t duplication = 0;
-  uint32_t reordering = 0;  ///< held back until up to kMaxHeldBack later packets have passed it
-  uint32_t corruption = 0;  ///< one bit flipped, anywhere in the packet
-};
-
-struct FaultPlan {
-  uint64_t seed = 1;  ///< same seed, same packets: same faults
-  FaultRates outgoing;
-  FaultRates incoming;
-};
-
-struct FaultCounters {
-  uint64_t passed = 0;
-  uint64_t lost = 0;
-  uint64_t duplicated = 0;
-  uint64_t reordered = 0;
-  uint64_t corrupted = 0;
-};
 
 /// One direction of a bad line.
 class FaultLine {
@@ -45,10 +25,12 @@ class FaultLine {
   };
 
   FaultLine(uint64_t seed, const FaultRates& rates) : state_(seed), rates_(rates) {}
-  /// Appends to `out` what comes out at the other end when `packet` goes in.
+  /// Appends to `out` what comes out at the other end when `packet` goes in. Of a packet that is
+  /// duplicated, one of the two is never corrupted.
   void pass(Packet packet, std::deque<Packet>& out);
   /// Appends what is held back: nothing comes that could overtake it.
   void flush(std::deque<Packet>& out);
+  [[nodiscard]] bool holds_back() const { return !held_.empty(); }
   [[nodiscard]] const FaultCounters& counters() const { return counters_; }
 
  private:
@@ -68,7 +50,8 @@ class FaultLine {
 };
 
 /// Wraps an engine in a network that loses, duplicates, reorders and corrupts packets by a seeded
-/// plan. Sends without segmentation.
+/// plan. Sends without segmentation. What it holds back waits for later packets, but no longer than
+/// until the next receive() that has nothing else, for which wait_fd() wakes.
 class FaultEngine final : public PacketEngine {
  public:
   FaultEngine(std::unique_ptr<PacketEngine> inner, const FaultPlan& plan);
@@ -80,21 +63,28 @@ class FaultEngine final : public PacketEngine {
   void leave_group(const Gid& group) override;
   Expected<void, Errno> listen(ServiceId service, const std::optional<Gid>& local) override;
   void stop_listening(ServiceId service, const std::optional<Gid>& local) override;
-  /// Where nothing arrives, what was held back comes.
+  /// Where nothing arrives, what was held back comes. Sends what was held back on its way out.
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
   [[nodiscard]] TxBatch::Limits batch_limits() const override;
-  [[nodiscard]] EngineCounters totals() const override { return inner_->totals(); }
+  void leave() override { inner_->leave(); }
+  [[nodiscard]] EngineCounters totals() const override;
   [[nodiscard]] size_t receive_buffer() const override { return inner_->receive_buffer(); }
-  [[nodiscard]] int wait_fd() const override { return inner_->wait_fd(); }
+  /// The inner engine's where it has none, or no descriptors are left to make ours.
+  [[nodiscard]] int wait_fd() const override;
 
   [[nodiscard]] const FaultCounters& outgoing() const { return outgoing_.counters(); }
   [[nodiscard]] const FaultCounters& incoming() const { return incoming_.counters(); }
 
  private:
   void send(const std::deque<FaultLine::Packet>& packets);
+  void open_wait_fd();
+  void ring_while_holding_back();
 
   std::unique_ptr<PacketEngine> inner_;
+  FileDescriptor bell_;  ///< readable while something is held back
+  FileDescriptor wait_;  ///< on the inner engine's and the bell
+  bool ringing_ = false;
   FaultLine outgoing_;
   FaultLine incoming_;
   TxBatch batch_;

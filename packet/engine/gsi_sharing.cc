@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "packet/engine/gsi_sharing.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
-#include <cstdio>
 #include <cstring>
+#include <optional>
 #include <variant>
 
 #include "packet/wire/opcode.h"
@@ -27,23 +24,6 @@ uint64_t packets_in(const ForwardedPackets& packets) {
   return (packets.bytes.size() + packets.segment_size - 1) / packets.segment_size;
 }
 
-bool is_nobody(int errno_value) {
-  return errno_value == ECONNREFUSED || errno_value == ENOENT;
-}
-
-bool same_name(const UnixName& a, const UnixName& b) {
-  return a.size == b.size && std::memcmp(&a.address, &b.address, a.size) == 0;
-}
-
-Expected<FileDescriptor, Errno> open_named(const UnixName& name) {
-  FileDescriptor fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd) return error(errno);
-  const int on = 1;
-  if (setsockopt(fd.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) return error(errno);
-  if (bind(fd.get(), name.get(), name.size) != 0) return error(errno);
-  return fd;
-}
-
 }  // namespace
 
 GsiOwner gsi_owner(std::span<const uint8_t> packet) {
@@ -61,54 +41,6 @@ GsiOwner gsi_owner(std::span<const uint8_t> packet) {
   return {Kind::kEveryone};
 }
 
-UnixName service_name(uint32_t interface_index, ServiceId service,
-                      const std::optional<Gid>& local) {
-  char address[33] = "any";
-  for (size_t i = 0; local && i < local->bytes.size(); ++i) {
-    std::snprintf(address + 2 * i, 3, "%02x", local->bytes[i]);
-  }
-  UnixName name;
-  name.address.sun_family = AF_UNIX;
-  // Abstract: begins with a null byte and has no end but its length.
-  const int length = std::snprintf(name.address.sun_path + 1, sizeof name.address.sun_path - 1,
-                                   "urxe/%u/service/%u/%016llx/%s", geteuid(), interface_index,
-                                   static_cast<unsigned long long>(service.value()), address);
-  name.size =
-      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1U + static_cast<unsigned>(length));
-  return name;
-}
-
-GsiSharing::Key GsiSharing::key(ServiceId service, const std::optional<Gid>& local) {
-  return {service, local ? local->bytes : decltype(Gid::bytes){}};
-}
-
-Expected<uint32_t, Errno> GsiSharing::listen(ServiceId service, const std::optional<Gid>& local) {
-  if (listens(service, local)) return error(EADDRINUSE);
-  auto fd = open_named(service_name(interface_index_, service, local));
-  if (!fd) return Unexpected<Errno>(fd.error());
-  auto place = std::ranges::find_if(sockets_, [](const FileDescriptor& s) { return !s; });
-  if (place == sockets_.end()) place = sockets_.emplace(place);
-  *place = std::move(*fd);
-  const auto number = static_cast<uint32_t>(place - sockets_.begin());
-  services_[key(service, local)] = number;
-  return number;
-}
-
-void GsiSharing::stop_listening(ServiceId service, const std::optional<Gid>& local) {
-  const auto found = services_.find(key(service, local));
-  if (found == services_.end()) return;
-  sockets_[found->second].reset();
-  services_.erase(found);
-}
-
-int GsiSharing::socket(uint32_t number) const {
-  return number < sockets_.size() ? sockets_[number].get() : -1;
-}
-
-bool GsiSharing::listens(ServiceId service, const std::optional<Gid>& local) const {
-  return services_.contains(key(service, local));
-}
-
 bool GsiSharing::pass_on(const GsiOwner& owner, const ForwardedPackets& packets, Instant now) {
   switch (owner.kind) {
     case GsiOwner::Kind::kService: {
@@ -119,7 +51,7 @@ bool GsiSharing::pass_on(const GsiOwner& owner, const ForwardedPackets& packets,
     }
     case GsiOwner::Kind::kSlot: {
       const auto slot = static_cast<uint32_t>(owner.value);
-      return slot == own_.slot || !send(slot_name(slot), packets, now);
+      return slot == own_.slot || !queue_.send(slot_name(slot), packets, now);
     }
     case GsiOwner::Kind::kEveryone:
       pass_to_everyone(packets, now);
@@ -133,9 +65,9 @@ bool GsiSharing::pass_on(const GsiOwner& owner, const ForwardedPackets& packets,
 GsiSharing::Service GsiSharing::pass_to_service(ServiceId service, const ForwardedPackets& packets,
                                                 Instant now) {
   for (const std::optional<Gid>& local : {std::optional<Gid>(packets.flow.destination), {}}) {
-    if (listens(service, local)) return Service::kOurs;
-    if (send(service_name(interface_index_, service, local), packets, now)) {
-      return Service::kPassedOn;
+    if (directory_.listens(service, local)) return Service::kOurs;
+    for (const UnixName& name : directory_.find_others(service, local)) {
+      if (queue_.send(name, packets, now)) return Service::kPassedOn;
     }
   }
   return Service::kNobody;
@@ -162,42 +94,13 @@ void GsiSharing::pass_to_everyone(const ForwardedPackets& packets, Instant now) 
   }
   ++to_everyone_;
   for (uint32_t slot = 0; slot < kSlots; ++slot) {
-    if (slot != own_.slot) (void)send(slot_name(slot), packets, now);
+    if (slot != own_.slot) (void)queue_.send(slot_name(slot), packets, now);
   }
-}
-
-/// False: nobody has the name. What cannot be sent for another reason is kept or lost.
-bool GsiSharing::send(const UnixName& to, const ForwardedPackets& packets, Instant now) {
-  const int errno_value = forward_packets(own_.forward_fd, to, packets);
-  if (is_nobody(errno_value)) return false;
-  if (errno_value == 0) {
-    counters_.forwarded += packets_in(packets);
-  } else if (errno_value == EAGAIN) {
-    keep(to, packets, now);
-  } else {
-    counters_.forward_lost += packets_in(packets);
-  }
-  return true;
-}
-
-void GsiSharing::keep(const UnixName& to, const ForwardedPackets& packets, Instant now) {
-  if (waiting_.size() >= kMaxWaiting) {
-    counters_.forward_lost += packets_in(packets);
-    return;
-  }
-  waiting_.push_back(
-      {to, packets.flow, packets.segment_size, {packets.bytes.begin(), packets.bytes.end()}, now});
 }
 
 std::vector<GsiSharing::Returned> GsiSharing::retry(Instant now) {
   if (now < retry_at_) return {};
-  const size_t count = waiting_.size() + unclaimed_.size();
-  retry_at_ = now + kRetryPause + kRetryPauseEach * static_cast<int64_t>(count);
-  retry_waiting(now);
-  return retry_unclaimed(now);
-}
-
-std::vector<GsiSharing::Returned> GsiSharing::retry_unclaimed(Instant now) {
+  retry_at_ = now + kRetryPause + kRetryPauseEach * static_cast<int64_t>(unclaimed_.size());
   std::vector<Returned> ours;
   std::erase_if(unclaimed_, [&](Unclaimed& unclaimed) {
     Returned& request = unclaimed.request;
@@ -209,26 +112,6 @@ std::vector<GsiSharing::Returned> GsiSharing::retry_unclaimed(Instant now) {
     return true;
   });
   return ours;
-}
-
-void GsiSharing::retry_waiting(Instant now) {
-  std::vector<UnixName> full;
-  std::deque<Waiting> still;
-  for (Waiting& waiting : waiting_) {
-    const auto is_full = [&](const UnixName& name) { return same_name(name, waiting.to); };
-    const ForwardedPackets packets{waiting.flow, waiting.segment_size, waiting.bytes};
-    int errno_value = EAGAIN;
-    if (std::ranges::none_of(full, is_full)) {
-      errno_value = forward_packets(own_.forward_fd, waiting.to, packets);
-      if (errno_value == EAGAIN) full.push_back(waiting.to);
-    }
-    if (errno_value == EAGAIN && now - waiting.since < kMaxWait) {
-      still.push_back(std::move(waiting));
-    } else {
-      (errno_value == 0 ? counters_.forwarded : counters_.forward_lost) += packets_in(packets);
-    }
-  }
-  waiting_.swap(still);
 }
 
 }  // namespace urxe

@@ -3,15 +3,13 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
-#include <optional>
-#include <utility>
+#include <span>
 #include <vector>
 
-#include "packet/base/expected.h"
 #include "packet/base/time.h"
-#include "packet/engine/file_descriptor.h"
+#include "packet/engine/forward_queue.h"
 #include "packet/engine/port_sharing.h"
+#include "packet/engine/service_directory.h"
 #include "packet/engine/udp_counters.h"
 #include "packet/wire/cm_message.h"
 
@@ -31,39 +29,30 @@ struct GsiOwner {
 };
 GsiOwner gsi_owner(std::span<const uint8_t> packet);
 
-/// The name of the process that listens for a service on an address of the interface, or (nullopt)
-/// on all.
-UnixName service_name(uint32_t interface_index, ServiceId service, const std::optional<Gid>& local);
-
-/// QP1 of an interface's addresses, which processes of one user share. A process that listens for a
-/// service has a unix datagram socket that bears the service's name, and whoever receives a request
-/// for it passes it on there; all other messages go to the slot that is in the communication id
-/// they answer. What nobody else wants stays with the process that has received it, which answers
-/// what is to be answered: no such service, no such communication.
+/// QP1 of an interface's addresses, which processes of one user share. Whoever receives a request
+/// for a service passes it on to a unix datagram socket of the process that listens for it (see
+/// ServiceDirectory); all other messages go to the slot that is in the communication id they
+/// answer. What nobody else wants stays with the process that has received it, which answers what
+/// is to be answered: no such service, no such communication.
 ///
-/// The kernel lets few datagrams wait at a unix socket (net.unix.max_dgram_qlen): what finds it
-/// full is kept, within bounds, and tried again. So is a request that nobody listens for: a server
-/// is often about to listen when its client learns that it may connect, and no such service is a
-/// final answer.
+/// A request that nobody listens for is kept and tried again, within bounds: a server is often
+/// about to listen when its client learns that it may connect, and no such service is a final
+/// answer.
 class GsiSharing {
  public:
-  static constexpr size_t kMaxWaiting = 4096;  ///< datagrams that find their process's queue full
-  static constexpr Duration kMaxWait = seconds(1);
   /// Requests that nobody listens for; what is beyond stays here at once.
   static constexpr size_t kMaxUnclaimed = 1024;
   static constexpr Duration kMaxUnclaimedWait = milliseconds(100);
   static constexpr uint32_t kMaxToEveryone = 8;  ///< a second; what is beyond stays here
 
-  /// `counters` outlives this.
-  GsiSharing(const PortSharing& sharing, uint32_t interface_index, UdpCounters& counters)
-      : own_(sharing), interface_index_(interface_index), counters_(counters) {}
+  /// `queue`, by which packets are passed on, and `counters` outlive this.
+  GsiSharing(const PortSharing& sharing, uint32_t interface_index, ForwardQueue& queue,
+             UdpCounters& counters)
+      : own_(sharing), directory_(interface_index), queue_(queue), counters_(counters) {}
 
-  /// Takes the name. The number of a socket for what is passed on to it, to be watched and read.
-  /// EADDRINUSE; EMFILE and such.
-  Expected<uint32_t, Errno> listen(ServiceId service, const std::optional<Gid>& local);
-  void stop_listening(ServiceId service, const std::optional<Gid>& local);
-  /// -1: no such socket any more.
-  [[nodiscard]] int socket(uint32_t number) const;
+  /// Who listens for what, this process among them: the sockets that it opens are for what is
+  /// passed on to us.
+  [[nodiscard]] ServiceDirectory& directory() { return directory_; }
 
   /// Passes on packets of one owner, whom gsi_owner() has named. True: they are this process's,
   /// too.
@@ -76,45 +65,27 @@ class GsiSharing {
     std::vector<uint8_t> bytes;
   };
 
-  /// Whether something waits for room in another process's queue or for a listener: retry() once in
-  /// a while.
-  [[nodiscard]] bool has_waiting() const { return !waiting_.empty() || !unclaimed_.empty(); }
+  /// Whether something waits for a listener: retry() once in a while.
+  [[nodiscard]] bool has_waiting() const { return !unclaimed_.empty(); }
   /// Does nothing where it was called just now. Answers what is this process's from now on.
   std::vector<Returned> retry(Instant now);
 
  private:
-  /// Service and address; all addresses: zero, which is none.
-  using Key = std::pair<ServiceId, std::array<uint8_t, 16>>;
-  struct Waiting {
-    UnixName to;
-    Flow flow;
-    size_t segment_size;
-    std::vector<uint8_t> bytes;
-    Instant since;
-  };
   struct Unclaimed {
     ServiceId service;
     Returned request;
     Instant since;
   };
-  static Key key(ServiceId service, const std::optional<Gid>& local);
-  [[nodiscard]] bool listens(ServiceId service, const std::optional<Gid>& local) const;
-  bool send(const UnixName& to, const ForwardedPackets& packets, Instant now);
   enum class Service : uint8_t { kOurs, kPassedOn, kNobody };
   Service pass_to_service(ServiceId service, const ForwardedPackets& packets, Instant now);
   bool keep_unclaimed(ServiceId service, const ForwardedPackets& packets, Instant now);
-  std::vector<Returned> retry_unclaimed(Instant now);
-  void retry_waiting(Instant now);
   void pass_to_everyone(const ForwardedPackets& packets, Instant now);
-  void keep(const UnixName& to, const ForwardedPackets& packets, Instant now);
 
   PortSharing own_;
-  uint32_t interface_index_;
+  ServiceDirectory directory_;
+  ForwardQueue& queue_;
   UdpCounters& counters_;
-  std::map<Key, uint32_t> services_;     ///< the number of the socket
-  std::vector<FileDescriptor> sockets_;  ///< by number; closed ones are used again
-  std::deque<Waiting> waiting_;          ///< oldest first
-  std::deque<Unclaimed> unclaimed_;      ///< oldest first
+  std::deque<Unclaimed> unclaimed_;  ///< oldest first
   Instant retry_at_{};
   Instant second_{};  ///< when to_everyone_ began to count
   uint32_t to_everyone_ = 0;

@@ -42,7 +42,8 @@ UdpEngine::UdpEngine(const UdpConfig& config)
   packets_.reserve(kUsualPacketsAtOnce);
   if (config_.sharing) {
     forward_reader_.emplace();
-    gsi_.emplace(*config_.sharing, config_.interface_index, counters_);
+    forward_queue_.emplace(config_.sharing->forward_fd, counters_);
+    gsi_.emplace(*config_.sharing, config_.interface_index, *forward_queue_, counters_);
     timer_ = FileDescriptor(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
     watch(timer_.get(), kTimerId, EPOLLIN);
     watch(config_.sharing->forward_fd, kForwardId, EPOLLIN);
@@ -50,7 +51,15 @@ UdpEngine::UdpEngine(const UdpConfig& config)
 }
 
 UdpEngine::~UdpEngine() {
+  leave();
+}
+
+void UdpEngine::leave() {
   for (Receiver& receiver : receivers_) pass_on_rest(receiver);
+  receivers_.clear();
+  busy_ = 0;
+  packets_.clear();
+  if (forward_queue_) finish_forwarding();
 }
 
 /// While the others' view of the group is out of date, the kernel may put their packets into our
@@ -116,14 +125,16 @@ void UdpEngine::leave_group(const Gid& group) {
 
 Expected<void, Errno> UdpEngine::listen(ServiceId service, const std::optional<Gid>& local) {
   if (!gsi_) return {};
-  auto number = gsi_->listen(service, local);
-  if (!number) return Unexpected<Errno>(number.error());
-  watch(gsi_->socket(*number), kFirstServiceId + *number, EPOLLIN);
+  auto opened = gsi_->directory().listen(service, local);
+  if (!opened) return Unexpected<Errno>(opened.error());
+  for (const uint32_t number : *opened) {
+    watch(gsi_->directory().socket(number), kFirstServiceId + number, EPOLLIN);
+  }
   return {};
 }
 
 void UdpEngine::stop_listening(ServiceId service, const std::optional<Gid>& local) {
-  if (gsi_) gsi_->stop_listening(service, local);
+  if (gsi_) gsi_->directory().stop_listening(service, local);
 }
 
 Expected<uint16_t, EngineError> UdpEngine::claim_source_port(const Gid& local, uint16_t wanted) {
@@ -195,7 +206,7 @@ void UdpEngine::look_around() {
     if (id == kForwardId) {
       read_forwarded(config_.sharing->forward_fd);
     } else if (id >= kFirstServiceId && id < kTimerId) {
-      read_forwarded(gsi_->socket(id - kFirstServiceId));
+      read_forwarded(gsi_->directory().socket(id - kFirstServiceId));
     } else if (id < receivers_.size()) {
       // The next one after the busy one, so that each has its turn; the busy one itself comes last.
       next = std::min(next, id > busy_ ? id : id + receivers_.size());

@@ -11,6 +11,7 @@
 #include "packet/engine/datagram_reader.h"
 #include "packet/engine/engine.h"
 #include "packet/engine/file_descriptor.h"
+#include "packet/engine/forward_queue.h"
 #include "packet/engine/gsi_sharing.h"
 #include "packet/engine/port_calibration.h"
 #include "packet/engine/port_sharing.h"
@@ -45,6 +46,7 @@ class UdpEngine final : public PacketEngine {
   void release_source_port(const Gid& local, uint16_t port) override;
   Expected<void, EngineError> join_group(const Gid& group) override;
   void leave_group(const Gid& group) override;
+  void leave() override;
   Expected<void, Errno> listen(ServiceId service, const std::optional<Gid>& local) override;
   void stop_listening(ServiceId service, const std::optional<Gid>& local) override;
   /// One system call where nothing has arrived, most of the time: the address that received last is
@@ -73,6 +75,8 @@ class UdpEngine final : public PacketEngine {
   void watch_blocked_socket();
   void read_receiver(Receiver& receiver);
   void pass_on_rest(Receiver& receiver);
+  void retry_forwarding(Instant t);
+  void finish_forwarding();
   void read_forwarded(int fd);
   void take_returned();
   void look_around();
@@ -98,6 +102,7 @@ class UdpEngine final : public PacketEngine {
   UdpSender sender_;
   DatagramReader reader_;
   std::optional<ForwardReader> forward_reader_;
+  std::optional<ForwardQueue> forward_queue_;
   std::optional<GsiSharing> gsi_;
   std::deque<GsiSharing::Returned> returned_;  ///< to be received
   std::deque<GsiSharing::Returned> received_;  ///< what packets_ points into
@@ -107,6 +112,7 @@ class UdpEngine final : public PacketEngine {
   bool expect_more_ = false;       ///< the last read has found something
   bool returned_packets_ = true;   ///< the last receive() has
   unsigned calls_until_look_ = 0;
+  Instant retry_forwarding_at_{};
   bool ticking_ = false;  ///< a calibration runs, or packets wait to be passed on
   int watched_blocked_fd_ = -1;
 };

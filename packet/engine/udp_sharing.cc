@@ -14,6 +14,10 @@ namespace {
 
 constexpr Duration kJoinTime = milliseconds(5);
 constexpr Duration kTick = milliseconds(1);
+constexpr Duration kRetryPause = microseconds(100);
+constexpr Duration kRetryPauseEach = nanoseconds(250);
+/// How long who leaves tries to hand over what is not its own.
+constexpr Duration kLastWait = milliseconds(20);
 constexpr Duration kMaxCalibrationPause = seconds(1);
 
 Instant now() {
@@ -51,7 +55,7 @@ size_t UdpEngine::take_gsi(const ReceivedDatagram& datagram, size_t at) {
   const ForwardedPackets packets{datagram.flow, datagram.segment_size,
                                  datagram.bytes.subspan(at, end - at)};
   if (gsi_->pass_on(owner, packets, now())) keep(packets);
-  if (gsi_->has_waiting()) start_ticking();
+  if (gsi_->has_waiting() || forward_queue_->has_waiting()) start_ticking();
   return end;
 }
 
@@ -69,17 +73,11 @@ void UdpEngine::take_returned() {
 }
 
 void UdpEngine::pass_on(Receiver& receiver, uint32_t slot, const ForwardedPackets& packets) {
-  const uint64_t count = (packets.bytes.size() + packets.segment_size - 1) / packets.segment_size;
-  const int errno_value = forward_packets(config_.sharing->forward_fd, slot_name(slot), packets);
-  if (errno_value == ECONNREFUSED || errno_value == ENOENT) {
-    counters_.not_owner += count;
+  if (!forward_queue_->send(slot_name(slot), packets, now())) {
+    counters_.not_owner += (packets.bytes.size() + packets.segment_size - 1) / packets.segment_size;
     return;
   }
-  if (errno_value == 0) {
-    counters_.forwarded += count;
-  } else {
-    counters_.forward_lost += count;
-  }
+  if (forward_queue_->has_waiting()) start_ticking();
   // Its owner lives, so the kernel should not have given it to us.
   start_calibration(receiver);
 }
@@ -154,9 +152,29 @@ void UdpEngine::tick() {
   if (gsi_ && gsi_->has_waiting()) {
     for (GsiSharing::Returned& own : gsi_->retry(t)) returned_.push_back(std::move(own));
   }
-  ticking_ = ticking_ || (gsi_ && gsi_->has_waiting());
+  if (forward_queue_ && forward_queue_->has_waiting()) retry_forwarding(t);
+  ticking_ = ticking_ || (gsi_ && gsi_->has_waiting()) ||
+             (forward_queue_ && forward_queue_->has_waiting());
   // Setting it anew also takes back that it has expired.
   set_timer(ticking_ ? kTick : Duration{});
+}
+
+void UdpEngine::retry_forwarding(Instant t) {
+  if (t < retry_forwarding_at_) return;
+  // A try looks at all that waits: the more that is, the longer the pause.
+  retry_forwarding_at_ =
+      t + kRetryPause + kRetryPauseEach * static_cast<int64_t>(forward_queue_->size());
+  forward_queue_->retry(t);
+}
+
+/// Others' packets that still wait for room in their owners' queues.
+void UdpEngine::finish_forwarding() {
+  const Instant end = now() + kLastWait;
+  while (forward_queue_->has_waiting() && now() < end) {
+    const timespec pause{0, kRetryPause.ns};
+    nanosleep(&pause, nullptr);
+    forward_queue_->retry(now());
+  }
 }
 
 void UdpEngine::set_timer(Duration period) const {

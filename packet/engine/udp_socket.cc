@@ -12,6 +12,13 @@
 
 #include "packet/engine/socket_address.h"
 
+// Linux's, which the C library does not name.
+#ifndef IPV6_FLOWINFO
+#define IPV6_FLOWINFO 11
+#endif
+#ifndef IPV6_AUTOFLOWLABEL
+#define IPV6_AUTOFLOWLABEL 70
+#endif
 #ifndef IPV6_MULTICAST_ALL
 #define IPV6_MULTICAST_ALL 29
 #endif
@@ -74,6 +81,7 @@ void report_ip_fields(int fd, bool ipv4) {
   }
   set(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
   set(fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1);
+  set(fd, IPPROTO_IPV6, IPV6_FLOWINFO, 1);
   // rxe and NICs send a UDP checksum of 0 over IPv6 too; the ICRC is what protects the packet.
   set(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1);
 }
@@ -155,6 +163,9 @@ bool set_header_fields(int fd, bool ipv4) {
     return set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO) &&
            set(fd, IPPROTO_IP, IP_TTL, kDefaultHopLimit);
   }
+  // Or the kernel would choose a label, which the receiver finds in the GRH. What spreads flows
+  // over paths is the source port.
+  set(fd, IPPROTO_IPV6, IPV6_AUTOFLOWLABEL, 0);
   return set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO) &&
          set(fd, IPPROTO_IPV6, IPV6_DONTFRAG, 1) &&
          set(fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, kDefaultHopLimit);

@@ -34,7 +34,8 @@ void put_ipv4(uint8_t* out, const Flow& flow, uint16_t identification, size_t pa
 }
 
 void put_ipv6(uint8_t* out, const Flow& flow, size_t packet_bytes) {
-  store_be32(out, 0x60000000U | (static_cast<uint32_t>(flow.traffic_class) << 20));
+  store_be32(out,
+             0x60000000U | (static_cast<uint32_t>(flow.traffic_class) << 20) | flow.flow_label);
   store_be16(out + 4, static_cast<uint16_t>(kUdpBytes + packet_bytes));
   out[6] = kUdp;
   out[7] = flow.hop_limit;

@@ -21,6 +21,7 @@ struct Flow {
   uint16_t source_port = 0xc000;  ///< UDP, host order
   uint8_t traffic_class = 0;      ///< DSCP and ECN
   uint8_t hop_limit = 64;
+  uint32_t flow_label = 0;  ///< IPv6, 20 bits, of what was received; what is sent has 0
   friend bool operator==(const Flow&, const Flow&) = default;
 };
 

@@ -26,7 +26,7 @@ struct Resolved {
 
 /// The device that has the address, and its GID index. Loopback addresses are those of the loopback
 /// interface's device. ENODEV: ours has none with it; EADDRNOTAVAIL: nobody here has, or it is no
-/// address of one host. Any thread.
+/// address of one host; EMFILE, ENFILE. Any thread.
 struct LocalDevice {
   std::string device;
   uint8_t port = 1;

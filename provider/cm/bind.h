@@ -15,8 +15,8 @@ enum class BindFor : uint8_t {
 };
 
 /// rdma_bind_addr(3): kIdle becomes kBound. EINVAL: it is not idle, or a link-local address without
-/// an interface; EADDRNOTAVAIL, ENODEV: no device of ours has the address; EADDRINUSE. With the
-/// service's lock held.
+/// an interface; EADDRNOTAVAIL, ENODEV: no device of ours has the address; EADDRINUSE; EMFILE.
+/// With the service's lock held.
 Expected<void, Errno> bind_id(Service& service, CmId& id, const Address& address, BindFor what);
 
 }  // namespace urxe::cm

@@ -4,8 +4,8 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <filesystem>
 #include <functional>
 #include <optional>
 
@@ -17,6 +17,9 @@
 
 namespace urxe::cm {
 namespace {
+
+/// More than any of what follows has open at a time.
+constexpr size_t kDescriptorsOfLookup = 8;
 
 using Matches = std::function<bool(const DeviceDescription&, const Gid&)>;
 
@@ -52,25 +55,24 @@ bool is_address_of_host(const Address& address) {
 
 }  // namespace
 
-std::vector<DeviceDescription> list_devices() {
-  namespace fs = std::filesystem;
-  std::vector<DeviceDescription> devices;
-  if (device_tree().empty()) return devices;
-  std::error_code failed;
-  fs::directory_iterator at(device_tree() + "/devices", failed);
-  for (; !failed && at != fs::directory_iterator(); at.increment(failed)) {
-    const std::string name = at->path().filename().string();
-    if (name.ends_with(".counters")) continue;
-    if (auto device = read_device(device_tree(), name)) devices.push_back(*std::move(device));
+Expected<void, Errno> find_descriptors() {
+  std::array<FileDescriptor, kDescriptorsOfLookup> spare;
+  for (FileDescriptor& fd : spare) {
+    fd = FileDescriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!fd) return error(errno);
   }
-  std::sort(devices.begin(), devices.end(),
-            [](const auto& a, const auto& b) { return a.name < b.name; });
-  return devices;
+  return {};
+}
+
+std::vector<DeviceDescription> list_devices() {
+  if (device_tree().empty()) return {};
+  return read_devices(device_tree());
 }
 
 Expected<DeviceGid, Errno> find_device(const Address& local) {
   if (!local.is_set() || local.is_any() || local.is_multicast()) return error(EADDRNOTAVAIL);
   if (auto found = find_among(list_devices(), local)) return *std::move(found);
+  if (auto spare = find_descriptors(); !spare) return Unexpected<Errno>(spare.error());
   if (!is_address_of_host(local)) return error(EADDRNOTAVAIL);
   // Nobody keeps the tree up to date while no device is open.
   const auto devices = update_tree(device_tree());

@@ -5,6 +5,7 @@
 #include "provider/cm/address_resolution.h"
 #include "provider/cm/bind.h"
 #include "provider/cm/commands.h"
+#include "provider/cm/device_lookup.h"
 #include "provider/cm/service.h"
 #include "provider/runtime/device_registry.h"
 
@@ -17,7 +18,11 @@ constexpr uint32_t kMostBacklog = 1024;
 /// OK where one device listens, or there is none; the first one's error where none does.
 Expected<void, Errno> listen_everywhere(Service& service, CmId& id, uint64_t service_id) {
   std::optional<Errno> first;
-  for (const DeviceDescription& description : list_runtime_devices()) {
+  const auto devices = list_runtime_devices();
+  if (devices.empty()) {
+    if (auto spare = find_descriptors(); !spare) return spare;
+  }
+  for (const DeviceDescription& description : devices) {
     if (description.gone) continue;
     auto device = use_device(service, description.name);
     auto listening = device ? listen_on(id, **device, service_id, std::nullopt)

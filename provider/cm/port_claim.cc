@@ -5,104 +5,139 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <mutex>
 #include <new>
-#include <set>
 #include <utility>
 
+#include "packet/engine/holder.h"
+#include "packet/engine/holder_table.h"
 #include "provider/cm/ephemeral_ports.h"
-#include "provider/cm/port_names.h"
+#include "provider/cm/port_use.h"
 
 namespace urxe::cm {
-
-struct PortClaim::Impl {
-  PortSpace space = PortSpace::kTcp;
-  PortHolder holder;
-  FileDescriptor name;  ///< none: an ephemeral port, or the parent's of a forked child
-  bool is_ephemeral = false;
-  bool is_claimed = false;
-};
-
 namespace {
 
-/// What the process holds. A forked child gets copies of the descriptors, but not the ports: it
-/// closes them. So no thread may be half way through a claim while another forks.
-class Ports {
+/// The process as one that has ports in a network namespace.
+struct Claimant {
+  HolderTable* table = nullptr;
+  Holder holder;  ///< nobody: this is a child's copy of its parent's
+  UsedPorts ephemeral;
+};
+
+/// What the process is in its network namespaces. A forked child is somebody else, and must not
+/// keep the parent's ports alive: so no thread may be half way through a claim while another forks.
+class Claimants {
  public:
   // Never destroyed: exit handlers may still give ports back.
-  static Ports& instance() {
-    static auto* const ports = new Ports;
-    return *ports;
+  static Claimants& instance() {
+    static auto* const claimants = new Claimants;
+    return *claimants;
   }
 
   std::mutex mutex;
-  UsedPorts ephemeral;
-  std::set<FileDescriptor*> names;  ///< of all claims
-  std::multiset<std::pair<PortSpace, uint16_t>> claimed;
+
+  /// In the calling thread's namespace. With the lock held. EMFILE, ENFILE, ENOMEM.
+  Expected<std::shared_ptr<Claimant>, Errno> here() {
+    const auto table = HolderTable::open();
+    if (!table) return error(table.error().value);
+    std::shared_ptr<Claimant>& claimant = by_table_[*table];
+    if (claimant != nullptr) return claimant;
+    auto holder = make_holder();
+    if (!holder) return error(holder.error().value);
+    claimant = std::make_shared<Claimant>();
+    claimant->table = *table;
+    claimant->holder = *std::move(holder);
+    return claimant;
+  }
 
  private:
-  Ports() { pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child); }
-  static void before_fork() { instance().mutex.lock(); }
-  static void after_fork_in_parent() { instance().mutex.unlock(); }
+  Claimants() {
+    HolderTable::prepare();
+    pthread_atfork([] { instance().mutex.lock(); }, [] { instance().mutex.unlock(); },
+                   after_fork_in_child);
+  }
   static void after_fork_in_child() {
-    Ports& self = instance();
-    for (FileDescriptor* name : self.names) name->reset();
-    self.names.clear();
-    self.claimed.clear();
+    Claimants& self = instance();
+    for (auto& [table, claimant] : self.by_table_) {
+      if (claimant != nullptr) claimant->holder = {};
+    }
+    self.by_table_.clear();
     self.mutex.unlock();
   }
+
+  std::map<HolderTable*, std::shared_ptr<Claimant>> by_table_;
 };
 
-bool is_free(const std::vector<PortHolder>& holders, const PortHolder& wanted) {
-  return std::none_of(holders.begin(), holders.end(), [&](const PortHolder& other) {
-    return other.port == wanted.port && conflict(other, wanted);
-  });
+}  // namespace
+
+struct PortClaim::Impl {
+  PortSpace space = PortSpace::kTcp;
+  uint16_t port = 0;
+  PortUse use;
+  std::shared_ptr<Claimant> claimant;  ///< none: there is nothing to be given back
+  uint32_t place = 0;                  ///< in the table; 0: an ephemeral port
+
+  [[nodiscard]] bool is_parents() const { return claimant->holder.number == 0; }
+  [[nodiscard]] bool is_in_my_way(const HolderTable::Words& other) const {
+    return conflict(from_words(other), use);
+  }
+  [[nodiscard]] HolderTable::Record record() const {
+    return {claimant->holder.number, to_words(use)};
+  }
+
+  Expected<void, Errno> take(uint16_t wanted);
+  Expected<void, Errno> take_any();
+  void give_back() const;
+};
+
+Expected<void, Errno> PortClaim::Impl::take(uint16_t wanted) {
+  const auto taken = claimant->table->take(
+      port_key(space, wanted), record(),
+      [this](const HolderTable::Words& other) { return is_in_my_way(other); });
+  if (!taken) return error(taken.error().value);
+  place = *taken;
+  port = wanted;
+  return {};
 }
 
-/// Binds the name before it looks, under the lock: whoever comes next sees it.
-Expected<FileDescriptor, Errno> take(PortSpace space, const PortHolder& wanted) {
-  const auto lock = lock_port(space, wanted.port);
-  if (!lock) return error(lock.error().value);
-  if (!is_free(list_holders(space), wanted)) return error(EADDRINUSE);
-  return bind_name(space, wanted);
-}
-
-/// Sets wanted.port to one that is free. Most are: who holds the others is asked only when several
-/// were not.
-Expected<FileDescriptor, Errno> take_any(PortSpace space, PortHolder& wanted,
-                                         const UsedPorts& ephemeral) {
-  constexpr int kBlindAttempts = 3;
-  std::vector<PortHolder> holders;
-  int attempts = 0;
+Expected<void, Errno> PortClaim::Impl::take_any() {
   PortSearch search(ephemeral_range());
-  while (const auto port = search.next()) {
-    wanted.port = *port;
-    if (ephemeral.has(space, *port) || !is_free(holders, wanted)) continue;
-    auto name = take(space, wanted);
-    if (name || name.error().value != EADDRINUSE) return name;
-    if (++attempts == kBlindAttempts) holders = list_holders(space);
+  while (const auto candidate = search.next()) {
+    if (claimant->ephemeral.has(space, *candidate)) continue;
+    auto taken = take(*candidate);
+    if (taken || taken.error().value != EADDRINUSE) return taken;
   }
   return error(EADDRINUSE);
 }
 
-}  // namespace
+void PortClaim::Impl::give_back() const {
+  if (claimant == nullptr || is_parents()) return;
+  if (place != 0) {
+    claimant->table->release(place, claimant->holder.number);
+  } else if (port != 0) {
+    claimant->ephemeral.remove(space, port);
+  }
+}
+
+void PortClaim::prepare() {
+  Claimants::instance();
+}
 
 // The object is made before the lock is taken: where something fails its destructor takes the lock.
 Expected<std::shared_ptr<PortClaim>, Errno> PortClaim::claim(const Request& request) try {
   auto claim = std::shared_ptr<PortClaim>(new PortClaim(std::make_unique<Impl>()));
   Impl& impl = *claim->impl_;
   impl.space = request.space;
-  impl.holder = {request.address.port(), address_in_name(request.address, request.af_only),
-                 request.reuse_address};
-  Ports& ports = Ports::instance();
-  std::lock_guard lock(ports.mutex);
-  ports.names.insert(&impl.name);
-  auto name = impl.holder.port != 0 ? take(impl.space, impl.holder)
-                                    : take_any(impl.space, impl.holder, ports.ephemeral);
-  if (!name) return error(name.error().value);
-  ports.claimed.emplace(impl.space, impl.holder.port);
-  impl.is_claimed = true;
-  impl.name = *std::move(name);
+  impl.use = PortUse::of(request.address, request.reuse_address, request.af_only);
+  Claimants& claimants = Claimants::instance();
+  std::lock_guard lock(claimants.mutex);
+  auto claimant = claimants.here();
+  if (!claimant) return error(claimant.error().value);
+  impl.claimant = *std::move(claimant);
+  const uint16_t wanted = request.address.port();
+  const auto taken = wanted != 0 ? impl.take(wanted) : impl.take_any();
+  if (!taken) return error(taken.error().value);
   return claim;
 } catch (const std::bad_alloc&) {
   return error(ENOMEM);
@@ -112,15 +147,19 @@ Expected<std::shared_ptr<PortClaim>, Errno> PortClaim::take_ephemeral(PortSpace 
   auto claim = std::shared_ptr<PortClaim>(new PortClaim(std::make_unique<Impl>()));
   Impl& impl = *claim->impl_;
   impl.space = space;
-  Ports& ports = Ports::instance();
-  std::lock_guard lock(ports.mutex);
+  Claimants& claimants = Claimants::instance();
+  std::lock_guard lock(claimants.mutex);
+  auto claimant = claimants.here();
+  if (!claimant) return error(claimant.error().value);
+  impl.claimant = *std::move(claimant);
+  HolderTable& table = *impl.claimant->table;
+  const auto lives = [&](const HolderTable::Record& r) { return table.lives(r.holder); };
   PortSearch search(ephemeral_range());
   while (const auto port = search.next()) {
-    if (ports.ephemeral.has(space, *port) || ports.claimed.contains({space, *port})) continue;
-    if (is_held_on_all_addresses(space, *port)) continue;
-    impl.holder.port = *port;
-    impl.is_ephemeral = true;
-    ports.ephemeral.add(space, *port);
+    if (impl.claimant->ephemeral.has(space, *port)) continue;
+    if (std::ranges::any_of(table.find(port_key(space, *port)), lives)) continue;
+    impl.port = *port;
+    impl.claimant->ephemeral.add(space, *port);
     return claim;
   }
   return error(EADDRNOTAVAIL);
@@ -131,39 +170,25 @@ Expected<std::shared_ptr<PortClaim>, Errno> PortClaim::take_ephemeral(PortSpace 
 PortClaim::PortClaim(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 PortClaim::~PortClaim() {
-  Ports& ports = Ports::instance();
-  std::lock_guard lock(ports.mutex);
-  ports.names.erase(&impl_->name);
-  if (impl_->is_ephemeral) ports.ephemeral.remove(impl_->space, impl_->holder.port);
-  const auto claimed = ports.claimed.find({impl_->space, impl_->holder.port});
-  if (impl_->is_claimed && claimed != ports.claimed.end()) ports.claimed.erase(claimed);
-  impl_->name.reset();
+  std::lock_guard lock(Claimants::instance().mutex);
+  impl_->give_back();
 }
 
 uint16_t PortClaim::port() const {
-  return impl_->holder.port;
+  return impl_->port;
 }
 
 Expected<void, Errno> PortClaim::listen() try {
-  Ports& ports = Ports::instance();
-  std::lock_guard lock(ports.mutex);
-  if (!impl_->name) return error(EINVAL);
-  if (!impl_->holder.may_share) return {};
-  PortHolder alone = impl_->holder;
-  alone.may_share = false;
-  const auto look = lock_port(impl_->space, alone.port);
-  if (!look) return error(look.error().value);
-  // Our own name, which may share, is among them: one that is not ours makes two.
-  const auto holders = list_holders(impl_->space);
-  const auto others = std::count_if(holders.begin(), holders.end(), [&](const PortHolder& other) {
-    return other.port == alone.port && conflict(other, alone);
-  });
-  if (others > 1) return error(EADDRINUSE);
-  auto name = bind_name(impl_->space, alone);
-  if (!name) return error(name.error().value);
-  impl_->name = *std::move(name);
-  impl_->holder = std::move(alone);
-  return {};
+  Impl& impl = *impl_;
+  std::lock_guard lock(Claimants::instance().mutex);
+  if (impl.place == 0 || impl.is_parents()) return error(EINVAL);
+  if (!impl.use.may_share) return {};
+  impl.use.may_share = false;
+  const auto changed = impl.claimant->table->change(
+      impl.place, port_key(impl.space, impl.port), impl.record(),
+      [&](const HolderTable::Words& other) { return impl.is_in_my_way(other); });
+  if (!changed) impl.use.may_share = true;
+  return changed;
 } catch (const std::bad_alloc&) {
   return error(ENOMEM);
 }

@@ -78,10 +78,11 @@ constexpr CommunicationSink kSink{.events = mark, .interface_changed = mark, .at
 
 }  // namespace
 
-// The registry's handlers of fork() must be there first: prepared last to first, this lock is then
-// taken before the registry's, as everywhere else.
+// The others' handlers of fork() must be there first: prepared last to first, this lock is then
+// taken before theirs, as everywhere else.
 Service::Service() {
   prepare_runtime_devices();
+  PortClaim::prepare();
   register_communication_sink(kSink);
   pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
                  [] {

@@ -6,7 +6,7 @@
 /// <tree>/devices/<device>.counters, URXE_COUNTER_ROWS rows (one a process slot) of
 /// URXE_COUNTER_COLUMNS native 64-bit counters.
 
-enum { URXE_COUNTER_ROWS = 512, URXE_COUNTER_COLUMNS = 128 };
+enum { URXE_COUNTER_ROWS = 512, URXE_COUNTER_COLUMNS = 160 };
 
 /// Takes a descriptor just opened for reading inside the tree with these flags. Returns it, or
 /// where it is a counter file closes it and returns that of a sealed file with the value in

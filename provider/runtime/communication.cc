@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a RuntimeDevice does for the consumer of its connection manager.
-#include <algorithm>
 #include <utility>
 
 #include "provider/runtime/identity.h"
@@ -70,7 +69,7 @@ Expected<ListenerId, Errno> RuntimeDevice::listen(ServiceId service,
   if (auto taken = engine.listen(service, local); !taken) return Unexpected<Errno>(taken.error());
   auto listener = device_.cm().listen(service, kOneService, local);
   if (listener) {
-    services_.push_back({*listener, service, local});
+    services_[listener->value()] = {service, local};
   } else {
     engine.stop_listening(service, local);
   }
@@ -78,9 +77,9 @@ Expected<ListenerId, Errno> RuntimeDevice::listen(ServiceId service,
 }
 
 void RuntimeDevice::stop_listening(ListenerId listener) {
-  const auto found = std::ranges::find(services_, listener, &Service::listener);
+  const auto found = services_.find(listener.value());
   if (found == services_.end()) return;
-  progress_.engine()->stop_listening(found->service, found->local);
+  progress_.engine()->stop_listening(found->second.service, found->second.local);
   device_.cm().stop_listening(listener);
   services_.erase(found);
 }

@@ -26,6 +26,15 @@ std::string find_tree() {
   return environment("URXE_TREE");
 }
 
+std::optional<FaultPlan> find_fault_plan() {
+  const std::string text = environment("URXE_FAULTS");
+  if (text.empty()) return std::nullopt;
+  auto plan = parse_fault_plan(text);
+  if (plan) return *plan;
+  print_error("URXE_FAULTS is ignored: " + plan.error());
+  return std::nullopt;
+}
+
 }  // namespace
 
 // Never destroyed: threads and exit handlers may still ask.
@@ -37,6 +46,11 @@ const std::string& device_tree() {
 const std::string& capture_path() {
   static const auto* const path = new std::string(environment("URXE_CAPTURE"));
   return *path;
+}
+
+const std::optional<FaultPlan>& fault_plan() {
+  static const auto* const plan = new std::optional<FaultPlan>(find_fault_plan());
+  return *plan;
 }
 
 void print_error(const std::string& text) noexcept {

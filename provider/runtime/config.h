@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <optional>
 #include <string>
+
+#include "packet/engine/fault_plan.h"
 
 namespace urxe {
 
@@ -11,6 +14,10 @@ const std::string& device_tree();
 
 /// The file that all RoCE packets are to be recorded in (URXE_CAPTURE); empty: none.
 const std::string& capture_path();
+
+/// The faults that the network is to have (URXE_FAULTS, see parse_fault_plan()); nullopt: none. A
+/// plan that cannot be read is none, and one line on stderr.
+const std::optional<FaultPlan>& fault_plan();
 
 /// One line on stderr, "urxe: <text>". Never fails, keeps errno.
 void print_error(const std::string& text) noexcept;

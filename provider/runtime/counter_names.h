@@ -16,7 +16,7 @@
 namespace urxe {
 
 inline constexpr size_t kCounterRows = 512;
-inline constexpr size_t kCounterColumns = 128;
+inline constexpr size_t kCounterColumns = 160;
 inline constexpr size_t kCounterTableBytes = kCounterRows * kCounterColumns * sizeof(uint64_t);
 
 /// IBTA PortCounters. port_xmit_data and port_rcv_data count 4-byte words.
@@ -75,6 +75,15 @@ inline constexpr auto kHardwareCounterNames = std::to_array<std::string_view>({
     "rp_cnp_handled",
     "forwarded_pkts",
     "uncopied_mads",  // for each of the processes behind QP1, but too many to hand out copies
+    // what `urxe run --fault` has done
+    "fault_tx_lost",
+    "fault_tx_duplicated",
+    "fault_tx_reordered",
+    "fault_tx_corrupted",
+    "fault_rx_lost",
+    "fault_rx_duplicated",
+    "fault_rx_reordered",
+    "fault_rx_corrupted",
     "drop_truncated",
     "drop_transport_version",
     "drop_unknown_opcode",

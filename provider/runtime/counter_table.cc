@@ -76,6 +76,17 @@ void CounterTable::add_cm(const CmCounters& cm) {
   }
 }
 
+void CounterTable::add_faults(const EngineCounters& engine) {
+  add(counter_column("fault_tx_lost"), engine.outgoing_faults.lost);
+  add(counter_column("fault_tx_duplicated"), engine.outgoing_faults.duplicated);
+  add(counter_column("fault_tx_reordered"), engine.outgoing_faults.reordered);
+  add(counter_column("fault_tx_corrupted"), engine.outgoing_faults.corrupted);
+  add(counter_column("fault_rx_lost"), engine.incoming_faults.lost);
+  add(counter_column("fault_rx_duplicated"), engine.incoming_faults.duplicated);
+  add(counter_column("fault_rx_reordered"), engine.incoming_faults.reordered);
+  add(counter_column("fault_rx_corrupted"), engine.incoming_faults.corrupted);
+}
+
 void CounterTable::publish(const Counters& c, const EngineCounters& engine, const CmCounters& cm) {
   if (row_ == nullptr) return;
   add(counter_column("port_xmit_data"), c.sent_bytes / 4);
@@ -115,6 +126,7 @@ void CounterTable::publish(const Counters& c, const EngineCounters& engine, cons
   add(counter_column("forwarded_pkts"), engine.forwarded);
   add(counter_column("uncopied_mads"), engine.not_copied);
   add_cm(cm);
+  add_faults(engine);
   for (size_t reason = 0; reason < c.drops.size(); ++reason) {
     add(drop_counter_column(static_cast<DropReason>(reason)), c.drops[reason]);
   }

@@ -30,6 +30,7 @@ class CounterTable {
  private:
   void add(size_t column, uint64_t value);
   void add_cm(const CmCounters& cm);
+  void add_faults(const EngineCounters& engine);
 
   uint64_t* table_ = nullptr;
   uint64_t* row_ = nullptr;

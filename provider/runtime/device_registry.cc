@@ -9,6 +9,7 @@
 #include <new>
 #include <vector>
 
+#include "packet/engine/holder_table.h"
 #include "provider/runtime/config.h"
 #include "provider/runtime/interface_watcher.h"
 #include "provider/runtime/unmap_watch.h"
@@ -49,6 +50,7 @@ class Registry {
  private:
   Registry() {
     prepare_unmap_watch();
+    HolderTable::prepare();
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   }
 

@@ -117,6 +117,7 @@ void Progress::say_farewell(Instant now) {
   transmit(AckPolicy::kAll, now);
   for (int round = 0; round < kExitRounds; ++round) receive(now);
   transmit(AckPolicy::kAll, now);
+  engine_->leave();
   publish_counters(now);
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "packet/engine/capture.h"
+#include "packet/engine/fault.h"
 #include "packet/engine/udp.h"
 #include "provider/runtime/clock.h"
 #include "provider/runtime/config.h"
@@ -123,10 +124,14 @@ Expected<std::unique_ptr<PacketEngine>, Errno> RuntimeDevice::make_engine() {
   config.interface_index = ifindex_;
   config.sharing = slot_->sharing();
   std::unique_ptr<PacketEngine> engine = std::make_unique<UdpEngine>(config);
-  if (capture_path().empty()) return engine;
-  auto tap = CaptureEngine::open(std::move(engine), capture_path());
-  if (!tap) return Unexpected<Errno>(report(tap.error()));
-  return std::unique_ptr<PacketEngine>(*std::move(tap));
+  if (!capture_path().empty()) {
+    auto tap = CaptureEngine::open(std::move(engine), capture_path());
+    if (!tap) return Unexpected<Errno>(report(tap.error()));
+    engine = *std::move(tap);
+  }
+  // Outside the tap: a capture shows what went over the wire.
+  if (fault_plan()) engine = std::make_unique<FaultEngine>(std::move(engine), *fault_plan());
+  return engine;
 }
 
 Qpn RuntimeDevice::next_qpn() {

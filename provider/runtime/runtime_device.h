@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "packet/base/expected.h"
@@ -86,7 +87,6 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   Expected<void, EngineError> open_in_engine(const Gid& local);
 
   struct Service {
-    ListenerId listener;
     ServiceId service;
     std::optional<Gid> local;
   };
@@ -95,8 +95,8 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   const uint32_t ifindex_;
   DeviceDescription description_;                        ///< under the lock
   std::vector<std::shared_ptr<EventSocket>> listeners_;  ///< under the lock
-  std::vector<Service> services_;                        ///< that this process listens for
-  bool opens_addresses_ = false;                         ///< open_addresses() was called
+  std::unordered_map<uint32_t, Service> services_;  ///< that this process listens for, by listener
+  bool opens_addresses_ = false;                    ///< open_addresses() was called
   std::atomic<bool> forked_{false};
   Device device_;
   XrcDomains xrc_domains_;

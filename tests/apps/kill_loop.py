@@ -23,7 +23,7 @@ from harness import Process  # noqa: E402
 PEER_LOST = 3  # The exit code of urxe_rc_verify.
 LONGEST_LIFE = 0.4  # Seconds from a victim's start to its death: covers start, connection and transfer.
 # Small messages, many queue pairs connected and torn down: much to leave behind.
-WORK = ["--random-only", "--qps", "2", "--messages", "16", "--max-size", "60000", "--budget", "200000"]
+WORK = ["--scenarios", "random", "--qps", "2", "--messages", "16", "--max-size", "60000", "--budget", "200000"]
 
 
 class Pair:

@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <iterator>
+#include <variant>
 #include <vector>
 
 #include "tests/engine/child_process.h"
@@ -192,6 +195,45 @@ TEST_F(SharedGsi, OneListenerForAServiceAndAnAddress) {
   EXPECT_TRUE(b_.engine.listen(kService, std::nullopt));
 }
 
+size_t open_descriptors() {
+  namespace fs = std::filesystem;
+  return static_cast<size_t>(std::distance(fs::directory_iterator("/proc/self/fd"), {}));
+}
+
+TEST_F(SharedGsi, ThousandsOfServicesHaveNoDescriptorEach) {
+  constexpr uint64_t kMany = 3000;
+  const auto service = [](uint64_t i) { return ServiceId(kService.value() + i); };
+  const size_t before = open_descriptors();
+  for (uint64_t i = 0; i < kMany; ++i) ASSERT_TRUE(a_.engine.listen(service(i), address_)) << i;
+  EXPECT_LE(open_descriptors(), before + ServiceDirectory::kMostNamed + 3);
+  for (const uint64_t i : {uint64_t{0}, kMany / 2, kMany - 1}) {
+    send({request(service(i))}, static_cast<uint32_t>(i));
+    EXPECT_EQ(receive(1).a, (Psns{static_cast<uint32_t>(i)}));
+    ASSERT_FALSE(b_.engine.listen(service(i), address_));
+    EXPECT_TRUE(b_.engine.listen(service(i), std::nullopt));
+    a_.engine.stop_listening(service(i), address_);
+    EXPECT_TRUE(b_.engine.listen(service(i), address_));
+  }
+}
+
+// As of a container that has another /dev/shm.
+TEST_F(SharedGsi, AProcessWithoutTheTableIsFoundByTheServicesName) {
+  const auto named = open_named_socket(service_name(0, kService, std::nullopt));
+  ASSERT_TRUE(named);
+  const auto listening = b_.engine.listen(kService, std::nullopt);
+  ASSERT_FALSE(listening);
+  EXPECT_EQ(listening.error().value, EADDRINUSE);
+  send({request(kService)});
+  ForwardReader reader;
+  ForwardReader::Item item;
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_TRUE(b_.engine.receive().empty());
+    item = reader.read(named->get());
+    return item.index() != 0;
+  }));
+  EXPECT_TRUE(std::holds_alternative<ForwardedPackets>(item));
+}
+
 TEST_F(SharedGsi, AKilledListenersNameIsFreeAtOnce) {
   ChildProcess listener([&](int pipe) {
     Member member;
@@ -310,55 +352,6 @@ TEST_F(TwoMembers, TheKernelHandsAnswersToTheProcessTheyAreFor) {
   EXPECT_EQ(a_.engine.counters().forwarded + b_.engine.counters().forwarded, 0U);
 }
 
-/// Without engines: time is the test's.
-class FullQueue : public ::testing::Test {
- protected:
-  /// Fills the listener's queue; the answer is how many fit.
-  uint32_t fill() {
-    uint32_t sent = 0;
-    while (!sharing_.has_waiting() && sent < 100000) {
-      EXPECT_FALSE(sharing_.pass_on({GsiOwner::Kind::kSlot, listener_.number()}, packets_, now_));
-      ++sent;
-    }
-    return sent - 1;
-  }
-  Slot self_ = Slot::acquire().value();
-  Slot listener_ = Slot::acquire().value();
-  UdpCounters counters_;
-  GsiSharing sharing_{self_.sharing(), 1, counters_};
-  std::vector<uint8_t> bytes_ = std::vector<uint8_t>(280);
-  ForwardedPackets packets_{Flow{}, 280, bytes_};
-  Instant now_{1000000000};
-};
-
-TEST_F(FullQueue, WhatWaitsGoesWhenThereIsRoom) {
-  const uint32_t fitted = fill();
-  EXPECT_EQ(counters_.forwarded, fitted);
-  sharing_.retry(now_ + milliseconds(1));
-  EXPECT_TRUE(sharing_.has_waiting());
-  ForwardReader reader;
-  (void)reader.read(listener_.forward_fd());
-  sharing_.retry(now_ + milliseconds(2));
-  EXPECT_FALSE(sharing_.has_waiting());
-  EXPECT_EQ(counters_.forwarded, fitted + 1);
-  EXPECT_EQ(counters_.forward_lost, 0U);
-}
-
-TEST_F(FullQueue, WhatWaitsTooLongIsLostAndCounted) {
-  fill();
-  sharing_.retry(now_ + GsiSharing::kMaxWait);
-  EXPECT_FALSE(sharing_.has_waiting());
-  EXPECT_EQ(counters_.forward_lost, 1U);
-}
-
-TEST_F(FullQueue, NoMoreWaitThanMay) {
-  fill();
-  for (size_t i = 1; i < GsiSharing::kMaxWaiting + 5; ++i) {
-    (void)sharing_.pass_on({GsiOwner::Kind::kSlot, listener_.number()}, packets_, now_);
-  }
-  EXPECT_EQ(counters_.forward_lost, 5U);
-}
-
 /// Requests for a service that nobody listens for. Time is the test's.
 class Unclaimed : public ::testing::Test {
  protected:
@@ -369,8 +362,10 @@ class Unclaimed : public ::testing::Test {
   Slot other_ = Slot::acquire().value();
   UdpCounters counters_;
   // An interface that no device has.
-  GsiSharing sharing_{self_.sharing(), 0x7ffffffe, counters_};
-  GsiSharing others_{other_.sharing(), 0x7ffffffe, counters_};
+  ForwardQueue queue_{self_.sharing().forward_fd, counters_};
+  ForwardQueue others_queue_{other_.sharing().forward_fd, counters_};
+  GsiSharing sharing_{self_.sharing(), 0x7ffffffe, queue_, counters_};
+  GsiSharing others_{other_.sharing(), 0x7ffffffe, others_queue_, counters_};
   std::vector<uint8_t> bytes_ = std::vector<uint8_t>(280, 0x5a);
   ForwardedPackets packets_{Flow{}, 280, bytes_};
   Instant now_{1000000000};
@@ -379,7 +374,7 @@ class Unclaimed : public ::testing::Test {
 TEST_F(Unclaimed, AreThisProcesssOnceItListens) {
   EXPECT_FALSE(request());
   EXPECT_TRUE(sharing_.retry(now_ + milliseconds(50)).empty());
-  ASSERT_TRUE(sharing_.listen(kService, std::nullopt));
+  ASSERT_TRUE(sharing_.directory().listen(kService, std::nullopt));
   const auto ours = sharing_.retry(now_ + milliseconds(51));
   ASSERT_EQ(ours.size(), 1U);
   EXPECT_EQ(ours[0].bytes, bytes_);
@@ -389,7 +384,7 @@ TEST_F(Unclaimed, AreThisProcesssOnceItListens) {
 
 TEST_F(Unclaimed, GoToAnotherProcessOnceItListens) {
   EXPECT_FALSE(request());
-  ASSERT_TRUE(others_.listen(kService, std::nullopt));
+  ASSERT_TRUE(others_.directory().listen(kService, std::nullopt));
   EXPECT_TRUE(sharing_.retry(now_ + milliseconds(51)).empty());
   EXPECT_FALSE(sharing_.has_waiting());
   EXPECT_EQ(counters_.forwarded, 1U);

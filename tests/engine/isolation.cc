@@ -52,8 +52,8 @@ class Isolation : public ::testing::Environment {
     struct stat netns {};
     if (!is_isolated || stat("/proc/self/ns/net", &netns) != 0) return;
     const std::string table =
-        "/dev/shm/urxe-" + std::to_string(geteuid()) + "-" + std::to_string(netns.st_ino) + "-qpn";
-    unlink(table.c_str());
+        "/dev/shm/urxe-" + std::to_string(geteuid()) + "-" + std::to_string(netns.st_ino);
+    for (const char* kind : {"-qpn", "-held"}) unlink((table + kind).c_str());
   }
 };
 

@@ -118,6 +118,16 @@ TEST_P(EachDirection, CorruptsAndTheIcrcShowsIt) {
   }
 }
 
+TEST_P(EachDirection, OneOfTwoDuplicatesIsWhole) {
+  const auto got =
+      carry(plan_of(GetParam(), {.duplication = 1000000, .corruption = 1000000}), GetParam());
+  ASSERT_EQ(got.size(), 2 * kPackets);
+  for (uint32_t i = 0; i < kPackets; ++i) {
+    ASSERT_TRUE(got[2 * i].headers);
+    EXPECT_EQ(got[2 * i].payload, pattern(i, 32));
+  }
+}
+
 TEST_P(EachDirection, TheSeedDecides) {
   const FaultRates rates{20000, 20000, 20000, 20000};
   const auto one = psns(carry(plan_of(GetParam(), rates, 1), GetParam()));

@@ -90,6 +90,50 @@ TEST(UdpEngine, CarriesOverIpv6) {
   expect_carried(engine, engine, flow, 40, 1024);
 }
 
+/// Sends one byte to the address with that IPv6 flow label, as a peer of another make might.
+bool send_labelled(const Gid& to, uint32_t label) {
+  struct Request {  // Linux's in6_flowlabel_req
+    in6_addr destination;
+    uint32_t label;
+    uint8_t action, share;
+    uint16_t flags, expires, linger;
+    uint32_t pad;
+  };
+  constexpr int kLabelManager = 32, kSendFlowInfo = 33;
+  constexpr uint8_t kAny = 255;
+  constexpr uint16_t kCreate = 1;
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_port = htons(4791);
+  address.sin6_flowinfo = htonl(label);
+  std::memcpy(&address.sin6_addr, to.bytes.data(), 16);
+  const Request request{address.sin6_addr, htonl(label), 0, kAny, kCreate, 0, 0, 0};
+  const int on = 1;
+  const int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const bool leased = setsockopt(fd, IPPROTO_IPV6, kLabelManager, &request, sizeof request) == 0 &&
+                      setsockopt(fd, IPPROTO_IPV6, kSendFlowInfo, &on, sizeof on) == 0;
+  const bool sent = leased && sendto(fd, "x", 1, 0, reinterpret_cast<const sockaddr*>(&address),
+                                     sizeof address) == 1;
+  close(fd);
+  return sent;
+}
+
+// Expect: the label that a packet came with, and none on what the engine itself sends.
+TEST(UdpEngine, ReceiverSeesFlowLabel) {
+  UdpEngine engine{UdpConfig{}};
+  const Gid self = loopback_v6();
+  if (const auto opened = engine.open_address(self); !opened) {
+    GTEST_SKIP() << opened.error().what;
+  }
+  const auto port = engine.claim_source_port(self, kWanted);
+  ASSERT_TRUE(port);
+  for (int i = 0; i < 2; ++i) {
+    if (!send_labelled(self, 0x12345)) GTEST_SKIP() << "no flow labels here";
+    EXPECT_EQ(receive_packets(engine, 1).at(0).flow.flow_label, 0x12345U);
+    expect_carried(engine, engine, {self, self, *port, 0, 64}, 1, 100);
+  }
+}
+
 TEST(UdpEngine, SegmentsWhereTheKernelCan) {
   Pair pair(own_loopback(1), own_loopback(2));
   if (pair.left.batch_limits().segments_per_message == 1) GTEST_SKIP() << "no UDP_SEGMENT here";

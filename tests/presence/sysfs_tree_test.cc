@@ -57,7 +57,7 @@ TEST(SysfsTree, EachCounterHasAColumnOfItsOwn) {
     EXPECT_TRUE(columns.insert(text).second) << path;
   }
   EXPECT_EQ(columns.size(), cm_counter_column(kCmCounterGroups.size()));
-  EXPECT_EQ(tree.tables.at("devices/urxe_a.counters"), 512u * 128 * 8);
+  EXPECT_EQ(tree.tables.at("devices/urxe_a.counters"), 512u * 160 * 8);
 }
 
 TEST(SysfsTree, DropCountersAreNamedAsTheirReasons) {

@@ -69,6 +69,22 @@ TEST_F(CounterTableTest, ShowsCountersInItsRowOnly) {
   EXPECT_EQ(value(4, counter_column("sent_pkts")), 0U);
 }
 
+TEST_F(CounterTableTest, ShowsFaultsByDirection) {
+  CounterTable table(tree_, "d", 3);
+  EngineCounters engine;
+  engine.outgoing_faults = {
+      .passed = 9, .lost = 1, .duplicated = 2, .reordered = 3, .corrupted = 4};
+  engine.incoming_faults = {
+      .passed = 9, .lost = 5, .duplicated = 6, .reordered = 7, .corrupted = 8};
+  table.publish({}, engine, {});
+  uint64_t expected = 0;
+  for (size_t column = counter_column("fault_tx_lost");
+       column <= counter_column("fault_rx_corrupted"); ++column) {
+    EXPECT_EQ(value(3, column), ++expected);
+  }
+  EXPECT_EQ(expected, 8U);
+}
+
 TEST_F(CounterTableTest, ShowsTheConnectionManagersMessages) {
   CmCounters cm;
   cm.sent[index_of(CmAttribute::kReq)] = 1;

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "provider/cm/ephemeral_ports.h"
-#include "provider/cm/port_names.h"
+#include "provider/cm/port_use.h"
 #include "tests/engine/child_process.h"
 
 namespace urxe::cm {
@@ -264,7 +264,7 @@ TEST(PortClaims, PortZeroIsAFreeOneOfTheEphemeralRange) {
 }
 
 TEST(EphemeralPorts, AreManyWithoutADescriptorEach) {
-  const size_t before = open_descriptors();
+  size_t before = 0;
   std::vector<Claim> claims;
   std::set<uint16_t> ports;
   for (int i = 0; i < 20000; ++i) {
@@ -272,6 +272,7 @@ TEST(EphemeralPorts, AreManyWithoutADescriptorEach) {
     ASSERT_TRUE(claim) << i;
     claims.push_back(*claim);
     ports.insert(claims.back()->port());
+    if (i == 0) before = open_descriptors();
   }
   EXPECT_EQ(ports.size(), claims.size()) << "each another";
   EXPECT_EQ(open_descriptors(), before);
@@ -312,25 +313,33 @@ TEST(EphemeralPorts, KeepClearOfClaims) {
   EXPECT_FALSE(ports.contains(ephemeral_range().last));
 }
 
-TEST(PortNames, AreReadFromTheKernelsList) {
-  const std::string start = "0000000000000000: 00000002 00000000 00000000 0002 01 12345 ";
-  const std::string prefix = "@urxe/" + std::to_string(geteuid()) + "/port/2/";
-  const auto alone = parse_holder(kSpace, start + prefix + "7471/fe80::1%2");
-  ASSERT_TRUE(alone);
-  EXPECT_EQ(alone->port, 7471);
-  EXPECT_EQ(alone->address, "fe80::1%2");
-  EXPECT_FALSE(alone->may_share);
-  const auto sharing = parse_holder(kSpace, start + prefix + "7471/::/99");
-  ASSERT_TRUE(sharing);
-  EXPECT_EQ(sharing->address, "::");
-  EXPECT_TRUE(sharing->may_share);
-  for (const char* other :
-       {"", "7471", "7471/", "7471/lock", "0/::", "65536/::", "x/::", "/::", "7471x/::"}) {
-    EXPECT_FALSE(parse_holder(kSpace, start + prefix + other)) << other;
+TEST(PortClaims, AreManyWithoutADescriptorEach) {
+  const auto first = must_claim(request("192.0.2.1", own_port()));
+  const size_t before = open_descriptors();
+  std::vector<Claim> claims;
+  std::set<uint16_t> ports;
+  for (int i = 0; i < 10000; ++i) {
+    claims.push_back(must_claim(request(i % 2 == 0 ? "0.0.0.0" : "192.0.2.1", 0, i % 3 == 0)));
+    ASSERT_NE(claims.back(), nullptr) << i;
+    ASSERT_TRUE(claims.back()->listen());
+    ports.insert(claims.back()->port());
   }
-  EXPECT_FALSE(parse_holder(kSpace, start + "@urxe/0/slot/3"));
-  EXPECT_FALSE(parse_holder(PortSpace::kTcp, start + prefix + "7471/::"));
-  EXPECT_FALSE(parse_holder(kSpace, ""));
+  EXPECT_EQ(ports.size(), claims.size()) << "each another";
+  EXPECT_EQ(open_descriptors(), before);
+  const auto again = request("192.0.2.1", claims[5000]->port());
+  EXPECT_EQ(error_of_claim(again), EADDRINUSE);
+  EXPECT_EQ(Claimer(again).result, EADDRINUSE);
+}
+
+TEST(PortUses, SurviveTheTable) {
+  for (const PortUse& use :
+       {PortUse::of(ip("192.0.2.1", 7), true, false),
+        PortUse::of(ip("2001:db8::1", 7), false, true),
+        PortUse::of(ip("fe80::1", 7, 0x80000002), false, false),
+        PortUse::of(ip("0.0.0.0", 7), true, true), PortUse::of(ip("::", 7), false, false),
+        PortUse::of(ip("::", 7), true, true)}) {
+    EXPECT_EQ(from_words(to_words(use)), use);
+  }
 }
 
 }  // namespace

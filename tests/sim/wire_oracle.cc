@@ -171,17 +171,16 @@ void WireOracle::repeated_request(Direction& direction, const PacketView& packet
          packet);
 }
 
-void WireOracle::response_sent(Direction& direction, const PacketView& packet) {
+void WireOracle::response_sent(const Direction& direction, const PacketView& packet) {
   const uint32_t distance =
       (packet.headers.bth.psn.value() - direction.limits.start.value()) & Psn::kMask;
   const auto sent = static_cast<uint32_t>(direction.request_of.size());
   const Operation operation = packet.headers.bth.opcode.operation();
   // One beyond what was taken: the NAK of a gap names the PSN that is expected.
   demand(distance < sent && distance < direction.taken, "an answer to what never came", packet);
-  Request& request = direction.requests[direction.request_of[distance]];
+  const Request& request = direction.requests[direction.request_of[distance]];
   if (operation == Operation::kAtomicAcknowledge) {
     demand(is_atomic(request.opcode), "atomic acknowledge to another request", packet);
-    request.responded = true;
   } else if (operation == Operation::kAcknowledge) {
     acknowledge_sent(direction, packet, request);
   } else {
@@ -196,13 +195,13 @@ void WireOracle::acknowledge_sent(const Direction& direction, const PacketView& 
   demand(aeth.msn.value() <= direction.messages, "MSN beyond the messages sent", packet);
   if (ack_kind(aeth.syndrome) != AckKind::kAck) return;
   demand(aeth.msn.value() >= request.messages, "MSN behind the messages acknowledged", packet);
-  if (is_read(request.opcode) || is_atomic(request.opcode)) {
-    demand(request.responded, "ACK instead of a response", packet);
-  }
+  // Even where it was answered before: the requester may not have the answer, and take this for it.
+  demand(!is_read(request.opcode) && !is_atomic(request.opcode), "ACK instead of a response",
+         packet);
 }
 
 void WireOracle::read_response_sent(const Direction& direction, const PacketView& packet,
-                                    Request& request, uint32_t distance) {
+                                    const Request& request, uint32_t distance) {
   demand(is_read(request.opcode), "READ response to another request", packet);
   const uint32_t index = distance - request.first;
   const bool is_last = index + 1 == request.packets;
@@ -213,7 +212,6 @@ void WireOracle::read_response_sent(const Direction& direction, const PacketView
   demand(is_last == says_last, "READ response: LAST in the wrong place", packet);
   demand(packet.payload.size() == (is_last ? request.length - index * mtu : mtu),
          "READ response: wrong length", packet);
-  if (is_last) request.responded = true;
 }
 
 void WireOracle::on_received(size_t host, const PacketView& packet) {

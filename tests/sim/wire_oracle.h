@@ -48,9 +48,8 @@ class WireOracle {
     uint32_t length = 0;  ///< of a READ; else of the packet
     uint64_t digest = 0;
     uint64_t va = 0;
-    uint32_t messages = 0;   ///< messages that end with or before it
-    bool answered = false;   ///< READ, atomic: the requester has been given the last response
-    bool responded = false;  ///< READ, atomic: the responder has sent the last response
+    uint32_t messages = 0;  ///< messages that end with or before it
+    bool answered = false;  ///< READ, atomic: the requester has been given the last response
   };
   struct Direction {
     Limits limits;
@@ -73,9 +72,9 @@ class WireOracle {
   static void check_message(Direction& direction, const PacketView& packet);
   void new_request(Direction& direction, const PacketView& packet);
   void repeated_request(Direction& direction, const PacketView& packet, uint32_t distance);
-  void response_sent(Direction& direction, const PacketView& packet);
-  void read_response_sent(const Direction& direction, const PacketView& packet, Request& request,
-                          uint32_t distance);
+  void response_sent(const Direction& direction, const PacketView& packet);
+  void read_response_sent(const Direction& direction, const PacketView& packet,
+                          const Request& request, uint32_t distance);
   static void acknowledge_sent(const Direction& direction, const PacketView& packet,
                                const Request& request);
 

@@ -181,7 +181,8 @@ class Process:
     def __init__(self, command, name=None, env=None):
         self.command = [str(part) for part in command]
         self.name = name or os.path.basename(self.command[0])
-        self._output = tempfile.TemporaryFile(mode="w+", errors="replace")
+        # To be appended to: the process shares the place in the file that a reader moves.
+        self._output = tempfile.TemporaryFile(mode="a+", errors="replace")
         self._process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=self._output,
                                          stderr=subprocess.STDOUT, env=env or environment(),
                                          start_new_session=True)

@@ -55,6 +55,22 @@ TEST(Duplicates, AckNamesTheLatest) {
   EXPECT_EQ(bench.sent(), (Lines{"ACK psn 202 credits 0 msn 3"}));
 }
 
+// An ACK that names an atomic completes it at soft-RoCE, which has then no value to return.
+// Expect: it names the last SEND or WRITE; what comes behind that answers for itself.
+TEST(Duplicates, AckDoesNotNameAnAtomicOrARead) {
+  Bench bench;
+  bench.post_receive();
+  bench.receive(Operation::kSendOnly, 200, with_ack_req());
+  bench.receive(Operation::kReadRequest, 201, read_of(bench, 0, 2 * kMtu));
+  bench.receive(Operation::kFetchAdd, 203, fetch_add(bench, 1));
+  EXPECT_EQ(bench.sent().size(), 3U);
+  bench.receive(Operation::kSendOnly, 200, with_ack_req());
+  EXPECT_EQ(bench.sent(), (Lines{"ACK psn 200 credits 0 msn 3"}));
+  bench.receive(Operation::kWriteOnly, 204, read_of(bench, 0, 1), {1});
+  bench.receive(Operation::kSendOnly, 200, with_ack_req());
+  EXPECT_EQ(bench.sent(), (Lines{"ACK psn 204 credits 0 msn 4"}));
+}
+
 TEST(Duplicates, WriteIsNotExecutedAgain) {
   Bench bench;
   bench.receive(Operation::kWriteOnly, 200, read_of(bench, 0, 1), {1});

@@ -44,8 +44,9 @@ TEST(Grh, Ipv6) {
   flow.destination.bytes = {0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9};
   flow.traffic_class = 0xa5;
   flow.hop_limit = 255;
+  flow.flow_label = 0xc1234;
   const auto grh = make_grh(flow, 0, 300);
-  const std::vector<uint8_t> expected = {0x6a, 0x50, 0, 0, 308 >> 8, 308 & 0xff, 17, 255};
+  const std::vector<uint8_t> expected = {0x6a, 0x5c, 0x12, 0x34, 308 >> 8, 308 & 0xff, 17, 255};
   EXPECT_EQ(std::vector<uint8_t>(grh.begin(), grh.begin() + 8), expected);
   EXPECT_EQ(std::memcmp(grh.data() + 8, flow.source.bytes.data(), 16), 0);
   EXPECT_EQ(std::memcmp(grh.data() + 24, flow.destination.bytes.data(), 16), 0);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// urxe_multicast DEVICE GID-INDEX GROUP receive QUEUE-PAIRS DATAGRAMS
+// urxe_multicast DEVICE GID-INDEX GROUP receive QUEUE-PAIRS DATAGRAMS [INTERFACE]
 // urxe_multicast DEVICE GID-INDEX GROUP send DATAGRAMS
 //
 // The receiver attaches its queue pairs to the group, says "ready", and ends when each of them has
-// received all datagrams, once and whole. Datagrams are numbered and their bytes follow from the
-// number. Tells what went wrong, and ends with 1.
+// received all datagrams, once and whole. With INTERFACE the host joins the group on it: verbs
+// leave that to whoever attaches, and most devices do not see to it themselves. Datagrams are
+// numbered and their bytes follow from the number. Tells what went wrong, and ends with 1.
 #include <arpa/inet.h>
 #include <infiniband/verbs.h>
+#include <net/if.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -164,6 +167,27 @@ ibv_context* open_named(const char* name) {
   fail(std::string("no device ") + name);
 }
 
+/// Until the process ends.
+void join_on(const char* interface, const ibv_gid& group) {
+  const auto index = static_cast<int>(if_nametoindex(interface));
+  if (index == 0) fail(std::string("no interface ") + interface);
+  const bool ipv4 = group.raw[0] != 0xff;
+  const int fd = socket(ipv4 ? AF_INET : AF_INET6, SOCK_DGRAM, 0);
+  int result = 0;
+  if (ipv4) {
+    ip_mreqn membership{};
+    std::memcpy(&membership.imr_multiaddr, &group.raw[12], 4);
+    membership.imr_ifindex = index;
+    result = setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &membership, sizeof membership);
+  } else {
+    ipv6_mreq membership{};
+    std::memcpy(&membership.ipv6mr_multiaddr, group.raw, 16);
+    membership.ipv6mr_interface = static_cast<unsigned>(index);
+    result = setsockopt(fd, IPPROTO_IPV6, IPV6_ADD_MEMBERSHIP, &membership, sizeof membership);
+  }
+  if (result != 0) fail(std::string("cannot join on ") + interface + ": " + std::strerror(errno));
+}
+
 void receive(ibv_context* context, ibv_pd* pd, const ibv_gid& group, int qps, uint32_t datagrams) {
   std::vector<Endpoint> endpoints;
   endpoints.reserve(static_cast<size_t>(qps));
@@ -199,14 +223,15 @@ void send(ibv_context* context, ibv_pd* pd, const ibv_gid& group, uint8_t gid_in
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool receives = argc == 7 && std::string(argv[4]) == "receive";
+  const bool receives = (argc == 7 || argc == 8) && std::string(argv[4]) == "receive";
   const bool sends = argc == 6 && std::string(argv[4]) == "send";
   if (!receives && !sends) fail("wrong arguments");
   ibv_context* context = open_named(argv[1]);
   ibv_pd* pd = need(ibv_alloc_pd(context), "ibv_alloc_pd");
   const ibv_gid group = parse_group(argv[3]);
-  const auto datagrams = static_cast<uint32_t>(std::atoi(argv[argc - 1]));
+  const auto datagrams = static_cast<uint32_t>(std::atoi(argv[receives ? 6 : 5]));
   if (receives) {
+    if (argc == 8) join_on(argv[7], group);
     receive(context, pd, group, std::atoi(argv[5]), datagrams);
   } else {
     send(context, pd, group, static_cast<uint8_t>(std::atoi(argv[2])), datagrams);

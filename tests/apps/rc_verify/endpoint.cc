@@ -5,43 +5,26 @@
 
 #include "failure.h"
 #include "pattern.h"
+#include "transitions.h"
 
 namespace rc_verify {
 namespace {
 
-constexpr uint8_t kPort = 1;
 constexpr uint32_t kWantedSge = 32;
-constexpr uint32_t kWantedInline = 220;
+constexpr uint32_t kUsualInline = 220;
+constexpr uint32_t kUsualRnrTimer = 12;  // 0.64 ms
+constexpr uint32_t kForever = 7;
 constexpr uint32_t kWantedReadDepth = 16;
 constexpr uint32_t kPsnMask = 0xffffff;
-
-// What one queue pair tells its peer.
-struct Address {
-  ibv_gid gid;
-  uint32_t qp_number;
-  uint32_t psn;
-  uint32_t reads_taken;  // READs and atomics it takes at a time.
-};
-
-ibv_mtu mtu_of(uint32_t bytes) {
-  switch (bytes) {
-    case 256:
-      return IBV_MTU_256;
-    case 512:
-      return IBV_MTU_512;
-    case 1024:
-      return IBV_MTU_1024;
-    case 2048:
-      return IBV_MTU_2048;
-    default:
-      return IBV_MTU_4096;
-  }
-}
 
 // Every third queue pair has one READ at a time.
 uint32_t read_depth(const ibv_device_attr& attributes, uint32_t index) {
   const auto limit = static_cast<uint32_t>(std::max(attributes.max_qp_rd_atom, 1));
   return index % 3 == 2 ? 1 : std::min(limit, kWantedReadDepth);
+}
+
+uint32_t wanted_inline(const TestOptions& test) {
+  return test.in_line > 0 ? test.in_line : kUsualInline;
 }
 
 // The first queue pair crosses the end of the PSN space soon.
@@ -50,52 +33,10 @@ uint32_t start_psn(uint64_t seed, uint32_t index, uint32_t qp_number) {
   return static_cast<uint32_t>(make_key({seed, index, qp_number}).value) & kPsnMask;
 }
 
-void check_modify(int error, const char* state) {
-  if (error != 0) setup_failed(format("ibv_modify_qp to %s: error %d", state, error));
-}
-
-void to_init(ibv_qp* qp) {
-  ibv_qp_attr attr{};
-  attr.qp_state = IBV_QPS_INIT;
-  attr.port_num = kPort;
-  attr.qp_access_flags =
-      IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
-  check_modify(ibv_modify_qp(qp, &attr,
-                             IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
-               "INIT");
-}
-
-void to_rtr(ibv_qp* qp, const Options& options, const Address& peer, uint32_t reads_taken) {
-  ibv_qp_attr attr{};
-  attr.qp_state = IBV_QPS_RTR;
-  attr.path_mtu = mtu_of(options.test.path_mtu);
-  attr.dest_qp_num = peer.qp_number;
-  attr.rq_psn = peer.psn;
-  attr.max_dest_rd_atomic = static_cast<uint8_t>(reads_taken);
-  attr.min_rnr_timer = 12;
-  attr.ah_attr.is_global = 1;
-  attr.ah_attr.grh.dgid = peer.gid;
-  attr.ah_attr.grh.sgid_index = static_cast<uint8_t>(options.gid_index);
-  attr.ah_attr.grh.hop_limit = 64;
-  attr.ah_attr.port_num = kPort;
-  check_modify(ibv_modify_qp(qp, &attr,
-                             IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                                 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
-               "RTR");
-}
-
-void to_rts(ibv_qp* qp, const TestOptions& test, uint32_t psn, uint32_t reads) {
-  ibv_qp_attr attr{};
-  attr.qp_state = IBV_QPS_RTS;
-  attr.sq_psn = psn;
-  attr.timeout = static_cast<uint8_t>(test.timeout);
-  attr.retry_cnt = 7;
-  attr.rnr_retry = 7;
-  attr.max_rd_atomic = static_cast<uint8_t>(reads);
-  check_modify(ibv_modify_qp(qp, &attr,
-                             IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-                                 IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC),
-               "RTS");
+// In the scenario of the receiver that is not ready, queue pairs go by twos: the second gives up.
+uint32_t rnr_retry(const TestOptions& test, uint32_t index) {
+  const bool gives_up = (test.scenarios & kNotReady) != 0 && index % 2 == 1;
+  return gives_up ? kRnrRetries : kForever;
 }
 
 }  // namespace
@@ -130,15 +71,25 @@ void Endpoint::create(const TestOptions& test) {
   send_cq_.reset(ibv_create_cq(context_.get(), entries, nullptr, channel_.get(), 0));
   receive_cq_.reset(ibv_create_cq(context_.get(), entries, nullptr, channel_.get(), 0));
   if (!send_cq_ || !receive_cq_) system_failed("ibv_create_cq");
+  if ((test.scenarios & kSharedReceiveQueue) != 0) create_shared_receive_queue(test);
   for (uint32_t i = 0; i < test.qps; ++i) create_queue_pair(test, i);
+}
+
+void Endpoint::create_shared_receive_queue(const TestOptions& test) {
+  ibv_srq_init_attr init{};
+  init.attr.max_wr = test.messages;
+  init.attr.max_sge = 1;
+  srq_.reset(ibv_create_srq(pd_.get(), &init));
+  if (!srq_) system_failed("ibv_create_srq");
 }
 
 void Endpoint::create_queue_pair(const TestOptions& test, uint32_t index) {
   ibv_qp_init_attr init{};
   init.send_cq = send_cq_.get();
   init.recv_cq = receive_cq_.get();
-  init.qp_type = IBV_QPT_RC;
-  init.cap = {test.messages, test.messages, max_sge_, max_sge_, kWantedInline};
+  init.qp_type = test.transport == Transport::kReliable ? IBV_QPT_RC : IBV_QPT_UC;
+  init.srq = srq_.get();
+  init.cap = {test.messages, test.messages, max_sge_, max_sge_, wanted_inline(test)};
   init.sq_sig_all = index % 2 == 1 ? 1 : 0;
   QueuePair pair;
   pair.qp.reset(ibv_create_qp(pd_.get(), &init));
@@ -159,17 +110,25 @@ void Endpoint::connect(const Options& options, Control& control) {
         {gid, number, start_psn(options.test.seed, i, number), read_depth(attributes_, i)});
   }
   const std::vector<Address> theirs = control.exchange(ours);
+  const bool slowly = (options.test.scenarios & kNotReady) != 0;
   for (uint32_t i = 0; i < queue_pairs(); ++i) {
-    ibv_qp* qp = queue_pairs_[i].qp.get();
-    to_init(qp);
-    to_rtr(qp, options, theirs[i], ours[i].reads_taken);
-    to_rts(qp, options.test, ours[i].psn,
-           std::min(theirs[i].reads_taken, read_depth(attributes_, i)));
+    Connection connection{};
+    connection.transport = options.test.transport;
+    connection.peer = theirs[i];
+    connection.gid_index = options.gid_index;
+    connection.path_mtu = options.test.path_mtu;
+    connection.psn = ours[i].psn;
+    connection.reads_taken = ours[i].reads_taken;
+    connection.reads = std::min(theirs[i].reads_taken, ours[i].reads_taken);
+    connection.timeout = options.test.timeout;
+    connection.rnr_retry = rnr_retry(options.test, i);
+    connection.min_rnr_timer = slowly ? kSlowRnrTimer : kUsualRnrTimer;
+    connect_queue_pair(queue_pairs_[i].qp.get(), connection);
   }
 }
 
 uint32_t Endpoint::max_inline() const {
-  uint32_t least = kWantedInline;
+  uint32_t least = ~0U;
   for (const QueuePair& pair : queue_pairs_) least = std::min(least, pair.max_inline);
   return least;
 }

@@ -20,6 +20,13 @@ using verbs::CqPtr;
 using verbs::MrPtr;
 using verbs::PdPtr;
 using verbs::QpPtr;
+using verbs::SrqPtr;
+
+// In the scenario of the receiver that is not ready: the responder's timer, and how often the queue
+// pairs with an odd index try again before they give up.
+inline constexpr uint32_t kSlowRnrTimer = 23;
+inline constexpr uint64_t kSlowRnrMicroseconds = 30720;
+inline constexpr uint32_t kRnrRetries = 2;
 
 struct QueuePair {
   QpPtr qp;
@@ -35,6 +42,8 @@ class Endpoint {
   ibv_pd* pd() const { return pd_.get(); }
   ibv_cq* send_cq() const { return send_cq_.get(); }
   ibv_cq* receive_cq() const { return receive_cq_.get(); }
+  // Null but in the scenario of the shared receive queue.
+  ibv_srq* srq() const { return srq_.get(); }
   ibv_comp_channel* channel() const { return channel_.get(); }
   QueuePair& queue_pair(uint32_t index) { return queue_pairs_[index]; }
   uint32_t queue_pairs() const { return static_cast<uint32_t>(queue_pairs_.size()); }
@@ -46,6 +55,7 @@ class Endpoint {
  private:
   void open(const std::string& name);
   void create(const TestOptions& test);
+  void create_shared_receive_queue(const TestOptions& test);
   void create_queue_pair(const TestOptions& test, uint32_t index);
   void connect(const Options& options, Control& control);
 
@@ -56,6 +66,7 @@ class Endpoint {
   ChannelPtr channel_;
   CqPtr send_cq_;
   CqPtr receive_cq_;
+  SrqPtr srq_;
   std::vector<QueuePair> queue_pairs_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// urxe_rc_verify: moves patterned data by every operation of the RC transport and checks every byte
-// and every completion on both sides. Plain verbs: it runs on any RDMA device.
+// urxe_rc_verify: moves patterned data by every operation of the RC or UC transport and checks
+// every byte and every completion on both sides. Plain verbs: it runs on any RDMA device.
 #include <cstdio>
 
 #include "control.h"
@@ -16,14 +16,15 @@ constexpr uint32_t kBarrierConnected = 0xc0;
 constexpr uint32_t kBarrierEnd = 0xe0d;
 
 void run_scenarios(Session& session) {
-  if (session.test.random_only == 0) {
-    // First, while no event of another scenario can be pending.
-    if (session.test.events == 0) run_solicited(session);
-    run_sizes(session);
-    run_shared_counter(session);
-  }
-  run_random(session);
-  run_huge(session);
+  const uint32_t scenarios = session.test.scenarios;
+  // First, while no event of another scenario can be pending.
+  if ((scenarios & kSolicited) != 0 && session.test.events == 0) run_solicited(session);
+  if ((scenarios & kSizes) != 0) run_sizes(session);
+  if ((scenarios & kCounter) != 0) run_shared_counter(session);
+  if ((scenarios & kRandom) != 0) run_random(session);
+  if ((scenarios & kHuge) != 0) run_huge(session);
+  if ((scenarios & kSharedReceiveQueue) != 0) run_shared_receive_queue(session);
+  if ((scenarios & kNotReady) != 0) run_not_ready(session);
 }
 
 void run(Options options) {

@@ -7,6 +7,21 @@
 
 namespace rc_verify {
 
+enum class Transport : uint32_t { kReliable, kUnreliable };
+
+// What can be run, as bits of TestOptions::scenarios.
+enum Scenario : uint32_t {
+  kSolicited = 1,
+  kSizes = 2,
+  kCounter = 4,
+  kRandom = 8,
+  kHuge = 16,
+  // The receive queues of these are not the others': each runs alone.
+  kSharedReceiveQueue = 32,
+  kNotReady = 64,
+};
+inline constexpr uint32_t kCommonScenarios = kSolicited | kSizes | kCounter | kRandom | kHuge;
+
 // What both sides must agree on.
 struct TestOptions {
   uint64_t seed = 1;
@@ -20,7 +35,12 @@ struct TestOptions {
   uint32_t events = 0;          // 1: sleep on the completion channel instead of polling.
   uint32_t timeout = 14;        // Local ACK timeout, 4.096 us x 2^n.
   uint32_t stall_seconds = 60;  // Without any progress for as long: a failure.
-  uint32_t random_only = 0;     // 1: leave out all scenarios but the random one.
+  Transport transport = Transport::kReliable;
+  uint32_t scenarios = kCommonScenarios;
+  uint32_t operations = ~0U;  // Bits 1 << Operation.
+  uint32_t one_way = 0;       // 1: only the client requests.
+  uint32_t in_line = 0;       // Not 0: all messages are at most of this length, and inline.
+  uint32_t pieces = 0;        // Of each gather and scatter list; 0: at random.
 };
 
 struct Options {

@@ -91,11 +91,19 @@ struct PlanLimits {
   uint32_t path_mtu = 0;
   uint32_t max_sge = 1;
   uint32_t max_inline = 0;
+  uint32_t operations = ~0U;  // Bits 1 << Operation.
+  bool all_inline = false;    // Whatever may be inline is.
+  uint32_t pieces = 0;        // Of every list that is long enough; 0: at random.
+  // Ends with a SEND: where completions do not tell that the data before them has arrived, its
+  // arrival does.
+  bool closing_send = false;
 };
+
+bool contains(const PlanLimits& limits, Operation operation);
 
 // Random operations, sizes (around multiples of the path MTU), lists and flags.
 Plan random_plan(PatternKey key, const PlanLimits& limits);
-// One message of each operation for the size.
+// One message of each of the operations for the size.
 Plan size_plan(PatternKey key, const PlanLimits& limits, uint64_t size);
 // The single message.
 Plan single_plan(PatternKey key, const PlanLimits& limits, Operation operation, uint64_t size);

@@ -19,7 +19,10 @@ class PlanBuilder {
 
   Choice& choice() { return choice_; }
   uint32_t count() const { return static_cast<uint32_t>(plan_.messages.size()); }
-  bool full() const { return count() >= limits_.messages || used_ >= limits_.budget; }
+  bool full() const {
+    const uint32_t kept = limits_.closing_send ? 1 : 0;
+    return count() + kept >= limits_.messages || used_ >= limits_.budget;
+  }
   uint64_t room() const { return std::min(limits_.max_size, limits_.budget - used_); }
 
   void add(Operation operation, uint64_t size);
@@ -63,8 +66,8 @@ void PlanBuilder::add(Operation operation, uint64_t size) {
     place_atomic(message);
     return;
   }
-  message.in_line =
-      operation != Operation::kRead && size <= limits_.max_inline && choice_.one_in(2);
+  message.in_line = operation != Operation::kRead && size <= limits_.max_inline &&
+                    (choice_.one_in(2) || limits_.all_inline);
   message.local = place(local_at_, size, limits_.max_sge);
   message.remote = is_send(operation) ? place_receive(size) : place(remote_at_, size, 1);
 }
@@ -109,6 +112,7 @@ void PlanBuilder::place_atomic(Message& message) {
 std::vector<uint64_t> PlanBuilder::random_cuts(uint64_t length, uint32_t max_pieces) {
   uint64_t pieces = 1;
   if (choice_.one_in(3)) pieces = 1 + choice_.below(std::min<uint64_t>(max_pieces, length + 1));
+  if (limits_.pieces > 0) pieces = std::min(limits_.pieces, max_pieces);
   pieces = std::clamp<uint64_t>(pieces, 1, std::max<uint64_t>(length, 1));
   std::vector<uint64_t> cuts = {0, length};
   while (cuts.size() < pieces + 1) {
@@ -142,11 +146,19 @@ std::vector<Piece> PlanBuilder::place_receive(uint64_t length) {
 }
 
 Plan PlanBuilder::finish() {
+  if (limits_.closing_send) add(Operation::kSend, 0);
   // The last completion tells the requester that everything before it is done.
   if (!plan_.messages.empty()) plan_.messages.back().signaled = true;
   plan_.local_size = local_at_ + kMaxGap;
   plan_.remote_size = remote_at_ + kMaxGap;
   return std::move(plan_);
+}
+
+std::vector<Operation> operations_of(const PlanLimits& limits) {
+  std::vector<Operation> operations;
+  for (Operation operation : kAllOperations)
+    if (contains(limits, operation)) operations.push_back(operation);
+  return operations;
 }
 
 uint64_t random_size(Choice& choice, uint32_t path_mtu, uint64_t room) {
@@ -175,19 +187,26 @@ std::vector<uint64_t> interesting_sizes(uint32_t path_mtu, uint64_t max_size) {
     sizes.push_back(size + 5);
   }
   sizes.push_back(4ULL << 20);
+  sizes.push_back(max_size);
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   std::erase_if(sizes, [max_size](uint64_t size) { return size > max_size; });
   return sizes;
 }
 
+bool contains(const PlanLimits& limits, Operation operation) {
+  return (limits.operations >> static_cast<uint32_t>(operation) & 1) != 0;
+}
+
 Plan random_plan(PatternKey key, const PlanLimits& limits) {
   PlanBuilder builder(key, limits);
+  const std::vector<Operation> operations = operations_of(limits);
   while (!builder.full()) {
-    const Operation operation = kAllOperations[builder.choice().below(std::size(kAllOperations))];
+    const Operation operation = operations[builder.choice().below(operations.size())];
     const uint64_t size = random_size(builder.choice(), limits.path_mtu, builder.room());
     builder.add(operation, size);
-    const bool echo = operation == Operation::kRead && builder.choice().one_in(2);
+    const bool echo = operation == Operation::kRead && contains(limits, Operation::kSend) &&
+                      builder.choice().one_in(2);
     if (echo && !builder.full() && builder.room() >= size) builder.add_echo_of_last();
   }
   return builder.finish();
@@ -195,7 +214,7 @@ Plan random_plan(PatternKey key, const PlanLimits& limits) {
 
 Plan size_plan(PatternKey key, const PlanLimits& limits, uint64_t size) {
   PlanBuilder builder(key, limits);
-  for (Operation operation : kAllOperations) builder.add(operation, size);
+  for (Operation operation : operations_of(limits)) builder.add(operation, size);
   return builder.finish();
 }
 

@@ -12,15 +12,23 @@
 namespace rc_verify {
 namespace {
 
-enum ScenarioId : uint64_t { kSizes = 1, kRandom = 2, kHuge = 3 };
+enum KeyPart : uint64_t { kSizesKey = 1, kRandomKey = 2, kHugeKey = 3 };
 
 PlanLimits limits_of(const Session& session, uint32_t max_sge, uint32_t max_inline) {
-  return {session.test.max_size,
-          session.test.budget,
-          session.test.messages,
-          session.test.path_mtu,
-          max_sge,
-          max_inline};
+  const TestOptions& test = session.test;
+  PlanLimits limits;
+  limits.max_size =
+      test.in_line > 0 ? std::min<uint64_t>(test.max_size, max_inline) : test.max_size;
+  limits.budget = test.budget;
+  limits.messages = test.messages;
+  limits.path_mtu = test.path_mtu;
+  limits.max_sge = max_sge;
+  limits.max_inline = max_inline;
+  limits.operations = test.operations;
+  limits.all_inline = test.in_line > 0;
+  limits.pieces = test.pieces;
+  limits.closing_send = test.transport == Transport::kUnreliable;
+  return limits;
 }
 
 // The two sides' devices may differ: a plan keeps to what both can.
@@ -32,10 +40,12 @@ PlanLimits common_limits(Session& session) {
 
 using MakePlan = std::function<Plan(PatternKey)>;
 
-// Runs one batch with a plan of `make` for each queue pair and direction. `both_ways` false: only
-// the client asks.
-void run_batch(Session& session, const std::string& name, ScenarioId scenario, uint64_t number,
-               const MakePlan& make, bool both_ways = true) {
+enum class Share { kAll, kFirstOfClient };
+
+// Runs one batch with a plan of `make` for each queue pair and direction, or for the client's first
+// queue pair only.
+void run_batch(Session& session, const std::string& name, KeyPart scenario, uint64_t number,
+               const MakePlan& make, Share share = Share::kAll) {
   std::vector<Plan> ours;
   std::vector<Plan> theirs;
   const PlanLimits nothing{};
@@ -43,7 +53,8 @@ void run_batch(Session& session, const std::string& name, ScenarioId scenario, u
     const auto plan_of = [&](bool by_server) {
       const PatternKey key =
           make_key({session.test.seed, scenario, number, qp, by_server ? 1ULL : 0ULL});
-      const bool empty = !both_ways && (by_server || qp > 0);
+      const bool silent = by_server && (session.test.one_way != 0 || share != Share::kAll);
+      const bool empty = silent || (qp > 0 && share != Share::kAll);
       return empty ? random_plan(key, nothing) : make(key);
     };
     ours.push_back(plan_of(session.is_server));
@@ -64,21 +75,22 @@ void report(const Session& session, const std::string& text) {
 void run_sizes(Session& session) {
   const PlanLimits limits = common_limits(session);
   const auto sizes = interesting_sizes(limits.path_mtu, limits.max_size);
+  const auto operations = std::count_if(std::begin(kAllOperations), std::end(kAllOperations),
+                                        [&](Operation o) { return contains(limits, o); });
   for (size_t i = 0; i < sizes.size(); ++i) {
     const uint64_t size = sizes[i];
-    run_batch(session, format("size %llu", static_cast<unsigned long long>(size)), kSizes, i,
+    run_batch(session, format("size %llu", static_cast<unsigned long long>(size)), kSizesKey, i,
               [&](PatternKey key) { return size_plan(key, limits, size); });
   }
-  report(session,
-         format("sizes: %zu sizes up to %llu bytes by %zu operations verified", sizes.size(),
-                static_cast<unsigned long long>(sizes.back()), std::size(kAllOperations)));
+  report(session, format("sizes: %zu sizes up to %llu bytes by %td operations verified",
+                         sizes.size(), static_cast<unsigned long long>(sizes.back()), operations));
 }
 
 void run_random(Session& session) {
   const PlanLimits limits = common_limits(session);
   for (uint64_t i = 0; i < session.test.batches; ++i) {
-    run_batch(session, format("random batch %llu", static_cast<unsigned long long>(i)), kRandom, i,
-              [&](PatternKey key) { return random_plan(key, limits); });
+    run_batch(session, format("random batch %llu", static_cast<unsigned long long>(i)), kRandomKey,
+              i, [&](PatternKey key) { return random_plan(key, limits); });
   }
   report(session, format("random: %u batches on %u queue pairs verified", session.test.batches,
                          session.endpoint.queue_pairs()));
@@ -90,10 +102,12 @@ void run_huge(Session& session) {
   limits.max_size = session.test.huge_size;
   limits.budget = session.test.huge_size;
   for (Operation operation : {Operation::kSend, Operation::kWrite, Operation::kRead}) {
+    if (!contains(limits, operation)) continue;
     run_batch(
-        session, std::string("huge ") + name_of(operation), kHuge, static_cast<uint64_t>(operation),
+        session, std::string("huge ") + name_of(operation), kHugeKey,
+        static_cast<uint64_t>(operation),
         [&](PatternKey key) { return single_plan(key, limits, operation, session.test.huge_size); },
-        /*both_ways=*/false);
+        Share::kFirstOfClient);
     report(session, format("huge: %s of %llu bytes verified", name_of(operation),
                            static_cast<unsigned long long>(session.test.huge_size)));
   }

@@ -27,5 +27,9 @@ void run_shared_counter(Session& session);
 void run_solicited(Session& session);
 // SEND, RDMA_WRITE and RDMA_READ of test.huge_size bytes, one after the other.
 void run_huge(Session& session);
+// The queue pairs receive from one shared receive queue.
+void run_shared_receive_queue(Session& session);
+// The responder has no receive posted at first: some requests wait until it has, others give up.
+void run_not_ready(Session& session);
 
 }  // namespace rc_verify

@@ -8,10 +8,10 @@
 //   listens NODE     prints its port, and the next event
 //   connect NODE PORT    connects and prints the event that comes
 //   ids COUNT        so many ids at a time
-#include <netdb.h>
+//   many NODE COUNT  prints the ports of so many listeners, and of each request, which it rejects
+//   bind NODE PORT   prints what comes of it
+//   descriptors NODE listens with 0, 1, 2, ... descriptors to spare; prints what comes of it
 #include <poll.h>
-#include <rdma/rdma_cma.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -19,57 +19,13 @@
 #include <map>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include "tests/apps/rdma_cm_listener/descriptors.h"
+#include "tests/apps/rdma_cm_listener/ids.h"
+#include "tests/apps/rdma_cm_listener/many.h"
+
+namespace urxe::test {
 namespace {
-
-constexpr int kBacklog = 4;
-constexpr int kTimeoutMs = 20000;
-
-void check(bool condition, const char* what) {
-  if (condition) return;
-  std::perror(what);
-  std::exit(1);
-}
-
-struct Channel {
-  Channel() : channel(rdma_create_event_channel()) { check(channel != nullptr, "channel"); }
-  rdma_event_channel* channel;
-
-  struct Event {
-    rdma_cm_event_type type;
-    int status;
-    rdma_cm_id* id;
-  };
-  Event next() const {
-    rdma_cm_event* event = nullptr;
-    check(rdma_get_cm_event(channel, &event) == 0, "rdma_get_cm_event");
-    const Event copy{event->event, event->status, event->id};
-    rdma_ack_cm_event(event);
-    return copy;
-  }
-};
-
-addrinfo* look_up(const char* node, const char* service) {
-  addrinfo* found = nullptr;
-  check(getaddrinfo(node, service, nullptr, &found) == 0, "getaddrinfo");
-  return found;
-}
-
-rdma_conn_param numbered() {
-  static uint32_t number = 0;
-  rdma_conn_param parameters{};
-  parameters.qp_num = (static_cast<uint32_t>(getpid()) << 8 | ++number) & 0xffffff;
-  return parameters;
-}
-
-rdma_cm_id* make_listener(const Channel& channel, const char* node) {
-  rdma_cm_id* listener = nullptr;
-  check(rdma_create_id(channel.channel, &listener, nullptr, RDMA_PS_TCP) == 0, "rdma_create_id");
-  check(rdma_bind_addr(listener, look_up(node, "0")->ai_addr) == 0, "rdma_bind_addr");
-  check(rdma_listen(listener, kBacklog) == 0, "rdma_listen");
-  return listener;
-}
 
 using Tally = std::map<std::pair<rdma_cm_event_type, int>, int>;
 
@@ -80,32 +36,6 @@ Tally take(const Channel& channel, int count) {
     ++tally[{event.type, event.status}];
   }
   return tally;
-}
-
-/// Connects them one after another; the answers come later.
-std::vector<rdma_cm_id*> start_many(const Channel& channel, const char* node, uint16_t port,
-                                    int count) {
-  const addrinfo* destination = look_up(node, std::to_string(port).c_str());
-  std::vector<rdma_cm_id*> ids;
-  for (int i = 0; i < count; ++i) {
-    rdma_cm_id* id = nullptr;
-    check(rdma_create_id(channel.channel, &id, nullptr, RDMA_PS_TCP) == 0, "rdma_create_id");
-    check(rdma_resolve_addr(id, nullptr, destination->ai_addr, kTimeoutMs) == 0, "resolve_addr");
-    ids.push_back(id);
-  }
-  for (int i = 0; i < count; ++i) {
-    const Channel::Event event = channel.next();
-    check(event.type == RDMA_CM_EVENT_ADDR_RESOLVED, "ADDR_RESOLVED");
-    check(rdma_resolve_route(event.id, kTimeoutMs) == 0, "resolve_route");
-  }
-  for (int i = 0; i < count; ++i) {
-    check(channel.next().type == RDMA_CM_EVENT_ROUTE_RESOLVED, "ROUTE_RESOLVED");
-  }
-  for (rdma_cm_id* id : ids) {
-    rdma_conn_param parameters = numbered();
-    check(rdma_connect(id, &parameters) == 0, "rdma_connect");
-  }
-  return ids;
 }
 
 void overflow(const char* node) {
@@ -169,18 +99,11 @@ void connect_once(const char* node, const char* port) {
   std::printf("%s %d\n", rdma_event_str(answer.type), answer.status);
 }
 
-void many_ids(int count) {
-  const Channel channel;
-  std::vector<rdma_cm_id*> ids(static_cast<size_t>(count));
-  for (rdma_cm_id*& id : ids) {
-    check(rdma_create_id(channel.channel, &id, nullptr, RDMA_PS_TCP) == 0, "rdma_create_id");
-  }
-  for (rdma_cm_id* id : ids) check(rdma_destroy_id(id) == 0, "rdma_destroy_id");
-}
-
 }  // namespace
+}  // namespace urxe::test
 
 int main(int argc, char** argv) {
+  using namespace urxe::test;
   const std::string part = argc > 1 ? argv[1] : "";
   if (part == "overflow" && argc == 3) {
     overflow(argv[2]);
@@ -194,9 +117,17 @@ int main(int argc, char** argv) {
     connect_once(argv[2], argv[3]);
   } else if (part == "ids" && argc == 3) {
     many_ids(std::atoi(argv[2]));
+  } else if (part == "many" && argc == 4) {
+    many_listeners(argv[2], std::atoi(argv[3]));
+  } else if (part == "bind" && argc == 4) {
+    bind_once(argv[2], argv[3]);
+  } else if (part == "descriptors" && argc == 3) {
+    listen_with_few_descriptors(argv[2]);
   } else {
     std::fprintf(
-        stderr, "usage: %s overflow|destroyed|exits|listens NODE | connect NODE PORT | ids COUNT\n",
+        stderr,
+        "usage: %s overflow|destroyed|exits|listens|descriptors NODE | connect|bind NODE PORT | "
+        "ids COUNT | many NODE COUNT\n",
         argv[0]);
     return 2;
   }

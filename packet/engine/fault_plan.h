@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "packet/base/expected.h"
+
+namespace urxe {
+
+/// How often what goes wrong, in packets of a million.
+struct FaultRates {
+  uint32_t loss = 0;
+  uint32_t duplication = 0;
+  uint32_t reordering =
+      0;  ///< held back until up to FaultLine::kMaxHeldBack later ones have passed
+  uint32_t corruption = 0;  ///< one bit flipped, anywhere in the packet
+  friend bool operator==(const FaultRates&, const FaultRates&) = default;
+};
+
+struct FaultPlan {
+  uint64_t seed = 1;  ///< same seed, same packets: same faults
+  FaultRates outgoing;
+  FaultRates incoming;
+  friend bool operator==(const FaultPlan&, const FaultPlan&) = default;
+};
+
+/// Reads a plan as a user writes it: words joined by commas, each at most once, in any order.
+///
+///   loss=P% duplication=P% reordering=P% corruption=P%   of the packets, 0 to 100, four decimals
+///   seed=N                                               decimal, 64 bits; 1 where left out
+///   direction=in|out|both                                which packets; both where left out
+///
+/// At least one of the first four must be there. The error names the word that is wrong and what is
+/// accepted.
+Expected<FaultPlan, std::string> parse_fault_plan(std::string_view text);
+
+}  // namespace urxe

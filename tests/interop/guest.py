@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A Linux guest with the kernel's soft-RoCE, rxe, in QEMU's software emulation.
+
+Its root is the host's, read-only with a layer above that goes with the guest: programs of the host are there, those of
+the build directory too. What the host changes elsewhere while the guest runs, the guest may not see. eth0, with rxe0 on
+it, is joined to a tap in this process's network namespace. /run/busybox is there for what the host lacks.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+
+import guest_image
+import remote
+import tap
+from remote import harness
+
+PATIENCE = 300  # Seconds a boot may take on a machine with much else to do.
+HOST_MTU = 9000
+QEMU = "qemu-system-x86_64"
+# No checks of a machine that is emulated, and little on the console, which is slow.
+KERNEL_WORDS = ("console=ttyS0 loglevel=4 panic=-1 mitigations=off nokaslr audit=0 tsc=reliable no_timer_check "
+                "cryptomgr.notests random.trust_cpu=on")
+
+
+class Guest:
+    """A running guest; to stop it there is stop(), or a with statement. QEMU ends with the thread that has started it.
+
+    number         its tap is urxgNUMBER, its addresses 10.99.0.(NUMBER + 1) and fd00:99::(NUMBER + 1)
+    mtu            of both ends of the link at first: up to HOST_MTU
+    address        whether the tap has the addresses 10.99.0.1 and fd00:99::1, to be the other end
+    accelerator    QEMU's: emulation works everywhere
+
+    CannotBuild and AgentLost say why there is no guest.
+    """
+
+    def __init__(self, number=1, mtu=1500, address=True, accelerator="tcg,thread=multi", memory="1536M", processors=2):
+        self.number, self.tap, self.mtu = number, f"urxg{number}", mtu
+        self.seconds = {}  # What the start took, by step.
+        self._directory = tempfile.mkdtemp(prefix="urxe-guest-")
+        self._qemu, self._socket, self.agent = None, None, None
+        try:
+            entry = self._timed("unpack", guest_image.unpacked)
+            initramfs = os.path.join(self._directory, "initramfs")
+            guest_image.make_initramfs(entry, initramfs)
+            machine = ["-accel", accelerator, "-m", memory, "-smp", str(processors),
+                       "-kernel", os.path.join(entry, "vmlinux"), "-initrd", initramfs]
+            self._timed("boot", lambda: self._boot(machine, address))
+            self._timed("set up", self._configure)
+        except BaseException:
+            self.stop()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    @property
+    def pid(self):
+        """QEMU's."""
+        return self._qemu.pid
+
+    def _timed(self, step, function):
+        started = time.monotonic()
+        result = function()
+        self.seconds[step] = time.monotonic() - started
+        return result
+
+    def _boot(self, machine, address):
+        frames = tap.open_tap(self.tap)
+        ours, theirs = socket.socketpair()
+        try:
+            tap.configure(self.tap, _addresses(1) if address else [], self.mtu)
+            with open(self._log("qemu"), "wb") as log:
+                self._qemu = subprocess.Popen(
+                    ["setpriv", "--pdeathsig", "KILL", "--", *self._command(machine, frames, theirs.fileno())],
+                    stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                    pass_fds=(frames, theirs.fileno()), start_new_session=True)
+        finally:
+            os.close(frames)
+            theirs.close()
+        self._socket = ours
+        stream = ours.makefile("rwb", buffering=0)
+        self.agent = remote.Agent(stream, stream, "guest", self._last_words)
+        if not self.agent.wait_ready(PATIENCE):
+            raise remote.AgentLost(f"the guest did not start within {PATIENCE} s\n{self._last_words()}")
+
+    def _command(self, machine, frames, serial):
+        share = lambda name, path: [
+            "-fsdev", f"local,id={name},path={path},security_model=none,readonly=on,multidevs=remap",
+            "-device", f"virtio-9p-pci,fsdev={name},mount_tag={name}"]
+        build = harness.build_directory()
+        return [QEMU, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-M", "q35",
+                "-cpu", "max,la57=off", *machine, "-append", f"{KERNEL_WORDS} urxe.share=build:{build}",
+                "-serial", f"file:{self._log('console')}",
+                *share("host", "/"), *share("build", build),
+                "-device", "virtio-serial-pci", "-chardev", f"socket,id=agent,fd={serial}",
+                "-device", "virtserialport,chardev=agent,name=urxe.agent",
+                "-netdev", f"tap,id=link,fd={frames}",
+                "-device", f"virtio-net-pci,netdev=link,mac=52:54:00:99:00:{self.number + 1:02x},host_mtu={HOST_MTU}"]
+
+    def _configure(self):
+        commands = [["ip", "link", "set", "lo", "up"],
+                    *tap.configuration("eth0", _addresses(self.number + 1), self.mtu),
+                    ["rdma", "link", "add", "rxe0", "type", "rxe", "netdev", "eth0"]]
+        self.agent.run(["sh", "-ec", "\n".join(" ".join(command) for command in commands)], PATIENCE)
+
+    def _log(self, name):
+        return os.path.join(self._directory, f"{name}.log")
+
+    def _last_words(self):
+        """The end of what QEMU and the guest's kernel said."""
+        lines = []
+        for name in ("qemu", "console"):
+            if os.path.exists(self._log(name)):
+                with open(self._log(name), errors="replace", encoding="utf-8") as file:
+                    lines += [f"{name}: {line.rstrip()}" for line in file.readlines()[-30:]]
+        return "\n".join(lines)
+
+    def set_mtu(self, mtu):
+        """At both ends of the link."""
+        subprocess.run(["ip", "link", "set", self.tap, "mtu", str(mtu)], check=True)
+        self.agent.run(["ip", "link", "set", "eth0", "mtu", str(mtu)], PATIENCE)
+        self.mtu = mtu
+
+    def stop(self):
+        """Ends the guest; the tap goes with it."""
+        if self.agent is not None:
+            self.agent.close()
+        if self._qemu is not None:
+            self._qemu.kill()
+            self._qemu.wait()
+            self._qemu = None
+        if self._socket is not None:
+            self._socket.close()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def _addresses(last):
+    return [f"10.99.0.{last}/24", f"fd00:99::{last}/64"]
+
+
+def need():
+    """Skips the test where no guest can be started."""
+    harness.need_programs(QEMU, "dpkg-deb", "tar", "ip", "rdma", "sysctl", "setpriv", "nsenter")
+    if not os.path.exists("/usr/bin/python3"):
+        harness.skip("the guest needs the host's /usr/bin/python3")
+    if not harness.is_root():
+        harness.skip("needs root, for network namespaces")
+    if not os.path.exists("/dev/net/tun"):
+        harness.skip("needs /dev/net/tun")
+    with_rxe = any(os.path.exists(os.path.join(folder, "rxe.driver"))
+                   for folder in ("/etc/libibverbs.d", "/usr/etc/libibverbs.d"))
+    if not with_rxe:
+        harness.skip("the guest needs the host's ibverbs-providers")
+
+
+def start(number=1, **options):
+    """A Guest, for tests: skips where one cannot be, fails where it should be and is not."""
+    need()
+    try:
+        return Guest(number, **options)
+    except guest_image.CannotBuild as reason:
+        harness.skip(str(reason))
+    except remote.AgentLost as reason:
+        harness.fail(str(reason))

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The guest and what reaches it work as the tests of interoperability take for granted. usage: guest_test.py CASE"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+
+import guest
+import peers
+from remote import harness
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def check_commands(agent):
+    process = agent.start(["sh", "-c", "echo out; echo err >&2; cat; exit 7"], stdin=b"in\n")
+    harness.expect(process.wait() == 7, "the exit code")
+    harness.expect(process.output == "out\nerr\nin\n", f"output {process.output!r}")
+    harness.expect(agent.start(["no-such-program"]).wait() == 127, "a program that is not there")
+    large = agent.run(["seq", "200000"])
+    harness.expect(large == "".join(f"{number}\n" for number in range(1, 200001)), "much output")
+    harness.expect(agent.run(["env"], env={"COLOUR": "blue"}).count("COLOUR=blue") == 1, "the environment")
+
+
+def check_many_commands(agent):
+    sleepers = [agent.start(["sh", "-c", f"echo {number}; sleep 1000 & wait"]) for number in range(20)]
+    for number, process in enumerate(sleepers):
+        harness.wait_until(lambda process=process: process.output, "output of a program that goes on")
+        harness.expect(process.running() and process.output == f"{number}\n", "many programs at once")
+    for process in sleepers[:10]:
+        process.kill(signal.SIGTERM)
+        harness.expect(process.wait() == -signal.SIGTERM, "the end by a signal")
+    for process in sleepers[10:]:
+        process.kill()
+        harness.expect(process.wait() == -signal.SIGKILL, "the end by SIGKILL")
+    harness.wait_until(lambda: "sleep" not in agent.run(["ps", "-e", "-o", "comm"]), "their children's end")
+
+
+def check_files(agent):
+    agent.write_file("/tmp/urxe-written", b"\0\xff\n", 0o600)
+    harness.expect(agent.run(["stat", "-c", "%s %a", "/tmp/urxe-written"]) == "3 600\n", "a written file")
+    harness.expect(not os.path.exists("/tmp/urxe-written"), "the guest writes to the host's files")
+    harness.expect(agent.run([harness.binary("urxe"), "--version"]), "a program of the build directory")
+
+
+def check_link(link):
+    near, far = link
+    harness.expect("ACTIVE" in far.run_plain(["rdma", "link", "show", "rxe0/1"]), "the state of rxe0")
+    ping = lambda command, address, size: far.run_plain(["/run/busybox", command, "-c", "2", "-s", str(size), address])
+    ping("ping", near.ipv4, 1400)
+    ping("ping6", near.ipv6, 1400)
+    harness.expect(far.active_mtu() == 1024, "the active MTU at 1500")
+    link.set_mtu(9000)
+    harness.expect(far.mtu == near.mtu == 9000, "the interfaces' MTU")
+    harness.expect(far.active_mtu() == near.active_mtu() == 4096, "the active MTU at 9000")
+    ping("ping", near.ipv4, 8900)
+
+
+def boots():
+    """Commands come through, addresses answer, the MTU follows; and of the whole nothing is left."""
+    with peers.link("guest") as link:
+        check_commands(link.far.agent)
+        check_many_commands(link.far.agent)
+        check_files(link.far.agent)
+        check_link(link)
+        pid = peers.shared_guest().pid
+    peers.shared_guest().stop()
+    harness.expect(not os.path.exists(f"/proc/{pid}"), "QEMU goes on")
+    shown = subprocess.run(["ip", "link", "show", "dev", link.wire], check=False, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
+    harness.expect(shown.returncode != 0, "the tap is still there")
+
+
+def users_of_namespace(namespace):
+    users = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{pid}/ns/net") == namespace:
+                users.append(pid)
+        except OSError:
+            pass  # It has just ended.
+    return users
+
+
+def killed():
+    """Who has started a guest is killed: QEMU, the tap and the namespace go too."""
+    guest.need()
+    starter = harness.Process([sys.executable, "-B", os.path.join(HERE, "guest_run.py"), "--", "sh", "-c",
+                               "echo begun; sleep 1000"])
+    harness.wait_until(lambda: "begun" in starter.output or not starter.running(), "the guest", guest.PATIENCE)
+    if not starter.running():
+        starter.show()
+        sys.exit(starter.wait())
+    namespace = os.readlink(f"/proc/{starter.pid}/ns/net")
+    harness.expect(len(users_of_namespace(namespace)) >= 2, "the guest's process")
+    starter.kill()
+    harness.wait_until(lambda: not users_of_namespace(namespace), "the guest's end")
+
+
+def exit_code():
+    """guest_run.py passes output and exit code on."""
+    guest.need()
+    ran = harness.Process([sys.executable, "-B", os.path.join(HERE, "guest_run.py"), "--", "sh", "-c", "uname -n; exit 5"])
+    harness.expect(ran.wait(guest.PATIENCE) in (5, harness.SKIPPED), ran.output)
+    if ran.wait() == harness.SKIPPED:
+        harness.skip(ran.output)
+    harness.expect("\nguest\n" in ran.output, ran.output)
+
+
+def pingpong(server, client, family):
+    """A stock program with the check of what it receives."""
+    port = harness.free_port()
+    words = ["ibv_rc_pingpong", "-c", "-n", "50", "-p", str(port)]
+    command = lambda side: [*words, "-d", side.device, "-g", str(getattr(side, f"gid_index_{family}"))]
+    running = server.start(command(server))
+    server.wait_for_tcp_listener(running, port)
+    client.run([*command(client), server.ipv4])
+    running.expect_success(peers.PATIENCE)
+
+
+def rping(server, client, address):
+    running = server.start(["rping", "-s", "-a", address, "-C", "5", "-V"])
+    server.wait_for_rdma_listener(running, 7174)
+    client.run(["rping", "-c", "-a", address, "-C", "5", "-V"])
+    running.expect_success(peers.PATIENCE)
+
+
+def check_traffic(link):
+    """Both roles, both families; a program over sockets and one over librdmacm; and what was on the wire."""
+    near, far = link
+    before = [side.counters() for side in link]
+    with tempfile.NamedTemporaryFile(suffix=".pcap") as file:
+        with link.capture(file.name):
+            for server, client in ((near, far), (far, near)):
+                for family, address in (("v4", server.ipv4), ("v6", server.ipv6)):
+                    pingpong(server, client, family)
+                    rping(server, client, address)
+        subprocess.run([harness.binary("urxe_icrc_check"), file.name], check=True)
+    for side, counted in zip(link, before):
+        harness.expect(side.counters()["rcvd_pkts"] > counted["rcvd_pkts"], f"{side.name}'s counters")
+
+
+def traffic(peer):
+    harness.need_programs("ibv_rc_pingpong", "rping", "tcpdump")
+    with peers.link(peer) as link:
+        check_traffic(link)
+
+
+def ssh():
+    """A peer that is reached by ssh: the guest, with a server of ssh in it."""
+    harness.need_programs("ssh", "ssh-keygen", "dropbear")
+    with tempfile.TemporaryDirectory() as folder, peers.link("guest") as link:
+        key = os.path.join(folder, "key")
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+        agent = link.far.agent
+        agent.run(["mkdir", "-p", "-m", "700", "/root/.ssh", "/etc/dropbear"])
+        with open(f"{key}.pub", "rb") as file:
+            agent.write_file("/root/.ssh/authorized_keys", file.read(), 0o600)
+        server = agent.start(["dropbear", "-R", "-F", "-E"])
+        link.far.wait_for_tcp_listener(server, 22)
+        os.environ["URXE_INTEROP_SSH"] = (f"ssh -i {key} -o StrictHostKeyChecking=no -o LogLevel=ERROR "
+                                          "-o UserKnownHostsFile=/dev/null")
+        with peers.link(f"ssh:root@{link.far.ipv4}") as remote_link:
+            harness.expect(remote_link.near.interface == link.wire and remote_link.far.device == "rxe0", "what was found")
+            check_commands(remote_link.far.agent)
+            help_text = remote_link.far.run([remote_link.far.program("urxe_rc_verify"), "--help"])
+            harness.expect("start a server" in help_text, help_text)
+            pingpong(remote_link.near, remote_link.far, "v4")
+            pingpong(remote_link.far, remote_link.near, "v6")
+        with peers.link(f"ssh:root@{link.far.ipv4},device=rxe0,ip={link.far.ipv6},interface={link.wire}") as remote_link:
+            harness.expect(remote_link.far.ipv4 is None and remote_link.far.ipv6 == link.far.ipv6, "the address asked for")
+
+
+def test():
+    case, *arguments = sys.argv[1:]
+    {"boots": boots, "killed": killed, "exit_code": exit_code, "traffic": traffic, "ssh": ssh}[case](*arguments)
+
+
+harness.main(test)

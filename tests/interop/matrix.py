@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The matrix of interoperability: every cell is a program on both ends of a link, urxe on the near one.
+
+usage: matrix.py [--peer PEER] [--only PATTERN]... [--except PATTERN]... [--mtu BYTES] [--report FILE]... [--list]
+
+  --peer      guest (the default: rxe in a guest of QEMU's emulation), urxe, or another that peers.py knows
+  --only      cells whose name contains the pattern, or matches it where it has a wildcard
+  --except    not these
+  --mtu       both interfaces carry so many bytes and are left as they are: for links whose MTU cannot be changed
+  --report    writes the results to a file, as JSON where it ends in .json, otherwise as a Markdown table
+  --list      only names the cells
+
+Prints a line for each cell, for a failed one also what both ends' programs wrote, the devices' counters that changed
+and what the peer's kernel said; then a table. Ends with 0 where none has failed, with 77 where all were skipped.
+"""
+
+import argparse
+import contextlib
+import fnmatch
+import glob
+import importlib
+import io
+import os
+import sys
+import time
+import traceback
+
+import cells
+import peers
+import reports
+from remote import AgentLost, harness
+from reports import FAILED, OK, SKIPPED, Result
+
+
+def load_cells():
+    """Imports every module of cells beside this one; returns the cells."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    for path in sorted(glob.glob(os.path.join(here, "cells_*.py"))):
+        importlib.import_module(os.path.basename(path).removesuffix(".py"))
+    return cells.all_cells()
+
+
+def matches(name, patterns):
+    return any(fnmatch.fnmatchcase(name, p if "*" in p or "?" in p else f"*{p}*") for p in patterns)
+
+
+def chosen(arguments):
+    return [cell for cell in load_cells()
+            if (not arguments.only or matches(cell.name, arguments.only)) and not matches(cell.name, arguments.leave_out)]
+
+
+class Runner:
+    """Runs cells on one link, and keeps their results."""
+
+    def __init__(self, link, fixed_mtu):
+        self._link, self._fixed_mtu = link, fixed_mtu
+        self._mtu = fixed_mtu
+        self.results = []
+
+    def run_all(self, wanted):
+        """Cells that need the same MTU run together. Where the peer is lost, those that are left fail."""
+        for cell in sorted(wanted, key=lambda each: each.mtu):
+            try:
+                self._record(cell, *self._run(cell))
+            except AgentLost as lost:
+                self._record(cell, FAILED, 0, str(lost))
+                for left in wanted:
+                    if left.name not in [result.name for result in self.results]:
+                        self._record(left, FAILED, 0, "the peer was lost before")
+                return
+
+    def _record(self, cell, outcome, seconds, text, counters=()):
+        """text: why skipped, or what is to be shown of a failure."""
+        reason = text if outcome == SKIPPED else ""
+        self.results.append(Result(cell.name, outcome, round(seconds, 2), reason, list(counters)))
+        print(reports.line(self.results[-1]), flush=True)
+        if outcome == FAILED:
+            print("".join(f"    {line}\n" for line in text.splitlines()), end="", flush=True)
+
+    def _run(self, cell):
+        """(outcome, seconds, text, counters)"""
+        for need in cell.needs:
+            missing = need(*self._link)
+            if missing:
+                return SKIPPED, 0, missing
+        if self._fixed_mtu and self._fixed_mtu < cell.mtu:
+            return SKIPPED, 0, f"the link carries {self._fixed_mtu} bytes, {cell.mtu} are needed"
+        self._set_mtu(cell.mtu)
+        before = self._counters()
+        said = io.StringIO()
+        with only_new_processes(), contextlib.redirect_stdout(said):
+            start = time.monotonic()
+            outcome = _outcome(cell, *self._link)
+            seconds = time.monotonic() - start
+            changed = [_difference(old, new) for old, new in zip(before, self._counters())]
+            if outcome == FAILED:
+                self._explain(changed)
+        text = said.getvalue()
+        if outcome == SKIPPED:
+            text = text.strip().split("\n")[-1].removeprefix("SKIPPED: ")
+        return outcome, seconds, text, changed
+
+    def _set_mtu(self, mtu):
+        if self._fixed_mtu or mtu == self._mtu:
+            return
+        self._link.set_mtu(mtu)
+        self._mtu = mtu
+
+    def _counters(self):
+        return [side.counters() for side in self._link]
+
+    def _explain(self, changed):
+        """Prints what may tell why a cell has failed."""
+        shown = sys.stdout.getvalue()
+        for process in list(harness.Process._all):
+            if process.output and process.output not in shown:
+                process.show()
+        for side, counters in zip(self._link, changed):
+            print(f"counters of {side.name} ({side.device}) that changed: {counters}")
+        if isinstance(self._link.far, peers.AgentSide):
+            print("the end of the peer's dmesg:")
+            print(self._link.far.start_plain(["sh", "-c", "dmesg | tail -n 15"]).expect_success())
+
+
+def _difference(old, new):
+    return {name: value - old.get(name, 0) for name, value in new.items() if value != old.get(name, 0)}
+
+
+def _outcome(cell, near, far):
+    try:
+        cell.run(near, far)
+        return OK
+    except SystemExit as end:  # harness.fail and harness.skip
+        return SKIPPED if end.code == harness.SKIPPED else FAILED
+    except AgentLost:
+        raise
+    except Exception:  # The cell's own mistake must not end the others.
+        traceback.print_exc(file=sys.stdout)
+        return FAILED
+
+
+@contextlib.contextmanager
+def only_new_processes():
+    """Those started within are ended and forgotten, and a failure shows no others."""
+    earlier = harness.Process._all[:]
+    harness.Process._all.clear()
+    try:
+        yield
+    finally:
+        with contextlib.suppress(AgentLost):
+            harness.Process.kill_all()
+        harness.Process._all[:] = earlier
+
+
+def parse():
+    parser = argparse.ArgumentParser(usage=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--peer", default="guest")
+    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--except", action="append", default=[], dest="leave_out")
+    parser.add_argument("--mtu", type=int)
+    parser.add_argument("--report", action="append", default=[])
+    parser.add_argument("--list", action="store_true")
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse()
+    wanted = chosen(arguments)
+    if arguments.list:
+        print("\n".join(cell.name for cell in wanted))
+        return
+    if not wanted:
+        harness.fail("no cell has such a name")
+    start = time.monotonic()
+    with peers.link(arguments.peer, arguments.mtu or cells.ETHERNET_MTU) as link:
+        print(f"{link.near.name} ({link.near.device}) and {link.far.name} ({link.far.device}): {len(wanted)} cells; ready "
+              f"after {time.monotonic() - start:.0f} s", flush=True)
+        runner = Runner(link, arguments.mtu)
+        runner.run_all(wanted)
+    print(reports.summary(runner.results, time.monotonic() - start))
+    for path in arguments.report:
+        reports.write(path, arguments.peer, runner.results)
+    outcomes = {result.outcome for result in runner.results}
+    if FAILED in outcomes:
+        sys.exit(1)
+    if outcomes == {SKIPPED}:
+        harness.skip("every cell was skipped")
+
+
+if __name__ == "__main__":
+    harness.main(main)

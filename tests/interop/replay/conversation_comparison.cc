@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tests/interop/replay/conversation_comparison.h"
+
+#include <algorithm>
+
+#include "packet/wire/aeth_syndrome.h"
+#include "tests/interop/replay/alignment.h"
+#include "tests/interop/replay/link_duplicates.h"
+#include "tests/interop/replay/packet_comparison.h"
+
+namespace urxe::replay {
+namespace {
+
+const Frame* find(const Frames& frames, Psn psn) {
+  const auto it =
+      std::ranges::find_if(frames, [psn](const Frame* frame) { return frame->psn() == psn; });
+  return it != frames.end() ? *it : nullptr;
+}
+
+/// Whether a packet with its PSN comes earlier in the sequence.
+bool is_repeated(const Frame& frame, const Frames& sequence) {
+  return find(sequence, frame.psn())->number < frame.number;
+}
+
+bool is_ack(const Frame& frame) {
+  return frame.operation() == Operation::kAcknowledge &&
+         ack_kind(frame.headers().aeth.syndrome) == AckKind::kAck;
+}
+
+/// Whether it carries out or acknowledges a request: no NAK.
+bool is_positive(const Frame& frame) {
+  return frame.operation() != Operation::kAcknowledge || is_ack(frame);
+}
+
+class Requests {
+ public:
+  Requests(const Talk& talk, const Frames& ours, Ledger& ledger)
+      : talk_(talk),
+        ours_(ours),
+        recorded_(without_link_duplicates(talk.conversation.requests)),
+        ledger_(ledger) {}
+
+  void compare() {
+    for (const Pair& pair : align(ours_, recorded_)) {
+      if (pair.recorded == nullptr) {
+        only_ours(*pair.ours);
+      } else if (pair.ours == nullptr) {
+        only_recorded(*pair.recorded);
+      } else {
+        compare_packets(*pair.ours, *pair.recorded, ledger_);
+      }
+    }
+  }
+
+ private:
+  /// Not at this place of the recording, but then at another: the same packet, or the READ that it
+  /// asks for the rest of.
+  void only_ours(const Frame& frame) {
+    const std::string where = "ours " + describe(frame);
+    const Frame* recorded = find(recorded_, frame.psn());
+    if (is_rest_of_read(frame)) return ledger_.note(Difference::kOwnRepeat, where);
+    if (recorded == nullptr) return ledger_.error("was never recorded: " + where);
+    compare_packets(frame, *recorded, ledger_);
+    const bool repeated = is_repeated(frame, ours_);
+    ledger_.note(repeated ? Difference::kOwnRepeat : Difference::kFaultyLink, where);
+  }
+
+  void only_recorded(const Frame& frame) {
+    const std::string where = "recorded " + describe(frame);
+    const bool repeated = is_repeated(frame, recorded_);
+    if (find(ours_, frame.psn()) == nullptr && !repeated) {
+      return ledger_.error("is not sent by ours: " + where);
+    }
+    ledger_.note(repeated ? Difference::kRecordedRepeat : Difference::kFaultyLink, where);
+  }
+
+  /// A READ request for the responses from a later one on to the last (9.7.5.1.4).
+  [[nodiscard]] bool is_rest_of_read(const Frame& frame) const {
+    if (frame.operation() != Operation::kReadRequest) return false;
+    return std::ranges::any_of(talk_.messages, [&](const Message& message) {
+      if (message.operation() != Operation::kReadRequest || !message.covers(frame.psn())) {
+        return false;
+      }
+      const Reth& whole = message.headers().reth;
+      const Reth& rest = frame.headers().reth;
+      const uint32_t done =
+          static_cast<uint32_t>(frame.psn().distance_from(message.first)) * talk_.conversation.mtu;
+      return done > 0 && rest.va == whole.va + done && rest.rkey == whole.rkey &&
+             rest.dma_length == whole.dma_length - done;
+    });
+  }
+
+  const Talk& talk_;
+  const Frames& ours_;
+  const Frames recorded_;
+  Ledger& ledger_;
+};
+
+void only_our_response(const Frame& frame, Ledger& ledger) {
+  const std::string where = "ours " + describe(frame);
+  if (!is_positive(frame)) return ledger.error("was never recorded: " + where);
+  ledger.note(Difference::kFaultyLink, where);
+}
+
+/// ACKs of duplicates name the last PSN that was received in order, again.
+void only_recorded_response(const Frame& frame, Ledger& ledger) {
+  const std::string where = "recorded " + describe(frame);
+  if (!is_ack(frame)) return ledger.error("is not sent by ours: " + where);
+  ledger.note(Difference::kUnrequestedAck, where);
+}
+
+}  // namespace
+
+void compare_requests(const Talk& talk, const Frames& ours, Ledger& ledger) {
+  Requests(talk, ours, ledger).compare();
+}
+
+void compare_responses(const Talk& talk, const Frames& ours, Ledger& ledger) {
+  for (const Pair& pair : align(ours, talk.conversation.responses)) {
+    if (pair.recorded == nullptr) {
+      only_our_response(*pair.ours, ledger);
+    } else if (pair.ours == nullptr) {
+      only_recorded_response(*pair.recorded, ledger);
+    } else {
+      compare_packets(*pair.ours, *pair.recorded, ledger);
+      if (pair.ours->time > pair.recorded->time) {
+        ledger.error("comes later than recorded: ours " + describe(*pair.ours));
+      }
+    }
+  }
+}
+
+}  // namespace urxe::replay

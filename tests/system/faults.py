@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs over a network that `urxe run --fault` makes bad.
+
+usage: faults.py wrong_words | wrong_variable | verify WORDS|none [OPTION OF urxe_rc_verify...]
+"""
+
+import sys
+
+import harness
+from harness import Process
+
+BASE = "/sys/class/infiniband/urxe_lo/ports/1/hw_counters"
+ACCEPTED = "accepted are loss=P%, duplication=P%, reordering=P% and corruption=P%"
+KINDS = {"loss": "lost", "duplication": "duplicated", "reordering": "reordered", "corruption": "corrupted"}
+
+
+def counters():
+    """The device's counters by name: the sums of all processes since the network namespace was made."""
+    lines = Process(harness.urxe_run(["grep", "-H", ".", "-r", BASE])).expect_success().splitlines()
+    return {path.rsplit("/", 1)[1]: int(value) for path, value in (line.split(":") for line in lines)}
+
+
+def counted(before):
+    """What has been counted since."""
+    return {name: value - before[name] for name, value in counters().items()}
+
+
+def verify(words, options):
+    """urxe_rc_verify between two processes that both have the faults. Returns what was counted."""
+    if harness.sanitized():
+        # A process under a sanitizer may not get to answer in the usual half second.
+        options = [*options, "--timeout", "18"]
+    before = counters()
+    port = harness.free_port()
+    # The seeds differ, or both ends would lose the same packets.
+    command = lambda seed: harness.urxe_run(
+        [harness.binary("urxe_rc_verify"), "-d", "urxe_lo", "-p", str(port)],
+        ["--fault", f"{words},seed={seed}"] if words else [])
+    outputs = harness.run_pair(command(1), [*command(2), *options, "localhost"], port, timeout=300)
+    for output in outputs:
+        harness.expect(output.rstrip().endswith("verified"), output)
+    return counted(before)
+
+
+def check_counters(words, found):
+    """Each fault that was asked for was made, none that was not; and what they cause was counted, no more."""
+    named = {word.split("=")[0] for word in words.split(",") if word}
+    for word, name in KINDS.items():
+        for direction in ("tx", "rx"):
+            asked = word in named and not (f"direction={'out' if direction == 'rx' else 'in'}" in words)
+            made = found[f"fault_{direction}_{name}"]
+            harness.expect((made > 0) == asked, f"fault_{direction}_{name} is {made} with --fault {words!r}")
+    made = lambda name: found[f"fault_tx_{name}"] + found[f"fault_rx_{name}"]
+    # A flipped bit of a queue pair's number makes a packet another process's, or nobody's.
+    bad = found["drop_bad_icrc"] + found["drop_not_owner"]
+    harness.expect(bad <= made("corrupted"), f"{bad} bad packets, {made('corrupted')} were corrupted")
+    harness.expect(made("corrupted") == 0 or found["drop_bad_icrc"] > 0, "corruption went unnoticed")
+    gaps = made("lost") + made("reordered") + made("corrupted")
+    harness.expect(gaps > 0 or found["out_of_seq_request"] == 0, "requests out of sequence without a fault")
+    harness.expect(found["retry_exceeded_err"] == 0, "retries were used up")
+
+
+def verify_under_faults(arguments):
+    words, *options = arguments
+    words = "" if words == "none" else words
+    found = verify(words, options)
+    print({name: value for name, value in found.items() if value != 0})
+    check_counters(words, found)
+
+
+def wrong_words(_arguments):
+    """`urxe run` names the word that it cannot read and what it can, and does not run the program."""
+    for words, wrong in (("loss=1%,los=2%", "los=2%"), ("loss=1", "loss=1"), ("loss=1%,direction=up", "direction=up"),
+                         ("seed=x,loss=1%", "seed=x"), ("", "")):
+        process = Process(harness.urxe_run(["echo", "ran"], ["--fault", words]))
+        code = process.wait()
+        harness.expect(code == 125, f"--fault {words!r} ends with {code}")
+        harness.expect(process.output.startswith(f"urxe run: --fault: '{wrong}': {ACCEPTED}"), process.output)
+        harness.expect("ran" not in process.output, process.output)
+
+
+def wrong_variable(_arguments):
+    """The provider says once that it ignores what it cannot read, and carries everything."""
+    port = harness.free_port()
+    command = harness.urxe_run(["ibv_rc_pingpong", "-d", "urxe_lo", "-g", "0", "-p", str(port), "-c"])
+    env = harness.environment() | {"URXE_FAULTS": "loss=100"}
+    before = counters()
+    for output in harness.run_pair(command, [*command, "localhost"], port, env=env):
+        said = [line for line in output.splitlines() if line.startswith("urxe:")]
+        harness.expect(len(said) == 1, output)
+        harness.expect(said[0].startswith(f"urxe: URXE_FAULTS is ignored: 'loss=100': {ACCEPTED}"), output)
+    check_counters("", counted(before))
+
+
+CASES = {"wrong_words": wrong_words, "wrong_variable": wrong_variable, "verify": verify_under_faults}
+
+
+def test():
+    harness.isolate()
+    CASES[sys.argv[1]](sys.argv[2:])
+
+
+harness.main(test)
