@@ -6,7 +6,9 @@ the build directory too. What the host changes elsewhere while the guest runs, t
 it, is joined to a tap in this process's network namespace. /run/busybox is there for what the host lacks.
 """
 
+import glob
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -20,6 +22,7 @@ from remote import harness
 
 PATIENCE = 300  # Seconds a boot may take on a machine with much else to do.
 HOST_MTU = 9000
+LEAST_MTU = 1280  # What IPv6 asks for.
 QEMU = "qemu-system-x86_64"
 # No checks of a machine that is emulated, and little on the console, which is slow. The emulated processors' time stamp
 # counters differ; a clock made of them jumps.
@@ -41,7 +44,8 @@ class Guest:
     def __init__(self, number=1, mtu=1500, address=True, accelerator="tcg,thread=multi", memory="1536M", processors=2):
         self.number, self.tap, self.mtu = number, f"urxg{number}", mtu
         self.seconds = {}  # What the start took, by step.
-        self._directory = tempfile.mkdtemp(prefix="urxe-guest-")
+        _sweep()
+        self._directory = tempfile.mkdtemp(prefix=f"urxe-guest-{os.getpid()}-")
         self._qemu, self._socket, self.agent = None, None, None
         try:
             entry = self._timed("unpack", guest_image.unpacked)
@@ -144,6 +148,14 @@ class Guest:
 
 def _addresses(last):
     return [f"10.99.0.{last}/24", f"fd00:99::{last}/64"]
+
+
+def _sweep():
+    """Removes the directories of processes that could not do so themselves."""
+    for path in glob.glob(os.path.join(glob.escape(tempfile.gettempdir()), "urxe-guest-*")):
+        owner = re.fullmatch(r"urxe-guest-(\d+)-.*", os.path.basename(path))
+        if owner and not os.path.exists(f"/proc/{owner[1]}"):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def need():

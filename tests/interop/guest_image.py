@@ -84,8 +84,7 @@ def _output(*command):
 
 
 def _make_entry(package, entry):
-    os.makedirs(os.path.dirname(entry), exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="making-", dir=os.path.dirname(entry)) as work:
+    with _work_directory(os.path.dirname(entry)) as work:
         _download(work, package, "busybox-static")
         made = os.path.join(work, "made")
         os.makedirs(os.path.join(made, "modules"))
@@ -103,6 +102,15 @@ def _make_entry(package, entry):
             os.rename(made, entry)
     if not os.path.isdir(entry):
         raise CannotBuild(f"cannot write {entry}")
+
+
+def _work_directory(cache):
+    try:
+        os.makedirs(cache, exist_ok=True)
+        return tempfile.TemporaryDirectory(prefix="making-", dir=cache)
+    except OSError as error:
+        raise CannotBuild(f"the cache {cache} cannot be written ({error.strerror}): $URXE_INTEROP_CACHE names "
+                          "another") from error
 
 
 def _download(directory, *packages):

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs commands in a guest with kernel soft-RoCE, as rxe0, that is joined to a network namespace here by the tap urxg1.
 
-usage: guest_run.py [--mtu N] [--] COMMAND [ARGUMENT...]   ends with the command's exit code
+usage: guest_run.py [--mtu N] [--] COMMAND [ARGUMENT...]   ends with the command's exit code; it runs in the guest's /
        guest_run.py [--mtu N] --shell     each line of standard input is a shell command for the guest, or, with !
                                           before it, for the namespace here: !build/release/bin/urxe run -- ibv_devinfo
+                                          Ends with the last one's exit code.
        guest_run.py --build               only fills the cache of what the guest is made from
 """
 
 import argparse
+import signal
 import subprocess
 import sys
 import time
@@ -29,6 +31,8 @@ def parse():
         del options.command[0]
     if bool(options.command) + options.build + options.shell != 1:
         parser.error("either a command, or --shell, or --build")
+    if not guest.LEAST_MTU <= options.mtu <= guest.HOST_MTU:
+        parser.error(f"--mtu must be from {guest.LEAST_MTU} to {guest.HOST_MTU}")
     return options
 
 
@@ -78,6 +82,7 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         sys.exit(main())
     except KeyboardInterrupt:

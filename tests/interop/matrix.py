@@ -13,7 +13,8 @@ usage: matrix.py [--peer PEER] [--only PATTERN]... [--except PATTERN]... [--mtu 
   --list      only names the cells
 
 Prints a line for each cell, for a failed one also what both ends' programs wrote, the devices' counters that changed
-and what the peer's kernel said; then a table. Ends with 0 where none has failed, with 77 where all were skipped.
+and what the peer's kernel said; then a table, also where it is interrupted. Ends with 0 where none has failed, with 77
+where all were skipped.
 """
 
 import argparse
@@ -23,11 +24,13 @@ import glob
 import importlib
 import io
 import os
+import signal
 import sys
 import time
 import traceback
 
 import cells
+import guest
 import peers
 import reports
 from remote import AgentLost, harness
@@ -168,24 +171,64 @@ def parse():
     return parser.parse_args()
 
 
+def check(arguments, wanted):
+    """Whatever would else be found wrong only after a boot, or after all cells."""
+    names = [cell.name for cell in load_cells()]
+    for pattern in arguments.only + arguments.leave_out:
+        if not any(matches(name, [pattern]) for name in names):
+            harness.fail(f"no cell's name has {pattern!r} in it: --list names them")
+    if not wanted:
+        harness.fail("nothing is left to run")
+    if arguments.mtu is not None and not guest.LEAST_MTU <= arguments.mtu <= guest.HOST_MTU:
+        harness.fail(f"--mtu must be from {guest.LEAST_MTU} to {guest.HOST_MTU}")
+    for path in arguments.report:
+        try:
+            with open(path, "a", encoding="utf-8"):
+                pass
+        except OSError as error:
+            harness.fail(f"--report: {path}: {error.strerror}")
+    if not os.path.exists(harness.binary("urxe")):
+        harness.fail(f"{harness.binary('urxe')} is not there: build the project with its tests first (tests/run, or "
+                     "URXE_BUILD names the build directory)")
+
+
+def run_cells(arguments, wanted):
+    """The results, also where somebody ends the run before its time."""
+    start = time.monotonic()
+    results = []
+    try:
+        with peers.link(arguments.peer, arguments.mtu or cells.ETHERNET_MTU) as link:
+            near, far = (f"{side.name} ({side.device})" for side in link)
+            print(f"{near} and {far}: {len(wanted)} cells; ready after {time.monotonic() - start:.0f} s", flush=True)
+            runner = Runner(link, fixed_mtu=arguments.mtu is not None)
+            results = runner.results
+            runner.run_all(wanted)
+    except AgentLost as lost:
+        harness.fail(str(lost))
+    except KeyboardInterrupt:
+        print(f"interrupted: {len(wanted) - len(results)} cells were not run", flush=True)
+        sys.exit(130)
+    finally:
+        if results:
+            print(reports.summary(results, time.monotonic() - start), flush=True)
+            for path in arguments.report:
+                reports.write(path, arguments.peer, results)
+    return results
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
 def main():
     arguments = parse()
     wanted = chosen(arguments)
     if arguments.list:
-        print("\n".join(cell.name for cell in wanted))
+        print("".join(f"{cell.name}\n" for cell in wanted), end="")
         return
-    if not wanted:
-        harness.fail("no cell has such a name")
-    start = time.monotonic()
-    with peers.link(arguments.peer, arguments.mtu or cells.ETHERNET_MTU) as link:
-        print(f"{link.near.name} ({link.near.device}) and {link.far.name} ({link.far.device}): {len(wanted)} cells; ready "
-              f"after {time.monotonic() - start:.0f} s", flush=True)
-        runner = Runner(link, fixed_mtu=arguments.mtu is not None)
-        runner.run_all(wanted)
-    print(reports.summary(runner.results, time.monotonic() - start))
-    for path in arguments.report:
-        reports.write(path, arguments.peer, runner.results)
-    outcomes = {result.outcome for result in runner.results}
+    check(arguments, wanted)
+    signal.signal(signal.SIGTERM, interrupt)  # As Ctrl-C does. An exit would be taken for a cell's.
+    outcomes = {result.outcome for result in run_cells(arguments, wanted)}
     if FAILED in outcomes:
         sys.exit(1)
     if outcomes == {SKIPPED}:

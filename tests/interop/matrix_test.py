@@ -4,6 +4,11 @@
 
 import contextlib
 import io
+import json
+import os
+import signal
+import sys
+import tempfile
 
 import cells
 import matrix
@@ -59,6 +64,33 @@ def test():
     harness.expect("FAILED: a.breaks" in table and "it is Monday" in table, table)
     harness.expect("| a.fine |  |  | ok |" in reports.markdown("urxe", list(results.values())), "no such row")
     harness.expect(not any("left behind" in process.name for process in harness.Process._all), "a process was left")
+    refuses_what_cannot_be()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        keeps_what_is_done_when_interrupted(number)
+
+
+def matrix_process(*arguments):
+    return harness.Process([sys.executable, "-B", matrix.__file__, "--peer", "urxe", *arguments])
+
+
+def refuses_what_cannot_be():
+    for arguments, said in ((["--only", "rc.send/", "--only", "rc.snd"], "no cell's name has 'rc.snd' in it"),
+                            (["--only", "rc.send/", "--report", "/nonexistent/x.md"], "--report: /nonexistent/x.md"),
+                            (["--only", "rc.send/", "--mtu", "100"], "--mtu must be")):
+        process = matrix_process(*arguments)
+        harness.expect(process.wait() == 1 and said in process.output, f"{arguments}: {process.output}")
+
+
+def keeps_what_is_done_when_interrupted(number):
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "report.json")
+        process = matrix_process("--only", "rc.*", "--report", report)
+        harness.wait_until(lambda: "\nok " in process.output or not process.running(), "the first cell")
+        os.kill(process.pid, number)
+        harness.expect(process.wait() == 130, process.output)
+        harness.expect("cells were not run" in process.output and "\nall " in process.output, process.output)
+        with open(report, encoding="utf-8") as file:
+            harness.expect(json.load(file)["cells"], "the report is empty")
 
 
 if __name__ == "__main__":

@@ -116,7 +116,8 @@ class Namespace:
 
     def __init__(self):
         self._holder = subprocess.Popen(
-            ["unshare", "--net", "sh", "-c", "ip link set lo up && echo ready && exec sleep infinity"],
+            ["setpriv", "--pdeathsig", "KILL", "--", "unshare", "--net", "sh", "-c",
+             "ip link set lo up && echo ready && exec sleep infinity"],
             stdout=subprocess.PIPE, text=True)
         expect(self._holder.stdout.readline().strip() == "ready", "cannot make a network namespace")
 
