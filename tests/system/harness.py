@@ -78,7 +78,7 @@ def environment():
     env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1:halt_on_error=1")
     suppressions = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tsan_suppressions")
     env.setdefault("TSAN_OPTIONS",
-                   f"halt_on_error=1:exitcode=99:report_signal_unsafe=0:suppressions={suppressions}")
+                   f"halt_on_error=1:exitcode=99:report_signal_unsafe=0:atexit_sleep_ms=0:suppressions={suppressions}")
     return env
 
 
