@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "provider/runtime/link_rate.h"
+#include "provider/devices/link_rate.h"
 #include "tools/presentation.h"
 
 namespace urxe {

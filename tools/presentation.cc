@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <set>
 
-#include "provider/runtime/device_list.h"
-#include "provider/runtime/gid_source.h"
-#include "provider/runtime/sysfs_tree.h"
+#include "provider/devices/device_list.h"
+#include "provider/devices/gid_source.h"
+#include "provider/devices/sysfs_tree.h"
 
 namespace urxe {
 

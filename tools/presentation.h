@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "packet/base/expected.h"
-#include "provider/runtime/device_file.h"
-#include "provider/runtime/real_devices.h"
+#include "provider/devices/device_file.h"
+#include "provider/devices/real_devices.h"
 
 namespace urxe {
 

@@ -12,10 +12,10 @@
 
 #include "packet/base/expected.h"
 #include "packet/engine/fault_plan.h"
-#include "provider/runtime/network_namespace.h"
-#include "provider/runtime/sysfs_tree.h"
-#include "provider/runtime/tree_store.h"
-#include "provider/runtime/tree_update.h"
+#include "provider/devices/network_namespace.h"
+#include "provider/devices/sysfs_tree.h"
+#include "provider/devices/tree_store.h"
+#include "provider/devices/tree_update.h"
 #include "tools/presentation.h"
 
 namespace urxe {

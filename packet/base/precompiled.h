@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The headers of the standard library that most files include, compiled once for all of them. A file
-// still includes what it uses: with -DURXE_PRECOMPILED_HEADERS=OFF nothing is precompiled.
+// The headers of the standard library that most files include, compiled once for all of them. A
+// file still includes what it uses: with -DURXE_PRECOMPILED_HEADERS=OFF nothing is precompiled.
 
 #include <algorithm>
 #include <array>

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 
+#include "packet/base/engine_error.h"
 #include "packet/base/expected.h"
 #include "packet/wire/cm_codes.h"
 #include "packet/wire/gid.h"
@@ -14,12 +14,6 @@
 #include "packet/wire/tx_batch.h"
 
 namespace urxe {
-
-/// Why an engine could not do what was asked, in words for the user, and the errno for the verb.
-struct EngineError {
-  int errno_value = 0;
-  std::string what;  ///< what failed, on what, and what to do about it
-};
 
 /// What was done to packets on purpose, one direction.
 struct FaultCounters {

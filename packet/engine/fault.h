@@ -9,7 +9,7 @@
 
 #include "packet/engine/engine.h"
 #include "packet/engine/fault_plan.h"
-#include "packet/engine/file_descriptor.h"
+#include "packet/host/file_descriptor.h"
 
 namespace urxe {
 

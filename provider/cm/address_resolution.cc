@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "packet/engine/file_descriptor.h"
+#include "packet/host/file_descriptor.h"
 #include "provider/cm/device_lookup.h"
 #include "provider/cm/neighbour.h"
 #include "provider/cm/route_query.h"

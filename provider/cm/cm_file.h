@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "packet/base/expected.h"
-#include "packet/engine/file_descriptor.h"
+#include "packet/host/file_descriptor.h"
 
 namespace urxe {
 

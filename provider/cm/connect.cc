@@ -4,10 +4,10 @@
 #include <optional>
 #include <span>
 
+#include "packet/host/clock.h"
 #include "provider/cm/commands.h"
 #include "provider/cm/connection.h"
 #include "provider/cm/service.h"
-#include "provider/runtime/clock.h"
 
 namespace urxe::cm {
 namespace {

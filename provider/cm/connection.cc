@@ -6,7 +6,7 @@
 #include <span>
 
 #include "provider/cm/event_response.h"
-#include "transport/limits.h"
+#include "transport/device/limits.h"
 
 namespace urxe::cm {
 namespace {

@@ -9,11 +9,11 @@
 #include <functional>
 #include <optional>
 
-#include "packet/engine/file_descriptor.h"
-#include "packet/engine/socket_address.h"
+#include "packet/host/file_descriptor.h"
+#include "packet/host/socket_address.h"
 #include "provider/cm/address_resolution.h"
+#include "provider/devices/tree_update.h"
 #include "provider/runtime/config.h"
-#include "provider/runtime/tree_update.h"
 
 namespace urxe::cm {
 namespace {

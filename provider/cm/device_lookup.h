@@ -5,7 +5,7 @@
 
 #include "packet/base/expected.h"
 #include "provider/cm/addresses.h"
-#include "provider/runtime/device_file.h"
+#include "provider/devices/device_file.h"
 
 namespace urxe::cm {
 

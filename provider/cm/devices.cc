@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "packet/host/clock.h"
 #include "provider/cm/service.h"
-#include "provider/runtime/clock.h"
 #include "provider/runtime/device_registry.h"
 
 namespace urxe::cm {

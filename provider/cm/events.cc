@@ -5,10 +5,10 @@
 #include <variant>
 #include <vector>
 
+#include "packet/host/clock.h"
 #include "provider/cm/connection.h"
 #include "provider/cm/event_response.h"
 #include "provider/cm/service.h"
-#include "provider/runtime/clock.h"
 
 namespace urxe::cm {
 namespace {

@@ -2,8 +2,8 @@
 // What peers should still learn of a process that exits.
 #include <vector>
 
+#include "packet/host/clock.h"
 #include "provider/cm/service.h"
-#include "provider/runtime/clock.h"
 
 namespace urxe::cm {
 

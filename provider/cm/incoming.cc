@@ -6,11 +6,11 @@
 #include <span>
 #include <variant>
 
+#include "packet/host/clock.h"
 #include "provider/cm/connection.h"
 #include "provider/cm/event_response.h"
 #include "provider/cm/service.h"
 #include "provider/cm/service_address.h"
-#include "provider/runtime/clock.h"
 
 namespace urxe::cm {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <cerrno>
 
-#include "packet/engine/socket_address.h"
+#include "packet/host/socket_address.h"
 #include "provider/cm/netlink_request.h"
 
 namespace urxe::cm {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "packet/base/expected.h"
-#include "packet/engine/file_descriptor.h"
+#include "packet/host/file_descriptor.h"
 #include "packet/wire/gid.h"
 
 namespace urxe::cm {

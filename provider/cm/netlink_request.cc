@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "packet/engine/file_descriptor.h"
+#include "packet/host/file_descriptor.h"
 
 namespace urxe::cm {
 namespace {

@@ -10,8 +10,8 @@
 #include <new>
 #include <utility>
 
-#include "packet/engine/holder.h"
-#include "packet/engine/holder_table.h"
+#include "packet/sharing/holder.h"
+#include "packet/sharing/holder_table.h"
 #include "provider/cm/ephemeral_ports.h"
 #include "provider/cm/port_use.h"
 

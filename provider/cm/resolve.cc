@@ -5,11 +5,11 @@
 #include <cerrno>
 #include <utility>
 
+#include "packet/host/clock.h"
 #include "provider/cm/bind.h"
 #include "provider/cm/commands.h"
 #include "provider/cm/event_response.h"
 #include "provider/cm/service.h"
-#include "provider/runtime/clock.h"
 
 namespace urxe::cm {
 namespace {

@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <vector>
 
+#include "packet/host/clock.h"
 #include "provider/cm/commands.h"
 #include "provider/cm/event_response.h"
-#include "provider/runtime/clock.h"
 #include "provider/runtime/device_registry.h"
 
 namespace urxe::cm {

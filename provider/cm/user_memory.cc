@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "provider/runtime/guarded_access.h"
+#include "provider/runtime/memory/guarded_access.h"
 
 namespace urxe::cm {
 

@@ -11,7 +11,7 @@
 
 #include "packet/base/expected.h"
 #include "packet/base/time.h"
-#include "packet/engine/file_descriptor.h"
+#include "packet/host/file_descriptor.h"
 
 namespace urxe {
 class RuntimeDevice;

@@ -14,7 +14,7 @@
 #include <new>
 #include <utility>
 
-#include "provider/runtime/clock.h"
+#include "packet/host/clock.h"
 #include "provider/runtime/progress.h"
 #include "provider/runtime/start_thread.h"
 

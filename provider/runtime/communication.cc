@@ -2,8 +2,8 @@
 // What a RuntimeDevice does for the consumer of its connection manager.
 #include <utility>
 
-#include "provider/runtime/identity.h"
-#include "provider/runtime/random_secret.h"
+#include "packet/host/random_secret.h"
+#include "provider/devices/identity.h"
 #include "provider/runtime/runtime_device.h"
 
 namespace urxe {

@@ -9,7 +9,7 @@
 #include <atomic>
 #include <utility>
 
-#include "provider/runtime/counter_names.h"
+#include "provider/devices/counter_names.h"
 
 namespace urxe {
 namespace {

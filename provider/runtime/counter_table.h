@@ -7,7 +7,7 @@
 
 #include "packet/engine/engine.h"
 #include "transport/cm/connection_manager.h"
-#include "transport/counters.h"
+#include "transport/device/counters.h"
 
 namespace urxe {
 

@@ -9,10 +9,10 @@
 #include <new>
 #include <vector>
 
-#include "packet/engine/holder_table.h"
+#include "packet/sharing/holder_table.h"
 #include "provider/runtime/config.h"
 #include "provider/runtime/interface_watcher.h"
-#include "provider/runtime/unmap_watch.h"
+#include "provider/runtime/memory/unmap_watch.h"
 
 namespace urxe {
 namespace {

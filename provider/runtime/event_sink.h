@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "provider/runtime/event_socket.h"
-#include "transport/device.h"
+#include "transport/device/device.h"
 
 namespace urxe {
 

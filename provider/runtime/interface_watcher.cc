@@ -10,10 +10,10 @@
 #include <cstring>
 #include <new>
 
+#include "provider/devices/tree_update.h"
 #include "provider/runtime/config.h"
 #include "provider/runtime/runtime_device.h"
 #include "provider/runtime/start_thread.h"
-#include "provider/runtime/tree_update.h"
 
 namespace urxe {
 namespace {

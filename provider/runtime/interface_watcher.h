@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "packet/engine/file_descriptor.h"
-#include "provider/runtime/change_socket.h"
+#include "packet/host/file_descriptor.h"
+#include "provider/devices/change_socket.h"
 
 namespace urxe {
 

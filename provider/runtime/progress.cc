@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-#include "provider/runtime/clock.h"
+#include "packet/host/clock.h"
 #include "provider/runtime/fence.h"
 
 namespace urxe {

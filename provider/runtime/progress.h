@@ -17,7 +17,7 @@
 #include "provider/runtime/device_lock.h"
 #include "provider/runtime/event_sink.h"
 #include "provider/runtime/event_socket.h"
-#include "transport/device.h"
+#include "transport/device/device.h"
 
 namespace urxe {
 

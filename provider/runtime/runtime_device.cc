@@ -6,12 +6,12 @@
 
 #include "packet/engine/capture.h"
 #include "packet/engine/fault.h"
-#include "packet/engine/udp.h"
-#include "provider/runtime/clock.h"
+#include "packet/engine/udp/udp.h"
+#include "packet/host/clock.h"
+#include "packet/host/random_secret.h"
 #include "provider/runtime/config.h"
-#include "provider/runtime/guarded_access.h"
 #include "provider/runtime/interface_watcher.h"
-#include "provider/runtime/random_secret.h"
+#include "provider/runtime/memory/guarded_access.h"
 
 namespace urxe {
 namespace {

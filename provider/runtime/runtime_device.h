@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "packet/base/expected.h"
-#include "provider/runtime/device_file.h"
+#include "packet/sharing/slots.h"
+#include "provider/devices/device_file.h"
 #include "provider/runtime/progress.h"
-#include "provider/runtime/slots.h"
 #include "provider/runtime/xrc_domains.h"
-#include "transport/device.h"
+#include "transport/device/device.h"
 
 namespace urxe {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "packet/base/expected.h"
-#include "packet/engine/file_descriptor.h"
-#include "transport/device.h"
+#include "packet/host/file_descriptor.h"
+#include "transport/device/device.h"
 
 namespace urxe {
 

@@ -2,7 +2,7 @@
 #include <cerrno>
 #include <span>
 
-#include "provider/runtime/mapped_memory.h"
+#include "provider/runtime/memory/mapped_memory.h"
 #include "provider/verbs/objects.h"
 
 namespace urxe {

@@ -5,10 +5,10 @@
 #include <mutex>
 #include <vector>
 
+#include "packet/base/intrusive_list.h"
 #include "provider/runtime/event_socket.h"
 #include "provider/runtime/runtime_device.h"
 #include "provider/verbs/private_abi.h"
-#include "transport/intrusive_list.h"
 
 namespace urxe {
 

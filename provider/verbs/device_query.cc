@@ -7,11 +7,11 @@
 #include <cstring>
 #include <new>
 
-#include "provider/runtime/guarded_access.h"
-#include "provider/runtime/identity.h"
+#include "provider/devices/identity.h"
+#include "provider/runtime/memory/guarded_access.h"
 #include "provider/verbs/objects.h"
-#include "transport/limits.h"
-#include "transport/pacing.h"
+#include "transport/device/limits.h"
+#include "transport/path/pacing.h"
 
 namespace urxe {
 namespace {

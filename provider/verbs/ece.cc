@@ -3,7 +3,7 @@
 // urxe has no such options; peers of another vendor learn that they have nothing in common.
 #include <cerrno>
 
-#include "provider/runtime/identity.h"
+#include "provider/devices/identity.h"
 #include "provider/verbs/objects.h"
 
 namespace urxe {

@@ -4,8 +4,8 @@
 #include <cerrno>
 #include <new>
 
-#include "provider/runtime/guarded_access.h"
-#include "provider/runtime/mapped_memory.h"
+#include "provider/runtime/memory/guarded_access.h"
+#include "provider/runtime/memory/mapped_memory.h"
 #include "provider/verbs/mr_objects.h"
 #include "provider/verbs/objects.h"
 

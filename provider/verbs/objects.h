@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "provider/runtime/event_socket.h"
+#include "provider/runtime/memory/unmap_watch.h"
 #include "provider/runtime/spinlock.h"
-#include "provider/runtime/unmap_watch.h"
 #include "provider/verbs/context.h"
 #include "provider/verbs/private_abi.h"
-#include "transport/device.h"
+#include "transport/device/device.h"
 
 namespace urxe {
 

@@ -7,7 +7,7 @@
 #include <new>
 #include <optional>
 
-#include "provider/runtime/clock.h"
+#include "packet/host/clock.h"
 #include "provider/verbs/objects.h"
 #include "provider/verbs/qp_path.h"
 #include "provider/verbs/xrc.h"

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "provider/runtime/clock.h"
+#include "packet/host/clock.h"
 #include "provider/runtime/config.h"
 
 namespace urxe {

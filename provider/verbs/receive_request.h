@@ -3,7 +3,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "transport/work_queue.h"
+#include "transport/queues/work_queue.h"
 
 namespace urxe {
 

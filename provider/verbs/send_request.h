@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "transport/work_queue.h"
+#include "transport/queues/work_queue.h"
 
 namespace urxe {
 

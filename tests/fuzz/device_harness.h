@@ -10,7 +10,7 @@
 
 #include "packet/wire/roce_packet.h"
 #include "tests/fuzz/input.h"
-#include "transport/device.h"
+#include "transport/device/device.h"
 
 namespace urxe::fuzz {
 

@@ -3,7 +3,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "transport/device.h"
+#include "transport/device/device.h"
 
 namespace urxe::sim {
 

@@ -20,7 +20,7 @@
 #include "tests/sim/shared_receives.h"
 #include "tests/sim/side.h"
 #include "tests/sim/unreliable_side.h"
-#include "transport/device.h"
+#include "transport/device/device.h"
 
 namespace urxe::sim {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/sim/random.h"
-#include "transport/memory_region.h"
+#include "transport/memory/memory_region.h"
 
 namespace urxe::sim {
 

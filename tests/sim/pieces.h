@@ -6,8 +6,8 @@
 
 #include "tests/sim/memory.h"
 #include "tests/sim/random.h"
-#include "transport/device.h"
-#include "transport/sge.h"
+#include "transport/device/device.h"
+#include "transport/memory/sge.h"
 
 namespace urxe::sim {
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "transport/device.h"
-#include "transport/sge.h"
+#include "transport/device/device.h"
+#include "transport/memory/sge.h"
 
 namespace urxe::sim {
 

@@ -14,7 +14,7 @@
 #include "tests/sim/pieces.h"
 #include "tests/sim/plan.h"
 #include "tests/sim/random.h"
-#include "transport/device.h"
+#include "transport/device/device.h"
 
 namespace urxe::sim {
 

@@ -15,7 +15,7 @@
 #include "tests/sim/random.h"
 #include "tests/sim/receive_pool.h"
 #include "tests/sim/source.h"
-#include "transport/device.h"
+#include "transport/device/device.h"
 
 namespace urxe::sim {
 

@@ -9,7 +9,7 @@
 #include "tests/sim/plan.h"
 #include "tests/sim/posting.h"
 #include "tests/sim/random.h"
-#include "transport/device.h"
+#include "transport/device/device.h"
 
 namespace urxe::sim {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <deque>
 
-#include "transport/queue_pair.h"
+#include "transport/queue_pair/queue_pair.h"
 
 namespace urxe::sim {
 

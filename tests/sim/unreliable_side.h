@@ -13,7 +13,7 @@
 #include "tests/sim/receive_pool.h"
 #include "tests/sim/source.h"
 #include "tests/sim/unacknowledged_sends.h"
-#include "transport/device.h"
+#include "transport/device/device.h"
 
 namespace urxe::sim {
 

@@ -10,7 +10,7 @@
 
 #include "packet/wire/format.h"
 #include "packet/wire/tx_batch.h"
-#include "transport/qp_state.h"
+#include "transport/queue_pair/qp_state.h"
 
 namespace urxe::test {
 namespace {

@@ -12,7 +12,7 @@
 #include "packet/wire/aeth_syndrome.h"
 #include "tests/sim/connect.h"
 #include "tests/sim/posting.h"
-#include "transport/device.h"
+#include "transport/device/device.h"
 
 namespace urxe::test {
 

@@ -5,11 +5,11 @@
 #include <optional>
 #include <vector>
 
+#include "packet/base/intrusive_list.h"
 #include "packet/base/time.h"
 #include "packet/wire/cm_message.h"
 #include "packet/wire/roce_packet.h"
 #include "transport/cm/cm_state.h"
-#include "transport/intrusive_list.h"
 
 namespace urxe {
 

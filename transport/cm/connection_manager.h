@@ -8,10 +8,10 @@
 #include <span>
 
 #include "packet/base/expected.h"
+#include "packet/base/siphash.h"
 #include "packet/base/time.h"
 #include "packet/wire/cm_message.h"
 #include "packet/wire/roce_packet.h"
-#include "transport/siphash.h"
 
 namespace urxe {
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "packet/base/secret_numbers.h"
 #include "transport/cm/connection_manager.h"
-#include "transport/secret_numbers.h"
 
 namespace urxe {
 

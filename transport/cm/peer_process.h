@@ -7,10 +7,10 @@
 #include <map>
 #include <optional>
 
+#include "packet/base/intrusive_list.h"
 #include "packet/base/time.h"
 #include "transport/cm/communication.h"
 #include "transport/cm/deadline_heap.h"
-#include "transport/intrusive_list.h"
 
 namespace urxe {
 

@@ -8,7 +8,7 @@
 
 #include "packet/wire/tx_batch.h"
 #include "tests/interop/replay/frame.h"
-#include "transport/device.h"
+#include "transport/device/device.h"
 
 namespace urxe::replay {
 

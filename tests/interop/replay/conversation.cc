@@ -5,7 +5,7 @@
 #include <bit>
 #include <optional>
 
-#include "transport/gsi.h"
+#include "transport/device/gsi.h"
 
 namespace urxe::replay {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/interop/replay/adapter.h"
-#include "transport/sge.h"
+#include "transport/memory/sge.h"
 
 namespace urxe::replay {
 

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <string>
+
+namespace urxe {
+
+/// Why an engine could not do what was asked, in words for the user, and the errno for the verb.
+struct EngineError {
+  int errno_value = 0;
+  std::string what;  ///< what failed, on what, and what to do about it
+};
+
+}  // namespace urxe

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "packet/engine/udp/send_sockets.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace urxe {
+namespace {
+
+constexpr unsigned kFirstPort = 0xc000;
+constexpr unsigned kPorts = 0x4000;
+constexpr unsigned kAttempts = 64;  ///< at finding a port that nobody else has
+
+/// The `attempt`-th port to try: the wanted one, then ones scattered over the range. The step is
+/// odd, so no port comes twice.
+uint16_t candidate(uint16_t wanted, unsigned attempt) {
+  return static_cast<uint16_t>(kFirstPort + (wanted + attempt * 6689U) % kPorts);
+}
+
+}  // namespace
+
+int SendSockets::find(uint16_t port) const {
+  if (port == kRoceUdpPort) return receiver_;
+  for (const Socket& socket : sockets_) {
+    if (socket.port == port) return socket.fd.get();
+  }
+  return -1;
+}
+
+Expected<uint16_t, EngineError> SendSockets::claim(uint16_t wanted) {
+  const auto same = std::find_if(sockets_.begin(), sockets_.end(),
+                                 [&](const Socket& s) { return s.port == wanted; });
+  if (same != sockets_.end()) {
+    ++same->users;
+    return wanted;
+  }
+  if (sockets_.size() >= max_sockets_) return share(wanted);
+  auto opened = open_near(wanted);
+  // Out of descriptors or ports: what we have will do.
+  if (!opened && !sockets_.empty()) return share(wanted);
+  return opened;
+}
+
+Expected<uint16_t, EngineError> SendSockets::open_near(uint16_t wanted) {
+  int errno_value = 0;
+  for (unsigned attempt = 0; attempt < kAttempts; ++attempt) {
+    const uint16_t port = candidate(wanted, attempt);
+    auto fd = open_send_socket(local_, port, options_);
+    if (fd) {
+      sockets_.push_back({port, 1, std::move(*fd)});
+      return port;
+    }
+    errno_value = fd.error().value;
+    if (errno_value != EADDRINUSE && errno_value != EACCES) break;
+  }
+  return Unexpected<EngineError>({errno_value, "no UDP source port to send from on " +
+                                                   local_.to_string() + ": " +
+                                                   std::strerror(errno_value)});
+}
+
+uint16_t SendSockets::share(uint16_t wanted) {
+  Socket& socket = sockets_[wanted % sockets_.size()];
+  ++socket.users;
+  return socket.port;
+}
+
+void SendSockets::release(uint16_t port) {
+  const auto found = std::find_if(sockets_.begin(), sockets_.end(),
+                                  [&](const Socket& s) { return s.port == port; });
+  if (found == sockets_.end() || --found->users > 0) return;
+  sockets_.erase(found);
+}
+
+}  // namespace urxe

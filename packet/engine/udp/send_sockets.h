@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "packet/engine/engine.h"
+#include "packet/engine/udp/udp_socket.h"
+#include "packet/host/file_descriptor.h"
+
+namespace urxe {
+
+/// The sockets that one local address sends from, one a UDP source port. Queue pairs share one
+/// where they want the same port, and where there are as many as there may be.
+class SendSockets {
+ public:
+  /// `receiver` is bound to port 4791 and sends what has that as its source port.
+  SendSockets(const Gid& local, int receiver, const UdpSocketOptions& options, size_t max_sockets)
+      : local_(local), receiver_(receiver), options_(options), max_sockets_(max_sockets) {}
+
+  [[nodiscard]] const Gid& local() const { return local_; }
+  Expected<uint16_t, EngineError> claim(uint16_t wanted);
+  void release(uint16_t port);
+  /// The socket that is bound to `port`; -1: none.
+  [[nodiscard]] int find(uint16_t port) const;
+  [[nodiscard]] size_t size() const { return sockets_.size(); }
+
+ private:
+  struct Socket {
+    uint16_t port;
+    uint32_t users;
+    FileDescriptor fd;
+  };
+  Expected<uint16_t, EngineError> open_near(uint16_t wanted);
+  uint16_t share(uint16_t wanted);
+
+  Gid local_;
+  int receiver_;
+  UdpSocketOptions options_;
+  size_t max_sockets_;
+  std::vector<Socket> sockets_;
+};
+
+}  // namespace urxe

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "packet/base/time.h"
+#include "packet/engine/engine.h"
+#include "packet/engine/udp/datagram_reader.h"
+#include "packet/engine/udp/udp_counters.h"
+#include "packet/engine/udp/udp_sender.h"
+#include "packet/host/file_descriptor.h"
+#include "packet/sharing/forward_queue.h"
+#include "packet/sharing/gsi_sharing.h"
+#include "packet/sharing/port_calibration.h"
+#include "packet/sharing/port_sharing.h"
+
+namespace urxe {
+
+struct UdpConfig {
+  uint32_t interface_index = 0;  ///< scope of the link-local IPv6 addresses
+  /// Asked for both ways; the kernel gives what an ordinary user may have (net.core.rmem_max).
+  int socket_buffer_bytes = 4 << 20;
+  /// Sockets to send from for each address; at most a quarter of the process's descriptors.
+  size_t max_source_ports = 64;
+  bool segmentation = true;  ///< use the kernel's segmentation and coalescing where it has them
+  std::optional<PortSharing> sharing;  ///< none: every packet that arrives is ours
+};
+
+/// RoCEv2 over UDP sockets: needs no privilege. One socket on port 4791 receives for each address,
+/// shared with other processes of the user, and one for each multicast group; sockets of their own
+/// send, one a source port.
+class UdpEngine final : public PacketEngine {
+ public:
+  explicit UdpEngine(const UdpConfig& config);
+  ~UdpEngine() override;
+  UdpEngine(const UdpEngine&) = delete;
+  UdpEngine& operator=(const UdpEngine&) = delete;
+
+  /// May take some milliseconds where the port is shared: finds the others.
+  Expected<void, EngineError> open_address(const Gid& local) override;
+  Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override;
+  void release_source_port(const Gid& local, uint16_t port) override;
+  Expected<void, EngineError> join_group(const Gid& group) override;
+  void leave_group(const Gid& group) override;
+  void leave() override;
+  void abandon() override;
+  Expected<void, Errno> listen(ServiceId service, const std::optional<Gid>& local) override;
+  void stop_listening(ServiceId service, const std::optional<Gid>& local) override;
+  /// One system call where nothing has arrived, most of the time: the address that received last is
+  /// looked at every time, the others every few calls. Also sends what waited for a socket's
+  /// buffer.
+  std::span<const RxPacket> receive() override;
+  void transmit(TxBatch& batch) override;
+  [[nodiscard]] TxBatch::Limits batch_limits() const override;
+  [[nodiscard]] int wait_fd() const override { return epoll_.get(); }
+  [[nodiscard]] size_t receive_buffer() const override;
+
+  [[nodiscard]] EngineCounters totals() const override;
+  [[nodiscard]] UdpCounters counters() const;
+
+ private:
+  static constexpr Duration kMinCalibrationPause = milliseconds(10);
+  struct Receiver {
+    Gid local;  ///< or a multicast group
+    FileDescriptor fd;
+    std::unique_ptr<PortCalibration> calibration;
+    Instant calibrate_after;
+    Duration calibration_pause = kMinCalibrationPause;
+  };
+
+  void watch(int fd, uint32_t id, uint32_t events) const;
+  void watch_blocked_socket();
+  void read_receiver(Receiver& receiver);
+  void pass_on_rest(Receiver& receiver);
+  void retry_forwarding(Instant t);
+  void finish_forwarding();
+  void read_forwarded(int fd);
+  void take_returned();
+  void look_around();
+  void take(Receiver& receiver, const ReceivedDatagram& datagram);
+  void take_probe(Receiver& receiver, const Flow& flow, const Probe& probe);
+  void take_forwarded(const ForwardedPackets& packets);
+  void take_answer(const ProbeAnswer& answer);
+  void pass_on(Receiver& receiver, uint32_t slot, const ForwardedPackets& packets);
+  size_t take_gsi(const ReceivedDatagram& datagram, size_t at);
+  void keep(const ForwardedPackets& packets);
+  void start_calibration(Receiver& receiver);
+  void start_ticking();
+  void tick();
+  void set_timer(Duration period) const;
+  void meet_others(Receiver& receiver);
+  [[nodiscard]] Receiver* find_receiver(const Gid& address);
+  Receiver& add_receiver(const Gid& address, FileDescriptor fd);
+
+  UdpConfig config_;
+  UdpCounters counters_;
+  FileDescriptor epoll_;
+  FileDescriptor timer_;  ///< wakes who sleeps on wait_fd() while ticking_
+  UdpSender sender_;
+  DatagramReader reader_;
+  std::optional<ForwardReader> forward_reader_;
+  std::optional<ForwardQueue> forward_queue_;
+  std::optional<GsiSharing> gsi_;
+  std::deque<GsiSharing::Returned> returned_;  ///< to be received
+  std::deque<GsiSharing::Returned> received_;  ///< what packets_ points into
+  std::vector<Receiver> receivers_;
+  std::vector<RxPacket> packets_;  ///< what receive() returns
+  size_t busy_ = 0;                ///< index of the receiver that received last
+  bool expect_more_ = false;       ///< the last read has found something
+  bool returned_packets_ = true;   ///< the last receive() has
+  unsigned calls_until_look_ = 0;
+  Instant retry_forwarding_at_{};
+  bool ticking_ = false;  ///< a calibration runs, or packets wait to be passed on
+  int watched_blocked_fd_ = -1;
+};
+
+}  // namespace urxe

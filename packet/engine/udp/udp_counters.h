@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "packet/sharing/sharing_counters.h"
+
+namespace urxe {
+
+/// What a UdpEngine has done and what it has lost.
+struct UdpCounters {
+  uint64_t rx_datagrams = 0;  ///< receive buffers; one holds many packets where they came coalesced
+  uint64_t rx_packets = 0;    ///< handed out by receive()
+  uint64_t rx_syscalls = 0;
+  uint64_t tx_datagrams = 0;  ///< handed to the kernel, segmented ones counted once
+  uint64_t tx_packets = 0;
+  uint64_t tx_syscalls = 0;
+  uint64_t tx_delayed = 0;  ///< packets kept until the socket's buffer had room
+
+  // packets lost on the way out
+  uint64_t tx_no_socket = 0;      ///< the source port has not been claimed
+  uint64_t tx_buffer_full = 0;    ///< more waits for the socket's buffer than we keep
+  uint64_t tx_message_size = 0;   ///< EMSGSIZE: larger than the path's MTU
+  uint64_t tx_unreachable = 0;    ///< no route, host or network down
+  uint64_t tx_not_permitted = 0;  ///< a firewall's rule
+  uint64_t tx_failed = 0;         ///< any other error
+  uint64_t tx_unsegmented = 0;    ///< 1: the kernel's segmentation has failed, it is no longer used
+
+  SharingCounters sharing;
+};
+
+}  // namespace urxe

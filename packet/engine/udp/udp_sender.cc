@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "packet/engine/udp/udp_sender.h"
+
+#include <netinet/udp.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+
+namespace urxe {
+namespace {
+
+/// Leaves most of the process's descriptors to the application.
+size_t allowed_sockets(size_t wanted) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    wanted = std::min<size_t>(wanted, limit.rlim_cur / 4);
+  }
+  return std::max<size_t>(wanted, 1);
+}
+
+class ControlWriter {
+ public:
+  explicit ControlWriter(uint8_t* to) : to_(to) {}
+
+  template <class T>
+  void add(int level, int type, T value) {
+    auto* const c = reinterpret_cast<cmsghdr*>(to_ + size_);
+    c->cmsg_level = level;
+    c->cmsg_type = type;
+    c->cmsg_len = CMSG_LEN(sizeof value);
+    std::memcpy(CMSG_DATA(c), &value, sizeof value);
+    size_ += CMSG_SPACE(sizeof value);
+  }
+  [[nodiscard]] size_t size() const { return size_; }
+
+ private:
+  uint8_t* to_;
+  size_t size_ = 0;
+};
+
+bool has_default_fields(const Flow& flow) {
+  return flow.traffic_class == 0 && (flow.hop_limit == kDefaultHopLimit || flow.hop_limit == 0) &&
+         !flow.destination.is_multicast();
+}
+
+/// Only what differs from the socket's defaults: each costs the kernel time.
+size_t write_control(uint8_t* to, const TxBatch::Message& message) {
+  ControlWriter control(to);
+  const Flow& flow = message.flow;
+  const bool ipv4 = flow.destination.is_ipv4();
+  if (message.segments > 1) {
+    control.add(IPPROTO_UDP, UDP_SEGMENT, static_cast<uint16_t>(message.segment_size));
+  }
+  if (flow.traffic_class != 0) {
+    control.add(ipv4 ? IPPROTO_IP : IPPROTO_IPV6, ipv4 ? IP_TOS : IPV6_TCLASS,
+                static_cast<int>(flow.traffic_class));
+  }
+  const uint8_t hop_limit = flow.hop_limit == 0 ? kDefaultHopLimit : flow.hop_limit;
+  // The kernel has another default, 1, for multicast.
+  if (hop_limit != kDefaultHopLimit || flow.destination.is_multicast()) {
+    control.add(ipv4 ? IPPROTO_IP : IPPROTO_IPV6, ipv4 ? IP_TTL : IPV6_HOPLIMIT,
+                static_cast<int>(hop_limit));
+  }
+  return control.size();
+}
+
+}  // namespace
+
+UdpSender::UdpSender(const UdpSocketOptions& options, size_t max_source_ports, bool segmentation,
+                     UdpCounters& counters)
+    : options_(options),
+      max_source_ports_(allowed_sockets(max_source_ports)),
+      segments_(segmentation && kernel_segments_udp()),
+      counters_(counters) {}
+
+void UdpSender::open_address(const Gid& local, int receiver) {
+  if (find_address(local) == nullptr)
+    addresses_.emplace_back(local, receiver, options_, max_source_ports_);
+}
+
+SendSockets* UdpSender::find_address(const Gid& local) {
+  const auto found = std::find_if(addresses_.begin(), addresses_.end(),
+                                  [&](const SendSockets& a) { return a.local() == local; });
+  return found == addresses_.end() ? nullptr : &*found;
+}
+
+Expected<uint16_t, EngineError> UdpSender::claim_source_port(const Gid& local, uint16_t wanted) {
+  SendSockets* const address = find_address(local);
+  if (address == nullptr) {
+    return Unexpected<EngineError>(
+        {EADDRNOTAVAIL, "no source port on " + local.to_string() + ": the address is not open"});
+  }
+  return address->claim(wanted);
+}
+
+void UdpSender::release_source_port(const Gid& local, uint16_t port) {
+  SendSockets* const address = find_address(local);
+  if (address == nullptr) return;
+  address->release(port);
+  last_fd_ = express_.fd = -1;
+  // What waited for a socket that is now closed is found to have none, and is lost.
+  if (has_backlog()) flush();
+}
+
+int UdpSender::find_socket(const Flow& flow) {
+  if (last_fd_ >= 0 && flow.source_port == last_port_ && flow.source == last_source_) {
+    return last_fd_;
+  }
+  const SendSockets* const address = find_address(flow.source);
+  const int fd = address == nullptr ? -1 : address->find(flow.source_port);
+  last_fd_ = fd;
+  last_port_ = flow.source_port;
+  last_source_ = flow.source;
+  return fd;
+}
+
+void UdpSender::prepare(size_t i, const TxBatch::Message& message, const uint8_t* memory) {
+  destinations_[i] = SocketAddress(message.flow.destination, kRoceUdpPort, options_.scope);
+  parts_[i] = {const_cast<uint8_t*>(memory + message.offset), message.size};
+  msghdr& header = headers_[i].msg_hdr;
+  header.msg_name = destinations_[i].get();
+  header.msg_namelen = destinations_[i].size();
+  header.msg_iov = &parts_[i];
+  header.msg_iovlen = 1;
+  header.msg_controllen = write_control(controls_[i].bytes, message);
+  header.msg_control = header.msg_controllen == 0 ? nullptr : controls_[i].bytes;
+}
+
+int UdpSender::send_one(int fd, const TxBatch::Message& message, const uint8_t* memory) {
+  ++counters_.tx_syscalls;
+  if (message.segments == 1 && has_default_fields(message.flow)) {
+    const SocketAddress to(message.flow.destination, kRoceUdpPort, options_.scope);
+    return sendto(fd, memory + message.offset, message.size, MSG_DONTWAIT, to.get(), to.size()) < 0
+               ? errno
+               : 0;
+  }
+  prepare(0, message, memory);
+  return sendmsg(fd, &headers_[0].msg_hdr, MSG_DONTWAIT) < 0 ? errno : 0;
+}
+
+/// How many went out; where none, minus the errno of the first.
+int UdpSender::send_burst(int fd, Messages burst, const uint8_t* memory) {
+  if (burst.size() == 1) {
+    const int errno_value = send_one(fd, burst[0], memory);
+    return errno_value == 0 ? 1 : -errno_value;
+  }
+  for (size_t i = 0; i < burst.size(); ++i) prepare(i, burst[i], memory);
+  ++counters_.tx_syscalls;
+  const int sent = sendmmsg(fd, headers_.data(), static_cast<unsigned>(burst.size()), MSG_DONTWAIT);
+  return sent > 0 ? sent : -errno;
+}
+
+/// A device, tunnel or option that the kernel does not segment for shows as one of these errors; so
+/// do bad routes. The first segment by itself, which has identification 0 either way, tells them
+/// apart; if it goes out now it goes out twice, as packets may.
+bool UdpSender::segmentation_is_to_blame(int fd, const TxBatch::Message& message,
+                                         const uint8_t* memory, int errno_value) {
+  if (message.segments == 1) return false;
+  if (errno_value != EINVAL && errno_value != EIO && errno_value != EOPNOTSUPP) return false;
+  TxBatch::Message first = message;
+  first.size = first.segment_size;
+  first.segments = 1;
+  return send_one(fd, first, memory) == 0;
+}
+
+UdpSender::Progress UdpSender::send_run(int fd, Messages run, const uint8_t* memory) {
+  size_t done = 0;
+  while (done < run.size()) {
+    const Messages burst = run.subspan(done, std::min(kBurst, run.size() - done));
+    const int sent = send_burst(fd, burst, memory);
+    if (sent > 0) {
+      count_sent(burst.first(static_cast<size_t>(sent)));
+      done += static_cast<size_t>(sent);
+      continue;
+    }
+    const TxBatch::Message& refused = burst[0];
+    if (sent == -EINTR) continue;
+    if (sent == -EAGAIN) {
+      blocked_fd_ = fd;
+      return {done, Progress::Stop::kBufferFull};
+    }
+    if (segmentation_is_to_blame(fd, refused, memory, -sent)) {
+      return {done, Progress::Stop::kSegmentationFailed};
+    }
+    count_lost(refused, -sent);
+    ++done;
+  }
+  return {done, Progress::Stop::kEnd};
+}
+
+UdpSender::Progress UdpSender::send(Messages messages, const uint8_t* memory) {
+  size_t done = 0;
+  while (done < messages.size()) {
+    const int fd = find_socket(messages[done].flow);
+    if (fd < 0) {
+      counters_.tx_no_socket += messages[done++].segments;
+      continue;
+    }
+    size_t end = done + 1;
+    while (end < messages.size() && find_socket(messages[end].flow) == fd) ++end;
+    const Progress progress = send_run(fd, messages.subspan(done, end - done), memory);
+    done += progress.done;
+    if (progress.why != Progress::Stop::kEnd) return {done, progress.why};
+  }
+  return {done, Progress::Stop::kEnd};
+}
+
+/// One plain packet, most often on the flow of the one before. False: not sent, whatever the
+/// reason.
+bool UdpSender::send_express(const TxBatch& batch) {
+  const TxBatch::Message& message = batch.messages()[0];
+  if (express_.fd < 0 || message.flow != express_.flow) {
+    if (!has_default_fields(message.flow)) return false;
+    express_ = {message.flow, SocketAddress(message.flow.destination, kRoceUdpPort, options_.scope),
+                find_socket(message.flow)};
+    if (express_.fd < 0) return false;
+  }
+  ++counters_.tx_syscalls;
+  const auto bytes = batch.bytes(message);
+  const SocketAddress& to = express_.to;
+  if (sendto(express_.fd, bytes.data(), bytes.size(), MSG_DONTWAIT, to.get(), to.size()) < 0) {
+    return false;
+  }
+  ++counters_.tx_datagrams;
+  ++counters_.tx_packets;
+  return true;
+}
+
+void UdpSender::transmit(TxBatch& batch) {
+  if (batch.empty()) return;
+  if (batch.packets() == 1 && backlog_.empty() && send_express(batch)) {
+    batch.clear();
+    return;
+  }
+  if (!backlog_.empty()) flush();
+  const bool numbered = batch.limits().identification == Identification::kBySegment;
+  if (batch.limits().segments_per_message > 1 && !(segments_ && numbered)) batch.unsegment();
+  Messages messages = batch.messages();
+  const uint8_t* const memory = batch.bytes(messages[0]).data() - messages[0].offset;
+  if (!backlog_.empty()) {
+    delay(messages, memory);
+    batch.clear();
+    return;
+  }
+  Progress progress = send(messages, memory);
+  if (progress.why == Progress::Stop::kSegmentationFailed) {
+    segments_ = false;
+    counters_.tx_unsegmented = 1;
+    size_t sent_packets = 0;
+    for (const TxBatch::Message& m : messages.first(progress.done)) sent_packets += m.segments;
+    batch.unsegment();
+    messages = batch.messages().subspan(sent_packets);
+    progress = send(messages, memory);
+  }
+  if (progress.why == Progress::Stop::kBufferFull) delay(messages.subspan(progress.done), memory);
+  batch.clear();
+}
+
+void UdpSender::flush() {
+  blocked_fd_ = -1;
+  while (!backlog_.empty()) {
+    const Progress progress = send(backlog_.messages(), backlog_.memory());
+    backlog_.pop(progress.done);
+    if (progress.why == Progress::Stop::kBufferFull) return;
+    if (progress.why == Progress::Stop::kSegmentationFailed) {
+      // Its identifications are sealed in; the batches to come are made without.
+      segments_ = false;
+      counters_.tx_unsegmented = 1;
+      counters_.tx_failed += backlog_.messages()[0].segments;
+      backlog_.pop(1);
+    }
+  }
+}
+
+void UdpSender::delay(Messages messages, const uint8_t* memory) {
+  for (const TxBatch::Message& message : messages) {
+    if (backlog_.push(message, memory)) {
+      counters_.tx_delayed += message.segments;
+    } else {
+      counters_.tx_buffer_full += message.segments;
+    }
+  }
+}
+
+void UdpSender::count_sent(Messages messages) {
+  counters_.tx_datagrams += messages.size();
+  for (const TxBatch::Message& m : messages) counters_.tx_packets += m.segments;
+}
+
+void UdpSender::count_lost(const TxBatch::Message& message, int errno_value) {
+  switch (errno_value) {
+    case EMSGSIZE:
+      counters_.tx_message_size += message.segments;
+      break;
+    case ENETUNREACH:
+    case EHOSTUNREACH:
+    case ENETDOWN:
+    case EHOSTDOWN:
+      counters_.tx_unreachable += message.segments;
+      break;
+    case EPERM:
+    case EACCES:
+      counters_.tx_not_permitted += message.segments;
+      break;
+    case ENOBUFS:
+    case ENOMEM:
+      counters_.tx_buffer_full += message.segments;
+      break;
+    default:
+      counters_.tx_failed += message.segments;
+  }
+}
+
+}  // namespace urxe

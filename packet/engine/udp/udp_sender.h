@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "packet/engine/udp/send_backlog.h"
+#include "packet/engine/udp/send_sockets.h"
+#include "packet/engine/udp/udp_counters.h"
+#include "packet/host/socket_address.h"
+#include "packet/wire/tx_batch.h"
+
+namespace urxe {
+
+/// The sending half of a UdpEngine.
+class UdpSender {
+ public:
+  /// `counters` outlives this. `segmentation`: try the kernel's.
+  UdpSender(const UdpSocketOptions& options, size_t max_source_ports, bool segmentation,
+            UdpCounters& counters);
+
+  void open_address(const Gid& local, int receiver);
+  Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted);
+  void release_source_port(const Gid& local, uint16_t port);
+  [[nodiscard]] bool segments() const { return segments_; }
+
+  /// Sends the batch and clears it. What a full socket buffer does not take is kept, within bounds,
+  /// and goes out by flush() or ahead of the next batch.
+  void transmit(TxBatch& batch);
+  void flush();
+  [[nodiscard]] bool has_backlog() const { return !backlog_.empty(); }
+  /// The socket whose buffer is waited for; -1: none.
+  [[nodiscard]] int blocked_fd() const { return blocked_fd_; }
+
+ private:
+  static constexpr size_t kBurst = 64;
+  using Messages = std::span<const TxBatch::Message>;
+  struct Control {
+    alignas(cmsghdr) uint8_t bytes[128];
+  };
+  /// How far a run of messages has got.
+  struct Progress {
+    size_t done = 0;  ///< messages sent or lost
+    enum class Stop : uint8_t { kEnd, kBufferFull, kSegmentationFailed } why = Stop::kEnd;
+  };
+
+  bool send_express(const TxBatch& batch);
+  int find_socket(const Flow& flow);
+  SendSockets* find_address(const Gid& local);
+  Progress send(Messages messages, const uint8_t* memory);
+  Progress send_run(int fd, Messages run, const uint8_t* memory);
+  int send_one(int fd, const TxBatch::Message& message, const uint8_t* memory);
+  int send_burst(int fd, Messages burst, const uint8_t* memory);
+  void prepare(size_t i, const TxBatch::Message& message, const uint8_t* memory);
+  bool segmentation_is_to_blame(int fd, const TxBatch::Message& message, const uint8_t* memory,
+                                int errno_value);
+  void count_sent(Messages messages);
+  void count_lost(const TxBatch::Message& message, int errno_value);
+  void delay(Messages messages, const uint8_t* memory);
+
+  UdpSocketOptions options_;
+  size_t max_source_ports_;
+  bool segments_;
+  UdpCounters& counters_;
+  std::vector<SendSockets> addresses_;
+  SendBacklog backlog_;
+  int blocked_fd_ = -1;
+
+  // the socket that was used last
+  Gid last_source_;
+  uint16_t last_port_ = 0;
+  int last_fd_ = -1;
+
+  /// The flow of the last single packet with nothing special about it: what latency hangs on.
+  struct Express {
+    Flow flow;
+    SocketAddress to;
+    int fd = -1;
+  } express_;
+
+  std::array<mmsghdr, kBurst> headers_{};
+  std::array<iovec, kBurst> parts_{};
+  std::array<SocketAddress, kBurst> destinations_{};
+  std::array<Control, kBurst> controls_{};
+};
+
+}  // namespace urxe

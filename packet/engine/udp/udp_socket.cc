@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "packet/engine/udp/udp_socket.h"
+
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "packet/host/socket_address.h"
+
+// Linux's, which the C library does not name.
+#ifndef IPV6_FLOWINFO
+#define IPV6_FLOWINFO 11
+#endif
+#ifndef IPV6_AUTOFLOWLABEL
+#define IPV6_AUTOFLOWLABEL 70
+#endif
+#ifndef IPV6_MULTICAST_ALL
+#define IPV6_MULTICAST_ALL 29
+#endif
+#ifndef UDP_NO_CHECK6_RX
+#define UDP_NO_CHECK6_RX 102
+#endif
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
+namespace urxe {
+namespace {
+
+bool set(int fd, int level, int option, int value) {
+  return setsockopt(fd, level, option, &value, sizeof value) == 0;
+}
+
+FileDescriptor open_udp(bool ipv4) {
+  FileDescriptor fd(
+      socket(ipv4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  // A host without IPv6 has no such socket to fail on: bind() then says what is wrong.
+  if (fd && !ipv4) set(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
+  return fd;
+}
+
+bool bind_to(int fd, const Gid& local, uint16_t port, uint32_t scope) {
+  const SocketAddress address(local, port, scope);
+  return bind(fd, address.get(), address.size()) == 0;
+}
+
+EngineError receive_error(int errno_value, const Gid& local) {
+  const std::string where = "UDP port 4791 on " + local.to_string();
+  if (errno_value == EADDRINUSE) {
+    return {
+        errno_value,
+        where +
+            " is taken by another program: kernel soft-RoCE (rxe) in this network namespace, or "
+            "a process of another user. What to do: remove the kernel's device (\"rdma link\" "
+            "shows it, \"rdma link delete NAME\" removes it), run all programs that use this "
+            "address as the same user, or find the owner with \"ss -ulpn sport = 4791\""};
+  }
+  if (errno_value == EADDRNOTAVAIL) {
+    return {errno_value,
+            where +
+                ": this network namespace has no such address, or not yet (IPv6 "
+                "duplicate address detection). What to do: look at \"ip address\", and "
+                "start again when the address is there"};
+  }
+  return {errno_value, where + ": " + std::strerror(errno_value)};
+}
+
+void report_ip_fields(int fd, bool ipv4) {
+  if (ipv4) {
+    set(fd, IPPROTO_IP, IP_RECVTOS, 1);
+    set(fd, IPPROTO_IP, IP_RECVTTL, 1);
+    return;
+  }
+  set(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
+  set(fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1);
+  set(fd, IPPROTO_IPV6, IPV6_FLOWINFO, 1);
+  // rxe and NICs send a UDP checksum of 0 over IPv6 too; the ICRC is what protects the packet.
+  set(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1);
+}
+
+void receive_nothing(int fd) {
+  sock_filter drop[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
+  const sock_fprog program{1, drop};
+  setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+  set(fd, SOL_SOCKET, SO_RCVBUF, 0);  // the kernel makes it its minimum
+}
+
+ip_mreqn ipv4_membership(const Gid& group, uint32_t interface) {
+  ip_mreqn membership{};
+  if (group.is_ipv4()) std::memcpy(&membership.imr_multiaddr, group.ipv4(), 4);
+  membership.imr_ifindex = static_cast<int>(interface);
+  return membership;
+}
+
+bool join(int fd, const Gid& group, uint32_t interface) {
+  if (group.is_ipv4()) {
+    const ip_mreqn membership = ipv4_membership(group, interface);
+    // Or it would hear what the host receives for the group on other interfaces.
+    set(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
+    return setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &membership, sizeof membership) == 0;
+  }
+  ipv6_mreq membership{};
+  std::memcpy(&membership.ipv6mr_multiaddr, group.bytes.data(), 16);
+  membership.ipv6mr_interface = interface;
+  set(fd, IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0);
+  return setsockopt(fd, IPPROTO_IPV6, IPV6_JOIN_GROUP, &membership, sizeof membership) == 0;
+}
+
+/// The interface that packets to groups leave by, and that members on this host hear them.
+void set_multicast_interface(int fd, bool ipv4, uint32_t interface) {
+  if (ipv4) {
+    const ip_mreqn by = ipv4_membership({}, interface);
+    setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &by, sizeof by);
+    set(fd, IPPROTO_IP, IP_MULTICAST_LOOP, 1);
+  } else {
+    set(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, static_cast<int>(interface));
+    set(fd, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, 1);
+  }
+}
+
+/// The kernel routes groups over every interface by itself, but for IPv6 over the loopback one.
+bool is_unreachable_on_loopback(const Gid& group, uint32_t interface) {
+  constexpr uint32_t kLoopback = 1;
+  if (group.is_ipv4() || interface != kLoopback) return false;
+  const FileDescriptor fd = open_udp(false);
+  set_multicast_interface(fd.get(), false, interface);
+  const SocketAddress address(group, kRoceUdpPort, interface);
+  return connect(fd.get(), address.get(), address.size()) != 0 && errno == ENETUNREACH;
+}
+
+EngineError group_error(int errno_value, const Gid& group) {
+  std::string what = "cannot join multicast group " + group.to_string() + ": ";
+  if (errno_value == ENETUNREACH) {
+    return {errno_value, what +
+                             "the loopback interface has no route for IPv6 groups. What to do: "
+                             "\"ip -6 route add local ff00::/8 dev lo\", or use IPv4 groups"};
+  }
+  if (errno_value == EADDRINUSE) {
+    return {errno_value, what +
+                             "UDP port 4791 of all addresses is taken by another program, kernel "
+                             "soft-RoCE (rxe) for instance. What to do: \"rdma link\" shows it, "
+                             "\"rdma link delete NAME\" removes it"};
+  }
+  if (errno_value == ENOBUFS) {
+    return {errno_value, what +
+                             "too many groups. What to do: raise net.ipv4.igmp_max_memberships or "
+                             "net.core.optmem_max"};
+  }
+  return {errno_value, what + std::strerror(errno_value)};
+}
+
+bool set_header_fields(int fd, bool ipv4) {
+  if (ipv4) {
+    // Unconnected with DF: the one way to know the identification (0), which the ICRC covers.
+    return set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO) &&
+           set(fd, IPPROTO_IP, IP_TTL, kDefaultHopLimit);
+  }
+  // Or the kernel would choose a label, which the receiver finds in the GRH. What spreads flows
+  // over paths is the source port.
+  set(fd, IPPROTO_IPV6, IPV6_AUTOFLOWLABEL, 0);
+  return set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO) &&
+         set(fd, IPPROTO_IPV6, IPV6_DONTFRAG, 1) &&
+         set(fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, kDefaultHopLimit);
+}
+
+}  // namespace
+
+Expected<FileDescriptor, EngineError> open_receive_socket(const Gid& local,
+                                                          const UdpSocketOptions& options) {
+  const bool ipv4 = local.is_ipv4();
+  FileDescriptor fd = open_udp(ipv4);
+  if (!fd) return Unexpected<EngineError>(receive_error(errno, local));
+  if (!set(fd.get(), SOL_SOCKET, SO_REUSEPORT, 1)) {
+    return Unexpected<EngineError>(receive_error(errno, local));
+  }
+  report_ip_fields(fd.get(), ipv4);
+  if (!set_header_fields(fd.get(), ipv4))
+    return Unexpected<EngineError>(receive_error(errno, local));
+  set(fd.get(), SOL_SOCKET, SO_RCVBUF, options.buffer_bytes);
+  if (options.offload) set(fd.get(), IPPROTO_UDP, UDP_GRO, 1);
+  if (!bind_to(fd.get(), local, kRoceUdpPort, options.scope)) {
+    return Unexpected<EngineError>(receive_error(errno, local));
+  }
+  return fd;
+}
+
+Expected<FileDescriptor, EngineError> open_group_socket(const Gid& group,
+                                                        const UdpSocketOptions& options) {
+  const bool ipv4 = group.is_ipv4();
+  if (is_unreachable_on_loopback(group, options.scope)) {
+    return Unexpected<EngineError>(group_error(ENETUNREACH, group));
+  }
+  FileDescriptor fd = open_udp(ipv4);
+  // SO_REUSEADDR, not SO_REUSEPORT: other users' programs may be members as well.
+  if (!fd || !set(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1)) {
+    return Unexpected<EngineError>(group_error(errno, group));
+  }
+  report_ip_fields(fd.get(), ipv4);
+  set(fd.get(), SOL_SOCKET, SO_RCVBUF, options.buffer_bytes);
+  if (options.offload) set(fd.get(), IPPROTO_UDP, UDP_GRO, 1);
+  if (!bind_to(fd.get(), group, kRoceUdpPort, options.scope) ||
+      !join(fd.get(), group, options.scope)) {
+    return Unexpected<EngineError>(group_error(errno, group));
+  }
+  return fd;
+}
+
+Expected<FileDescriptor, Errno> open_send_socket(const Gid& local, uint16_t port,
+                                                 const UdpSocketOptions& options) {
+  FileDescriptor fd = open_udp(local.is_ipv4());
+  if (!fd) return error(errno);
+  if (!set_header_fields(fd.get(), local.is_ipv4())) return error(errno);
+  receive_nothing(fd.get());
+  set_multicast_interface(fd.get(), local.is_ipv4(), options.scope);
+  set(fd.get(), SOL_SOCKET, SO_SNDBUF, options.buffer_bytes);
+  if (!bind_to(fd.get(), local, port, options.scope)) return error(errno);
+  return fd;
+}
+
+size_t receive_buffer_bytes(const UdpSocketOptions& options) {
+  const FileDescriptor fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  int bytes = 0;
+  socklen_t size = sizeof bytes;
+  if (!fd || !set(fd.get(), SOL_SOCKET, SO_RCVBUF, options.buffer_bytes)) return 0;
+  if (getsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &bytes, &size) != 0) return 0;
+  return static_cast<size_t>(bytes);
+}
+
+bool kernel_segments_udp() {
+  const FileDescriptor fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  return fd && set(fd.get(), IPPROTO_UDP, UDP_SEGMENT, 1024);
+}
+
+}  // namespace urxe

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "packet/sharing/gsi_sharing.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <variant>
+
+#include "packet/wire/opcode.h"
+
+namespace urxe {
+namespace {
+
+// Of a UD SEND Only: BTH and DETH before the MAD, the ICRC after it.
+constexpr size_t kMadAt = 20;
+constexpr size_t kIcrcBytes = 4;
+
+// Between two tries, which may look at all that waits: the more that is, the longer.
+constexpr Duration kRetryPause = microseconds(100);
+constexpr Duration kRetryPauseEach = nanoseconds(250);
+
+uint64_t packets_in(const ForwardedPackets& packets) {
+  return (packets.bytes.size() + packets.segment_size - 1) / packets.segment_size;
+}
+
+}  // namespace
+
+GsiOwner gsi_owner(std::span<const uint8_t> packet) {
+  using Kind = GsiOwner::Kind;
+  const Opcode opcode(packet.empty() ? uint8_t{0} : packet[0]);
+  if (opcode != Opcode(Service::kUd, Operation::kSendOnly)) return {};
+  if (packet.size() < kMadAt + kMadBytes + kIcrcBytes) return {};
+  const MadRoute route = route_of(packet.subspan(kMadAt, kMadBytes));
+  if (const auto* service = std::get_if<ToService>(&route)) {
+    return {Kind::kService, service->service_id.value()};
+  }
+  if (const auto* communication = std::get_if<ToCommunication>(&route)) {
+    return {Kind::kSlot, communication->id.value() >> kCommIdIndexBits};
+  }
+  return {Kind::kEveryone};
+}
+
+bool GsiSharing::pass_on(const GsiOwner& owner, const ForwardedPackets& packets, Instant now) {
+  switch (owner.kind) {
+    case GsiOwner::Kind::kService: {
+      const ServiceId service(owner.value);
+      const Service found = pass_to_service(service, packets, now);
+      if (found == Service::kNobody) return !keep_unclaimed(service, packets, now);
+      return found == Service::kOurs;
+    }
+    case GsiOwner::Kind::kSlot: {
+      const auto slot = static_cast<uint32_t>(owner.value);
+      return slot == own_.slot || !queue_.send(slot_name(slot), packets, now);
+    }
+    case GsiOwner::Kind::kEveryone:
+      pass_to_everyone(packets, now);
+      return true;
+    default:
+      return true;
+  }
+}
+
+/// Who listens on the very address goes first.
+GsiSharing::Service GsiSharing::pass_to_service(ServiceId service, const ForwardedPackets& packets,
+                                                Instant now) {
+  for (const std::optional<Gid>& local : {std::optional<Gid>(packets.flow.destination), {}}) {
+    if (directory_.listens(service, local)) return Service::kOurs;
+    for (const UnixName& name : directory_.find_others(service, local)) {
+      if (queue_.send(name, packets, now)) return Service::kPassedOn;
+    }
+  }
+  return Service::kNobody;
+}
+
+bool GsiSharing::keep_unclaimed(ServiceId service, const ForwardedPackets& packets, Instant now) {
+  if (unclaimed_.size() >= kMaxUnclaimed) return false;
+  unclaimed_.push_back(
+      {service,
+       {packets.flow, packets.segment_size, {packets.bytes.begin(), packets.bytes.end()}},
+       now});
+  return true;
+}
+
+/// Rare, and not cheap: nobody can keep us at it.
+void GsiSharing::pass_to_everyone(const ForwardedPackets& packets, Instant now) {
+  if (now - second_ >= seconds(1)) {
+    second_ = now;
+    to_everyone_ = 0;
+  }
+  if (to_everyone_ >= kMaxToEveryone) {
+    counters_.gsi_not_copied += packets_in(packets);
+    return;
+  }
+  ++to_everyone_;
+  for (uint32_t slot = 0; slot < kSlots; ++slot) {
+    if (slot != own_.slot) (void)queue_.send(slot_name(slot), packets, now);
+  }
+}
+
+std::vector<GsiSharing::Returned> GsiSharing::retry(Instant now) {
+  if (now < retry_at_) return {};
+  retry_at_ = now + kRetryPause + kRetryPauseEach * static_cast<int64_t>(unclaimed_.size());
+  std::vector<Returned> ours;
+  std::erase_if(unclaimed_, [&](Unclaimed& unclaimed) {
+    Returned& request = unclaimed.request;
+    const Service found = pass_to_service(unclaimed.service,
+                                          {request.flow, request.segment_size, request.bytes}, now);
+    if (found == Service::kPassedOn) return true;
+    if (found == Service::kNobody && now - unclaimed.since < kMaxUnclaimedWait) return false;
+    ours.push_back(std::move(request));
+    return true;
+  });
+  return ours;
+}
+
+}  // namespace urxe

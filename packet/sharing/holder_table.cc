@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "packet/sharing/holder_table.h"
+
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "packet/host/user_file.h"
+#include "packet/sharing/holder.h"
+
+namespace urxe {
+namespace {
+
+/// The tables of this process, by network namespace, and the lock under which it changes any. Never
+/// destroyed: exit handlers may still give things back.
+struct Tables {
+  static Tables& instance() {
+    static auto* const tables = new Tables;
+    return *tables;
+  }
+  std::mutex mutex;
+  std::map<uint64_t, std::unique_ptr<HolderTable>> open;
+
+ private:
+  Tables() {
+    pthread_atfork([] { instance().mutex.lock(); }, [] { instance().mutex.unlock(); },
+                   [] { instance().mutex.unlock(); });
+  }
+};
+
+uint32_t bucket_of(HolderKey key) {
+  const uint64_t mixed = (key.value ^ static_cast<uint64_t>(key.kind) << 56) * 0x9e3779b97f4a7c15;
+  return static_cast<uint32_t>(mixed >> 32) % HolderMemory::kBuckets;
+}
+
+bool has_key(const HolderCell& cell, HolderKey key) {
+  return cell.kind == static_cast<uint32_t>(key.kind) && cell.key == key.value;
+}
+
+HolderTable::Words words_of(const HolderCell& cell) {
+  HolderTable::Words words;
+  for (size_t i = 0; i < words.size(); ++i) words[i] = cell.what[i];
+  return words;
+}
+
+/// Readers wait for nobody: they leave out what has an odd version, or another one afterwards.
+void write(HolderCell& cell, HolderKey key, const HolderTable::Record& record) {
+  const uint32_t version = cell.version | 1;
+  cell.version = version;
+  cell.kind = static_cast<uint32_t>(key.kind);
+  cell.key = key.value;
+  for (size_t i = 0; i < record.what.size(); ++i) cell.what[i] = record.what[i];
+  cell.holder = record.holder;
+  cell.version = version + 1;
+}
+
+std::optional<HolderTable::Record> read(const HolderCell& cell, HolderKey key) {
+  const uint32_t version = cell.version;
+  const HolderTable::Record record{cell.holder, words_of(cell)};
+  const bool is_wanted = record.holder != 0 && has_key(cell, key);
+  if (!is_wanted || version % 2 != 0 || cell.version != version) return std::nullopt;
+  return record;
+}
+
+bool is_lack_of_descriptors(Errno why) {
+  return why.value == EMFILE || why.value == ENFILE;
+}
+
+}  // namespace
+
+/// The cells of a key's bucket. However the file was damaged, it has an end.
+class HolderTable::Chain {
+ public:
+  Chain(const HolderMemory& memory, uint32_t bucket) : memory_(memory), bucket_(bucket) {}
+
+  /// Tells cells and their places, until it hears false.
+  template <class Visit>
+  void visit(Visit tell) const {
+    uint32_t place = memory_.first(bucket_);
+    for (uint32_t steps = 0; steps < HolderMemory::kMostCells; ++steps) {
+      HolderCell* const cell = memory_.cell(place);
+      if (cell == nullptr || !tell(*cell, place)) return;
+      place = cell->next;
+    }
+  }
+
+  void add(uint32_t place) const {
+    memory_.cell(place)->next = memory_.first(bucket_).load();
+    memory_.first(bucket_) = place;
+  }
+
+ private:
+  const HolderMemory& memory_;
+  uint32_t bucket_;
+};
+
+void HolderTable::prepare() {
+  Tables::instance();
+}
+
+Expected<std::unique_ptr<HolderTable>, Errno> HolderTable::make(
+    std::unique_ptr<HolderMemory> memory) {
+  FileDescriptor probe(socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!probe) return error(errno);
+  auto* const table = new (std::nothrow) HolderTable(std::move(memory), std::move(probe));
+  if (table == nullptr) return error(ENOMEM);
+  return std::unique_ptr<HolderTable>(table);
+}
+
+Expected<std::unique_ptr<HolderTable>, Errno> HolderTable::map(const std::string& path) {
+  auto memory = HolderMemory::map(path);
+  if (!memory) return Unexpected<Errno>(memory.error());
+  return make(*std::move(memory));
+}
+
+Expected<std::unique_ptr<HolderTable>, Errno> HolderTable::make_for(uint64_t network_namespace) {
+  std::optional<Expected<std::unique_ptr<HolderTable>, Errno>> made;
+  (void)try_user_files(network_namespace, "held", [&](const std::string& path) {
+    made = map(path);
+    // Another file must not take the place of one that there is.
+    return *made || is_lack_of_descriptors(made->error());
+  });
+  if (made && (*made || is_lack_of_descriptors(made->error()))) return *std::move(made);
+  auto memory = HolderMemory::make_private();
+  if (!memory) return Unexpected<Errno>(memory.error());
+  return make(*std::move(memory));
+}
+
+Expected<HolderTable*, Errno> HolderTable::open() try {
+  // Without /proc there is one namespace for all that can be told.
+  const uint64_t network_namespace = network_namespace_number().value_or(0);
+  Tables& tables = Tables::instance();
+  std::lock_guard lock(tables.mutex);
+  auto& table = tables.open[network_namespace];
+  if (table == nullptr) {
+    auto made = make_for(network_namespace);
+    if (!made) return Unexpected<Errno>(made.error());
+    table = *std::move(made);
+  }
+  return table.get();
+} catch (const std::bad_alloc&) {
+  return error(ENOMEM);
+}
+
+Expected<uint32_t, Errno> HolderTable::take(HolderKey key, const Record& record,
+                                            const Conflict& conflict) {
+  std::lock_guard lock(Tables::instance().mutex);
+  const uint32_t bucket = bucket_of(key);
+  const auto alone = HolderMemory::Lock::take(*memory_, bucket);
+  if (!alone) return Unexpected<Errno>(alone.error());
+  const Chain chain(*memory_, bucket);
+  if (is_taken(chain, key, 0, conflict)) return error(EADDRINUSE);
+  if (const uint32_t place = find_free(chain, record.holder); place != 0) {
+    write(*memory_->cell(place), key, record);
+    return place;
+  }
+  const uint32_t place = memory_->add_cell();
+  if (place == 0) return error(ENOMEM);
+  write(*memory_->cell(place), key, record);
+  chain.add(place);
+  return place;
+}
+
+Expected<void, Errno> HolderTable::change(uint32_t place, HolderKey key, const Record& record,
+                                          const Conflict& conflict) {
+  std::lock_guard lock(Tables::instance().mutex);
+  const uint32_t bucket = bucket_of(key);
+  const auto alone = HolderMemory::Lock::take(*memory_, bucket);
+  if (!alone) return Unexpected<Errno>(alone.error());
+  if (is_taken(Chain(*memory_, bucket), key, place, conflict)) return error(EADDRINUSE);
+  write(*memory_->cell(place), key, record);
+  return {};
+}
+
+// Not under the locks: nobody else touches the record of one who lives.
+void HolderTable::release(uint32_t place, uint64_t holder) {
+  memory_->cell(place)->holder.compare_exchange_strong(holder, 0);
+}
+
+std::vector<HolderTable::Record> HolderTable::find(HolderKey key) const {
+  std::vector<Record> found;
+  Chain(*memory_, bucket_of(key)).visit([&](const HolderCell& cell, uint32_t) {
+    if (const auto record = read(cell, key)) found.push_back(*record);
+    return true;
+  });
+  return found;
+}
+
+bool HolderTable::lives(uint64_t holder) {
+  std::lock_guard lock(Tables::instance().mutex);
+  return is_alive(holder);
+}
+
+bool HolderTable::is_taken(const Chain& chain, HolderKey key, uint64_t besides,
+                           const Conflict& conflict) {
+  bool taken = false;
+  chain.visit([&](HolderCell& cell, uint32_t place) {
+    const bool is_other = cell.holder != 0 && place != besides && has_key(cell, key);
+    taken = is_other && conflict(words_of(cell)) && !forget_if_dead(cell);
+    return !taken;
+  });
+  return taken;
+}
+
+/// Room for another record: 0 where all in the chain are of living holders. So a chain is never
+/// longer than there were such records at one time, and whoever dies leaves nothing behind for
+/// long.
+uint32_t HolderTable::find_free(const Chain& chain, uint64_t own) {
+  uint32_t free = 0;
+  const auto is_unused = [&](const HolderCell& cell, uint32_t place) {
+    if (cell.holder == 0) free = place;
+    return free == 0;
+  };
+  chain.visit(is_unused);
+  if (free != 0) return free;
+  uint64_t living = own;  // mostly the same ones follow each other
+  chain.visit([&](HolderCell& cell, uint32_t place) {
+    const uint64_t holder = cell.holder;
+    if (holder == living || holder == own) return true;
+    if (forget_if_dead(cell)) {
+      free = place;
+    } else {
+      living = holder;
+    }
+    return free == 0;
+  });
+  return free;
+}
+
+bool HolderTable::forget_if_dead(HolderCell& cell) {
+  uint64_t holder = cell.holder;
+  if (is_alive(holder)) return false;
+  cell.holder.compare_exchange_strong(holder, 0);
+  return true;
+}
+
+/// Who cannot be asked, lives.
+bool HolderTable::is_alive(uint64_t holder) const {
+  if (holder == 0) return false;
+  const UnixName name = holder_name(holder);
+  return connect(probe_.get(), name.get(), name.size) == 0 || errno != ECONNREFUSED;
+}
+
+}  // namespace urxe

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "packet/sharing/port_sharing.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+
+#include "packet/base/bytes.h"
+#include "packet/wire/mad.h"
+
+namespace urxe {
+namespace {
+
+constexpr uint32_t kMagic = 0x75727831;  // "urx1": to be changed with the layout below
+
+enum class Kind : uint32_t { kPackets = 1, kAnswer = 2 };
+
+/// Precedes the packets. Both ends are one host: native byte order.
+struct Header {
+  uint32_t magic;
+  Kind kind;
+  uint8_t source[16];
+  uint8_t destination[16];
+  uint16_t source_port;
+  uint8_t traffic_class;
+  uint8_t hop_limit;
+  uint32_t segment_size;
+  // kAnswer
+  uint64_t token;
+  uint32_t index;
+  uint32_t slot;
+};
+constexpr int kMaxRefused = 16;  ///< datagrams of other users that one read() clears away
+constexpr size_t kBufferBytes = sizeof(Header) + kMaxDatagramBytes;
+
+int send_parts(int fd, UnixName to, std::span<iovec> parts) {
+  msghdr message{};
+  message.msg_name = &to.address;
+  message.msg_namelen = to.size;
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? errno : 0;
+}
+
+ForwardReader::Item decode(std::span<const uint8_t> datagram) {
+  Header header{};
+  if (datagram.size() < sizeof header) return {};
+  std::memcpy(&header, datagram.data(), sizeof header);
+  if (header.magic != kMagic) return {};
+  if (header.kind == Kind::kAnswer) return ProbeAnswer{header.token, header.index, header.slot};
+  if (header.kind != Kind::kPackets || header.segment_size == 0) return {};
+  ForwardedPackets packets;
+  std::memcpy(packets.flow.source.bytes.data(), header.source, 16);
+  std::memcpy(packets.flow.destination.bytes.data(), header.destination, 16);
+  packets.flow.source_port = header.source_port;
+  packets.flow.traffic_class = header.traffic_class;
+  packets.flow.hop_limit = header.hop_limit;
+  packets.segment_size = header.segment_size;
+  packets.bytes = datagram.subspan(sizeof header);
+  return packets;
+}
+
+std::optional<uint32_t> sender_of(msghdr& message) {
+  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
+    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_CREDENTIALS) continue;
+    ucred sender{};
+    std::memcpy(&sender, CMSG_DATA(c), sizeof sender);
+    return sender.uid;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+UnixName slot_name(uint32_t slot) {
+  UnixName name;
+  name.address.sun_family = AF_UNIX;
+  // Abstract: begins with a null byte and has no end but its length.
+  const int length = std::snprintf(name.address.sun_path + 1, sizeof name.address.sun_path - 1,
+                                   "urxe/%u/slot/%u", geteuid(), slot);
+  name.size =
+      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1U + static_cast<unsigned>(length));
+  return name;
+}
+
+uint32_t owner_slot(std::span<const uint8_t> packet, uint32_t own) {
+  if (packet.size() < 8) return own;
+  const uint32_t qpn = load_be24(packet.data() + 5);
+  if (qpn == kGsiQpn.value()) return kGsiOwner;
+  return qpn == kMulticastQpn ? own : qpn >> kQpIndexBits;
+}
+
+int forward_packets(int from_fd, const UnixName& to, const ForwardedPackets& packets) {
+  Header header{};
+  header.magic = kMagic;
+  header.kind = Kind::kPackets;
+  std::memcpy(header.source, packets.flow.source.bytes.data(), 16);
+  std::memcpy(header.destination, packets.flow.destination.bytes.data(), 16);
+  header.source_port = packets.flow.source_port;
+  header.traffic_class = packets.flow.traffic_class;
+  header.hop_limit = packets.flow.hop_limit;
+  header.segment_size = static_cast<uint32_t>(packets.segment_size);
+  iovec parts[2] = {{&header, sizeof header},
+                    {const_cast<uint8_t*>(packets.bytes.data()), packets.bytes.size()}};
+  return send_parts(from_fd, to, parts);
+}
+
+void send_answer(int from_fd, uint32_t to_slot, const ProbeAnswer& answer) {
+  Header header{};
+  header.magic = kMagic;
+  header.kind = Kind::kAnswer;
+  header.token = answer.token;
+  header.index = answer.index;
+  header.slot = answer.slot;
+  iovec part[1] = {{&header, sizeof header}};
+  send_parts(from_fd, slot_name(to_slot), part);
+}
+
+ForwardReader::ForwardReader()
+    : memory_(std::make_unique_for_overwrite<uint8_t[]>(kBurst * kBufferBytes)),
+      real_user_(getuid()),
+      effective_user_(geteuid()) {}
+
+ForwardReader::Item ForwardReader::read(int fd) {
+  if (next_buffer_ == kBurst) return {};
+  for (int refused = 0; refused < kMaxRefused; ++refused) {
+    uint8_t* const buffer = memory_.get() + next_buffer_ * kBufferBytes;
+    iovec part{buffer, kBufferBytes};
+    // Room for the credentials only: file descriptors that somebody sends along are not taken.
+    alignas(cmsghdr) uint8_t control[CMSG_SPACE(sizeof(ucred))];
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    const ssize_t size = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (size < 0) return {};
+    const auto sender = sender_of(message);
+    if (!sender || (*sender != real_user_ && *sender != effective_user_)) continue;
+    if ((message.msg_flags & MSG_TRUNC) != 0) continue;
+    Item item = decode({buffer, static_cast<size_t>(size)});
+    if (std::holds_alternative<std::monostate>(item)) continue;
+    if (std::holds_alternative<ForwardedPackets>(item)) ++next_buffer_;
+    return item;
+  }
+  return {};
+}
+
+}  // namespace urxe

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "packet/sharing/slots.h"
+
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <utility>
+
+#include "packet/sharing/slot_table.h"
+
+namespace urxe {
+namespace {
+
+constexpr int kForwardBufferBytes = 4 << 20;  ///< the kernel gives what the user may have
+
+uint32_t random_number() {
+  uint32_t number = 0;
+  if (getrandom(&number, sizeof number, GRND_NONBLOCK) == sizeof number) return number;
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint32_t>(now.tv_nsec);
+}
+
+FileDescriptor open_forward_socket() {
+  FileDescriptor fd(socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) return fd;
+  const int on = 1;
+  if (setsockopt(fd.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) fd.reset();
+  setsockopt(fd.get(), SOL_SOCKET, SO_SNDBUF, &kForwardBufferBytes, sizeof kForwardBufferBytes);
+  return fd;
+}
+
+bool bind_slot(int fd, uint32_t slot) {
+  const UnixName name = slot_name(slot);
+  return bind(fd, reinterpret_cast<const sockaddr*>(&name.address), name.size) == 0;
+}
+
+EngineError failed_call(const char* call) {
+  const int errno_value = errno;
+  return {errno_value,
+          std::string("no slot for this process: ") + call + ": " + std::strerror(errno_value)};
+}
+
+bool is_special(uint32_t slot, uint32_t index) {
+  const uint32_t qpn = (slot << kQpIndexBits) | index;
+  return qpn <= 1 || qpn == kMulticastQpn;
+}
+
+}  // namespace
+
+Slot::Slot(uint32_t number, FileDescriptor fd, std::shared_ptr<SlotTable> table)
+    : number_(number), fd_(std::move(fd)), table_(std::move(table)) {
+  std::atomic<uint32_t>& next = table_->next_index[number_];
+  // The bit above the index tells a start at index 0 from a slot that has never been used.
+  if (next == 0) next = (random_number() & kQpIndexMask) | (kQpIndexMask + 1);
+}
+
+Slot::Slot(Slot&&) noexcept = default;
+Slot& Slot::operator=(Slot&&) noexcept = default;
+Slot::~Slot() = default;
+
+Expected<Slot, EngineError> Slot::acquire() {
+  FileDescriptor fd = open_forward_socket();
+  if (!fd) return Unexpected<EngineError>(failed_call("socket"));
+  std::shared_ptr<SlotTable> table = open_slot_table();
+  if (!table) return Unexpected<EngineError>({ENOMEM, "no slot for this process: out of memory"});
+  const bool shared = table->in_file != 0;
+  const uint32_t first = shared ? table->next_slot.load() : random_number();
+  for (uint32_t i = 0; i < kSlots; ++i) {
+    const uint32_t number = (first + i) % kSlots;
+    if (bind_slot(fd.get(), number)) {
+      // Round robin: the slots freed last are looked at last.
+      table->next_slot = number + 1;
+      return Slot(number, std::move(fd), std::move(table));
+    }
+    if (errno != EADDRINUSE) return Unexpected<EngineError>(failed_call("bind"));
+  }
+  return Unexpected<EngineError>(
+      {EUSERS,
+       "all 512 slots of this user in this network namespace are taken: each process that has a "
+       "urxe device open holds one. What to do: end some of them (\"ss -xlp\" and \"ss -xap\" list "
+       "the holders of @urxe/...)"});
+}
+
+uint32_t Slot::next_index() {
+  for (;;) {
+    const uint32_t index = table_->next_index[number_].fetch_add(1) & kQpIndexMask;
+    if (!is_special(number_, index)) return index;
+  }
+}
+
+bool Slot::remembers() const {
+  return table_->in_file != 0;
+}
+
+}  // namespace urxe

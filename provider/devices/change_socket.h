@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "packet/host/file_descriptor.h"
+
+namespace urxe {
+
+/// The kernel's announcements of changes of interfaces and addresses (route netlink), of the
+/// calling thread's network namespace. Not thread-safe.
+class ChangeSocket {
+ public:
+  /// False with errno.
+  bool open();
+  void close() { fd_.reset(); }
+  [[nodiscard]] int fd() const { return fd_.get(); }
+
+  /// Takes all announcements that have come; whether one is about an interface of `ifindexes`, or
+  /// the kernel had to drop some.
+  bool take(const std::vector<uint32_t>& ifindexes);
+
+ private:
+  FileDescriptor fd_;
+};
+
+/// Whether one of the netlink messages in `bytes` tells of a change of an interface of `ifindexes`
+/// or of its addresses.
+bool tells_of(std::span<const std::byte> bytes, const std::vector<uint32_t>& ifindexes);
+
+}  // namespace urxe

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/devices/device_list.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+
+#include "provider/devices/identity.h"
+#include "provider/devices/interface_sysfs.h"
+#include "provider/devices/link_rate.h"
+
+namespace urxe {
+namespace {
+
+/// libibverbs' IBV_SYSFS_NAME_MAX without the terminating zero.
+constexpr size_t kLongestName = 63;
+
+bool is_name_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
+}
+
+bool is_device_name(std::string_view name) {
+  return !name.empty() && name.size() <= kLongestName && name[0] != '.' &&
+         std::all_of(name.begin(), name.end(), is_name_character);
+}
+
+Unexpected<std::string> refuse(std::string why) {
+  return Unexpected<std::string>(std::move(why));
+}
+
+uint64_t fnv1a(std::string_view text, uint64_t hash = 0xcbf29ce484222325) {
+  for (char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  return hash;
+}
+
+std::string machine_id() {
+  std::string id;
+  if (std::ifstream("/etc/machine-id") >> id) return id;
+  char name[256] = {};
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
+}
+
+/// The lower 40 bits of a hash, below our own vendor id: an EUI-64 that says whose it is, and that
+/// is not that of the kernel's drivers on the same interface.
+uint64_t guid_of(uint64_t hash) {
+  return kNodeGuidValue | (hash & ~kNodeGuidMask);
+}
+
+/// The same on every run.
+uint64_t invented_guid(std::string_view device_name) {
+  return guid_of(fnv1a(device_name, fnv1a(machine_id())));
+}
+
+uint64_t guid_of_mac(const std::array<uint8_t, 6>& mac) {
+  return guid_of(fnv1a({reinterpret_cast<const char*>(mac.data()), mac.size()}));
+}
+
+/// Interfaces on top of another (VLANs) share its address, but devices must not share a GUID.
+uint64_t unique_guid(const Interface& interface, const std::string& name,
+                     const std::vector<DeviceDescription>& others) {
+  if (!interface.mac) return invented_guid(name);
+  uint64_t guid = guid_of_mac(*interface.mac);
+  bool is_taken = std::any_of(others.begin(), others.end(),
+                              [guid](const auto& other) { return other.node_guid == guid; });
+  return is_taken ? invented_guid(name) : guid;
+}
+
+DeviceDescription describe(const Interface& interface, const std::string& name,
+                           const std::vector<DeviceDescription>& others) {
+  DeviceDescription device;
+  device.name = name;
+  device.ifindex = interface.ifindex;
+  device.node_guid = unique_guid(interface, name, others);
+  return follow_interface(device, &interface);
+}
+
+bool is_presentable(const Interface& interface) {
+  return interface.up && !interface.gids.empty();
+}
+
+std::vector<DeviceDescription> all_devices(const std::vector<Interface>& interfaces,
+                                           const std::set<std::string>& taken) {
+  std::vector<DeviceDescription> devices;
+  std::set<std::string> used = taken;
+  for (const Interface& interface : interfaces) {
+    if (!is_presentable(interface)) continue;
+    std::string name = default_device_name(interface.name);
+    if (used.contains(name)) name += fmt::format("_{}", interface.ifindex);
+    used.insert(name);
+    devices.push_back(describe(interface, name, devices));
+  }
+  return devices;
+}
+
+Expected<const Interface*, std::string> find_presentable(const std::vector<Interface>& interfaces,
+                                                         const std::string& ifname) {
+  auto found = std::find_if(interfaces.begin(), interfaces.end(),
+                            [&](const Interface& interface) { return interface.name == ifname; });
+  if (found == interfaces.end()) return refuse(fmt::format("there is no interface '{}'", ifname));
+  if (!found->up) return refuse(fmt::format("interface '{}' is down", ifname));
+  if (found->gids.empty()) return refuse(fmt::format("interface '{}' has no IP address", ifname));
+  return &*found;
+}
+
+void set_rate(DeviceDescription& device, const Interface& interface) {
+  std::optional<uint32_t> speed;
+  if (!interface.is_virtual) {
+    speed = read_interface_place(interface.name, interface.ifindex).speed_mbps;
+  }
+  const LinkRate& rate = closest_link_rate(speed);
+  device.speed_mbps = rate.mbps;
+  device.active_width = rate.width;
+  device.active_speed = rate.speed;
+}
+
+}  // namespace
+
+DeviceDescription follow_interface(const DeviceDescription& was, const Interface* now) {
+  DeviceDescription device = was;
+  device.gone = now == nullptr;
+  device.link_up = now != nullptr && now->link_up;
+  device.gids =
+      merge_gids(was.gids, now != nullptr ? now->gids : std::vector<Gid>(), kGidTableLength);
+  if (now == nullptr) return device;
+  device.ifname = now->name;
+  device.mtu = now->mtu;
+  if (now->link_up || was.speed_mbps == 0) set_rate(device, *now);
+  return device;
+}
+
+std::string default_device_name(std::string_view ifname) {
+  std::string name = "urxe_";
+  for (char c : ifname.substr(0, kLongestName - name.size())) {
+    name += is_name_character(c) ? c : '_';
+  }
+  return name;
+}
+
+Expected<DeviceRequest, std::string> parse_device_request(std::string_view text) {
+  size_t equals = text.find('=');
+  if (equals == std::string_view::npos) {
+    return refuse(fmt::format("'{}' is not NAME=IFACE", text));
+  }
+  DeviceRequest request{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+  if (!is_device_name(request.name)) {
+    return refuse(fmt::format(
+        "'{}' is not a device name: 1 to 63 letters, digits, '_', '-' and '.', the first not '.'",
+        request.name));
+  }
+  if (request.ifname.empty()) return refuse(fmt::format("'{}' names no interface", text));
+  return request;
+}
+
+Expected<std::vector<DeviceDescription>, std::string> choose_devices(
+    const std::vector<Interface>& interfaces, const std::vector<DeviceRequest>& requests,
+    const std::set<std::string>& taken) {
+  if (requests.empty()) return all_devices(interfaces, taken);
+  std::vector<DeviceDescription> devices;
+  for (const DeviceRequest& request : requests) {
+    if (taken.contains(request.name)) {
+      return refuse(fmt::format("there is a real device '{}'", request.name));
+    }
+    for (const DeviceDescription& other : devices) {
+      if (other.name == request.name)
+        return refuse(fmt::format("device '{}' is named twice", other.name));
+      if (other.ifname == request.ifname) {
+        return refuse(fmt::format("interface '{}' can be only one device", other.ifname));
+      }
+    }
+    auto interface = find_presentable(interfaces, request.ifname);
+    if (!interface) return refuse(interface.error());
+    devices.push_back(describe(**interface, request.name, devices));
+  }
+  return devices;
+}
+
+}  // namespace urxe

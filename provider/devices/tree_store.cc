@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/devices/tree_store.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+namespace urxe {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Part of every tree's name: trees of another layout are other trees.
+constexpr std::string_view kLayout = "urxe-tree-2";
+/// Say whom a tree is for.
+constexpr const char* kNetworkFile = "netns";
+constexpr const char* kProcessesFile = "pidns";
+constexpr std::chrono::hours kDraftAge{24};
+constexpr std::chrono::hours kOwnTreeAge{24 * 7};
+constexpr std::chrono::hours kOthersTreeAge{1};
+
+Unexpected<std::string> failure(const std::string& what) {
+  return Unexpected<std::string>(what + ": " + std::strerror(errno));
+}
+
+/// Nothing, or why the directory cannot be trusted.
+std::string make_private_directory(const std::string& path) {
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return path + ": " + std::strerror(errno);
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0) return path + ": " + std::strerror(errno);
+  if (!S_ISDIR(status.st_mode)) return path + " is not a directory";
+  if (status.st_uid != geteuid()) return path + " belongs to another user";
+  if ((status.st_mode & 077) != 0) return path + " is open to other users (it must have mode 0700)";
+  if (access(path.c_str(), W_OK | X_OK) != 0) return path + ": " + std::strerror(errno);
+  return "";
+}
+
+std::vector<std::string> runtime_directory_candidates() {
+  std::vector<std::string> candidates;
+  const char* xdg = std::getenv("XDG_RUNTIME_DIR");
+  struct stat status {};
+  if (xdg != nullptr && xdg[0] == '/' && stat(xdg, &status) == 0 && status.st_uid == geteuid()) {
+    candidates.push_back(std::string(xdg) + "/urxe");
+  }
+  candidates.push_back(fmt::format("/dev/shm/urxe-{}", geteuid()));
+  candidates.push_back(fmt::format("/tmp/urxe-{}", geteuid()));
+  return candidates;
+}
+
+uint64_t fnv1a(std::string_view text, uint64_t hash) {
+  for (char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  return (hash ^ 0xff) * 0x100000001b3;  // separates one text from the next
+}
+
+uint64_t hash_content(const TreeContent& content) {
+  uint64_t hash = fnv1a(kLayout, 0xcbf29ce484222325);
+  for (const auto& [path, text] : content.files) hash = fnv1a(text, fnv1a(path, hash));
+  for (const auto& [path, text] : content.state) hash = fnv1a(path, hash);
+  for (const auto& [path, target] : content.links) hash = fnv1a(target, fnv1a(path, hash));
+  for (const auto& [path, size] : content.tables) hash = fnv1a(path, hash ^ size);
+  return hash;
+}
+
+/// False with errno.
+bool make_directories(const fs::path& path) {
+  std::error_code failed;
+  fs::create_directories(path, failed);
+  errno = failed.value();
+  return !failed;
+}
+
+/// Makes the directories on the way to it. False with errno.
+bool write_file(const fs::path& path, std::string_view text) {
+  if (!make_directories(path.parent_path())) return false;
+  int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) return false;
+  bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+                 fchmod(fd, 0444) == 0;
+  return close(fd) == 0 && written;
+}
+
+bool make_table(const fs::path& path, size_t size) {
+  int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) return false;
+  bool sized = ftruncate(fd, static_cast<off_t>(size)) == 0;
+  return close(fd) == 0 && sized;
+}
+
+/// False with errno.
+bool write_tree(const fs::path& root, const TreeContent& content) {
+  for (const std::string& path : content.directories) {
+    if (!make_directories(root / path)) return false;
+  }
+  for (const auto& [path, text] : content.files) {
+    if (!write_file(root / path, text)) return false;
+  }
+  for (const auto& [path, text] : content.state) {
+    if (!write_file(root / path, text)) return false;
+  }
+  for (const auto& [path, target] : content.links) {
+    fs::path link = root / path;
+    if (!make_directories(link.parent_path()) || symlink(target.c_str(), link.c_str()) != 0) {
+      return false;
+    }
+  }
+  for (const auto& [path, size] : content.tables) {
+    if (!make_table(root / path, size)) return false;
+  }
+  return true;
+}
+
+bool is_file(const fs::path& path) {
+  struct stat status {};
+  return lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+bool has_size(const fs::path& path, size_t size) {
+  struct stat status {};
+  return lstat(path.c_str(), &status) == 0 && status.st_size == static_cast<off_t>(size);
+}
+
+/// Whether nobody has taken anything out of a published tree (those who clean up /tmp do).
+bool is_whole(const fs::path& root, const TreeContent& content) {
+  for (const auto& [path, text] : content.files) {
+    if (!has_size(root / path, text.size())) return false;
+  }
+  for (const auto& [path, text] : content.state) {
+    if (!is_file(root / path)) return false;
+  }
+  for (const auto& [path, target] : content.links) {
+    if (!has_size(root / path, target.size())) return false;
+  }
+  for (const auto& [path, size] : content.tables) {
+    if (!has_size(root / path, size)) return false;
+  }
+  return true;
+}
+
+void remove_tree(const fs::path& path) {
+  std::error_code ignored;
+  fs::remove_all(path, ignored);
+}
+
+bool refresh(const fs::path& tree) {
+  return utimensat(AT_FDCWD, tree.c_str(), nullptr, 0) == 0;
+}
+
+/// Moves a damaged tree out of the way. Whoever uses it keeps nothing that it did not lack already.
+void set_aside(const std::string& runtime_directory, const fs::path& tree) {
+  std::string aside = runtime_directory + "/.tmp-aside-XXXXXX";
+  if (mkdtemp(aside.data()) == nullptr) return;
+  if (std::rename(tree.c_str(), aside.c_str()) != 0) remove_tree(aside);
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool is_in_use(const std::string& tree) {
+  const std::string assignment = "URXE_TREE=" + tree;
+  std::error_code failed;
+  fs::directory_iterator at("/proc", failed);
+  for (; !failed && at != fs::directory_iterator(); at.increment(failed)) {
+    if (read_file(at->path() / "environ").find(assignment) != std::string::npos) return true;
+  }
+  return static_cast<bool>(failed);  // cannot tell: keep it
+}
+
+std::string name_prefix(const NetworkNamespace& netns) {
+  return fmt::format("{}-", netns.number);
+}
+
+bool is_older_than(const fs::path& path, std::chrono::hours age) {
+  std::error_code failed;
+  auto changed = fs::last_write_time(path, failed);
+  return !failed && fs::file_time_type::clock::now() - changed > age;
+}
+
+/// Numbers of namespaces are used again; what then is left of the old one is at most a socket.
+bool is_stale_tree(const fs::path& tree, const NetworkNamespace& netns) {
+  bool is_same_number = tree.filename().string().starts_with(name_prefix(netns));
+  std::string identity = read_file(tree / kNetworkFile);
+  bool is_ours = is_same_number && identity == netns.identity;
+  if (is_same_number && !is_ours && !identity.empty()) return true;
+  return is_older_than(tree, is_ours ? kOwnTreeAge : kOthersTreeAge) &&
+         read_file(tree / kProcessesFile) == netns.pid_namespace && !is_in_use(tree.string());
+}
+
+}  // namespace
+
+Expected<std::string, std::string> open_runtime_directory() {
+  std::string reasons;
+  for (const std::string& path : runtime_directory_candidates()) {
+    std::string reason = make_private_directory(path);
+    if (reason.empty()) return path;
+    reasons += (reasons.empty() ? "" : "; ") + reason;
+  }
+  return Unexpected<std::string>("no directory for the description of the devices: " + reasons);
+}
+
+Expected<std::string, std::string> publish_tree(const std::string& runtime_directory,
+                                                const NetworkNamespace& netns,
+                                                TreeContent content) {
+  content.files[kNetworkFile] = netns.identity;
+  content.files[kProcessesFile] = netns.pid_namespace;
+  std::string tree =
+      fmt::format("{}/{}{:016x}", runtime_directory, name_prefix(netns), hash_content(content));
+  if (refresh(tree)) {
+    if (is_whole(tree, content)) return tree;
+    set_aside(runtime_directory, tree);
+  }
+  std::string draft = runtime_directory + "/.tmp-XXXXXX";
+  if (mkdtemp(draft.data()) == nullptr) return failure(runtime_directory);
+  if (!write_tree(draft, content)) {
+    auto error = failure(draft);
+    remove_tree(draft);
+    return error;
+  }
+  if (std::rename(draft.c_str(), tree.c_str()) == 0) return tree;
+  bool is_there = errno == EEXIST || errno == ENOTEMPTY;
+  auto error = failure(tree);
+  remove_tree(draft);
+  if (is_there) return tree;
+  return error;
+}
+
+void remove_stale_trees(const std::string& runtime_directory, const NetworkNamespace& netns) {
+  std::error_code failed;
+  fs::directory_iterator at(runtime_directory, failed);
+  for (; !failed && at != fs::directory_iterator(); at.increment(failed)) {
+    const fs::path& path = at->path();
+    bool is_draft = path.filename().string().starts_with(".tmp-");
+    bool is_stale = is_draft ? is_older_than(path, kDraftAge) : is_stale_tree(path, netns);
+    if (is_stale) remove_tree(path);
+  }
+}
+
+}  // namespace urxe

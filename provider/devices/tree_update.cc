@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/devices/tree_update.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "provider/devices/device_list.h"
+#include "provider/devices/gid_source.h"
+#include "provider/devices/network_namespace.h"
+#include "provider/devices/sysfs_tree.h"
+
+namespace urxe {
+namespace {
+
+/// How often, a millisecond apart, the lock is asked for: who holds it may have been stopped.
+constexpr int kLockAttempts = 500;
+
+/// Not by way of the preloaded object, which may be in this process: the files as they are.
+FileDescriptor open_file(const std::string& path) {
+  return FileDescriptor(static_cast<int>(
+      syscall(SYS_openat, AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)));
+}
+
+/// The right to write the tree.
+class TreeLock {
+ public:
+  explicit TreeLock(const std::string& tree) : fd_(open_file(tree + "/lock")) {
+    for (int attempt = 0; fd_ && attempt < kLockAttempts; ++attempt) {
+      held_ = flock(fd_.get(), LOCK_EX | LOCK_NB) == 0;
+      if (held_ || (errno != EWOULDBLOCK && errno != EINTR)) return;
+      const timespec pause{0, 1000000};
+      nanosleep(&pause, nullptr);
+    }
+  }
+  ~TreeLock() {
+    // In words: a child forked meanwhile may have a copy of the descriptor.
+    if (held_) flock(fd_.get(), LOCK_UN);
+  }
+  TreeLock(const TreeLock&) = delete;
+  TreeLock& operator=(const TreeLock&) = delete;
+
+  [[nodiscard]] bool held() const { return held_; }
+
+ private:
+  FileDescriptor fd_;
+  bool held_ = false;
+};
+
+struct flock whole_file(short type) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+bool has_users(const std::string& tree) {
+  FileDescriptor fd = open_file(tree + "/users");
+  struct flock lock = whole_file(F_WRLCK);
+  return fd && fcntl(fd.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+/// Replaces a file's text at once. The lock makes the draft's name ours.
+bool replace_file(const std::string& tree, const std::string& path, const std::string& text) {
+  const std::string draft = tree + "/draft";
+  unlink(draft.c_str());
+  FileDescriptor fd(open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  return fd && write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+         fchmod(fd.get(), 0444) == 0 && std::rename(draft.c_str(), path.c_str()) == 0;
+}
+
+const Interface* find_interface(const std::vector<Interface>& interfaces, uint32_t ifindex) {
+  auto found = std::find_if(interfaces.begin(), interfaces.end(),
+                            [ifindex](const auto& i) { return i.ifindex == ifindex; });
+  return found != interfaces.end() ? &*found : nullptr;
+}
+
+bool has_text(const std::string& path, const std::string& text) {
+  FileDescriptor fd = open_file(path);
+  std::string found(text.size() + 1, '\0');
+  const ssize_t got = fd ? read(fd.get(), found.data(), found.size()) : -1;
+  return got == static_cast<ssize_t>(text.size()) && found.starts_with(text);
+}
+
+/// The order of writing: an entry loses its GID before its attributes, and has them before its GID.
+int rank(const std::string& name, const std::string& text) {
+  if (!name.starts_with("gids/")) return 1;
+  return text.find_first_not_of("0:\n") == std::string::npos ? 0 : 2;
+}
+
+/// The device's own file comes last: where it says something else than the interface, the others
+/// may too, whatever became of the last one who wrote them.
+void write_device(const std::string& tree, const DeviceDescription& now) {
+  const std::string port = tree + "/sys/class/infiniband/" + now.name + "/ports/1/";
+  bool written = true;
+  const auto files = describe_port_state(now);
+  for (int turn = 0; turn < 3; ++turn) {
+    for (const auto& [name, text] : files) {
+      if (rank(name, text) != turn) continue;
+      const std::string path = port + name;
+      written = written && (has_text(path, text) || replace_file(tree, path, text));
+    }
+  }
+  if (written) replace_file(tree, tree + "/devices/" + now.name, format_device(now));
+}
+
+}  // namespace
+
+bool is_of_this_namespace(const std::string& tree) {
+  std::ifstream file(tree + "/netns", std::ios::binary);
+  const std::string identity(std::istreambuf_iterator<char>(file), {});
+  auto netns = current_network_namespace();
+  return netns && netns->identity == identity;
+}
+
+FileDescriptor hold_tree(const std::string& tree) {
+  FileDescriptor fd = open_file(tree + "/users");
+  struct flock lock = whole_file(F_RDLCK);
+  if (fd && fcntl(fd.get(), F_OFD_SETLK, &lock) != 0) fd.reset();
+  return fd;
+}
+
+Expected<std::vector<DeviceDescription>, std::string> update_tree(const std::string& tree) {
+  if (!is_of_this_namespace(tree)) {
+    return Unexpected<std::string>("the devices are those of another network namespace");
+  }
+  TreeLock lock(tree);
+  // Listed with the lock held: nobody writes what is older than what he replaces.
+  auto interfaces = list_interfaces();
+  if (!interfaces) return Unexpected<std::string>(interfaces.error());
+  std::vector<DeviceDescription> devices = read_devices(tree);
+  const bool keep_indexes = has_users(tree);
+  for (DeviceDescription& device : devices) {
+    DeviceDescription now = device;
+    if (!keep_indexes) now.gids.clear();
+    now = follow_interface(now, find_interface(*interfaces, device.ifindex));
+    if (now == device) continue;
+    if (lock.held()) write_device(tree, now);
+    device = std::move(now);
+  }
+  return devices;
+}
+
+}  // namespace urxe

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "packet/engine/capture.h"
+#include "packet/wire/icrc.h"
+#include "tests/packet/wire/sample_packets.h"
+#include "tests/support/capture_file.h"
+#include "tests/support/datagram.h"
+#include "tests/support/icrc_check.h"
+#include "tests/support/rx_packet.h"
+
+namespace urxe {
+namespace {
+
+using test::CaptureFile;
+using test::flow_v4;
+using test::flow_v6;
+using test::IcrcVerdict;
+
+/// Receives what it was given and counts what it is asked to send.
+class FakeEngine final : public PacketEngine {
+ public:
+  Expected<void, EngineError> open_address(const Gid&) override { return {}; }
+  Expected<uint16_t, EngineError> claim_source_port(const Gid&, uint16_t wanted) override {
+    return wanted;
+  }
+  Expected<void, EngineError> join_group(const Gid& /*group*/) override { return {}; }
+  void leave_group(const Gid& /*group*/) override {}
+  void release_source_port(const Gid&, uint16_t port) override { released = port; }
+  std::span<const RxPacket> receive() override { return incoming; }
+  void transmit(TxBatch& batch) override {
+    sent += batch.packets();
+    batch.clear();
+  }
+  [[nodiscard]] TxBatch::Limits batch_limits() const override {
+    TxBatch::Limits limits;
+    limits.packets = 77;
+    return limits;
+  }
+  [[nodiscard]] int wait_fd() const override { return 42; }
+
+  std::vector<RxPacket> incoming;
+  size_t sent = 0;
+  uint16_t released = 0;
+};
+
+class CaptureEngineTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "/urxe-capture-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    directory_ = pattern;
+    path_ = directory_ + "/a.pcapng";
+  }
+  void TearDown() override {
+    unlink(path_.c_str());
+    rmdir(directory_.c_str());
+  }
+
+  std::unique_ptr<CaptureEngine> open_engine() {
+    auto inner = std::make_unique<FakeEngine>();
+    fake_ = inner.get();
+    auto engine = CaptureEngine::open(std::move(inner), path_);
+    EXPECT_TRUE(engine) << engine.error().what;
+    return engine ? std::move(*engine) : nullptr;
+  }
+
+  void write_file(const std::string& content) const { std::ofstream(path_) << content; }
+  [[nodiscard]] std::string file() const {
+    std::ifstream in(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  std::string directory_;
+  std::string path_;
+  FakeEngine* fake_ = nullptr;
+};
+
+TxBatch::Limits segmenting() {
+  TxBatch::Limits limits;
+  limits.segments_per_message = 8;
+  limits.identification = Identification::kBySegment;
+  return limits;
+}
+
+void add(TxBatch& batch, const Flow& flow, size_t payload) {
+  uint8_t* const at = batch.append(flow, test::full_headers(Opcode(0x04)), payload);
+  ASSERT_NE(at, nullptr);
+  std::memset(at, 0x77, payload);
+  batch.commit();
+}
+
+uint16_t ones_complement_sum(std::span<const uint8_t> bytes, uint32_t sum = 0) {
+  for (size_t i = 0; i < bytes.size(); ++i) sum += i % 2 == 0 ? bytes[i] * 256U : bytes[i];
+  while (sum > 0xffff) sum = (sum >> 16) + (sum & 0xffff);
+  return static_cast<uint16_t>(sum);
+}
+
+TEST_F(CaptureEngineTest, SentSegmentsAreRecordsOfTheirOwn) {
+  const auto engine = open_engine();
+  ASSERT_TRUE(engine);
+  TxBatch batch(segmenting());
+  for (const size_t payload : {64U, 64U, 33U}) add(batch, flow_v4(), payload);
+  for (const size_t payload : {64U, 7U}) add(batch, flow_v6(), payload);
+  ASSERT_EQ(batch.messages().size(), 2U);
+  engine->transmit(batch);
+  EXPECT_EQ(fake_->sent, 5U);
+  EXPECT_TRUE(batch.empty());
+
+  const CaptureFile read = test::read_capture(path_);
+  ASSERT_EQ(read.error, "");
+  ASSERT_EQ(read.frames.size(), 5U);
+  for (size_t i = 0; i < 5; ++i) {
+    SCOPED_TRACE(i);
+    const auto& frame = read.frames[i];
+    EXPECT_EQ(frame.flags, test::kOutbound);
+    EXPECT_GT(frame.time_ns, 1500000000U * uint64_t{1000000000});
+    EXPECT_EQ(check_icrc(frame), IcrcVerdict::kOk);
+    const auto datagram = find_datagram(frame);
+    ASSERT_TRUE(datagram);
+    EXPECT_EQ(rx_packet(*datagram).flow, i < 3 ? flow_v4() : flow_v6());
+    if (i < 3) {
+      EXPECT_EQ(datagram->identification, i);
+      EXPECT_TRUE(datagram->dont_fragment);
+      EXPECT_EQ(ones_complement_sum(datagram->ip.first(20)), 0xffff);
+    } else {
+      const auto udp = datagram->ip.subspan(40);
+      const uint32_t pseudo =
+          ones_complement_sum(datagram->ip.subspan(8, 32)) + static_cast<uint32_t>(udp.size()) + 17;
+      EXPECT_EQ(ones_complement_sum(udp, pseudo), 0xffff);
+      EXPECT_NE(udp[6] + udp[7], 0);
+    }
+  }
+}
+
+TEST_F(CaptureEngineTest, ReceivedPacketsGetTheirIdentificationBack) {
+  const auto engine = open_engine();
+  ASSERT_TRUE(engine);
+  const auto headers = test::full_headers(Opcode(0x04));
+  const auto hidden = test::make_packet(flow_v4(), headers, 10, 0x718c);
+  const auto known = test::make_packet(flow_v4(), headers, 10, 0x0102);
+  const auto six = test::make_packet(flow_v6(), headers, 10);
+  auto corrupt = hidden;
+  corrupt[20] ^= 1;
+  fake_->incoming = {{hidden, flow_v4(), std::nullopt},
+                     {known, flow_v4(), uint16_t{0x0102}},
+                     {six, flow_v6(), std::nullopt},
+                     {corrupt, flow_v4(), std::nullopt}};
+  const auto packets = engine->receive();
+  EXPECT_EQ(packets.data(), fake_->incoming.data()) << "what is received is passed on as it is";
+  EXPECT_EQ(packets.size(), 4U);
+
+  const CaptureFile read = test::read_capture(path_);
+  ASSERT_EQ(read.error, "");
+  ASSERT_EQ(read.frames.size(), 4U);
+  for (const auto& frame : read.frames) EXPECT_EQ(frame.flags, test::kInbound);
+  EXPECT_EQ(find_datagram(read.frames[0])->identification, 0x718c);
+  EXPECT_EQ(find_datagram(read.frames[1])->identification, 0x0102);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(check_icrc(read.frames[i]), IcrcVerdict::kOk) << i;
+  EXPECT_EQ(check_icrc(read.frames[3]), IcrcVerdict::kBad) << "a capture shows what came";
+}
+
+TEST_F(CaptureEngineTest, SecondEngineAppends) {
+  for (size_t run = 1; run <= 3; ++run) {
+    const auto engine = open_engine();
+    ASSERT_TRUE(engine);
+    TxBatch batch(segmenting());
+    add(batch, flow_v4(), 8);
+    engine->transmit(batch);
+    const CaptureFile read = test::read_capture(path_);
+    EXPECT_EQ(read.error, "");
+    EXPECT_EQ(read.frames.size(), run);
+  }
+}
+
+TEST_F(CaptureEngineTest, ProcessesAppendAtOnce) {
+  constexpr int kProcesses = 4;
+  constexpr int kBatches = 50;
+  std::vector<pid_t> children;
+  for (int i = 0; i < kProcesses; ++i) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      auto engine = CaptureEngine::open(std::make_unique<FakeEngine>(), path_);
+      if (!engine) _exit(1);
+      TxBatch batch(segmenting());
+      for (int n = 0; n < kBatches; ++n) {
+        for (const size_t payload : {100U, 100U, 50U}) add(batch, flow_v4(), payload);
+        (*engine)->transmit(batch);
+      }
+      _exit(0);
+    }
+    children.push_back(pid);
+  }
+  for (const pid_t pid : children) {
+    int status = 0;
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_EQ(status, 0);
+  }
+  const CaptureFile read = test::read_capture(path_);
+  EXPECT_EQ(read.error, "");
+  EXPECT_EQ(read.frames.size(), size_t{3 * kProcesses * kBatches});
+  for (const auto& frame : read.frames) ASSERT_EQ(check_icrc(frame), IcrcVerdict::kOk);
+}
+
+TEST_F(CaptureEngineTest, AnotherFileIsRefusedAndLeftAlone) {
+  open_engine();
+  std::string other_pcapng = file();
+  ASSERT_EQ(other_pcapng.size(), 60U);
+  other_pcapng[36] = 1;  // link type Ethernet
+  const std::string cut = file().substr(0, 59);
+  for (const std::string& content : {std::string("precious"), other_pcapng, cut}) {
+    write_file(content);
+    const auto engine = CaptureEngine::open(std::make_unique<FakeEngine>(), path_);
+    ASSERT_FALSE(engine);
+    EXPECT_EQ(engine.error().errno_value, EEXIST);
+    EXPECT_NE(engine.error().what.find(path_), std::string::npos);
+    EXPECT_EQ(file(), content);
+  }
+}
+
+TEST_F(CaptureEngineTest, PathsThatCannotBe) {
+  auto engine = CaptureEngine::open(std::make_unique<FakeEngine>(), directory_ + "/no/such/dir");
+  ASSERT_FALSE(engine);
+  EXPECT_EQ(engine.error().errno_value, ENOENT);
+  engine = CaptureEngine::open(std::make_unique<FakeEngine>(), directory_);
+  ASSERT_FALSE(engine);
+  EXPECT_EQ(engine.error().errno_value, EISDIR);
+  engine = CaptureEngine::open(std::make_unique<FakeEngine>(), "/dev/null");
+  ASSERT_FALSE(engine);
+  EXPECT_EQ(engine.error().errno_value, EINVAL);
+}
+
+/// In a child, as the limit on the size of files holds for the process.
+int send_beyond_file_limit(const std::string& path, int stderr_fd) {
+  dup2(stderr_fd, 2);
+  signal(SIGXFSZ, SIG_IGN);
+  auto inner = std::make_unique<FakeEngine>();
+  const FakeEngine* const fake = inner.get();
+  const auto engine = CaptureEngine::open(std::move(inner), path);
+  if (!engine) return 1;
+  const rlimit limit{400, 400};
+  if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 2;
+  TxBatch batch(segmenting());
+  for (int i = 0; i < 6; ++i) {
+    add(batch, flow_v4(), 64);
+    (*engine)->transmit(batch);
+  }
+  return fake->sent == 6 ? 0 : 3;
+}
+
+TEST_F(CaptureEngineTest, FailedWriteEndsTheCaptureNotTheTraffic) {
+  int pipe_fds[2];
+  ASSERT_EQ(pipe(pipe_fds), 0);
+  const pid_t pid = fork();
+  if (pid == 0) _exit(send_beyond_file_limit(path_, pipe_fds[1]));
+  close(pipe_fds[1]);
+  int status = 0;
+  ASSERT_EQ(waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(status, 0);
+  char text[4096];
+  const ssize_t size = read(pipe_fds[0], text, sizeof text);
+  close(pipe_fds[0]);
+  ASSERT_GT(size, 0);
+  const std::string message(text, static_cast<size_t>(size));
+  EXPECT_NE(message.find(path_), std::string::npos);
+  EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 1) << message;
+}
+
+TEST_F(CaptureEngineTest, TheRestIsTheInnerEngines) {
+  const auto engine = open_engine();
+  ASSERT_TRUE(engine);
+  EXPECT_TRUE(engine->open_address(flow_v4().source));
+  EXPECT_EQ(engine->claim_source_port(flow_v4().source, 0xc005).value(), 0xc005);
+  engine->release_source_port(flow_v4().source, 0xc006);
+  EXPECT_EQ(fake_->released, 0xc006);
+  EXPECT_EQ(engine->batch_limits().packets, 77U);
+  EXPECT_EQ(engine->wait_fd(), 42);
+}
+
+}  // namespace
+}  // namespace urxe

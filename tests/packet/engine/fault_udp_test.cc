@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// FaultEngine around sockets: what a device of a process has.
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <memory>
+
+#include "packet/engine/fault.h"
+#include "packet/engine/udp/udp.h"
+#include "tests/packet/engine/engine_fixture.h"
+
+namespace urxe::test {
+namespace {
+
+constexpr uint16_t kWanted = 0xc123;
+
+struct FaultyPair {
+  explicit FaultyPair(const FaultPlan& plan)
+      : left(std::make_unique<UdpEngine>(UdpConfig{}), plan), right(UdpConfig{}) {
+    const Gid a = own_loopback(1);
+    const Gid b = own_loopback(2);
+    EXPECT_TRUE(left.open_address(a));
+    EXPECT_TRUE(right.open_address(b));
+    to_right = {a, b, left.claim_source_port(a, kWanted).value_or(0), 0, 64};
+    to_left = {b, a, right.claim_source_port(b, kWanted).value_or(0), 0, 64};
+  }
+  FaultEngine left;
+  UdpEngine right;
+  Flow to_right;
+  Flow to_left;
+};
+
+void send(PacketEngine& from, const Flow& flow, uint32_t first_psn, uint32_t count,
+          size_t payload_bytes) {
+  TxBatch batch(from.batch_limits());
+  for (uint32_t i = 0; i < count; ++i) {
+    append(batch, flow, send_only(7, first_psn + i), payload_bytes);
+  }
+  from.transmit(batch);
+  EXPECT_TRUE(batch.empty());
+}
+
+bool is_readable(const PacketEngine& engine) {
+  pollfd wait{engine.wait_fd(), POLLIN, 0};
+  return poll(&wait, 1, 0) == 1;
+}
+
+TEST(FaultOverUdp, WithoutFaultsAllIsCarriedWhole) {
+  FaultyPair pair({});
+  send(pair.left, pair.to_right, 0, 200, 1024);
+  const auto got = receive_packets(pair.right, 200);
+  ASSERT_EQ(got.size(), 200U);
+  for (uint32_t psn = 0; psn < 200; ++psn) {
+    ASSERT_TRUE(got[psn].headers) << drop_reason_name(got[psn].headers.error());
+    EXPECT_EQ(got[psn].payload, pattern(psn, 1024));
+  }
+}
+
+// A socket does not tell the IPv4 identification, and without it the ICRC shows less.
+TEST(FaultOverUdp, CorruptedPacketsNeverBringWrongData) {
+  FaultPlan plan;
+  plan.outgoing.corruption = 1000000;
+  plan.incoming.corruption = 1000000;
+  FaultyPair pair(plan);
+  for (uint32_t psn = 0; psn < 2000; psn += 50) {
+    const size_t payload = psn % 4097;
+    send(pair.left, pair.to_right, psn, 50, payload);
+    send(pair.right, pair.to_left, psn, 50, payload);
+    size_t dropped = 0;
+    for (PacketEngine* to :
+         {static_cast<PacketEngine*>(&pair.left), static_cast<PacketEngine*>(&pair.right)}) {
+      const auto got = receive_packets(*to, 50);
+      ASSERT_EQ(got.size(), 50U);
+      for (uint32_t i = 0; i < 50; ++i) {
+        if (!got[i].headers) {
+          EXPECT_EQ(got[i].headers.error(), DropReason::kBadIcrc);
+          ++dropped;
+          continue;
+        }
+        // Byte 4 of the BTH is not covered.
+        EXPECT_EQ(got[i].headers->bth.psn, Psn(psn + i));
+        EXPECT_EQ(got[i].headers->bth.dest_qp, Qpn(7));
+        EXPECT_EQ(got[i].payload, pattern(psn + i, payload));
+      }
+    }
+    EXPECT_GT(dropped, 50U);
+  }
+  EXPECT_EQ(pair.left.outgoing().corrupted, 2000U);
+  EXPECT_EQ(pair.left.totals().incoming_faults.corrupted, 2000U);
+}
+
+TEST(FaultOverUdp, WhatIsHeldBackOnItsWayOutWakesTheSender) {
+  FaultPlan plan;
+  plan.outgoing.reordering = 1000000;
+  FaultyPair pair(plan);
+  EXPECT_FALSE(is_readable(pair.left));
+  send(pair.left, pair.to_right, 5, 1, 64);
+  EXPECT_TRUE(is_readable(pair.left));
+  EXPECT_TRUE(pair.left.receive().empty());
+  EXPECT_FALSE(is_readable(pair.left));
+  EXPECT_EQ(receive_packets(pair.right, 1).size(), 1U);
+}
+
+TEST(FaultOverUdp, WhatIsHeldBackOnItsWayInComesWithoutAnother) {
+  FaultPlan plan;
+  plan.incoming.reordering = 1000000;
+  FaultyPair pair(plan);
+  send(pair.right, pair.to_left, 5, 3, 64);
+  EXPECT_EQ(receive_packets(pair.left, 3).size(), 3U);
+  EXPECT_TRUE(pair.left.receive().empty());
+  EXPECT_FALSE(is_readable(pair.left));
+}
+
+}  // namespace
+}  // namespace urxe::test

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// QP1 of one address, shared by processes: who gets which message.
+#include "packet/sharing/gsi_sharing.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <iterator>
+#include <variant>
+#include <vector>
+
+#include "tests/packet/sharing/child_process.h"
+#include "tests/packet/sharing/sharing_fixture.h"
+
+namespace urxe::test {
+namespace {
+
+constexpr ServiceId kService{0x0000000001061d37};
+constexpr ServiceId kOtherService{0x0000000001061d38};
+constexpr uint32_t kIdIndex = 77;
+
+CommId id_of(uint32_t slot) {
+  return CommId((slot << kCommIdIndexBits) | kIdIndex);
+}
+CommId id_of(const Slot& slot) {
+  return id_of(slot.number());
+}
+MadBytes request(ServiceId service) {
+  CmReq req;
+  req.local_comm_id = CommId(0x12345678);
+  req.service_id = service;
+  return emit_cm_message({1, req});
+}
+MadBytes ready_to_use(CommId to) {
+  CmRtu rtu;
+  rtu.local_comm_id = CommId(0x12345678);
+  rtu.remote_comm_id = to;
+  return emit_cm_message({1, rtu});
+}
+/// Names nobody's communication.
+MadBytes reject_of_nothing() {
+  CmRej rej;
+  rej.reason = CmRejectReason::kInvalidCommId;
+  return emit_cm_message({1, rej});
+}
+MadBytes service_reply(CommId to) {
+  CmSidrRep reply;
+  reply.request_id = to;
+  return emit_cm_message({1, reply});
+}
+
+Headers gsi_headers(uint32_t psn) {
+  Headers headers;
+  headers.bth.opcode = Opcode(Service::kUd, Operation::kSendOnly);
+  headers.bth.dest_qp = kGsiQpn;
+  headers.bth.psn = Psn(psn);
+  headers.deth = {kGsiQKey, kGsiQpn};
+  return headers;
+}
+
+/// b receives all that comes for QP1.
+class SharedGsi : public TwoMembers {
+ protected:
+  void SetUp() override {
+    TwoMembers::SetUp();
+    {
+      const Slot gone = Slot::acquire().value();
+      nobody_ = gone.number();
+    }
+    // b has joined second. What names no slot, as requests, has 0 where the program looks for one.
+    misdirect({0, a_.slot.number(), b_.slot.number(), nobody_}, 1);
+  }
+  /// The MADs with PSNs from `psn` on, in one batch.
+  void send(const std::vector<MadBytes>& mads, uint32_t psn = 0) {
+    TxBatch batch(sender_.engine().batch_limits());
+    for (const MadBytes& mad : mads) {
+      uint8_t* const payload = batch.append(sender_.flow(), gsi_headers(psn++), mad.size());
+      ASSERT_NE(payload, nullptr);
+      std::ranges::copy(mad, payload);
+      batch.commit();
+    }
+    sender_.engine().transmit(batch);
+  }
+  /// What a and b get until together they have `count`, by PSN.
+  struct Got {
+    std::vector<uint32_t> a;
+    std::vector<uint32_t> b;
+  };
+  Got receive(size_t count) {
+    Got got;
+    const auto take = [](UdpEngine& engine, std::vector<uint32_t>& psns) {
+      for (const RxPacket& packet : engine.receive()) {
+        const auto view = parse(packet);
+        EXPECT_TRUE(view);
+        if (view) psns.push_back(view->headers.bth.psn.value());
+      }
+    };
+    EXPECT_TRUE(eventually([&] {
+      take(b_.engine, got.b);
+      take(a_.engine, got.a);
+      return got.a.size() + got.b.size() >= count;
+    })) << "a "
+        << got.a.size() << ", b " << got.b.size() << " of " << count;
+    return got;
+  }
+  /// Nothing more comes to either.
+  void expect_quiet() {
+    for (int i = 0; i < 100; ++i) {
+      EXPECT_TRUE(a_.engine.receive().empty());
+      EXPECT_TRUE(b_.engine.receive().empty());
+    }
+  }
+  using Psns = std::vector<uint32_t>;
+  uint32_t nobody_ = 0;  ///< a slot
+};
+
+TEST_F(SharedGsi, AMessageGoesToTheProcessThatGaveTheIdOut) {
+  send({ready_to_use(id_of(a_.slot)), ready_to_use(id_of(b_.slot)), service_reply(id_of(a_.slot))});
+  const Got got = receive(3);
+  EXPECT_EQ(got.a, (Psns{0, 2}));
+  EXPECT_EQ(got.b, (Psns{1}));
+  EXPECT_EQ(b_.engine.counters().sharing.forwarded, 2U);
+  EXPECT_EQ(b_.engine.counters().sharing.calibrations, 1U)
+      << "the one of joining: nothing is misdirected";
+}
+
+TEST_F(SharedGsi, AMessageForAnIdOfNobodyStays) {
+  send({ready_to_use(id_of(nobody_))});
+  EXPECT_EQ(receive(1).b, (Psns{0}));
+  EXPECT_EQ(b_.engine.counters().sharing.not_owner, 0U) << "somebody answers it";
+}
+
+TEST_F(SharedGsi, ARequestGoesToTheListenerOnAllAddresses) {
+  ASSERT_TRUE(a_.engine.listen(kService, std::nullopt));
+  send({request(kService), request(kOtherService)});
+  const Got got = receive(2);
+  EXPECT_EQ(got.a, (Psns{0}));
+  EXPECT_EQ(got.b, (Psns{1})) << "nobody listens: it stays, to be refused";
+}
+
+TEST_F(SharedGsi, ARequestGoesToTheListenerOnTheAddress) {
+  ASSERT_TRUE(a_.engine.listen(kService, address_));
+  ASSERT_TRUE(a_.engine.listen(kOtherService, own_loopback(99)));
+  send({request(kService), request(kOtherService)});
+  const Got got = receive(2);
+  EXPECT_EQ(got.a, (Psns{0}));
+  EXPECT_EQ(got.b, (Psns{1})) << "the listener is on another address";
+}
+
+TEST_F(SharedGsi, AListenerOnTheAddressGoesBeforeOneOnAll) {
+  ASSERT_TRUE(b_.engine.listen(kService, std::nullopt));
+  ASSERT_TRUE(a_.engine.listen(kService, address_));
+  send({request(kService)});
+  EXPECT_EQ(receive(1).a, (Psns{0}));
+}
+
+TEST_F(SharedGsi, ARequestForOnesOwnListenerStays) {
+  ASSERT_TRUE(b_.engine.listen(kService, std::nullopt));
+  send({request(kService)});
+  EXPECT_EQ(receive(1).b, (Psns{0}));
+  EXPECT_EQ(b_.engine.counters().sharing.forwarded, 0U);
+}
+
+TEST_F(SharedGsi, WhoHasStoppedListeningGetsNothing) {
+  ASSERT_TRUE(a_.engine.listen(kService, std::nullopt));
+  a_.engine.stop_listening(kService, std::nullopt);
+  send({request(kService)});
+  EXPECT_EQ(receive(1).b, (Psns{0}));
+}
+
+TEST_F(SharedGsi, AnIdleListenerIsWokenByARequest) {
+  ASSERT_TRUE(a_.engine.listen(kService, std::nullopt));
+  settle();
+  send({request(kService)});
+  receive_packets(b_.engine, 0);
+  const auto got = receive_packets(a_.engine, 1);
+  ASSERT_EQ(got.size(), 1U);
+  EXPECT_EQ(got[0].flow, sender_.flow());
+  const MadBytes mad = request(kService);
+  EXPECT_TRUE(std::ranges::equal(got[0].payload, mad));
+}
+
+TEST_F(SharedGsi, OneListenerForAServiceAndAnAddress) {
+  ASSERT_TRUE(a_.engine.listen(kService, std::nullopt));
+  for (Member* member : {&a_, &b_}) {
+    const auto again = member->engine.listen(kService, std::nullopt);
+    ASSERT_FALSE(again);
+    EXPECT_EQ(again.error().value, EADDRINUSE);
+  }
+  EXPECT_TRUE(b_.engine.listen(kService, address_));
+  EXPECT_TRUE(b_.engine.listen(kOtherService, std::nullopt));
+  a_.engine.stop_listening(kService, std::nullopt);
+  EXPECT_TRUE(b_.engine.listen(kService, std::nullopt));
+}
+
+size_t open_descriptors() {
+  namespace fs = std::filesystem;
+  return static_cast<size_t>(std::distance(fs::directory_iterator("/proc/self/fd"), {}));
+}
+
+TEST_F(SharedGsi, ThousandsOfServicesHaveNoDescriptorEach) {
+  constexpr uint64_t kMany = 3000;
+  const auto service = [](uint64_t i) { return ServiceId(kService.value() + i); };
+  const size_t before = open_descriptors();
+  for (uint64_t i = 0; i < kMany; ++i) ASSERT_TRUE(a_.engine.listen(service(i), address_)) << i;
+  EXPECT_LE(open_descriptors(), before + ServiceDirectory::kMostNamed + 3);
+  for (const uint64_t i : {uint64_t{0}, kMany / 2, kMany - 1}) {
+    send({request(service(i))}, static_cast<uint32_t>(i));
+    EXPECT_EQ(receive(1).a, (Psns{static_cast<uint32_t>(i)}));
+    ASSERT_FALSE(b_.engine.listen(service(i), address_));
+    EXPECT_TRUE(b_.engine.listen(service(i), std::nullopt));
+    a_.engine.stop_listening(service(i), address_);
+    EXPECT_TRUE(b_.engine.listen(service(i), address_));
+  }
+}
+
+// As of a container that has another /dev/shm.
+TEST_F(SharedGsi, AProcessWithoutTheTableIsFoundByTheServicesName) {
+  const auto named = open_named_socket(service_name(0, kService, std::nullopt));
+  ASSERT_TRUE(named);
+  const auto listening = b_.engine.listen(kService, std::nullopt);
+  ASSERT_FALSE(listening);
+  EXPECT_EQ(listening.error().value, EADDRINUSE);
+  send({request(kService)});
+  ForwardReader reader;
+  ForwardReader::Item item;
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_TRUE(b_.engine.receive().empty());
+    item = reader.read(named->get());
+    return item.index() != 0;
+  }));
+  EXPECT_TRUE(std::holds_alternative<ForwardedPackets>(item));
+}
+
+TEST_F(SharedGsi, AKilledListenersNameIsFreeAtOnce) {
+  ChildProcess listener([&](int pipe) {
+    Member member;
+    write_record(pipe, member.engine.listen(kService, std::nullopt).has_value());
+    pause();
+  });
+  ASSERT_TRUE(listener.read<bool>().value_or(false));
+  ASSERT_FALSE(b_.engine.listen(kService, std::nullopt));
+  listener.kill();
+  send({request(kService)});
+  EXPECT_EQ(receive(1).b, (Psns{0})) << "nobody listens any more";
+  EXPECT_TRUE(b_.engine.listen(kService, std::nullopt));
+}
+
+TEST_F(SharedGsi, WhatIsForNobodyInParticularGoesToAll) {
+  send({reject_of_nothing()});
+  const Got got = receive(2);
+  EXPECT_EQ(got.a, (Psns{0}));
+  EXPECT_EQ(got.b, (Psns{0}));
+}
+
+TEST_F(SharedGsi, NobodyCanKeepUsBusyWithCopies) {
+  constexpr uint32_t kTooMany = 4 * GsiSharing::kMaxToEveryone;
+  // Singly: what comes together is copied together.
+  for (uint32_t i = 0; i < kTooMany; ++i) send({reject_of_nothing()}, i);
+  size_t here = 0;
+  EXPECT_TRUE(eventually([&] {
+    here += b_.engine.receive().size();
+    return here == kTooMany;
+  }));
+  EXPECT_GE(b_.engine.counters().sharing.gsi_not_copied, 1U);
+}
+
+TEST_F(SharedGsi, WhatWasPassedOnIsNotPassedOnAgain) {
+  ASSERT_TRUE(b_.engine.listen(kService, std::nullopt));
+  TxBatch batch(TxBatch::Limits{});
+  const MadBytes mad = request(kService);
+  std::ranges::copy(mad, batch.append(sender_.flow(), gsi_headers(5), mad.size()));
+  batch.commit();
+  const auto bytes = batch.bytes(batch.messages()[0]);
+  ASSERT_EQ(forward_packets(b_.slot.forward_fd(), slot_name(a_.slot.number()),
+                            {sender_.flow(), bytes.size(), bytes}),
+            0);
+  EXPECT_EQ(receive(1).a, (Psns{5}));
+  EXPECT_EQ(a_.engine.counters().sharing.forwarded, 0U);
+  expect_quiet();
+}
+
+TEST_F(SharedGsi, WhatIsNoMadStays) {
+  TxBatch batch(sender_.engine().batch_limits());
+  append(batch, sender_.flow(), gsi_headers(1), 12);
+  Headers immediate = gsi_headers(2);
+  immediate.bth.opcode = Opcode(Service::kUd, Operation::kSendOnlyImm);
+  append(batch, sender_.flow(), immediate, 256);
+  sender_.engine().transmit(batch);
+  receive(2);
+  EXPECT_EQ(a_.engine.counters().sharing.forwarded + b_.engine.counters().sharing.forwarded, 0U);
+}
+
+// The kernel lets ten datagrams wait at a unix socket, unless it is told otherwise.
+TEST_F(SharedGsi, AStormOfRequestsLosesNothing) {
+  constexpr uint32_t kStorm = 500;
+  ASSERT_TRUE(a_.engine.listen(kService, std::nullopt));
+  ASSERT_TRUE(a_.engine.listen(kOtherService, std::nullopt));
+  size_t at_b = 0;
+  for (uint32_t i = 0; i < kStorm; ++i) {
+    send({request(i % 2 == 0 ? kService : kOtherService)}, i);
+    at_b += b_.engine.receive().size();
+  }
+  EXPECT_EQ(at_b, 0U);
+  Got got = receive(kStorm);
+  std::ranges::sort(got.a);
+  ASSERT_EQ(got.a.size(), kStorm);
+  for (uint32_t i = 0; i < kStorm; ++i) EXPECT_EQ(got.a[i], i);
+  EXPECT_EQ(b_.engine.counters().sharing.forward_lost, 0U);
+}
+
+// Where nothing is misdirected.
+// One of the two may be stopped. Expect: another try of the same peer can reach the other.
+TEST_F(TwoMembers, RequestsOfOnePeerReachEither) {
+  constexpr size_t kRequests = 64;
+  for (uint32_t psn = 0; psn < kRequests; ++psn) {
+    TxBatch batch(sender_.engine().batch_limits());
+    const MadBytes mad = request(kService);
+    std::ranges::copy(mad, batch.append(sender_.flow(), gsi_headers(psn), mad.size()));
+    batch.commit();
+    sender_.engine().transmit(batch);
+  }
+  size_t a = 0;
+  size_t b = 0;
+  EXPECT_TRUE(eventually([&] {
+    a += a_.engine.receive().size();
+    b += b_.engine.receive().size();
+    return a + b == kRequests;
+  }));
+  EXPECT_GT(a, 0U);
+  EXPECT_GT(b, 0U);
+}
+
+TEST_F(TwoMembers, TheKernelHandsAnswersToTheProcessTheyAreFor) {
+  CmRep rep;
+  CmRej rej;
+  CmDreq dreq;
+  uint32_t psn = 0;
+  for (Member* member : {&a_, &b_}) {
+    rep.remote_comm_id = rej.remote_comm_id = dreq.remote_comm_id = id_of(member->slot);
+    for (const CmBody& body : {CmBody(rep), CmBody(rej), CmBody(dreq)}) {
+      TxBatch batch(sender_.engine().batch_limits());
+      const MadBytes mad = emit_cm_message({1, body});
+      std::ranges::copy(mad, batch.append(sender_.flow(), gsi_headers(psn++), mad.size()));
+      batch.commit();
+      sender_.engine().transmit(batch);
+    }
+    EXPECT_EQ(receive_packets(member->engine, 3).size(), 3U);
+  }
+  EXPECT_EQ(a_.engine.counters().sharing.forwarded + b_.engine.counters().sharing.forwarded, 0U);
+}
+
+/// Requests for a service that nobody listens for. Time is the test's.
+class Unclaimed : public ::testing::Test {
+ protected:
+  bool request() {
+    return sharing_.pass_on({GsiOwner::Kind::kService, kService.value()}, packets_, now_);
+  }
+  Slot self_ = Slot::acquire().value();
+  Slot other_ = Slot::acquire().value();
+  SharingCounters counters_;
+  // An interface that no device has.
+  ForwardQueue queue_{self_.sharing().forward_fd, counters_};
+  ForwardQueue others_queue_{other_.sharing().forward_fd, counters_};
+  GsiSharing sharing_{self_.sharing(), 0x7ffffffe, queue_, counters_};
+  GsiSharing others_{other_.sharing(), 0x7ffffffe, others_queue_, counters_};
+  std::vector<uint8_t> bytes_ = std::vector<uint8_t>(280, 0x5a);
+  ForwardedPackets packets_{Flow{}, 280, bytes_};
+  Instant now_{1000000000};
+};
+
+TEST_F(Unclaimed, AreThisProcesssOnceItListens) {
+  EXPECT_FALSE(request());
+  EXPECT_TRUE(sharing_.retry(now_ + milliseconds(50)).empty());
+  ASSERT_TRUE(sharing_.directory().listen(kService, std::nullopt));
+  const auto ours = sharing_.retry(now_ + milliseconds(51));
+  ASSERT_EQ(ours.size(), 1U);
+  EXPECT_EQ(ours[0].bytes, bytes_);
+  EXPECT_EQ(ours[0].segment_size, 280U);
+  EXPECT_FALSE(sharing_.has_waiting());
+}
+
+TEST_F(Unclaimed, GoToAnotherProcessOnceItListens) {
+  EXPECT_FALSE(request());
+  ASSERT_TRUE(others_.directory().listen(kService, std::nullopt));
+  EXPECT_TRUE(sharing_.retry(now_ + milliseconds(51)).empty());
+  EXPECT_FALSE(sharing_.has_waiting());
+  EXPECT_EQ(counters_.forwarded, 1U);
+}
+
+TEST_F(Unclaimed, StayInTheEndToBeRefused) {
+  EXPECT_FALSE(request());
+  EXPECT_TRUE(sharing_.retry(now_ + GsiSharing::kMaxUnclaimedWait - milliseconds(1)).empty());
+  EXPECT_EQ(sharing_.retry(now_ + GsiSharing::kMaxUnclaimedWait).size(), 1U);
+  EXPECT_FALSE(sharing_.has_waiting());
+}
+
+TEST_F(Unclaimed, NoMoreWaitThanMay) {
+  for (size_t i = 0; i < GsiSharing::kMaxUnclaimed; ++i) EXPECT_FALSE(request());
+  EXPECT_TRUE(request()) << "refused at once";
+}
+
+TEST(GsiOwner, BytesThatAreNoMadAreWhoeverHasThem) {
+  EXPECT_EQ(gsi_owner({}), GsiOwner{});
+  std::vector<uint8_t> bytes(279);
+  bytes[0] = Opcode(Service::kUd, Operation::kSendOnly).value;
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_EQ(gsi_owner(std::span(bytes).first(size)), GsiOwner{});
+  }
+}
+
+TEST(ServiceName, DiffersByInterfaceServiceAndAddress) {
+  const auto text = [](const UnixName& name) {
+    EXPECT_LE(name.size, sizeof name.address);
+    return std::string(name.address.sun_path, name.size - sizeof(sa_family_t));
+  };
+  const std::vector<std::string> names = {text(service_name(1, kService, std::nullopt)),
+                                          text(service_name(2, kService, std::nullopt)),
+                                          text(service_name(1, kOtherService, std::nullopt)),
+                                          text(service_name(1, kService, loopback_v6())),
+                                          text(service_name(1, kService, own_loopback(1)))};
+  for (size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(names[i][0], '\0') << "abstract: the kernel frees it";
+    for (size_t k = 0; k < i; ++k) EXPECT_NE(names[i], names[k]);
+  }
+}
+
+}  // namespace
+}  // namespace urxe::test

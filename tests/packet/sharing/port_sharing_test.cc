@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/packet/engine/engine_fixture.h"
+#include "tests/packet/sharing/child_process.h"
+#include "tests/packet/sharing/sharing_fixture.h"
+
+namespace urxe::test {
+namespace {
+
+/// What a member process tells for every packet that receive() gives it; first of all once with
+/// psn = kReady when its address is open.
+struct Report {
+  static constexpr uint32_t kReady = 0xffffffff;
+  uint32_t slot;
+  uint32_t qpn;
+  uint32_t psn;
+  bool valid;
+  uint64_t forwarded_to_it;
+};
+
+/// A process that shares `address` and reports what it receives, waiting as an idle device does.
+ChildProcess start_member(const Gid& address) {
+  return ChildProcess([address](int pipe) {
+    Member member;
+    if (!member.engine.open_address(address)) _exit(1);
+    const uint32_t slot = member.slot.number();
+    write_record(pipe, Report{slot, 0, Report::kReady, true, 0});
+    for (;;) {
+      pollfd wait{member.engine.wait_fd(), POLLIN, 0};
+      poll(&wait, 1, -1);
+      for (const RxPacket& packet : member.engine.receive()) {
+        const auto view = parse(packet);
+        const Bth bth = view ? view->headers.bth : Bth{};
+        write_record(pipe, Report{slot, bth.dest_qp.value(), bth.psn.value(), view.has_value(),
+                                  member.engine.counters().sharing.rx_forwarded});
+      }
+    }
+  });
+}
+
+/// Members in processes of their own, and a sender to them.
+class SharedPort : public ::testing::Test {
+ protected:
+  void SetUp() override { sender_.emplace(own_loopback(20), address_); }
+
+  void add_member() {
+    members_.push_back(start_member(address_));
+    const auto ready = members_.back().read<Report>();
+    ASSERT_TRUE(ready);
+    slots_.push_back(ready->slot);
+  }
+
+  /// Sends to member `i` until it has told of the packet: a packet may be lost while the kernel and
+  /// the processes disagree on the order, but never reach anybody else.
+  Report deliver(size_t i) {
+    Report report{};
+    const uint32_t psn = psn_++;
+    EXPECT_TRUE(eventually([&] {
+      sender_->send(slots_[i], psn);
+      pollfd wait{members_[i].fd(), POLLIN, 0};
+      while (poll(&wait, 1, 50) == 1) {
+        report = members_[i].read<Report>().value_or(Report{});
+        EXPECT_TRUE(report.valid);
+        EXPECT_EQ(report.qpn, qpn_of(slots_[i])) << "a packet that is somebody else's";
+        if (report.psn == psn) return true;
+        if (report.slot != slots_[i]) return false;
+      }
+      return false;
+    }));
+    return report;
+  }
+
+  /// From several source ports to all of `who`, until none of it needs forwarding.
+  void expect_direct_delivery(const std::vector<size_t>& who) {
+    std::map<size_t, uint64_t> forwarded;
+    for (const size_t i : who) forwarded[i] = deliver(i).forwarded_to_it;
+    EXPECT_TRUE(eventually([&] {
+      bool direct = true;
+      for (int port = 0; port < 8; ++port) {
+        sender_->change_port();
+        for (const size_t i : who) {
+          const uint64_t so_far = deliver(i).forwarded_to_it;
+          direct = direct && so_far == forwarded[i];
+          forwarded[i] = so_far;
+        }
+      }
+      return direct;
+    })) << "packets still take the detour";
+  }
+
+  Gid address_ = own_loopback(21);
+  std::optional<Sender> sender_;
+  std::vector<ChildProcess> members_;
+  std::vector<uint32_t> slots_;
+  uint32_t psn_ = 0;
+};
+
+TEST_F(SharedPort, OneProcessGetsItsPackets) {
+  add_member();
+  expect_direct_delivery({0});
+}
+
+TEST_F(SharedPort, TwoProcessesGetTheirPackets) {
+  add_member();
+  add_member();
+  expect_direct_delivery({0, 1});
+}
+
+TEST_F(SharedPort, TwoProcessesThatStartAtOnceGetTheirPackets) {
+  members_.push_back(start_member(address_));
+  members_.push_back(start_member(address_));
+  for (const ChildProcess& member : members_) {
+    const auto ready = member.read<Report>();
+    ASSERT_TRUE(ready);
+    slots_.push_back(ready->slot);
+  }
+  expect_direct_delivery({0, 1});
+}
+
+TEST_F(SharedPort, TenProcessesGetTheirPackets) {
+  std::vector<size_t> all;
+  for (size_t i = 0; i < 10; ++i) {
+    add_member();
+    all.push_back(i);
+  }
+  expect_direct_delivery(all);
+}
+
+TEST_F(SharedPort, WhenOneOfThreeIsKilledTheOthersGoOn) {
+  for (int i = 0; i < 3; ++i) add_member();
+  expect_direct_delivery({0, 1, 2});
+  members_[0].kill();
+  expect_direct_delivery({1, 2});
+  sender_->send(slots_[0], 7);  // nobody's: must not be reported by anyone
+  expect_direct_delivery({1, 2});
+  add_member();
+  expect_direct_delivery({1, 2, 3});
+}
+
+TEST_F(SharedPort, AStoppedProcessDoesNotHoldUpOneThatJoins) {
+  add_member();
+  members_[0].signal(SIGSTOP);
+  add_member();
+  deliver(1);
+  members_[0].signal(SIGCONT);
+  expect_direct_delivery({0, 1});
+}
+
+TEST_F(TwoMembers, AMisdeliveredBatchIsForwardedWhole) {
+  misdirect({a_.slot.number()}, 1);  // b's index: it has come second
+  sender_.send(a_.slot.number(), 100, 20);
+  EXPECT_TRUE(b_.engine.receive().empty());
+  EXPECT_EQ(b_.engine.counters().sharing.forwarded, 20U);
+  const auto got = receive_packets(a_.engine, 20);
+  ASSERT_EQ(got.size(), 20U);
+  for (uint32_t i = 0; i < 20; ++i) {
+    ASSERT_TRUE(got[i].headers);
+    EXPECT_EQ(got[i].headers->bth.psn, Psn(100 + i));
+    EXPECT_EQ(got[i].flow, sender_.flow());
+  }
+  EXPECT_EQ(a_.engine.counters().sharing.rx_forwarded, 20U);
+}
+
+TEST_F(TwoMembers, MisdeliveryPutsTheProgramRight) {
+  misdirect({a_.slot.number()}, 1);
+  EXPECT_TRUE(eventually([&] {
+    const uint64_t before = b_.engine.counters().sharing.forwarded;
+    sender_.send(a_.slot.number(), 1);
+    settle();
+    return b_.engine.counters().sharing.forwarded == before;
+  }));
+  EXPECT_GE(b_.engine.counters().sharing.calibrations, 1U);
+}
+
+TEST_F(TwoMembers, APacketForNobodyIsDroppedAndCounted) {
+  uint32_t nobody = 0;
+  {
+    const Slot gone = Slot::acquire().value();
+    nobody = gone.number();
+  }
+  sender_.send(nobody, 1, 3);
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_TRUE(a_.engine.receive().empty());
+    EXPECT_TRUE(b_.engine.receive().empty());
+    return a_.engine.counters().sharing.not_owner + b_.engine.counters().sharing.not_owner == 3;
+  }));
+}
+
+TEST_F(TwoMembers, AForwardedPacketThatIsNotOursIsNotForwardedAgain) {
+  const auto bytes = std::vector<uint8_t>(32, 0);
+  std::vector<uint8_t> packet = bytes;
+  packet[5] = static_cast<uint8_t>(b_.slot.number() >> 1);
+  packet[6] = static_cast<uint8_t>(b_.slot.number() << 7);
+  ASSERT_EQ(owner_slot(packet, a_.slot.number()), b_.slot.number());
+  ASSERT_EQ(forward_packets(b_.slot.forward_fd(), slot_name(a_.slot.number()),
+                            {sender_.flow(), packet.size(), packet}),
+            0);
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_TRUE(a_.engine.receive().empty());
+    return a_.engine.counters().sharing.not_owner == 1;
+  }));
+  settle();
+  EXPECT_EQ(b_.engine.counters().sharing.rx_forwarded, 0U);
+}
+
+TEST_F(TwoMembers, ForgedAnswersAndProbesChangeNothing) {
+  for (uint32_t i = 0; i < 8; ++i) {
+    send_answer(b_.slot.forward_fd(), a_.slot.number(), {12345, i, 77});
+  }
+  // A probe from another address than the one that is shared: nobody answers.
+  const auto probe = encode_probe({0, 99, a_.slot.number()});
+  const SocketAddress to(address_, kRoceUdpPort, 0);
+  const FileDescriptor outsider = open_send_socket(own_loopback(24), 0xc00c, {}).value();
+  ASSERT_EQ(sendto(outsider.get(), probe.data(), probe.size(), 0, to.get(), to.size()),
+            static_cast<ssize_t>(probe.size()));
+  settle();
+  sender_.send(a_.slot.number(), 1);
+  sender_.send(b_.slot.number(), 2);
+  EXPECT_EQ(receive_packets(a_.engine, 1).size(), 1U);
+  EXPECT_EQ(receive_packets(b_.engine, 1).size(), 1U);
+}
+
+TEST(PortSharing, AnotherUsersDatagramsAreNotHeard) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  const Slot slot = Slot::acquire().value();
+  const UnixName name = slot_name(slot.number());
+  const ChildProcess stranger([&](int pipe) {
+    if (setresuid(65534, 65534, 65534) != 0) _exit(1);
+    const int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+    const char junk[200] = {};
+    const ssize_t sent = sendto(fd, junk, sizeof junk, 0,
+                                reinterpret_cast<const sockaddr*>(&name.address), name.size);
+    write_record(pipe, sent);
+  });
+  if (stranger.read<ssize_t>() != ssize_t{200}) GTEST_SKIP() << "no other user here";
+  const std::vector<uint8_t> packet(32, 0);
+  ASSERT_EQ(forward_packets(slot.forward_fd(), name, {Flow{}, packet.size(), packet}), 0);
+  ForwardReader reader;
+  const auto item = reader.read(slot.forward_fd());
+  ASSERT_TRUE(std::holds_alternative<ForwardedPackets>(item)) << "the stranger's comes first";
+  EXPECT_EQ(std::get<ForwardedPackets>(item).bytes.size(), packet.size());
+}
+
+TEST(PortSharing, QueuePairOneAndMulticastAreEverybodys) {
+  std::vector<uint8_t> packet(16, 0);
+  packet[7] = 1;
+  EXPECT_EQ(owner_slot(packet, 42), kGsiOwner);
+  packet[5] = packet[6] = packet[7] = 0xff;
+  EXPECT_EQ(owner_slot(packet, 42), 42U);
+  packet[7] = 0xfe;
+  EXPECT_EQ(owner_slot(packet, 42), 511U);
+  EXPECT_EQ(owner_slot(std::span(packet).first(7), 42), 42U) << "too short to say";
+}
+
+// Packets for others that wait in a member's socket when it leaves. Expect: it passes them on.
+TEST_F(SharedPort, NothingOfOthersIsLostWithAMemberThatLeaves) {
+  auto leaver = std::make_unique<Member>();
+  Member stayer;
+  ASSERT_TRUE(stayer.engine.open_address(address_));
+  // Nobody answers the newcomer: it knows itself only, and which socket gets the other's packets
+  // is chance.
+  ASSERT_TRUE(leaver->engine.open_address(address_));
+  constexpr size_t kPorts = 12;  // the unix socket that strays go through holds some ten
+  for (uint32_t i = 0; i < kPorts; ++i) {
+    sender_->send(stayer.slot.number(), i);
+    sender_->change_port();
+  }
+  leaver.reset();
+  EXPECT_EQ(receive_packets(stayer.engine, kPorts).size(), kPorts);
+  EXPECT_GT(stayer.engine.counters().sharing.rx_forwarded, 0U) << "none had gone astray";
+}
+
+TEST_F(TwoMembers, AForkedChildLeavesWhatHasComeToItsParent) {
+  sender_.send(a_.slot.number(), 1);
+  sender_.send(a_.slot.number(), 2);
+  ChildProcess child([this](int pipe) {
+    a_.engine.abandon();
+    std::destroy_at(&a_.engine);
+    EXPECT_EQ(write(pipe, "d", 1), 1);
+  });
+  ASSERT_TRUE(child.read<char>());
+  EXPECT_EQ(receive_packets(a_.engine, 2).size(), 2U);
+}
+
+TEST_F(TwoMembers, WhoHasLeftReceivesNothing) {
+  sender_.send(a_.slot.number(), 1);
+  a_.engine.leave();
+  EXPECT_TRUE(a_.engine.receive().empty());
+  sender_.send(b_.slot.number(), 2);
+  EXPECT_EQ(receive_packets(b_.engine, 1).size(), 1U);
+}
+
+}  // namespace
+}  // namespace urxe::test

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <vector>
+
+#include "packet/engine/udp/udp.h"
+#include "packet/sharing/reuseport_program.h"
+#include "packet/sharing/slots.h"
+#include "tests/packet/engine/engine_fixture.h"
+
+namespace urxe::test {
+
+inline constexpr uint32_t kQpIndex = 5;
+
+inline uint32_t qpn_of(uint32_t slot) {
+  return (slot << kQpIndexBits) | kQpIndex;
+}
+
+struct Member {
+  Member() : slot(Slot::acquire().value()), engine(config(slot)) {}
+  static UdpConfig config(const Slot& slot) {
+    UdpConfig config;
+    config.sharing = slot.sharing();
+    return config;
+  }
+  Slot slot;
+  UdpEngine engine;
+};
+
+class Sender {
+ public:
+  Sender(const Gid& from, const Gid& to) : engine_(UdpConfig{}) {
+    EXPECT_TRUE(engine_.open_address(from));
+    flow_ = {from, to, engine_.claim_source_port(from, 0xc000).value(), 0, 64};
+  }
+  void send(uint32_t slot, uint32_t psn, size_t packets = 1) {
+    TxBatch batch(engine_.batch_limits());
+    for (size_t i = 0; i < packets; ++i) {
+      append(batch, flow_, send_only(qpn_of(slot), psn + static_cast<uint32_t>(i)), 16);
+    }
+    engine_.transmit(batch);
+  }
+  /// Another source port, so that the kernel's hash chooses anew.
+  void change_port() {
+    engine_.release_source_port(flow_.source, flow_.source_port);
+    flow_.source_port =
+        engine_.claim_source_port(flow_.source, static_cast<uint16_t>(flow_.source_port + 1))
+            .value();
+  }
+  UdpEngine& engine() { return engine_; }
+  [[nodiscard]] const Flow& flow() const { return flow_; }
+
+ private:
+  UdpEngine engine_;
+  Flow flow_;
+};
+
+/// Two members in this process: what one of them does happens when the test says so.
+class TwoMembers : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(a_.engine.open_address(address_));
+    ASSERT_TRUE(b_.engine.open_address(address_));
+    settle();
+  }
+  /// Until neither has anything left to do.
+  void settle() {
+    int quiet = 0;
+    EXPECT_TRUE(eventually([&] {
+      const bool any = !a_.engine.receive().empty() || !b_.engine.receive().empty();
+      quiet = any ? 0 : quiet + 1;
+      return quiet > 100;
+    }));
+  }
+  /// Whatever the kernel and the engines have agreed on, the packets of `slots` now go to `index`.
+  void misdirect(std::initializer_list<uint32_t> slots, uint32_t index) {
+    const FileDescriptor extra = open_receive_socket(address_, {}).value();
+    std::vector<GroupMember> wrong;
+    for (const uint32_t slot : slots) wrong.push_back({slot, index});
+    ASSERT_TRUE(attach_reuseport_program(extra.get(), wrong));
+  }
+  Gid address_ = own_loopback(22);
+  Member a_;
+  Member b_;
+  Sender sender_{own_loopback(23), address_};
+};
+
+}  // namespace urxe::test

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "packet/wire/tx_batch.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "tests/packet/wire/sample_packets.h"
+
+namespace urxe {
+namespace {
+
+using test::flow_v4;
+using test::flow_v6;
+
+constexpr Opcode kSend{Service::kRc, Operation::kSendOnly};  // 16 bytes around the payload
+
+Headers send(uint32_t psn = 0) {
+  Headers headers;
+  headers.bth.opcode = kSend;
+  headers.bth.psn = Psn(psn);
+  return headers;
+}
+
+bool add(TxBatch& batch, const Flow& flow, size_t payload, uint32_t psn = 0) {
+  uint8_t* const at = batch.append(flow, send(psn), payload);
+  if (at == nullptr) return false;
+  std::memset(at, 0x5a, payload);
+  batch.commit();
+  return true;
+}
+
+/// Every segment parses with the identification that its place gives it; returns their PSNs.
+std::vector<uint32_t> psns(const TxBatch& batch) {
+  std::vector<uint32_t> found;
+  for (const TxBatch::Message& message : batch.messages()) {
+    const auto bytes = batch.bytes(message);
+    EXPECT_EQ(bytes.size(), message.size);
+    for (size_t i = 0; i < message.segments; ++i) {
+      const size_t at = i * message.segment_size;
+      const size_t size = std::min(message.segment_size, bytes.size() - at);
+      const auto view = parse({bytes.subspan(at, size), message.flow, batch.identification(i)});
+      EXPECT_TRUE(view) << "segment " << i;
+      if (view) found.push_back(view->headers.bth.psn.value());
+    }
+  }
+  return found;
+}
+
+TxBatch::Limits segmenting(size_t segments) {
+  TxBatch::Limits limits;
+  limits.segments_per_message = segments;
+  limits.identification = Identification::kBySegment;
+  return limits;
+}
+
+TEST(TxBatch, WithoutSegmentationEveryPacketIsAMessage) {
+  TxBatch batch(TxBatch::Limits{});
+  EXPECT_TRUE(batch.empty());
+  for (uint32_t i = 0; i < 3; ++i) ASSERT_TRUE(add(batch, flow_v4(), 8, i));
+  ASSERT_EQ(batch.messages().size(), 3U);
+  EXPECT_EQ(batch.packets(), 3U);
+  EXPECT_EQ(batch.messages()[1].offset, 24U);
+  EXPECT_EQ(batch.messages()[1].size, 24U);
+  EXPECT_EQ(batch.messages()[1].segments, 1U);
+  EXPECT_EQ(psns(batch), (std::vector<uint32_t>{0, 1, 2}));
+}
+
+TEST(TxBatch, EqualPacketsJoinAndAShorterOneCloses) {
+  TxBatch batch(segmenting(8));
+  for (const size_t payload : {64U, 64U, 32U, 32U, 64U})
+    ASSERT_TRUE(add(batch, flow_v4(), payload));
+  // Expect: 64 64 32 | 32 | 64, as after the shorter one nothing may follow, and 64 is longer.
+  const auto messages = batch.messages();
+  ASSERT_EQ(messages.size(), 3U);
+  EXPECT_EQ(messages[0].segments, 3U);
+  EXPECT_EQ(messages[0].segment_size, 80U);
+  EXPECT_EQ(messages[0].size, 80U + 80U + 48U);
+  EXPECT_TRUE(messages[0].closed);
+  EXPECT_EQ(messages[1].segments, 1U);
+  EXPECT_FALSE(messages[1].closed);
+  EXPECT_EQ(messages[2].segments, 1U);
+  EXPECT_EQ(psns(batch).size(), 5U);
+}
+
+TEST(TxBatch, AnotherFlowDoesNotJoin) {
+  TxBatch batch(segmenting(8));
+  Flow other_port = flow_v4();
+  other_port.source_port = 0xc124;
+  Flow other_class = flow_v4();
+  other_class.traffic_class = 2;
+  for (const Flow& flow : {flow_v4(), other_port, other_class, flow_v6(), flow_v6(), flow_v4()}) {
+    ASSERT_TRUE(add(batch, flow, 16));
+  }
+  ASSERT_EQ(batch.messages().size(), 5U);
+  EXPECT_EQ(batch.messages()[3].segments, 2U);
+  EXPECT_EQ(batch.messages()[3].flow, flow_v6());
+  EXPECT_EQ(psns(batch).size(), 6U);
+}
+
+TEST(TxBatch, SegmentsAndBytesOfAMessageAreLimited) {
+  TxBatch::Limits limits = segmenting(3);
+  TxBatch by_count(limits);
+  for (int i = 0; i < 7; ++i) ASSERT_TRUE(add(by_count, flow_v4(), 16));
+  ASSERT_EQ(by_count.messages().size(), 3U);
+  EXPECT_EQ(by_count.messages()[2].segments, 1U);
+
+  limits.segments_per_message = 100;
+  limits.message_bytes = 100;  // three of 32
+  TxBatch by_bytes(limits);
+  for (int i = 0; i < 7; ++i) ASSERT_TRUE(add(by_bytes, flow_v4(), 16));
+  ASSERT_EQ(by_bytes.messages().size(), 3U);
+  EXPECT_EQ(by_bytes.messages()[0].size, 96U);
+  EXPECT_EQ(psns(by_bytes).size(), 7U);
+}
+
+TEST(TxBatch, FullBatchIsLeftAsItWas) {
+  TxBatch::Limits limits;
+  limits.bytes = 100;
+  limits.packets = 3;
+  TxBatch batch(limits);
+  EXPECT_EQ(batch.append(flow_v4(), send(), 85), nullptr) << "16 + 85 + 3 bytes are too many";
+  EXPECT_EQ(batch.append(flow_v4(), send(), SIZE_MAX), nullptr);
+  ASSERT_TRUE(add(batch, flow_v4(), 0));
+  ASSERT_TRUE(add(batch, flow_v4(), 0));
+  EXPECT_FALSE(add(batch, flow_v4(), 53));
+  ASSERT_TRUE(add(batch, flow_v4(), 52)) << "the last byte is usable";
+  EXPECT_FALSE(add(batch, flow_v4(), 0));
+  EXPECT_EQ(batch.packets(), 3U);
+  EXPECT_EQ(psns(batch).size(), 3U);
+
+  batch.clear();
+  EXPECT_TRUE(batch.empty());
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(add(batch, flow_v4(), 0));
+  EXPECT_FALSE(add(batch, flow_v4(), 0)) << "the number of packets is limited too";
+}
+
+TEST(TxBatch, NoByteBeyondTheLimit) {
+  for (size_t bytes = 95; bytes <= 104; ++bytes) {
+    TxBatch::Limits limits;
+    limits.bytes = bytes;
+    TxBatch batch(limits);
+    EXPECT_EQ(add(batch, flow_v4(), 84), bytes >= 100) << bytes;
+  }
+}
+
+TEST(TxBatch, AbandonedPacketLeavesNoTrace) {
+  TxBatch batch(segmenting(8));
+  ASSERT_TRUE(add(batch, flow_v4(), 8, 1));
+  ASSERT_NE(batch.append(flow_v6(), send(2), 100), nullptr);
+  batch.abandon();
+  ASSERT_TRUE(add(batch, flow_v4(), 8, 3));
+  EXPECT_EQ(batch.packets(), 2U);
+  ASSERT_EQ(batch.messages().size(), 1U);
+  EXPECT_EQ(psns(batch), (std::vector<uint32_t>{1, 3}));
+}
+
+TEST(TxBatch, PadIsZero) {
+  TxBatch::Limits limits;
+  limits.bytes = 64;
+  TxBatch batch(limits);
+  ASSERT_TRUE(add(batch, flow_v4(), 40));  // leaves 0x5a where the next pad comes
+  batch.clear();
+  ASSERT_TRUE(add(batch, flow_v4(), 5));
+  const auto bytes = batch.bytes(batch.messages()[0]);
+  for (size_t i = 17; i < 20; ++i) EXPECT_EQ(bytes[i], 0);
+}
+
+TEST(TxBatch, IdentificationFollowsThePolicy) {
+  for (const auto policy : {Identification::kZero, Identification::kBySegment}) {
+    TxBatch::Limits limits = segmenting(4);
+    limits.identification = policy;
+    TxBatch batch(limits);
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(add(batch, flow_v4(), 8));
+    const bool counts = policy == Identification::kBySegment;
+    const auto second = batch.bytes(batch.messages()[0]).subspan(24);
+    EXPECT_EQ(icrc_matches(flow_v4(), 1, second), counts);
+    EXPECT_EQ(icrc_matches(flow_v4(), 0, second), !counts);
+  }
+}
+
+TEST(TxBatch, UnsegmentedPacketsAllHaveIdentificationZero) {
+  TxBatch batch(segmenting(4));
+  uint32_t psn = 0;
+  for (const size_t payload : {64U, 64U, 64U, 64U, 64U, 8U, 8U}) {
+    ASSERT_TRUE(add(batch, flow_v4(), payload, psn++));
+  }
+  ASSERT_TRUE(add(batch, flow_v6(), 8, psn++));
+  ASSERT_EQ(batch.messages().size(), 4U);
+  batch.unsegment();
+  ASSERT_EQ(batch.messages().size(), 8U);
+  EXPECT_EQ(batch.packets(), 8U);
+  for (const TxBatch::Message& message : batch.messages()) {
+    EXPECT_EQ(message.segments, 1U);
+    EXPECT_TRUE(icrc_matches(message.flow, 0, batch.bytes(message)));
+  }
+  EXPECT_EQ(psns(batch), (std::vector<uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(batch.messages()[5].size, 24U);
+  EXPECT_EQ(batch.messages()[7].flow, flow_v6());
+
+  ASSERT_TRUE(add(batch, flow_v6(), 8, psn));
+  EXPECT_EQ(batch.messages().size(), 9U) << "what is appended later is not segmented either";
+}
+
+}  // namespace
+}  // namespace urxe

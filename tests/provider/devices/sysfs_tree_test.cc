@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/devices/sysfs_tree.h"
+
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <set>
+
+#include "provider/devices/counter_names.h"
+
+namespace urxe {
+namespace {
+
+std::vector<DeviceDescription> two_devices() {
+  std::vector<DeviceDescription> devices(2);
+  devices[0].name = "urxe_a";
+  devices[1].name = "urxe_b";
+  devices[0].ifname = "a";
+  devices[1].ifname = "b";
+  const uint8_t address[4] = {192, 0, 2, 1};
+  devices[0].gids = {Gid::from_ipv4(address)};
+  return devices;
+}
+
+TEST(SysfsTree, UverbsNumbersAvoidRealOnes) {
+  RealDevices real;
+  real.verbs = {"uverbs192"};
+  real.nodes = {"uverbs194"};
+  auto devices = two_devices();
+  assign_uverbs_numbers(devices, real);
+  EXPECT_EQ(devices[0].uverbs_number, 193u);
+  EXPECT_EQ(devices[1].uverbs_number, 195u);
+}
+
+TEST(SysfsTree, GidTable) {
+  auto tree = describe_tree(two_devices(), {});
+  std::string port = "sys/devices/urxe/fe75:00:00.0/infiniband/urxe_a/ports/1/";
+  EXPECT_EQ(tree.state.at(port + "gids/0"), "0000:0000:0000:0000:0000:ffff:c000:0201\n");
+  EXPECT_EQ(tree.state.at(port + "gid_attrs/types/0"), "RoCE v2\n");
+  EXPECT_EQ(tree.state.at(port + "gid_attrs/ndevs/0"), "a\n");
+  EXPECT_EQ(tree.state.at(port + "gids/1"), "0000:0000:0000:0000:0000:0000:0000:0000\n");
+  EXPECT_EQ(tree.state.at(port + "gid_attrs/types/1"), "!\n");
+  EXPECT_TRUE(tree.state.contains(port + "gids/63"));
+  EXPECT_FALSE(tree.state.contains(port + "gids/64"));
+}
+
+TEST(SysfsTree, EachCounterHasAColumnOfItsOwn) {
+  auto tree = describe_tree(two_devices(), {});
+  std::set<std::string> columns;
+  for (const auto& [path, text] : tree.files) {
+    const bool is_counter =
+        path.find("counters/") != std::string::npos || path.find("/cm_") != std::string::npos;
+    if (!is_counter || !path.starts_with("sys/devices/urxe/fe75:00:00.0")) {
+      continue;
+    }
+    EXPECT_TRUE(text.starts_with("@") && text.ends_with(" urxe_a\n")) << path;
+    EXPECT_TRUE(columns.insert(text).second) << path;
+  }
+  EXPECT_EQ(columns.size(), cm_counter_column(kCmCounterGroups.size()));
+  EXPECT_EQ(tree.tables.at("devices/urxe_a.counters"), 512u * 160 * 8);
+}
+
+TEST(SysfsTree, DropCountersAreNamedAsTheirReasons) {
+  for (size_t i = 0; i < static_cast<size_t>(DropReason::kCount); ++i) {
+    auto reason = static_cast<DropReason>(i);
+    size_t index = drop_counter_column(reason) - kPortCounterNames.size();
+    ASSERT_TRUE(kHardwareCounterNames[index].starts_with("drop_"));
+    EXPECT_EQ(kHardwareCounterNames[index].substr(5), drop_reason_name(reason));
+  }
+  for (size_t i = 0; i < static_cast<size_t>(MadDropReason::kCount); ++i) {
+    auto reason = static_cast<MadDropReason>(i);
+    size_t index = drop_counter_column(reason) - kPortCounterNames.size();
+    ASSERT_TRUE(kHardwareCounterNames[index].starts_with("drop_mad_"));
+    EXPECT_EQ(kHardwareCounterNames[index].substr(9), mad_drop_reason_name(reason));
+  }
+}
+
+// As Linux has them: /sys/class/infiniband/D/ports/1/cm_tx_msgs/req.
+TEST(SysfsTree, TheConnectionManagersMessagesAreCounted) {
+  auto tree = describe_tree(two_devices(), {});
+  const std::string port = "sys/devices/urxe/fe75:00:00.0/infiniband/urxe_a/ports/1/";
+  for (const char* group : {"cm_tx_msgs", "cm_tx_retries", "cm_rx_msgs", "cm_rx_duplicates"}) {
+    for (const char* message : {"req", "mra", "rej", "rep", "rtu", "dreq", "drep", "sidr_req",
+                                "sidr_rep", "lap", "apr"}) {
+      EXPECT_TRUE(tree.files.contains(port + group + "/" + message)) << group << " " << message;
+    }
+  }
+}
+
+// Their order is that of their attributes.
+TEST(SysfsTree, TheMessagesCountersAreNamedAsTheirMessages) {
+  for (size_t i = 0; i < kCmMessageNames.size(); ++i) {
+    std::string name =
+        cm_attribute_name(static_cast<CmAttribute>(static_cast<size_t>(CmAttribute::kReq) + i));
+    for (char& c : name) c = static_cast<char>(std::tolower(c));
+    EXPECT_EQ(name, kCmMessageNames[i]);
+  }
+}
+
+TEST(SysfsTree, RealDevicesAreAbsoluteLinks) {
+  RealDevices real{"/root", {"mlx5_0"}, {"uverbs0"}, {"rdma_cm", "uverbs0"}, "6"};
+  auto tree = describe_tree({}, real);
+  EXPECT_EQ(tree.links.at("sys/class/infiniband/mlx5_0"), "/root/sys/class/infiniband/mlx5_0");
+  EXPECT_EQ(tree.links.at("dev/infiniband/rdma_cm"), "/root/dev/infiniband/rdma_cm");
+  EXPECT_EQ(tree.links.size(), 4u);
+}
+
+TEST(SysfsTree, TheConnectionManagerIsOursWhereADeviceIs) {
+  RealDevices real{"/root", {}, {}, {"rdma_cm"}, "6"};
+  auto tree = describe_tree(two_devices(), real);
+  EXPECT_EQ(tree.links.at("dev/infiniband/rdma_cm"), "/dev/null");
+  EXPECT_EQ(tree.files.at("sys/class/misc/rdma_cm/abi_version"), "4\n");
+  tree = describe_tree({}, {});
+  EXPECT_FALSE(tree.links.contains("dev/infiniband/rdma_cm"));
+  EXPECT_FALSE(tree.files.contains("sys/class/misc/rdma_cm/abi_version"));
+}
+
+}  // namespace
+}  // namespace urxe

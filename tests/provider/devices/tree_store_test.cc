@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/devices/tree_store.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+namespace urxe {
+namespace {
+
+namespace fs = std::filesystem;
+
+const NetworkNamespace kNamespace{4026531840, "boot 1", "pid:[1]"};
+
+class TreeStoreTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string path = "/tmp/urxe-tree-store-XXXXXX";
+    ASSERT_NE(mkdtemp(path.data()), nullptr);
+    directory_ = path;
+    content_.files = {{"devices/d", "name=d\n"}, {"sys/x/y", "1\n"}};
+    content_.links = {{"sys/link", "x/y"}};
+    content_.tables = {{"devices/d.counters", 4096}};
+    content_.directories = {"dev/infiniband"};
+  }
+  void TearDown() override { fs::remove_all(directory_); }
+
+  [[nodiscard]] size_t entries() const {
+    return static_cast<size_t>(
+        std::distance(fs::directory_iterator(directory_), fs::directory_iterator()));
+  }
+
+  std::string directory_;
+  TreeContent content_;
+};
+
+TEST_F(TreeStoreTest, WritesEverythingReadOnlyButTheTables) {
+  auto tree = publish_tree(directory_, kNamespace, content_);
+  ASSERT_TRUE(tree.has_value()) << tree.error();
+  EXPECT_EQ(fs::read_symlink(*tree + "/sys/link"), "x/y");
+  EXPECT_EQ(fs::file_size(*tree + "/devices/d.counters"), 4096u);
+  EXPECT_TRUE(fs::is_directory(*tree + "/dev/infiniband"));
+  EXPECT_EQ(static_cast<int>(fs::status(*tree + "/sys/x/y").permissions()), 0444);
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(TreeStoreTest, TheSameContentIsTheSameTreeAndKeepsItsCounters) {
+  auto tree = publish_tree(directory_, kNamespace, content_);
+  std::ofstream(*tree + "/devices/d.counters", std::ios::in | std::ios::binary) << "count";
+  EXPECT_EQ(publish_tree(directory_, kNamespace, content_), tree);
+  std::string word;
+  std::ifstream(*tree + "/devices/d.counters") >> word;
+  EXPECT_EQ(word.substr(0, 5), "count");
+}
+
+TEST_F(TreeStoreTest, OtherContentIsAnotherTree) {
+  auto tree = publish_tree(directory_, kNamespace, content_);
+  content_.files["sys/x/y"] = "2\n";
+  EXPECT_NE(publish_tree(directory_, kNamespace, content_), tree);
+  EXPECT_EQ(entries(), 2u);
+}
+
+TEST_F(TreeStoreTest, AnotherStateIsTheSameTree) {
+  content_.state["sys/x/state"] = "up\n";
+  auto tree = publish_tree(directory_, kNamespace, content_);
+  EXPECT_TRUE(fs::exists(*tree + "/sys/x/state"));
+  content_.state["sys/x/state"] = "down, and long\n";
+  EXPECT_EQ(publish_tree(directory_, kNamespace, content_), tree);
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(TreeStoreTest, ADamagedTreeIsReplaced) {
+  auto tree = publish_tree(directory_, kNamespace, content_);
+  fs::remove(*tree + "/sys/x/y");
+  EXPECT_EQ(publish_tree(directory_, kNamespace, content_), tree);
+  EXPECT_TRUE(fs::exists(*tree + "/sys/x/y"));
+}
+
+TEST_F(TreeStoreTest, ConcurrentPublishersAgree) {
+  std::vector<std::string> trees(8);
+  std::vector<std::thread> threads;
+  threads.reserve(trees.size());
+  for (std::string& tree : trees) {
+    threads.emplace_back(
+        [&] { tree = publish_tree(directory_, kNamespace, content_).value_or("failed"); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& tree : trees) EXPECT_EQ(tree, trees[0]);
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(TreeStoreTest, OldTreesGo) {
+  const NetworkNamespace other{kNamespace.number + 1, "boot 2", kNamespace.pid_namespace};
+  const NetworkNamespace unseen{kNamespace.number + 2, "boot 3", "pid:[2]"};
+  auto publish_aged = [&](const NetworkNamespace& netns, std::chrono::hours age) {
+    content_.files["sys/x/y"] += "1";
+    auto tree = publish_tree(directory_, netns, content_);
+    fs::last_write_time(*tree, fs::file_time_type::clock::now() - age);
+    return *tree;
+  };
+  auto ours_new = publish_aged(kNamespace, std::chrono::hours(24));
+  auto ours_old = publish_aged(kNamespace, std::chrono::hours(24 * 8));
+  auto others_new = publish_aged(other, std::chrono::hours(0));
+  auto others_old = publish_aged(other, std::chrono::hours(2));
+  auto unseen_old = publish_aged(unseen, std::chrono::hours(24 * 8));
+  remove_stale_trees(directory_, kNamespace);
+  EXPECT_TRUE(fs::exists(ours_new));
+  EXPECT_FALSE(fs::exists(ours_old));
+  EXPECT_TRUE(fs::exists(others_new));
+  EXPECT_FALSE(fs::exists(others_old));
+  EXPECT_TRUE(fs::exists(unseen_old)) << "/proc does not show whether it is used";
+}
+
+TEST_F(TreeStoreTest, ATreeInUseStays) {
+  auto tree = publish_tree(directory_, kNamespace, content_);
+  fs::last_write_time(*tree, fs::file_time_type::clock::now() - std::chrono::hours(24 * 30));
+  std::string assignment = "URXE_TREE=" + *tree;
+  // The child prints a line when its environment is in place, and then waits for its input to end.
+  std::string command =
+      "env '" + assignment + "' sh -c 'echo; exec cat' < " + directory_ + "/.fifo";
+  ASSERT_EQ(mkfifo((directory_ + "/.fifo").c_str(), 0600), 0);
+  FILE* child = popen(command.c_str(), "r");
+  ASSERT_NE(child, nullptr);
+  int input = open((directory_ + "/.fifo").c_str(), O_WRONLY | O_CLOEXEC);
+  EXPECT_EQ(fgetc(child), '\n');
+  remove_stale_trees(directory_, kNamespace);
+  close(input);
+  pclose(child);
+  EXPECT_TRUE(fs::exists(*tree));
+}
+
+TEST_F(TreeStoreTest, ANewNamespaceOfTheSameNumberStartsAfresh) {
+  const NetworkNamespace next{kNamespace.number, "boot 2", kNamespace.pid_namespace};
+  auto old_tree = publish_tree(directory_, kNamespace, content_);
+  auto next_tree = publish_tree(directory_, next, content_);
+  EXPECT_NE(next_tree, old_tree);
+  remove_stale_trees(directory_, next);
+  EXPECT_FALSE(fs::exists(*old_tree));
+  EXPECT_TRUE(fs::exists(*next_tree));
+}
+
+TEST(CurrentNetworkNamespace, IsTheSameEachTime) {
+  auto once = current_network_namespace();
+  ASSERT_TRUE(once.has_value()) << once.error();
+  EXPECT_NE(once->number, 0u);
+  EXPECT_EQ(current_network_namespace()->identity, once->identity);
+}
+
+TEST(RuntimeDirectory, IsPrivate) {
+  auto directory = open_runtime_directory();
+  ASSERT_TRUE(directory.has_value()) << directory.error();
+  struct stat status {};
+  ASSERT_EQ(lstat(directory->c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0700u);
+}
+
+}  // namespace
+}  // namespace urxe

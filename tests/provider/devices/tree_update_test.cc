@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/devices/tree_update.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "provider/devices/device_list.h"
+#include "provider/devices/network_namespace.h"
+#include "provider/devices/sysfs_tree.h"
+#include "provider/devices/tree_store.h"
+
+namespace urxe {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A tree with a device for lo, as lo really is, so that updates have something to look at.
+class TreeUpdateTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto interfaces = list_interfaces();
+    ASSERT_TRUE(interfaces.has_value()) << interfaces.error();
+    auto lo = std::ranges::find(*interfaces, "lo", &Interface::name);
+    ASSERT_NE(lo, interfaces->end());
+    DeviceDescription empty;
+    empty.name = "urxe_lo";
+    empty.ifindex = lo->ifindex;
+    lo_ = follow_interface(empty, &*lo);
+    std::string path = "/dev/shm/urxe-tree-update-XXXXXX";
+    ASSERT_NE(mkdtemp(path.data()), nullptr);
+    directory_ = path;
+  }
+  void TearDown() override { fs::remove_all(directory_); }
+
+  std::string publish(const DeviceDescription& device) {
+    auto tree = publish_tree(directory_, *current_network_namespace(), describe_tree({device}, {}));
+    return tree.value_or("");
+  }
+  static std::string port_file(const std::string& tree, const std::string& name) {
+    std::ifstream file(tree + "/sys/class/infiniband/urxe_lo/ports/1/" + name);
+    std::string line;
+    std::getline(file, line);
+    return line;
+  }
+
+  static Gid made_up(uint8_t last) {
+    const uint8_t address[4] = {203, 0, 113, last};
+    return Gid::from_ipv4(address);
+  }
+
+  std::string directory_;
+  DeviceDescription lo_;
+};
+
+TEST_F(TreeUpdateTest, BringsAllFilesUpToDate) {
+  DeviceDescription old = lo_;
+  old.link_up = !lo_.link_up;
+  old.mtu = 576;
+  old.gids.push_back(made_up(1));
+  const std::string tree = publish(old);
+  auto devices = update_tree(tree);
+  ASSERT_TRUE(devices.has_value()) << devices.error();
+  EXPECT_EQ(*devices, std::vector<DeviceDescription>{lo_});
+  auto read = read_device(tree, "urxe_lo");
+  ASSERT_TRUE(read.has_value()) << read.error();
+  EXPECT_EQ(*read, lo_);
+  for (const auto& [name, text] : describe_port_state(lo_)) {
+    EXPECT_EQ(port_file(tree, name) + "\n", text) << name;
+  }
+  EXPECT_FALSE(fs::exists(tree + "/draft"));
+}
+
+TEST_F(TreeUpdateTest, KeepsIndexesWhileSomebodyUsesTheTree) {
+  DeviceDescription old = lo_;
+  old.gids.insert(old.gids.begin(), made_up(1));
+  const std::string tree = publish(old);
+  FileDescriptor use = hold_tree(tree);
+  ASSERT_TRUE(use);
+  std::vector<Gid> with_hole = lo_.gids;
+  if (!with_hole.empty()) with_hole.insert(with_hole.begin(), Gid{});
+  EXPECT_EQ(update_tree(tree)->front().gids, with_hole);
+  use.reset();
+  EXPECT_EQ(update_tree(tree)->front().gids, lo_.gids);
+}
+
+TEST_F(TreeUpdateTest, AnInterfaceThatIsNotThere) {
+  DeviceDescription old = lo_;
+  old.ifindex = 0x7ffffff0;
+  const std::string tree = publish(old);
+  auto devices = update_tree(tree);
+  ASSERT_TRUE(devices.has_value());
+  EXPECT_TRUE(devices->front().gone);
+  EXPECT_EQ(port_file(tree, "state"), "1: DOWN");
+  EXPECT_TRUE(read_device(tree, "urxe_lo")->gone);
+}
+
+TEST_F(TreeUpdateTest, ManyAtOnceAgree) {
+  DeviceDescription old = lo_;
+  for (uint8_t i = 0; i < 20; ++i) old.gids.push_back(made_up(i));
+  const std::string tree = publish(old);
+  std::vector<std::thread> threads;
+  std::vector<std::vector<DeviceDescription>> found(8);
+  for (auto& devices : found) {
+    threads.emplace_back([&] { devices = update_tree(tree).value_or(devices); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& devices : found) EXPECT_EQ(devices, std::vector<DeviceDescription>{lo_});
+}
+
+TEST_F(TreeUpdateTest, RefusesAnotherNamespacesTree) {
+  const std::string tree = publish(lo_);
+  fs::remove(tree + "/netns");
+  std::ofstream(tree + "/netns") << "another";
+  EXPECT_FALSE(update_tree(tree).has_value());
+}
+
+}  // namespace
+}  // namespace urxe

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Accesses that cannot fault, and what tells of memory that goes.
+#include "provider/runtime/memory/guarded_access.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "provider/runtime/memory/mapped_memory.h"
+#include "provider/runtime/memory/unmap_gate.h"
+
+namespace urxe {
+namespace {
+
+/// Three pages, the second of which is not there.
+class Gap {
+ public:
+  Gap() {
+    bytes = static_cast<uint8_t*>(
+        mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    munmap(bytes + page, page);
+  }
+  ~Gap() {
+    munmap(bytes, page);
+    munmap(bytes + 2 * page, page);
+  }
+  Gap(const Gap&) = delete;
+  Gap& operator=(const Gap&) = delete;
+
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  uint8_t* bytes = nullptr;
+};
+
+TEST(GuardedAccess, CopiesWhatIsMapped) {
+  ASSERT_TRUE(guarded_access_works());
+  Gap gap;
+  const GuardedAccess access = guarded_access();
+  uint8_t out[4] = {};
+  EXPECT_TRUE(access.write(gap.bytes + 1, "abcd", 4));
+  EXPECT_EQ(std::memcmp(gap.bytes + 1, "abcd", 4), 0);
+  EXPECT_TRUE(access.read(out, gap.bytes + 1, 4));
+  EXPECT_EQ(std::memcmp(out, "abcd", 4), 0);
+}
+
+TEST(GuardedAccess, RefusesWhatIsNot) {
+  Gap gap;
+  const GuardedAccess access = guarded_access();
+  uint8_t other[64] = {};
+  for (uint8_t* at :
+       {gap.bytes + gap.page, gap.bytes + gap.page - 1, static_cast<uint8_t*>(nullptr),
+        reinterpret_cast<uint8_t*>(UINTPTR_MAX - 7)}) {
+    EXPECT_FALSE(access.read(other, at, 8));
+    EXPECT_FALSE(access.write(at, other, 8));
+    EXPECT_FALSE(access.hold(at, 8));
+  }
+}
+
+TEST(GuardedAccess, WritesNothingThatMayOnlyBeRead) {
+  Gap gap;
+  mprotect(gap.bytes, gap.page, PROT_READ);
+  const GuardedAccess access = guarded_access();
+  uint8_t other[8] = {1};
+  EXPECT_FALSE(access.write(gap.bytes, other, 8));
+  EXPECT_FALSE(access.hold(gap.bytes, 8));
+  EXPECT_TRUE(access.read(other, gap.bytes, 8));
+  EXPECT_EQ(other[0], 0);
+}
+
+TEST(GuardedAccess, HoldsAndReleases) {
+  const GuardedAccess access = guarded_access();
+  uint64_t word = 0;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(access.hold(&word, sizeof word));
+    access.release();
+  }
+}
+
+TEST(UnmapGate, NobodyIsCountedUntilItIsUsed) {
+  UnmapGate gate;
+  EXPECT_FALSE(gate.enter());
+  gate.use();
+  EXPECT_TRUE(gate.enter());
+  gate.leave();
+}
+
+TEST(UnmapGate, DoesNotCloseOnWhoIsInside) {
+  UnmapGate gate;
+  gate.use();
+  ASSERT_TRUE(gate.enter());
+  EXPECT_FALSE(gate.close());
+  gate.leave();
+  EXPECT_TRUE(gate.close());
+  gate.open();
+}
+
+// While it is closed nobody unmaps. Many threads of each kind.
+TEST(UnmapGate, KeepsUnmappersOut) {
+  UnmapGate gate;
+  gate.use();
+  std::atomic<bool> closed{false};
+  std::atomic<int> broken{0};
+  std::atomic<bool> done{false};
+  std::vector<std::thread> unmappers;
+  for (int i = 0; i < 3; ++i) {
+    unmappers.emplace_back([&] {
+      while (!done.load()) {
+        gate.enter();
+        if (closed.load()) ++broken;
+        gate.leave();
+      }
+    });
+  }
+  int held = 0;
+  for (int i = 0; i < 2000; ++i) {
+    if (!gate.close()) continue;
+    ++held;
+    closed.store(true);
+    closed.store(false);
+    gate.open();
+  }
+  done.store(true);
+  for (std::thread& thread : unmappers) thread.join();
+  EXPECT_EQ(broken.load(), 0);
+  EXPECT_GT(held, 0);
+}
+
+// What the closer unmaps itself (a look into /proc may allocate and free) does not wait for itself.
+TEST(UnmapGate, LetsItsCloserPass) {
+  UnmapGate gate;
+  gate.use();
+  ASSERT_TRUE(gate.close());
+  EXPECT_TRUE(gate.enter());
+  gate.leave();
+  gate.open();
+}
+
+TEST(MappedMemory, LengthOfAMapping) {
+  Gap gap;
+  EXPECT_EQ(mapping_length(gap.bytes + gap.page), 0U);
+  const int fd = memfd_create("test", 0);
+  ASSERT_EQ(ftruncate(fd, static_cast<off_t>(4 * gap.page)), 0);
+  auto* file =
+      static_cast<uint8_t*>(mmap(nullptr, 4 * gap.page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+  mprotect(file + gap.page, gap.page, PROT_READ);  // makes three entries of it
+  EXPECT_EQ(mapping_length(file), 4 * gap.page);
+  EXPECT_EQ(mapping_length(file + 8), 0U);
+  munmap(file, 4 * gap.page);
+  close(fd);
+}
+
+// A terabyte of addresses. Expect: neither refused nor filled with pages.
+TEST(MappedMemory, MoreThanThereIs) {
+  constexpr size_t kBytes = size_t{1} << 40;
+  void* at = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) GTEST_SKIP() << "no room for that many addresses";
+  EXPECT_EQ(check_mapped(at, kBytes, true), 0);
+  munmap(static_cast<uint8_t*>(at) + kBytes / 2, 4096);
+  EXPECT_EQ(check_mapped(at, kBytes, true), EFAULT);
+  munmap(at, kBytes);
+}
+
+}  // namespace
+}  // namespace urxe

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# How tests are declared. Each has a name that begins with its suite's prefix, and at least one label:
+#
+#   unit    one part, in one process; also under the sanitizers
+#   lint    the sources themselves
+#   sim     the seeded simulator; also under the sanitizers
+#   stock   programs over urxe, also under the sanitizers; all of them are `system` as well
+#   system  programs over urxe
+#   interop other implementations
+
+add_library(urxe_test_precompiled OBJECT support/precompiled.cc)
+target_link_libraries(urxe_test_precompiled PRIVATE urxe_options GTest::gtest)
+if(URXE_PRECOMPILED_HEADERS)
+  target_precompile_headers(urxe_test_precompiled PRIVATE support/precompiled.h)
+endif()
+
+# urxe_precompile_test(TARGET): TARGET, compiled with the options of tests/, uses support/precompiled.h.
+function(urxe_precompile_test target)
+  if(URXE_PRECOMPILED_HEADERS)
+    target_precompile_headers(${target} REUSE_FROM urxe_test_precompiled)
+    target_compile_options(${target} PRIVATE $<TARGET_PROPERTY:GTest::gtest,INTERFACE_COMPILE_OPTIONS>)
+  endif()
+endfunction()
+
+# urxe_unit_suite(PROGRAM PREFIX prefix [SINGLE_THREADED] [SOURCES s...] [LIBRARIES l...] [DEFINITIONS d...]):
+# the tests of a program that uses GoogleTest, named prefix.Suite.Test and labelled unit. Without SOURCES the program is
+# made of all .cc files of the folder. SINGLE_THREADED: the thread sanitizer has nothing to find in it, and its builds
+# leave it out.
+function(urxe_unit_suite program)
+  cmake_parse_arguments(PARSE_ARGV 1 suite "SINGLE_THREADED" "PREFIX" "SOURCES;LIBRARIES;DEFINITIONS")
+  if(suite_UNPARSED_ARGUMENTS OR NOT suite_PREFIX)
+    message(FATAL_ERROR "urxe_unit_suite(${program}): wrong arguments: ${suite_UNPARSED_ARGUMENTS}")
+  endif()
+  if(suite_SINGLE_THREADED AND URXE_SANITIZE MATCHES "thread")
+    return()
+  endif()
+  if(NOT suite_SOURCES)
+    file(GLOB suite_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  endif()
+  add_executable(${program} ${suite_SOURCES})
+  target_compile_definitions(${program} PRIVATE ${suite_DEFINITIONS})
+  target_link_libraries(${program} PRIVATE urxe_options ${suite_LIBRARIES} GTest::gtest_main)
+  urxe_precompile_test(${program})
+  gtest_discover_tests(${program} TEST_PREFIX ${suite_PREFIX}. PROPERTIES LABELS unit DISCOVERY_TIMEOUT 60)
+endfunction()
+
+# urxe_test(NAME LABELS label... COMMAND c... [TIMEOUT s] [ENVIRONMENT v...] [PROCESSORS n]): any other test. It may skip
+# by the exit code 77.
+function(urxe_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT;PROCESSORS" "LABELS;COMMAND;ENVIRONMENT")
+  if(test_UNPARSED_ARGUMENTS OR NOT test_LABELS OR NOT test_COMMAND)
+    message(FATAL_ERROR "urxe_test(${name}): wrong arguments: ${test_UNPARSED_ARGUMENTS}")
+  endif()
+  add_test(NAME ${name} COMMAND ${test_COMMAND})
+  set_tests_properties(${name} PROPERTIES LABELS "${test_LABELS}" SKIP_RETURN_CODE 77)
+  foreach(property TIMEOUT PROCESSORS)
+    if(test_${property})
+      set_tests_properties(${name} PROPERTIES ${property} ${test_${property}})
+    endif()
+  endforeach()
+  if(test_ENVIRONMENT)
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${test_ENVIRONMENT}")
+  endif()
+endfunction()

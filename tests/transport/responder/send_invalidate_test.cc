@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// SEND with invalidate at the responder (IBTA vol. 1, 9.4.1.1.3, 10.6.5).
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+
+#include "tests/transport/memory/window_bench.h"
+
+namespace urxe::test {
+namespace {
+
+constexpr uint64_t kVa = WindowBench::kWindowVa;
+
+/// A bench with a bound window and a receive; PSN 200 comes next.
+struct BoundBench : WindowBench {
+  BoundBench() : key(whole().new_key) {
+    bind(whole());
+    post_receive();
+  }
+  const RKey key;
+};
+
+Headers invalidate(RKey key) {
+  Headers headers;
+  headers.bth.ack_req = true;
+  headers.invalidate = key;
+  return headers;
+}
+
+TEST(SendInvalidate, TakesTheKeyAwayAndSaysSo) {
+  BoundBench bench;
+  EXPECT_TRUE(bench.write(bench.key, kVa));
+  EXPECT_TRUE(bench.send_invalidate(bench.key));
+  const std::vector<ibv_wc> wcs = bench.poll(*bench.recv_cq);
+  ASSERT_EQ(wcs.size(), 1U);
+  EXPECT_EQ(wcs[0].status, IBV_WC_SUCCESS);
+  EXPECT_EQ(wcs[0].opcode, IBV_WC_RECV);
+  EXPECT_EQ(wcs[0].wc_flags, unsigned{IBV_WC_WITH_INV});
+  EXPECT_EQ(wcs[0].invalidated_rkey, bench.key.value());
+  EXPECT_EQ(wcs[0].byte_len, 4U);
+  EXPECT_EQ(bench.region->windows, 0U);
+  EXPECT_TRUE(bench.device.deregister_memory(bench.region));
+}
+
+TEST(SendInvalidate, LaterAccessIsRefused) {
+  const std::function<bool(BoundBench&)> accesses[] = {
+      [](BoundBench& b) { return b.write(b.key, kVa); },
+      [](BoundBench& b) { return b.read(b.key, kVa); },
+      [](BoundBench& b) { return b.add(b.key, kVa); }};
+  for (const auto& access : accesses) {
+    BoundBench bench;
+    EXPECT_TRUE(bench.send_invalidate(bench.key));
+    EXPECT_FALSE(access(bench));
+    EXPECT_EQ(bench.events(), (std::vector{IBV_EVENT_QP_ACCESS_ERR}));
+  }
+}
+
+// Expect: the first packets of a message leave the key alone, the last takes it away.
+TEST(SendInvalidate, WithTheLastPacketOfAMessage) {
+  BoundBench bench;
+  bench.receive(Operation::kSendFirst, 200, {}, counting(kMtu));
+  EXPECT_EQ(bench.region->windows, 1U);
+  bench.receive(Operation::kSendLastInvalidate, 201, invalidate(bench.key), {1});
+  EXPECT_EQ(bench.region->windows, 0U);
+  const std::vector<ibv_wc> wcs = bench.poll(*bench.recv_cq);
+  ASSERT_EQ(wcs.size(), 1U);
+  EXPECT_EQ(wcs[0].invalidated_rkey, bench.key.value());
+  EXPECT_EQ(wcs[0].byte_len, kMtu + 1);
+}
+
+// Expect: without a receive an RNR NAK and the key still good.
+TEST(SendInvalidate, NotExecutedWithoutAReceive) {
+  WindowBench bench;
+  const BindRequest request = bench.whole();
+  bench.bind(request);
+  bench.receive(Operation::kSendOnlyInvalidate, 200, invalidate(request.new_key));
+  const Lines lines = bench.sent();
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_NE(lines[0].find("rnr_nak"), std::string::npos) << lines[0];
+  EXPECT_EQ(bench.region->windows, 1U);
+  bench.post_receive();
+  bench.receive(Operation::kSendOnlyInvalidate, 200, invalidate(request.new_key));
+  EXPECT_EQ(bench.region->windows, 0U);
+  EXPECT_EQ(bench.receive_statuses(), (Statuses{{1, IBV_WC_SUCCESS}}));
+}
+
+// Expect: the duplicate is acknowledged again; it neither fails nor touches the window bound since.
+TEST(SendInvalidate, DuplicateIsNotExecutedAgain) {
+  BoundBench bench;
+  EXPECT_TRUE(bench.send_invalidate(bench.key));
+  BindRequest again = bench.whole();
+  again.new_key = bench.key;
+  bench.bind(again);
+  bench.receive(Operation::kSendOnlyInvalidate, 200, invalidate(bench.key), counting(4));
+  EXPECT_EQ(bench.sent(), (Lines{"ACK psn 200 credits 0 msn 1"}));
+  EXPECT_EQ(bench.region->windows, 1U);
+  EXPECT_EQ(bench.receive_statuses(), (Statuses{{1, IBV_WC_SUCCESS}}));
+  EXPECT_TRUE(bench.read(bench.key, kVa));
+}
+
+// The network delivers a READ a second time, after its key is gone. Expect: silence, and the queue
+// pair goes on.
+TEST(SendInvalidate, LateDuplicateReadIsHarmless) {
+  BoundBench bench;
+  EXPECT_TRUE(bench.read(bench.key, kVa));
+  EXPECT_TRUE(bench.send_invalidate(bench.key));
+  bench.receive(Operation::kReadRequest, 200, bench.reth(kVa, bench.key, 8));
+  EXPECT_EQ(bench.sent(), Lines{});
+  EXPECT_EQ(bench.qp->state(), IBV_QPS_RTS);
+  EXPECT_EQ(bench.events(), std::vector<ibv_event_type>{});
+  EXPECT_EQ(bench.dropped(DropReason::kMalformedRequest), 1U);
+  bench.bind(bench.whole());
+  EXPECT_TRUE(bench.read(bench.window->rkey, kVa));
+}
+
+// 10.8.3.3: an unfenced SEND may be executed before the READ ahead of it has been answered. Expect:
+// it is not, where it takes the READ's key; it is asked for again behind the answer.
+TEST(SendInvalidate, DoesNotOvertakeAReadThroughItsKey) {
+  BoundBench bench;
+  bench.receive(Operation::kReadRequest, 200, bench.reth(kVa, bench.key, 8));
+  bench.receive(Operation::kSendOnlyInvalidate, 201, invalidate(bench.key));
+  bench.receive(Operation::kSendOnly, 202);  // behind the gap
+  EXPECT_EQ(bench.region->windows, 1U);
+  const Lines lines = bench.sent();
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0], "READ Response Only psn 200 credits 1 msn 1 len 8");
+  EXPECT_EQ(lines[1], "ACK psn 201 nak \"psn sequence error\" msn 1");
+  EXPECT_EQ(bench.receive_statuses(), Statuses{});
+  bench.receive(Operation::kSendOnlyInvalidate, 201, invalidate(bench.key));
+  EXPECT_EQ(bench.region->windows, 0U);
+  EXPECT_EQ(bench.sent(), (Lines{"ACK psn 201 credits 0 msn 2"}));
+  EXPECT_EQ(bench.receive_statuses(), (Statuses{{1, IBV_WC_SUCCESS}}));
+}
+
+// Expect: READs through other keys, and atomics, hold nothing up.
+TEST(SendInvalidate, OvertakesOtherReads) {
+  BoundBench bench;
+  bench.receive(Operation::kReadRequest, 200,
+                bench.reth(Bench::kTargetVa, bench.target_region->rkey, 8));
+  bench.receive(Operation::kSendOnlyInvalidate, 201, invalidate(bench.key));
+  EXPECT_EQ(bench.region->windows, 0U);
+  EXPECT_EQ(bench.receive_statuses(), (Statuses{{1, IBV_WC_SUCCESS}}));
+}
+
+// Expect: a READ whose key the owner takes away before its answer is refused at that response.
+TEST(SendInvalidate, LocalInvalidateInTheMiddleOfAReadsAnswer) {
+  BoundBench bench;
+  bench.receive(Operation::kReadRequest, 200, bench.reth(kVa, bench.key, 8));
+  bench.post_invalidate(bench.key);
+  const Lines lines = bench.sent();
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0].substr(0, lines[0].find(" msn")), "ACK psn 200 nak \"remote access error\"");
+  EXPECT_EQ(bench.qp->state(), IBV_QPS_ERR);
+}
+
+// A multi-packet WRITE may lose its key on the way. Expect: the rest of it is refused.
+TEST(SendInvalidate, LocalInvalidateInTheMiddleOfAWrite) {
+  BoundBench bench;
+  BindRequest large = bench.whole();
+  bench.post_invalidate(bench.key);
+  large.length = 2 * kMtu;
+  large.new_key = next_key(bench.key);
+  bench.post_bind(large);
+  EXPECT_EQ(bench.sent(), Lines{});
+  bench.receive(Operation::kWriteFirst, 200, bench.reth(kVa, large.new_key, kMtu + 1),
+                counting(kMtu));
+  EXPECT_EQ(std::memcmp(bench.backing + 1024, counting(kMtu).data(), kMtu), 0);
+  bench.post_invalidate(large.new_key);
+  EXPECT_EQ(bench.sent(), (Lines{"ACK psn 200 credits 1 msn 0"}));
+  bench.backing[1024 + kMtu] = 0x5a;
+  bench.receive(Operation::kWriteLast, 201, {}, {1});
+  const Lines lines = bench.sent();
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0].substr(0, lines[0].find(" msn")), "ACK psn 201 nak \"remote access error\"");
+  EXPECT_EQ(bench.backing[1024 + kMtu], 0x5a);
+}
+
+struct Refusal {
+  const char* name;
+  std::function<RKey(BoundBench&)> key;
+};
+
+// 10.6.5: what a peer may not invalidate.
+const Refusal kRefusals[] = {
+    {"a region", [](BoundBench& b) { return b.target_region->rkey; }},
+    {"a region that allows windows", [](BoundBench& b) { return b.region->rkey; }},
+    {"garbage", [](BoundBench&) { return RKey{0xfffffe01}; }},
+    {"zero", [](BoundBench&) { return RKey{0}; }},
+    {"the window's old key", [](BoundBench& b) { return RKey{b.key.value() ^ 0x80}; }},
+    {"a window that is not bound",
+     [](BoundBench& b) { return b.device.alloc_window(b.pd, IBV_MW_TYPE_2).value()->rkey; }},
+    {"a window of type 1",
+     [](BoundBench& b) {
+       MemoryWindow* window = b.device.alloc_window(b.pd, IBV_MW_TYPE_1).value();
+       b.bind(b.ask(*window));
+       return window->rkey;
+     }},
+    {"another queue pair's window",
+     [](BoundBench& b) {
+       MemoryWindow* window = b.device.alloc_window(b.pd, IBV_MW_TYPE_2).value();
+       sim::SendRequest post;
+       post.opcode = IBV_WR_BIND_MW;
+       post.bind = b.ask(*window);
+       EXPECT_TRUE(sim::post_send(b.device, b.other_qp(), post));
+       EXPECT_EQ(b.sent(), Lines{});
+       EXPECT_EQ(b.send_statuses(), (Statuses{{0, IBV_WC_SUCCESS}}));
+       return window->rkey;
+     }},
+    {"the same twice",
+     [](BoundBench& b) {
+       EXPECT_TRUE(b.send_invalidate(b.key));
+       EXPECT_EQ(b.receive_statuses(), (Statuses{{1, IBV_WC_SUCCESS}}));
+       b.post_receive();
+       return b.key;
+     }},
+};
+
+// Expect: NAK remote access error, the receive in error, the Error state and its event.
+TEST(SendInvalidate, OfWhatMayNotBe) {
+  for (const Refusal& refusal : kRefusals) {
+    BoundBench bench;
+    const RKey key = refusal.key(bench);
+    const uint32_t bound = bench.region->windows;
+    EXPECT_FALSE(bench.send_invalidate(key)) << refusal.name;
+    const Statuses statuses = bench.receive_statuses();
+    ASSERT_EQ(statuses.size(), 1U) << refusal.name;
+    EXPECT_EQ(statuses[0].second, IBV_WC_MW_BIND_ERR) << refusal.name;
+    EXPECT_EQ(bench.events(), (std::vector{IBV_EVENT_QP_ACCESS_ERR})) << refusal.name;
+    EXPECT_EQ(bench.region->windows, bound) << refusal.name;
+  }
+}
+
+}  // namespace
+}  // namespace urxe::test

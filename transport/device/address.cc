@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/device/address.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace urxe {
+namespace {
+
+constexpr uint8_t kDefaultHopLimit = 64;
+constexpr uint32_t kLabelMask = 0xfffff;
+constexpr uint16_t kFirstSourcePort = 0xc000;
+
+uint16_t fold(uint32_t flow_label) {
+  constexpr uint32_t kPortBits = 0x3fff;
+  flow_label &= kLabelMask;
+  return static_cast<uint16_t>(((flow_label & kPortBits) ^ (flow_label >> 14)) | kFirstSourcePort);
+}
+
+}  // namespace
+
+bool address_is_valid(const DeviceConfig& config, const ibv_ah_attr& av) {
+  if (av.is_global == 0 || av.port_num > 1 || av.grh.sgid_index >= config.gids.size()) return false;
+  const Gid& source = config.gids[av.grh.sgid_index];
+  const Gid destination = Gid::from_ipv6(av.grh.dgid.raw);
+  // One packet is of one IP version.
+  return !source.is_zero() && !destination.is_zero() && source.is_ipv4() == destination.is_ipv4();
+}
+
+bool peer_is_valid(const DeviceConfig& config, const ibv_ah_attr& av) {
+  return address_is_valid(config, av) && !Gid::from_ipv6(av.grh.dgid.raw).is_multicast();
+}
+
+Flow flow_to(const DeviceConfig& config, const ibv_ah_attr& av) {
+  Flow flow;
+  flow.source = config.gids[av.grh.sgid_index];
+  std::copy(std::begin(av.grh.dgid.raw), std::end(av.grh.dgid.raw), flow.destination.bytes.begin());
+  flow.traffic_class = av.grh.traffic_class;
+  flow.hop_limit = av.grh.hop_limit == 0 ? kDefaultHopLimit : av.grh.hop_limit;
+  flow.source_port = fold(av.grh.flow_label);
+  return flow;
+}
+
+uint16_t source_port_for(uint32_t flow_label, uint32_t local_qpn, uint32_t remote_qpn) {
+  if (flow_label != 0) return fold(flow_label);
+  const uint64_t product = static_cast<uint64_t>(local_qpn) * remote_qpn;
+  return fold(static_cast<uint32_t>((product ^ (product >> 20) ^ (product >> 40)) & kLabelMask));
+}
+
+}  // namespace urxe

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+
+#include "packet/wire/roce_packet.h"
+#include "transport/device/channel_adapter.h"
+
+namespace urxe {
+
+// From address vectors to what goes into IP and UDP headers (IBTA annex A17.4).
+
+/// Whether a queue pair or an address handle can have this address vector: the port is ours, there
+/// is a GRH (RoCE has nothing else), and the GID index is one in use.
+bool address_is_valid(const DeviceConfig& config, const ibv_ah_attr& av);
+
+/// Whether a connected queue pair can have it: as address_is_valid(), and the peer is one.
+bool peer_is_valid(const DeviceConfig& config, const ibv_ah_attr& av);
+
+/// The path of a valid address vector, with the source port of datagrams.
+Flow flow_to(const DeviceConfig& config, const ibv_ah_attr& av);
+
+/// The UDP source port of a connected queue pair: 14 bits of the flow label folded into the dynamic
+/// ports; without a label, one made of both queue pair numbers (rdma-core's rule).
+uint16_t source_port_for(uint32_t flow_label, uint32_t local_qpn, uint32_t remote_qpn);
+
+}  // namespace urxe

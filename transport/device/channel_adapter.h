@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "packet/base/intrusive_list.h"
+#include "packet/base/time.h"
+#include "packet/wire/gid.h"
+#include "transport/device/counters.h"
+#include "transport/device/gsi.h"
+#include "transport/device/multicast.h"
+#include "transport/device/timer_queue.h"
+#include "transport/memory/memory_region.h"
+#include "transport/path/backpressure.h"
+#include "transport/path/congestion.h"
+#include "transport/path/pacing.h"
+#include "transport/queues/completion_queue.h"
+#include "transport/queues/shared_receive_queue.h"
+
+namespace urxe {
+
+struct QueuePair;
+
+/// What a device is made with.
+struct DeviceConfig {
+  std::vector<Gid> gids;
+  ibv_mtu active_mtu = IBV_MTU_4096;
+  SipKey key_secret{1, 2};  ///< of memory keys; the same secret gives the same ones
+  GuardedAccess guarded_access;
+  Duration min_ack_timeout{};  ///< local ACK timeouts are never shorter than this
+  uint32_t max_window = 256;   ///< packets in flight to one destination
+};
+
+/// An asynchronous event (ibv_get_async_event(3)) and what it is about: one of the pointers.
+struct AsyncEvent {
+  ibv_event_type type = IBV_EVENT_QP_FATAL;
+  QueuePair* qp = nullptr;
+  CompletionQueue* cq = nullptr;
+  SharedReceiveQueue* srq = nullptr;
+};
+
+/// What the parts of one channel adapter share.
+struct ChannelAdapter {
+  explicit ChannelAdapter(const DeviceConfig& device_config)
+      : config(device_config), memory(device_config.key_secret, device_config.guarded_access) {}
+
+  DeviceConfig config;
+  MemoryTable memory;
+  SrqTable srqs;
+  Counters counters;
+  TimerQueue timers;
+  PathTable paths;
+  MulticastTable multicast;
+  PacingQueue pacing;
+  Backpressure backpressure;
+  GeneralServices gsi;
+  IntrusiveList<QueuePair, struct ActiveTag> active;                ///< have something to transmit
+  IntrusiveList<QueuePair, struct DeferredTag> deferred;            ///< have an ACK that may wait
+  IntrusiveList<CompletionQueue, struct HeldEventTag> held_events;  ///< moderated: not yet due
+  std::optional<Instant> next_held_event;                           ///< no held event is due before
+  std::vector<CompletionQueue*> notified;
+  Instant now{};  ///< as the device was told last: completions bear it
+  std::deque<AsyncEvent> events;
+
+  void raise(ibv_event_type type, QueuePair* qp) { events.push_back({type, qp, nullptr, nullptr}); }
+  void raise(ibv_event_type type, SharedReceiveQueue* srq) {
+    events.push_back({type, nullptr, nullptr, srq});
+  }
+  /// Lets the events out that moderation holds back and whose time has come.
+  void release_held_events();
+  /// Changes when `cq` makes its events; one that is held back comes at once.
+  void moderate(CompletionQueue& cq, CqModeration moderation);
+  /// Puts a completion on `cq`; tells of overflow and of armed queues.
+  void complete(CompletionQueue& cq, QueuePair& qp, const ibv_wc& wc, bool solicited,
+                FreedSlots slots = {});
+
+ private:
+  void notify(CompletionQueue& cq);
+  void hold_event(CompletionQueue& cq);
+};
+
+}  // namespace urxe

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/device/device.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <new>
+
+#include "packet/base/check.h"
+#include "transport/device/device_impl.h"
+#include "transport/queue_pair/partition.h"
+#include "transport/queue_pair/path_migration.h"
+#include "transport/queue_pair/qp_error.h"
+#include "transport/queue_pair/qp_state.h"
+#include "transport/requester/completer.h"
+#include "transport/requester/requester.h"
+#include "transport/requester/retry.h"
+#include "transport/requester/unreliable_requester.h"
+#include "transport/responder/responder.h"
+#include "transport/responder/uc_responder.h"
+#include "transport/responder/ud_responder.h"
+
+namespace urxe {
+namespace {
+
+/// Packets a queue pair may send before the next one has its turn: what segmentation makes good use
+/// of, twice.
+constexpr uint32_t kTurnPackets = 32;
+
+constexpr uint8_t kEcnMask = 0x03;
+constexpr uint8_t kCongestionExperienced = 0x03;
+
+bool receives_in(ibv_qp_state state) {
+  return state == IBV_QPS_RTR || state == IBV_QPS_RTS || state == IBV_QPS_SQD ||
+         state == IBV_QPS_SQE;
+}
+bool takes_responses_in(ibv_qp_state state) {
+  return state == IBV_QPS_RTS || state == IBV_QPS_SQD || state == IBV_QPS_SQE;
+}
+
+/// An XRC initiator takes responses only, a target requests only (annex A14).
+bool takes(ibv_qp_type type, Opcode opcode) {
+  const bool is_request = opcode_info(opcode).is_request;
+  return is_request ? type != IBV_QPT_XRC_SEND : type != IBV_QPT_XRC_RECV;
+}
+
+std::optional<DropReason> reason_to_drop(const QueuePair* qp, const PacketView& packet,
+                                         const Flow& flow) {
+  const Bth& bth = packet.headers.bth;
+  if (qp == nullptr) return DropReason::kUnknownQp;
+  if (bth.opcode.service() != qp->service || !takes(qp->type, bth.opcode)) {
+    return DropReason::kWrongService;
+  }
+  if (!receives_in(qp->state())) return DropReason::kQpState;
+  if (!pkeys_match(bth.pkey, qp->pkey)) return DropReason::kBadPKey;
+  const bool connected = qp->service != Service::kUd;
+  if (connected && !arrives_on_path(*qp, bth, flow)) return DropReason::kWrongPeer;
+  if (!opcode_info(bth.opcode).is_request && !takes_responses_in(qp->state())) {
+    return DropReason::kQpState;
+  }
+  return std::nullopt;
+}
+
+/// A congestion notification slows the path that the queue pair sends on (annex A17.9).
+void receive_cnp(ChannelAdapter& ca, QueuePair* qp, Instant now) {
+  ++ca.counters.cnps_received;
+  if (qp == nullptr || qp->path == nullptr) return ca.counters.drop(DropReason::kUnknownQp);
+  if (qp->path->on_loss(now)) ++ca.counters.congestion_backoffs;
+}
+
+/// To the part of the queue pair that the packet is for.
+void dispatch(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, const Flow& flow,
+              Instant now) {
+  if (qp.service == Service::kUd) return receive_datagram(ca, qp, packet, flow);
+  if (qp.service == Service::kUc) return receive_unreliable_request(ca, qp, packet);
+  if (opcode_info(packet.headers.bth.opcode).is_request) return receive_request(ca, qp, packet);
+  receive_response(ca, qp, packet, now);
+}
+
+/// A completion that could not be delivered ends the queue pair (IBTA vol. 1, 10.10).
+void fail_if_cq_failed(ChannelAdapter& ca, QueuePair& qp) {
+  if (!qp.cq_failed) return;
+  qp.cq_failed = false;
+  if (qp.state() == IBV_QPS_ERR || qp.state() == IBV_QPS_RESET) return;
+  ca.raise(IBV_EVENT_QP_FATAL, &qp);
+  enter_error(ca, qp, OwedAnswers::kDrop);
+}
+
+/// A copy for each queue pair of the group (IBTA vol. 1, 10.5.2.1), which takes or drops it by
+/// itself.
+void receive_multicast(ChannelAdapter& ca, const PacketView& packet, const Flow& flow) {
+  ++ca.counters.multicast_packets_received;
+  const bool to_group = packet.headers.bth.dest_qp == Qpn(kMulticastQpn);
+  const auto members = ca.multicast.members(flow.destination);
+  if (!to_group || members.empty()) return ca.counters.drop(DropReason::kUnknownQp);
+  for (QueuePair* qp : members) {
+    if (is_own_unwanted(ca, *qp, packet, flow)) continue;
+    if (const auto reason = reason_to_drop(qp, packet, flow)) {
+      ca.counters.drop(*reason);
+      continue;
+    }
+    receive_datagram(ca, *qp, packet, flow);
+    fail_if_cq_failed(ca, *qp);
+  }
+}
+
+/// One turn. Requests first: an ACK that follows them can share their datagram, and the peer then
+/// sees the request no later than the ACK. But where they alone filled the batch the answers go
+/// first the next time, or a small batch would never let them out.
+Turn take_turn(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now, bool all_acks) {
+  if (is_unreliable(qp.service)) {
+    const Turn turn = transmit_unreliable(ca, qp, batch, now, kTurnPackets);
+    fail_if_cq_failed(ca, qp);
+    return turn;
+  }
+  const size_t packets_before = batch.packets();
+  if (qp.responder.held_up) {
+    const Turn answers = transmit_responses(ca, qp, batch, kTurnPackets, all_acks);
+    if (answers == Turn::kBatchFull) return answers;
+    qp.responder.held_up = false;
+  }
+  const Turn requests = transmit_requests(ca, qp, batch, now, kTurnPackets);
+  if (requests == Turn::kBatchFull) {
+    qp.responder.held_up = true;
+    return requests;
+  }
+  const bool sent_requests = batch.packets() != packets_before;
+  const Turn responses = transmit_responses(ca, qp, batch, kTurnPackets, all_acks || sent_requests);
+  fail_if_cq_failed(ca, qp);
+  return responses == Turn::kIdle ? requests : responses;
+}
+
+}  // namespace
+
+Device::Device(const DeviceConfig& config) : impl_(std::make_unique<Impl>(config)) {}
+Device::~Device() = default;
+
+const DeviceConfig& Device::config() const {
+  return impl_->ca.config;
+}
+const Counters& Device::counters() const {
+  return impl_->ca.counters;
+}
+QueuePair* Device::find_qp(Qpn qpn) const {
+  return impl_->find(qpn);
+}
+size_t Device::qp_count() const {
+  return impl_->qp_count;
+}
+
+ConnectionManager& Device::cm() {
+  return impl_->ca.gsi.cm();
+}
+const ConnectionManager& Device::cm() const {
+  return impl_->ca.gsi.cm();
+}
+void Device::set_gsi_source_port(const Gid& local, uint16_t port) {
+  impl_->ca.gsi.set_source_port(local, port);
+}
+std::optional<uint16_t> Device::gsi_source_port(const Gid& local) const {
+  return impl_->ca.gsi.source_port(local);
+}
+
+bool Device::ring_doorbell(QueuePair& qp) {
+  return impl_->doorbells.ring(qp);
+}
+bool Device::doorbell_pending() const {
+  return impl_->doorbells.pending();
+}
+
+void Device::receive(const RxPacket& packet, Instant now) {
+  ChannelAdapter& ca = impl_->ca;
+  ca.now = now;
+  const auto view = parse(packet);
+  if (!view) return ca.counters.drop(view.error());
+  ++ca.counters.received_packets;
+  ca.counters.received_bytes += packet.bytes.size();
+  if ((packet.flow.traffic_class & kEcnMask) == kCongestionExperienced) {
+    ++ca.counters.ecn_marked_packets;
+  }
+  const Bth& bth = view->headers.bth;
+  if (packet.flow.destination.is_multicast()) return receive_multicast(ca, *view, packet.flow);
+  QueuePair* qp = impl_->find(bth.dest_qp);
+  if (bth.opcode == kCnpOpcode) return receive_cnp(ca, qp, now);
+  if (bth.opcode == kDrainQueryOpcode || bth.opcode == kDrainAnswerOpcode) {
+    return ca.backpressure.receive(ca, view->headers, packet.flow);
+  }
+  if (qp == nullptr && bth.dest_qp == kGsiQpn) return ca.gsi.receive(ca, *view, packet.flow, now);
+  if (const auto reason = reason_to_drop(qp, *view, packet.flow)) {
+    if (*reason == DropReason::kWrongPeer) refuse_migration(ca, *qp, bth);
+    return ca.counters.drop(*reason);
+  }
+  follow_peer(ca, *qp, bth);
+  dispatch(ca, *qp, *view, packet.flow, now);
+  fail_if_cq_failed(ca, *qp);
+}
+
+void Device::advance(Instant now) {
+  ChannelAdapter& ca = impl_->ca;
+  ca.now = now;
+  while (QueuePair* qp = ca.timers.pop_due(now)) {
+    if (is_unreliable(qp->service)) {
+      ca.active.push_back(*qp);  // waits for room at the receiver
+      continue;
+    }
+    on_retry_timer(ca, *qp, now);
+    fail_if_cq_failed(ca, *qp);
+  }
+  ca.gsi.cm().advance(now);
+  ca.release_held_events();
+}
+
+bool Device::transmit(TxBatch& batch, Instant now, AckPolicy policy) {
+  ChannelAdapter& ca = impl_->ca;
+  ca.now = now;
+  impl_->take_doorbells();
+  while (QueuePair* qp = ca.pacing.pop_due(now)) ca.active.push_back(*qp);
+  if (!ca.backpressure.transmit_answers(ca, batch)) return true;
+  if (!ca.gsi.transmit(ca, batch)) return true;
+  const bool all_acks = policy == AckPolicy::kAll;
+  if (all_acks) {
+    while (QueuePair* qp = ca.deferred.front()) {
+      ca.deferred.remove(*qp);
+      ca.active.push_back(*qp);
+    }
+  }
+  while (QueuePair* qp = ca.active.front()) {
+    switch (take_turn(ca, *qp, batch, now, all_acks)) {
+      case Turn::kIdle:
+        ca.active.remove(*qp);
+        break;
+      case Turn::kMore:
+        ca.active.move_to_back(*qp);
+        break;
+      case Turn::kBatchFull:
+        ca.active.move_to_back(*qp);
+        if (!check(!batch.empty())) ca.active.remove(*qp);
+        return true;
+    }
+  }
+  return false;
+}
+
+bool Device::has_deferred_acks() const {
+  return !impl_->ca.deferred.empty();
+}
+
+std::optional<Instant> Device::next_deadline() const {
+  const ChannelAdapter& ca = impl_->ca;
+  std::optional<Instant> earliest = ca.timers.next();
+  for (const std::optional<Instant>& other :
+       {ca.pacing.next(), ca.next_held_event, ca.gsi.cm().next_deadline()}) {
+    if (other) earliest = std::min(earliest.value_or(*other), *other);
+  }
+  return earliest;
+}
+
+CompletionQueue* Device::take_notified() {
+  auto& notified = impl_->ca.notified;
+  if (notified.empty()) return nullptr;
+  CompletionQueue* cq = notified.back();
+  notified.pop_back();
+  cq->notified = false;
+  return cq;
+}
+
+std::optional<AsyncEvent> Device::take_event() {
+  auto& events = impl_->ca.events;
+  if (events.empty()) return std::nullopt;
+  const AsyncEvent event = events.front();
+  events.pop_front();
+  return event;
+}
+
+}  // namespace urxe

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "packet/base/expected.h"
+#include "packet/base/time.h"
+#include "packet/wire/roce_packet.h"
+#include "packet/wire/tx_batch.h"
+#include "transport/cm/connection_manager.h"
+#include "transport/device/channel_adapter.h"
+#include "transport/device/counters.h"
+#include "transport/device/limits.h"
+#include "transport/memory/memory_region.h"
+#include "transport/queue_pair/queue_pair.h"
+#include "transport/queues/completion_queue.h"
+#include "transport/queues/shared_receive_queue.h"
+
+namespace urxe {
+
+/// Which acknowledgements transmit() sends.
+enum class AckPolicy : uint8_t {
+  /// All that are due.
+  kAll,
+  /// Those that cannot wait (NAKs, many unacknowledged packets) and those of queue pairs that send
+  /// requests anyway; the others wait for a later call. Lets an answer and an ACK share a datagram.
+  kUrgentOnly,
+};
+
+/// The channel adapter: protocol only. It does no I/O, reads no clock and starts no thread; it is
+/// told what came in, what was posted and what time it is, and it is asked what goes out.
+///
+/// Whoever drives it, in this order, as often as something happened:
+///   1. receive() each packet that has arrived;
+///   2. advance() with the time, once no more packets are waiting (a retry timer must not overtake
+///   an
+///      ACK that is already here);
+///   3. transmit() into a batch, send the batch, and again while it answers true;
+///   4. take_notified() and take_event() until they are empty, and see to cm().has_event();
+///   5. call again when something arrives, when a doorbell is rung, or at next_deadline().
+///
+/// Thread-safety: all calls need one lock that the caller keeps, but for these: the poster's side
+/// of a queue pair's work queues and ring_doorbell(); the poller's side of a completion queue and
+/// its arm(); QueuePair::state(). After a post to the send queue call ring_doorbell(); after a post
+/// to the receive queue only where the state is then IBV_QPS_ERR (the post is to be flushed).
+class Device {
+ public:
+  explicit Device(const DeviceConfig& config);
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  // --- Objects. Errors are errno values. Pointers stay valid until the object is destroyed.
+
+  /// The GID table; a queue pair keeps the address it resolved at RTR.
+  void set_gids(std::span<const Gid> gids);
+  /// The largest path MTU that a queue pair may ask for from now on.
+  void set_active_mtu(ibv_mtu mtu);
+  [[nodiscard]] const DeviceConfig& config() const;
+  /// How much the kernel lets wait at a process of this host, in bytes; see Backpressure.
+  void set_receive_buffer(size_t bytes);
+
+  Expected<PdId, Errno> alloc_pd();           ///< ENOMEM
+  Expected<void, Errno> dealloc_pd(PdId pd);  ///< EBUSY: regions or queue pairs use it
+
+  /// EINVAL: access flags; ENOMEM: too many. See MemoryTable::add. Whether the memory is mapped is
+  /// for the caller to find out.
+  Expected<MemoryRegion*, Errno> register_memory(PdId pd, uint8_t* host, uint64_t length,
+                                                 uint64_t iova, int access,
+                                                 Backing backing = Backing::kPinned);
+  Expected<void, Errno> deregister_memory(
+      MemoryRegion* region);  ///< EBUSY: windows are bound to it
+  /// Gives the region new values; its keys stay, and on error all of it.
+  Expected<void, Errno> reregister_memory(MemoryRegion& region, PdId pd, uint8_t* host,
+                                          uint64_t length, uint64_t iova, int access,
+                                          Backing backing = Backing::kPinned);
+
+  /// The region that has the key, or nullptr.
+  [[nodiscard]] const MemoryRegion* find_memory(LKey lkey) const;
+  [[nodiscard]] bool is_window(RKey rkey) const;
+
+  Expected<MemoryWindow*, Errno> alloc_window(PdId pd, ibv_mw_type type);  ///< ENOMEM
+  void dealloc_window(MemoryWindow* window);
+
+  /// `entries` 1..kMaxCqEntries, else EINVAL; ENOMEM.
+  Expected<CompletionQueue*, Errno> create_cq(uint32_t entries, void* user, CqOptions options = {});
+  void moderate_cq(CompletionQueue& cq, CqModeration moderation);
+  Expected<void, Errno> resize_cq(CompletionQueue& cq, uint32_t entries);  ///< EINVAL
+  Expected<void, Errno> destroy_cq(CompletionQueue* cq);                   ///< EBUSY
+
+  Expected<XrcDomain*, Errno> alloc_domain();               ///< ENOMEM
+  Expected<void, Errno> dealloc_domain(XrcDomain* domain);  ///< EBUSY
+
+  /// EINVAL: sizes of 0 or beyond the limits, an XRC one without a completion queue; ENOMEM.
+  Expected<SharedReceiveQueue*, Errno> create_srq(const SrqInit& init);
+  /// What `mask` (ibv_srq_attr_mask) names of `attr`; EINVAL and nothing changed where the size
+  /// does not hold what waits in the queue or the limit. A limit that is passed already is told at
+  /// once (10.2.9.3). No poster may be active.
+  Expected<void, Errno> modify_srq(SharedReceiveQueue& srq, const ibv_srq_attr& attr, int mask);
+  /// EBUSY: queue pairs were made with it. Elements that XRC targets hold of it are lost.
+  Expected<void, Errno> destroy_srq(SharedReceiveQueue* srq);
+
+  /// EINVAL: capabilities beyond the limits, queues that the type needs and has not, or that do not
+  /// go together; EOPNOTSUPP: type; EEXIST: init.qpn is taken; ENOMEM.
+  Expected<QueuePair*, Errno> create_qp(const QpInit& init);
+  /// Its completions that were not polled are dropped: no poller of its completion queues may be
+  /// active.
+  void destroy_qp(QueuePair* qp);
+  /// The attributes that `mask` (ibv_qp_attr_mask) names, checked as ibv_modify_qp(3) says; EINVAL
+  /// and nothing changed where they do not fit the transition. Reaching RTR resolves the address
+  /// vector: qp.flow() is then the path, with the source port its flow label or numbers ask for.
+  Expected<void, Errno> modify_qp(QueuePair& qp, const ibv_qp_attr& attr, int mask, Instant now);
+  /// ibv_modify_qp_rate_limit(3). EINVAL: a rate beyond the limits, or a queue pair that does not
+  /// send (RTS and SQD only; XRC targets never).
+  Expected<void, Errno> set_rate_limit(QueuePair& qp, const RateLimit& limit, Instant now);
+  void query_qp(const QueuePair& qp, ibv_qp_attr& attr, ibv_qp_init_attr& init) const;
+  /// The path of datagrams to an address vector, with the source port its flow label asks for.
+  /// EINVAL: it is not one that an address handle may have.
+  [[nodiscard]] Expected<Flow, Errno> resolve(const ibv_ah_attr& address) const;
+  /// Attaches a UD queue pair to a group, or detaches it: see MulticastTable. Whether the packets
+  /// of the group come in is the engine's business.
+  Expected<void, Errno> attach_multicast(QueuePair& qp, const Gid& group);
+  Expected<void, Errno> detach_multicast(QueuePair& qp, const Gid& group);
+  [[nodiscard]] const MulticastTable& multicast() const;
+  /// The UDP source port that the engine granted.
+  void set_source_port(QueuePair& qp, uint16_t port);
+  /// The same for the alternate path (qp.migration), once one was loaded.
+  void set_alternate_source_port(QueuePair& qp, uint16_t port);
+  /// Forgets the alternate path; nothing is armed then.
+  void unload_alternate_path(QueuePair& qp);
+
+  /// The communication manager, which has QP1 to itself: its MADs are received and transmitted, and
+  /// its timers run, with the device's; its events are the caller's to take.
+  [[nodiscard]] ConnectionManager& cm();
+  [[nodiscard]] const ConnectionManager& cm() const;
+  /// The UDP source port that the engine granted for what QP1 sends from `local`.
+  void set_gsi_source_port(const Gid& local, uint16_t port);
+  [[nodiscard]] std::optional<uint16_t> gsi_source_port(const Gid& local) const;
+
+  // --- Driving.
+
+  /// Says that `qp` has something posted. Any thread, no lock. Answers false where the device has
+  /// been told already and has not looked yet.
+  bool ring_doorbell(QueuePair& qp);
+  /// Whether a doorbell has been rung and not been looked at. Any thread.
+  [[nodiscard]] bool doorbell_pending() const;
+
+  void receive(const RxPacket& packet, Instant now);
+  void advance(Instant now);
+  /// Fills `batch` as far as it goes; true: there is more to send now.
+  bool transmit(TxBatch& batch, Instant now, AckPolicy policy);
+  /// Whether ACKs wait that kUrgentOnly held back.
+  [[nodiscard]] bool has_deferred_acks() const;
+  [[nodiscard]] std::optional<Instant> next_deadline() const;
+
+  /// A completion queue that was armed and has something now; each once, then nullptr.
+  CompletionQueue* take_notified();
+  /// An asynchronous event, oldest first.
+  std::optional<AsyncEvent> take_event();
+
+  [[nodiscard]] const Counters& counters() const;
+  [[nodiscard]] QueuePair* find_qp(Qpn qpn) const;
+  [[nodiscard]] size_t qp_count() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace urxe

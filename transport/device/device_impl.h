@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "transport/device/device.h"
+#include "transport/device/doorbell_list.h"
+
+namespace urxe {
+
+struct Device::Impl {
+  explicit Impl(const DeviceConfig& config) : ca(config) {}
+
+  /// Queue pair numbers differ in their low bits, so that a packet finds its queue pair by index.
+  static constexpr uint32_t kQpIndexBits = 15;
+  static constexpr uint32_t kQpIndexMask = (1U << kQpIndexBits) - 1;
+
+  [[nodiscard]] QueuePair* find(Qpn qpn) const {
+    if (qps.empty()) return nullptr;
+    QueuePair* qp = qps[qpn.value() & kQpIndexMask].get();
+    return qp != nullptr && qp->qpn == qpn ? qp : nullptr;
+  }
+  void take_doorbells();
+  /// Counts `qp` in (+1) or out (-1) where it uses other objects.
+  void count_references(const QueuePair& qp, int by);
+  void forget(const SharedReceiveQueue& srq);
+
+  ChannelAdapter ca;
+  DoorbellList doorbells;
+  std::vector<std::unique_ptr<QueuePair>> qps;  ///< by low bits; empty until the first is made
+  size_t qp_count = 0;
+  std::unordered_map<CompletionQueue*, std::unique_ptr<CompletionQueue>> cqs;
+  std::unordered_map<XrcDomain*, std::unique_ptr<XrcDomain>> domains;
+  std::unordered_map<uint32_t, uint32_t> pd_references;
+  uint32_t next_pd = 1;
+};
+
+}  // namespace urxe

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <cerrno>
+#include <new>
+
+#include "transport/device/address.h"
+#include "transport/device/device_impl.h"
+#include "transport/device/limits.h"
+#include "transport/queue_pair/path_migration.h"
+#include "transport/queue_pair/qp_error.h"
+#include "transport/queue_pair/qp_state.h"
+#include "transport/requester/completer.h"
+#include "transport/requester/unreliable_requester.h"
+
+namespace urxe {
+namespace {
+
+bool caps_are_valid(const ibv_qp_cap& cap) {
+  return cap.max_send_wr <= kMaxWorkRequests && cap.max_recv_wr <= kMaxWorkRequests &&
+         cap.max_send_sge <= kMaxSge && cap.max_recv_sge <= kMaxSge &&
+         cap.max_inline_data <= kMaxInline;
+}
+
+int check_type(ibv_qp_type type) {
+  switch (type) {
+    case IBV_QPT_RC:
+    case IBV_QPT_UC:
+    case IBV_QPT_UD:
+    case IBV_QPT_XRC_SEND:
+    case IBV_QPT_XRC_RECV:
+      return 0;
+    case IBV_QPT_RAW_PACKET:
+    case IBV_QPT_DRIVER:
+      return EOPNOTSUPP;
+    default:
+      return EINVAL;
+  }
+}
+
+/// Which queues each type has (ibv_create_qp_ex(3), annex A14).
+bool queues_are_valid(const QpInit& init) {
+  if (init.type == IBV_QPT_XRC_RECV) {
+    return init.domain != nullptr && init.send_cq == nullptr && init.recv_cq == nullptr &&
+           init.srq == nullptr;
+  }
+  if (init.domain != nullptr || init.send_cq == nullptr) return false;
+  if (init.type == IBV_QPT_XRC_SEND) return init.recv_cq == nullptr && init.srq == nullptr;
+  return init.recv_cq != nullptr && (init.srq == nullptr || init.srq->domain == nullptr);
+}
+
+}  // namespace
+
+void Device::Impl::count_references(const QueuePair& qp, int by) {
+  const auto count = static_cast<uint32_t>(by);
+  if (qp.send_cq != nullptr) qp.send_cq->references += count;
+  if (qp.recv_cq != nullptr) qp.recv_cq->references += count;
+  if (qp.srq != nullptr) qp.srq->references += count;
+  if (qp.domain != nullptr) {
+    qp.domain->references += count;
+  } else {
+    pd_references[qp.pd.value()] += count;
+  }
+}
+
+void Device::Impl::take_doorbells() {
+  doorbells.drain([this](QueuePair& qp) {
+    if (qp.state() == IBV_QPS_ERR) {
+      flush(ca, qp);
+      qp.cq_failed = false;
+    } else {
+      if (qp.state() == IBV_QPS_SQE) flush_sends(ca, qp);
+      ca.active.push_back(qp);
+    }
+  });
+}
+
+void Device::set_gids(std::span<const Gid> gids) {
+  impl_->ca.config.gids.assign(gids.begin(), gids.end());
+}
+
+void Device::set_active_mtu(ibv_mtu mtu) {
+  impl_->ca.config.active_mtu = mtu;
+}
+
+void Device::set_receive_buffer(size_t bytes) {
+  impl_->ca.backpressure.set_receive_buffer(bytes);
+}
+
+Expected<PdId, Errno> Device::alloc_pd() {
+  if (impl_->pd_references.size() >= static_cast<size_t>(kMaxPds)) return error(ENOMEM);
+  const PdId pd(impl_->next_pd++);
+  impl_->pd_references.emplace(pd.value(), 0);
+  return pd;
+}
+
+Expected<void, Errno> Device::dealloc_pd(PdId pd) {
+  const auto found = impl_->pd_references.find(pd.value());
+  if (found == impl_->pd_references.end()) return error(EINVAL);
+  if (found->second != 0) return error(EBUSY);
+  impl_->pd_references.erase(found);
+  return {};
+}
+
+Expected<MemoryRegion*, Errno> Device::register_memory(PdId pd, uint8_t* host, uint64_t length,
+                                                       uint64_t iova, int access, Backing backing) {
+  auto region = impl_->ca.memory.add({pd, host, length, iova, access, backing});
+  if (region) ++impl_->pd_references[pd.value()];
+  return region;
+}
+
+Expected<void, Errno> Device::deregister_memory(MemoryRegion* region) {
+  const PdId pd = region->pd;
+  if (auto ok = impl_->ca.memory.remove(region); !ok) return ok;
+  --impl_->pd_references[pd.value()];
+  return {};
+}
+
+const MemoryRegion* Device::find_memory(LKey lkey) const {
+  return impl_->ca.memory.find(lkey.value());
+}
+
+bool Device::is_window(RKey rkey) const {
+  return impl_->ca.memory.find_window(rkey) != nullptr;
+}
+
+Expected<MemoryWindow*, Errno> Device::alloc_window(PdId pd, ibv_mw_type type) {
+  auto window = impl_->ca.memory.add_window(pd, type);
+  if (window) ++impl_->pd_references[pd.value()];
+  return window;
+}
+
+void Device::dealloc_window(MemoryWindow* window) {
+  --impl_->pd_references[window->pd.value()];
+  impl_->ca.memory.remove_window(window);
+}
+
+Expected<void, Errno> Device::reregister_memory(MemoryRegion& region, PdId pd, uint8_t* host,
+                                                uint64_t length, uint64_t iova, int access,
+                                                Backing backing) {
+  const PdId old_pd = region.pd;
+  const RegionRequest request{pd, host, length, iova, access, backing};
+  if (auto ok = impl_->ca.memory.replace(region, request); !ok) return ok;
+  --impl_->pd_references[old_pd.value()];
+  ++impl_->pd_references[pd.value()];
+  return {};
+}
+
+Expected<CompletionQueue*, Errno> Device::create_cq(uint32_t entries, void* user,
+                                                    CqOptions options) {
+  if (entries == 0 || entries > kMaxCqEntries) return error(EINVAL);
+  if (impl_->cqs.size() >= static_cast<size_t>(kMaxCqs)) return error(ENOMEM);
+  auto cq = std::make_unique<CompletionQueue>(entries, user, options);
+  CompletionQueue* raw = cq.get();
+  impl_->cqs.emplace(raw, std::move(cq));
+  impl_->ca.notified.reserve(impl_->cqs.size());
+  return raw;
+}
+
+void Device::moderate_cq(CompletionQueue& cq, CqModeration moderation) {
+  impl_->ca.moderate(cq, moderation);
+}
+
+Expected<void, Errno> Device::resize_cq(CompletionQueue& cq, uint32_t entries) {
+  if (entries == 0 || entries > kMaxCqEntries || !cq.resize(entries)) return error(EINVAL);
+  return {};
+}
+
+Expected<void, Errno> Device::destroy_cq(CompletionQueue* cq) {
+  if (cq->references != 0) return error(EBUSY);
+  std::erase(impl_->ca.notified, cq);
+  impl_->ca.held_events.remove(*cq);
+  std::erase_if(impl_->ca.events, [cq](const AsyncEvent& event) { return event.cq == cq; });
+  impl_->cqs.erase(cq);
+  return {};
+}
+
+Expected<QueuePair*, Errno> Device::create_qp(const QpInit& init) {
+  if (const int wrong = check_type(init.type); wrong != 0) return error(wrong);
+  if (!queues_are_valid(init) || !caps_are_valid(init.cap)) return error(EINVAL);
+  if (impl_->qp_count >= static_cast<size_t>(kMaxQps)) return error(ENOMEM);
+  if (is_unreliable(service_of(init.type))) impl_->ca.backpressure.enable();
+  if (impl_->qps.empty()) impl_->qps.resize(Impl::kQpIndexMask + 1);
+  auto& place = impl_->qps[init.qpn.value() & Impl::kQpIndexMask];
+  if (place) return error(EEXIST);
+  place = std::make_unique<QueuePair>(init);
+  ++impl_->qp_count;
+  impl_->ca.timers.reserve(impl_->qp_count);
+  impl_->ca.pacing.reserve(impl_->qp_count);
+  impl_->count_references(*place, 1);
+  return place.get();
+}
+
+void Device::destroy_qp(QueuePair* qp) {
+  impl_->take_doorbells();
+  reset(impl_->ca, *qp);
+  impl_->count_references(*qp, -1);
+  std::erase_if(impl_->ca.events, [qp](const AsyncEvent& event) { return event.qp == qp; });
+  impl_->ca.multicast.forget(*qp);
+  --impl_->qp_count;
+  impl_->qps[qp->qpn.value() & Impl::kQpIndexMask].reset();
+}
+
+Expected<void, Errno> Device::modify_qp(QueuePair& qp, const ibv_qp_attr& attr, int mask,
+                                        Instant now) {
+  impl_->ca.now = now;
+  return modify(impl_->ca, qp, attr, mask, now);
+}
+
+Expected<void, Errno> Device::set_rate_limit(QueuePair& qp, const RateLimit& limit, Instant now) {
+  const ibv_qp_state state = qp.state();
+  if (state != IBV_QPS_RTS && state != IBV_QPS_SQD) return error(EINVAL);
+  if (qp.type == IBV_QPT_XRC_RECV || !rate_is_valid(limit.rate_kbps)) return error(EINVAL);
+  urxe::set_rate_limit(impl_->ca, qp, limit, now);
+  return {};
+}
+
+void Device::query_qp(const QueuePair& qp, ibv_qp_attr& attr, ibv_qp_init_attr& init) const {
+  const ibv_qp_cap cap{qp.sq.capacity(), qp.rq.capacity(), qp.sq.max_sge(), qp.rq.max_sge(),
+                       qp.sq.inline_bytes()};
+  attr = qp.attr;
+  attr.qp_state = attr.cur_qp_state = qp.state();
+  attr.sq_psn = qp.requester.next_psn.value();
+  attr.rq_psn = qp.responder.expected_psn.value();
+  attr.path_mig_state = qp.migration.state;
+  attr.sq_draining = qp.state() == IBV_QPS_SQD && is_draining(qp) ? 1 : 0;
+  attr.cap = cap;
+  init = ibv_qp_init_attr{};
+  init.qp_type = qp.type;
+  init.sq_sig_all = qp.sq_sig_all ? 1 : 0;
+  init.cap = cap;
+}
+
+Expected<Flow, Errno> Device::resolve(const ibv_ah_attr& address) const {
+  if (!address_is_valid(impl_->ca.config, address)) return error(EINVAL);
+  return flow_to(impl_->ca.config, address);
+}
+
+void Device::set_source_port(QueuePair& qp, uint16_t port) {
+  qp.flow_.source_port = port;
+}
+
+void Device::set_alternate_source_port(QueuePair& qp, uint16_t port) {
+  qp.migration.alternate.source_port = port;
+  if (qp.migration.on_alternate) qp.flow_.source_port = port;
+}
+
+void Device::unload_alternate_path(QueuePair& qp) {
+  urxe::unload_alternate_path(impl_->ca, qp);
+}
+
+Expected<void, Errno> Device::attach_multicast(QueuePair& qp, const Gid& group) {
+  return impl_->ca.multicast.attach(qp, group);
+}
+
+Expected<void, Errno> Device::detach_multicast(QueuePair& qp, const Gid& group) {
+  return impl_->ca.multicast.detach(qp, group);
+}
+
+const MulticastTable& Device::multicast() const {
+  return impl_->ca.multicast;
+}
+
+}  // namespace urxe

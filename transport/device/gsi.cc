@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/device/gsi.h"
+
+#include <algorithm>
+
+#include "transport/device/channel_adapter.h"
+#include "transport/queue_pair/partition.h"
+
+namespace urxe {
+namespace {
+
+std::optional<DropReason> reason_to_drop(const ChannelAdapter& ca, const PacketView& packet,
+                                         const Flow& flow) {
+  const Headers& headers = packet.headers;
+  // A MAD comes alone: no immediate data.
+  if (headers.bth.opcode != Opcode(Service::kUd, Operation::kSendOnly)) {
+    return DropReason::kWrongService;
+  }
+  if (!pkeys_match(headers.bth.pkey, kDefaultPKey)) return DropReason::kBadPKey;
+  if (headers.deth.qkey != kGsiQKey) return DropReason::kBadQKey;
+  const auto& gids = ca.config.gids;
+  if (flow.destination.is_zero() || std::ranges::find(gids, flow.destination) == gids.end()) {
+    return DropReason::kNoSuchGid;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void GeneralServices::set_source_port(const Gid& local, uint16_t port) {
+  const auto found = std::ranges::find(source_ports_, local, &SourcePort::local);
+  if (found != source_ports_.end()) {
+    found->port = port;
+  } else {
+    source_ports_.push_back({local, port});
+  }
+}
+
+std::optional<uint16_t> GeneralServices::source_port(const Gid& local) const {
+  const auto found = std::ranges::find(source_ports_, local, &SourcePort::local);
+  if (found == source_ports_.end()) return std::nullopt;
+  return found->port;
+}
+
+void GeneralServices::receive(ChannelAdapter& ca, const PacketView& packet, const Flow& flow,
+                              Instant now) {
+  if (const auto reason = reason_to_drop(ca, packet, flow)) return ca.counters.drop(*reason);
+  cm_.receive(packet.payload, flow, now);
+}
+
+bool GeneralServices::transmit(ChannelAdapter& ca, TxBatch& batch) {
+  if (held_up_) {
+    if (!append(ca, batch, *held_up_)) return false;
+    held_up_.reset();
+  }
+  if (!cm_.has_outgoing()) return true;
+  while (const OutgoingMad* outgoing = cm_.take_outgoing()) {
+    if (append(ca, batch, *outgoing)) continue;
+    held_up_ = *outgoing;
+    return false;
+  }
+  return true;
+}
+
+bool GeneralServices::append(ChannelAdapter& ca, TxBatch& batch, const OutgoingMad& outgoing) {
+  Flow flow = outgoing.flow;
+  if (const auto port = source_port(flow.source)) flow.source_port = *port;
+  Headers headers;
+  headers.bth.opcode = Opcode(Service::kUd, Operation::kSendOnly);
+  headers.bth.dest_qp = kGsiQpn;
+  headers.bth.psn = next_psn_;
+  headers.bth.ack_req = true;  // nobody answers it, but rxe and mlx5 send it so
+  headers.deth = {kGsiQKey, kGsiQpn};
+  uint8_t* const payload = batch.append(flow, headers, outgoing.mad.size());
+  if (payload == nullptr) return false;
+  std::ranges::copy(outgoing.mad, payload);
+  batch.commit();
+  next_psn_ = next_psn_ + 1;
+  ++ca.counters.sent_packets;
+  ca.counters.sent_bytes += packet_size(headers.bth.opcode, outgoing.mad.size());
+  return true;
+}
+
+}  // namespace urxe

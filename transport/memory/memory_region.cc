@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/memory/memory_region.h"
+
+#include <infiniband/verbs.h>
+
+#include <cerrno>
+
+#include "transport/device/limits.h"
+
+namespace urxe {
+namespace {
+
+bool range_is_inside(const MemoryRegion& region, uint64_t va, uint64_t length) {
+  return va >= region.iova && length <= region.length && va - region.iova <= region.length - length;
+}
+
+Expected<void, Errno> check(const RegionRequest& request) {
+  if (!MemoryTable::access_is_valid(request.access)) return error(EINVAL);
+  const auto start = reinterpret_cast<uintptr_t>(request.host);
+  if (request.iova + request.length < request.iova || start + request.length < start) {
+    return error(EINVAL);
+  }
+  return {};
+}
+
+HostMemory::Kind kind_of(Backing backing) {
+  switch (backing) {
+    case Backing::kOnDemand:
+      return HostMemory::Kind::kGuarded;
+    case Backing::kNull:
+      return HostMemory::Kind::kNull;
+    default:
+      return HostMemory::Kind::kPlain;
+  }
+}
+
+void fill(MemoryRegion& region, const RegionRequest& request) {
+  region.pd = request.pd;
+  region.host = request.host;
+  region.iova = request.iova;
+  region.length = request.length;
+  region.access = request.access;
+  region.backing = request.backing;
+  region.kind.store(kind_of(request.backing), std::memory_order_relaxed);
+}
+
+/// In the whole address space, which begins at the null pointer, too.
+uint8_t* add_offset(uint8_t* host, uint64_t offset) {
+  return reinterpret_cast<uint8_t*>(reinterpret_cast<uintptr_t>(host) + offset);
+}
+
+HostMemory memory_at(const MemoryRegion& region, uint64_t offset) {
+  return {add_offset(region.host, offset), region.kind.load(std::memory_order_relaxed)};
+}
+
+}  // namespace
+
+MemoryTable::MemoryTable(const SipKey& secret, const GuardedAccess& guarded)
+    : keys_(secret), guarded_(guarded) {}
+
+bool MemoryTable::access_is_valid(int access) {
+  constexpr int kNeedsLocalWrite = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+  return (access & kNeedsLocalWrite) == 0 || (access & IBV_ACCESS_LOCAL_WRITE) != 0;
+}
+
+uint32_t MemoryTable::new_key() {
+  for (;;) {
+    const uint32_t key = keys_.next();
+    if (regions_.find(key >> 8) == nullptr && windows_.find(key >> 8) == nullptr) return key;
+  }
+}
+
+Expected<MemoryRegion*, Errno> MemoryTable::add(const RegionRequest& request) {
+  if (auto ok = check(request); !ok) return error(ok.error().value);
+  if (regions_.size() >= static_cast<size_t>(kMaxRegions)) return error(ENOMEM);
+  const uint32_t key = new_key();
+  MemoryRegion* region = regions_.insert(key >> 8, std::make_unique<MemoryRegion>());
+  region->lkey = LKey(key);
+  region->rkey = RKey(key);
+  fill(*region, request);
+  return region;
+}
+
+Expected<void, Errno> MemoryTable::remove(MemoryRegion* region) {
+  if (region->windows != 0) return error(EBUSY);
+  regions_.erase(region->lkey.value() >> 8);
+  return {};
+}
+
+Expected<void, Errno> MemoryTable::replace(MemoryRegion& region, const RegionRequest& request) {
+  if (auto ok = check(request); !ok) return ok;
+  if (region.windows != 0) return error(EBUSY);
+  fill(region, request);
+  return {};
+}
+
+MemoryRegion* MemoryTable::find(uint32_t key) const {
+  MemoryRegion* region = regions_.find(key >> 8);
+  return region != nullptr && region->lkey.value() == key ? region : nullptr;
+}
+
+HostMemory MemoryTable::local(PdId pd, const Sge& sge, bool write) const {
+  const MemoryRegion* region = find(sge.lkey.value());
+  if (region == nullptr || region->pd != pd) return {};
+  if (write && (region->access & IBV_ACCESS_LOCAL_WRITE) == 0) return {};
+  const HostMemory memory = memory_at(*region, sge.addr - region->iova);
+  if (memory.kind == HostMemory::Kind::kNull) return memory;
+  return range_is_inside(*region, sge.addr, sge.length) ? memory : HostMemory{};
+}
+
+HostMemory MemoryTable::remote(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_t length,
+                               int access) const {
+  if (const MemoryRegion* region = find(rkey.value())) {
+    if (region->pd != pd || (region->access & access) != access) return {};
+    if (!range_is_inside(*region, va, length)) return {};
+    return memory_at(*region, va - region->iova);
+  }
+  return remote_by_window(pd, qpn, rkey, va, length, access);
+}
+
+HostMemory MemoryTable::remote_by_window(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_t length,
+                                         int access) const {
+  const MemoryWindow* window = find_window(rkey);
+  if (window == nullptr || window->pd != pd || window->region == nullptr) return {};
+  if (window->type == IBV_MW_TYPE_2 && window->qpn != qpn) return {};
+  if ((window->access & access) != access) return {};
+  if (va < window->va || length > window->length || va - window->va > window->length - length) {
+    return {};
+  }
+  return memory_at(*window->region, window->offset + (va - window->va));
+}
+
+}  // namespace urxe

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <cerrno>
+
+#include "transport/device/limits.h"
+#include "transport/memory/memory_region.h"
+
+namespace urxe {
+namespace {
+
+constexpr int kWriteRights = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+
+uint32_t name_of(RKey key) {
+  return key.value() >> 8;
+}
+
+void unbind(MemoryWindow& window) {
+  if (window.region == nullptr) return;
+  --window.region->windows;
+  window.region = nullptr;
+}
+
+/// 10.6.7.2: the region allows windows, is of the same domain, holds the range, and what it does
+/// not allow locally a window does not allow remotely.
+bool region_allows(const MemoryRegion& region, const BindRequest& request) {
+  if ((region.access & IBV_ACCESS_MW_BIND) == 0) return false;
+  if ((request.access & kWriteRights) != 0 && (region.access & IBV_ACCESS_LOCAL_WRITE) == 0) {
+    return false;
+  }
+  return request.va >= region.iova && request.length <= region.length &&
+         request.va - region.iova <= region.length - request.length;
+}
+
+}  // namespace
+
+MemoryWindow* MemoryTable::find_window(RKey rkey) const {
+  MemoryWindow* window = windows_.find(name_of(rkey));
+  return window != nullptr && window->rkey == rkey ? window : nullptr;
+}
+
+Expected<MemoryWindow*, Errno> MemoryTable::add_window(PdId pd, ibv_mw_type type) {
+  if (windows_.size() >= static_cast<size_t>(kMaxWindows)) return error(ENOMEM);
+  const RKey key(new_key());
+  MemoryWindow* window = windows_.insert(name_of(key), std::make_unique<MemoryWindow>());
+  window->rkey = key;
+  window->pd = pd;
+  window->type = type;
+  return window;
+}
+
+void MemoryTable::remove_window(MemoryWindow* window) {
+  unbind(*window);
+  windows_.erase(name_of(window->rkey));
+}
+
+bool MemoryTable::bind(PdId pd, Qpn qpn, const BindRequest& request) {
+  // Not by its whole key: a bind that was posted and flushed has not given it the key it was to.
+  MemoryWindow* window = windows_.find(name_of(request.window));
+  if (window == nullptr || window->pd != pd) return false;
+  if (name_of(request.new_key) != name_of(request.window)) return false;
+  const bool type_2 = window->type == IBV_MW_TYPE_2;
+  if (type_2 && (window->region != nullptr || request.length == 0)) return false;
+  MemoryRegion* region = nullptr;
+  if (request.length != 0) {
+    region = find(request.region.value());
+    if (region == nullptr || region->pd != pd || !region_allows(*region, request)) return false;
+    ++region->windows;
+  }
+  unbind(*window);
+  window->rkey = request.new_key;
+  window->region = region;
+  window->qpn = qpn;
+  window->va = (request.access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : request.va;
+  window->offset = region == nullptr ? 0 : request.va - region->iova;
+  window->length = request.length;
+  window->access = request.access;
+  return true;
+}
+
+bool MemoryTable::invalidate(PdId pd, Qpn qpn, RKey rkey) {
+  MemoryWindow* window = find_window(rkey);
+  if (window == nullptr || window->pd != pd || window->type != IBV_MW_TYPE_2) return false;
+  if (window->region == nullptr || window->qpn != qpn) return false;
+  unbind(*window);
+  return true;
+}
+
+void MemoryTable::unbind_all(Qpn qpn) {
+  windows_.for_each([qpn](MemoryWindow& window) {
+    if (window.type == IBV_MW_TYPE_2 && window.qpn == qpn) unbind(window);
+  });
+}
+
+}  // namespace urxe

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "transport/memory/memory_region.h"
+
+namespace urxe {
+
+// Copies between packets and the memory behind scatter/gather lists. `offset` is where in the list,
+// in bytes, the copy begins. All answer false where a key or range does not hold, guarded
+// memory is not there (nothing behind that point was touched), or the list is too short.
+
+bool gather(const MemoryTable& memory, PdId pd, std::span<const Sge> list, uint64_t offset,
+            std::span<uint8_t> out);
+bool scatter(const MemoryTable& memory, PdId pd, std::span<const Sge> list, uint64_t offset,
+             std::span<const uint8_t> data);
+
+/// Whether every element of the list may be read, or written.
+bool list_is_valid(const MemoryTable& memory, PdId pd, std::span<const Sge> list, bool write);
+
+}  // namespace urxe

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/path/backpressure.h"
+
+#include <algorithm>
+
+#include "transport/device/channel_adapter.h"
+#include "transport/queue_pair/queue_pair.h"
+
+namespace urxe {
+namespace {
+
+constexpr int kProcessBits = 15;
+
+// What a packet takes of a receive buffer as the kernel counts: a datagram by itself up to twice
+// its size, and some hundred bytes; less in a segmented one.
+constexpr uint32_t kUnitBytes = 256;
+uint32_t units_of(const QueuePair& qp, size_t bytes) {
+  const size_t counted = qp.service == Service::kUd ? 2 * bytes : bytes + bytes / 4;
+  return static_cast<uint32_t>((counted + 768) / kUnitBytes);
+}
+
+/// Larger ones only make cache misses.
+constexpr size_t kMostBytesInFlight = 1024 * 1024;
+
+/// A query or its answer may have found the buffer full of other packets.
+constexpr Duration kAskAgain = milliseconds(10);
+constexpr uint32_t kMostUnanswered = 30;
+
+bool is_own(const ChannelAdapter& ca, const Gid& gid) {
+  return std::ranges::find(ca.config.gids, gid) != ca.config.gids.end();
+}
+
+bool append(ChannelAdapter& ca, TxBatch& batch, const Flow& flow, const Headers& headers) {
+  if (batch.append(flow, headers, 0) == nullptr) return false;
+  batch.commit();
+  ++ca.counters.sent_packets;
+  ca.counters.sent_bytes += packet_size(headers.bth.opcode, 0);
+  return true;
+}
+
+bool ask(ChannelAdapter& ca, TxBatch& batch, const Flow& flow, Qpn from, Qpn to, uint32_t mark) {
+  Headers query;
+  query.bth.opcode = kDrainQueryOpcode;
+  query.bth.dest_qp = to;
+  query.bth.psn = Psn(mark);
+  query.deth.source_qp = from;
+  return append(ca, batch, flow, query);
+}
+
+}  // namespace
+
+void Backpressure::set_receive_buffer(size_t bytes) {
+  // There may be another sender, and other traffic.
+  most_in_flight_ = static_cast<uint32_t>(std::min(bytes / 2, kMostBytesInFlight) / kUnitBytes);
+}
+
+void Backpressure::enable() {
+  if (!peers_) peers_ = std::make_unique<std::array<Peer, kProcesses>>();
+}
+
+Backpressure::Peer* Backpressure::find(const ChannelAdapter& ca, const Flow& flow, Qpn qpn) const {
+  const size_t process = qpn.value() >> kProcessBits;
+  if (!peers_ || process >= kProcesses || !is_own(ca, flow.destination)) return nullptr;
+  return &(*peers_)[process];
+}
+
+Backpressure::Admission Backpressure::admit(ChannelAdapter& ca, QueuePair& qp, const Flow& flow,
+                                            Qpn to, TxBatch& batch, Instant now) {
+  Peer* const peer = find(ca, flow, to);
+  if (peer == nullptr || !peer->answers || peer->sent - peer->confirmed < most_in_flight_) {
+    return Admission::kSend;
+  }
+  if (peer->waiting.empty()) {
+    peer->unanswered = 0;
+    peer->ask_again = peer->asked == peer->sent ? now + kAskAgain : now;
+  }
+  if (now >= peer->ask_again) {
+    if (peer->unanswered == kMostUnanswered) {
+      peer->answers = false;
+      wake(ca, *peer);
+      return Admission::kSend;
+    }
+    if (!ask(ca, batch, flow, qp.qpn, to, peer->sent)) return Admission::kBatchFull;
+    ++peer->unanswered;
+    peer->asked = peer->sent;
+    peer->ask_again = now + kAskAgain;
+  }
+  peer->waiting.push_back(qp);
+  ca.timers.schedule(qp, peer->ask_again);
+  return Admission::kWait;
+}
+
+void Backpressure::note_sent(ChannelAdapter& ca, const QueuePair& qp, const Flow& flow, Qpn to,
+                             size_t bytes, TxBatch& batch) {
+  Peer* const peer = find(ca, flow, to);
+  if (peer == nullptr) return;
+  peer->sent += units_of(qp, bytes);
+  if (peer->sent - peer->asked < most_in_flight_ / 2) return;
+  if (ask(ca, batch, flow, qp.qpn, to, peer->sent)) peer->asked = peer->sent;
+}
+
+void Backpressure::wake(ChannelAdapter& ca, Peer& peer) const {
+  while (QueuePair* qp = peer.waiting.front()) {
+    peer.waiting.remove(*qp);
+    ca.timers.remove(*qp);
+    ca.active.push_back(*qp);
+  }
+}
+
+void Backpressure::receive(ChannelAdapter& ca, const Headers& headers, const Flow& flow) {
+  if (!peers_ || !is_own(ca, flow.source)) return ca.counters.drop(DropReason::kWrongPeer);
+  if (headers.bth.opcode == kDrainQueryOpcode) return owe_answer(headers, flow);
+  take_answer(ca, headers);
+}
+
+void Backpressure::take_answer(ChannelAdapter& ca, const Headers& headers) {
+  const size_t process = headers.deth.source_qp.value() >> kProcessBits;
+  if (process >= kProcesses) return;
+  Peer& peer = (*peers_)[process];
+  const uint32_t since = (peer.sent - headers.bth.psn.value()) & Psn::kMask;
+  if (since > peer.sent - peer.confirmed) return;  // an old one
+  peer.confirmed = peer.sent - since;
+  peer.answers = true;
+  wake(ca, peer);
+}
+
+void Backpressure::owe_answer(const Headers& query, const Flow& flow) {
+  Answer answer;
+  answer.flow.source = flow.destination;
+  answer.flow.destination = flow.source;
+  answer.flow.source_port = kRoceUdpPort;
+  answer.headers.bth.opcode = kDrainAnswerOpcode;
+  answer.headers.bth.dest_qp = query.deth.source_qp;
+  answer.headers.bth.psn = query.bth.psn;
+  answer.headers.deth.source_qp = query.bth.dest_qp;
+  // The latest answers for all before it.
+  for (size_t i = 0; i < answers_due_; ++i) {
+    if (answers_[i].headers.bth.dest_qp != answer.headers.bth.dest_qp) continue;
+    if (answers_[i].headers.deth.source_qp != answer.headers.deth.source_qp) continue;
+    answers_[i] = answer;
+    return;
+  }
+  if (answers_due_ < kMaxAnswers) answers_[answers_due_++] = answer;  // else it asks again
+}
+
+bool Backpressure::transmit_answers(ChannelAdapter& ca, TxBatch& batch) {
+  while (answers_due_ > 0) {
+    const Answer& answer = answers_[answers_due_ - 1];
+    if (!append(ca, batch, answer.flow, answer.headers)) return false;
+    --answers_due_;
+  }
+  return true;
+}
+
+}  // namespace urxe

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+#include "packet/base/intrusive_list.h"
+#include "packet/base/time.h"
+#include "packet/wire/gid.h"
+
+namespace urxe {
+
+struct QueuePair;
+
+/// What is in flight to one destination, shared by the queue pairs that send there, because they
+/// share its receive buffer. The window grows with what comes back and halves, at most once a round
+/// trip, with loss.
+class Path {
+ public:
+  explicit Path(uint32_t max_window) : max_window_(max_window) {}
+
+  [[nodiscard]] bool has_room() const { return in_flight_ < window_; }
+  [[nodiscard]] uint32_t room() const { return in_flight_ < window_ ? window_ - in_flight_ : 0; }
+  [[nodiscard]] uint32_t window() const { return window_; }
+  [[nodiscard]] uint32_t in_flight() const { return in_flight_; }
+  void change_in_flight(int32_t packets) { in_flight_ += static_cast<uint32_t>(packets); }
+
+  void on_acknowledged(uint32_t packets);
+  /// True: the window was cut (the loss is not part of one already answered).
+  bool on_loss(Instant now);
+  void on_round_trip(Duration sample);
+  /// How long to wait for an answer before asking again: from the round trips seen.
+  [[nodiscard]] Duration probe_timeout() const;
+
+  IntrusiveList<QueuePair, struct WaitingTag> waiting;  ///< have requests but found no room
+  uint32_t references = 0;
+
+ private:
+  static constexpr uint32_t kInitialWindow = 32;
+  static constexpr uint32_t kMinWindow = 4;
+
+  uint32_t max_window_;
+  uint32_t window_ = std::min(kInitialWindow, max_window_);
+  uint32_t slow_start_threshold_ = UINT32_MAX;
+  uint32_t acknowledged_ = 0;  ///< since the window last grew by one
+  uint32_t in_flight_ = 0;     ///< packets, READ responses asked for included
+  Instant last_loss_{INT64_MIN / 2};
+  Duration smoothed_{};
+  Duration variation_{};
+};
+
+/// The paths of one device. Destinations are told apart by address and by the upper bits of the
+/// queue pair number, which for urxe peers name the process and so the receive buffer.
+class PathTable {
+ public:
+  Path* acquire(const Gid& destination, uint32_t qpn, uint32_t max_window);
+  void release(Path* path);
+
+ private:
+  struct Key {
+    Gid destination;
+    uint32_t process;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct Hash {
+    size_t operator()(const Key& key) const;
+  };
+  std::unordered_map<Key, std::unique_ptr<Path>, Hash> paths_;
+};
+
+}  // namespace urxe

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/queue_pair/qp_error.h"
+
+#include "transport/requester/requester.h"
+#include "transport/requester/unreliable_requester.h"
+#include "transport/responder/receive_source.h"
+
+namespace urxe {
+namespace {
+
+void complete_send_in_error(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status) {
+  const SendWqe& wqe = qp.sq.at(qp.sq.oldest());
+  ibv_wc wc{};
+  wc.wr_id = wqe.wr_id;
+  wc.status = status;
+  wc.opcode = send_completion_opcode(wqe.opcode);
+  wc.qp_num = qp.qpn.value();
+  qp.sq.retire();
+  ca.complete(*qp.send_cq, qp, wc, true, qp.sq.freed_by_completion());
+}
+
+}  // namespace
+
+ibv_wc_opcode send_completion_opcode(ibv_wr_opcode opcode) {
+  switch (opcode) {
+    case IBV_WR_RDMA_WRITE:
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+      return IBV_WC_RDMA_WRITE;
+    case IBV_WR_RDMA_READ:
+      return IBV_WC_RDMA_READ;
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+      return IBV_WC_COMP_SWAP;
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+      return IBV_WC_FETCH_ADD;
+    case IBV_WR_ATOMIC_WRITE:
+      return IBV_WC_ATOMIC_WRITE;
+    case IBV_WR_BIND_MW:
+      return IBV_WC_BIND_MW;
+    case IBV_WR_LOCAL_INV:
+      return IBV_WC_LOCAL_INV;
+    default:
+      return IBV_WC_SEND;
+  }
+}
+
+void complete_receive_in_error(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status) {
+  ibv_wc wc{};
+  wc.status = status;
+  wc.opcode = IBV_WC_RECV;
+  complete_taken(ca, qp, wc, true);
+}
+
+void stop_requester(ChannelAdapter& ca, QueuePair& qp) {
+  RequesterState& req = qp.requester;
+  set_send_psn(qp, req.oldest_unacked);
+  req.next_psn = req.oldest_unacked;
+  req.rd_atomic_in_flight = 0;
+  req.rnr_until.reset();
+  req.ack_deadline.reset();
+  req.probe_deadline.reset();
+  req.sample_sent.reset();
+  ca.timers.remove(qp);
+  ca.pacing.remove(qp);
+  static_cast<ListHook<WaitingTag>&>(qp).unlink();
+  if (qp.path != nullptr) {
+    wake_waiting(ca, *qp.path);
+  }
+}
+
+void flush_sends(ChannelAdapter& ca, QueuePair& qp) {
+  while (!qp.sq.empty()) complete_send_in_error(ca, qp, IBV_WC_WR_FLUSH_ERR);
+  qp.requester.send_position = qp.requester.assign_position = qp.sq.oldest();
+}
+
+void flush(ChannelAdapter& ca, QueuePair& qp) {
+  flush_sends(ca, qp);
+  while (qp.responder.receive || take_own_receive(qp)) {
+    complete_receive_in_error(ca, qp, IBV_WC_WR_FLUSH_ERR);
+  }
+}
+
+void enter_error(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed) {
+  qp.set_state(IBV_QPS_ERR);
+  stop_requester(ca, qp);
+  ResponderState& resp = qp.responder;
+  resp.message = ResponderState::Message::kNone;
+  ca.deferred.remove(qp);
+  if (owed == OwedAnswers::kDrop || !resp.ack || !resp.ack->is_nak) {
+    resp.ack.reset();
+    resp.pending_resources = 0;
+    ca.active.remove(qp);
+  } else {
+    ca.active.push_back(qp);
+  }
+  flush(ca, qp);
+  // It holds no element any more and takes none (10.3.1).
+  if (qp.takes_shared_receives()) ca.raise(IBV_EVENT_QP_LAST_WQE_REACHED, &qp);
+}
+
+void fail_oldest_send(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status) {
+  complete_send_in_error(ca, qp, status);
+  if (!is_unreliable(qp.service)) return enter_error(ca, qp, OwedAnswers::kDrop);
+  qp.set_state(IBV_QPS_SQE);
+  flush_sends(ca, qp);
+}
+
+}  // namespace urxe

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include "transport/queue_pair/queue_pair.h"
+
+namespace urxe {
+
+// The Error state and what leads there (IBTA vol. 1, 10.3.1, 10.10).
+
+/// What becomes of answers that the responder still owes.
+enum class OwedAnswers : uint8_t {
+  kSend,  ///< the peer is to learn why: a NAK, and the READ responses before it
+  kDrop,
+};
+
+/// Moves the queue pair to ERR and flushes both queues in order.
+void enter_error(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed);
+
+/// Completes everything on both queues, and the element that it holds, with IBV_WC_WR_FLUSH_ERR.
+/// For a queue pair in ERR.
+void flush(ChannelAdapter& ca, QueuePair& qp);
+
+/// Completes everything on the send queue with IBV_WC_WR_FLUSH_ERR.
+void flush_sends(ChannelAdapter& ca, QueuePair& qp);
+
+/// Completes the oldest send work queue element with `status`, signaled or not, and moves the queue
+/// pair to ERR; for UC and UD to SQE, with the send queue flushed.
+void fail_oldest_send(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status);
+
+/// The receive work queue element that the queue pair holds completes with `status`.
+void complete_receive_in_error(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status);
+
+/// Stops all timers of the requester and gives its part of the window back.
+void stop_requester(ChannelAdapter& ca, QueuePair& qp);
+
+/// The opcode of a send completion.
+ibv_wc_opcode send_completion_opcode(ibv_wr_opcode opcode);
+
+}  // namespace urxe

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/queue_pair/queue_pair.h"
+
+#include "transport/device/limits.h"
+
+namespace urxe {
+namespace {
+
+/// Enough for any element that the queue pair can take from a shared queue.
+std::unique_ptr<Sge[]> make_taken_list(const QpInit& init) {
+  if (init.srq != nullptr) return std::make_unique<Sge[]>(init.srq->max_sge());
+  return init.domain != nullptr ? std::make_unique<Sge[]>(kMaxSge) : nullptr;
+}
+
+bool has_receive_queue(const QpInit& init) {
+  return init.srq == nullptr && init.recv_cq != nullptr;
+}
+
+}  // namespace
+
+QueuePair::QueuePair(const QpInit& init)
+    : qpn(init.qpn),
+      pd(init.pd),
+      type(init.type),
+      service(service_of(init.type)),
+      send_cq(init.send_cq),
+      recv_cq(init.recv_cq),
+      srq(init.srq),
+      domain(init.domain),
+      sq_sig_all(init.sq_sig_all),
+      user(init.user),
+      sq(init.cap.max_send_wr, init.cap.max_send_sge, init.cap.max_inline_data),
+      rq(has_receive_queue(init) ? init.cap.max_recv_wr : 0,
+         has_receive_queue(init) ? init.cap.max_recv_sge : 0, 0),
+      taken_list(make_taken_list(init)) {
+  reset_responder();
+}
+
+void QueuePair::reset_responder() {
+  responder = ResponderState{};
+  responder.pd = pd;
+  responder.srq = srq;
+}
+
+}  // namespace urxe

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "packet/base/intrusive_list.h"
+#include "packet/wire/roce_packet.h"
+#include "transport/device/channel_adapter.h"
+#include "transport/path/pacing.h"
+#include "transport/queue_pair/path_migration_state.h"
+#include "transport/queue_pair/service.h"
+#include "transport/queues/completion_queue.h"
+#include "transport/queues/shared_receive_queue.h"
+#include "transport/queues/work_queue.h"
+#include "transport/requester/requester_state.h"
+#include "transport/responder/responder_state.h"
+
+namespace urxe {
+
+/// What a queue pair is made with.
+struct QpInit {
+  Qpn qpn;  ///< chosen by the caller; not 0, 1 or 0xffffff
+  PdId pd;
+  CompletionQueue* send_cq = nullptr;
+  CompletionQueue* recv_cq = nullptr;  ///< none for either type of XRC, no send_cq for a target
+  SharedReceiveQueue* srq = nullptr;   ///< a basic one; nullptr: the queue pair has a receive queue
+  XrcDomain* domain = nullptr;         ///< of an XRC target
+  ibv_qp_type type = IBV_QPT_RC;
+  ibv_qp_cap cap{};  ///< raised to what is given, never lowered
+  bool sq_sig_all = false;
+  void* user = nullptr;  ///< comes back with events
+};
+
+/// A queue pair. Its parts work on it through the files named for them: qp_state (attributes and
+/// transitions), requester, completer, responder.
+struct QueuePair : ListHook<struct ActiveTag>,
+                   ListHook<struct DeferredTag>,
+                   ListHook<struct WaitingTag> {
+  explicit QueuePair(const QpInit& init);
+
+  [[nodiscard]] ibv_qp_state state() const { return state_.load(std::memory_order_seq_cst); }
+  void set_state(ibv_qp_state state) { state_.store(state, std::memory_order_seq_cst); }
+  [[nodiscard]] const Flow& flow() const { return flow_; }
+  [[nodiscard]] bool takes_shared_receives() const { return srq != nullptr || domain != nullptr; }
+  /// The responder as it is in RESET.
+  void reset_responder();
+
+  const Qpn qpn;
+  const PdId pd;
+  const ibv_qp_type type;
+  const Service service;
+  CompletionQueue* const send_cq;
+  CompletionQueue* const recv_cq;
+  SharedReceiveQueue* const srq;
+  XrcDomain* const domain;
+  const bool sq_sig_all;
+  void* user;
+
+  SendQueue sq;
+  ReceiveQueue rq;
+  std::unique_ptr<Sge[]> taken_list;  ///< copy of a shared queue's element
+
+  ibv_qp_attr attr{};  ///< as set by modify, for query and for the parts
+  Flow flow_{};
+  Qpn dest_qpn;
+  PKey pkey = kDefaultPKey;
+  uint32_t mtu = 0;      ///< path MTU in bytes
+  Path* path = nullptr;  ///< from RTR on
+  PathMigration migration;
+  Pacer pacer;
+
+  RequesterState requester;
+  ResponderState responder;
+
+  bool blocks_own_multicast = false;  ///< UD: does not want what it has sent to a group itself
+  bool sq_drained_pending = false;    ///< SQD: an event is owed when all outstanding is done
+  bool cq_failed = false;             ///< a completion could not be delivered
+
+  // The timer queue's.
+  Instant timer_key{};
+  size_t timer_index = SIZE_MAX;
+
+  // The doorbell list's (any thread).
+  std::atomic<bool> doorbell{false};
+  QueuePair* next_doorbell = nullptr;
+
+ private:
+  std::atomic<ibv_qp_state> state_{IBV_QPS_RESET};
+};
+
+}  // namespace urxe

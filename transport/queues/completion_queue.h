@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "packet/base/intrusive_list.h"
+#include "packet/base/time.h"
+
+namespace urxe {
+
+/// Places of a work queue that are free again once a completion is polled: all before `position`.
+struct FreedSlots {
+  std::atomic<uint32_t>* freed = nullptr;  ///< nullptr: none
+  uint32_t position = 0;
+};
+
+/// A completion, and when the device made it.
+struct StampedCompletion {
+  ibv_wc wc{};
+  Instant when;  ///< zero where the queue keeps no timestamps
+};
+
+/// When an armed queue makes its event (ibv_modify_cq(3)): after `count` completions or `period`
+/// after the first of them, whichever comes first; 0: not by that one. Both 0: at once, as without
+/// moderation. A failed completion always makes it at once: the next one may never come.
+struct CqModeration {
+  uint16_t count = 0;
+  Duration period{};
+};
+
+/// How a completion queue is to differ from an ordinary one.
+struct CqOptions {
+  bool timestamps = false;
+  /// Completions that find it full are lost, and nothing else happens.
+  bool ignore_overrun = false;
+};
+
+/// A completion queue. The device pushes; one poller at a time (the provider's lock of that queue)
+/// polls at the same time without the device's lock.
+class CompletionQueue : public ListHook<struct HeldEventTag> {
+ public:
+  /// `user` comes back with events; the transport does not look at it.
+  CompletionQueue(uint32_t entries, void* user, CqOptions options = {});
+
+  [[nodiscard]] void* user() const { return user_; }
+  [[nodiscard]] uint32_t capacity() const { return capacity_; }
+
+  // The poller's side.
+  /// Takes up to `count` completions, oldest first.
+  int poll(int count, ibv_wc* wc);
+  /// Takes the oldest completion; false: there is none.
+  bool poll_one(StampedCompletion& completion);
+  [[nodiscard]] bool empty() const {
+    return pushed_.load(std::memory_order_acquire) == polled_.load(std::memory_order_relaxed);
+  }
+  /// Asks for one event at the next completion (IBTA vol. 1, 11.4.2.2). `solicited_only`: at the
+  /// next solicited or failed one; a pending request for any completion stays. Any thread.
+  void arm(bool solicited_only);
+  [[nodiscard]] bool is_armed() const {
+    return armed_.load(std::memory_order_relaxed) != kNotArmed;
+  }
+
+  // The device's side.
+  enum class Push : uint8_t {
+    kQuiet,
+    kNotify,
+    kHeld,      ///< an event is owed, but moderation holds it back
+    kOverflow,  ///< the queue was full; the completion is lost and the queue stays in error
+    kLost,      ///< the same of a queue that ignores overruns: it goes on
+  };
+  Push push(const ibv_wc& wc, bool solicited, Instant now, FreedSlots slots = {});
+  /// From the next event on.
+  void set_moderation(CqModeration moderation) { moderation_ = moderation; }
+  [[nodiscard]] const CqModeration& moderation() const { return moderation_; }
+  /// Whether moderation holds an event back.
+  [[nodiscard]] bool holds_event() const { return held_completions_ != 0; }
+  /// Makes the event that is held back; false: it is owed no more.
+  bool release_event();
+  /// Drops the completions of a queue pair that is reset or destroyed; neither side may be active.
+  void purge(uint32_t qp_num);
+  [[nodiscard]] bool in_error() const { return in_error_; }
+  /// Changes the capacity; neither side may be active. False: more completions wait than fit.
+  bool resize(uint32_t entries);
+
+  uint32_t references = 0;  ///< queue pairs that use it
+  bool notified = false;    ///< on the device's list of queues to notify
+  Instant held_until{};     ///< while on the list of held events: when its event is due
+
+ private:
+  enum Armed : uint8_t { kNotArmed, kSolicited, kAny };
+  uint32_t capacity_;
+  uint32_t mask_;
+  struct Entry {
+    ibv_wc wc;
+    FreedSlots slots;
+  };
+  void take(uint32_t position, ibv_wc& wc);
+
+  std::unique_ptr<Entry[]> ring_;
+  std::unique_ptr<Instant[]> stamps_;  ///< beside the ring; null: not wanted
+  void* user_;
+  bool ignore_overrun_;
+  bool in_error_ = false;
+  CqModeration moderation_;
+  uint32_t held_completions_ = 0;  ///< since the event has been owed
+  std::atomic<uint8_t> armed_{kNotArmed};
+  alignas(64) std::atomic<uint32_t> pushed_{0};
+  alignas(64) std::atomic<uint32_t> polled_{0};
+};
+
+}  // namespace urxe

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "packet/wire/psn.h"
+#include "packet/wire/roce_packet.h"
+#include "packet/wire/types.h"
+#include "transport/memory/memory_region.h"
+#include "transport/memory/sge.h"
+#include "transport/queues/completion_queue.h"
+
+namespace urxe {
+
+/// Where a datagram goes: what its address handle and its work request say.
+struct Datagram {
+  Flow flow;
+  Qpn qpn;
+  QKey qkey;
+};
+
+/// A send work queue element: the request as posted, and what the requester notes on it.
+struct SendWqe {
+  uint64_t wr_id = 0;
+  ibv_wr_opcode opcode = IBV_WR_SEND;
+  unsigned send_flags = 0;  ///< ibv_send_flags
+  uint32_t num_sge = 0;
+  uint32_t length = 0;        ///< bytes of all elements, or of the inline data
+  bool is_inline = false;     ///< the data is in the queue's inline area, not behind the list
+  uint32_t immediate_be = 0;  ///< immediate data in network byte order
+  RKey invalidate;            ///< of SEND_WITH_INV
+  uint64_t remote_addr = 0;
+  RKey rkey;
+  uint64_t compare_add = 0;
+  uint64_t swap = 0;
+  BindRequest bind;   ///< of BIND_MW
+  Datagram datagram;  ///< UD only
+  Srqn remote_srqn;   ///< XRC only: the receiver's shared receive queue
+
+  Psn first_psn;                ///< set when the requester first reaches the element
+  uint32_t packets = 0;         ///< PSNs it takes; 0: not reached yet
+  uint32_t ssn = 0;             ///< send sequence number of its (first) message
+  bool failed_locally = false;  ///< completes with `local_status` once all before it have
+  ibv_wc_status local_status = IBV_WC_SUCCESS;
+
+  [[nodiscard]] Psn last_psn() const { return first_psn + (packets - 1); }
+};
+
+/// A receive work queue element.
+struct RecvWqe {
+  uint64_t wr_id = 0;
+  uint32_t num_sge = 0;
+  uint64_t length = 0;  ///< bytes of all elements
+};
+
+/// A ring of work queue elements with their scatter/gather lists, made once. One poster at a time
+/// (the provider's lock of that queue) and one consumer (the device's caller) may use it at once.
+/// Positions count up for ever (mod 2^32).
+template <class Wqe>
+class WorkQueue {
+ public:
+  /// `inline_bytes` are kept per element.
+  WorkQueue(uint32_t capacity, uint32_t max_sge, uint32_t inline_bytes)
+      : capacity_(capacity),
+        max_sge_(max_sge),
+        inline_bytes_(inline_bytes),
+        mask_(std::bit_ceil(capacity == 0 ? 1U : capacity) - 1),
+        wqes_(std::make_unique<Wqe[]>(mask_ + 1U)),
+        sges_(std::make_unique<Sge[]>(static_cast<size_t>(mask_ + 1U) * max_sge)),
+        inline_(std::make_unique<uint8_t[]>(static_cast<size_t>(mask_ + 1U) * inline_bytes)) {}
+
+  [[nodiscard]] uint32_t capacity() const { return capacity_; }
+  [[nodiscard]] uint32_t max_sge() const { return max_sge_; }
+  [[nodiscard]] uint32_t inline_bytes() const { return inline_bytes_; }
+
+  // Elements by position; both sides use these.
+  [[nodiscard]] Wqe& at(uint32_t position) { return wqes_[position & mask_]; }
+  [[nodiscard]] std::span<Sge> sges(uint32_t position) {
+    return {&sges_[static_cast<size_t>(position & mask_) * max_sge_], at(position).num_sge};
+  }
+  /// The whole space for the list of an element that is being filled.
+  [[nodiscard]] Sge* sge_space(uint32_t position) {
+    return sges_.get() + static_cast<size_t>(position & mask_) * max_sge_;
+  }
+  [[nodiscard]] uint8_t* inline_space(uint32_t position) {
+    return inline_.get() + static_cast<size_t>(position & mask_) * inline_bytes_;
+  }
+
+  // The poster's side.
+  [[nodiscard]] uint32_t next_position() const { return posted_.load(std::memory_order_relaxed); }
+  /// Whether the element at `position`, next_position() or one of those after it, may be filled.
+  [[nodiscard]] bool has_room(uint32_t position) const {
+    return position - freed_.load(std::memory_order_acquire) < capacity_;
+  }
+  [[nodiscard]] bool full() const { return !has_room(next_position()); }
+  /// Makes the elements from next_position() to before `end`, filled by now, visible to the
+  /// consumer.
+  void publish_until(uint32_t end) { posted_.store(end, std::memory_order_release); }
+  void publish() { publish_until(next_position() + 1); }
+
+  // The consumer's side.
+  [[nodiscard]] uint32_t posted() const { return posted_.load(std::memory_order_acquire); }
+  [[nodiscard]] uint32_t oldest() const { return retired_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool empty() const { return posted() == oldest(); }
+  /// Is done with the oldest element. Its place is free for a new one once the completion that
+  /// covers it is polled, so that a queue's completions never outnumber its places.
+  void retire() { retired_.store(oldest() + 1, std::memory_order_release); }
+  /// What polling the completion of the element retired last frees: it and all before it.
+  [[nodiscard]] FreedSlots freed_by_completion() { return {&freed_, oldest()}; }
+  /// Frees the places of all retired elements.
+  void free_retired() { freed_.store(oldest(), std::memory_order_release); }
+  /// Forgets everything. Neither side may be active.
+  void reset() {
+    retired_.store(posted(), std::memory_order_release);
+    free_retired();
+  }
+
+ private:
+  uint32_t capacity_;
+  uint32_t max_sge_;
+  uint32_t inline_bytes_;
+  uint32_t mask_;
+  std::unique_ptr<Wqe[]> wqes_;
+  std::unique_ptr<Sge[]> sges_;
+  std::unique_ptr<uint8_t[]> inline_;
+  alignas(64) std::atomic<uint32_t> posted_{0};
+  alignas(64) std::atomic<uint32_t> retired_{0};
+  std::atomic<uint32_t> freed_{0};
+};
+
+using SendQueue = WorkQueue<SendWqe>;
+using ReceiveQueue = WorkQueue<RecvWqe>;
+
+}  // namespace urxe

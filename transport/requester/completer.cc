@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/requester/completer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "packet/wire/aeth_syndrome.h"
+#include "transport/memory/sge_copy.h"
+#include "transport/queue_pair/qp_error.h"
+#include "transport/requester/requester.h"
+#include "transport/requester/retry.h"
+
+namespace urxe {
+namespace {
+
+void count_completed(Counters& counters, const SendWqe& wqe) {
+  if (is_local(wqe)) return;
+  if (is_read(wqe)) {
+    ++counters.rdma_reads;
+  } else if (is_atomic(wqe) || is_atomic_write(wqe)) {
+    ++counters.atomics;
+  } else if (send_completion_opcode(wqe.opcode) == IBV_WC_RDMA_WRITE) {
+    ++counters.rdma_writes;
+  } else {
+    ++counters.sends;
+  }
+}
+
+/// Moves the oldest unacknowledged PSN on by `packets`, which lie in the oldest element; completes
+/// the element at its end. The point of transmission is never left behind.
+void advance_oldest(ChannelAdapter& ca, QueuePair& qp, uint32_t packets) {
+  RequesterState& req = qp.requester;
+  const uint32_t in_flight = req.in_flight();
+  const uint32_t position = qp.sq.oldest();
+  const SendWqe& wqe = qp.sq.at(position);
+  const Psn end = wqe.last_psn() + 1;
+  const bool ends = req.oldest_unacked + packets == end;
+  const bool passes_send_psn = packets > in_flight;
+  // A path's count falls by what was in flight; what had been taken off it by going back stays off.
+  const Psn target = req.oldest_unacked + packets;
+  if (qp.path != nullptr) {
+    qp.path->change_in_flight(-static_cast<int32_t>(std::min(packets, in_flight)));
+  }
+  req.oldest_unacked = target;
+  if (passes_send_psn) {
+    req.send_psn = target;
+    req.rd_atomic_in_flight = 0;
+  }
+  if (!ends) return;
+  if (req.send_position == position && !wqe.failed_locally) req.send_position = position + 1;
+  complete_oldest_send(ca, qp);
+  complete_local_operations(ca, qp);
+}
+
+/// Acknowledges SEND and WRITE packets, the oldest `count` ones outstanding. Stops before what only
+/// its own response completes; answers how many were acknowledged.
+uint32_t acknowledge(ChannelAdapter& ca, QueuePair& qp, uint32_t count) {
+  const uint32_t wanted = count;
+  while (count > 0) {
+    const SendWqe& wqe = qp.sq.at(qp.sq.oldest());
+    if (has_response(wqe)) break;
+    const uint32_t left = wqe.packets - packet_index(wqe, qp.requester.oldest_unacked);
+    const uint32_t now = std::min(left, count);
+    advance_oldest(ca, qp, now);
+    count -= now;
+  }
+  return wanted - count;
+}
+
+/// What is due after packets were acknowledged.
+void settle(ChannelAdapter& ca, QueuePair& qp, Instant now, uint32_t acknowledged) {
+  if (acknowledged == 0) return;
+  note_progress(ca, qp, now, acknowledged);
+  report_drained(ca, qp);
+}
+
+void take_round_trip(QueuePair& qp, Psn acknowledged, Instant now) {
+  RequesterState& req = qp.requester;
+  if (!req.sample_sent || acknowledged.is_before(req.sample_psn)) return;
+  qp.path->on_round_trip(now - *req.sample_sent);
+  req.sample_sent.reset();
+}
+
+void take_credits(QueuePair& qp, const Aeth& aeth) {
+  if (ack_kind(aeth.syndrome) != AckKind::kAck) return;
+  const auto credits = credits_from_code(syndrome_value(aeth.syndrome));
+  RequesterState& req = qp.requester;
+  if (credits) {
+    req.limit_ssn = (aeth.msn.value() + *credits) & Psn::kMask;
+  } else {
+    req.limit_ssn.reset();
+  }
+}
+
+void fail_for_nak(ChannelAdapter& ca, QueuePair& qp, uint8_t syndrome) {
+  ++ca.counters.other_naks_received;
+  switch (static_cast<NakCode>(syndrome_value(syndrome))) {
+    case NakCode::kInvalidRequest:
+      return fail_oldest_send(ca, qp, IBV_WC_REM_INV_REQ_ERR);
+    case NakCode::kRemoteAccessError:
+      return fail_oldest_send(ca, qp, IBV_WC_REM_ACCESS_ERR);
+    case NakCode::kRemoteOperationalError:
+      return fail_oldest_send(ca, qp, IBV_WC_REM_OP_ERR);
+    default:
+      return fail_oldest_send(ca, qp, IBV_WC_BAD_RESP_ERR);
+  }
+}
+
+/// A NAK stands for the oldest unacknowledged packet by now.
+void receive_nak(ChannelAdapter& ca, QueuePair& qp, uint8_t syndrome, Instant now) {
+  if (ack_kind(syndrome) == AckKind::kRnrNak) {
+    ++ca.counters.rnr_naks_received;
+    retry_after_rnr(ca, qp, now, syndrome_value(syndrome));
+  } else if (ack_kind(syndrome) == AckKind::kNak &&
+             static_cast<NakCode>(syndrome_value(syndrome)) == NakCode::kPsnSequenceError) {
+    ++ca.counters.sequence_naks_received;
+    retry_after_loss(ca, qp, now);
+  } else {
+    fail_for_nak(ca, qp, syndrome);
+  }
+}
+
+/// Implied NAK (IBTA vol. 1, 9.7.5.1): an answer beyond a READ or atomic whose own response did not
+/// come.
+void receive_implied_nak(ChannelAdapter& ca, QueuePair& qp, Instant now) {
+  if (!qp.requester.resending) ++ca.counters.implied_naks;
+  retry_after_loss(ca, qp, now);
+}
+
+void receive_acknowledge(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, uint32_t offset,
+                         Instant now) {
+  const bool is_ack = ack_kind(headers.aeth.syndrome) == AckKind::kAck;
+  const uint32_t count = is_ack ? offset + 1 : offset;
+  const uint32_t acknowledged = acknowledge(ca, qp, count);
+  if (acknowledged > 0) take_round_trip(qp, qp.requester.oldest_unacked - 1, now);
+  settle(ca, qp, now, acknowledged);
+  if (qp.state() == IBV_QPS_ERR) return;
+  if (acknowledged < count) return receive_implied_nak(ca, qp, now);
+  if (!is_ack) receive_nak(ca, qp, headers.aeth.syndrome, now);
+}
+
+/// A response that breaks the protocol (9.7.5.2: bad response).
+void fail_bad_response(ChannelAdapter& ca, QueuePair& qp) {
+  ca.counters.drop(DropReason::kMalformedResponse);
+  fail_oldest_send(ca, qp, IBV_WC_BAD_RESP_ERR);
+}
+
+void receive_read_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
+                           Instant now) {
+  RequesterState& req = qp.requester;
+  const uint32_t position = qp.sq.oldest();
+  const SendWqe& wqe = qp.sq.at(position);
+  const uint32_t index = packet_index(wqe, req.oldest_unacked);
+  const uint64_t offset = static_cast<uint64_t>(index) * qp.mtu;
+  if (packet.payload.size() != std::min<uint64_t>(qp.mtu, wqe.length - offset)) {
+    return fail_bad_response(ca, qp);
+  }
+  if (!scatter(ca.memory, qp.pd, qp.sq.sges(position), offset, packet.payload)) {
+    return fail_oldest_send(ca, qp, IBV_WC_LOC_PROT_ERR);
+  }
+  const uint32_t piece = read_piece_packets(qp);
+  const bool ends_piece = (index + 1) % piece == 0 || index + 1 == wqe.packets;
+  if (ends_piece && req.rd_atomic_in_flight > 0) --req.rd_atomic_in_flight;
+  take_round_trip(qp, packet.headers.bth.psn, now);
+  advance_oldest(ca, qp, 1);
+  settle(ca, qp, now, 1);
+}
+
+/// The one response of the oldest element has come.
+void complete_answered(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, Instant now) {
+  if (qp.requester.rd_atomic_in_flight > 0) --qp.requester.rd_atomic_in_flight;
+  take_round_trip(qp, packet.headers.bth.psn, now);
+  advance_oldest(ca, qp, 1);
+  settle(ca, qp, now, 1);
+}
+
+void receive_atomic_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
+                             Instant now) {
+  uint8_t original[sizeof(uint64_t)];
+  std::memcpy(original, &packet.headers.atomic_original, sizeof original);
+  if (!scatter(ca.memory, qp.pd, qp.sq.sges(qp.sq.oldest()), 0, original)) {
+    return fail_oldest_send(ca, qp, IBV_WC_LOC_PROT_ERR);
+  }
+  complete_answered(ca, qp, packet, now);
+}
+
+/// An ATOMIC WRITE is answered as a READ of no bytes is.
+void receive_atomic_write_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
+                                   Instant now) {
+  const bool is_only = packet.headers.bth.opcode.operation() == Operation::kReadResponseOnly;
+  if (!is_only || !packet.payload.empty()) return fail_bad_response(ca, qp);
+  complete_answered(ca, qp, packet, now);
+}
+
+/// READ and atomic responses: all before is acknowledged by them; they must be the next one due.
+void receive_data_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
+                           uint32_t offset, Instant now) {
+  const uint32_t acknowledged = acknowledge(ca, qp, offset);
+  settle(ca, qp, now, acknowledged);
+  if (qp.state() == IBV_QPS_ERR) return;
+  if (acknowledged < offset) return receive_implied_nak(ca, qp, now);
+  const SendWqe& wqe = qp.sq.at(qp.sq.oldest());
+  const bool atomic = packet.headers.bth.opcode.operation() == Operation::kAtomicAcknowledge;
+  if (atomic ? !is_atomic(wqe) : is_atomic(wqe) || !has_response(wqe)) {
+    return fail_bad_response(ca, qp);
+  }
+  if (atomic) {
+    receive_atomic_response(ca, qp, packet, now);
+  } else if (is_atomic_write(wqe)) {
+    receive_atomic_write_response(ca, qp, packet, now);
+  } else {
+    receive_read_response(ca, qp, packet, now);
+  }
+}
+
+}  // namespace
+
+void complete_oldest_send(ChannelAdapter& ca, QueuePair& qp) {
+  const SendWqe& wqe = qp.sq.at(qp.sq.oldest());
+  count_completed(ca.counters, wqe);
+  const bool signaled = qp.sq_sig_all || (wqe.send_flags & IBV_SEND_SIGNALED) != 0;
+  ibv_wc wc{};
+  wc.wr_id = wqe.wr_id;
+  wc.status = IBV_WC_SUCCESS;
+  wc.opcode = send_completion_opcode(wqe.opcode);
+  wc.byte_len = is_atomic(wqe) ? sizeof(uint64_t) : wqe.length;
+  wc.qp_num = qp.qpn.value();
+  qp.sq.retire();
+  if (signaled) ca.complete(*qp.send_cq, qp, wc, false, qp.sq.freed_by_completion());
+}
+
+void complete_local_operations(ChannelAdapter& ca, QueuePair& qp) {
+  RequesterState& req = qp.requester;
+  while (qp.sq.oldest() != req.assign_position) {
+    const uint32_t position = qp.sq.oldest();
+    const SendWqe& wqe = qp.sq.at(position);
+    if (!is_local(wqe) || wqe.failed_locally) return;
+    if (req.send_position == position) ++req.send_position;
+    complete_oldest_send(ca, qp);
+  }
+}
+
+bool is_draining(const QueuePair& qp) {
+  const RequesterState& req = qp.requester;
+  return req.outstanding() != 0 || req.send_position != req.assign_position;
+}
+
+void report_drained(ChannelAdapter& ca, QueuePair& qp) {
+  if (!qp.sq_drained_pending || qp.state() != IBV_QPS_SQD || is_draining(qp)) return;
+  qp.sq_drained_pending = false;
+  ca.raise(IBV_EVENT_SQ_DRAINED, &qp);
+}
+
+void receive_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, Instant now) {
+  const Headers& headers = packet.headers;
+  const OpcodeInfo& info = opcode_info(headers.bth.opcode);
+  const bool has_aeth = has(info.extensions, Ext::kAeth);
+  const Psn psn = headers.bth.psn;
+  const uint32_t offset = (psn.value() - qp.requester.oldest_unacked.value()) & Psn::kMask;
+  if (offset >= qp.requester.outstanding()) {
+    // An ACK repeated for the last message still brings news of credits.
+    if (has_aeth && psn + 1 == qp.requester.oldest_unacked) {
+      take_credits(qp, headers.aeth);
+      ca.active.push_back(qp);
+    }
+    return ca.counters.drop(DropReason::kUnexpectedPsn);
+  }
+  if (has_aeth) take_credits(qp, headers.aeth);
+  if (headers.bth.opcode.operation() == Operation::kAcknowledge) {
+    receive_acknowledge(ca, qp, headers, offset, now);
+  } else {
+    receive_data_response(ca, qp, packet, offset, now);
+  }
+}
+
+}  // namespace urxe

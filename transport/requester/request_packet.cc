@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/requester/request_packet.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "transport/memory/sge_copy.h"
+#include "transport/queue_pair/path_migration.h"
+#include "transport/requester/requester.h"
+
+namespace urxe {
+namespace {
+
+bool is_write(const SendWqe& wqe) {
+  return wqe.opcode == IBV_WR_RDMA_WRITE || wqe.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+bool has_immediate(const SendWqe& wqe) {
+  return wqe.opcode == IBV_WR_SEND_WITH_IMM || wqe.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+Operation send_operation(const SendWqe& wqe, bool first, bool last) {
+  if (!last) return first ? Operation::kSendFirst : Operation::kSendMiddle;
+  if (wqe.opcode == IBV_WR_SEND_WITH_IMM) {
+    return first ? Operation::kSendOnlyImm : Operation::kSendLastImm;
+  }
+  if (wqe.opcode == IBV_WR_SEND_WITH_INV) {
+    return first ? Operation::kSendOnlyInvalidate : Operation::kSendLastInvalidate;
+  }
+  return first ? Operation::kSendOnly : Operation::kSendLast;
+}
+
+Operation write_operation(const SendWqe& wqe, bool first, bool last) {
+  if (!last) return first ? Operation::kWriteFirst : Operation::kWriteMiddle;
+  if (has_immediate(wqe)) return first ? Operation::kWriteOnlyImm : Operation::kWriteLastImm;
+  return first ? Operation::kWriteOnly : Operation::kWriteLast;
+}
+
+void describe_read(const QueuePair& qp, const SendWqe& wqe, uint32_t index, RequestPacket& packet) {
+  const uint32_t piece = read_piece_packets(qp);
+  const uint32_t end = std::min(wqe.packets, (index / piece + 1) * piece);
+  const uint64_t end_bytes = std::min<uint64_t>(wqe.length, static_cast<uint64_t>(end) * qp.mtu);
+  packet.headers.bth.opcode = Opcode(qp.service, Operation::kReadRequest);
+  packet.headers.reth = {wqe.remote_addr + packet.offset, wqe.rkey,
+                         static_cast<uint32_t>(end_bytes - packet.offset)};
+  packet.psns = end - index;
+}
+
+void describe_atomic(const QueuePair& qp, const SendWqe& wqe, RequestPacket& packet) {
+  const bool swap = wqe.opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+  packet.headers.bth.opcode =
+      Opcode(qp.service, swap ? Operation::kCompareSwap : Operation::kFetchAdd);
+  packet.headers.atomic = {wqe.remote_addr, wqe.rkey, swap ? wqe.swap : wqe.compare_add,
+                           swap ? wqe.compare_add : 0};
+}
+
+void describe_payload(const QueuePair& qp, const SendWqe& wqe, uint32_t index,
+                      RequestPacket& packet) {
+  const bool first = index == 0;
+  const bool last = index + 1 == wqe.packets;
+  Headers& headers = packet.headers;
+  packet.payload = static_cast<uint32_t>(std::min<uint64_t>(qp.mtu, wqe.length - packet.offset));
+  if (is_atomic_write(wqe)) {
+    headers.bth.opcode = Opcode(qp.service, Operation::kAtomicWrite);
+    headers.reth = {wqe.remote_addr, wqe.rkey, wqe.length};
+  } else if (is_write(wqe)) {
+    headers.bth.opcode = Opcode(qp.service, write_operation(wqe, first, last));
+    if (first) headers.reth = {wqe.remote_addr, wqe.rkey, wqe.length};
+  } else {
+    headers.bth.opcode = Opcode(qp.service, send_operation(wqe, first, last));
+  }
+  if (!last) return;
+  headers.immediate_be = wqe.immediate_be;
+  headers.invalidate = wqe.invalidate;
+  headers.bth.solicited = needs_receive(wqe) && (wqe.send_flags & IBV_SEND_SOLICITED) != 0;
+}
+
+}  // namespace
+
+bool needs_receive(const SendWqe& wqe) {
+  return wqe.opcode != IBV_WR_RDMA_WRITE && !has_response(wqe);
+}
+
+uint32_t message_packets(const QueuePair& qp, const SendWqe& wqe) {
+  if (is_atomic(wqe) || wqe.length == 0) return 1;
+  return (wqe.length - 1) / qp.mtu + 1;
+}
+
+RequestPacket next_request_packet(const QueuePair& qp, const SendWqe& wqe) {
+  const RequesterState& req = qp.requester;
+  const uint32_t index = packet_index(wqe, req.send_psn);
+  RequestPacket packet;
+  packet.offset = static_cast<uint64_t>(index) * qp.mtu;
+  packet.headers.bth.dest_qp = qp.dest_qpn;
+  packet.headers.bth.pkey = qp.pkey;
+  packet.headers.bth.psn = req.send_psn;
+  packet.headers.bth.mig_req = mig_req(qp);
+  packet.headers.xrc_srq = wqe.remote_srqn;
+  if (is_read(wqe)) {
+    describe_read(qp, wqe, index, packet);
+  } else if (is_atomic(wqe)) {
+    describe_atomic(qp, wqe, packet);
+  } else {
+    describe_payload(qp, wqe, index, packet);
+  }
+  return packet;
+}
+
+bool fill_payload(const ChannelAdapter& ca, QueuePair& qp, uint32_t position,
+                  const RequestPacket& packet, uint8_t* out) {
+  if (packet.payload == 0) return true;
+  const SendWqe& wqe = qp.sq.at(position);
+  if (wqe.is_inline) {
+    std::memcpy(out, qp.sq.inline_space(position) + packet.offset, packet.payload);
+    return true;
+  }
+  return gather(ca.memory, qp.pd, qp.sq.sges(position), packet.offset, {out, packet.payload});
+}
+
+}  // namespace urxe

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "packet/wire/headers.h"
+#include "transport/device/channel_adapter.h"
+#include "transport/queue_pair/queue_pair.h"
+
+namespace urxe {
+
+// What the requesters of connected queue pairs send: the packets of a work queue element
+// (IBTA vol. 1, 9.4).
+
+/// The packet that comes next in a message.
+struct RequestPacket {
+  Headers headers;
+  uint64_t offset = 0;   ///< into the message
+  uint32_t payload = 0;  ///< bytes
+  uint32_t psns = 1;     ///< PSNs it takes (a READ request: one per response)
+};
+
+/// Whether the message uses a receive work queue element of the peer's.
+bool needs_receive(const SendWqe& wqe);
+
+/// PSNs that the message takes.
+uint32_t message_packets(const QueuePair& qp, const SendWqe& wqe);
+
+/// The packet of `wqe` at the point of transmission. AckReq is not set.
+RequestPacket next_request_packet(const QueuePair& qp, const SendWqe& wqe);
+
+/// Copies the packet's payload to `out`. False: a key or a range of the list does not hold.
+bool fill_payload(const ChannelAdapter& ca, QueuePair& qp, uint32_t position,
+                  const RequestPacket& packet, uint8_t* out);
+
+}  // namespace urxe

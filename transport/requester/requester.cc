@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/requester/requester.h"
+
+#include <algorithm>
+
+#include "transport/memory/sge_copy.h"
+#include "transport/queue_pair/qp_error.h"
+#include "transport/requester/completer.h"
+#include "transport/requester/request_packet.h"
+#include "transport/requester/retry.h"
+
+namespace urxe {
+namespace {
+
+constexpr uint32_t kSsnMask = 0xffffff;
+constexpr uint32_t kReadPieceBytes = 65536;
+/// AckReq is set at least this often (in packets), however large the window.
+constexpr uint32_t kMaxAckInterval = 16;
+
+/// Binds or invalidates a window, in its turn among the requests.
+bool execute_local(ChannelAdapter& ca, const QueuePair& qp, const SendWqe& wqe) {
+  if (wqe.opcode == IBV_WR_LOCAL_INV) return ca.memory.invalidate(qp.pd, qp.qpn, wqe.invalidate);
+  return ca.memory.bind(qp.pd, qp.qpn, wqe.bind);
+}
+
+ibv_wc_status check_locally(const ChannelAdapter& ca, QueuePair& qp, uint32_t position) {
+  const SendWqe& wqe = qp.sq.at(position);
+  const bool writes_memory = is_read(wqe) || is_atomic(wqe);
+  if (has_response(wqe) && qp.attr.max_rd_atomic == 0) return IBV_WC_LOC_QP_OP_ERR;
+  if (wqe.length > kMaxMessage) return IBV_WC_LOC_LEN_ERR;
+  if (is_atomic(wqe) && wqe.length < sizeof(uint64_t)) return IBV_WC_LOC_LEN_ERR;
+  if (is_atomic_write(wqe) && wqe.length != sizeof(uint64_t)) return IBV_WC_LOC_LEN_ERR;
+  if (!wqe.is_inline && !list_is_valid(ca.memory, qp.pd, qp.sq.sges(position), writes_memory)) {
+    return IBV_WC_LOC_PROT_ERR;
+  }
+  return IBV_WC_SUCCESS;
+}
+
+bool beyond_credits(const RequesterState& req, const SendWqe& wqe) {
+  return req.limit_ssn && needs_receive(wqe) && Psn(wqe.ssn).is_after(Psn(*req.limit_ssn));
+}
+
+/// Whether the element at the point of transmission may send a packet now.
+bool may_send(QueuePair& qp, const SendWqe& wqe) {
+  const RequesterState& req = qp.requester;
+  // One that has begun goes on although the limit has become 0 since (in SQD).
+  const uint32_t limit = std::max<uint32_t>(qp.attr.max_rd_atomic, 1);
+  if (has_response(wqe) && req.rd_atomic_in_flight >= limit) return false;
+  if (req.in_flight() == 0) return true;
+  if (req.probing || beyond_credits(req, wqe)) return false;
+  if (!qp.path->has_room()) {
+    qp.path->waiting.push_back(qp);
+    return false;
+  }
+  return true;
+}
+
+/// AckReq: at the end of a message, now and then in a long one, and where the window closes or
+/// pacing pauses.
+bool wants_ack(const QueuePair& qp, const SendWqe& wqe, const RequestPacket& packet, bool pauses) {
+  const RequesterState& req = qp.requester;
+  const uint32_t interval = std::clamp(qp.path->window() / 4, 1U, kMaxAckInterval);
+  return packet.headers.bth.psn + (packet.psns - 1) == wqe.last_psn() || req.probing || pauses ||
+         beyond_credits(req, wqe) || qp.path->room() <= 1 || req.since_ack_request + 1 >= interval;
+}
+
+/// Whether pacing keeps the packet behind one of `bytes` waiting. The peer must not wait with it,
+/// or the timers would take the silence for a loss.
+bool pauses_after(const QueuePair& qp, uint32_t bytes, Instant now) {
+  return qp.pacer.is_limited() && !qp.pacer.admits(bytes + qp.mtu, now);
+}
+
+/// Notes that a packet has gone out: PSNs, counts, timers.
+void note_sent(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, const RequestPacket& packet,
+               Instant now) {
+  RequesterState& req = qp.requester;
+  const Psn psn = packet.headers.bth.psn;
+  const bool first_time = psn == req.next_psn;
+  const bool ack_req = packet.headers.bth.ack_req;
+  set_send_psn(qp, psn + packet.psns);
+  if (first_time || req.send_psn.is_after(req.next_psn)) {
+    req.next_psn = req.send_psn;
+  } else {
+    ++ca.counters.retransmitted_packets;
+  }
+  if (has_response(wqe)) ++req.rd_atomic_in_flight;
+  req.since_ack_request = ack_req ? 0 : req.since_ack_request + 1;
+  if (first_time && ack_req && !req.sample_sent) {
+    req.sample_sent = now;
+    req.sample_psn = psn;
+  }
+  if (req.send_psn == wqe.last_psn() + 1) ++req.send_position;
+  start_retry_timers(ca, qp, now);
+}
+
+/// A message that cannot be carried out completes when all before it have.
+Turn hold_failed_message(ChannelAdapter& ca, QueuePair& qp, uint32_t position) {
+  if (position == qp.sq.oldest()) fail_oldest_send(ca, qp, qp.sq.at(position).local_status);
+  return Turn::kIdle;
+}
+
+Turn send_one(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
+  const uint32_t position = qp.requester.send_position;
+  SendWqe& wqe = qp.sq.at(position);
+  if (wqe.failed_locally) return hold_failed_message(ca, qp, position);
+  if (is_local(wqe)) {
+    ++qp.requester.send_position;
+    complete_local_operations(ca, qp);
+    return Turn::kMore;
+  }
+  if (!may_send(qp, wqe)) return Turn::kIdle;
+  RequestPacket packet = next_request_packet(qp, wqe);
+  const uint32_t bytes = datagram_bytes(qp.flow(), packet.headers.bth.opcode, packet.payload);
+  if (!pacing_admits(ca, qp, bytes, now)) return Turn::kIdle;
+  packet.headers.bth.ack_req = wants_ack(qp, wqe, packet, pauses_after(qp, bytes, now));
+  uint8_t* out = batch.append(qp.flow(), packet.headers, packet.payload);
+  if (out == nullptr) return Turn::kBatchFull;
+  if (!fill_payload(ca, qp, position, packet, out)) {
+    batch.abandon();
+    wqe.failed_locally = true;
+    wqe.local_status = IBV_WC_LOC_PROT_ERR;
+    return hold_failed_message(ca, qp, position);
+  }
+  batch.commit();
+  ++ca.counters.sent_packets;
+  ca.counters.sent_bytes += packet_size(packet.headers.bth.opcode, packet.payload);
+  if (qp.pacer.is_limited()) qp.pacer.charge(bytes, now);
+  note_sent(ca, qp, wqe, packet, now);
+  return Turn::kMore;
+}
+
+/// Whether the next element may begin (fence; SQD begins nothing new).
+bool may_start(const QueuePair& qp, const SendWqe& wqe) {
+  if (qp.state() == IBV_QPS_SQD) return false;
+  return (wqe.send_flags & IBV_SEND_FENCE) == 0 || qp.requester.rd_atomic_in_flight == 0;
+}
+
+}  // namespace
+
+void start_message(ChannelAdapter& ca, QueuePair& qp, uint32_t position) {
+  SendWqe& wqe = qp.sq.at(position);
+  RequesterState& req = qp.requester;
+  req.assign_position = position + 1;
+  if (is_local(wqe)) {
+    wqe.failed_locally = !execute_local(ca, qp, wqe);
+    wqe.local_status = IBV_WC_MW_BIND_ERR;
+    return;
+  }
+  wqe.local_status = check_locally(ca, qp, position);
+  wqe.failed_locally = wqe.local_status != IBV_WC_SUCCESS;
+  wqe.first_psn = req.next_psn;
+  wqe.packets = message_packets(qp, wqe);
+  const uint32_t piece = read_piece_packets(qp);
+  const uint32_t messages = is_read(wqe) ? (wqe.packets + piece - 1) / piece : 1;
+  wqe.ssn = (req.ssn + 1) & kSsnMask;
+  req.ssn = (req.ssn + messages) & kSsnMask;
+}
+
+uint32_t read_piece_packets(const QueuePair& qp) {
+  return std::clamp(kReadPieceBytes / qp.mtu, 16U, 64U);
+}
+
+void set_send_psn(QueuePair& qp, Psn psn) {
+  if (qp.path != nullptr) qp.path->change_in_flight(psn.distance_from(qp.requester.send_psn));
+  qp.requester.send_psn = psn;
+}
+
+void go_back(ChannelAdapter& ca, QueuePair& qp) {
+  RequesterState& req = qp.requester;
+  set_send_psn(qp, req.oldest_unacked);
+  req.send_position = qp.sq.oldest();
+  req.rd_atomic_in_flight = 0;
+  req.since_ack_request = 0;
+  req.sample_sent.reset();
+  ca.active.push_back(qp);
+  wake_waiting(ca, *qp.path);
+}
+
+void wake_waiting(ChannelAdapter& ca, Path& path) {
+  for (uint32_t room = path.room(); room > 0; --room) {
+    QueuePair* qp = path.waiting.front();
+    if (qp == nullptr) return;
+    path.waiting.remove(*qp);
+    ca.active.push_back(*qp);
+  }
+}
+
+Turn transmit_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
+                       uint32_t budget) {
+  RequesterState& req = qp.requester;
+  const ibv_qp_state state = qp.state();
+  if ((state != IBV_QPS_RTS && state != IBV_QPS_SQD) || req.rnr_until) return Turn::kIdle;
+  for (uint32_t sent = 0; sent < budget; ++sent) {
+    if (req.send_position == qp.sq.posted()) return Turn::kIdle;
+    if (req.send_position == req.assign_position) {
+      if (!may_start(qp, qp.sq.at(req.send_position))) return Turn::kIdle;
+      start_message(ca, qp, req.send_position);
+    }
+    if (const Turn turn = send_one(ca, qp, batch, now); turn != Turn::kMore) return turn;
+  }
+  return Turn::kMore;
+}
+
+}  // namespace urxe

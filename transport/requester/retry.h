@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "packet/base/time.h"
+#include "transport/queue_pair/queue_pair.h"
+
+namespace urxe {
+
+// When the requester asks again, and when it gives up (IBTA vol. 1, 9.7.6).
+
+/// The local ACK timeout of the queue pair; nullopt: none.
+std::optional<Duration> ack_timeout(const ChannelAdapter& ca, const QueuePair& qp);
+
+/// Starts the timers that are not running, for a packet sent just now.
+void start_retry_timers(ChannelAdapter& ca, QueuePair& qp, Instant now);
+
+/// The path is another one now: counts and timers start afresh, and what is outstanding is sent
+/// again.
+void start_over(ChannelAdapter& ca, QueuePair& qp);
+
+/// Packets were acknowledged: counts and timers start afresh.
+void note_progress(ChannelAdapter& ca, QueuePair& qp, Instant now, uint32_t acknowledged);
+
+/// A NAK or a gap in the responses says that the oldest unacknowledged packet was lost.
+void retry_after_loss(ChannelAdapter& ca, QueuePair& qp, Instant now);
+
+/// An RNR NAK for the oldest unacknowledged packet asks to wait.
+void retry_after_rnr(ChannelAdapter& ca, QueuePair& qp, Instant now, uint8_t timer_code);
+
+/// The queue pair's time has come: sees which deadlines have passed and acts.
+void on_retry_timer(ChannelAdapter& ca, QueuePair& qp, Instant now);
+
+}  // namespace urxe

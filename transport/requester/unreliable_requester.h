@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "packet/base/time.h"
+#include "packet/wire/tx_batch.h"
+#include "transport/queue_pair/queue_pair.h"
+#include "transport/requester/requester.h"
+
+namespace urxe {
+
+// The requesters of UC and UD (IBTA vol. 1, 9.8.2.1, 9.8.3.1): nothing is acknowledged, so a work
+// queue element completes when its last packet has been handed on. One that cannot be carried out
+// moves the queue pair to SQE.
+
+/// Whether sends of the service are not acknowledged.
+constexpr bool is_unreliable(Service service) {
+  return service == Service::kUc || service == Service::kUd;
+}
+
+/// Sends up to `budget` packets of a UC or UD queue pair.
+Turn transmit_unreliable(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
+                         uint32_t budget);
+
+}  // namespace urxe

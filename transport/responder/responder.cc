@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/responder/responder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include "transport/memory/sge_copy.h"
+#include "transport/queue_pair/qp_error.h"
+#include "transport/responder/receive_source.h"
+#include "transport/responder/request_execution.h"
+
+namespace urxe {
+namespace {
+
+constexpr uint32_t kUrgentAfterPackets = 16;
+constexpr uint32_t kMsnMask = 0xffffff;
+
+using Message = ResponderState::Message;
+
+/// 9.7.4.1.2: a message is not interrupted, and none continues that did not begin.
+bool sequence_is_valid(const ResponderState& resp, Operation op, const OpcodeInfo& info) {
+  if (resp.message == Message::kNone) return info.starts_message;
+  if (info.starts_message) return false;
+  return resp.message == (is_send(op) ? Message::kSend : Message::kWrite);
+}
+
+void end_message(ResponderState& resp) {
+  resp.message = Message::kNone;
+  resp.msn = (resp.msn + 1) & kMsnMask;
+}
+
+/// The request needs a receive work queue element and there is none (9.7.5.2.8).
+void owe_rnr_nak(ChannelAdapter& ca, QueuePair& qp) {
+  ++ca.counters.rnr_naks_sent;
+  owe_nak(ca, qp, qp.responder.expected_psn, rnr_syndrome(qp.attr.min_rnr_timer));
+}
+
+enum class Verdict : uint8_t { kExecuted, kAnswered };
+
+/// A SEND's receive work queue element cannot take it: the receive fails as well as the request.
+Verdict refuse_receive(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status, NakCode code,
+                       RequestFault fault = RequestFault::kInReceive) {
+  const Psn psn = qp.responder.expected_psn;
+  complete_receive_in_error(ca, qp, status);
+  refuse(ca, qp, psn, code, fault);
+  return Verdict::kAnswered;
+}
+
+/// 9.7.4.1.1: a gap. One NAK, then silence until the expected packet comes.
+void receive_ahead(ChannelAdapter& ca, QueuePair& qp) {
+  ResponderState& resp = qp.responder;
+  ca.counters.drop(DropReason::kOutOfSequence);
+  if (resp.nak_outstanding) return;
+  ++ca.counters.out_of_sequence_requests;
+  owe_nak(ca, qp, resp.expected_psn, nak_syndrome(NakCode::kPsnSequenceError));
+}
+
+Verdict execute_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
+                     const OpcodeInfo& info) {
+  ResponderState& resp = qp.responder;
+  const Operation op = packet.headers.bth.opcode.operation();
+  // A SEND may overtake a READ before it that it is not fenced against (10.8.3.3), and then take
+  // the READ's key away. It need not: as if it had been lost it is asked for again, behind the
+  // READ's response.
+  if (with_invalidate(op) && is_being_read(resp, packet.headers.invalidate)) {
+    receive_ahead(ca, qp);
+    return Verdict::kAnswered;
+  }
+  if (info.starts_message) {
+    if (!take_receive(ca, qp)) {
+      owe_rnr_nak(ca, qp);
+      return Verdict::kAnswered;
+    }
+    resp.received = 0;
+  }
+  const TakenReceive& receive = *resp.receive;
+  const uint64_t end = resp.received + packet.payload.size();
+  if (end > receive.length || end > kMaxMessage) {
+    return refuse_receive(ca, qp, IBV_WC_LOC_LEN_ERR, NakCode::kInvalidRequest);
+  }
+  if (!scatter(ca.memory, receive.pd, receive.list, resp.received, packet.payload)) {
+    return refuse_receive(ca, qp, IBV_WC_LOC_PROT_ERR, NakCode::kRemoteOperationalError);
+  }
+  if (with_invalidate(op) && !ca.memory.invalidate(resp.pd, qp.qpn, packet.headers.invalidate)) {
+    return refuse_receive(ca, qp, IBV_WC_MW_BIND_ERR, NakCode::kRemoteAccessError,
+                          RequestFault::kAccess);
+  }
+  resp.received = end;
+  resp.message = Message::kSend;
+  if (info.ends_message) {
+    complete_receive(ca, qp, packet.headers, static_cast<uint32_t>(end));
+    end_message(resp);
+  }
+  return Verdict::kExecuted;
+}
+
+/// Not a request that the queue pair takes: an operation, or one in its place.
+Verdict refuse_operation(ChannelAdapter& ca, QueuePair& qp) {
+  refuse(ca, qp, qp.responder.expected_psn, NakCode::kInvalidRequest, RequestFault::kOperation);
+  return Verdict::kAnswered;
+}
+
+/// Lengths, alignment, number of READs and atomics, and with another code keys and bounds.
+Verdict refuse_access(ChannelAdapter& ca, QueuePair& qp, NakCode code = NakCode::kInvalidRequest) {
+  refuse(ca, qp, qp.responder.expected_psn, code, RequestFault::kAccess);
+  return Verdict::kAnswered;
+}
+
+Verdict execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
+                      const OpcodeInfo& info) {
+  ResponderState& resp = qp.responder;
+  const Operation op = packet.headers.bth.opcode.operation();
+  if (with_immediate(op) && !take_receive(ca, qp)) {
+    owe_rnr_nak(ca, qp);
+    return Verdict::kAnswered;
+  }
+  if (info.starts_message) {
+    if (packet.headers.reth.dma_length > kMaxMessage) {
+      return refuse_access(ca, qp);
+    }
+    if (!begin_write(ca, qp, packet.headers.reth)) {
+      return refuse_access(ca, qp, NakCode::kRemoteAccessError);
+    }
+  }
+  const auto bytes = static_cast<uint32_t>(packet.payload.size());
+  const bool fits = info.ends_message ? bytes == resp.write_left : bytes < resp.write_left;
+  if (!fits) return refuse_access(ca, qp);
+  if (!continue_write(ca, qp, packet.payload)) {
+    return refuse_access(ca, qp, NakCode::kRemoteAccessError);
+  }
+  resp.message = Message::kWrite;
+  if (info.ends_message) {
+    ++ca.counters.write_requests;
+    if (with_immediate(op)) complete_receive(ca, qp, packet.headers, resp.write_length);
+    end_message(resp);
+  }
+  return Verdict::kExecuted;
+}
+
+Verdict execute_read(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
+  ResponderState& resp = qp.responder;
+  const Reth& reth = headers.reth;
+  if (reth.dma_length > kMaxMessage) return refuse_access(ca, qp);
+  if (reth.dma_length != 0 && !ca.memory.remote(resp.pd, qp.qpn, reth.rkey, reth.va,
+                                                reth.dma_length, IBV_ACCESS_REMOTE_READ)) {
+    return refuse_access(ca, qp, NakCode::kRemoteAccessError);
+  }
+  ResponderResource* resource = add_resource(resp);
+  if (resource == nullptr) return refuse_access(ca, qp);
+  end_message(resp);
+  ++ca.counters.read_requests;
+  resource->first_psn = resp.expected_psn;
+  resource->va = reth.va;
+  resource->rkey = reth.rkey;
+  resource->pd = resp.pd;
+  resource->length = resource->reply_length = reth.dma_length;
+  resource->packets = reth.dma_length == 0 ? 1 : (reth.dma_length - 1) / qp.mtu + 1;
+  resource->until = resource->packets;
+  resource->msn = resp.msn;
+  resp.expected_psn = resp.expected_psn + (resource->packets - 1);
+  return Verdict::kExecuted;
+}
+
+uint64_t apply_atomic(uint8_t* host, const Headers& headers) {
+  auto* target = reinterpret_cast<uint64_t*>(host);
+  const AtomicEth& atomic = headers.atomic;
+  if (headers.bth.opcode.operation() == Operation::kFetchAdd) {
+    return __atomic_fetch_add(target, atomic.swap_or_add, __ATOMIC_SEQ_CST);
+  }
+  uint64_t original = atomic.compare;
+  __atomic_compare_exchange_n(target, &original, atomic.swap_or_add, false, __ATOMIC_SEQ_CST,
+                              __ATOMIC_SEQ_CST);
+  return original;
+}
+
+/// The 8 bytes that the request names: both addresses aligned, and the right granted.
+Expected<HostMemory, NakCode> atomic_target(ChannelAdapter& ca, QueuePair& qp, RKey rkey,
+                                            uint64_t va, int access) {
+  const Unexpected<NakCode> unaligned(NakCode::kInvalidRequest);
+  if (va % sizeof(uint64_t) != 0) return unaligned;
+  const HostMemory host =
+      ca.memory.remote(qp.responder.pd, qp.qpn, rkey, va, sizeof(uint64_t), access);
+  if (!host) return Unexpected<NakCode>(NakCode::kRemoteAccessError);
+  if (reinterpret_cast<uintptr_t>(host.at) % sizeof(uint64_t) != 0) return unaligned;
+  if (!has_room_for_resource(qp.responder)) return unaligned;
+  return host;
+}
+
+/// Keeps what answers an atomic that has been executed, and duplicates of it.
+ResponderResource& keep_answer(QueuePair& qp) {
+  ResponderState& resp = qp.responder;
+  ResponderResource* resource = add_resource(resp);
+  end_message(resp);
+  resource->first_psn = resp.expected_psn;
+  resource->until = 1;
+  resource->msn = resp.msn;
+  return *resource;
+}
+
+Verdict execute_atomic(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
+  const auto host =
+      atomic_target(ca, qp, headers.atomic.rkey, headers.atomic.va, IBV_ACCESS_REMOTE_ATOMIC);
+  if (!host) return refuse_access(ca, qp, host.error());
+  uint64_t original = 0;
+  const auto apply = [&](uint8_t* word) { original = apply_atomic(word, headers); };
+  if (!modify_memory(ca.memory.guarded(), *host, sizeof(uint64_t), apply)) {
+    return refuse_access(ca, qp, NakCode::kRemoteAccessError);
+  }
+  ++ca.counters.atomic_requests;
+  ResponderResource& resource = keep_answer(qp);
+  resource.is_atomic = true;
+  resource.original = original;
+  return Verdict::kExecuted;
+}
+
+/// Annex A19: 8 bytes that nobody sees half written; a right to write is enough.
+Verdict execute_atomic_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
+  const Reth& reth = packet.headers.reth;
+  uint64_t value = 0;
+  if (reth.dma_length != sizeof value || packet.payload.size() != sizeof value) {
+    return refuse_access(ca, qp);
+  }
+  const auto host = atomic_target(ca, qp, reth.rkey, reth.va, IBV_ACCESS_REMOTE_WRITE);
+  if (!host) return refuse_access(ca, qp, host.error());
+  std::memcpy(&value, packet.payload.data(), sizeof value);
+  const auto store = [value](uint8_t* word) {
+    __atomic_store_n(reinterpret_cast<uint64_t*>(word), value, __ATOMIC_SEQ_CST);
+  };
+  if (!modify_memory(ca.memory.guarded(), *host, sizeof value, store)) {
+    return refuse_access(ca, qp, NakCode::kRemoteAccessError);
+  }
+  ++ca.counters.atomic_requests;
+  keep_answer(qp).is_atomic_write = true;
+  return Verdict::kExecuted;
+}
+
+Verdict execute(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
+                const OpcodeInfo& info) {
+  const Operation op = packet.headers.bth.opcode.operation();
+  if (qp.domain != nullptr && !use_named_queue(ca, qp, packet.headers)) {
+    return refuse_operation(ca, qp);
+  }
+  if (!operation_is_enabled(qp, op) || !sequence_is_valid(qp.responder, op, info)) {
+    return refuse_operation(ca, qp);
+  }
+  if (!payload_is_valid(qp, info, packet.payload.size())) return refuse_access(ca, qp);
+  if (is_send(op)) return execute_send(ca, qp, packet, info);
+  if (is_write_request(op)) return execute_write(ca, qp, packet, info);
+  if (is_atomic_request(op)) return execute_atomic(ca, qp, packet.headers);
+  if (op == Operation::kAtomicWrite) return execute_atomic_write(ca, qp, packet);
+  return execute_read(ca, qp, packet.headers);
+}
+
+void receive_expected(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
+  ResponderState& resp = qp.responder;
+  const OpcodeInfo& info = opcode_info(packet.headers.bth.opcode);
+  if (!resp.established) note_first_request(ca, qp);
+  resp.nak_outstanding = false;
+  if (resp.ack && resp.ack->is_nak) resp.ack.reset();  // what it asked for is here
+  if (execute(ca, qp, packet, info) == Verdict::kAnswered) return;
+  const Operation op = packet.headers.bth.opcode.operation();
+  if (!has_own_response(op)) resp.acknowledgeable = resp.expected_psn;
+  resp.expected_psn = resp.expected_psn + 1;
+  ++resp.unacked_packets;
+  if (resp.pending_resources > 0) ca.active.push_back(qp);
+  if (packet.headers.bth.ack_req && !has_own_response(op)) owe_ack(ca, qp, false);
+}
+
+}  // namespace
+
+void owe_ack(ChannelAdapter& ca, QueuePair& qp, bool urgent) {
+  ResponderState& resp = qp.responder;
+  if (resp.ack && resp.ack->is_nak) return;
+  resp.ack = PendingAck{resp.acknowledgeable, kAckNoCredits, false};
+  resp.ack_urgent = resp.ack_urgent || urgent || resp.unacked_packets >= kUrgentAfterPackets;
+  if (resp.ack_urgent) {
+    ca.active.push_back(qp);
+  } else {
+    ++ca.counters.acks_deferred;
+    ca.deferred.push_back(qp);
+  }
+}
+
+void owe_nak(ChannelAdapter& ca, QueuePair& qp, Psn psn, uint8_t syndrome) {
+  ResponderState& resp = qp.responder;
+  resp.ack = PendingAck{psn, syndrome, true};
+  resp.nak_outstanding = true;
+  ca.active.push_back(qp);
+}
+
+void refuse(ChannelAdapter& ca, QueuePair& qp, Psn psn, NakCode code, RequestFault fault) {
+  ++ca.counters.other_naks_sent;
+  owe_nak(ca, qp, psn, nak_syndrome(code));
+  if (fault == RequestFault::kOperation) ca.raise(IBV_EVENT_QP_REQ_ERR, &qp);
+  if (fault == RequestFault::kAccess) ca.raise(IBV_EVENT_QP_ACCESS_ERR, &qp);
+  enter_error(ca, qp, OwedAnswers::kSend);
+}
+
+void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
+  ResponderState& resp = qp.responder;
+  const int32_t ahead = packet.headers.bth.psn.distance_from(resp.expected_psn);
+  if (ahead > 0) {
+    receive_ahead(ca, qp);
+  } else if (ahead < 0) {
+    receive_duplicate(ca, qp, packet);
+  } else {
+    receive_expected(ca, qp, packet);
+  }
+}
+
+}  // namespace urxe

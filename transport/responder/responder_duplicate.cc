@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/responder/responder.h"
+
+namespace urxe {
+namespace {
+
+/// A READ again, whole or from any response on (9.7.5.1.4): the memory is read anew.
+void read_again(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
+  ResponderState& resp = qp.responder;
+  ResponderResource* resource = find_resource(resp, headers.bth.psn);
+  if (resource == nullptr || resource->is_atomic || resource->is_atomic_write) {
+    return ca.counters.drop(DropReason::kMalformedRequest);
+  }
+  const uint32_t index = (headers.bth.psn.value() - resource->first_psn.value()) & Psn::kMask;
+  const uint64_t offset = static_cast<uint64_t>(index) * qp.mtu;
+  const Reth& reth = headers.reth;
+  if (reth.rkey != resource->rkey || reth.va != resource->va + offset ||
+      offset + reth.dma_length > resource->length ||
+      (reth.dma_length == 0 && resource->length != 0)) {
+    return ca.counters.drop(DropReason::kMalformedRequest);
+  }
+  const auto reply_length = static_cast<uint32_t>(offset + reth.dma_length);
+  const bool will_be_answered = resource->pending && resource->next == index &&
+                                resource->resumed_at == index &&
+                                resource->reply_length == reply_length;
+  if (!will_be_answered) execute_again(resp, *resource, index, reply_length, qp.mtu);
+  ca.active.push_back(qp);
+}
+
+/// An atomic or an ATOMIC WRITE again: answered from what was saved, never executed twice
+/// (9.7.5.1.5).
+void atomic_again(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
+  ResponderState& resp = qp.responder;
+  ResponderResource* resource = find_resource(resp, headers.bth.psn);
+  const bool is_write = headers.bth.opcode.operation() == Operation::kAtomicWrite;
+  if (resource == nullptr || resource->is_atomic == is_write ||
+      resource->is_atomic_write != is_write) {
+    return ca.counters.drop(DropReason::kMalformedRequest);
+  }
+  execute_again(resp, *resource, 0, 0, qp.mtu);
+  ca.active.push_back(qp);
+}
+
+}  // namespace
+
+void receive_duplicate(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
+  ++ca.counters.duplicate_requests;
+  switch (packet.headers.bth.opcode.operation()) {
+    case Operation::kReadRequest:
+      return read_again(ca, qp, packet.headers);
+    case Operation::kCompareSwap:
+    case Operation::kFetchAdd:
+    case Operation::kAtomicWrite:
+      return atomic_again(ca, qp, packet.headers);
+    default:
+      if (packet.headers.bth.ack_req) owe_ack(ca, qp, true);
+  }
+}
+
+}  // namespace urxe

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "packet/wire/psn.h"
+#include "packet/wire/types.h"
+#include "transport/device/limits.h"
+#include "transport/memory/memory_region.h"
+#include "transport/memory/sge.h"
+
+namespace urxe {
+
+class CompletionQueue;
+class SharedReceiveQueue;
+
+/// A READ or atomic that the responder has taken: pending while its response is being sent, kept
+/// afterwards to answer duplicates (IBTA vol. 1, 9.4.3, 9.4.5). At most max_dest_rd_atomic are
+/// kept.
+struct ResponderResource {
+  bool is_atomic = false;
+  bool is_atomic_write = false;  ///< answered as a READ of no bytes is
+  bool pending = false;
+  bool answered = false;  ///< the last response has been sent before: pending for a duplicate only
+  Psn first_psn;
+  uint32_t packets = 1;     ///< responses: PSNs that it takes
+  uint32_t next = 0;        ///< index of the response to send next
+  uint32_t resumed_at = 0;  ///< index of the first response of this execution
+  uint32_t until = 0;       ///< one past the last response of this execution
+  uint64_t va = 0;          ///< READ: of response 0
+  RKey rkey;
+  PdId pd;                    ///< READ: the key's
+  uint32_t length = 0;        ///< READ: bytes from response 0
+  uint32_t reply_length = 0;  ///< READ: where this execution ends, in bytes from response 0
+  uint64_t original = 0;      ///< atomic: the value found
+  uint32_t msn = 0;
+};
+
+/// The answer that closes what has been received in order.
+struct PendingAck {
+  Psn psn;
+  uint8_t syndrome = 0;  ///< AETH; an ACK's credits are filled in when it is sent
+  bool is_nak = false;
+};
+
+/// A receive work queue element in use.
+struct TakenReceive {
+  uint64_t wr_id = 0;
+  uint64_t length = 0;        ///< bytes of all elements of the list
+  std::span<const Sge> list;  ///< stays until the element completes
+  PdId pd;                    ///< the list's keys'
+  CompletionQueue* cq = nullptr;
+};
+
+struct ResponderState {
+  Psn expected_psn;
+  Psn acknowledgeable;  ///< the last packet executed that an Acknowledge may name: no READ, no
+                        ///< atomic
+  uint32_t msn = 0;
+  bool nak_outstanding =
+      false;  ///< a sequence or RNR NAK was sent; silent until expected_psn comes
+
+  enum class Message : uint8_t { kNone, kSend, kWrite };
+  Message message = Message::kNone;   ///< in the middle of
+  PdId pd;                            ///< that the requests' remote keys belong to
+  SharedReceiveQueue* srq = nullptr;  ///< XRC: named by the last request; nullptr: none
+  std::optional<TakenReceive> receive;
+  // SEND.
+  uint64_t received = 0;  ///< bytes placed of the current message
+  // WRITE.
+  uint64_t write_va = 0;  ///< where the next byte goes
+  RKey write_rkey;
+  uint32_t write_length = 0;  ///< of the whole message
+  uint32_t write_left = 0;
+
+  std::optional<PendingAck> ack;
+  bool held_up = false;          ///< the batch was full before the answers had their turn
+  uint32_t unacked_packets = 0;  ///< request packets since the last ACK was sent
+  bool ack_urgent = false;       ///< the answer goes out with the next transmission
+  bool established = false;      ///< note_first_request() has been called
+
+  // Ring of the last max_dest_rd_atomic READs and atomics, in PSN order.
+  std::unique_ptr<ResponderResource[]> resources;
+  uint32_t resource_capacity = 0;
+  uint32_t resource_end = 0;  ///< position of the next new one
+  uint32_t resource_count = 0;
+  uint32_t pending_resources = 0;
+};
+
+}  // namespace urxe

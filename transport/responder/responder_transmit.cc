@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <algorithm>
+
+#include "transport/queue_pair/path_migration.h"
+#include "transport/queue_pair/qp_error.h"
+#include "transport/responder/receive_source.h"
+#include "transport/responder/responder.h"
+
+namespace urxe {
+namespace {
+
+Headers response_headers(const QueuePair& qp, Operation operation, Psn psn, uint32_t msn) {
+  Headers headers;
+  headers.bth.opcode = Opcode(qp.service, operation);
+  headers.bth.dest_qp = qp.dest_qpn;
+  headers.bth.pkey = qp.pkey;
+  headers.bth.psn = psn;
+  headers.bth.mig_req = mig_req(qp);
+  headers.aeth = {advertised_credits(qp), Msn(msn)};
+  return headers;
+}
+
+/// The count in an answer: with the request itself; in an answer to a duplicate what was told last
+/// may not be taken back.
+uint32_t msn_of(const ResponderState& resp, const ResponderResource& resource) {
+  return resource.answered ? resp.msn : resource.msn;
+}
+
+/// A READ or atomic response acknowledges what came before it.
+void drop_implied_ack(ChannelAdapter& ca, QueuePair& qp, Psn response) {
+  ResponderState& resp = qp.responder;
+  if (!resp.ack || resp.ack->is_nak || !resp.ack->psn.is_before(response)) return;
+  resp.ack.reset();
+  resp.ack_urgent = false;
+  ca.deferred.remove(qp);
+}
+
+void count_sent(ChannelAdapter& ca, const Headers& headers, size_t payload) {
+  ++ca.counters.sent_packets;
+  ca.counters.sent_bytes += packet_size(headers.bth.opcode, payload);
+}
+
+Operation read_response_operation(const ResponderResource& resource) {
+  const bool first = resource.next == resource.resumed_at;
+  const bool last = resource.next + 1 == resource.until;
+  if (first) return last ? Operation::kReadResponseOnly : Operation::kReadResponseFirst;
+  return last ? Operation::kReadResponseLast : Operation::kReadResponseMiddle;
+}
+
+/// The key or the memory went away between the request and this response. Where it had been
+/// answered before, the request is a duplicate, maybe an old one of the network's: the peer that
+/// has its answer may rightly have invalidated the key since, and nothing is wrong.
+Turn refuse_rest(ChannelAdapter& ca, QueuePair& qp, ResponderResource& resource, Psn psn) {
+  const bool is_duplicate = resource.answered;
+  finish_pending(qp.responder, resource);
+  if (is_duplicate) {
+    ca.counters.drop(DropReason::kMalformedRequest);
+    return Turn::kMore;
+  }
+  qp.responder.pending_resources = 0;
+  refuse(ca, qp, psn, NakCode::kRemoteAccessError, RequestFault::kAccess);
+  return Turn::kMore;
+}
+
+Turn send_read_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
+                        ResponderResource& resource) {
+  const uint64_t offset = static_cast<uint64_t>(resource.next) * qp.mtu;
+  const auto bytes =
+      static_cast<uint32_t>(std::min<uint64_t>(qp.mtu, resource.reply_length - offset));
+  const Psn psn = resource.first_psn + resource.next;
+  HostMemory host;
+  if (bytes > 0) {
+    host = ca.memory.remote(resource.pd, qp.qpn, resource.rkey, resource.va + offset, bytes,
+                            IBV_ACCESS_REMOTE_READ);
+    if (!host) return refuse_rest(ca, qp, resource, psn);
+  }
+  const Headers headers =
+      response_headers(qp, read_response_operation(resource), psn, msn_of(qp.responder, resource));
+  uint8_t* out = batch.append(qp.flow(), headers, bytes);
+  if (out == nullptr) return Turn::kBatchFull;
+  if (bytes > 0 && !read_memory(ca.memory.guarded(), host, {out, bytes})) {
+    batch.abandon();
+    return refuse_rest(ca, qp, resource, psn);
+  }
+  batch.commit();
+  count_sent(ca, headers, bytes);
+  drop_implied_ack(ca, qp, psn);
+  if (++resource.next == resource.until) finish_pending(qp.responder, resource);
+  return Turn::kMore;
+}
+
+Turn send_atomic_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
+                          ResponderResource& resource) {
+  Headers headers = response_headers(qp, Operation::kAtomicAcknowledge, resource.first_psn,
+                                     msn_of(qp.responder, resource));
+  headers.atomic_original = resource.original;
+  if (batch.append(qp.flow(), headers, 0) == nullptr) return Turn::kBatchFull;
+  batch.commit();
+  count_sent(ca, headers, 0);
+  drop_implied_ack(ca, qp, resource.first_psn);
+  finish_pending(qp.responder, resource);
+  return Turn::kMore;
+}
+
+Turn send_ack(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch) {
+  ResponderState& resp = qp.responder;
+  Headers headers = response_headers(qp, Operation::kAcknowledge, resp.ack->psn, resp.msn);
+  if (resp.ack->is_nak) headers.aeth.syndrome = resp.ack->syndrome;
+  if (batch.append(qp.flow(), headers, 0) == nullptr) return Turn::kBatchFull;
+  batch.commit();
+  count_sent(ca, headers, 0);
+  ++ca.counters.acks_sent;
+  resp.ack.reset();
+  resp.ack_urgent = false;
+  resp.unacked_packets = 0;
+  ca.deferred.remove(qp);
+  return Turn::kIdle;
+}
+
+}  // namespace
+
+Turn transmit_responses(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, uint32_t budget,
+                        bool all_acks) {
+  ResponderState& resp = qp.responder;
+  for (uint32_t sent = 0; sent < budget; ++sent) {
+    ResponderResource* resource = first_pending(resp);
+    if (resource == nullptr) {
+      if (!resp.ack) return Turn::kIdle;
+      if (!all_acks && !resp.ack_urgent && !resp.ack->is_nak) return Turn::kIdle;
+      return send_ack(ca, qp, batch);
+    }
+    const Turn turn = resource->is_atomic ? send_atomic_response(ca, qp, batch, *resource)
+                                          : send_read_response(ca, qp, batch, *resource);
+    if (turn != Turn::kMore) return turn;
+  }
+  return Turn::kMore;
+}
+
+}  // namespace urxe

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/responder/ud_responder.h"
+
+#include <array>
+
+#include "packet/wire/grh.h"
+#include "transport/memory/sge_copy.h"
+#include "transport/queue_pair/qp_error.h"
+#include "transport/responder/receive_source.h"
+
+namespace urxe {
+namespace {
+
+bool place(ChannelAdapter& ca, const TakenReceive& receive, const PacketView& packet,
+           const Flow& flow) {
+  const size_t bytes = packet_size(packet.headers.bth.opcode, packet.payload.size());
+  const auto grh = make_grh(flow, packet.ipv4_identification, bytes);
+  return scatter(ca.memory, receive.pd, receive.list, 0, grh) &&
+         scatter(ca.memory, receive.pd, receive.list, kGrhBytes, packet.payload);
+}
+
+void complete(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
+  const Headers& headers = packet.headers;
+  ibv_wc wc{};
+  wc.status = IBV_WC_SUCCESS;
+  wc.opcode = IBV_WC_RECV;
+  wc.byte_len = static_cast<uint32_t>(kGrhBytes + packet.payload.size());
+  wc.src_qp = headers.deth.source_qp.value();
+  wc.wc_flags = IBV_WC_GRH;
+  if (headers.bth.opcode.operation() == Operation::kSendOnlyImm) {
+    wc.imm_data = headers.immediate_be;
+    wc.wc_flags |= IBV_WC_WITH_IMM;
+  }
+  ++ca.counters.receives;
+  complete_taken(ca, qp, wc, headers.bth.solicited);
+}
+
+}  // namespace
+
+void receive_datagram(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
+                      const Flow& flow) {
+  if (packet.headers.deth.qkey.value() != qp.attr.qkey) {
+    return ca.counters.drop(DropReason::kBadQKey);
+  }
+  if (!take_receive(ca, qp)) return ca.counters.drop(DropReason::kNoReceive);
+  if (kGrhBytes + packet.payload.size() > qp.responder.receive->length) {
+    return ca.counters.drop(DropReason::kMalformedRequest);
+  }
+  if (place(ca, *qp.responder.receive, packet, flow)) return complete(ca, qp, packet);
+  complete_receive_in_error(ca, qp, IBV_WC_LOC_PROT_ERR);
+  enter_error(ca, qp, OwedAnswers::kDrop);
+}
+
+}  // namespace urxe
