@@ -109,14 +109,6 @@ void CaptureEngine::leave_group(const Gid& group) {
   inner_->leave_group(group);
 }
 
-Expected<void, Errno> CaptureEngine::listen(ServiceId service, const std::optional<Gid>& local) {
-  return inner_->listen(service, local);
-}
-
-void CaptureEngine::stop_listening(ServiceId service, const std::optional<Gid>& local) {
-  inner_->stop_listening(service, local);
-}
-
 std::span<const RxPacket> CaptureEngine::receive() {
   const std::span<const RxPacket> packets = inner_->receive();
   if (packets.empty() || fd_ < 0) return packets;

@@ -33,8 +33,6 @@ class CaptureEngine final : public PacketEngine {
   void release_source_port(const Gid& local, uint16_t port) override;
   Expected<void, EngineError> join_group(const Gid& group) override;
   void leave_group(const Gid& group) override;
-  Expected<void, Errno> listen(ServiceId service, const std::optional<Gid>& local) override;
-  void stop_listening(ServiceId service, const std::optional<Gid>& local) override;
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
   [[nodiscard]] TxBatch::Limits batch_limits() const override;

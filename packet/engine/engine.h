@@ -3,12 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 
 #include "packet/base/engine_error.h"
 #include "packet/base/expected.h"
-#include "packet/wire/cm_codes.h"
 #include "packet/wire/gid.h"
 #include "packet/wire/roce_packet.h"
 #include "packet/wire/tx_batch.h"
@@ -58,15 +56,6 @@ class PacketEngine {
   virtual Expected<void, EngineError> join_group(const Gid& group) = 0;
   /// Ends what join_group() began, if it did.
   virtual void leave_group(const Gid& group) = 0;
-
-  /// Where several processes share QP1 of an address: has what is sent there for `service` come to
-  /// this engine, on `local` or (nullopt) on all its addresses. EADDRINUSE: another one has that
-  /// already, or this one; EMFILE and such. Engines that share with nobody need nothing.
-  virtual Expected<void, Errno> listen(ServiceId /*service*/, const std::optional<Gid>& /*local*/) {
-    return {};
-  }
-  /// Ends what listen() began, if it did.
-  virtual void stop_listening(ServiceId /*service*/, const std::optional<Gid>& /*local*/) {}
 
   /// Ends all receiving, for good: what has arrived for this process is lost, what has for others
   /// that share its addresses is passed on to them. May take some milliseconds.

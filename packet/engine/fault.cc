@@ -131,14 +131,6 @@ void FaultEngine::leave_group(const Gid& group) {
   inner_->leave_group(group);
 }
 
-Expected<void, Errno> FaultEngine::listen(ServiceId service, const std::optional<Gid>& local) {
-  return inner_->listen(service, local);
-}
-
-void FaultEngine::stop_listening(ServiceId service, const std::optional<Gid>& local) {
-  inner_->stop_listening(service, local);
-}
-
 TxBatch::Limits FaultEngine::batch_limits() const {
   return batch_.limits();
 }

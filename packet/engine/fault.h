@@ -61,8 +61,6 @@ class FaultEngine final : public PacketEngine {
   void release_source_port(const Gid& local, uint16_t port) override;
   Expected<void, EngineError> join_group(const Gid& group) override;
   void leave_group(const Gid& group) override;
-  Expected<void, Errno> listen(ServiceId service, const std::optional<Gid>& local) override;
-  void stop_listening(ServiceId service, const std::optional<Gid>& local) override;
   /// Where nothing arrives, what was held back comes. Sends what was held back on its way out.
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;

@@ -10,10 +10,6 @@
 namespace urxe {
 namespace {
 
-uint64_t packets_in(const ForwardedPackets& packets) {
-  return (packets.bytes.size() + packets.segment_size - 1) / packets.segment_size;
-}
-
 bool is_nobody(int errno_value) {
   return errno_value == ECONNREFUSED || errno_value == ENOENT;
 }
@@ -26,20 +22,20 @@ bool contains(const std::vector<UnixName>& names, const UnixName& name) {
 
 }  // namespace
 
-bool ForwardQueue::send(const UnixName& to, const ForwardedPackets& packets, Instant now) {
+bool ForwardQueue::send(const UnixName& to, const PacketRun& packets, Instant now) {
   // Behind what waits for the same process, or it would come out of order.
   int errno_value = EAGAIN;
   if (!contains(full_, to)) errno_value = forward_packets(from_fd_, to, packets);
   if (is_nobody(errno_value)) return false;
   if (errno_value == 0) {
-    counters_.forwarded += packets_in(packets);
+    counters_.forwarded += packets.packets();
   } else if (errno_value != EAGAIN || !keep(to, packets, now)) {
-    counters_.forward_lost += packets_in(packets);
+    counters_.forward_lost += packets.packets();
   }
   return true;
 }
 
-bool ForwardQueue::keep(const UnixName& to, const ForwardedPackets& packets, Instant now) {
+bool ForwardQueue::keep(const UnixName& to, const PacketRun& packets, Instant now) {
   const size_t bytes = packets.bytes.size();
   if (waiting_.size() >= kMaxWaiting || waiting_bytes_ + bytes > kMaxWaitingBytes) return false;
   try {
@@ -67,7 +63,7 @@ void ForwardQueue::retry(Instant now) {
   std::deque<Waiting> still;
   waiting_bytes_ = 0;
   for (Waiting& waiting : waiting_) {
-    const ForwardedPackets packets{waiting.flow, waiting.segment_size, waiting.bytes};
+    const PacketRun packets{waiting.flow, waiting.segment_size, waiting.bytes};
     int errno_value = EAGAIN;
     if (!contains(full, waiting.to)) {
       errno_value = forward_packets(from_fd_, waiting.to, packets);
@@ -77,7 +73,7 @@ void ForwardQueue::retry(Instant now) {
       waiting_bytes_ += waiting.bytes.size();
       still.push_back(std::move(waiting));
     } else {
-      (errno_value == 0 ? counters_.forwarded : counters_.forward_lost) += packets_in(packets);
+      (errno_value == 0 ? counters_.forwarded : counters_.forward_lost) += packets.packets();
     }
   }
   waiting_.swap(still);

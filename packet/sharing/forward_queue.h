@@ -26,7 +26,7 @@ class ForwardQueue {
   ForwardQueue(int from_fd, SharingCounters& counters) : from_fd_(from_fd), counters_(counters) {}
 
   /// False: nobody has the name. What can neither be sent nor kept is lost, and counted.
-  bool send(const UnixName& to, const ForwardedPackets& packets, Instant now);
+  bool send(const UnixName& to, const PacketRun& packets, Instant now);
 
   [[nodiscard]] bool has_waiting() const { return !waiting_.empty(); }
   [[nodiscard]] size_t size() const { return waiting_.size(); }
@@ -43,7 +43,7 @@ class ForwardQueue {
     std::vector<uint8_t> bytes;
     Instant since;
   };
-  bool keep(const UnixName& to, const ForwardedPackets& packets, Instant now);
+  bool keep(const UnixName& to, const PacketRun& packets, Instant now);
 
   int from_fd_;
   SharingCounters& counters_;

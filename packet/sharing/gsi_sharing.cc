@@ -20,10 +20,6 @@ constexpr size_t kIcrcBytes = 4;
 constexpr Duration kRetryPause = microseconds(100);
 constexpr Duration kRetryPauseEach = nanoseconds(250);
 
-uint64_t packets_in(const ForwardedPackets& packets) {
-  return (packets.bytes.size() + packets.segment_size - 1) / packets.segment_size;
-}
-
 }  // namespace
 
 GsiOwner gsi_owner(std::span<const uint8_t> packet) {
@@ -41,7 +37,7 @@ GsiOwner gsi_owner(std::span<const uint8_t> packet) {
   return {Kind::kEveryone};
 }
 
-bool GsiSharing::pass_on(const GsiOwner& owner, const ForwardedPackets& packets, Instant now) {
+bool GsiSharing::pass_on(const GsiOwner& owner, const PacketRun& packets, Instant now) {
   switch (owner.kind) {
     case GsiOwner::Kind::kService: {
       const ServiceId service(owner.value);
@@ -51,7 +47,7 @@ bool GsiSharing::pass_on(const GsiOwner& owner, const ForwardedPackets& packets,
     }
     case GsiOwner::Kind::kSlot: {
       const auto slot = static_cast<uint32_t>(owner.value);
-      return slot == own_.slot || !queue_.send(slot_name(slot), packets, now);
+      return slot == own_slot_ || !queue_.send(slot_name(slot), packets, now);
     }
     case GsiOwner::Kind::kEveryone:
       pass_to_everyone(packets, now);
@@ -62,7 +58,7 @@ bool GsiSharing::pass_on(const GsiOwner& owner, const ForwardedPackets& packets,
 }
 
 /// Who listens on the very address goes first.
-GsiSharing::Service GsiSharing::pass_to_service(ServiceId service, const ForwardedPackets& packets,
+GsiSharing::Service GsiSharing::pass_to_service(ServiceId service, const PacketRun& packets,
                                                 Instant now) {
   for (const std::optional<Gid>& local : {std::optional<Gid>(packets.flow.destination), {}}) {
     if (directory_.listens(service, local)) return Service::kOurs;
@@ -73,7 +69,7 @@ GsiSharing::Service GsiSharing::pass_to_service(ServiceId service, const Forward
   return Service::kNobody;
 }
 
-bool GsiSharing::keep_unclaimed(ServiceId service, const ForwardedPackets& packets, Instant now) {
+bool GsiSharing::keep_unclaimed(ServiceId service, const PacketRun& packets, Instant now) {
   if (unclaimed_.size() >= kMaxUnclaimed) return false;
   unclaimed_.push_back(
       {service,
@@ -83,18 +79,18 @@ bool GsiSharing::keep_unclaimed(ServiceId service, const ForwardedPackets& packe
 }
 
 /// Rare, and not cheap: nobody can keep us at it.
-void GsiSharing::pass_to_everyone(const ForwardedPackets& packets, Instant now) {
+void GsiSharing::pass_to_everyone(const PacketRun& packets, Instant now) {
   if (now - second_ >= seconds(1)) {
     second_ = now;
     to_everyone_ = 0;
   }
   if (to_everyone_ >= kMaxToEveryone) {
-    counters_.gsi_not_copied += packets_in(packets);
+    counters_.gsi_not_copied += packets.packets();
     return;
   }
   ++to_everyone_;
   for (uint32_t slot = 0; slot < kSlots; ++slot) {
-    if (slot != own_.slot) (void)queue_.send(slot_name(slot), packets, now);
+    if (slot != own_slot_) (void)queue_.send(slot_name(slot), packets, now);
   }
 }
 

@@ -46,9 +46,9 @@ class GsiSharing {
   static constexpr uint32_t kMaxToEveryone = 8;  ///< a second; what is beyond stays here
 
   /// `queue`, by which packets are passed on, and `counters` outlive this.
-  GsiSharing(const PortSharing& sharing, uint32_t interface_index, ForwardQueue& queue,
+  GsiSharing(uint32_t own_slot, uint32_t interface_index, ForwardQueue& queue,
              SharingCounters& counters)
-      : own_(sharing), directory_(interface_index), queue_(queue), counters_(counters) {}
+      : own_slot_(own_slot), directory_(interface_index), queue_(queue), counters_(counters) {}
 
   /// Who listens for what, this process among them: the sockets that it opens are for what is
   /// passed on to us.
@@ -56,7 +56,7 @@ class GsiSharing {
 
   /// Passes on packets of one owner, whom gsi_owner() has named. True: they are this process's,
   /// too.
-  [[nodiscard]] bool pass_on(const GsiOwner& owner, const ForwardedPackets& packets, Instant now);
+  [[nodiscard]] bool pass_on(const GsiOwner& owner, const PacketRun& packets, Instant now);
 
   /// What waited here and stays here after all.
   struct Returned {
@@ -77,11 +77,11 @@ class GsiSharing {
     Instant since;
   };
   enum class Service : uint8_t { kOurs, kPassedOn, kNobody };
-  Service pass_to_service(ServiceId service, const ForwardedPackets& packets, Instant now);
-  bool keep_unclaimed(ServiceId service, const ForwardedPackets& packets, Instant now);
-  void pass_to_everyone(const ForwardedPackets& packets, Instant now);
+  Service pass_to_service(ServiceId service, const PacketRun& packets, Instant now);
+  bool keep_unclaimed(ServiceId service, const PacketRun& packets, Instant now);
+  void pass_to_everyone(const PacketRun& packets, Instant now);
 
-  PortSharing own_;
+  uint32_t own_slot_;
   ServiceDirectory directory_;
   ForwardQueue& queue_;
   SharingCounters& counters_;

@@ -54,7 +54,7 @@ ForwardReader::Item decode(std::span<const uint8_t> datagram) {
   if (header.magic != kMagic) return {};
   if (header.kind == Kind::kAnswer) return ProbeAnswer{header.token, header.index, header.slot};
   if (header.kind != Kind::kPackets || header.segment_size == 0) return {};
-  ForwardedPackets packets;
+  PacketRun packets;
   std::memcpy(packets.flow.source.bytes.data(), header.source, 16);
   std::memcpy(packets.flow.destination.bytes.data(), header.destination, 16);
   packets.flow.source_port = header.source_port;
@@ -95,7 +95,7 @@ uint32_t owner_slot(std::span<const uint8_t> packet, uint32_t own) {
   return qpn == kMulticastQpn ? own : qpn >> kQpIndexBits;
 }
 
-int forward_packets(int from_fd, const UnixName& to, const ForwardedPackets& packets) {
+int forward_packets(int from_fd, const UnixName& to, const PacketRun& packets) {
   Header header{};
   header.magic = kMagic;
   header.kind = Kind::kPackets;
@@ -145,7 +145,7 @@ ForwardReader::Item ForwardReader::read(int fd) {
     if ((message.msg_flags & MSG_TRUNC) != 0) continue;
     Item item = decode({buffer, static_cast<size_t>(size)});
     if (std::holds_alternative<std::monostate>(item)) continue;
-    if (std::holds_alternative<ForwardedPackets>(item)) ++next_buffer_;
+    if (std::holds_alternative<PacketRun>(item)) ++next_buffer_;
     return item;
   }
   return {};

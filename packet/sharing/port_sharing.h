@@ -23,13 +23,6 @@ inline constexpr unsigned kQpIndexBits = 15;  ///< of a queue pair number; the s
 inline constexpr uint32_t kQpIndexMask = (1U << kQpIndexBits) - 1;
 inline constexpr size_t kMaxDatagramBytes = 65536;
 
-/// A process's place among those that share port 4791.
-struct PortSharing {
-  uint32_t slot = 0;  ///< 0..511
-  int forward_fd =
-      -1;  ///< the socket with slot_name(slot), nonblocking, SO_PASSCRED set; not owned
-};
-
 /// An abstract unix address of the effective user's: free as soon as its holder has ended.
 struct UnixName {
   sockaddr_un address{};
@@ -45,13 +38,6 @@ inline constexpr uint32_t kGsiOwner = kSlots;
 /// short to say.
 uint32_t owner_slot(std::span<const uint8_t> packet, uint32_t own);
 
-/// A datagram, or packets of one size (but for a shorter last) back to back.
-struct ForwardedPackets {
-  Flow flow;
-  size_t segment_size = 0;
-  std::span<const uint8_t> bytes;
-};
-
 /// An answer to a probe: see PortCalibration.
 struct ProbeAnswer {
   uint64_t token = 0;
@@ -61,7 +47,7 @@ struct ProbeAnswer {
 
 /// Passes packets on to the process that has the name. Never blocks. 0, or the errno: ECONNREFUSED
 /// where nobody has it, EAGAIN where its queue is full.
-int forward_packets(int from_fd, const UnixName& to, const ForwardedPackets& packets);
+int forward_packets(int from_fd, const UnixName& to, const PacketRun& packets);
 /// Never blocks; an answer that cannot be sent is lost.
 void send_answer(int from_fd, uint32_t to_slot, const ProbeAnswer& answer);
 
@@ -69,7 +55,7 @@ void send_answer(int from_fd, uint32_t to_slot, const ProbeAnswer& answer);
 /// heard.
 class ForwardReader {
  public:
-  using Item = std::variant<std::monostate, ForwardedPackets, ProbeAnswer>;
+  using Item = std::variant<std::monostate, PacketRun, ProbeAnswer>;
   static constexpr size_t kBurst = 4;
 
   ForwardReader();

@@ -36,7 +36,6 @@ class Slot {
   [[nodiscard]] uint32_t number() const { return number_; }
   /// The slot's unix datagram socket, nonblocking.
   [[nodiscard]] int forward_fd() const { return fd_.get(); }
-  [[nodiscard]] PortSharing sharing() const { return {number_, fd_.get()}; }
 
   /// The lower 15 bits of the next queue pair number. Never gives the special numbers 0, 1 and
   /// 0xFFFFFF. Comes round after some 32768 calls: whether a number is still in use, the caller

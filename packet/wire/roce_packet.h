@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -31,6 +32,26 @@ struct RxPacket {
   Flow flow;
   /// IPv4 identification; nullopt where the engine cannot see it (a UDP socket). Ignored for IPv6.
   std::optional<uint16_t> ipv4_identification;
+};
+
+/// Received packets of one flow, back to back, each `segment_size` bytes long except for a shorter
+/// last one: a datagram as the kernel coalesces it (UDP_GRO), or a part of it. `segment_size` is
+/// not 0.
+struct PacketRun {
+  Flow flow;
+  size_t segment_size = 0;
+  std::span<const uint8_t> bytes;
+
+  [[nodiscard]] size_t packets() const { return (bytes.size() + segment_size - 1) / segment_size; }
+  /// The packet that begins at offset `at` of `bytes`.
+  [[nodiscard]] std::span<const uint8_t> packet_at(size_t at) const {
+    return bytes.subspan(at, std::min(segment_size, bytes.size() - at));
+  }
+  /// Calls `visit(packet)` with each packet's bytes.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (size_t at = 0; at < bytes.size(); at += segment_size) visit(packet_at(at));
+  }
 };
 
 /// Why a packet was dropped. One counter each; the names are what the user sees.

@@ -65,13 +65,13 @@ Expected<ListenerId, Errno> RuntimeDevice::listen(ServiceId service,
   refresh_gids();
   auto opened = local ? open_address(*local) : open_addresses();
   if (!opened) return Unexpected<Errno>(opened.error());
-  PacketEngine& engine = *progress_.engine();
-  if (auto taken = engine.listen(service, local); !taken) return Unexpected<Errno>(taken.error());
+  if (auto taken = sharing_->listen(service, local); !taken)
+    return Unexpected<Errno>(taken.error());
   auto listener = device_.cm().listen(service, kOneService, local);
   if (listener) {
     services_[listener->value()] = {service, local};
   } else {
-    engine.stop_listening(service, local);
+    sharing_->stop_listening(service, local);
   }
   return listener;
 }
@@ -79,7 +79,7 @@ Expected<ListenerId, Errno> RuntimeDevice::listen(ServiceId service,
 void RuntimeDevice::stop_listening(ListenerId listener) {
   const auto found = services_.find(listener.value());
   if (found == services_.end()) return;
-  progress_.engine()->stop_listening(found->second.service, found->second.local);
+  sharing_->stop_listening(found->second.service, found->second.local);
   device_.cm().stop_listening(listener);
   services_.erase(found);
 }

@@ -110,6 +110,7 @@ Expected<void, Errno> RuntimeDevice::start() {
     if (!slot) return Unexpected<Errno>(report(slot.error()));
     slot_.emplace(*std::move(slot));
   }
+  sharing_.emplace(*slot_, ifindex_);
   auto engine = make_engine();
   if (!engine) return Unexpected<Errno>(engine.error());
   if (const size_t bytes = (*engine)->receive_buffer(); bytes != 0) {
@@ -122,7 +123,7 @@ Expected<void, Errno> RuntimeDevice::start() {
 Expected<std::unique_ptr<PacketEngine>, Errno> RuntimeDevice::make_engine() {
   UdpConfig config;
   config.interface_index = ifindex_;
-  config.sharing = slot_->sharing();
+  config.sharing = &*sharing_;
   std::unique_ptr<PacketEngine> engine = std::make_unique<UdpEngine>(config);
   if (!capture_path().empty()) {
     auto tap = CaptureEngine::open(std::move(engine), capture_path());
@@ -169,6 +170,7 @@ Expected<void, Errno> RuntimeDevice::open_addresses() {
 void RuntimeDevice::after_fork_in_child() {
   forked_.store(true);
   progress_.after_fork_in_child();
+  sharing_.reset();
   slot_.reset();
   xrc_domains_.after_fork_in_child();
 }

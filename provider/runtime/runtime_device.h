@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "packet/base/expected.h"
+#include "packet/sharing/address_sharing.h"
 #include "packet/sharing/slots.h"
 #include "provider/devices/device_file.h"
 #include "provider/runtime/progress.h"
@@ -101,6 +102,7 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   Device device_;
   XrcDomains xrc_domains_;
   std::optional<Slot> slot_;
+  std::optional<AddressSharing> sharing_;
   Progress progress_;
 };
 

@@ -29,7 +29,7 @@ bool is(const cmsghdr* c, int level, int type) {
   return c->cmsg_level == level && c->cmsg_type == type;
 }
 
-void take_control(const cmsghdr* c, ReceivedDatagram& to) {
+void take_control(const cmsghdr* c, PacketRun& to) {
   if (is(c, IPPROTO_IP, IP_TOS)) {
     to.flow.traffic_class = *CMSG_DATA(c);
   } else if (is(c, IPPROTO_IPV6, IPV6_TCLASS)) {
@@ -66,7 +66,7 @@ void DatagramReader::rearm(msghdr& message, size_t i) {
 
 void DatagramReader::add(msghdr& message, size_t size, const Gid& local) {
   if ((message.msg_flags & MSG_TRUNC) != 0 || size == 0) return;
-  ReceivedDatagram& datagram = datagrams_[count_++];
+  PacketRun& datagram = datagrams_[count_++];
   const size_t i = static_cast<size_t>(message.msg_iov - parts_.data());
   datagram.flow.source = senders_[i].gid();
   datagram.flow.destination = local;
@@ -79,7 +79,7 @@ void DatagramReader::add(msghdr& message, size_t size, const Gid& local) {
   }
 }
 
-std::span<const ReceivedDatagram> DatagramReader::read(int fd, const Gid& local, bool single) {
+std::span<const PacketRun> DatagramReader::read(int fd, const Gid& local, bool single) {
   for (size_t i = 0; i < used_; ++i) rearm(messages_[i].msg_hdr, i);
   count_ = used_ = 0;
   ++syscalls_;

@@ -13,13 +13,6 @@
 
 namespace urxe {
 
-/// What one receive buffer holds: packets of one size (but for a shorter last) back to back.
-struct ReceivedDatagram {
-  Flow flow;
-  size_t segment_size = 0;
-  std::span<const uint8_t> bytes;
-};
-
 /// Reads UDP sockets in bursts into buffers of its own. Allocates only when made.
 class DatagramReader {
  public:
@@ -28,7 +21,7 @@ class DatagramReader {
   DatagramReader();
   /// Takes up to kBurst datagrams from the socket, one where `single`; never blocks. They are valid
   /// until the next call. `local` is the address that the socket is bound to.
-  std::span<const ReceivedDatagram> read(int fd, const Gid& local, bool single);
+  std::span<const PacketRun> read(int fd, const Gid& local, bool single);
   [[nodiscard]] uint64_t syscalls() const { return syscalls_; }
 
  private:
@@ -44,7 +37,7 @@ class DatagramReader {
   std::array<iovec, kBurst> parts_{};
   std::array<SocketAddress, kBurst> senders_{};
   std::array<Control, kBurst> controls_{};
-  std::array<ReceivedDatagram, kBurst> datagrams_{};
+  std::array<PacketRun, kBurst> datagrams_{};
   size_t count_ = 0;
   size_t used_ = 0;  ///< messages_ that the last read has written to
   uint64_t syscalls_ = 0;

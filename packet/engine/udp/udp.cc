@@ -13,10 +13,9 @@ namespace urxe {
 namespace {
 
 // What the epoll events carry, besides the index of a receiver.
-constexpr uint32_t kForwardId = 0xffffffff;
+constexpr uint32_t kSharingId = 0xffffffff;
 constexpr uint32_t kBlockedId = 0xfffffffe;
 constexpr uint32_t kTimerId = 0xfffffffd;
-constexpr uint32_t kFirstServiceId = 0x80000000;  ///< and the number of a listening socket
 
 // receive() looks at all sockets once in so many calls: soon where there are several addresses,
 // rarely where only strays from another process can come.
@@ -40,13 +39,10 @@ UdpEngine::UdpEngine(const UdpConfig& config)
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       sender_(socket_options(config), config.max_source_ports, config.segmentation, counters_) {
   packets_.reserve(kUsualPacketsAtOnce);
-  if (config_.sharing) {
-    forward_reader_.emplace();
-    forward_queue_.emplace(config_.sharing->forward_fd, counters_.sharing);
-    gsi_.emplace(*config_.sharing, config_.interface_index, *forward_queue_, counters_.sharing);
+  if (config_.sharing != nullptr) {
     timer_ = FileDescriptor(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
     watch(timer_.get(), kTimerId, EPOLLIN);
-    watch(config_.sharing->forward_fd, kForwardId, EPOLLIN);
+    watch(config_.sharing->wait_fd(), kSharingId, EPOLLIN);
   }
 }
 
@@ -59,18 +55,18 @@ void UdpEngine::leave() {
   receivers_.clear();
   busy_ = 0;
   packets_.clear();
-  if (forward_queue_) finish_forwarding();
+  if (config_.sharing != nullptr) config_.sharing->finish();
 }
 
 void UdpEngine::abandon() {
   receivers_.clear();
-  if (forward_queue_) forward_queue_->clear();
+  if (config_.sharing != nullptr) config_.sharing->abandon();
 }
 
 /// While the others' view of the group is out of date, the kernel may put their packets into our
 /// socket; with the socket they would go.
 void UdpEngine::pass_on_rest(Receiver& receiver) {
-  if (!config_.sharing || !receiver.fd || receiver.local.is_multicast()) return;
+  if (config_.sharing == nullptr || !receiver.fd || receiver.local.is_multicast()) return;
   receiver.calibration.reset();
   for (int burst = 0; burst < kLastBursts; ++burst) {
     packets_.clear();
@@ -105,12 +101,13 @@ UdpEngine::Receiver& UdpEngine::add_receiver(const Gid& address, FileDescriptor 
 
 Expected<void, EngineError> UdpEngine::open_address(const Gid& local) {
   if (find_receiver(local) != nullptr) return {};
-  if (!epoll_) return Unexpected<EngineError>({EMFILE, "no file descriptor for epoll"});
+  const bool can_wait = epoll_ && (config_.sharing == nullptr || config_.sharing->wait_fd() >= 0);
+  if (!can_wait) return Unexpected<EngineError>({EMFILE, "no file descriptor for epoll"});
   auto fd = open_receive_socket(local, socket_options(config_));
   if (!fd) return Unexpected<EngineError>(std::move(fd.error()));
   sender_.open_address(local, fd->get());
   Receiver& receiver = add_receiver(local, std::move(*fd));
-  if (config_.sharing) meet_others(receiver);
+  if (config_.sharing != nullptr) meet_others(receiver);
   return {};
 }
 
@@ -126,20 +123,6 @@ Expected<void, EngineError> UdpEngine::join_group(const Gid& group) {
 void UdpEngine::leave_group(const Gid& group) {
   Receiver* const receiver = find_receiver(group);
   if (receiver != nullptr) receiver->fd.reset();
-}
-
-Expected<void, Errno> UdpEngine::listen(ServiceId service, const std::optional<Gid>& local) {
-  if (!gsi_) return {};
-  auto opened = gsi_->directory().listen(service, local);
-  if (!opened) return Unexpected<Errno>(opened.error());
-  for (const uint32_t number : *opened) {
-    watch(gsi_->directory().socket(number), kFirstServiceId + number, EPOLLIN);
-  }
-  return {};
-}
-
-void UdpEngine::stop_listening(ServiceId service, const std::optional<Gid>& local) {
-  if (gsi_) gsi_->directory().stop_listening(service, local);
 }
 
 Expected<uint16_t, EngineError> UdpEngine::claim_source_port(const Gid& local, uint16_t wanted) {
@@ -186,7 +169,9 @@ std::span<const RxPacket> UdpEngine::receive() {
   }
   if (receivers_.empty()) return {};
   if (calls_until_look_-- == 0) look_around();
-  if (!returned_.empty()) take_returned();
+  if (config_.sharing != nullptr && config_.sharing->has_returned()) {
+    config_.sharing->take_returned(packets_);
+  }
   read_receiver(receivers_[busy_]);
   counters_.rx_packets += packets_.size();
   // Who finds nothing goes to sleep, and is back when something has come: perhaps elsewhere.
@@ -200,18 +185,15 @@ void UdpEngine::look_around() {
   const bool several = receivers_.size() > 1;
   if (ticking_) tick();
   calls_until_look_ = ticking_ ? 0 : several ? kLookIntervalSeveral : kLookIntervalOne;
-  if (!several && !config_.sharing) return;
+  if (!several && config_.sharing == nullptr) return;
   std::array<epoll_event, 16> events;
   const int count = epoll_wait(epoll_.get(), events.data(), events.size(), 0);
   ++counters_.rx_syscalls;
-  if (forward_reader_) forward_reader_->rewind();
   size_t next = receivers_.size() * 2;
   for (int i = 0; i < count; ++i) {
     const uint32_t id = events[static_cast<size_t>(i)].data.u32;
-    if (id == kForwardId) {
-      read_forwarded(config_.sharing->forward_fd);
-    } else if (id >= kFirstServiceId && id < kTimerId) {
-      read_forwarded(gsi_->directory().socket(id - kFirstServiceId));
+    if (id == kSharingId) {
+      take_from_others();
     } else if (id < receivers_.size()) {
       // The next one after the busy one, so that each has its turn; the busy one itself comes last.
       next = std::min(next, id > busy_ ? id : id + receivers_.size());
@@ -224,56 +206,42 @@ void UdpEngine::read_receiver(Receiver& receiver) {
   const auto datagrams = reader_.read(receiver.fd.get(), receiver.local, !expect_more_);
   expect_more_ = !datagrams.empty();
   counters_.rx_datagrams += datagrams.size();
-  for (const ReceivedDatagram& datagram : datagrams) take(receiver, datagram);
+  for (const PacketRun& datagram : datagrams) take(receiver, datagram);
 }
 
-void UdpEngine::take(Receiver& receiver, const ReceivedDatagram& datagram) {
-  const auto bytes = datagram.bytes;
-  // Each process has its own copy of what comes to a group: nothing is passed on.
-  const bool is_group = receiver.local.is_multicast();
+void UdpEngine::take(Receiver& receiver, const PacketRun& datagram) {
+  // Each process has its own copy of a packet to a group: nothing is forwarded.
+  if (config_.sharing == nullptr || receiver.local.is_multicast()) {
+    datagram.for_each([&](std::span<const uint8_t> packet) {
+      packets_.push_back({packet, datagram.flow, std::nullopt});
+    });
+    return;
+  }
   Probe probe;
-  if (bytes[0] == kProbeOpcode && config_.sharing && !is_group && decode_probe(bytes, probe)) {
+  if (datagram.bytes[0] == kProbeOpcode && decode_probe(datagram.bytes, probe)) {
     take_probe(receiver, datagram.flow, probe);
     return;
   }
-  for (size_t at = 0; at < bytes.size();) {
-    const auto packet = bytes.subspan(at, std::min(datagram.segment_size, bytes.size() - at));
-    if (config_.sharing && !is_group) {
-      const uint32_t own = config_.sharing->slot;
-      const uint32_t owner = owner_slot(packet, own);
-      if (owner == kGsiOwner) {
-        at = take_gsi(datagram, at);
-        continue;
-      }
-      if (owner != own) {
-        // Packets for one process that came together go on together.
-        size_t end = at + packet.size();
-        while (end < bytes.size() && owner_slot(bytes.subspan(end), own) == owner) {
-          end += std::min(datagram.segment_size, bytes.size() - end);
-        }
-        pass_on(receiver, owner,
-                {datagram.flow, datagram.segment_size, bytes.subspan(at, end - at)});
-        at = end;
-        continue;
-      }
-    }
-    packets_.push_back({packet, datagram.flow, std::nullopt});
-    at += packet.size();
-  }
+  if (config_.sharing->sort(datagram, packets_)) start_calibration(receiver);
+  if (config_.sharing->has_waiting()) start_ticking();
 }
 
 UdpCounters UdpEngine::counters() const {
   UdpCounters counters = counters_;
   counters.rx_syscalls += reader_.syscalls();
+  if (config_.sharing != nullptr) {
+    counters.sharing = config_.sharing->counters();
+    counters.rx_syscalls += counters.sharing.rx_syscalls;
+  }
   return counters;
 }
 
 EngineCounters UdpEngine::totals() const {
-  const UdpCounters& c = counters_;
+  const UdpCounters c = counters();
   EngineCounters totals;
   totals.send_lost = c.tx_no_socket + c.tx_buffer_full + c.tx_message_size + c.tx_unreachable +
                      c.tx_not_permitted + c.tx_failed;
-  totals.receive_lost = c.sharing.forward_lost + c.sharing.lost_in_opening;
+  totals.receive_lost = c.sharing.forward_lost + c.lost_in_opening;
   totals.forwarded = c.sharing.forwarded;
   totals.not_owner = c.sharing.not_owner;
   totals.not_copied = c.sharing.gsi_not_copied;

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "packet/base/time.h"
@@ -13,10 +11,8 @@
 #include "packet/engine/udp/udp_counters.h"
 #include "packet/engine/udp/udp_sender.h"
 #include "packet/host/file_descriptor.h"
-#include "packet/sharing/forward_queue.h"
-#include "packet/sharing/gsi_sharing.h"
+#include "packet/sharing/address_sharing.h"
 #include "packet/sharing/port_calibration.h"
-#include "packet/sharing/port_sharing.h"
 
 namespace urxe {
 
@@ -27,7 +23,8 @@ struct UdpConfig {
   /// Sockets to send from for each address; at most a quarter of the process's descriptors.
   size_t max_source_ports = 64;
   bool segmentation = true;  ///< use the kernel's segmentation and coalescing where it has them
-  std::optional<PortSharing> sharing;  ///< none: every packet that arrives is ours
+  /// Outlives the engine. Null: every packet that arrives is ours.
+  AddressSharing* sharing = nullptr;
 };
 
 /// RoCEv2 over UDP sockets: needs no privilege. One socket on port 4791 receives for each address,
@@ -48,8 +45,6 @@ class UdpEngine final : public PacketEngine {
   void leave_group(const Gid& group) override;
   void leave() override;
   void abandon() override;
-  Expected<void, Errno> listen(ServiceId service, const std::optional<Gid>& local) override;
-  void stop_listening(ServiceId service, const std::optional<Gid>& local) override;
   /// One system call where nothing has arrived, most of the time: the address that received last is
   /// looked at every time, the others every few calls. Also sends what waited for a socket's
   /// buffer.
@@ -76,18 +71,11 @@ class UdpEngine final : public PacketEngine {
   void watch_blocked_socket();
   void read_receiver(Receiver& receiver);
   void pass_on_rest(Receiver& receiver);
-  void retry_forwarding(Instant t);
-  void finish_forwarding();
-  void read_forwarded(int fd);
-  void take_returned();
+  void take_from_others();
   void look_around();
-  void take(Receiver& receiver, const ReceivedDatagram& datagram);
+  void take(Receiver& receiver, const PacketRun& datagram);
   void take_probe(Receiver& receiver, const Flow& flow, const Probe& probe);
-  void take_forwarded(const ForwardedPackets& packets);
-  void take_answer(const ProbeAnswer& answer);
-  void pass_on(Receiver& receiver, uint32_t slot, const ForwardedPackets& packets);
-  size_t take_gsi(const ReceivedDatagram& datagram, size_t at);
-  void keep(const ForwardedPackets& packets);
+  void take_answers();
   void start_calibration(Receiver& receiver);
   void start_ticking();
   void tick();
@@ -102,19 +90,14 @@ class UdpEngine final : public PacketEngine {
   FileDescriptor timer_;  ///< wakes who sleeps on wait_fd() while ticking_
   UdpSender sender_;
   DatagramReader reader_;
-  std::optional<ForwardReader> forward_reader_;
-  std::optional<ForwardQueue> forward_queue_;
-  std::optional<GsiSharing> gsi_;
-  std::deque<GsiSharing::Returned> returned_;  ///< to be received
-  std::deque<GsiSharing::Returned> received_;  ///< what packets_ points into
   std::vector<Receiver> receivers_;
-  std::vector<RxPacket> packets_;  ///< what receive() returns
-  size_t busy_ = 0;                ///< index of the receiver that received last
-  bool expect_more_ = false;       ///< the last read has found something
-  bool returned_packets_ = true;   ///< the last receive() has
+  std::vector<RxPacket> packets_;     ///< what receive() returns
+  std::vector<ProbeAnswer> answers_;  ///< to be taken
+  size_t busy_ = 0;                   ///< index of the receiver that received last
+  bool expect_more_ = false;          ///< the last read has found something
+  bool returned_packets_ = true;      ///< the last receive() has
   unsigned calls_until_look_ = 0;
-  Instant retry_forwarding_at_{};
-  bool ticking_ = false;  ///< a calibration runs, or packets wait to be passed on
+  bool ticking_ = false;  ///< a calibration runs, or packets wait in config_.sharing
   int watched_blocked_fd_ = -1;
 };
 

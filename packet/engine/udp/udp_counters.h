@@ -26,7 +26,10 @@ struct UdpCounters {
   uint64_t tx_failed = 0;         ///< any other error
   uint64_t tx_unsegmented = 0;    ///< 1: the kernel's segmentation has failed, it is no longer used
 
-  SharingCounters sharing;
+  // the port shared with other processes
+  uint64_t calibrations = 0;     ///< searches for the order of the processes' sockets
+  uint64_t lost_in_opening = 0;  ///< packets for us while open_address() was busy
+  SharingCounters sharing;       ///< AddressSharing's
 };
 
 }  // namespace urxe

@@ -103,9 +103,10 @@ struct Report {
 /// A process with a slot that is a member and reports what it receives; first that it is ready.
 ChildProcess start_member(const Gid& address, const Gid& group) {
   return ChildProcess([=](int pipe) {
-    Slot slot = Slot::acquire().value();
+    const Slot slot = Slot::acquire().value();
     UdpConfig config = on_loopback();
-    config.sharing = slot.sharing();
+    AddressSharing sharing(slot, config.interface_index);
+    config.sharing = &sharing;
     UdpEngine engine(config);
     if (!engine.open_address(address) || !engine.join_group(group)) _exit(1);
     write_record(pipe, Report{0, true});

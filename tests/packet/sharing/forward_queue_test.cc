@@ -33,7 +33,7 @@ class ForwardQueueTest : public ::testing::Test {
   std::optional<uint8_t> read() {
     reader_.rewind();
     const auto item = reader_.read(other_.forward_fd());
-    const auto* packets = std::get_if<ForwardedPackets>(&item);
+    const auto* packets = std::get_if<PacketRun>(&item);
     if (packets == nullptr) return std::nullopt;
     return packets->bytes.front();
   }
@@ -76,7 +76,7 @@ TEST_F(ForwardQueueTest, WhatWaitsForOneDoesNotHoldUpAnother) {
   fill();
   EXPECT_TRUE(queue_.send(slot_name(third.number()), {Flow{}, 280, bytes_}, now_));
   reader_.rewind();
-  EXPECT_TRUE(std::holds_alternative<ForwardedPackets>(reader_.read(third.forward_fd())));
+  EXPECT_TRUE(std::holds_alternative<PacketRun>(reader_.read(third.forward_fd())));
 }
 
 TEST_F(ForwardQueueTest, WhatWaitsTooLongIsLostAndCounted) {

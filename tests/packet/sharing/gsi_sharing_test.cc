@@ -122,19 +122,18 @@ TEST_F(SharedGsi, AMessageGoesToTheProcessThatGaveTheIdOut) {
   const Got got = receive(3);
   EXPECT_EQ(got.a, (Psns{0, 2}));
   EXPECT_EQ(got.b, (Psns{1}));
-  EXPECT_EQ(b_.engine.counters().sharing.forwarded, 2U);
-  EXPECT_EQ(b_.engine.counters().sharing.calibrations, 1U)
-      << "the one of joining: nothing is misdirected";
+  EXPECT_EQ(b_.sharing.counters().forwarded, 2U);
+  EXPECT_EQ(b_.engine.counters().calibrations, 1U) << "the one of joining: nothing is misdirected";
 }
 
 TEST_F(SharedGsi, AMessageForAnIdOfNobodyStays) {
   send({ready_to_use(id_of(nobody_))});
   EXPECT_EQ(receive(1).b, (Psns{0}));
-  EXPECT_EQ(b_.engine.counters().sharing.not_owner, 0U) << "somebody answers it";
+  EXPECT_EQ(b_.sharing.counters().not_owner, 0U) << "somebody answers it";
 }
 
 TEST_F(SharedGsi, ARequestGoesToTheListenerOnAllAddresses) {
-  ASSERT_TRUE(a_.engine.listen(kService, std::nullopt));
+  ASSERT_TRUE(a_.sharing.listen(kService, std::nullopt));
   send({request(kService), request(kOtherService)});
   const Got got = receive(2);
   EXPECT_EQ(got.a, (Psns{0}));
@@ -142,8 +141,8 @@ TEST_F(SharedGsi, ARequestGoesToTheListenerOnAllAddresses) {
 }
 
 TEST_F(SharedGsi, ARequestGoesToTheListenerOnTheAddress) {
-  ASSERT_TRUE(a_.engine.listen(kService, address_));
-  ASSERT_TRUE(a_.engine.listen(kOtherService, own_loopback(99)));
+  ASSERT_TRUE(a_.sharing.listen(kService, address_));
+  ASSERT_TRUE(a_.sharing.listen(kOtherService, own_loopback(99)));
   send({request(kService), request(kOtherService)});
   const Got got = receive(2);
   EXPECT_EQ(got.a, (Psns{0}));
@@ -151,28 +150,28 @@ TEST_F(SharedGsi, ARequestGoesToTheListenerOnTheAddress) {
 }
 
 TEST_F(SharedGsi, AListenerOnTheAddressGoesBeforeOneOnAll) {
-  ASSERT_TRUE(b_.engine.listen(kService, std::nullopt));
-  ASSERT_TRUE(a_.engine.listen(kService, address_));
+  ASSERT_TRUE(b_.sharing.listen(kService, std::nullopt));
+  ASSERT_TRUE(a_.sharing.listen(kService, address_));
   send({request(kService)});
   EXPECT_EQ(receive(1).a, (Psns{0}));
 }
 
 TEST_F(SharedGsi, ARequestForOnesOwnListenerStays) {
-  ASSERT_TRUE(b_.engine.listen(kService, std::nullopt));
+  ASSERT_TRUE(b_.sharing.listen(kService, std::nullopt));
   send({request(kService)});
   EXPECT_EQ(receive(1).b, (Psns{0}));
-  EXPECT_EQ(b_.engine.counters().sharing.forwarded, 0U);
+  EXPECT_EQ(b_.sharing.counters().forwarded, 0U);
 }
 
 TEST_F(SharedGsi, WhoHasStoppedListeningGetsNothing) {
-  ASSERT_TRUE(a_.engine.listen(kService, std::nullopt));
-  a_.engine.stop_listening(kService, std::nullopt);
+  ASSERT_TRUE(a_.sharing.listen(kService, std::nullopt));
+  a_.sharing.stop_listening(kService, std::nullopt);
   send({request(kService)});
   EXPECT_EQ(receive(1).b, (Psns{0}));
 }
 
 TEST_F(SharedGsi, AnIdleListenerIsWokenByARequest) {
-  ASSERT_TRUE(a_.engine.listen(kService, std::nullopt));
+  ASSERT_TRUE(a_.sharing.listen(kService, std::nullopt));
   settle();
   send({request(kService)});
   receive_packets(b_.engine, 0);
@@ -184,16 +183,16 @@ TEST_F(SharedGsi, AnIdleListenerIsWokenByARequest) {
 }
 
 TEST_F(SharedGsi, OneListenerForAServiceAndAnAddress) {
-  ASSERT_TRUE(a_.engine.listen(kService, std::nullopt));
+  ASSERT_TRUE(a_.sharing.listen(kService, std::nullopt));
   for (Member* member : {&a_, &b_}) {
-    const auto again = member->engine.listen(kService, std::nullopt);
+    const auto again = member->sharing.listen(kService, std::nullopt);
     ASSERT_FALSE(again);
     EXPECT_EQ(again.error().value, EADDRINUSE);
   }
-  EXPECT_TRUE(b_.engine.listen(kService, address_));
-  EXPECT_TRUE(b_.engine.listen(kOtherService, std::nullopt));
-  a_.engine.stop_listening(kService, std::nullopt);
-  EXPECT_TRUE(b_.engine.listen(kService, std::nullopt));
+  EXPECT_TRUE(b_.sharing.listen(kService, address_));
+  EXPECT_TRUE(b_.sharing.listen(kOtherService, std::nullopt));
+  a_.sharing.stop_listening(kService, std::nullopt);
+  EXPECT_TRUE(b_.sharing.listen(kService, std::nullopt));
 }
 
 size_t open_descriptors() {
@@ -205,15 +204,15 @@ TEST_F(SharedGsi, ThousandsOfServicesHaveNoDescriptorEach) {
   constexpr uint64_t kMany = 3000;
   const auto service = [](uint64_t i) { return ServiceId(kService.value() + i); };
   const size_t before = open_descriptors();
-  for (uint64_t i = 0; i < kMany; ++i) ASSERT_TRUE(a_.engine.listen(service(i), address_)) << i;
+  for (uint64_t i = 0; i < kMany; ++i) ASSERT_TRUE(a_.sharing.listen(service(i), address_)) << i;
   EXPECT_LE(open_descriptors(), before + ServiceDirectory::kMostNamed + 3);
   for (const uint64_t i : {uint64_t{0}, kMany / 2, kMany - 1}) {
     send({request(service(i))}, static_cast<uint32_t>(i));
     EXPECT_EQ(receive(1).a, (Psns{static_cast<uint32_t>(i)}));
-    ASSERT_FALSE(b_.engine.listen(service(i), address_));
-    EXPECT_TRUE(b_.engine.listen(service(i), std::nullopt));
-    a_.engine.stop_listening(service(i), address_);
-    EXPECT_TRUE(b_.engine.listen(service(i), address_));
+    ASSERT_FALSE(b_.sharing.listen(service(i), address_));
+    EXPECT_TRUE(b_.sharing.listen(service(i), std::nullopt));
+    a_.sharing.stop_listening(service(i), address_);
+    EXPECT_TRUE(b_.sharing.listen(service(i), address_));
   }
 }
 
@@ -221,7 +220,7 @@ TEST_F(SharedGsi, ThousandsOfServicesHaveNoDescriptorEach) {
 TEST_F(SharedGsi, AProcessWithoutTheTableIsFoundByTheServicesName) {
   const auto named = open_named_socket(service_name(0, kService, std::nullopt));
   ASSERT_TRUE(named);
-  const auto listening = b_.engine.listen(kService, std::nullopt);
+  const auto listening = b_.sharing.listen(kService, std::nullopt);
   ASSERT_FALSE(listening);
   EXPECT_EQ(listening.error().value, EADDRINUSE);
   send({request(kService)});
@@ -232,21 +231,21 @@ TEST_F(SharedGsi, AProcessWithoutTheTableIsFoundByTheServicesName) {
     item = reader.read(named->get());
     return item.index() != 0;
   }));
-  EXPECT_TRUE(std::holds_alternative<ForwardedPackets>(item));
+  EXPECT_TRUE(std::holds_alternative<PacketRun>(item));
 }
 
 TEST_F(SharedGsi, AKilledListenersNameIsFreeAtOnce) {
   ChildProcess listener([&](int pipe) {
     Member member;
-    write_record(pipe, member.engine.listen(kService, std::nullopt).has_value());
+    write_record(pipe, member.sharing.listen(kService, std::nullopt).has_value());
     pause();
   });
   ASSERT_TRUE(listener.read<bool>().value_or(false));
-  ASSERT_FALSE(b_.engine.listen(kService, std::nullopt));
+  ASSERT_FALSE(b_.sharing.listen(kService, std::nullopt));
   listener.kill();
   send({request(kService)});
   EXPECT_EQ(receive(1).b, (Psns{0})) << "nobody listens any more";
-  EXPECT_TRUE(b_.engine.listen(kService, std::nullopt));
+  EXPECT_TRUE(b_.sharing.listen(kService, std::nullopt));
 }
 
 TEST_F(SharedGsi, WhatIsForNobodyInParticularGoesToAll) {
@@ -265,11 +264,11 @@ TEST_F(SharedGsi, NobodyCanKeepUsBusyWithCopies) {
     here += b_.engine.receive().size();
     return here == kTooMany;
   }));
-  EXPECT_GE(b_.engine.counters().sharing.gsi_not_copied, 1U);
+  EXPECT_GE(b_.sharing.counters().gsi_not_copied, 1U);
 }
 
 TEST_F(SharedGsi, WhatWasPassedOnIsNotPassedOnAgain) {
-  ASSERT_TRUE(b_.engine.listen(kService, std::nullopt));
+  ASSERT_TRUE(b_.sharing.listen(kService, std::nullopt));
   TxBatch batch(TxBatch::Limits{});
   const MadBytes mad = request(kService);
   std::ranges::copy(mad, batch.append(sender_.flow(), gsi_headers(5), mad.size()));
@@ -279,7 +278,7 @@ TEST_F(SharedGsi, WhatWasPassedOnIsNotPassedOnAgain) {
                             {sender_.flow(), bytes.size(), bytes}),
             0);
   EXPECT_EQ(receive(1).a, (Psns{5}));
-  EXPECT_EQ(a_.engine.counters().sharing.forwarded, 0U);
+  EXPECT_EQ(a_.sharing.counters().forwarded, 0U);
   expect_quiet();
 }
 
@@ -291,14 +290,14 @@ TEST_F(SharedGsi, WhatIsNoMadStays) {
   append(batch, sender_.flow(), immediate, 256);
   sender_.engine().transmit(batch);
   receive(2);
-  EXPECT_EQ(a_.engine.counters().sharing.forwarded + b_.engine.counters().sharing.forwarded, 0U);
+  EXPECT_EQ(a_.sharing.counters().forwarded + b_.sharing.counters().forwarded, 0U);
 }
 
 // The kernel lets ten datagrams wait at a unix socket, unless it is told otherwise.
 TEST_F(SharedGsi, AStormOfRequestsLosesNothing) {
   constexpr uint32_t kStorm = 500;
-  ASSERT_TRUE(a_.engine.listen(kService, std::nullopt));
-  ASSERT_TRUE(a_.engine.listen(kOtherService, std::nullopt));
+  ASSERT_TRUE(a_.sharing.listen(kService, std::nullopt));
+  ASSERT_TRUE(a_.sharing.listen(kOtherService, std::nullopt));
   size_t at_b = 0;
   for (uint32_t i = 0; i < kStorm; ++i) {
     send({request(i % 2 == 0 ? kService : kOtherService)}, i);
@@ -309,7 +308,7 @@ TEST_F(SharedGsi, AStormOfRequestsLosesNothing) {
   std::ranges::sort(got.a);
   ASSERT_EQ(got.a.size(), kStorm);
   for (uint32_t i = 0; i < kStorm; ++i) EXPECT_EQ(got.a[i], i);
-  EXPECT_EQ(b_.engine.counters().sharing.forward_lost, 0U);
+  EXPECT_EQ(b_.sharing.counters().forward_lost, 0U);
 }
 
 // Where nothing is misdirected.
@@ -350,7 +349,7 @@ TEST_F(TwoMembers, TheKernelHandsAnswersToTheProcessTheyAreFor) {
     }
     EXPECT_EQ(receive_packets(member->engine, 3).size(), 3U);
   }
-  EXPECT_EQ(a_.engine.counters().sharing.forwarded + b_.engine.counters().sharing.forwarded, 0U);
+  EXPECT_EQ(a_.sharing.counters().forwarded + b_.sharing.counters().forwarded, 0U);
 }
 
 /// Requests for a service that nobody listens for. Time is the test's.
@@ -363,12 +362,12 @@ class Unclaimed : public ::testing::Test {
   Slot other_ = Slot::acquire().value();
   SharingCounters counters_;
   // An interface that no device has.
-  ForwardQueue queue_{self_.sharing().forward_fd, counters_};
-  ForwardQueue others_queue_{other_.sharing().forward_fd, counters_};
-  GsiSharing sharing_{self_.sharing(), 0x7ffffffe, queue_, counters_};
-  GsiSharing others_{other_.sharing(), 0x7ffffffe, others_queue_, counters_};
+  ForwardQueue queue_{self_.forward_fd(), counters_};
+  ForwardQueue others_queue_{other_.forward_fd(), counters_};
+  GsiSharing sharing_{self_.number(), 0x7ffffffe, queue_, counters_};
+  GsiSharing others_{other_.number(), 0x7ffffffe, others_queue_, counters_};
   std::vector<uint8_t> bytes_ = std::vector<uint8_t>(280, 0x5a);
-  ForwardedPackets packets_{Flow{}, 280, bytes_};
+  PacketRun packets_{Flow{}, 280, bytes_};
   Instant now_{1000000000};
 };
 

@@ -41,7 +41,7 @@ ChildProcess start_member(const Gid& address) {
         const auto view = parse(packet);
         const Bth bth = view ? view->headers.bth : Bth{};
         write_record(pipe, Report{slot, bth.dest_qp.value(), bth.psn.value(), view.has_value(),
-                                  member.engine.counters().sharing.rx_forwarded});
+                                  member.sharing.counters().rx_forwarded});
       }
     }
   });
@@ -159,7 +159,7 @@ TEST_F(TwoMembers, AMisdeliveredBatchIsForwardedWhole) {
   misdirect({a_.slot.number()}, 1);  // b's index: it has come second
   sender_.send(a_.slot.number(), 100, 20);
   EXPECT_TRUE(b_.engine.receive().empty());
-  EXPECT_EQ(b_.engine.counters().sharing.forwarded, 20U);
+  EXPECT_EQ(b_.sharing.counters().forwarded, 20U);
   const auto got = receive_packets(a_.engine, 20);
   ASSERT_EQ(got.size(), 20U);
   for (uint32_t i = 0; i < 20; ++i) {
@@ -167,18 +167,18 @@ TEST_F(TwoMembers, AMisdeliveredBatchIsForwardedWhole) {
     EXPECT_EQ(got[i].headers->bth.psn, Psn(100 + i));
     EXPECT_EQ(got[i].flow, sender_.flow());
   }
-  EXPECT_EQ(a_.engine.counters().sharing.rx_forwarded, 20U);
+  EXPECT_EQ(a_.sharing.counters().rx_forwarded, 20U);
 }
 
 TEST_F(TwoMembers, MisdeliveryPutsTheProgramRight) {
   misdirect({a_.slot.number()}, 1);
   EXPECT_TRUE(eventually([&] {
-    const uint64_t before = b_.engine.counters().sharing.forwarded;
+    const uint64_t before = b_.sharing.counters().forwarded;
     sender_.send(a_.slot.number(), 1);
     settle();
-    return b_.engine.counters().sharing.forwarded == before;
+    return b_.sharing.counters().forwarded == before;
   }));
-  EXPECT_GE(b_.engine.counters().sharing.calibrations, 1U);
+  EXPECT_GE(b_.engine.counters().calibrations, 1U);
 }
 
 TEST_F(TwoMembers, APacketForNobodyIsDroppedAndCounted) {
@@ -191,7 +191,7 @@ TEST_F(TwoMembers, APacketForNobodyIsDroppedAndCounted) {
   EXPECT_TRUE(eventually([&] {
     EXPECT_TRUE(a_.engine.receive().empty());
     EXPECT_TRUE(b_.engine.receive().empty());
-    return a_.engine.counters().sharing.not_owner + b_.engine.counters().sharing.not_owner == 3;
+    return a_.sharing.counters().not_owner + b_.sharing.counters().not_owner == 3;
   }));
 }
 
@@ -206,10 +206,10 @@ TEST_F(TwoMembers, AForwardedPacketThatIsNotOursIsNotForwardedAgain) {
             0);
   EXPECT_TRUE(eventually([&] {
     EXPECT_TRUE(a_.engine.receive().empty());
-    return a_.engine.counters().sharing.not_owner == 1;
+    return a_.sharing.counters().not_owner == 1;
   }));
   settle();
-  EXPECT_EQ(b_.engine.counters().sharing.rx_forwarded, 0U);
+  EXPECT_EQ(b_.sharing.counters().rx_forwarded, 0U);
 }
 
 TEST_F(TwoMembers, ForgedAnswersAndProbesChangeNothing) {
@@ -246,8 +246,8 @@ TEST(PortSharing, AnotherUsersDatagramsAreNotHeard) {
   ASSERT_EQ(forward_packets(slot.forward_fd(), name, {Flow{}, packet.size(), packet}), 0);
   ForwardReader reader;
   const auto item = reader.read(slot.forward_fd());
-  ASSERT_TRUE(std::holds_alternative<ForwardedPackets>(item)) << "the stranger's comes first";
-  EXPECT_EQ(std::get<ForwardedPackets>(item).bytes.size(), packet.size());
+  ASSERT_TRUE(std::holds_alternative<PacketRun>(item)) << "the stranger's comes first";
+  EXPECT_EQ(std::get<PacketRun>(item).bytes.size(), packet.size());
 }
 
 TEST(PortSharing, QueuePairOneAndMulticastAreEverybodys) {
@@ -276,7 +276,7 @@ TEST_F(SharedPort, NothingOfOthersIsLostWithAMemberThatLeaves) {
   }
   leaver.reset();
   EXPECT_EQ(receive_packets(stayer.engine, kPorts).size(), kPorts);
-  EXPECT_GT(stayer.engine.counters().sharing.rx_forwarded, 0U) << "none had gone astray";
+  EXPECT_GT(stayer.sharing.counters().rx_forwarded, 0U) << "none had gone astray";
 }
 
 TEST_F(TwoMembers, AForkedChildLeavesWhatHasComeToItsParent) {

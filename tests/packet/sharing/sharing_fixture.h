@@ -20,13 +20,14 @@ inline uint32_t qpn_of(uint32_t slot) {
 }
 
 struct Member {
-  Member() : slot(Slot::acquire().value()), engine(config(slot)) {}
-  static UdpConfig config(const Slot& slot) {
+  Member() : slot(Slot::acquire().value()), sharing(slot, 0), engine(config(sharing)) {}
+  static UdpConfig config(AddressSharing& sharing) {
     UdpConfig config;
-    config.sharing = slot.sharing();
+    config.sharing = &sharing;
     return config;
   }
   Slot slot;
+  AddressSharing sharing;
   UdpEngine engine;
 };
 

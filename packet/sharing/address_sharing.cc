@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "packet/sharing/address_sharing.h"
+
+#include <sys/epoll.h>
+#include <time.h>
+
+#include <array>
+#include <utility>
+#include <variant>
+
+#include "packet/host/clock.h"
+
+namespace urxe {
+namespace {
+
+/// The epoll event of forward_fd(); that of a service's socket carries the socket's number.
+constexpr uint32_t kForwardId = 0xffffffff;
+
+// Between two tries to forward what waits. A try looks at all of it: the more that is, the longer.
+constexpr Duration kRetryPause = microseconds(100);
+constexpr Duration kRetryPauseEach = nanoseconds(250);
+/// How long a closing engine keeps forwarding other processes' packets.
+constexpr Duration kLastWait = milliseconds(20);
+
+void append(const PacketRun& packets, std::vector<RxPacket>& to) {
+  packets.for_each([&](std::span<const uint8_t> packet) {
+    to.push_back({packet, packets.flow, std::nullopt});
+  });
+}
+
+/// The packets of `run` from offset `begin` up to `end`.
+PacketRun part(const PacketRun& run, size_t begin, size_t end) {
+  return {run.flow, run.segment_size, run.bytes.subspan(begin, end - begin)};
+}
+
+}  // namespace
+
+AddressSharing::AddressSharing(const Slot& slot, uint32_t interface_index)
+    : slot_(slot.number()),
+      forward_fd_(slot.forward_fd()),
+      queue_(forward_fd_, counters_),
+      gsi_(slot_, interface_index, queue_, counters_),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+  watch(forward_fd_, kForwardId);
+}
+
+void AddressSharing::watch(int fd, uint32_t id) const {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u32 = id;
+  epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
+}
+
+Expected<void, Errno> AddressSharing::listen(ServiceId service, const std::optional<Gid>& local) {
+  auto opened = gsi_.directory().listen(service, local);
+  if (!opened) return Unexpected<Errno>(opened.error());
+  for (const uint32_t number : *opened) watch(gsi_.directory().socket(number), number);
+  return {};
+}
+
+void AddressSharing::stop_listening(ServiceId service, const std::optional<Gid>& local) {
+  gsi_.directory().stop_listening(service, local);
+}
+
+bool AddressSharing::sort(const PacketRun& datagram, std::vector<RxPacket>& own) {
+  const auto bytes = datagram.bytes;
+  bool any_forwarded = false;
+  for (size_t at = 0; at < bytes.size();) {
+    const auto packet = datagram.packet_at(at);
+    const uint32_t owner = owner_slot(packet, slot_);
+    if (owner == kGsiOwner) {
+      at = take_gsi(datagram, at, own);
+    } else if (owner == slot_) {
+      own.push_back({packet, datagram.flow, std::nullopt});
+      at += packet.size();
+    } else {
+      // Packets for one process that came together go on together.
+      size_t end = at + packet.size();
+      while (end < bytes.size() && owner_slot(bytes.subspan(end), slot_) == owner) {
+        end += datagram.packet_at(end).size();
+      }
+      if (forward(owner, part(datagram, at, end))) any_forwarded = true;
+      at = end;
+    }
+  }
+  return any_forwarded;
+}
+
+/// Packets to QP1 from offset `at` on, as many as have one owner. Returns where they end.
+size_t AddressSharing::take_gsi(const PacketRun& datagram, size_t at, std::vector<RxPacket>& own) {
+  const GsiOwner owner = gsi_owner(datagram.packet_at(at));
+  size_t end = at + datagram.packet_at(at).size();
+  while (end < datagram.bytes.size() && owner_slot(datagram.packet_at(end), slot_) == kGsiOwner &&
+         gsi_owner(datagram.packet_at(end)) == owner) {
+    end += datagram.packet_at(end).size();
+  }
+  const PacketRun packets = part(datagram, at, end);
+  if (gsi_.pass_on(owner, packets, clock_now())) append(packets, own);
+  return end;
+}
+
+/// False: nobody has the slot.
+bool AddressSharing::forward(uint32_t slot, const PacketRun& packets) {
+  if (queue_.send(slot_name(slot), packets, clock_now())) return true;
+  counters_.not_owner += packets.packets();
+  return false;
+}
+
+void AddressSharing::receive(std::vector<RxPacket>& own, std::vector<ProbeAnswer>& answers) {
+  reader_.rewind();
+  std::array<epoll_event, 16> events;
+  const int count = epoll_wait(epoll_.get(), events.data(), events.size(), 0);
+  ++counters_.rx_syscalls;
+  for (int i = 0; i < count; ++i) {
+    const uint32_t id = events[static_cast<size_t>(i)].data.u32;
+    read(id == kForwardId ? forward_fd_ : gsi_.directory().socket(id), own, answers);
+  }
+}
+
+void AddressSharing::receive_at_slot(std::vector<RxPacket>& own,
+                                     std::vector<ProbeAnswer>& answers) {
+  reader_.rewind();
+  read(forward_fd_, own, answers);
+}
+
+void AddressSharing::read(int fd, std::vector<RxPacket>& own, std::vector<ProbeAnswer>& answers) {
+  for (;;) {
+    const auto item = reader_.read(fd);
+    ++counters_.rx_syscalls;
+    if (const auto* packets = std::get_if<PacketRun>(&item)) {
+      take_forwarded(*packets, own);
+    } else if (const auto* answer = std::get_if<ProbeAnswer>(&item)) {
+      answers.push_back(*answer);
+    } else {
+      return;
+    }
+  }
+}
+
+void AddressSharing::take_forwarded(const PacketRun& packets, std::vector<RxPacket>& own) {
+  packets.for_each([&](std::span<const uint8_t> packet) {
+    const uint32_t owner = owner_slot(packet, slot_);
+    if (owner != slot_ && owner != kGsiOwner) {
+      ++counters_.not_owner;  // never forwarded a second time: no loops
+      return;
+    }
+    ++counters_.rx_forwarded;
+    own.push_back({packet, packets.flow, std::nullopt});
+  });
+}
+
+void AddressSharing::retry(Instant now) {
+  if (gsi_.has_waiting()) {
+    for (GsiSharing::Returned& own : gsi_.retry(now)) returned_.push_back(std::move(own));
+  }
+  if (queue_.has_waiting()) retry_forwarding(now);
+}
+
+void AddressSharing::retry_forwarding(Instant now) {
+  if (now < retry_forwarding_at_) return;
+  retry_forwarding_at_ = now + kRetryPause + kRetryPauseEach * static_cast<int64_t>(queue_.size());
+  queue_.retry(now);
+}
+
+void AddressSharing::take_returned(std::vector<RxPacket>& own) {
+  taken_.clear();
+  taken_.swap(returned_);
+  for (const GsiSharing::Returned& run : taken_) {
+    append({run.flow, run.segment_size, run.bytes}, own);
+  }
+}
+
+void AddressSharing::finish() {
+  const Instant end = clock_now() + kLastWait;
+  while (queue_.has_waiting() && clock_now() < end) {
+    const timespec pause{0, kRetryPause.ns};
+    nanosleep(&pause, nullptr);
+    queue_.retry(clock_now());
+  }
+}
+
+}  // namespace urxe

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "packet/base/time.h"
+#include "packet/host/file_descriptor.h"
+#include "packet/sharing/forward_queue.h"
+#include "packet/sharing/gsi_sharing.h"
+#include "packet/sharing/port_sharing.h"
+#include "packet/sharing/sharing_counters.h"
+#include "packet/sharing/slots.h"
+#include "packet/wire/roce_packet.h"
+
+namespace urxe {
+
+/// This process's part in sharing the addresses of an interface with the other processes of its
+/// user; README.md in this folder tells the whole story.
+///
+/// An engine gives it every datagram that arrives at a shared address. It hands back the packets
+/// that belong to this process and forwards the others to the processes that own them. It also
+/// receives what other processes forward to this one. The consumer of the connection manager says
+/// here which services the process listens for.
+///
+/// Not thread-safe. It outlives the engine that uses it.
+class AddressSharing {
+ public:
+  /// `slot` outlives this.
+  AddressSharing(const Slot& slot, uint32_t interface_index);
+  AddressSharing(const AddressSharing&) = delete;
+  AddressSharing& operator=(const AddressSharing&) = delete;
+
+  // For the consumer of the connection manager:
+
+  /// From now on requests for `service` that any process of the host receives on `local`, or
+  /// (nullopt) on any address of the interface, come to this process. EADDRINUSE: a process,
+  /// perhaps this one, listens for it there; EMFILE and such; ENOMEM.
+  Expected<void, Errno> listen(ServiceId service, const std::optional<Gid>& local);
+  /// Ends what listen() began, if it did.
+  void stop_listening(ServiceId service, const std::optional<Gid>& local);
+
+  // For the engine:
+
+  [[nodiscard]] uint32_t slot() const { return slot_; }
+  /// The socket that bears the slot's name: other processes send to it.
+  [[nodiscard]] int forward_fd() const { return forward_fd_; }
+
+  /// Appends to `own` the packets of `datagram` that are this process's, and forwards the others.
+  /// Those in `own` point into the datagram. Returns true if a packet was for a queue pair of
+  /// another process: the kernel should have given it to that process directly.
+  [[nodiscard]] bool sort(const PacketRun& datagram, std::vector<RxPacket>& own);
+
+  /// Takes what other processes have sent to this one, without blocking: appends to `own` the
+  /// packets that they forwarded, and to `answers` their answers to probes. Packets of the call
+  /// before are no longer valid. May leave something behind: wait_fd() is then still readable.
+  void receive(std::vector<RxPacket>& own, std::vector<ProbeAnswer>& answers);
+  /// As receive(), but reads only forward_fd().
+  void receive_at_slot(std::vector<RxPacket>& own, std::vector<ProbeAnswer>& answers);
+  /// Readable while receive() would find something.
+  [[nodiscard]] int wait_fd() const { return epoll_.get(); }
+
+  /// Something waits: packets for room at their owner's socket, or requests for a listener. The
+  /// engine calls retry() about every millisecond.
+  [[nodiscard]] bool has_waiting() const { return gsi_.has_waiting() || queue_.has_waiting(); }
+  void retry(Instant now);
+  /// retry() has found packets to be this process's after all.
+  [[nodiscard]] bool has_returned() const { return !returned_.empty(); }
+  /// Appends them to `own`. They are valid until the next call.
+  void take_returned(std::vector<RxPacket>& own);
+
+  /// The engine is about to end: waits a few milliseconds for packets that still wait for room in
+  /// their owners' sockets.
+  void finish();
+  /// Forgets what waits: in a forked child it is the parent's.
+  void abandon() { queue_.clear(); }
+
+  [[nodiscard]] const SharingCounters& counters() const { return counters_; }
+
+ private:
+  void watch(int fd, uint32_t id) const;
+  size_t take_gsi(const PacketRun& datagram, size_t at, std::vector<RxPacket>& own);
+  [[nodiscard]] bool forward(uint32_t slot, const PacketRun& packets);
+  void read(int fd, std::vector<RxPacket>& own, std::vector<ProbeAnswer>& answers);
+  void take_forwarded(const PacketRun& packets, std::vector<RxPacket>& own);
+  void retry_forwarding(Instant now);
+
+  uint32_t slot_;
+  int forward_fd_;
+  SharingCounters counters_;
+  ForwardReader reader_;
+  ForwardQueue queue_;
+  GsiSharing gsi_;
+  FileDescriptor epoll_;  ///< watches all sockets that others send to
+  Instant retry_forwarding_at_{};
+  std::deque<GsiSharing::Returned> returned_;  ///< to be taken
+  std::deque<GsiSharing::Returned> taken_;     ///< what take_returned() has handed out
+};
+
+}  // namespace urxe
