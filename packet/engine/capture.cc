@@ -82,35 +82,14 @@ Expected<std::unique_ptr<CaptureEngine>, EngineError> CaptureEngine::open(
 }
 
 CaptureEngine::CaptureEngine(std::unique_ptr<PacketEngine> inner, std::string path, int fd)
-    : inner_(std::move(inner)), path_(std::move(path)), fd_(fd) {}
+    : ForwardingEngine(std::move(inner)), path_(std::move(path)), fd_(fd) {}
 
 CaptureEngine::~CaptureEngine() {
   if (fd_ >= 0) close(fd_);
 }
 
-Expected<void, EngineError> CaptureEngine::open_address(const Gid& local) {
-  return inner_->open_address(local);
-}
-
-Expected<uint16_t, EngineError> CaptureEngine::claim_source_port(const Gid& local,
-                                                                 uint16_t wanted) {
-  return inner_->claim_source_port(local, wanted);
-}
-
-void CaptureEngine::release_source_port(const Gid& local, uint16_t port) {
-  inner_->release_source_port(local, port);
-}
-
-Expected<void, EngineError> CaptureEngine::join_group(const Gid& group) {
-  return inner_->join_group(group);
-}
-
-void CaptureEngine::leave_group(const Gid& group) {
-  inner_->leave_group(group);
-}
-
 std::span<const RxPacket> CaptureEngine::receive() {
-  const std::span<const RxPacket> packets = inner_->receive();
+  const std::span<const RxPacket> packets = inner().receive();
   if (packets.empty() || fd_ < 0) return packets;
   record([&](uint64_t time_ns) {
     for (const RxPacket& packet : packets) add_received(packet, time_ns);
@@ -124,7 +103,7 @@ void CaptureEngine::transmit(TxBatch& batch) {
       for (const TxBatch::Message& message : batch.messages()) add_sent(batch, message, time_ns);
     });
   }
-  inner_->transmit(batch);
+  inner().transmit(batch);
 }
 
 template <class AddRecords>
@@ -169,14 +148,6 @@ void CaptureEngine::stop(const char* why) {
                path_.c_str(), why);
   close(fd_);
   fd_ = -1;
-}
-
-TxBatch::Limits CaptureEngine::batch_limits() const {
-  return inner_->batch_limits();
-}
-
-int CaptureEngine::wait_fd() const {
-  return inner_->wait_fd();
 }
 
 }  // namespace urxe

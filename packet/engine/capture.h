@@ -3,11 +3,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "packet/engine/engine.h"
+#include "packet/engine/forwarding_engine.h"
 
 namespace urxe {
 
@@ -17,7 +16,7 @@ namespace urxe {
 ///
 /// Several processes may append to one file at once: every batch is one write() to a file opened
 /// for appending. A write that fails ends the capture, not the traffic, with one message on stderr.
-class CaptureEngine final : public PacketEngine {
+class CaptureEngine final : public ForwardingEngine {
  public:
   /// Creates `path`, or appends to it where it is a capture that another CaptureEngine has begun.
   /// Fails where it is anything else; `inner` is then destroyed.
@@ -28,19 +27,8 @@ class CaptureEngine final : public PacketEngine {
   CaptureEngine(const CaptureEngine&) = delete;
   CaptureEngine& operator=(const CaptureEngine&) = delete;
 
-  Expected<void, EngineError> open_address(const Gid& local) override;
-  Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override;
-  void release_source_port(const Gid& local, uint16_t port) override;
-  Expected<void, EngineError> join_group(const Gid& group) override;
-  void leave_group(const Gid& group) override;
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
-  [[nodiscard]] TxBatch::Limits batch_limits() const override;
-  void leave() override { inner_->leave(); }
-  void abandon() override { inner_->abandon(); }
-  [[nodiscard]] EngineCounters totals() const override { return inner_->totals(); }
-  [[nodiscard]] size_t receive_buffer() const override { return inner_->receive_buffer(); }
-  [[nodiscard]] int wait_fd() const override;
 
  private:
   CaptureEngine(std::unique_ptr<PacketEngine> inner, std::string path, int fd);
@@ -51,7 +39,6 @@ class CaptureEngine final : public PacketEngine {
   void write_records();
   void stop(const char* why);
 
-  std::unique_ptr<PacketEngine> inner_;
   std::string path_;
   int fd_;                        ///< -1: capturing has stopped
   std::vector<uint8_t> records_;  ///< of the batch at hand

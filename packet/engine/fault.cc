@@ -73,28 +73,28 @@ void FaultLine::flush(std::deque<Packet>& out) {
   held_.clear();
 }
 
-FaultEngine::FaultEngine(std::unique_ptr<PacketEngine> inner, const FaultPlan& plan)
-    : inner_(std::move(inner)),
+FaultEngine::FaultEngine(std::unique_ptr<PacketEngine> engine, const FaultPlan& plan)
+    : ForwardingEngine(std::move(engine)),
       outgoing_(plan.seed, plan.outgoing),
       incoming_(plan.seed ^ kIncomingSeed, plan.incoming),
-      batch_(single_packets(inner_->batch_limits())) {
+      batch_(single_packets(inner().batch_limits())) {
   open_wait_fd();
 }
 
 void FaultEngine::open_wait_fd() {
-  if (inner_->wait_fd() < 0) return;
+  if (inner().wait_fd() < 0) return;
   bell_ = FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   FileDescriptor both(epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};
   event.events = EPOLLIN;
   if (bell_ && both && epoll_ctl(both.get(), EPOLL_CTL_ADD, bell_.get(), &event) == 0 &&
-      epoll_ctl(both.get(), EPOLL_CTL_ADD, inner_->wait_fd(), &event) == 0) {
+      epoll_ctl(both.get(), EPOLL_CTL_ADD, inner().wait_fd(), &event) == 0) {
     wait_ = std::move(both);
   }
 }
 
 int FaultEngine::wait_fd() const {
-  return wait_ ? wait_.get() : inner_->wait_fd();
+  return wait_ ? wait_.get() : inner().wait_fd();
 }
 
 /// Whoever sleeps on wait_fd() is to come and call receive(): what is held back does not wait for
@@ -111,26 +111,6 @@ void FaultEngine::ring_while_holding_back() {
   }
 }
 
-Expected<void, EngineError> FaultEngine::open_address(const Gid& local) {
-  return inner_->open_address(local);
-}
-
-Expected<uint16_t, EngineError> FaultEngine::claim_source_port(const Gid& local, uint16_t wanted) {
-  return inner_->claim_source_port(local, wanted);
-}
-
-void FaultEngine::release_source_port(const Gid& local, uint16_t port) {
-  inner_->release_source_port(local, port);
-}
-
-Expected<void, EngineError> FaultEngine::join_group(const Gid& group) {
-  return inner_->join_group(group);
-}
-
-void FaultEngine::leave_group(const Gid& group) {
-  inner_->leave_group(group);
-}
-
 TxBatch::Limits FaultEngine::batch_limits() const {
   return batch_.limits();
 }
@@ -141,7 +121,7 @@ std::span<const RxPacket> FaultEngine::receive() {
   if (!late.empty()) send(late);
   received_.clear();
   packets_.clear();
-  for (const RxPacket& packet : inner_->receive()) {
+  for (const RxPacket& packet : inner().receive()) {
     incoming_.pass(
         {{packet.bytes.begin(), packet.bytes.end()}, packet.flow, packet.ipv4_identification},
         received_);
@@ -168,7 +148,7 @@ void FaultEngine::transmit(TxBatch& batch) {
 }
 
 EngineCounters FaultEngine::totals() const {
-  EngineCounters totals = inner_->totals();
+  EngineCounters totals = inner().totals();
   totals.outgoing_faults = outgoing_.counters();
   totals.incoming_faults = incoming_.counters();
   return totals;
@@ -177,11 +157,11 @@ EngineCounters FaultEngine::totals() const {
 void FaultEngine::send(const std::deque<FaultLine::Packet>& packets) {
   for (const FaultLine::Packet& packet : packets) {
     if (batch_.append_sealed(packet.flow, packet.bytes)) continue;
-    inner_->transmit(batch_);
+    inner().transmit(batch_);
     // It came out of a batch with limits no larger than these, so an empty one takes it.
     [[maybe_unused]] const bool added = batch_.append_sealed(packet.flow, packet.bytes);
   }
-  if (!batch_.empty()) inner_->transmit(batch_);
+  if (!batch_.empty()) inner().transmit(batch_);
 }
 
 }  // namespace urxe

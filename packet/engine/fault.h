@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "packet/engine/engine.h"
 #include "packet/engine/fault_plan.h"
+#include "packet/engine/forwarding_engine.h"
 #include "packet/host/file_descriptor.h"
 
 namespace urxe {
@@ -52,23 +52,15 @@ class FaultLine {
 /// Wraps an engine in a network that loses, duplicates, reorders and corrupts packets by a seeded
 /// plan. Sends without segmentation. What it holds back waits for later packets, but no longer than
 /// until the next receive() that has nothing else, for which wait_fd() wakes.
-class FaultEngine final : public PacketEngine {
+class FaultEngine final : public ForwardingEngine {
  public:
-  FaultEngine(std::unique_ptr<PacketEngine> inner, const FaultPlan& plan);
+  FaultEngine(std::unique_ptr<PacketEngine> engine, const FaultPlan& plan);
 
-  Expected<void, EngineError> open_address(const Gid& local) override;
-  Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override;
-  void release_source_port(const Gid& local, uint16_t port) override;
-  Expected<void, EngineError> join_group(const Gid& group) override;
-  void leave_group(const Gid& group) override;
   /// Where nothing arrives, what was held back comes. Sends what was held back on its way out.
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
   [[nodiscard]] TxBatch::Limits batch_limits() const override;
-  void leave() override { inner_->leave(); }
-  void abandon() override { inner_->abandon(); }
   [[nodiscard]] EngineCounters totals() const override;
-  [[nodiscard]] size_t receive_buffer() const override { return inner_->receive_buffer(); }
   /// The inner engine's where it has none, or no descriptors are left to make ours.
   [[nodiscard]] int wait_fd() const override;
 
@@ -80,7 +72,6 @@ class FaultEngine final : public PacketEngine {
   void open_wait_fd();
   void ring_while_holding_back();
 
-  std::unique_ptr<PacketEngine> inner_;
   FileDescriptor bell_;  ///< readable while something is held back
   FileDescriptor wait_;  ///< on the inner engine's and the bell
   bool ringing_ = false;

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "packet/engine/engine.h"
+
+namespace urxe {
+
+/// Wraps an engine and hands every call on to it. A decorator (fault, capture, ...) derives from it
+/// and overrides the calls that it changes.
+class ForwardingEngine : public PacketEngine {
+ public:
+  Expected<void, EngineError> open_address(const Gid& local) override {
+    return inner_->open_address(local);
+  }
+  Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override {
+    return inner_->claim_source_port(local, wanted);
+  }
+  void release_source_port(const Gid& local, uint16_t port) override {
+    inner_->release_source_port(local, port);
+  }
+  Expected<void, EngineError> join_group(const Gid& group) override {
+    return inner_->join_group(group);
+  }
+  void leave_group(const Gid& group) override { inner_->leave_group(group); }
+  void leave() override { inner_->leave(); }
+  void abandon() override { inner_->abandon(); }
+  std::span<const RxPacket> receive() override { return inner_->receive(); }
+  void transmit(TxBatch& batch) override { inner_->transmit(batch); }
+  [[nodiscard]] TxBatch::Limits batch_limits() const override { return inner_->batch_limits(); }
+  [[nodiscard]] size_t receive_buffer() const override { return inner_->receive_buffer(); }
+  [[nodiscard]] EngineCounters totals() const override { return inner_->totals(); }
+  [[nodiscard]] int wait_fd() const override { return inner_->wait_fd(); }
+
+ protected:
+  explicit ForwardingEngine(std::unique_ptr<PacketEngine> inner) : inner_(std::move(inner)) {}
+  [[nodiscard]] PacketEngine& inner() { return *inner_; }
+  [[nodiscard]] const PacketEngine& inner() const { return *inner_; }
+
+ private:
+  std::unique_ptr<PacketEngine> inner_;
+};
+
+}  // namespace urxe
