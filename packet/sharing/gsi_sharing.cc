@@ -16,6 +16,8 @@ namespace {
 constexpr size_t kMadAt = 20;
 constexpr size_t kIcrcBytes = 4;
 
+static_assert(1U << kCommIdPrefixBits == kSlots, "a communication id names the slot, too");
+
 // Between two tries, which may look at all that waits: the more that is, the longer.
 constexpr Duration kRetryPause = microseconds(100);
 constexpr Duration kRetryPauseEach = nanoseconds(250);

@@ -90,9 +90,9 @@ UnixName slot_name(uint32_t slot) {
 
 uint32_t owner_slot(std::span<const uint8_t> packet, uint32_t own) {
   if (packet.size() < 8) return own;
-  const uint32_t qpn = load_be24(packet.data() + 5);
-  if (qpn == kGsiQpn.value()) return kGsiOwner;
-  return qpn == kMulticastQpn ? own : qpn >> kQpIndexBits;
+  const Qpn qpn(load_be24(packet.data() + 5));
+  if (qpn == kGsiQpn) return kGsiOwner;
+  return qpn.value() == kMulticastQpn ? own : slot_of(qpn);
 }
 
 int forward_packets(int from_fd, const UnixName& to, const PacketRun& packets) {

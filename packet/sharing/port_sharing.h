@@ -10,6 +10,7 @@
 #include <span>
 #include <variant>
 
+#include "packet/wire/qpn_layout.h"
 #include "packet/wire/roce_packet.h"
 
 namespace urxe {
@@ -18,9 +19,6 @@ namespace urxe {
 // queue pair numbers, and a unix datagram socket that bears the slot's name. A packet that reaches
 // the wrong process is passed on through that socket.
 
-inline constexpr uint32_t kSlots = 512;
-inline constexpr unsigned kQpIndexBits = 15;  ///< of a queue pair number; the slot is above
-inline constexpr uint32_t kQpIndexMask = (1U << kQpIndexBits) - 1;
 inline constexpr size_t kMaxDatagramBytes = 65536;
 
 /// An abstract unix address of the effective user's: free as soon as its holder has ended.

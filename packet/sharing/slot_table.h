@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "packet/sharing/port_sharing.h"
+#include "packet/wire/qpn_layout.h"
 
 namespace urxe {
 

@@ -46,7 +46,7 @@ EngineError failed_call(const char* call) {
 }
 
 bool is_special(uint32_t slot, uint32_t index) {
-  const uint32_t qpn = (slot << kQpIndexBits) | index;
+  const uint32_t qpn = make_qpn(slot, index).value();
   return qpn <= 1 || qpn == kMulticastQpn;
 }
 
@@ -56,7 +56,7 @@ Slot::Slot(uint32_t number, FileDescriptor fd, std::shared_ptr<SlotTable> table)
     : number_(number), fd_(std::move(fd)), table_(std::move(table)) {
   std::atomic<uint32_t>& next = table_->next_index[number_];
   // The bit above the index tells a start at index 0 from a slot that has never been used.
-  if (next == 0) next = (random_number() & kQpIndexMask) | (kQpIndexMask + 1);
+  if (next == 0) next = random_number() % kQpIndices + kQpIndices;
 }
 
 Slot::Slot(Slot&&) noexcept = default;
@@ -88,7 +88,7 @@ Expected<Slot, EngineError> Slot::acquire() {
 
 uint32_t Slot::next_index() {
   for (;;) {
-    const uint32_t index = table_->next_index[number_].fetch_add(1) & kQpIndexMask;
+    const uint32_t index = table_->next_index[number_].fetch_add(1) % kQpIndices;
     if (!is_special(number_, index)) return index;
   }
 }

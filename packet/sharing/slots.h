@@ -9,7 +9,7 @@
 #include "packet/base/expected.h"
 #include "packet/host/file_descriptor.h"
 #include "packet/sharing/port_sharing.h"
-#include "packet/wire/types.h"
+#include "packet/wire/qpn_layout.h"
 
 namespace urxe {
 
@@ -42,7 +42,7 @@ class Slot {
   /// knows. Any thread.
   uint32_t next_index();
   /// A whole queue pair number.
-  Qpn next_qpn() { return Qpn((number_ << kQpIndexBits) | next_index()); }
+  Qpn next_qpn() { return make_qpn(number_, next_index()); }
   /// The slot's memory outlives the process; false: the numbers have begun at random.
   [[nodiscard]] bool remembers() const;
 

@@ -9,6 +9,7 @@
 #include "packet/engine/udp/udp.h"
 #include "packet/host/clock.h"
 #include "packet/host/random_secret.h"
+#include "packet/wire/qpn_layout.h"
 #include "provider/runtime/config.h"
 #include "provider/runtime/interface_watcher.h"
 #include "provider/runtime/memory/guarded_access.h"
@@ -140,7 +141,7 @@ Qpn RuntimeDevice::next_qpn() {
 }
 
 bool RuntimeDevice::is_own(Qpn qpn) const {
-  return qpn.value() >> kQpIndexBits == slot_->number();
+  return slot_of(qpn) == slot_->number();
 }
 
 void RuntimeDevice::refresh_gids() {

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "packet/host/clock.h"
+#include "packet/wire/qpn_layout.h"
 #include "provider/verbs/objects.h"
 #include "provider/verbs/qp_path.h"
 #include "provider/verbs/xrc.h"
@@ -82,8 +83,7 @@ QpInit transport_init(const ibv_qp_init_attr_ex& init, Qp& qp) {
 /// With the device's lock held.
 Expected<QueuePair*, Errno> make_queue_pair(RuntimeDevice& device, QpInit init) {
   // More numbers than queue pairs can exist: a free one comes up.
-  constexpr int kAttempts = 1 << 15;
-  for (int i = 0; i < kAttempts; ++i) {
+  for (uint32_t i = 0; i < kQpIndices; ++i) {
     init.qpn = device.next_qpn();
     auto made = device.device().create_qp(init);
     if (made || made.error().value != EEXIST) return made;

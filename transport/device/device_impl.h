@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "packet/wire/qpn_layout.h"
 #include "transport/device/device.h"
 #include "transport/device/doorbell_list.h"
 
@@ -13,13 +14,9 @@ namespace urxe {
 struct Device::Impl {
   explicit Impl(const DeviceConfig& config) : ca(config) {}
 
-  /// Queue pair numbers differ in their low bits, so that a packet finds its queue pair by index.
-  static constexpr uint32_t kQpIndexBits = 15;
-  static constexpr uint32_t kQpIndexMask = (1U << kQpIndexBits) - 1;
-
   [[nodiscard]] QueuePair* find(Qpn qpn) const {
     if (qps.empty()) return nullptr;
-    QueuePair* qp = qps[qpn.value() & kQpIndexMask].get();
+    QueuePair* qp = qps[index_of(qpn)].get();
     return qp != nullptr && qp->qpn == qpn ? qp : nullptr;
   }
   void take_doorbells();
@@ -29,7 +26,7 @@ struct Device::Impl {
 
   ChannelAdapter ca;
   DoorbellList doorbells;
-  std::vector<std::unique_ptr<QueuePair>> qps;  ///< by low bits; empty until the first is made
+  std::vector<std::unique_ptr<QueuePair>> qps;  ///< by index_of(); empty until the first is made
   size_t qp_count = 0;
   std::unordered_map<CompletionQueue*, std::unique_ptr<CompletionQueue>> cqs;
   std::unordered_map<XrcDomain*, std::unique_ptr<XrcDomain>> domains;

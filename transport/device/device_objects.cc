@@ -178,8 +178,8 @@ Expected<QueuePair*, Errno> Device::create_qp(const QpInit& init) {
   if (!queues_are_valid(init) || !caps_are_valid(init.cap)) return error(EINVAL);
   if (impl_->qp_count >= static_cast<size_t>(kMaxQps)) return error(ENOMEM);
   if (is_unreliable(service_of(init.type))) impl_->ca.backpressure.enable();
-  if (impl_->qps.empty()) impl_->qps.resize(Impl::kQpIndexMask + 1);
-  auto& place = impl_->qps[init.qpn.value() & Impl::kQpIndexMask];
+  if (impl_->qps.empty()) impl_->qps.resize(kQpIndices);
+  auto& place = impl_->qps[index_of(init.qpn)];
   if (place) return error(EEXIST);
   place = std::make_unique<QueuePair>(init);
   ++impl_->qp_count;
@@ -196,7 +196,7 @@ void Device::destroy_qp(QueuePair* qp) {
   std::erase_if(impl_->ca.events, [qp](const AsyncEvent& event) { return event.qp == qp; });
   impl_->ca.multicast.forget(*qp);
   --impl_->qp_count;
-  impl_->qps[qp->qpn.value() & Impl::kQpIndexMask].reset();
+  impl_->qps[index_of(qp->qpn)].reset();
 }
 
 Expected<void, Errno> Device::modify_qp(QueuePair& qp, const ibv_qp_attr& attr, int mask,

@@ -16,7 +16,7 @@ namespace urxe::test {
 inline constexpr uint32_t kQpIndex = 5;
 
 inline uint32_t qpn_of(uint32_t slot) {
-  return (slot << kQpIndexBits) | kQpIndex;
+  return make_qpn(slot, kQpIndex).value();
 }
 
 struct Member {

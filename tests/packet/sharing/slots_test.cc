@@ -57,7 +57,7 @@ TEST(Slots, AKilledProcessLeavesItsSlotAndTheNumbersGoOn) {
   }
   EXPECT_EQ(slots.back().number(), held->slot) << "freed last, taken last";
   ASSERT_TRUE(slots.back().remembers());
-  EXPECT_EQ(slots.back().next_index(), (held->last_index + 1) & kQpIndexMask);
+  EXPECT_EQ(slots.back().next_index(), (held->last_index + 1) % kQpIndices);
 
   const auto none = Slot::acquire();
   ASSERT_FALSE(none);
@@ -77,11 +77,11 @@ TEST(Slots, SpecialQueuePairNumbersAreNeverGiven) {
   }
   for (Slot& slot : slots) {
     if (slot.number() != 0 && slot.number() != kSlots - 1) continue;
-    for (uint32_t i = 0; i <= kQpIndexMask; ++i) {
-      const uint32_t qpn = slot.next_qpn().value();
-      ASSERT_GT(qpn, 1U);
-      ASSERT_NE(qpn, kMulticastQpn);
-      ASSERT_EQ(qpn >> kQpIndexBits, slot.number());
+    for (uint32_t i = 0; i < kQpIndices; ++i) {
+      const Qpn qpn = slot.next_qpn();
+      ASSERT_GT(qpn.value(), 1U);
+      ASSERT_NE(qpn.value(), kMulticastQpn);
+      ASSERT_EQ(slot_of(qpn), slot.number());
     }
   }
 }
