@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "packet/base/bytes.h"
+#include "packet/wire/ip_header.h"
 
 namespace urxe {
 namespace {
@@ -16,78 +17,35 @@ constexpr uint16_t kLinkTypeRaw = 101;
 constexpr size_t kSectionBytes = 28;
 constexpr size_t kInterfaceBytes = kCaptureHeaderBytes - kSectionBytes;
 
-constexpr size_t kIpv4Bytes = 20;
-constexpr size_t kIpv6Bytes = 40;
-constexpr size_t kUdpBytes = 8;
-constexpr uint8_t kUdpProtocol = 17;
-
 void store_le16(uint8_t* p, uint16_t v) {
   p[0] = static_cast<uint8_t>(v);
   p[1] = static_cast<uint8_t>(v >> 8);
 }
 
-/// The sum of RFC 1071 over `bytes`, an even number unless they are the last.
-uint32_t add_words(uint32_t sum, std::span<const uint8_t> bytes) {
-  size_t i = 0;
-  for (; i + 1 < bytes.size(); i += 2) sum += load_be16(bytes.data() + i);
-  if (i < bytes.size()) sum += static_cast<uint32_t>(bytes[i]) << 8;
-  return sum;
-}
-
-uint16_t fold(uint32_t sum) {
-  while ((sum >> 16) != 0) sum = (sum & 0xffff) + (sum >> 16);
-  return static_cast<uint16_t>(~sum);
-}
-
-void put_udp(uint8_t* p, const Flow& flow, size_t udp_bytes) {
-  store_be16(p, flow.source_port);
-  store_be16(p + 2, kRoceUdpPort);
-  store_be16(p + 4, static_cast<uint16_t>(udp_bytes));
-  store_be16(p + 6, 0);
-}
-
-size_t put_ipv4(uint8_t* p, const Flow& flow, uint16_t identification, size_t udp_bytes) {
-  p[0] = 0x45;
-  p[1] = flow.traffic_class;
-  store_be16(p + 2, static_cast<uint16_t>(kIpv4Bytes + udp_bytes));
-  store_be16(p + 4, identification);
-  store_be16(p + 6, 0x4000);  // don't fragment
-  p[8] = flow.hop_limit;
-  p[9] = kUdpProtocol;
-  store_be16(p + 10, 0);
-  std::memcpy(p + 12, flow.source.ipv4(), 4);
-  std::memcpy(p + 16, flow.destination.ipv4(), 4);
-  store_be16(p + 10, fold(add_words(0, {p, kIpv4Bytes})));
-  put_udp(p + kIpv4Bytes, flow, udp_bytes);
-  return kIpv4Bytes + kUdpBytes;
-}
-
-size_t put_ipv6(uint8_t* p, const Flow& flow, std::span<const uint8_t> bytes) {
-  const size_t udp_bytes = kUdpBytes + bytes.size();
-  store_be32(p, 0x60000000U | (static_cast<uint32_t>(flow.traffic_class) << 20));
-  store_be16(p + 4, static_cast<uint16_t>(udp_bytes));
-  p[6] = kUdpProtocol;
-  p[7] = flow.hop_limit;
-  std::memcpy(p + 8, flow.source.bytes.data(), 16);
-  std::memcpy(p + 24, flow.destination.bytes.data(), 16);
-  uint8_t* const udp = p + kIpv6Bytes;
-  put_udp(udp, flow, udp_bytes);
-  // Over IPv6 a UDP checksum of 0 means a broken packet (RFC 8200, 8.1).
-  uint32_t sum = static_cast<uint32_t>(udp_bytes) + kUdpProtocol;
-  sum = add_words(sum, {p + 8, 32});
-  sum = add_words(sum, {udp, kUdpBytes});
-  const uint16_t checksum = fold(add_words(sum, bytes));
-  store_be16(udp + 6, checksum == 0 ? 0xffff : checksum);
-  return kIpv6Bytes + kUdpBytes;
+/// Over IPv6 a UDP checksum of 0 means a broken packet (RFC 8200, 8.1). `ip` is its header.
+uint16_t ipv6_udp_checksum(const uint8_t* ip, const uint8_t* udp, std::span<const uint8_t> bytes) {
+  InternetChecksum checksum;
+  checksum.add_word(static_cast<uint32_t>(kUdpHeaderBytes + bytes.size()) + kUdpProtocol);
+  checksum.add({ip + 8, 32});  // both addresses
+  checksum.add({udp, kUdpHeaderBytes});
+  checksum.add(bytes);
+  return checksum.value() == 0 ? 0xffff : checksum.value();
 }
 
 /// Returns the size of what it wrote; `out` has room for 48 bytes.
-size_t put_ip_and_udp(uint8_t* out, const Flow& flow, uint16_t identification,
-                      std::span<const uint8_t> bytes) {
-  if (flow.source.is_ipv4() && flow.destination.is_ipv4()) {
-    return put_ipv4(out, flow, identification, kUdpBytes + bytes.size());
+size_t write_ip_and_udp(uint8_t* out, const Flow& flow, uint16_t identification,
+                        std::span<const uint8_t> bytes) {
+  const VariantFields fields{flow.traffic_class, flow.hop_limit, 0};
+  const size_t udp_bytes = kUdpHeaderBytes + bytes.size();
+  if (is_ipv4(flow)) {
+    const size_t ip_bytes = write_ipv4_header(out, flow, fields, identification, udp_bytes, 0);
+    store_be16(out + kIpv4ChecksumAt, ipv4_checksum(out));
+    return ip_bytes + write_udp_header(out + ip_bytes, flow, udp_bytes, 0);
   }
-  return put_ipv6(out, flow, bytes);
+  const size_t ip_bytes = write_ipv6_header(out, flow, fields, udp_bytes);
+  uint8_t* const udp = out + ip_bytes;
+  write_udp_header(udp, flow, udp_bytes, 0);
+  return ip_bytes + write_udp_header(udp, flow, udp_bytes, ipv6_udp_checksum(out, udp, bytes));
 }
 
 }  // namespace
@@ -117,8 +75,8 @@ void append_capture_record(std::vector<uint8_t>& out, Direction direction, uint6
                            std::span<const uint8_t> bytes) {
   constexpr size_t kBlockHeader = 28;
   constexpr size_t kBlockTrailer = 16;  // epb_flags, opt_endofopt, block length
-  uint8_t headers[kIpv6Bytes + kUdpBytes];
-  const size_t header_bytes = put_ip_and_udp(headers, flow, identification, bytes);
+  uint8_t headers[kIpv6HeaderBytes + kUdpHeaderBytes];
+  const size_t header_bytes = write_ip_and_udp(headers, flow, identification, bytes);
   const size_t captured = header_bytes + bytes.size();
   const size_t padded = (captured + 3) & ~size_t{3};
   const auto block_bytes = static_cast<uint32_t>(kBlockHeader + padded + kBlockTrailer);

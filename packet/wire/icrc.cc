@@ -8,15 +8,13 @@
 #include <cstring>
 
 #include "packet/base/bytes.h"
+#include "packet/wire/ip_header.h"
 
 namespace urxe {
 namespace {
 
 constexpr size_t kIcrcBytes = 4;
 constexpr size_t kBthBytes = 12;
-constexpr size_t kIpv4Bytes = 20;
-constexpr size_t kIpv6Bytes = 40;
-constexpr size_t kUdpBytes = 8;
 // What of a packet goes through the stack buffer with the pseudo headers: at least the BTH, of
 // which a byte is masked; all of a short packet, as a second call of the CRC costs more than the
 // copy.
@@ -29,36 +27,17 @@ uint32_t crc32(uint32_t crc, const uint8_t* data, size_t size) {
   return crc32_gzip_refl(crc, data, size);
 }
 
-bool is_ipv4(const Flow& flow) {
-  return flow.source.is_ipv4() && flow.destination.is_ipv4();
-}
+/// Routers change the IPv4 checksum, too, and RoCEv2 does without the UDP one: both are ones.
+constexpr uint16_t kMaskedChecksum = 0xffff;
 
-// Fields that routers change are ones: TOS, TTL and checksum.
-size_t put_ipv4(uint8_t* out, const Flow& flow, uint16_t identification, size_t udp_bytes) {
-  constexpr uint8_t kMasked[12] = {0x45, 0xff, 0, 0, 0, 0, 0x40, 0, 0xff, 17, 0xff, 0xff};
-  std::memcpy(out, kMasked, sizeof kMasked);
-  store_be16(out + 2, static_cast<uint16_t>(kIpv4Bytes + udp_bytes));
-  store_be16(out + 4, identification);
-  std::memcpy(out + 12, flow.source.ipv4(), 4);
-  std::memcpy(out + 16, flow.destination.ipv4(), 4);
-  return kIpv4Bytes;
-}
-
-// Traffic class, flow label and hop limit are ones.
-size_t put_ipv6(uint8_t* out, const Flow& flow, size_t udp_bytes) {
-  constexpr uint8_t kMasked[8] = {0x6f, 0xff, 0xff, 0xff, 0, 0, 17, 0xff};
-  std::memcpy(out, kMasked, sizeof kMasked);
-  store_be16(out + 4, static_cast<uint16_t>(udp_bytes));
-  std::memcpy(out + 8, flow.source.bytes.data(), 16);
-  std::memcpy(out + 24, flow.destination.bytes.data(), 16);
-  return kIpv6Bytes;
-}
-
-void put_udp(uint8_t* out, const Flow& flow, size_t udp_bytes) {
-  store_be16(out, flow.source_port);
-  store_be16(out + 2, kRoceUdpPort);
-  store_be16(out + 4, static_cast<uint16_t>(udp_bytes));
-  store_be16(out + 6, 0xffff);
+/// The pseudo IP and UDP headers. Returns their size.
+size_t write_pseudo_headers(uint8_t* out, const Flow& flow, uint16_t identification,
+                            size_t udp_bytes) {
+  constexpr VariantFields kMasked;
+  const size_t ip_bytes = is_ipv4(flow) ? write_ipv4_header(out, flow, kMasked, identification,
+                                                            udp_bytes, kMaskedChecksum)
+                                        : write_ipv6_header(out, flow, kMasked, udp_bytes);
+  return ip_bytes + write_udp_header(out + ip_bytes, flow, udp_bytes, kMaskedChecksum);
 }
 
 // The CRC is linear in the data: flipping bits of the identification xors the CRC with those bits'
@@ -103,7 +82,7 @@ constexpr std::array<uint32_t, 17> kInversePowers = make_powers();
 
 // From the identification to the end of the covered bytes: 14 bytes of IP header, the UDP header
 // and the packet but its ICRC; and the 32 bits by which a CRC shifts its data.
-constexpr size_t kBytesAfterIdentification = 14 + kUdpBytes - kIcrcBytes + 4;
+constexpr size_t kBytesAfterIdentification = 14 + kUdpHeaderBytes - kIcrcBytes + 4;
 
 // x^(-8 * n), where n is the distance from the identification to the end.
 constexpr uint32_t compute_inverse(size_t packet_bytes) {
@@ -140,12 +119,9 @@ uint32_t received_icrc(std::span<const uint8_t> bytes) {
 }  // namespace
 
 uint32_t icrc(const Flow& flow, uint16_t ipv4_identification, std::span<const uint8_t> bytes) {
-  uint8_t buffer[kIpv6Bytes + kUdpBytes + kCopiedBytes];
-  const size_t udp_bytes = kUdpBytes + bytes.size() + kIcrcBytes;
-  size_t used = is_ipv4(flow) ? put_ipv4(buffer, flow, ipv4_identification, udp_bytes)
-                              : put_ipv6(buffer, flow, udp_bytes);
-  put_udp(buffer + used, flow, udp_bytes);
-  used += kUdpBytes;
+  uint8_t buffer[kIpv6HeaderBytes + kUdpHeaderBytes + kCopiedBytes];
+  const size_t udp_bytes = kUdpHeaderBytes + bytes.size() + kIcrcBytes;
+  const size_t used = write_pseudo_headers(buffer, flow, ipv4_identification, udp_bytes);
   const size_t copied = bytes.size() <= kCopiedBytes ? bytes.size() : kBthBytes;
   if (copied != 0) std::memcpy(buffer + used, bytes.data(), copied);
   buffer[used + 4] = 0xff;  // FECN, BECN and reserved bits
