@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "transport/cm/timers.h"
+
 namespace urxe {
 namespace {
 
