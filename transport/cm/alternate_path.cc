@@ -111,7 +111,7 @@ MadFate receive_apr(CmCore& core, const CmApr& apr, const MadContext& context) {
   }
   if (step.verdict == CmVerdict::kDuplicate) return kMadDuplicate;
   c.alternate = step.next;
-  core.deadlines.clear(c);
+  core.deadlines.remove(c);
   core.tell(c, CmEvent::Kind::kAlternateAnswer, apr, context.flow);
   return kMadReceived;
 }

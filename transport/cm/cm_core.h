@@ -5,10 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include "packet/base/deadline_heap.h"
 #include "transport/cm/cm_state.h"
 #include "transport/cm/communication_table.h"
 #include "transport/cm/connection_manager.h"
-#include "transport/cm/deadline_heap.h"
 #include "transport/cm/event_queue.h"
 #include "transport/cm/id_sequence.h"
 #include "transport/cm/listener_table.h"
@@ -82,7 +82,7 @@ struct CmCore {
   CmIdSequence ids;
   CommunicationTable table;
   CmListenerTable listeners;
-  DeadlineHeap<Communication> deadlines;
+  DeadlineHeap<Communication, CommunicationTimer> deadlines;
   PeerProcessTable processes;
   CmEventQueue events;
   CmOutbox outbox;

@@ -83,7 +83,7 @@ void hear(CmCore& core, PeerProcess& process, Instant now) {
 void start_probing(CmCore& core, Communication& c, Instant now) {
   if (!is_probed(core, c)) return;
   PeerProcess& process = core.processes.link(c);
-  if (process.deadline) return;
+  if (process.scheduled()) return;
   // Processes that we have met together are not asked together.
   const auto interval = static_cast<uint64_t>(core.config.probe_interval.ns);
   const auto part = static_cast<int64_t>(core.ids.next_transaction() % interval);
