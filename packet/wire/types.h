@@ -8,7 +8,6 @@
 namespace urxe {
 
 using Qpn = StrongInt<struct QpnTag, uint32_t>;    ///< queue pair number, 24 bits
-using Msn = StrongInt<struct MsnTag, uint32_t>;    ///< message sequence number, 24 bits
 using LKey = StrongInt<struct LKeyTag, uint32_t>;  ///< local key of a memory region
 using RKey = StrongInt<struct RKeyTag, uint32_t>;  ///< remote key of a region or window
 using PKey = StrongInt<struct PKeyTag, uint16_t>;  ///< partition key; bit 15: full member

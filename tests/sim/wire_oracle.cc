@@ -134,7 +134,7 @@ void WireOracle::new_request(Direction& direction, const PacketView& packet) {
   request.digest = digest(packet);
   request.length = static_cast<uint32_t>(packet.payload.size());
   check_message(direction, packet);
-  if (info.ends_message) ++direction.messages;
+  if (info.ends_message) direction.messages = direction.messages + 1;
   request.messages = direction.messages;
   if (!info.ends_message) {
     demand(request.length == direction.limits.mtu, "FIRST or MIDDLE is not full", packet);
@@ -192,9 +192,9 @@ void WireOracle::acknowledge_sent(const Direction& direction, const PacketView& 
                                   const Request& request) {
   const Aeth& aeth = packet.headers.aeth;
   demand(ack_kind(aeth.syndrome) != AckKind::kReserved, "reserved syndrome", packet);
-  demand(aeth.msn.value() <= direction.messages, "MSN beyond the messages sent", packet);
+  demand(!aeth.msn.is_after(direction.messages), "MSN beyond the messages sent", packet);
   if (ack_kind(aeth.syndrome) != AckKind::kAck) return;
-  demand(aeth.msn.value() >= request.messages, "MSN behind the messages acknowledged", packet);
+  demand(!aeth.msn.is_before(request.messages), "MSN behind the messages acknowledged", packet);
   // Even where it was answered before: the requester may not have the answer, and take this for it.
   demand(!is_read(request.opcode) && !is_atomic(request.opcode), "ACK instead of a response",
          packet);

@@ -48,14 +48,14 @@ class WireOracle {
     uint32_t length = 0;  ///< of a READ; else of the packet
     uint64_t digest = 0;
     uint64_t va = 0;
-    uint32_t messages = 0;  ///< messages that end with or before it
+    Msn messages;           ///< messages that end with or before it
     bool answered = false;  ///< READ, atomic: the requester has been given the last response
   };
   struct Direction {
     Limits limits;
     std::vector<Request> requests;
     std::vector<uint32_t> request_of;  ///< by PSN counted from the start
-    uint32_t messages = 0;
+    Msn messages;
     bool in_message = false;  ///< the LAST of the current one has not been sent
     uint32_t unanswered = 0;
     uint32_t taken = 0;  ///< PSNs that the responder has been given, the largest + 1

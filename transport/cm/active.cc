@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The end that asks for a connection (IBTA vol. 1, 12.9.5).
+#include "transport/cm/active.h"
+
 #include <cerrno>
 
-#include "transport/cm/cm_core.h"
+#include "transport/cm/delay.h"
+#include "transport/cm/disconnect.h"
+#include "transport/cm/probe.h"
+#include "transport/cm/rejection.h"
 
 namespace urxe {
 
 Expected<CommId, Errno> ConnectionManager::connect(const CmReq& request, const Flow& flow,
                                                    uint8_t packet_lifetime, Instant now) {
-  CmCore& core = impl_->enter();
+  CmCore& core = begin_call();
   Communication* c = core.create();
   if (c == nullptr) return error(ENOMEM);
   c->flow = flow;
@@ -32,7 +37,7 @@ Expected<CommId, Errno> ConnectionManager::connect(const CmReq& request, const F
 
 Expected<void, Errno> ConnectionManager::confirm(CommId id, std::span<const uint8_t> private_data,
                                                  Instant now) {
-  CmCore& core = impl_->enter();
+  CmCore& core = begin_call();
   CmStep step;
   Communication* c = find_for_verb(core, id, CmInput::kConfirm, &step);
   if (c == nullptr) return error(EINVAL);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // LAP and APR: an alternate path for a connection that stands (IBTA vol. 1, 12.8 and 12.9.8).
+#include "transport/cm/alternate_path.h"
+
 #include <cerrno>
 
-#include "transport/cm/cm_core.h"
+#include "transport/cm/delay.h"
 
 namespace urxe {
 namespace {
@@ -50,7 +52,7 @@ MadFate take_lap(CmCore& core, Communication& c, const CmLap& lap, AlternateStat
 
 Expected<void, Errno> ConnectionManager::load_alternate_path(CommId id, const CmLap& lap,
                                                              Instant now) {
-  CmCore& core = impl_->enter();
+  CmCore& core = begin_call();
   AlternateStep step;
   Communication* c = find_established(core, id, AlternateInput::kLoad, &step);
   if (c == nullptr || c->passive) return error(EINVAL);
@@ -66,7 +68,7 @@ Expected<void, Errno> ConnectionManager::load_alternate_path(CommId id, const Cm
 
 Expected<void, Errno> ConnectionManager::answer_alternate_path(CommId id, const CmApr& apr,
                                                                Instant /*now*/) {
-  CmCore& core = impl_->enter();
+  CmCore& core = begin_call();
   AlternateStep step;
   Communication* c = find_established(core, id, AlternateInput::kAnswer, &step);
   if (c == nullptr) return error(EINVAL);
@@ -109,7 +111,7 @@ MadFate receive_apr(CmCore& core, const CmApr& apr, const MadContext& context) {
   }
   if (step.verdict == CmVerdict::kDuplicate) return kMadDuplicate;
   c.alternate = step.next;
-  core.deadlines.clear(c);
+  core.deadlines.remove(c);
   core.tell(c, CmEvent::Kind::kAlternateAnswer, apr, context.flow);
   return kMadReceived;
 }

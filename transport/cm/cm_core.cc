@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "transport/cm/timers.h"
+
 namespace urxe {
 namespace {
 
@@ -54,7 +56,7 @@ Communication* CmCore::create() {
 }
 
 void CmCore::release(Communication& c) {
-  deadlines.clear(c);
+  deadlines.remove(c);
   events.drop(c);
   released.push_back(table.take(c));
 }
@@ -62,7 +64,7 @@ void CmCore::release(Communication& c) {
 void CmCore::enter(Communication& c, CmState next, Instant now) {
   c.state = next;
   c.alternate = AlternateState::kNone;
-  deadlines.clear(c);
+  deadlines.remove(c);
   if (next != CmState::kEstablished) processes.unlink(c);
   if (!waits_for_rtu_in(next)) table.unlink_waiting_for_rtu(c);
   if (next == CmState::kTimeWait) {

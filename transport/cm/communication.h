@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "packet/base/deadline_heap.h"
 #include "packet/base/intrusive_list.h"
 #include "packet/base/time.h"
 #include "packet/wire/cm_message.h"
@@ -23,7 +24,7 @@ struct SentMessage {
 };
 
 /// One end of a connection, or of a service resolution.
-struct Communication : ListHook<PeerProcessMembers> {
+struct Communication : ListHook<PeerProcessMembers>, DeadlineHook<struct CommunicationTimer> {
   CommId id;
   CommId remote_id;  ///< 0 until the peer has said it; of SIDR: the request's
   CmState state = CmState::kIdle;
@@ -62,9 +63,6 @@ struct Communication : ListHook<PeerProcessMembers> {
   SentMessage response;  ///< what has answered the peer: sent again when the peer asks again
 
   std::vector<uint64_t> events;  ///< that wait in the event queue, oldest first
-
-  std::optional<Instant> deadline;
-  size_t heap_index = SIZE_MAX;
 
   // In which tables it is.
   bool in_remote_ids = false;

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "transport/cm/connection_manager.h"
 
+#include "transport/cm/active.h"
+#include "transport/cm/alternate_path.h"
 #include "transport/cm/cm_core.h"
+#include "transport/cm/delay.h"
+#include "transport/cm/disconnect.h"
+#include "transport/cm/passive.h"
+#include "transport/cm/rejection.h"
+#include "transport/cm/service_resolution.h"
 
 namespace urxe {
 namespace {
@@ -39,32 +46,32 @@ void count(CmCounters& counters, CmAttribute attribute, const MadFate& fate) {
 
 }  // namespace
 
-CmCore& ConnectionManager::Impl::enter() {
-  core->released.clear();
-  return *core;
+CmCore& ConnectionManager::begin_call() {
+  core_->released.clear();
+  return *core_;
 }
 
 ConnectionManager::ConnectionManager(const CmConfig& config)
-    : impl_(std::make_unique<Impl>(config)) {}
+    : core_(std::make_unique<CmCore>(config)) {}
 ConnectionManager::~ConnectionManager() = default;
 
 void ConnectionManager::configure(const CmConfig& config) {
-  if (impl_->core->table.size() == 0 && impl_->core->listeners.empty()) {
-    impl_ = std::make_unique<Impl>(config);
+  if (core_->table.size() == 0 && core_->listeners.empty()) {
+    core_ = std::make_unique<CmCore>(config);
   }
 }
 
 Expected<ListenerId, Errno> ConnectionManager::listen(ServiceId service, uint64_t mask,
                                                       std::optional<Gid> local) {
-  return impl_->enter().listeners.add(service, mask, local);
+  return begin_call().listeners.add(service, mask, local);
 }
 
 void ConnectionManager::stop_listening(ListenerId listener) {
-  impl_->enter().listeners.remove(listener);
+  begin_call().listeners.remove(listener);
 }
 
 void ConnectionManager::receive(std::span<const uint8_t> mad, const Flow& flow, Instant now) {
-  CmCore& core = impl_->enter();
+  CmCore& core = begin_call();
   const auto message = parse_cm_message(mad);
   if (!message) {
     ++core.counters.drops[static_cast<size_t>(message.error())];
@@ -76,32 +83,32 @@ void ConnectionManager::receive(std::span<const uint8_t> mad, const Flow& flow, 
 }
 
 std::optional<CmState> ConnectionManager::state(CommId id) const {
-  const Communication* c = impl_->core->table.find(id);
+  const Communication* c = core_->table.find(id);
   if (c == nullptr || c->forgotten) return std::nullopt;
   return c->state;
 }
 
 size_t ConnectionManager::size() const {
-  return impl_->core->table.size();
+  return core_->table.size();
 }
 const CmCounters& ConnectionManager::counters() const {
-  return impl_->core->counters;
+  return core_->counters;
 }
 
 const OutgoingMad* ConnectionManager::take_outgoing() {
-  return impl_->enter().outbox.take();
+  return begin_call().outbox.take();
 }
 bool ConnectionManager::has_outgoing() const {
-  return !impl_->core->outbox.empty();
+  return !core_->outbox.empty();
 }
 
 std::optional<CmEvent> ConnectionManager::take_event() {
-  CmCore& core = impl_->enter();
+  CmCore& core = begin_call();
   if (core.events.empty()) return std::nullopt;
   return core.events.pop(core.table.find(core.events.front().id));
 }
 bool ConnectionManager::has_event() const {
-  return !impl_->core->events.empty();
+  return !core_->events.empty();
 }
 
 }  // namespace urxe

@@ -15,6 +15,8 @@
 
 namespace urxe {
 
+struct CmCore;
+
 /// A listener of one connection manager; 0: none.
 using ListenerId = StrongInt<struct ListenerIdTag, uint32_t>;
 
@@ -201,8 +203,10 @@ class ConnectionManager {
   [[nodiscard]] bool has_event() const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  /// Begins a call from outside: frees the communications that the last call released.
+  CmCore& begin_call();
+
+  std::unique_ptr<CmCore> core_;
 };
 
 }  // namespace urxe

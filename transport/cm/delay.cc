@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // MRA, "message receipt acknowledged" (IBTA vol. 1, 12.6.6): an end asks for time.
+#include "transport/cm/delay.h"
+
 #include <algorithm>
 #include <cerrno>
 
-#include "transport/cm/cm_core.h"
+#include "transport/cm/probe.h"
 
 namespace urxe {
 namespace {
@@ -86,7 +88,7 @@ Expected<void, Errno> delay_alternate_path(CmCore& core, Communication& c, uint8
 
 Expected<void, Errno> ConnectionManager::delay(CommId id, uint8_t service_timeout,
                                                std::span<const uint8_t> private_data, Instant now) {
-  CmCore& core = impl_->enter();
+  CmCore& core = begin_call();
   Communication* c = core.table.find(id);
   if (c == nullptr || c->forgotten) return error(EINVAL);
   if (c->state == CmState::kEstablished) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A communication whose consumer has forgotten it.
 #include "transport/cm/cm_core.h"
+#include "transport/cm/disconnect.h"
+#include "transport/cm/rejection.h"
+#include "transport/cm/service_resolution.h"
 
 namespace urxe {
 namespace {
@@ -20,8 +23,6 @@ void give_up(CmCore& core, Communication& c, Instant now) {
   }
   core.enter(c, step.next, now);
 }
-
-}  // namespace
 
 void destroy_communication(CmCore& core, Communication& c, Instant now) {
   c.forgotten = true;
@@ -54,8 +55,10 @@ void destroy_communication(CmCore& core, Communication& c, Instant now) {
   }
 }
 
+}  // namespace
+
 void ConnectionManager::destroy(CommId id, Instant now) {
-  CmCore& core = impl_->enter();
+  CmCore& core = begin_call();
   Communication* c = core.table.find(id);
   if (c != nullptr && !c->forgotten) destroy_communication(core, *c, now);
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // DREQ and DREP (IBTA vol. 1, 12.6.10 and 12.6.11).
+#include "transport/cm/disconnect.h"
+
 #include <cerrno>
 
-#include "transport/cm/cm_core.h"
+#include "transport/cm/probe.h"
 
 namespace urxe {
 
@@ -31,7 +33,7 @@ void end_stale(CmCore& core, Communication& stale, Instant now) {
 Expected<void, Errno> ConnectionManager::disconnect(CommId id,
                                                     std::span<const uint8_t> private_data,
                                                     Instant now) {
-  CmCore& core = impl_->enter();
+  CmCore& core = begin_call();
   CmStep step;
   Communication* c = find_for_verb(core, id, CmInput::kDisconnect, &step);
   if (c == nullptr) return error(EINVAL);
@@ -47,7 +49,7 @@ Expected<void, Errno> ConnectionManager::disconnect(CommId id,
 Expected<void, Errno> ConnectionManager::answer_disconnect(CommId id,
                                                            std::span<const uint8_t> private_data,
                                                            Instant now) {
-  CmCore& core = impl_->enter();
+  CmCore& core = begin_call();
   CmStep step;
   Communication* c = find_for_verb(core, id, CmInput::kAnswerDisconnect, &step);
   if (c == nullptr) return error(EINVAL);

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The end that is asked for a connection (IBTA vol. 1, 12.9.6).
+#include "transport/cm/passive.h"
+
 #include <cerrno>
 
-#include "transport/cm/cm_core.h"
+#include "transport/cm/delay.h"
+#include "transport/cm/disconnect.h"
+#include "transport/cm/probe.h"
+#include "transport/cm/rejection.h"
 
 namespace urxe {
 namespace {
@@ -102,6 +107,13 @@ Qpn place_qpn(const Communication& c, CmRep& rep) {
   return rep.local_eecn;
 }
 
+/// The RTU has come, or data that is as good as the RTU.
+void establish(CmCore& core, Communication& c, const CmRtu& rtu, const Flow& flow, Instant now) {
+  core.enter(c, CmState::kEstablished, now);
+  core.tell(c, CmEvent::Kind::kEstablished, rtu, flow);
+  start_probing(core, c, now);
+}
+
 }  // namespace
 
 MadFate receive_req(CmCore& core, const CmReq& req, const MadContext& context) {
@@ -120,7 +132,7 @@ MadFate receive_req(CmCore& core, const CmReq& req, const MadContext& context) {
 }
 
 Expected<void, Errno> ConnectionManager::accept(CommId id, const CmRep& reply, Instant now) {
-  CmCore& core = impl_->enter();
+  CmCore& core = begin_call();
   CmStep step;
   Communication* c = find_for_verb(core, id, CmInput::kAccept, &step);
   if (c == nullptr) return error(EINVAL);
@@ -133,12 +145,6 @@ Expected<void, Errno> ConnectionManager::accept(CommId id, const CmRep& reply, I
   core.table.link_waiting_for_rtu(*c);
   core.send_request(*c, rep, c->transaction_id, c->response_timeout, now);
   return {};
-}
-
-void establish(CmCore& core, Communication& c, const CmRtu& rtu, const Flow& flow, Instant now) {
-  core.enter(c, CmState::kEstablished, now);
-  core.tell(c, CmEvent::Kind::kEstablished, rtu, flow);
-  start_probing(core, c, now);
 }
 
 MadFate receive_rtu(CmCore& core, const CmRtu& rtu, const MadContext& context) {
@@ -160,7 +166,7 @@ MadFate receive_rtu(CmCore& core, const CmRtu& rtu, const MadContext& context) {
 }
 
 Expected<void, Errno> ConnectionManager::communication_established(CommId id, Instant now) {
-  CmCore& core = impl_->enter();
+  CmCore& core = begin_call();
   CmStep step;
   Communication* c = find_for_verb(core, id, CmInput::kEstablish, &step);
   if (c == nullptr) return error(EINVAL);
@@ -169,7 +175,7 @@ Expected<void, Errno> ConnectionManager::communication_established(CommId id, In
 }
 
 void ConnectionManager::first_request_received(Qpn local_qpn, Instant now) {
-  CmCore& core = impl_->enter();
+  CmCore& core = begin_call();
   Communication* c = core.table.find_waiting_for_rtu(local_qpn);
   if (c != nullptr) establish(core, *c, {}, reversed(c->flow), now);
 }

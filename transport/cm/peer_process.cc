@@ -32,7 +32,7 @@ void PeerProcessTable::unlink(Communication& c) {
   --process->size;
   process->suspects = std::min(process->suspects, process->size);
   if (process->size > 0) return;
-  deadlines.clear(*process);
+  deadlines.remove(*process);
   processes_.erase(PeerProcess::Key(process->key));
 }
 

@@ -7,16 +7,16 @@
 #include <map>
 #include <optional>
 
+#include "packet/base/deadline_heap.h"
 #include "packet/base/intrusive_list.h"
 #include "packet/base/time.h"
 #include "transport/cm/communication.h"
-#include "transport/cm/deadline_heap.h"
 
 namespace urxe {
 
 /// The process that has the other ends of connections, and how it is asked whether it is still
 /// there: see probe.cc.
-struct PeerProcess {
+struct PeerProcess : DeadlineHook<struct ProbeTimer> {
   /// The path to it, the channel adapter, and the upper bits of the ids that it gives out.
   struct Key {
     std::array<uint8_t, 16> local{};
@@ -37,9 +37,6 @@ struct PeerProcess {
   std::optional<Instant> silence;  ///< since a question that has not been answered, or was counted
   uint32_t unanswered = 0;         ///< questions in a row
   bool slot_taken = false;         ///< the deadline is that of its turn
-
-  std::optional<Instant> deadline;
-  size_t heap_index = SIZE_MAX;
 };
 
 /// Keeps them as long as they have members. Bounded by the communications.
@@ -52,7 +49,7 @@ class PeerProcessTable {
   void unlink(Communication& communication);
   [[nodiscard]] size_t size() const { return processes_.size(); }
 
-  DeadlineHeap<PeerProcess> deadlines;
+  DeadlineHeap<PeerProcess, ProbeTimer> deadlines;
 
  private:
   std::map<PeerProcess::Key, PeerProcess> processes_;

@@ -1,27 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Whether the other end of an established connection is still there. A process that was killed says
-// nothing, so its peers ask: with a DREQ for a queue pair that cannot be.
-//
-// - An end that is there answers with an MRA "of another message", which asks for no time. To
-//   nobody does it mean that something has ended; to whoever has not asked it means nothing at all
-//   (12.6.6: an MRA is of a REQ, a REP or a LAP), and one that waits for the answer to a LAP tells
-//   them apart by their transaction ids.
-// - Where nobody knows the communication, by another process of the killed one's host or by
-//   its successor, a DREQ is answered with a DREP (12.6.11), which ends it at once.
-// - Where nobody is left to say so, silence does: but only after many questions in a row. They are
-//   counted, and the time is not measured, so a process that was stopped for long itself takes
-//   nobody for gone when it goes on.
-//
-// It is processes that die, so it is processes that are asked, by one connection after the other:
-// ten thousand connections with one process cost little more than one, and the answer to any of
-// them is an answer of the process. Only that an end alone is gone takes its own question: its turn
-// comes once in a round, or at once where another one of the process has been found gone.
-//
-// Only peers are asked whose GUID says that they are as we are: a stranger would be right to ignore
-// the question.
-#include <algorithm>
+#include "transport/cm/probe.h"
 
-#include "transport/cm/cm_core.h"
+#include <algorithm>
 
 namespace urxe {
 namespace {
@@ -103,7 +83,7 @@ void hear(CmCore& core, PeerProcess& process, Instant now) {
 void start_probing(CmCore& core, Communication& c, Instant now) {
   if (!is_probed(core, c)) return;
   PeerProcess& process = core.processes.link(c);
-  if (process.deadline) return;
+  if (process.scheduled()) return;
   // Processes that we have met together are not asked together.
   const auto interval = static_cast<uint64_t>(core.config.probe_interval.ns);
   const auto part = static_cast<int64_t>(core.ids.next_transaction() % interval);

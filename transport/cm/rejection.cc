@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // REJ (IBTA vol. 1, 12.6.7), both ways.
+#include "transport/cm/rejection.h"
+
 #include <cerrno>
 
 #include "packet/base/bytes.h"
-#include "transport/cm/cm_core.h"
 
 namespace urxe {
 namespace {
@@ -99,7 +100,7 @@ Expected<void, Errno> ConnectionManager::reject(CommId id, CmRejectReason reason
                                                 std::span<const uint8_t> info,
                                                 std::span<const uint8_t> private_data,
                                                 Instant now) {
-  CmCore& core = impl_->enter();
+  CmCore& core = begin_call();
   CmStep step;
   Communication* c = find_for_verb(core, id, CmInput::kReject, &step);
   if (c == nullptr) return error(EINVAL);

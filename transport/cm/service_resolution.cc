@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Service id resolution, for unreliable datagrams (IBTA vol. 1, 12.11).
+#include "transport/cm/service_resolution.h"
+
 #include <algorithm>
 #include <cerrno>
-
-#include "transport/cm/cm_core.h"
 
 namespace urxe {
 
 Expected<CommId, Errno> ConnectionManager::resolve_service(const CmSidrReq& request,
                                                            const Flow& flow, Duration timeout,
                                                            uint8_t retries, Instant now) {
-  CmCore& core = impl_->enter();
+  CmCore& core = begin_call();
   Communication* c = core.create();
   if (c == nullptr) return error(ENOMEM);
   c->flow = flow;
@@ -72,7 +72,7 @@ void refuse_service(CmCore& core, Communication& c, CmSidrStatus status) {
 
 Expected<void, Errno> ConnectionManager::answer_service(CommId id, const CmSidrRep& reply,
                                                         Instant now) {
-  CmCore& core = impl_->enter();
+  CmCore& core = begin_call();
   CmStep step;
   Communication* c = find_for_verb(core, id, CmInput::kAnswerService, &step);
   if (c == nullptr) return error(EINVAL);

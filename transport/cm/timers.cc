@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Time: retransmission, time-outs, time-wait.
+#include "transport/cm/timers.h"
+
 #include <algorithm>
 
-#include "transport/cm/cm_core.h"
+#include "transport/cm/alternate_path.h"
+#include "transport/cm/probe.h"
+#include "transport/cm/rejection.h"
 
 namespace urxe {
 namespace {
@@ -69,6 +73,9 @@ Duration pause_before_retry(const CmCore& core, Communication& c) {
   return c.request_timeout * (c.retries_left == 0 ? 1 + c.early_retries : 1);
 }
 
+namespace {
+
+/// The deadline of a communication has come.
 void run_timer(CmCore& core, Communication& c, Instant now) {
   if (!is_retransmitted(c)) return time_out(core, c, now);
   if (c.retries_left > 0) {
@@ -82,15 +89,17 @@ void run_timer(CmCore& core, Communication& c, Instant now) {
   time_out(core, c, now);
 }
 
+}  // namespace
+
 void ConnectionManager::advance(Instant now) {
-  CmCore& core = impl_->enter();
+  CmCore& core = begin_call();
   while (Communication* c = core.deadlines.pop_due(now)) run_timer(core, *c, now);
   while (PeerProcess* p = core.processes.deadlines.pop_due(now)) run_probe(core, *p, now);
 }
 
 std::optional<Instant> ConnectionManager::next_deadline() const {
-  const auto timer = impl_->core->deadlines.next();
-  const auto probe = impl_->core->processes.deadlines.next();
+  const auto timer = core_->deadlines.next();
+  const auto probe = core_->processes.deadlines.next();
   if (!timer || !probe) return timer ? timer : probe;
   return std::min(*timer, *probe);
 }

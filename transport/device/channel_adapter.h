@@ -8,17 +8,16 @@
 #include <optional>
 #include <vector>
 
+#include "packet/base/deadline_heap.h"
 #include "packet/base/intrusive_list.h"
 #include "packet/base/time.h"
 #include "packet/wire/gid.h"
 #include "transport/device/counters.h"
 #include "transport/device/gsi.h"
 #include "transport/device/multicast.h"
-#include "transport/device/timer_queue.h"
 #include "transport/memory/memory_region.h"
 #include "transport/path/backpressure.h"
 #include "transport/path/congestion.h"
-#include "transport/path/pacing.h"
 #include "transport/queues/completion_queue.h"
 #include "transport/queues/shared_receive_queue.h"
 
@@ -53,10 +52,11 @@ struct ChannelAdapter {
   MemoryTable memory;
   SrqTable srqs;
   Counters counters;
-  TimerQueue timers;
+  /// When queue pairs have something to do: retry timers, and for UC and UD room at the receiver.
+  DeadlineHeap<QueuePair, struct TimerTag> timers;
   PathTable paths;
   MulticastTable multicast;
-  PacingQueue pacing;
+  DeadlineHeap<QueuePair, struct PacingTag> pacing;  ///< when those that wait for tokens try again
   Backpressure backpressure;
   GeneralServices gsi;
   IntrusiveList<QueuePair, struct ActiveTag> active;                ///< have something to transmit

@@ -56,34 +56,6 @@ Instant Pacer::retry_at(uint32_t bytes) const {
   return full_at_ - (burst_ - needed);
 }
 
-void PacingQueue::wait(QueuePair& qp, Instant until) {
-  if (qp.pacer.waiting_) return;
-  qp.pacer.waiting_ = true;
-  heap_.push_back({until, &qp});
-  std::ranges::push_heap(heap_, later);
-}
-
-void PacingQueue::remove(QueuePair& qp) {
-  if (!qp.pacer.waiting_) return;
-  qp.pacer.waiting_ = false;
-  std::erase_if(heap_, [&qp](const Entry& entry) { return entry.qp == &qp; });
-  std::ranges::make_heap(heap_, later);
-}
-
-std::optional<Instant> PacingQueue::next() const {
-  if (heap_.empty()) return std::nullopt;
-  return heap_.front().until;
-}
-
-QueuePair* PacingQueue::pop_due(Instant now) {
-  if (heap_.empty() || heap_.front().until > now) return nullptr;
-  std::ranges::pop_heap(heap_, later);
-  QueuePair* qp = heap_.back().qp;
-  heap_.pop_back();
-  qp->pacer.waiting_ = false;
-  return qp;
-}
-
 uint32_t datagram_bytes(const Flow& flow, Opcode opcode, uint32_t payload) {
   const uint32_t ip = flow.destination.is_ipv4() ? 20 : 40;
   return ip + kUdpHeader + static_cast<uint32_t>(packet_size(opcode, payload));
@@ -91,7 +63,7 @@ uint32_t datagram_bytes(const Flow& flow, Opcode opcode, uint32_t payload) {
 
 bool pacing_admits(ChannelAdapter& ca, QueuePair& qp, uint32_t bytes, Instant now) {
   if (!qp.pacer.is_limited() || qp.pacer.admits(bytes, now)) return true;
-  ca.pacing.wait(qp, qp.pacer.retry_at(bytes));
+  if (!ca.pacing.contains(qp)) ca.pacing.set(qp, qp.pacer.retry_at(bytes));
   return false;
 }
 

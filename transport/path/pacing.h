@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <vector>
 
 #include "packet/base/time.h"
 #include "packet/wire/roce_packet.h"
@@ -56,30 +54,6 @@ class Pacer {
   Duration burst_{};
   Instant full_at_{};       ///< when the bucket is full again
   uint64_t remainder_ = 0;  ///< of the division that made full_at_
-
-  friend class PacingQueue;
-  bool waiting_ = false;
-};
-
-/// The queue pairs that wait for tokens, by time.
-class PacingQueue {
- public:
-  /// Room for `count` queue pairs, so that wait() does not allocate.
-  void reserve(size_t count) { heap_.reserve(count); }
-  /// `qp` comes up at `until`. Does nothing where it waits already.
-  void wait(QueuePair& qp, Instant until);
-  void remove(QueuePair& qp);
-  [[nodiscard]] std::optional<Instant> next() const;
-  /// Takes a queue pair whose time has come; nullptr: none.
-  QueuePair* pop_due(Instant now);
-
- private:
-  struct Entry {
-    Instant until;
-    QueuePair* qp;
-  };
-  static bool later(const Entry& a, const Entry& b) { return a.until > b.until; }
-  std::vector<Entry> heap_;
 };
 
 /// What a packet counts as: the IP datagram.

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "packet/base/deadline_heap.h"
 #include "packet/base/intrusive_list.h"
 #include "packet/wire/roce_packet.h"
 #include "transport/device/channel_adapter.h"
@@ -38,7 +39,9 @@ struct QpInit {
 /// transitions), requester, completer, responder.
 struct QueuePair : ListHook<struct ActiveTag>,
                    ListHook<struct DeferredTag>,
-                   ListHook<struct WaitingTag> {
+                   ListHook<struct WaitingTag>,
+                   DeadlineHook<struct TimerTag>,
+                   DeadlineHook<struct PacingTag> {
   explicit QueuePair(const QpInit& init);
 
   [[nodiscard]] ibv_qp_state state() const { return state_.load(std::memory_order_seq_cst); }
@@ -78,10 +81,6 @@ struct QueuePair : ListHook<struct ActiveTag>,
   bool blocks_own_multicast = false;  ///< UD: does not want what it has sent to a group itself
   bool sq_drained_pending = false;    ///< SQD: an event is owed when all outstanding is done
   bool cq_failed = false;             ///< a completion could not be delivered
-
-  // The timer queue's.
-  Instant timer_key{};
-  size_t timer_index = SIZE_MAX;
 
   // The doorbell list's (any thread).
   std::atomic<bool> doorbell{false};

@@ -45,7 +45,7 @@ struct SendWqe {
 
   Psn first_psn;                ///< set when the requester first reaches the element
   uint32_t packets = 0;         ///< PSNs it takes; 0: not reached yet
-  uint32_t ssn = 0;             ///< send sequence number of its (first) message
+  Ssn ssn;                      ///< of its (first) message
   bool failed_locally = false;  ///< completes with `local_status` once all before it have
   ibv_wc_status local_status = IBV_WC_SUCCESS;
 

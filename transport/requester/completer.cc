@@ -86,7 +86,7 @@ void take_credits(QueuePair& qp, const Aeth& aeth) {
   const auto credits = credits_from_code(syndrome_value(aeth.syndrome));
   RequesterState& req = qp.requester;
   if (credits) {
-    req.limit_ssn = (aeth.msn.value() + *credits) & Psn::kMask;
+    req.limit_ssn = credit_limit(aeth.msn, *credits);
   } else {
     req.limit_ssn.reset();
   }

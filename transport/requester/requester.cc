@@ -12,7 +12,6 @@
 namespace urxe {
 namespace {
 
-constexpr uint32_t kSsnMask = 0xffffff;
 constexpr uint32_t kReadPieceBytes = 65536;
 /// AckReq is set at least this often (in packets), however large the window.
 constexpr uint32_t kMaxAckInterval = 16;
@@ -37,7 +36,7 @@ ibv_wc_status check_locally(const ChannelAdapter& ca, QueuePair& qp, uint32_t po
 }
 
 bool beyond_credits(const RequesterState& req, const SendWqe& wqe) {
-  return req.limit_ssn && needs_receive(wqe) && Psn(wqe.ssn).is_after(Psn(*req.limit_ssn));
+  return req.limit_ssn && needs_receive(wqe) && wqe.ssn.is_after(*req.limit_ssn);
 }
 
 /// Whether the element at the point of transmission may send a packet now.
@@ -152,8 +151,8 @@ void start_message(ChannelAdapter& ca, QueuePair& qp, uint32_t position) {
   wqe.packets = message_packets(qp, wqe);
   const uint32_t piece = read_piece_packets(qp);
   const uint32_t messages = is_read(wqe) ? (wqe.packets + piece - 1) / piece : 1;
-  wqe.ssn = (req.ssn + 1) & kSsnMask;
-  req.ssn = (req.ssn + messages) & kSsnMask;
+  wqe.ssn = req.ssn + 1;
+  req.ssn = req.ssn + messages;
 }
 
 uint32_t read_piece_packets(const QueuePair& qp) {

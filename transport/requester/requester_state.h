@@ -18,11 +18,11 @@ struct RequesterState {
   Psn next_psn;
   uint32_t send_position = 0;    ///< of the work queue element that send_psn lies in
   uint32_t assign_position = 0;  ///< of the first element that has no PSNs yet
-  uint32_t ssn = 0;              ///< send sequence number of the last message given one (24 bits)
+  Ssn ssn;                       ///< of the last message that was given one
 
-  uint32_t rd_atomic_in_flight = 0;   ///< READ requests and atomics sent, not answered
-  std::optional<uint32_t> limit_ssn;  ///< the last message the responder has credit for
-  uint32_t since_ack_request = 0;     ///< packets since the last one with AckReq
+  uint32_t rd_atomic_in_flight = 0;  ///< READ requests and atomics sent, not answered
+  std::optional<Ssn> limit_ssn;      ///< the last message the responder has credit for
+  uint32_t since_ack_request = 0;    ///< packets since the last one with AckReq
 
   // Retry.
   uint32_t retries_left = 0;

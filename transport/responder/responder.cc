@@ -14,7 +14,6 @@ namespace urxe {
 namespace {
 
 constexpr uint32_t kUrgentAfterPackets = 16;
-constexpr uint32_t kMsnMask = 0xffffff;
 
 using Message = ResponderState::Message;
 
@@ -27,7 +26,7 @@ bool sequence_is_valid(const ResponderState& resp, Operation op, const OpcodeInf
 
 void end_message(ResponderState& resp) {
   resp.message = Message::kNone;
-  resp.msn = (resp.msn + 1) & kMsnMask;
+  resp.msn = resp.msn + 1;
 }
 
 /// The request needs a receive work queue element and there is none (9.7.5.2.8).

@@ -36,7 +36,7 @@ struct ResponderResource {
   uint32_t length = 0;        ///< READ: bytes from response 0
   uint32_t reply_length = 0;  ///< READ: where this execution ends, in bytes from response 0
   uint64_t original = 0;      ///< atomic: the value found
-  uint32_t msn = 0;
+  Msn msn;
 };
 
 /// The answer that closes what has been received in order.
@@ -59,7 +59,7 @@ struct ResponderState {
   Psn expected_psn;
   Psn acknowledgeable;  ///< the last packet executed that an Acknowledge may name: no READ, no
                         ///< atomic
-  uint32_t msn = 0;
+  Msn msn;
   bool nak_outstanding =
       false;  ///< a sequence or RNR NAK was sent; silent until expected_psn comes
 

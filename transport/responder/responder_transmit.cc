@@ -9,20 +9,20 @@
 namespace urxe {
 namespace {
 
-Headers response_headers(const QueuePair& qp, Operation operation, Psn psn, uint32_t msn) {
+Headers response_headers(const QueuePair& qp, Operation operation, Psn psn, Msn msn) {
   Headers headers;
   headers.bth.opcode = Opcode(qp.service, operation);
   headers.bth.dest_qp = qp.dest_qpn;
   headers.bth.pkey = qp.pkey;
   headers.bth.psn = psn;
   headers.bth.mig_req = mig_req(qp);
-  headers.aeth = {advertised_credits(qp), Msn(msn)};
+  headers.aeth = {advertised_credits(qp), msn};
   return headers;
 }
 
 /// The count in an answer: with the request itself; in an answer to a duplicate what was told last
 /// may not be taken back.
-uint32_t msn_of(const ResponderState& resp, const ResponderResource& resource) {
+Msn msn_of(const ResponderState& resp, const ResponderResource& resource) {
   return resource.answered ? resp.msn : resource.msn;
 }
 

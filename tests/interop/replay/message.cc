@@ -107,14 +107,14 @@ const Frame* find_credits(const Conversation& conversation, const Frame& request
 }
 
 /// Whether the message goes beyond the credits: one may, where all before it is answered.
-bool is_beyond_credits(const Conversation& conversation, const Message& message, uint32_t ssn) {
+bool is_beyond_credits(const Conversation& conversation, const Message& message, Ssn ssn) {
   const Frame* answer = find_credits(conversation, *message.parts.front());
   if (answer == nullptr || !needs_receive(message.operation())) return false;
   const Aeth& aeth = answer->headers().aeth;
-  const uint32_t limit =
-      aeth.msn.value() + credits_from_code(syndrome_value(aeth.syndrome)).value_or(0);
+  const Ssn limit =
+      credit_limit(aeth.msn, credits_from_code(syndrome_value(aeth.syndrome)).value_or(0));
   const bool alone = answer->psn() + 1 == message.first;
-  return ssn > limit + (alone ? 1 : 0);
+  return ssn.is_after(limit + (alone ? 1 : 0));
 }
 
 /// How many PSNs from the first to the last that was recorded.
@@ -154,9 +154,10 @@ size_t receive_bytes_of(const Message& message) {
 }
 
 bool ignores_credits(const Conversation& conversation, const std::vector<Message>& messages) {
-  uint32_t ssn = 0;
+  Ssn ssn;
   return std::ranges::any_of(messages, [&](const Message& message) {
-    return is_beyond_credits(conversation, message, ++ssn);
+    ssn = ssn + 1;
+    return is_beyond_credits(conversation, message, ssn);
   });
 }
 

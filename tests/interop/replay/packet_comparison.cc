@@ -91,8 +91,8 @@ class Comparison {
 
   /// Ours may tell of messages that the recorded answer, to a duplicate, left untold.
   void msn_differs() {
-    const Psn ours(a_.headers().aeth.msn.value());
-    const Psn recorded(b_.headers().aeth.msn.value());
+    const Msn ours = a_.headers().aeth.msn;
+    const Msn recorded = b_.headers().aeth.msn;
     const bool later = is_data_response(a_.operation()) && ours.is_after(recorded);
     later ? note(Difference::kDuplicateMsn) : expect(false, "MSN");
   }

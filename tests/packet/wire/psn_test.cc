@@ -44,5 +44,21 @@ TEST(Psn, OrderFollowsDistanceOverTheWrap) {
   }
 }
 
+TEST(Ssn, CreditLimitCountsOverTheWrap) {
+  EXPECT_EQ(credit_limit(Msn(7), 3), Ssn(10));
+  EXPECT_EQ(credit_limit(Msn(0xfffffe), 4), Ssn(2));
+  EXPECT_TRUE(Ssn(1).is_after(credit_limit(Msn(0xffffff), 1)));
+}
+
+template <class A, class B>
+concept Mixes = requires(A a, B b) {
+  a == b;
+}
+|| requires(A a, B b) {
+  a.distance_from(b);
+};
+static_assert(Mixes<Psn, Psn>);
+static_assert(!Mixes<Psn, Msn> && !Mixes<Msn, Ssn> && !Mixes<Ssn, Psn>);
+
 }  // namespace
 }  // namespace urxe

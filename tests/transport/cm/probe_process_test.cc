@@ -5,7 +5,7 @@
 #include <set>
 
 #include "tests/transport/cm/probing.h"
-#include "transport/cm/cm_core.h"
+#include "transport/cm/probe.h"
 
 namespace urxe::test {
 namespace {

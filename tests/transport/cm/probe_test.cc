@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Peers that have vanished without a DREQ: what is asked, what is answered, what is made of it.
+#include "transport/cm/probe.h"
+
 #include "tests/transport/cm/bench.h"
 #include "tests/transport/cm/probing.h"
-#include "transport/cm/cm_core.h"
 
 namespace urxe::test {
 namespace {

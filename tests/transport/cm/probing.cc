@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tests/transport/cm/probing.h"
 
-#include "transport/cm/cm_core.h"
+#include "transport/cm/probe.h"
 
 namespace urxe::test {
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Listeners, ids, deadlines and bounds.
+// Listeners, ids and bounds.
 #include <cerrno>
 #include <unordered_set>
 
-#include "tests/sim/random.h"
 #include "tests/transport/cm/bench.h"
-#include "transport/cm/cm_core.h"
+#include "transport/cm/id_sequence.h"
 
 namespace urxe::test {
 namespace {
@@ -86,33 +85,6 @@ TEST(CmIds, CarryThePrefixAndDependOnTheSecret) {
   }
   EXPECT_LT(equal, 3);
   EXPECT_NE(one.next_transaction(), one.next_transaction());
-}
-
-TEST(CmDeadlines, ComeInTheirOrderWhateverMoves) {
-  sim::Random random(1);
-  DeadlineHeap<Communication> heap;
-  std::vector<Communication> all(200);
-  for (int step = 0; step < 20000; ++step) {
-    Communication& c = all[random.below(all.size())];
-    if (random.percent(30)) {
-      heap.clear(c);
-    } else {
-      heap.set(c, Instant{random.range32(1, 1000)});
-    }
-    std::optional<Instant> least;
-    for (const Communication& each : all) {
-      if (each.deadline && (!least || *each.deadline < *least)) least = each.deadline;
-    }
-    ASSERT_EQ(heap.next(), least);
-  }
-  Instant last{0};
-  while (heap.next()) {
-    const Instant next = *heap.next();
-    EXPECT_GE(next, last);
-    EXPECT_EQ(heap.pop_due(next - nanoseconds(1)), nullptr);
-    EXPECT_NE(heap.pop_due(next), nullptr);
-    last = next;
-  }
 }
 
 TEST(CmBounds, WhatNobodyTakesOutIsDroppedAndCounted) {

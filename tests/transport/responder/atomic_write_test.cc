@@ -45,7 +45,7 @@ TEST(AtomicWrite, StoresAndAnswersWithoutData) {
   EXPECT_NE(sent[0].find("READ Response Only psn 200"), std::string::npos) << sent[0];
   EXPECT_TRUE(bench.payloads()[0].empty());
   EXPECT_EQ(bench.target_bytes(), kValue);
-  EXPECT_EQ(bench.qp->responder.msn, 1U);
+  EXPECT_EQ(bench.qp->responder.msn, Msn(1));
 }
 
 // Expect: answered again, and what was stored since is not overwritten.

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "transport/cm/cm_core.h"
+
+namespace urxe {
+
+// Retransmission and time-outs of communications.
+
+/// How long to wait for an answer before the next retry or, if no retry is left, before giving up.
+Duration pause_before_retry(const CmCore& core, Communication& c);
+
+}  // namespace urxe
