@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# self_test.sh format|shell|python|tidy|imports: the lint of that name passes a good sample and
+# finds the fault in a bad one. The samples are in a temporary copy of the tree's outline.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+mkdir -p packet transport provider tools tests/lint
+cp "$here"/* tests/lint
+cp "$root"/.clang-* .
+
+# expect STATUS WORDS COMMAND...: the command ends with that status, 0 or not, and prints the words.
+expect() {
+  local want=$1 words=$2 got=0
+  shift 2
+  "$@" >output 2>&1 || got=$?
+  [ $got -ne 77 ] || { cat output; exit 77; }
+  if [ $((got != 0)) -ne "$want" ] || { [ -n "$words" ] && ! grep -qF -- "$words" output; }; then
+    echo "$*: status $got, wanted $want; and the words '$words' in:"
+    cat output
+    exit 1
+  fi
+  rm output
+}
+
+# source_file FILE LINE...: writes a source file, licence line first.
+source_file() {
+  local file=$1
+  shift
+  mkdir -p "$(dirname "$file")"
+  printf '%s\n' '// SPDX-License-Identifier: BSD-2-Clause' "$@" >"$file"
+}
+
+case "$1" in
+  format)
+    source_file packet/good.h '#pragma once'
+    expect 0 '' tests/lint/format.sh
+    source_file packet/bad.cc 'int   three_spaces;'
+    expect 1 packet/bad.cc tests/lint/format.sh
+    echo '// no licence' >packet/bad.cc
+    expect 1 'no SPDX line' tests/lint/format.sh
+    ;;
+  shell)
+    expect 0 '' tests/lint/shell.sh
+    printf '%s\n' '#!/bin/sh' "rm \$1" >tools/no_suffix
+    expect 1 SC2086 tests/lint/shell.sh
+    printf '%s\n' '#!/bin/busybox sh' "f() { local x=1; echo \"\$x\"; }; f" >tools/no_suffix
+    expect 0 '' tests/lint/shell.sh
+    ;;
+  python)
+    expect 0 '' tests/lint/python.sh
+    printf '%s\n' 'import os' >tests/bad.py
+    expect 1 'tests/bad.py:1:1: F401' tests/lint/python.sh
+    printf '%s\n' '#!/usr/bin/env python3' 'print(undefined)' >tests/bad.py
+    mv tests/bad.py tools/no_suffix
+    expect 1 F821 tests/lint/python.sh
+    ;;
+  tidy)
+    printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(sample CXX)' \
+      'add_library(sample packet/sample.cc packet/other.cc)' >CMakeLists.txt
+    source_file packet/sample.cc 'int forty_two() { return 42; }'
+    source_file packet/other.cc 'int forty_two() { return 42; }'
+    expect 0 packet/other.cc tests/lint/tidy.sh --all
+    git init -q . 2>/dev/null
+    git -c core.safecrlf=false add packet
+    git -c user.name=test -c user.email=test@localhost commit -q -m 'Add samples'
+    source_file packet/sample.cc 'int FortyTwo() { return 42; }'
+    expect 1 readability-identifier-naming tests/lint/tidy.sh
+    expect 1 readability-identifier-naming tests/lint/tidy.sh --all packet
+    ;;
+  imports)
+    printf '%s\n' 'extern int other(void);' 'int call(void) { return other(); }' >sample.c
+    cc -c sample.c && ar rc good.a sample.o
+    expect 0 '' tests/lint/check_imports good.a
+    printf '%s\n' '#include <time.h>' 'long call(void) { return time(0); }' >sample.c
+    cc -c sample.c && ar rc bad.a sample.o
+    expect 1 time tests/lint/check_imports good.a bad.a
+    ;;
+  *)
+    echo "self_test.sh: no lint named $1" >&2
+    exit 2
+    ;;
+esac
