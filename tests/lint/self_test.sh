@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# self_test.sh format|shell|python|tidy|imports: the lint of that name passes a good sample and
+# self_test.sh format|shell|python|tidy|includes|lengths|imports: the lint of that name passes a good sample and
 # finds the fault in a bad one. The samples are in a temporary copy of the tree's outline.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -70,6 +70,38 @@ case "$1" in
     source_file packet/sample.cc 'int FortyTwo() { return 42; }'
     expect 1 readability-identifier-naming tests/lint/tidy.sh
     expect 1 readability-identifier-naming tests/lint/tidy.sh --all packet
+    ;;
+  includes)
+    (cd "$root" && find packet transport provider tools tests \( -name '*.h' -o -name '*.cc' -o -name '*.c' \) -print0 |
+       xargs -0 cp --parents -t "$work")
+    expect 0 '' tests/lint/check_includes .
+    # Each line: a file, what it must not include, and the complaint.
+    while read -r file header complaint; do
+      source_file "$file" "#include $header"
+      printf '%s\n' "$complaint" "$file" >>complaints
+    done <<'END'
+packet/base/bad.h "packet/wire/psn.h" packet/base may include only
+packet/wire/bad.h "packet/engine/engine.h" packet/wire may include only
+transport/device/bad.cc "packet/engine/engine.h" transport may include only
+transport/device/bad.cc <chrono> system headers
+packet/wire/bad.cc <sys/socket.h> system headers
+provider/presence/bad.c "packet/base/bytes.h" provider/presence may include only
+provider/presence/bad.c <infiniband/verbs.h> system headers
+provider/verbs/bad.cc "tools/presentation.h" provider/verbs may include only
+provider/cm/bad.cc "provider/verbs/qp.h" provider/cm may include only
+tests/support/bad.cc "packet/wire/psn.h" tests/support may include only
+tests/new_folder/bad.cc <vector> no rule of check_includes covers
+END
+    tests/lint/check_includes . >found 2>&1 && { echo "check_includes found nothing"; exit 1; }
+    while read -r complaint; do
+      grep -qF "$complaint" found || { echo "not found: $complaint"; cat found; exit 1; }
+    done <complaints
+    ;;
+  lengths)
+    source_file packet/good.cc
+    expect 0 '' tests/lint/check_lengths .
+    for _ in {1..400}; do echo '//'; done >>packet/good.cc
+    expect 1 packet/good.cc tests/lint/check_lengths .
     ;;
   imports)
     printf '%s\n' 'extern int other(void);' 'int call(void) { return other(); }' >sample.c
