@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# self_test.sh format|shell|python|tidy|includes|lengths|imports: the lint of that name passes a good sample and
+# self_test.sh format|shell|python|tidy|includes|lengths|labels|imports: the lint of that name passes a good sample and
 # finds the fault in a bad one. The samples are in a temporary copy of the tree's outline.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -102,6 +102,21 @@ END
     expect 0 '' tests/lint/check_lengths .
     for _ in {1..400}; do echo '//'; done >>packet/good.cc
     expect 1 packet/good.cc tests/lint/check_lengths .
+    ;;
+  labels)
+    mkdir build
+    echo 'add_test([=[sim.good]=] "true")
+set_tests_properties([=[sim.good]=] PROPERTIES LABELS "sim")' >build/CTestTestfile.cmake
+    expect 0 '' tests/lint/check_labels build
+    cp build/CTestTestfile.cmake good
+    echo 'add_test([=[sim.bad]=] "true")' >>build/CTestTestfile.cmake
+    expect 1 'sim.bad: none of the labels' tests/lint/check_labels build
+    echo 'set_tests_properties([=[sim.bad]=] PROPERTIES LABELS "sim;odd")' >>build/CTestTestfile.cmake
+    expect 1 'sim.bad: unknown labels: odd' tests/lint/check_labels build
+    cp good build/CTestTestfile.cmake
+    echo 'add_test([=[bad]=] "true")
+set_tests_properties([=[bad]=] PROPERTIES LABELS "sim")' >>build/CTestTestfile.cmake
+    expect 1 'bad: a name without a prefix' tests/lint/check_labels build
     ;;
   imports)
     printf '%s\n' 'extern int other(void);' 'int call(void) { return other(); }' >sample.c
