@@ -22,6 +22,9 @@ function(urxe_precompile_test target)
   endif()
 endfunction()
 
+# Builds what the tests labelled unit or lint use: all that `tests/run --quick` builds. The functions below add to it.
+add_custom_target(urxe_quick)
+
 # urxe_unit_suite(PROGRAM PREFIX prefix [SINGLE_THREADED] [SOURCES s...] [LIBRARIES l...] [DEFINITIONS d...]):
 # the tests of a program that uses GoogleTest, named prefix.Suite.Test and labelled unit. Without SOURCES the program is
 # made of all .cc files of the folder. SINGLE_THREADED: the thread sanitizer has nothing to find in it, and its builds
@@ -41,18 +44,31 @@ function(urxe_unit_suite program)
   target_compile_definitions(${program} PRIVATE ${suite_DEFINITIONS})
   target_link_libraries(${program} PRIVATE urxe_options ${suite_LIBRARIES} GTest::gtest_main)
   urxe_precompile_test(${program})
+  add_dependencies(urxe_quick ${program})
   gtest_discover_tests(${program} TEST_PREFIX ${suite_PREFIX}. PROPERTIES LABELS unit DISCOVERY_TIMEOUT 60)
 endfunction()
 
-# urxe_test(NAME LABELS label... COMMAND c... [TIMEOUT s] [ENVIRONMENT v...] [PROCESSORS n]): any other test. It may skip
-# by the exit code 77.
+# urxe_test(NAME LABELS label... COMMAND c... [NEEDS target...] [TIMEOUT s] [ENVIRONMENT v...] [PROCESSORS n]):
+# any other test. It may skip by the exit code 77. NEEDS: the targets that a test labelled unit or lint uses beside those
+# that its command names.
 function(urxe_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT;PROCESSORS" "LABELS;COMMAND;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT;PROCESSORS" "LABELS;COMMAND;NEEDS;ENVIRONMENT")
   if(test_UNPARSED_ARGUMENTS OR NOT test_LABELS OR NOT test_COMMAND)
     message(FATAL_ERROR "urxe_test(${name}): wrong arguments: ${test_UNPARSED_ARGUMENTS}")
   endif()
   add_test(NAME ${name} COMMAND ${test_COMMAND})
   set_tests_properties(${name} PROPERTIES LABELS "${test_LABELS}" SKIP_RETURN_CODE 77)
+  if("unit" IN_LIST test_LABELS OR "lint" IN_LIST test_LABELS)
+    foreach(word IN LISTS test_COMMAND)
+      string(REGEX REPLACE "^\\$<TARGET_FILE:(.*)>$" "\\1" word "${word}")
+      if(TARGET "${word}")
+        list(APPEND test_NEEDS ${word})
+      endif()
+    endforeach()
+    if(test_NEEDS)
+      add_dependencies(urxe_quick ${test_NEEDS})
+    endif()
+  endif()
   foreach(property TIMEOUT PROCESSORS)
     if(test_${property})
       set_tests_properties(${name} PROPERTIES ${property} ${test_${property}})

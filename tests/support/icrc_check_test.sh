@@ -25,7 +25,7 @@ size=$(wc -c <"$samples/rc_send.pcap")
 cp "$samples/rc_send.pcap" "$work/bad.pcap"
 chmod u+w "$work/bad.pcap"
 last=$(tail -c 1 "$samples/rc_send.pcap" | od -An -tu1 | tr -d ' ')
-printf "\\$(printf %o $(((last + 1) % 256)))" |
+printf %b "\\0$(printf %o $(((last + 1) % 256)))" |
   dd of="$work/bad.pcap" bs=1 seek=$((size - 1)) conv=notrunc 2>/dev/null
 expect 1 "a wrong ICRC" "$samples/rc_read.pcap" "$work/bad.pcap"
 grep -q '22 ok, 1 bad' "$work/out" || { cat "$work/out"; exit 1; }

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "tests/packet/wire/rx_packet.h"
 #include "tests/support/datagram.h"
-#include "tests/support/rx_packet.h"
 
 namespace urxe::replay {
 

@@ -18,11 +18,11 @@
 
 #include "packet/engine/capture.h"
 #include "packet/wire/icrc.h"
+#include "tests/packet/wire/rx_packet.h"
 #include "tests/packet/wire/sample_packets.h"
 #include "tests/support/capture_file.h"
 #include "tests/support/datagram.h"
 #include "tests/support/icrc_check.h"
-#include "tests/support/rx_packet.h"
 
 namespace urxe {
 namespace {

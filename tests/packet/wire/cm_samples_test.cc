@@ -11,9 +11,9 @@
 
 #include "packet/wire/cm_message.h"
 #include "packet/wire/roce_packet.h"
+#include "tests/packet/wire/rx_packet.h"
 #include "tests/support/capture_file.h"
 #include "tests/support/datagram.h"
-#include "tests/support/rx_packet.h"
 
 namespace urxe::test {
 namespace {

@@ -14,10 +14,10 @@
 #include "packet/base/bytes.h"
 #include "packet/wire/icrc.h"
 #include "packet/wire/roce_packet.h"
+#include "tests/packet/wire/rx_packet.h"
 #include "tests/support/capture_file.h"
 #include "tests/support/datagram.h"
 #include "tests/support/icrc_check.h"
-#include "tests/support/rx_packet.h"
 
 namespace urxe::test {
 namespace {

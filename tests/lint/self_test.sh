@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# self_test.sh format|shell|python|tidy|includes|lengths|labels|imports: the lint of that name passes a good sample and
+# finds the fault in a bad one. The samples are in a temporary copy of the tree's outline.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+mkdir -p packet transport provider tools tests/lint
+cp "$here"/* tests/lint
+cp "$root"/.clang-* .
+
+# expect STATUS WORDS COMMAND...: the command ends with that status, 0 or not, and prints the words.
+expect() {
+  local want=$1 words=$2 got=0
+  shift 2
+  "$@" >output 2>&1 || got=$?
+  [ $got -ne 77 ] || { cat output; exit 77; }
+  if [ $((got != 0)) -ne "$want" ] || { [ -n "$words" ] && ! grep -qF -- "$words" output; }; then
+    echo "$*: status $got, wanted $want; and the words '$words' in:"
+    cat output
+    exit 1
+  fi
+  rm output
+}
+
+# source_file FILE LINE...: writes a source file, licence line first.
+source_file() {
+  local file=$1
+  shift
+  mkdir -p "$(dirname "$file")"
+  printf '%s\n' '// SPDX-License-Identifier: BSD-2-Clause' "$@" >"$file"
+}
+
+case "$1" in
+  format)
+    source_file packet/good.h '#pragma once'
+    expect 0 '' tests/lint/format.sh
+    source_file packet/bad.cc 'int   three_spaces;'
+    expect 1 packet/bad.cc tests/lint/format.sh
+    echo '// no licence' >packet/bad.cc
+    expect 1 'no SPDX line' tests/lint/format.sh
+    ;;
+  shell)
+    expect 0 '' tests/lint/shell.sh
+    printf '%s\n' '#!/bin/sh' "rm \$1" >tools/no_suffix
+    expect 1 SC2086 tests/lint/shell.sh
+    printf '%s\n' '#!/bin/busybox sh' "f() { local x=1; echo \"\$x\"; }; f" >tools/no_suffix
+    expect 0 '' tests/lint/shell.sh
+    ;;
+  python)
+    expect 0 '' tests/lint/python.sh
+    printf '%s\n' 'import os' >tests/bad.py
+    expect 1 'tests/bad.py:1:1: F401' tests/lint/python.sh
+    printf '%s\n' '#!/usr/bin/env python3' 'print(undefined)' >tests/bad.py
+    mv tests/bad.py tools/no_suffix
+    expect 1 F821 tests/lint/python.sh
+    ;;
+  tidy)
+    printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(sample CXX)' \
+      'add_library(sample packet/sample.cc packet/other.cc)' >CMakeLists.txt
+    source_file packet/sample.cc 'int forty_two() { return 42; }'
+    source_file packet/other.cc 'int forty_two() { return 42; }'
+    expect 0 packet/other.cc tests/lint/tidy.sh --all
+    git init -q . 2>/dev/null
+    git -c core.safecrlf=false add packet
+    git -c user.name=test -c user.email=test@localhost commit -q -m 'Add samples'
+    source_file packet/sample.cc 'int FortyTwo() { return 42; }'
+    expect 1 readability-identifier-naming tests/lint/tidy.sh
+    expect 1 readability-identifier-naming tests/lint/tidy.sh --all packet
+    ;;
+  includes)
+    (cd "$root" && find packet transport provider tools tests \( -name '*.h' -o -name '*.cc' -o -name '*.c' \) -print0 |
+       xargs -0 cp --parents -t "$work")
+    expect 0 '' tests/lint/check_includes .
+    # Each line: a file, what it must not include, and the complaint.
+    while read -r file header complaint; do
+      source_file "$file" "#include $header"
+      printf '%s\n' "$complaint" "$file" >>complaints
+    done <<'END'
+packet/base/bad.h "packet/wire/psn.h" packet/base may include only
+packet/wire/bad.h "packet/engine/engine.h" packet/wire may include only
+transport/device/bad.cc "packet/engine/engine.h" transport may include only
+transport/device/bad.cc <chrono> system headers
+packet/wire/bad.cc <sys/socket.h> system headers
+provider/presence/bad.c "packet/base/bytes.h" provider/presence may include only
+provider/presence/bad.c <infiniband/verbs.h> system headers
+provider/verbs/bad.cc "tools/presentation.h" provider/verbs may include only
+provider/cm/bad.cc "provider/verbs/qp.h" provider/cm may include only
+tests/support/bad.cc "packet/wire/psn.h" tests/support may include only
+tests/new_folder/bad.cc <vector> no rule of check_includes covers
+END
+    tests/lint/check_includes . >found 2>&1 && { echo "check_includes found nothing"; exit 1; }
+    while read -r complaint; do
+      grep -qF "$complaint" found || { echo "not found: $complaint"; cat found; exit 1; }
+    done <complaints
+    ;;
+  lengths)
+    source_file packet/good.cc
+    expect 0 '' tests/lint/check_lengths .
+    for _ in {1..400}; do echo '//'; done >>packet/good.cc
+    expect 1 packet/good.cc tests/lint/check_lengths .
+    ;;
+  labels)
+    mkdir build
+    echo 'add_test([=[sim.good]=] "true")
+set_tests_properties([=[sim.good]=] PROPERTIES LABELS "sim")' >build/CTestTestfile.cmake
+    expect 0 '' tests/lint/check_labels build
+    cp build/CTestTestfile.cmake good
+    echo 'add_test([=[sim.bad]=] "true")' >>build/CTestTestfile.cmake
+    expect 1 'sim.bad: none of the labels' tests/lint/check_labels build
+    echo 'set_tests_properties([=[sim.bad]=] PROPERTIES LABELS "sim;odd")' >>build/CTestTestfile.cmake
+    expect 1 'sim.bad: unknown labels: odd' tests/lint/check_labels build
+    cp good build/CTestTestfile.cmake
+    echo 'add_test([=[bad]=] "true")
+set_tests_properties([=[bad]=] PROPERTIES LABELS "sim")' >>build/CTestTestfile.cmake
+    expect 1 'bad: a name without a prefix' tests/lint/check_labels build
+    ;;
+  imports)
+    printf '%s\n' 'extern int other(void);' 'int call(void) { return other(); }' >sample.c
+    cc -c sample.c && ar rc good.a sample.o
+    expect 0 '' tests/lint/check_imports good.a
+    printf '%s\n' '#include <time.h>' 'long call(void) { return time(0); }' >sample.c
+    cc -c sample.c && ar rc bad.a sample.o
+    expect 1 time tests/lint/check_imports good.a bad.a
+    ;;
+  *)
+    echo "self_test.sh: no lint named $1" >&2
+    exit 2
+    ;;
+esac
