@@ -10,7 +10,7 @@
 #include <new>
 #include <utility>
 
-#include "provider/cm/dispatch.h"
+#include "provider/cm/commands/dispatch.h"
 #include "provider/presence/presence_abi.h"
 
 namespace urxe::cm {

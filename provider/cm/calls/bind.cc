@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/cm/calls/bind.h"
+
+#include <cerrno>
+#include <utility>
+
+#include "provider/cm/calls/commands.h"
+
+namespace urxe::cm {
+namespace {
+
+Expected<void, Errno> bind_device(Service& service, CmId& id, const Address& address) {
+  auto local = find_local(address);
+  if (!local) return Unexpected<Errno>(local.error());
+  auto device = use_device(service, local->device);
+  if (!device) return Unexpected<Errno>(device.error());
+  auto attached = attach(id, **device);
+  if (!attached) return attached;
+  id.port = local->port;
+  id.gid_index = local->gid_index;
+  return {};
+}
+
+Expected<void, Errno> bind_port(CmId& id, BindFor what) {
+  auto space = select_port_space(id.space, id.source);
+  if (!space) return Unexpected<Errno>(space.error());
+  auto claim = what == BindFor::kConnecting && id.source.port() == 0
+                   ? PortClaim::take_ephemeral(*space)
+                   : PortClaim::claim({.space = *space,
+                                       .address = id.source,
+                                       .reuse_address = id.options.reuse_address,
+                                       .af_only = id.af_only()});
+  if (!claim) return Unexpected<Errno>(claim.error());
+  id.claim = *std::move(claim);
+  id.source.set_port(id.claim->port());
+  return {};
+}
+
+}  // namespace
+
+Expected<void, Errno> bind_id(Service& service, CmId& id, const Address& address, BindFor what) {
+  if (id.state != IdState::kIdle) return error(EINVAL);
+  if (address.family() == AF_INET6 && address.is_link_local() && address.scope_id() == 0) {
+    return error(EINVAL);
+  }
+  if (!address.is_any()) {
+    if (auto bound = bind_device(service, id, address); !bound) return bound;
+  }
+  const Address before = std::exchange(id.source, address);
+  if (auto bound = bind_port(id, what); !bound) {
+    id.source = before;
+    detach(id);
+    return bound;
+  }
+  // Some tell their peers the port before they listen, as qperf does; that must not take long then.
+  if (what == BindFor::kAnything && address.is_any() && id.uses_ip()) prepare_devices(service);
+  // As Linux has it, which callers see in rdma_get_peer_addr(3).
+  if (!id.destination.is_set()) id.destination.storage.ss_family = address.family();
+  id.state = IdState::kBound;
+  return {};
+}
+
+Expected<void, Errno> bind_address(CmFile& file, uint32_t number, const sockaddr_storage& address,
+                                   size_t size) {
+  return Service::run(file, number, [&](Service& service, CmId& id) -> Expected<void, Errno> {
+    auto local = read_address(address, size);
+    if (!local) return Unexpected<Errno>(local.error());
+    return bind_id(service, id, *local, BindFor::kAnything);
+  });
+}
+
+}  // namespace urxe::cm

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Making, destroying and moving ids, and their events.
+#include <cerrno>
+
+#include "provider/cm/calls/commands.h"
+#include "provider/cm/ids/event_response.h"
+#include "provider/cm/ids/service.h"
+
+namespace urxe::cm {
+namespace {
+
+Expected<ibv_qp_type, Errno> qp_type_for(const rdma_ucm_create_id& command) {
+  switch (static_cast<PortSpace>(command.ps)) {
+    case PortSpace::kTcp:
+      return IBV_QPT_RC;
+    case PortSpace::kUdp:
+    case PortSpace::kIpoib:
+      return IBV_QPT_UD;
+    case PortSpace::kIb:
+      break;
+    default:
+      return error(EINVAL);
+  }
+  switch (command.qp_type) {
+    case IBV_QPT_RC:
+    case IBV_QPT_UC:
+    case IBV_QPT_UD:
+    case IBV_QPT_XRC_SEND:
+    case IBV_QPT_XRC_RECV:
+      return static_cast<ibv_qp_type>(command.qp_type);
+    default:
+      return error(EINVAL);
+  }
+}
+
+void count_read(Service& service, const CmFileEvent& event) {
+  CmId* owner = service.ids.find(event.owner);
+  if (owner == nullptr) return;
+  ++owner->events_reported;
+  if (event.new_id != 0) ++owner->backlog_room;
+  const auto type = static_cast<EventType>(event.response.event);
+  if (type != EventType::kMulticastJoin && type != EventType::kMulticastError) return;
+  if (Membership* membership = service.memberships.find(event.response.id)) {
+    ++membership->events_reported;
+  }
+}
+
+/// The id's unread events, and the ids that come with them, go along.
+Expected<void, Errno> move(Service& service, CmId& id, FileUse& from, FileUse& to) {
+  for (CmFileEvent& event : from.file->take_back(id.number)) {
+    if (CmId* request = service.ids.find(event.new_id); event.new_id != 0 && request != nullptr) {
+      to.ids.insert(request->number);
+      from.ids.erase(request->number);
+      request->file = to.file.get();
+    }
+    if (!to.file->post(event)) ++service.counters.lost_events;
+  }
+  to.ids.insert(id.number);
+  from.ids.erase(id.number);
+  id.file = to.file.get();
+  return {};
+}
+
+}  // namespace
+
+Expected<rdma_ucm_create_id_resp, Errno> create_id(CmFile& file,
+                                                   const rdma_ucm_create_id& command) {
+  return Service::run([&](Service& service) -> Expected<rdma_ucm_create_id_resp, Errno> {
+    auto qp_type = qp_type_for(command);
+    if (!qp_type) return Unexpected<Errno>(qp_type.error());
+    auto use = service.files.find(&file);
+    if (use == service.files.end()) return error(EBADF);
+    auto id = service.add_id(use->second);
+    if (!id) return Unexpected<Errno>(id.error());
+    (*id)->uid = command.uid;
+    (*id)->space = static_cast<PortSpace>(command.ps);
+    (*id)->qp_type = *qp_type;
+    return rdma_ucm_create_id_resp{.id = (*id)->number};
+  });
+}
+
+Expected<rdma_ucm_destroy_id_resp, Errno> destroy_id(CmFile& file,
+                                                     const rdma_ucm_destroy_id& command) {
+  return Service::run([&](Service& service) -> Expected<rdma_ucm_destroy_id_resp, Errno> {
+    auto id = service.find(file, command.id);
+    if (!id) return Unexpected<Errno>(id.error());
+    return rdma_ucm_destroy_id_resp{.events_reported = service.destroy_id(**id)};
+  });
+}
+
+Expected<rdma_ucm_migrate_resp, Errno> migrate_id(CmFile& to, CmFile& from, uint32_t number) {
+  return Service::run(from, number,
+                      [&](Service& service, CmId& id) -> Expected<rdma_ucm_migrate_resp, Errno> {
+                        auto source = service.files.find(&from);
+                        auto target = service.files.find(&to);
+                        if (target == service.files.end()) return error(EBADF);
+                        if (&from != &to) {
+                          auto moved = move(service, id, source->second, target->second);
+                          if (!moved) return Unexpected<Errno>(moved.error());
+                        }
+                        return rdma_ucm_migrate_resp{.events_reported = id.events_reported};
+                      });
+}
+
+Expected<rdma_ucm_event_resp, Errno> get_event(CmFile& file) {
+  return Service::run([&](Service& service) -> Expected<rdma_ucm_event_resp, Errno> {
+    auto event = file.take();
+    if (!event) return error(EAGAIN);
+    count_read(service, *event);
+    return event->response;
+  });
+}
+
+}  // namespace urxe::cm

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// rdma_listen(3).
+#include <cerrno>
+
+#include "provider/cm/addresses/address_resolution.h"
+#include "provider/cm/addresses/device_lookup.h"
+#include "provider/cm/calls/bind.h"
+#include "provider/cm/calls/commands.h"
+#include "provider/cm/ids/service.h"
+#include "provider/runtime/device_registry.h"
+
+namespace urxe::cm {
+namespace {
+
+/// What Linux allows, and takes where the application does not say (net.rdma_ucm.max_backlog).
+constexpr uint32_t kMostBacklog = 1024;
+
+/// OK where one device listens, or there is none; the first one's error where none does.
+Expected<void, Errno> listen_everywhere(Service& service, CmId& id, uint64_t service_id) {
+  std::optional<Errno> first;
+  const auto devices = list_runtime_devices();
+  if (devices.empty()) {
+    if (auto spare = find_descriptors(); !spare) return spare;
+  }
+  for (const DeviceDescription& description : devices) {
+    if (description.gone) continue;
+    auto device = use_device(service, description.name);
+    auto listening = device ? listen_on(id, **device, service_id, std::nullopt)
+                            : Expected<void, Errno>(Unexpected<Errno>(device.error()));
+    if (!listening && !first) first = listening.error();
+  }
+  if (id.listens_on.empty() && first) return Unexpected<Errno>(*first);
+  service.wildcard_listeners.insert(id.number);
+  return {};
+}
+
+Expected<void, Errno> start_listening(Service& service, CmId& id) {
+  if (auto claimed = id.claim->listen(); !claimed) return claimed;
+  const uint64_t service_id = service_of(id.space, id.source).value();
+  if (id.device == nullptr) return listen_everywhere(service, id, service_id);
+  // Of all loopback addresses one is a GID: requests to the others come there, too.
+  auto local = find_local(id.source);
+  if (!local) return Unexpected<Errno>(local.error());
+  return listen_on(id, *id.device, service_id, local->gid);
+}
+
+}  // namespace
+
+Expected<void, Errno> listen(CmFile& file, uint32_t number, uint32_t backlog) {
+  return Service::run(file, number, [&](Service& service, CmId& id) -> Expected<void, Errno> {
+    if (id.state == IdState::kIdle) {
+      const Address any = make_address(AF_INET, Gid{}, 0);
+      if (auto bound = bind_id(service, id, any, BindFor::kAnything); !bound) return bound;
+    }
+    if (id.state != IdState::kBound) return error(EINVAL);
+    if (auto listening = start_listening(service, id); !listening) {
+      stop_listening(id);
+      return listening;
+    }
+    const bool is_given = backlog > 0 && backlog < kMostBacklog;
+    id.backlog_room = is_given ? backlog : kMostBacklog;
+    id.state = IdState::kListen;
+    return {};
+  });
+}
+
+}  // namespace urxe::cm

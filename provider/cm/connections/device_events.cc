@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What has happened on a device, and what the application hears of it.
+#include <cerrno>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "packet/host/clock.h"
+#include "provider/cm/connections/connection_messages.h"
+#include "provider/cm/ids/event_response.h"
+#include "provider/cm/ids/service.h"
+
+namespace urxe::cm {
+namespace {
+
+/// Taken at a time, so that others get at the device and the service in between.
+constexpr size_t kEventsAtOnce = 256;
+
+void end_connection(Service& service, CmId& id, int status) {
+  id.state = IdState::kDisconnect;
+  service.post(id, plain_event(EventType::kDisconnected, status));
+}
+
+/// In the state kConnect all but the end of time-wait are told, as Linux does.
+void handle_connected(Service& service, CmId& id, CmEvent& event) {
+  switch (event.kind) {
+    case CmEvent::Kind::kReply:
+      take_reply(id, std::get<CmRep>(event.body));
+      return service.post(id, connect_response(std::get<CmRep>(event.body)));
+    case CmEvent::Kind::kEstablished:
+      return service.post(id, plain_event(EventType::kEstablished));
+    case CmEvent::Kind::kRejected:
+      return service.post(id, rejected(std::get<CmRej>(event.body)));
+    case CmEvent::Kind::kRequestTimeout:
+    case CmEvent::Kind::kReplyTimeout:
+    case CmEvent::Kind::kServiceTimeout:
+      return service.post(id, plain_event(EventType::kUnreachable, -ETIMEDOUT));
+    // The peer's queue pair is in the error state by now: there is nothing to wait for with the
+    // answer, which the peer's application may be waiting for.
+    case CmEvent::Kind::kDisconnectRequest:
+      (void)with_cm(*id.device, [&](ConnectionManager& cm) {
+        return cm.answer_disconnect(id.comm, {}, clock_now());
+      });
+      return end_connection(service, id, 0);
+    case CmEvent::Kind::kDisconnected:
+      return end_connection(service, id, 0);
+    case CmEvent::Kind::kDisconnectTimeout:
+    case CmEvent::Kind::kPeerSilent:
+      return end_connection(service, id, -ETIMEDOUT);
+    case CmEvent::Kind::kPeerGone:
+      return end_connection(service, id, -ECONNRESET);
+    case CmEvent::Kind::kServiceReply:
+      return service.post(id, take_service_reply(id, std::get<CmSidrRep>(event.body)));
+    default:
+      return;
+  }
+}
+
+void refuse_alternate_path(CmId& id) {
+  with_cm(*id.device, [&](ConnectionManager& cm) {
+    CmApr answer;
+    answer.status = CmAprStatus::kUnsupported;
+    (void)cm.answer_alternate_path(id.comm, answer, clock_now());
+  });
+}
+
+void handle_event(Service& service, DeviceUse& device, CmEvent& event) {
+  if (event.kind == CmEvent::Kind::kRequest || event.kind == CmEvent::Kind::kServiceRequest) {
+    return handle_request(service, device, event);
+  }
+  const auto entry = device.communications.find(event.id.value());
+  if (entry == device.communications.end()) return;
+  CmId* id = service.ids.find(entry->second);
+  if (id == nullptr) return;
+  if (event.kind == CmEvent::Kind::kAlternatePath) return refuse_alternate_path(*id);
+  if (event.kind == CmEvent::Kind::kTimeWaitExit) {
+    if (id->state != IdState::kDisconnect) return;
+    return service.post(*id, plain_event(EventType::kTimeWaitExit));
+  }
+  if (id->state == IdState::kConnect) handle_connected(service, *id, event);
+}
+
+/// The interface is gone: each id hears of it and can then only be destroyed. Wildcard listeners do
+/// without.
+void remove_device(Service& service, DeviceUse& device) {
+  device.gone = true;
+  for (uint32_t number : std::vector<uint32_t>(device.ids.begin(), device.ids.end())) {
+    CmId* id = service.ids.find(number);
+    if (id == nullptr) continue;
+    cancel_resolution(service, *id);
+    stop_listening(*id);
+    drop_communication(*id);
+    id->state = IdState::kDeviceGone;
+    service.post(*id, plain_event(EventType::kDeviceRemoval));
+  }
+}
+
+/// One that came back is opened anew with the next use.
+void follow_interface(Service& service, DeviceUse& device, bool gone) {
+  if (gone && !device.gone) remove_device(service, device);
+  if (!gone) device.gone = false;
+}
+
+}  // namespace
+
+bool handle_events(Service& service, DeviceUse& device) {
+  std::vector<CmEvent> events;
+  bool more = false;
+  bool gone = false;
+  {
+    Progress::Guard guard(device.runtime->progress());
+    ConnectionManager& cm = device.runtime->device().cm();
+    gone = device.runtime->described().gone;
+    while (events.size() < kEventsAtOnce) {
+      auto event = cm.take_event();
+      if (!event) break;
+      events.push_back(*std::move(event));
+    }
+    more = cm.has_event();
+  }
+  for (CmEvent& event : events) handle_event(service, device, event);
+  if (gone != device.gone) follow_interface(service, device, gone);
+  return !more;
+}
+
+}  // namespace urxe::cm

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Requests that come to listeners.
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <span>
+#include <variant>
+
+#include "packet/host/clock.h"
+#include "provider/cm/addresses/service_address.h"
+#include "provider/cm/connections/connection_messages.h"
+#include "provider/cm/ids/event_response.h"
+#include "provider/cm/ids/service.h"
+
+namespace urxe::cm {
+namespace {
+
+/// Why a request is not taken.
+struct Refusal {
+  CmRejectReason reason = CmRejectReason::kConsumer;
+  CmSidrStatus status = CmSidrStatus::kReject;  ///< of a datagram service
+  std::optional<uint8_t> info;                  ///< what would be taken instead
+};
+
+constexpr Refusal kNoListener{CmRejectReason::kInvalidServiceId, CmSidrStatus::kUnsupported, {}};
+constexpr Refusal kNoRoom{CmRejectReason::kNoResources, CmSidrStatus::kReject, {}};
+constexpr Refusal kWrongType{CmRejectReason::kInvalidTransportType, CmSidrStatus::kUnsupported, {}};
+constexpr Refusal kBadGid{CmRejectReason::kInvalidGid, CmSidrStatus::kReject, {}};
+
+/// What of a request and of the device matters, of either kind.
+struct Incoming {
+  ServiceId service;
+  ibv_qp_type qp_type = IBV_QPT_UD;
+  std::span<const uint8_t> private_data;
+  Gid local;
+  Gid remote;
+  uint8_t gid_index = 0;
+  uint32_t ifindex = 0;
+  ibv_mtu active_mtu = IBV_MTU_1024;
+};
+
+void refuse(Service& service, DeviceUse& device, const CmEvent& event, const Refusal& refusal) {
+  ++(refusal.reason == CmRejectReason::kNoResources ? service.counters.backlog_overflows
+                                                    : service.counters.refused_requests);
+  with_cm(device, [&](ConnectionManager& cm) {
+    const Instant now = clock_now();
+    if (event.kind == CmEvent::Kind::kRequest) {
+      const uint8_t info[1] = {refusal.info.value_or(0)};
+      (void)cm.reject(event.id, refusal.reason, std::span(info).first(refusal.info ? 1 : 0), {},
+                      now);
+    } else {
+      CmSidrRep reply;
+      reply.status = refusal.status;
+      (void)cm.answer_service(event.id, reply, now);
+    }
+    cm.destroy(event.id, now);
+  });
+}
+
+Incoming describe(const CmEvent& event) {
+  Incoming incoming;
+  incoming.local = event.flow.destination;
+  incoming.remote = event.flow.source;
+  if (const auto* request = std::get_if<CmReq>(&event.body)) {
+    incoming.service = request->service_id;
+    incoming.qp_type = qp_type_of(*request);
+    incoming.private_data = request->private_data.bytes;
+    incoming.local = request->primary.remote;
+    incoming.remote = request->primary.local;
+  } else {
+    const auto& datagram = std::get<CmSidrReq>(event.body);
+    incoming.service = datagram.service_id;
+    incoming.private_data = datagram.private_data.bytes;
+  }
+  return incoming;
+}
+
+/// The path must be to one of the device's addresses, and its packets must fit.
+std::optional<Refusal> check_device(DeviceUse& device, const CmEvent& event, Incoming& incoming) {
+  Progress::Guard guard(device.runtime->progress());
+  const DeviceConfig& config = device.runtime->device().config();
+  const auto found = std::find(config.gids.begin(), config.gids.end(), incoming.local);
+  if (found == config.gids.end() || incoming.local.is_zero()) return kBadGid;
+  incoming.gid_index = static_cast<uint8_t>(found - config.gids.begin());
+  incoming.active_mtu = config.active_mtu;
+  incoming.ifindex = device.runtime->described().ifindex;
+  const auto* request = std::get_if<CmReq>(&event.body);
+  if (request == nullptr) return std::nullopt;
+  if (request->path_mtu < IBV_MTU_256 || request->path_mtu > config.active_mtu) {
+    return Refusal{CmRejectReason::kInvalidMtu, CmSidrStatus::kReject,
+                   static_cast<uint8_t>(config.active_mtu)};
+  }
+  return std::nullopt;
+}
+
+/// Whether the listener is meant: wildcards may be for one IP version only.
+bool is_for(const CmId& listener, const Expected<IpCmHeader, MadDropReason>& header) {
+  if (!listener.uses_ip()) return true;
+  if (!header) return false;
+  const sa_family_t family = header->ip_version == 4 ? AF_INET : AF_INET6;
+  if (listener.source.is_any()) return family == listener.source.family() || !listener.af_only();
+  return family == listener.source.family() && header->destination == listener.source.gid();
+}
+
+CmId* find_listener(Service& service, DeviceUse& device, const CmEvent& event,
+                    const Expected<IpCmHeader, MadDropReason>& header) {
+  const auto point = device.listen_points.find(event.listener.value());
+  if (point == device.listen_points.end()) return nullptr;
+  for (uint32_t number : point->second.owners) {
+    CmId* listener = service.ids.find(number);
+    if (listener != nullptr && is_for(*listener, header)) return listener;
+  }
+  return nullptr;
+}
+
+void set_addresses(CmId& id, const CmId& listener, const Incoming& incoming,
+                   const Expected<IpCmHeader, MadDropReason>& header) {
+  const auto port = static_cast<uint16_t>(incoming.service.value());
+  if (!listener.uses_ip()) {
+    id.source = with_service(with_host(listener.source, incoming.local, 0), incoming.service);
+    id.destination = make_address(kAfIb, incoming.remote, 0);
+    return;
+  }
+  const sa_family_t family = header->ip_version == 4 ? AF_INET : AF_INET6;
+  const auto scope_of = [&](const Gid& gid) {
+    return gid.is_ipv6_link_local() ? incoming.ifindex : 0;
+  };
+  id.source = make_address(family, header->destination, port, scope_of(header->destination));
+  id.destination =
+      make_address(family, header->source, header->source_port, scope_of(header->source));
+}
+
+Path path_of(const CmEvent& event, const Incoming& incoming) {
+  Path path;
+  path.service_id = incoming.service.value();
+  path.local = incoming.local;
+  path.remote = incoming.remote;
+  path.mtu = incoming.active_mtu;
+  path.traffic_class = event.flow.traffic_class & 0xfc;  // not what routers have marked
+  path.packet_lifetime = kPacketLifetime;
+  if (const auto* request = std::get_if<CmReq>(&event.body)) {
+    path.flow_label = request->primary.flow_label;
+    path.hop_limit = request->primary.hop_limit;
+    path.traffic_class = request->primary.traffic_class;
+    path.sl = request->primary.sl;
+    path.rate = request->primary.packet_rate;
+    path.mtu = request->path_mtu;
+    path.pkey = request->pkey;
+    if (request->primary.ack_timeout > 0) {
+      path.packet_lifetime = static_cast<uint8_t>(request->primary.ack_timeout - 1);
+    }
+  }
+  return path;
+}
+
+/// The new id, which its listener's application gets with the event.
+Expected<void, Errno> announce(Service& service, DeviceUse& device, CmId& listener, CmEvent& event,
+                               const Incoming& incoming,
+                               const Expected<IpCmHeader, MadDropReason>& header) {
+  auto file = service.files.find(listener.file);
+  if (file == service.files.end()) return error(ENOENT);
+  auto added = service.add_id(file->second);
+  if (!added) return Unexpected<Errno>(added.error());
+  CmId& id = **added;
+  id.space = listener.space;
+  id.qp_type = listener.qp_type;
+  id.state = IdState::kConnect;
+  set_addresses(id, listener, incoming, header);
+  (void)attach(id, device);
+  id.gid_index = incoming.gid_index;
+  id.paths.assign(1, path_of(event, incoming));
+  set_communication(id, event.id);
+  const size_t prefix = listener.uses_ip() ? kIpCmHeaderBytes : 0;
+  rdma_ucm_event_resp response{};
+  if (const auto* request = std::get_if<CmReq>(&event.body)) {
+    take_received_request(id, *request);
+    response = connect_request(*request, prefix);
+  } else {
+    response = service_request(std::get<CmSidrReq>(event.body), prefix);
+  }
+  auto posted = service.post_request(listener, id, response);
+  if (!posted) {
+    // Who refuses the request gives the communication up.
+    device.communications.erase(event.id.value());
+    id.comm = CommId{};
+    service.destroy_id(id);
+    return posted;
+  }
+  --listener.backlog_room;
+  return {};
+}
+
+}  // namespace
+
+void handle_request(Service& service, DeviceUse& device, CmEvent& event) {
+  Incoming incoming = describe(event);
+  if (auto refusal = check_device(device, event, incoming)) {
+    return refuse(service, device, event, *refusal);
+  }
+  const auto header = parse_ip_cm_header(incoming.private_data);
+  CmId* listener = find_listener(service, device, event, header);
+  if (listener == nullptr) return refuse(service, device, event, kNoListener);
+  if (listener->qp_type != incoming.qp_type) return refuse(service, device, event, kWrongType);
+  if (listener->backlog_room == 0) return refuse(service, device, event, kNoRoom);
+  if (!announce(service, device, *listener, event, incoming, header)) {
+    refuse(service, device, event, kNoRoom);
+  }
+}
+
+}  // namespace urxe::cm

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/cm/files/open_files.h"
+
+#include <algorithm>
+
+namespace urxe::cm {
+
+void OpenFiles::add(const std::shared_ptr<CmFile>& file) {
+  std::lock_guard lock(mutex_);
+  if (entries_.size() >= sweep_at_) {
+    // What was inherited stays: nobody tells when the child has closed the last descriptor.
+    std::erase_if(entries_, [](const auto& entry) {
+      return !entry.second.is_inherited && entry.second.file.expired();
+    });
+    sweep_at_ = std::max(kFirstSweep, entries_.size() * 2);
+  }
+  entries_[file->application_inode()] = {file, false};
+}
+
+std::shared_ptr<CmFile> OpenFiles::find(int fd) {
+  const ino_t inode = CmFile::socket_inode(fd);
+  if (inode == 0) return nullptr;
+  std::lock_guard lock(mutex_);
+  auto found = entries_.find(inode);
+  return found != entries_.end() ? found->second.file.lock() : nullptr;
+}
+
+bool OpenFiles::has(int fd) {
+  const ino_t inode = CmFile::socket_inode(fd);
+  if (inode == 0) return false;
+  std::lock_guard lock(mutex_);
+  return entries_.contains(inode);
+}
+
+size_t OpenFiles::size() const {
+  std::lock_guard lock(mutex_);
+  return entries_.size();
+}
+
+void OpenFiles::after_fork_in_child() {
+  for (auto& [inode, entry] : entries_) entry = {{}, true};
+  mutex_.unlock();
+}
+
+}  // namespace urxe::cm

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "provider/cm/files/cm_file.h"
+
+namespace urxe::cm {
+
+/// The open files of this process, found by any of their descriptors. It does not keep them: the
+/// connection manager does, until the application has closed its end. Thread-safe.
+class OpenFiles {
+ public:
+  OpenFiles() = default;
+  OpenFiles(const OpenFiles&) = delete;
+  OpenFiles& operator=(const OpenFiles&) = delete;
+
+  /// Throws std::bad_alloc.
+  void add(const std::shared_ptr<CmFile>& file);
+  /// Null: `fd` is no such file, or one that the child of a fork() has inherited.
+  std::shared_ptr<CmFile> find(int fd);
+  /// Whether `fd` is a file of this process, or one that it has inherited. errno is left alone.
+  bool has(int fd);
+  [[nodiscard]] size_t size() const;
+
+  // Around a fork(): the child knows its parent's files for what they are, but cannot use them.
+  void before_fork() { mutex_.lock(); }
+  void after_fork_in_parent() { mutex_.unlock(); }
+  void after_fork_in_child();
+
+ private:
+  struct Entry {
+    std::weak_ptr<CmFile> file;
+    bool is_inherited = false;
+  };
+  static constexpr size_t kFirstSweep = 16;
+
+  mutable std::mutex mutex_;
+  std::unordered_map<ino_t, Entry> entries_;
+  size_t sweep_at_ = kFirstSweep;
+};
+
+}  // namespace urxe::cm

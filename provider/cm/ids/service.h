@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "packet/base/expected.h"
+#include "packet/base/time.h"
+#include "provider/cm/files/cm_file.h"
+#include "provider/cm/ids/cm_id.h"
+#include "provider/cm/ids/device_use.h"
+#include "provider/cm/ids/id_table.h"
+#include "provider/cm/ids/watch.h"
+
+namespace urxe::cm {
+
+/// An open file and the ids whose events go there.
+struct FileUse {
+  std::shared_ptr<CmFile> file;
+  std::unordered_set<uint32_t> ids;
+};
+
+/// What was lost for want of room; for the curious, and for tests.
+struct ServiceCounters {
+  uint64_t backlog_overflows = 0;  ///< connection requests that were rejected for it
+  uint64_t refused_requests = 0;   ///< rejected because the listener could not take them
+  uint64_t lost_events = 0;        ///< no memory
+};
+
+/// All there is of the connection manager in this process, behind one lock: files, ids and the
+/// devices that they use. Order of locks: this one, a device's, all others. Devices say that
+/// something has happened with their lock held; so they only wake the service's thread.
+class Service {
+ public:
+  /// Made with the first use and never destroyed.
+  static Service& instance();
+
+  /// Runs `work(Service&)` with the lock held. ENOMEM where it runs out of memory.
+  template <class Work>
+  static auto run(Work work) -> decltype(work(std::declval<Service&>())) {
+    try {
+      Service& self = instance();
+      std::lock_guard lock(self.mutex_);
+      return work(self);
+    } catch (const std::bad_alloc&) {
+      return error(ENOMEM);
+    }
+  }
+  /// The same with the id of that number. ENOENT: there is none; EINVAL: it is another file's; EIO:
+  /// its device is gone.
+  template <class Work>
+  static auto run(CmFile& file, uint32_t number, Work work)
+      -> decltype(work(std::declval<Service&>(), std::declval<CmId&>())) {
+    return run([&](Service& self) -> decltype(work(self, std::declval<CmId&>())) {
+      auto id = self.find(file, number);
+      if (!id) return Unexpected<Errno>(id.error());
+      if ((*id)->state == IdState::kDeviceGone) return error(EIO);
+      return work(self, **id);
+    });
+  }
+
+  /// Whether the lock can be had within a while; then the caller must unlock().
+  bool try_lock() { return mutex_.try_lock(); }
+  void unlock() { mutex_.unlock(); }
+
+  // With the lock held:
+
+  Expected<CmId*, Errno> find(CmFile& file, uint32_t number);
+  /// A new id in the file. ENOMEM.
+  Expected<CmId*, Errno> add_id(FileUse& file);
+  /// Ends all that the id does, takes its unread events back and forgets it. Unread connection
+  /// requests of a listener are rejected. Answers how many of its events were read.
+  uint32_t destroy_id(CmId& id);
+  /// Tells the application; not where it does not know the id yet.
+  void post(CmId& id, rdma_ucm_event_resp event);
+  /// The same about a new id, to its listener. ENOMEM.
+  Expected<void, Errno> post_request(CmId& listener, CmId& request, rdma_ucm_event_resp event);
+
+  IdTable<CmId> ids;
+  IdTable<Membership> memberships;
+  std::unordered_map<const CmFile*, FileUse> files;
+  std::unordered_map<std::string, std::unique_ptr<DeviceUse>> devices;
+  std::unordered_set<uint32_t> wildcard_listeners;
+  /// Address resolutions under way, the next one due first.
+  std::set<std::pair<Instant, uint32_t>> resolutions;
+  ServiceCounters counters;
+  Watch watch;
+
+ private:
+  Service();
+  void reset_in_child();
+
+  std::mutex mutex_;
+};
+
+/// A number that nobody can guess.
+uint32_t random_number();
+
+// Each in a file of its own; with the lock held:
+
+/// Looks at address resolutions: those whose descriptors are ready and those due.
+void poll_resolution(Service& service, CmId& id, Instant now);
+void poll_due_resolutions(Service& service, Instant now);
+void cancel_resolution(Service& service, CmId& id);
+/// Takes and handles what has happened on the device; false: there is more.
+bool handle_events(Service& service, DeviceUse& device);
+/// What a device's end at exit of the process is to its peers; its lock is held, the service's is
+/// not.
+void end_device(RuntimeDevice& device);
+/// A request that has come to a listener.
+void handle_request(Service& service, DeviceUse& device, CmEvent& event);
+/// The file is closed: all its ids go.
+void close_file(Service& service, const CmFile* file);
+void leave_all_groups(Service& service, CmId& id);
+
+}  // namespace urxe::cm

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "packet/sharing/holder_table.h"
+#include "packet/wire/gid.h"
+#include "provider/cm/addresses/addresses.h"
+
+namespace urxe::cm {
+
+/// What somebody has of a port: one address, or all of a kind.
+struct PortUse {
+  enum class Which : uint8_t { kOne, kAllIpv4, kAllIpv6, kAll };
+  Which which = Which::kOne;
+  bool may_share = false;  ///< with others of whom that is true
+  uint32_t scope_id = 0;   ///< of a link-local address
+  Gid address;             ///< of kOne
+
+  /// `af_only` matters for all IPv6 addresses only.
+  static PortUse of(const Address& address, bool may_share, bool af_only);
+  friend bool operator==(const PortUse&, const PortUse&) = default;
+};
+
+/// Whether the two cannot have the port at the same time: they have an address in common, and not
+/// both may share.
+bool conflict(const PortUse& a, const PortUse& b);
+
+// In a HolderTable:
+HolderKey port_key(PortSpace space, uint16_t port);
+HolderTable::Words to_words(const PortUse& use);
+PortUse from_words(const HolderTable::Words& words);
+
+}  // namespace urxe::cm
