@@ -15,11 +15,11 @@
 #include "tests/sim/memory.h"
 #include "tests/sim/network.h"
 #include "tests/sim/plan.h"
-#include "tests/sim/random.h"
 #include "tests/sim/receive_pool.h"
 #include "tests/sim/shared_receives.h"
 #include "tests/sim/side.h"
 #include "tests/sim/unreliable_side.h"
+#include "tests/support/random.h"
 #include "transport/device/device.h"
 
 namespace urxe::sim {

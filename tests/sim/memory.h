@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/sim/random.h"
+#include "tests/support/random.h"
 #include "transport/memory/memory_region.h"
 
 namespace urxe::sim {

@@ -8,7 +8,7 @@
 #include "packet/base/time.h"
 #include "packet/wire/roce_packet.h"
 #include "tests/sim/plan.h"
-#include "tests/sim/random.h"
+#include "tests/support/random.h"
 
 namespace urxe::sim {
 

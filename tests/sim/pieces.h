@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tests/sim/memory.h"
-#include "tests/sim/random.h"
+#include "tests/support/random.h"
 #include "transport/device/device.h"
 #include "transport/memory/sge.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "tests/sim/failure.h"
-#include "tests/sim/random.h"
+#include "tests/support/random.h"
 
 namespace urxe::sim {
 namespace {

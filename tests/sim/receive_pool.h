@@ -13,7 +13,7 @@
 #include "tests/sim/memory.h"
 #include "tests/sim/pieces.h"
 #include "tests/sim/plan.h"
-#include "tests/sim/random.h"
+#include "tests/support/random.h"
 #include "transport/device/device.h"
 
 namespace urxe::sim {

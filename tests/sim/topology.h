@@ -7,8 +7,8 @@
 
 #include "tests/sim/host.h"
 #include "tests/sim/plan.h"
-#include "tests/sim/random.h"
 #include "tests/sim/wire_oracle.h"
+#include "tests/support/random.h"
 
 namespace urxe::sim {
 

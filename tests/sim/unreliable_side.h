@@ -9,10 +9,10 @@
 #include "tests/sim/pace.h"
 #include "tests/sim/plan.h"
 #include "tests/sim/posting.h"
-#include "tests/sim/random.h"
 #include "tests/sim/receive_pool.h"
 #include "tests/sim/source.h"
 #include "tests/sim/unacknowledged_sends.h"
+#include "tests/support/random.h"
 #include "transport/device/device.h"
 
 namespace urxe::sim {

@@ -6,7 +6,7 @@
 #include "packet/wire/aeth_syndrome.h"
 #include "packet/wire/format.h"
 #include "tests/sim/failure.h"
-#include "tests/sim/random.h"
+#include "tests/support/random.h"
 
 namespace urxe::sim {
 namespace {

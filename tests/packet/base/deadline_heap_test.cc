@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/sim/random.h"
+#include "tests/support/random.h"
 
 namespace urxe {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "tests/sim/random.h"
+#include "tests/support/random.h"
 #include "tests/transport/cm/sim_options.h"
 #include "transport/cm/connection_manager.h"
 

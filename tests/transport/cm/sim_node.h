@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/sim/random.h"
+#include "tests/support/random.h"
 #include "tests/transport/cm/sim_ledger.h"
 #include "tests/transport/cm/sim_options.h"
 #include "transport/cm/connection_manager.h"

@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include "tests/sim/random.h"
+#include "tests/support/random.h"
 
 namespace urxe::cmsim {
 

@@ -14,7 +14,7 @@
 #include "packet/wire/tx_batch.h"
 #include "tests/sim/connect.h"
 #include "tests/sim/posting.h"
-#include "tests/sim/random.h"
+#include "tests/support/random.h"
 #include "transport/device/device.h"
 
 namespace urxe::test {
