@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "packet/base/time.h"
-#include "packet/sharing/port_sharing.h"
+#include "packet/sharing/forwarding.h"
 #include "packet/sharing/sharing_counters.h"
 
 namespace urxe {

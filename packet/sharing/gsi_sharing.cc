@@ -5,39 +5,17 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
-#include <variant>
 
-#include "packet/wire/opcode.h"
+#include "packet/sharing/slots.h"
 
 namespace urxe {
 namespace {
-
-// Of a UD SEND Only: BTH and DETH before the MAD, the ICRC after it.
-constexpr size_t kMadAt = 20;
-constexpr size_t kIcrcBytes = 4;
-
-static_assert(1U << kCommIdPrefixBits == kSlots, "a communication id names the slot, too");
 
 // Between two tries, which may look at all that waits: the more that is, the longer.
 constexpr Duration kRetryPause = microseconds(100);
 constexpr Duration kRetryPauseEach = nanoseconds(250);
 
 }  // namespace
-
-GsiOwner gsi_owner(std::span<const uint8_t> packet) {
-  using Kind = GsiOwner::Kind;
-  const Opcode opcode(packet.empty() ? uint8_t{0} : packet[0]);
-  if (opcode != Opcode(Service::kUd, Operation::kSendOnly)) return {};
-  if (packet.size() < kMadAt + kMadBytes + kIcrcBytes) return {};
-  const MadRoute route = route_of(packet.subspan(kMadAt, kMadBytes));
-  if (const auto* service = std::get_if<ToService>(&route)) {
-    return {Kind::kService, service->service_id.value()};
-  }
-  if (const auto* communication = std::get_if<ToCommunication>(&route)) {
-    return {Kind::kSlot, communication->id.value() >> kCommIdIndexBits};
-  }
-  return {Kind::kEveryone};
-}
 
 bool GsiSharing::pass_on(const GsiOwner& owner, const PacketRun& packets, Instant now) {
   switch (owner.kind) {

@@ -3,31 +3,16 @@
 
 #include <cstdint>
 #include <deque>
-#include <span>
 #include <vector>
 
 #include "packet/base/time.h"
 #include "packet/sharing/forward_queue.h"
-#include "packet/sharing/port_sharing.h"
+#include "packet/sharing/packet_owner.h"
 #include "packet/sharing/service_directory.h"
 #include "packet/sharing/sharing_counters.h"
 #include "packet/wire/cm_message.h"
 
 namespace urxe {
-
-/// Whose a packet to QP1 is, as the MAD in it says.
-struct GsiOwner {
-  enum class Kind : uint8_t {
-    kOwn,       ///< no MAD: for whoever has received it to drop
-    kEveryone,  ///< a copy for each
-    kSlot,      ///< of the process with this slot
-    kService,   ///< of the process that listens for it
-  };
-  Kind kind = Kind::kOwn;
-  uint64_t value = 0;  ///< slot, or service id
-  friend bool operator==(const GsiOwner&, const GsiOwner&) = default;
-};
-GsiOwner gsi_owner(std::span<const uint8_t> packet);
 
 /// QP1 of an interface's addresses, which processes of one user share. Whoever receives a request
 /// for a service passes it on to a unix datagram socket of the process that listens for it (see

@@ -5,7 +5,7 @@
 
 #include "packet/base/expected.h"
 #include "packet/host/file_descriptor.h"
-#include "packet/sharing/port_sharing.h"
+#include "packet/host/unix_name.h"
 
 namespace urxe {
 
@@ -21,9 +21,5 @@ UnixName holder_name(uint64_t number);
 
 /// A holder in the calling thread's network namespace. EMFILE, ENFILE, ENOMEM.
 Expected<Holder, Errno> make_holder();
-
-/// A socket that bears the name: nonblocking, SO_PASSCRED set. EADDRINUSE: another one does; EMFILE
-/// and the like.
-Expected<FileDescriptor, Errno> open_named_socket(const UnixName& name);
 
 }  // namespace urxe

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "packet/wire/qpn_layout.h"
+
 namespace urxe {
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "packet/base/time.h"
 #include "packet/host/socket_address.h"
-#include "packet/sharing/port_sharing.h"
+#include "packet/sharing/forwarding.h"
 #include "packet/sharing/reuseport_program.h"
 
 namespace urxe {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "packet/base/bytes.h"
-#include "packet/sharing/port_sharing.h"
 #include "packet/wire/cm_codes.h"
 #include "packet/wire/mad.h"
+#include "packet/wire/qpn_layout.h"
 
 #ifndef SO_ATTACH_REUSEPORT_CBPF
 #define SO_ATTACH_REUSEPORT_CBPF 51

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -28,15 +27,8 @@ UnixName service_name(uint32_t interface_index, ServiceId service,
   for (size_t i = 0; local && i < local->bytes.size(); ++i) {
     std::snprintf(address + 2 * i, 3, "%02x", local->bytes[i]);
   }
-  UnixName name;
-  name.address.sun_family = AF_UNIX;
-  // Abstract: begins with a null byte and has no end but its length.
-  const int length = std::snprintf(name.address.sun_path + 1, sizeof name.address.sun_path - 1,
-                                   "urxe/%u/service/%u/%016llx/%s", geteuid(), interface_index,
-                                   static_cast<unsigned long long>(service.value()), address);
-  name.size =
-      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1U + static_cast<unsigned>(length));
-  return name;
+  return abstract_name("urxe/%u/service/%u/%016llx/%s", geteuid(), interface_index,
+                       static_cast<unsigned long long>(service.value()), address);
 }
 
 ServiceDirectory::Key ServiceDirectory::key(ServiceId service, const std::optional<Gid>& local) {

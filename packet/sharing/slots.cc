@@ -3,6 +3,7 @@
 
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -25,22 +26,20 @@ uint32_t random_number() {
   return static_cast<uint32_t>(now.tv_nsec);
 }
 
-FileDescriptor open_forward_socket() {
-  FileDescriptor fd(socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd) return fd;
-  const int on = 1;
-  if (setsockopt(fd.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) fd.reset();
-  setsockopt(fd.get(), SOL_SOCKET, SO_SNDBUF, &kForwardBufferBytes, sizeof kForwardBufferBytes);
+Expected<FileDescriptor, Errno> open_forward_socket() {
+  auto fd = open_unix_socket();
+  if (fd) {
+    setsockopt(fd->get(), SOL_SOCKET, SO_SNDBUF, &kForwardBufferBytes, sizeof kForwardBufferBytes);
+  }
   return fd;
 }
 
 bool bind_slot(int fd, uint32_t slot) {
   const UnixName name = slot_name(slot);
-  return bind(fd, reinterpret_cast<const sockaddr*>(&name.address), name.size) == 0;
+  return bind(fd, name.get(), name.size) == 0;
 }
 
-EngineError failed_call(const char* call) {
-  const int errno_value = errno;
+EngineError failed_call(const char* call, int errno_value) {
   return {errno_value,
           std::string("no slot for this process: ") + call + ": " + std::strerror(errno_value)};
 }
@@ -51,6 +50,10 @@ bool is_special(uint32_t slot, uint32_t index) {
 }
 
 }  // namespace
+
+UnixName slot_name(uint32_t slot) {
+  return abstract_name("urxe/%u/slot/%u", geteuid(), slot);
+}
 
 Slot::Slot(uint32_t number, FileDescriptor fd, std::shared_ptr<SlotTable> table)
     : number_(number), fd_(std::move(fd)), table_(std::move(table)) {
@@ -64,20 +67,20 @@ Slot& Slot::operator=(Slot&&) noexcept = default;
 Slot::~Slot() = default;
 
 Expected<Slot, EngineError> Slot::acquire() {
-  FileDescriptor fd = open_forward_socket();
-  if (!fd) return Unexpected<EngineError>(failed_call("socket"));
+  auto fd = open_forward_socket();
+  if (!fd) return Unexpected<EngineError>(failed_call("socket", fd.error().value));
   std::shared_ptr<SlotTable> table = open_slot_table();
   if (!table) return Unexpected<EngineError>({ENOMEM, "no slot for this process: out of memory"});
   const bool shared = table->in_file != 0;
   const uint32_t first = shared ? table->next_slot.load() : random_number();
   for (uint32_t i = 0; i < kSlots; ++i) {
     const uint32_t number = (first + i) % kSlots;
-    if (bind_slot(fd.get(), number)) {
+    if (bind_slot(fd->get(), number)) {
       // Round robin: the slots freed last are looked at last.
       table->next_slot = number + 1;
-      return Slot(number, std::move(fd), std::move(table));
+      return Slot(number, *std::move(fd), std::move(table));
     }
-    if (errno != EADDRINUSE) return Unexpected<EngineError>(failed_call("bind"));
+    if (errno != EADDRINUSE) return Unexpected<EngineError>(failed_call("bind", errno));
   }
   return Unexpected<EngineError>(
       {EUSERS,

@@ -8,10 +8,14 @@
 #include "packet/base/engine_error.h"
 #include "packet/base/expected.h"
 #include "packet/host/file_descriptor.h"
-#include "packet/sharing/port_sharing.h"
+#include "packet/host/unix_name.h"
 #include "packet/wire/qpn_layout.h"
 
 namespace urxe {
+
+/// The name of the socket that holds a slot: of the effective user's processes, in this network
+/// namespace.
+UnixName slot_name(uint32_t slot);
 
 /// What a user's processes remember of the slots in one network namespace: shared memory in a file
 /// of the user, or memory of this process where no such file is to be had.

@@ -2,16 +2,13 @@
 #include "provider/runtime/xrc_domains.h"
 
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
-#include <cstdio>
 #include <utility>
 
+#include "packet/host/unix_name.h"
 #include "provider/runtime/config.h"
 
 namespace urxe {
@@ -24,18 +21,10 @@ XrcDomains::Named* XrcDomains::find(dev_t device, ino_t inode) {
 
 Expected<FileDescriptor, Errno> XrcDomains::claim_name(dev_t device, ino_t inode,
                                                        int oflags) const {
-  FileDescriptor socket_fd(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket_fd) return error(errno);
-  sockaddr_un name{};
-  name.sun_family = AF_UNIX;
-  // Abstract: begins with a null byte and has no end but its length.
-  const int length = std::snprintf(
-      name.sun_path + 1, sizeof name.sun_path - 1, "urxe/xrcd/%s/%llx/%llu", device_name_.c_str(),
-      static_cast<unsigned long long>(device), static_cast<unsigned long long>(inode));
-  const auto size =
-      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1U + static_cast<unsigned>(length));
-  if (bind(socket_fd.get(), reinterpret_cast<const sockaddr*>(&name), size) == 0) return socket_fd;
-  if (errno != EADDRINUSE) return error(errno);
+  auto socket_fd = open_named_socket(abstract_name("urxe/xrcd/%s/%llx/%llu", device_name_.c_str(),
+                                                   static_cast<unsigned long long>(device),
+                                                   static_cast<unsigned long long>(inode)));
+  if (socket_fd || socket_fd.error().value != EADDRINUSE) return socket_fd;
   if ((oflags & O_EXCL) != 0) return error(EINVAL);
   if ((oflags & O_CREAT) != 0) return FileDescriptor();
   print_error(

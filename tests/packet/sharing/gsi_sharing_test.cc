@@ -402,15 +402,6 @@ TEST_F(Unclaimed, NoMoreWaitThanMay) {
   EXPECT_TRUE(request()) << "refused at once";
 }
 
-TEST(GsiOwner, BytesThatAreNoMadAreWhoeverHasThem) {
-  EXPECT_EQ(gsi_owner({}), GsiOwner{});
-  std::vector<uint8_t> bytes(279);
-  bytes[0] = Opcode(Service::kUd, Operation::kSendOnly).value;
-  for (size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_EQ(gsi_owner(std::span(bytes).first(size)), GsiOwner{});
-  }
-}
-
 TEST(ServiceName, DiffersByInterfaceServiceAndAddress) {
   const auto text = [](const UnixName& name) {
     EXPECT_LE(name.size, sizeof name.address);

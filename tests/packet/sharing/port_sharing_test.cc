@@ -250,17 +250,6 @@ TEST(PortSharing, AnotherUsersDatagramsAreNotHeard) {
   EXPECT_EQ(std::get<PacketRun>(item).bytes.size(), packet.size());
 }
 
-TEST(PortSharing, QueuePairOneAndMulticastAreEverybodys) {
-  std::vector<uint8_t> packet(16, 0);
-  packet[7] = 1;
-  EXPECT_EQ(owner_slot(packet, 42), kGsiOwner);
-  packet[5] = packet[6] = packet[7] = 0xff;
-  EXPECT_EQ(owner_slot(packet, 42), 42U);
-  packet[7] = 0xfe;
-  EXPECT_EQ(owner_slot(packet, 42), 511U);
-  EXPECT_EQ(owner_slot(std::span(packet).first(7), 42), 42U) << "too short to say";
-}
-
 // Packets for others that wait in a member's socket when it leaves. Expect: it passes them on.
 TEST_F(SharedPort, NothingOfOthersIsLostWithAMemberThatLeaves) {
   auto leaver = std::make_unique<Member>();

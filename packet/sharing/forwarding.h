@@ -1,40 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <sys/socket.h>
-#include <sys/un.h>
-
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <variant>
 
-#include "packet/wire/qpn_layout.h"
+#include "packet/host/unix_name.h"
 #include "packet/wire/roce_packet.h"
 
 namespace urxe {
 
-// Processes of one user share UDP port 4791 of an address. Each has a slot, the upper bits of its
-// queue pair numbers, and a unix datagram socket that bears the slot's name. A packet that reaches
-// the wrong process is passed on through that socket.
-
-inline constexpr size_t kMaxDatagramBytes = 65536;
-
-/// An abstract unix address of the effective user's: free as soon as its holder has ended.
-struct UnixName {
-  sockaddr_un address{};
-  socklen_t size = 0;
-  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
-};
-UnixName slot_name(uint32_t slot);
-
-/// Stands for the owner of packets to QP1, which is everybody's: see GsiSharing.
-inline constexpr uint32_t kGsiOwner = kSlots;
-
-/// The slot of the process that `packet` is for; `own` where it is everybody's (multicast) or too
-/// short to say.
-uint32_t owner_slot(std::span<const uint8_t> packet, uint32_t own);
+// The datagrams that processes of one host send each other, from and to unix sockets: packets that
+// reached the wrong process, and answers to probes.
 
 /// An answer to a probe: see PortCalibration.
 struct ProbeAnswer {

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "packet/sharing/port_sharing.h"
+#include "packet/sharing/forwarding.h"
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstddef>
-#include <cstdio>
 #include <cstring>
 #include <optional>
 
-#include "packet/base/bytes.h"
-#include "packet/wire/mad.h"
+#include "packet/sharing/slots.h"
 
 namespace urxe {
 namespace {
@@ -36,6 +32,7 @@ struct Header {
   uint32_t slot;
 };
 constexpr int kMaxRefused = 16;  ///< datagrams of other users that one read() clears away
+constexpr size_t kMaxDatagramBytes = 65536;
 constexpr size_t kBufferBytes = sizeof(Header) + kMaxDatagramBytes;
 
 int send_parts(int fd, UnixName to, std::span<iovec> parts) {
@@ -76,24 +73,6 @@ std::optional<uint32_t> sender_of(msghdr& message) {
 }
 
 }  // namespace
-
-UnixName slot_name(uint32_t slot) {
-  UnixName name;
-  name.address.sun_family = AF_UNIX;
-  // Abstract: begins with a null byte and has no end but its length.
-  const int length = std::snprintf(name.address.sun_path + 1, sizeof name.address.sun_path - 1,
-                                   "urxe/%u/slot/%u", geteuid(), slot);
-  name.size =
-      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1U + static_cast<unsigned>(length));
-  return name;
-}
-
-uint32_t owner_slot(std::span<const uint8_t> packet, uint32_t own) {
-  if (packet.size() < 8) return own;
-  const Qpn qpn(load_be24(packet.data() + 5));
-  if (qpn == kGsiQpn) return kGsiOwner;
-  return qpn.value() == kMulticastQpn ? own : slot_of(qpn);
-}
 
 int forward_packets(int from_fd, const UnixName& to, const PacketRun& packets) {
   Header header{};
