@@ -11,22 +11,16 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <new>
 #include <optional>
 #include <utility>
 
 #include "packet/engine/capture_record.h"
+#include "packet/host/clock.h"
 #include "packet/wire/icrc.h"
 
 namespace urxe {
 namespace {
-
-uint64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000U + static_cast<uint64_t>(now.tv_nsec);
-}
 
 EngineError failed(int errno_value, const std::string& path, const std::string& what) {
   return {errno_value, "capture file " + path + ": " + what};
@@ -109,7 +103,7 @@ void CaptureEngine::transmit(TxBatch& batch) {
 template <class AddRecords>
 void CaptureEngine::record(AddRecords add_records) {
   try {
-    add_records(now_ns());
+    add_records(static_cast<uint64_t>(wall_clock_ns()));
     write_records();
   } catch (const std::bad_alloc&) {
     stop("out of memory");

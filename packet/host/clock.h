@@ -7,11 +7,21 @@
 
 namespace urxe {
 
-/// The time by CLOCK_MONOTONIC. Only what drives a device asks.
-inline Instant clock_now() {
+inline int64_t read_clock_ns(clockid_t clock) {
   timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return Instant{static_cast<int64_t>(t.tv_sec) * 1000000000 + t.tv_nsec};
+  clock_gettime(clock, &t);
+  return static_cast<int64_t>(t.tv_sec) * 1000000000 + t.tv_nsec;
+}
+
+/// The time by CLOCK_MONOTONIC. Whoever drives a device or an engine reads it and tells it to the
+/// protocol, which has no clock.
+inline Instant clock_now() {
+  return Instant{read_clock_ns(CLOCK_MONOTONIC)};
+}
+
+/// Nanoseconds since 1970, by CLOCK_REALTIME: for timestamps that people read.
+inline int64_t wall_clock_ns() {
+  return read_clock_ns(CLOCK_REALTIME);
 }
 
 }  // namespace urxe

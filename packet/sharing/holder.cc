@@ -1,26 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "packet/sharing/holder.h"
 
-#include <sys/random.h>
-#include <time.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <utility>
 
+#include "packet/host/random.h"
+
 namespace urxe {
-namespace {
-
-uint64_t random_number() {
-  uint64_t number = 0;
-  if (getrandom(&number, sizeof number, GRND_NONBLOCK) == sizeof number) return number;
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_nsec) << 32 | static_cast<uint32_t>(getpid());
-}
-
-}  // namespace
-
 UnixName holder_name(uint64_t number) {
   // Not the user's, as other names are: a process that becomes another user's holds what it held.
   return abstract_name("urxe/holder/%016llx", static_cast<unsigned long long>(number));

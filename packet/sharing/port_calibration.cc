@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "packet/sharing/port_calibration.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <array>
 
+#include "packet/host/random.h"
 #include "packet/wire/qpn_layout.h"
 
 namespace urxe {
@@ -13,13 +12,6 @@ namespace {
 
 constexpr Duration kAnswerTime = milliseconds(2);
 constexpr int32_t kUnanswered = -1;
-
-uint64_t new_token() {
-  static uint64_t fallback = 0;
-  uint64_t token = 0;
-  if (getrandom(&token, sizeof token, GRND_NONBLOCK) != sizeof token) token = ++fallback;
-  return token;
-}
 
 bool holds_slot(const std::vector<GroupMember>& members, uint32_t slot) {
   return std::any_of(members.begin(), members.end(),
@@ -39,7 +31,7 @@ void PortCalibration::start(Instant now) {
 }
 
 void PortCalibration::restart(Instant now) {
-  token_ = new_token();
+  token_ = random_number();
   first_ = 0;
   slot_at_.clear();
   running_ = true;

@@ -1,30 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "packet/sharing/slots.h"
 
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <string>
 #include <utility>
 
+#include "packet/host/random.h"
 #include "packet/sharing/slot_table.h"
 
 namespace urxe {
 namespace {
 
 constexpr int kForwardBufferBytes = 4 << 20;  ///< the kernel gives what the user may have
-
-uint32_t random_number() {
-  uint32_t number = 0;
-  if (getrandom(&number, sizeof number, GRND_NONBLOCK) == sizeof number) return number;
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint32_t>(now.tv_nsec);
-}
 
 Expected<FileDescriptor, Errno> open_forward_socket() {
   auto fd = open_unix_socket();
@@ -59,7 +50,7 @@ Slot::Slot(uint32_t number, FileDescriptor fd, std::shared_ptr<SlotTable> table)
     : number_(number), fd_(std::move(fd)), table_(std::move(table)) {
   std::atomic<uint32_t>& next = table_->next_index[number_];
   // The bit above the index tells a start at index 0 from a slot that has never been used.
-  if (next == 0) next = random_number() % kQpIndices + kQpIndices;
+  if (next == 0) next = static_cast<uint32_t>(random_number() % kQpIndices + kQpIndices);
 }
 
 Slot::Slot(Slot&&) noexcept = default;
@@ -72,7 +63,7 @@ Expected<Slot, EngineError> Slot::acquire() {
   std::shared_ptr<SlotTable> table = open_slot_table();
   if (!table) return Unexpected<EngineError>({ENOMEM, "no slot for this process: out of memory"});
   const bool shared = table->in_file != 0;
-  const uint32_t first = shared ? table->next_slot.load() : random_number();
+  const uint32_t first = shared ? table->next_slot.load() : static_cast<uint32_t>(random_number());
   for (uint32_t i = 0; i < kSlots; ++i) {
     const uint32_t number = (first + i) % kSlots;
     if (bind_slot(fd->get(), number)) {

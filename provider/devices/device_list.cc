@@ -8,6 +8,7 @@
 #include <cctype>
 #include <fstream>
 
+#include "packet/base/fnv.h"
 #include "provider/devices/identity.h"
 #include "provider/devices/interface_sysfs.h"
 #include "provider/devices/link_rate.h"
@@ -29,11 +30,6 @@ bool is_device_name(std::string_view name) {
 
 Unexpected<std::string> refuse(std::string why) {
   return Unexpected<std::string>(std::move(why));
-}
-
-uint64_t fnv1a(std::string_view text, uint64_t hash = 0xcbf29ce484222325) {
-  for (char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
-  return hash;
 }
 
 std::string machine_id() {

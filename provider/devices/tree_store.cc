@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "packet/base/fnv.h"
+
 namespace urxe {
 namespace {
 
@@ -57,17 +59,17 @@ std::vector<std::string> runtime_directory_candidates() {
   return candidates;
 }
 
-uint64_t fnv1a(std::string_view text, uint64_t hash) {
-  for (char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
-  return (hash ^ 0xff) * 0x100000001b3;  // separates one text from the next
+/// The hash of `text` after what `hash` stands for, set off from what follows.
+uint64_t add_text(std::string_view text, uint64_t hash) {
+  return fnv1a("\xff", fnv1a(text, hash));
 }
 
 uint64_t hash_content(const TreeContent& content) {
-  uint64_t hash = fnv1a(kLayout, 0xcbf29ce484222325);
-  for (const auto& [path, text] : content.files) hash = fnv1a(text, fnv1a(path, hash));
-  for (const auto& [path, text] : content.state) hash = fnv1a(path, hash);
-  for (const auto& [path, target] : content.links) hash = fnv1a(target, fnv1a(path, hash));
-  for (const auto& [path, size] : content.tables) hash = fnv1a(path, hash ^ size);
+  uint64_t hash = add_text(kLayout, kFnvBasis);
+  for (const auto& [path, text] : content.files) hash = add_text(text, add_text(path, hash));
+  for (const auto& [path, text] : content.state) hash = add_text(path, hash);
+  for (const auto& [path, target] : content.links) hash = add_text(target, add_text(path, hash));
+  for (const auto& [path, size] : content.tables) hash = add_text(path, hash ^ size);
   return hash;
 }
 

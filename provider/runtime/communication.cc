@@ -2,7 +2,7 @@
 // What a RuntimeDevice does for the consumer of its connection manager.
 #include <utility>
 
-#include "packet/host/random_secret.h"
+#include "packet/host/random.h"
 #include "provider/devices/identity.h"
 #include "provider/runtime/runtime_device.h"
 

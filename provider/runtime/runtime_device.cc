@@ -8,7 +8,7 @@
 #include "packet/engine/fault.h"
 #include "packet/engine/udp/udp.h"
 #include "packet/host/clock.h"
-#include "packet/host/random_secret.h"
+#include "packet/host/random.h"
 #include "packet/wire/qpn_layout.h"
 #include "provider/runtime/config.h"
 #include "provider/runtime/interface_watcher.h"

@@ -2,22 +2,13 @@
 // Polling by ibv_start_poll(), ibv_next_poll() and ibv_end_poll() (ibv_create_cq_ex(3)). A
 // completion is off the queue when it becomes the current one, so that its places are free for
 // what the application posts before it ends the batch.
-#include <time.h>
-
 #include <cerrno>
 
+#include "packet/host/clock.h"
 #include "provider/verbs/objects.h"
 
 namespace urxe {
 namespace {
-
-constexpr int64_t kNsPerSecond = 1'000'000'000;
-
-int64_t read_clock(clockid_t clock) {
-  timespec t{};
-  clock_gettime(clock, &t);
-  return static_cast<int64_t>(t.tv_sec) * kNsPerSecond + t.tv_nsec;
-}
 
 /// Makes the oldest completion the current one; false: there is none.
 bool take(Cq& cq) {
@@ -41,7 +32,7 @@ int start_poll(ibv_cq_ex* handle, ibv_poll_cq_attr* attr) noexcept {
   if (attr != nullptr && attr->comp_mask != 0) return EINVAL;
   if (!cq.progress->poll(*cq.queue, [&cq] { return take_and_keep_lock(cq); })) return ENOENT;
   if (cq.shows_wallclock) {
-    cq.wallclock_offset_ns = read_clock(CLOCK_REALTIME) - read_clock(CLOCK_MONOTONIC);
+    cq.wallclock_offset_ns = wall_clock_ns() - clock_now().ns;
   }
   return 0;
 }
@@ -96,7 +87,7 @@ int query_rt_values(ibv_context* context, ibv_values_ex* values) noexcept {
   const uint32_t wanted = values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK;
   values->comp_mask = wanted;
   // A count of the clock's ticks, as completion timestamps are: not seconds and their rest.
-  if (wanted != 0) values->raw_clock = {0, read_clock(CLOCK_MONOTONIC)};
+  if (wanted != 0) values->raw_clock = {0, clock_now().ns};
   return 0;
 }
 

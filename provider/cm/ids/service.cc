@@ -3,13 +3,13 @@
 
 #include <pthread.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <vector>
 
 #include "packet/host/clock.h"
+#include "packet/host/random.h"
 #include "provider/cm/calls/commands.h"
 #include "provider/cm/ids/event_response.h"
 #include "provider/runtime/device_registry.h"
@@ -125,7 +125,7 @@ Expected<CmId*, Errno> Service::add_id(FileUse& file) {
   auto [number, id] = *added;
   id->number = number;
   id->file = file.file.get();
-  id->psn = Psn(random_number());
+  id->psn = Psn(static_cast<uint32_t>(secret_number()));
   try {
     file.ids.insert(number);
   } catch (const std::bad_alloc&) {
@@ -167,13 +167,6 @@ Expected<void, Errno> Service::post_request(CmId& listener, CmId& request,
   event.id = request.number;
   return listener.file->post(
       {.response = event, .owner = listener.number, .new_id = request.number});
-}
-
-uint32_t random_number() {
-  uint32_t number = 0;
-  while (getrandom(&number, sizeof number, 0) < 0 && errno == EINTR) {
-  }
-  return number;
 }
 
 void close_file(Service& service, const CmFile* file) {

@@ -100,9 +100,6 @@ class Service {
   std::mutex mutex_;
 };
 
-/// A number that nobody can guess.
-uint32_t random_number();
-
 // Each in a file of its own; with the lock held:
 
 /// Looks at address resolutions: those whose descriptors are ready and those due.

@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/cm/ports/ephemeral_ports.h"
 
-#include <sys/random.h>
-#include <time.h>
-
 #include <fstream>
+
+#include "packet/host/random.h"
 
 namespace urxe::cm {
 namespace {
-
-uint32_t random_number() {
-  uint32_t number = 0;
-  if (getrandom(&number, sizeof number, GRND_NONBLOCK) == sizeof number) return number;
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint32_t>(now.tv_nsec);
-}
 
 PortRange read_range() {
   std::ifstream file("/proc/sys/net/ipv4/ip_local_port_range");
@@ -33,7 +24,8 @@ PortRange ephemeral_range() {
   return range;
 }
 
-PortSearch::PortSearch(PortRange range) : range_(range), start_(random_number() % range.size()) {}
+PortSearch::PortSearch(PortRange range)
+    : range_(range), start_(static_cast<uint32_t>(random_number() % range.size())) {}
 
 std::optional<uint16_t> PortSearch::next() {
   if (told_ == range_.size()) return std::nullopt;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "packet/host/random_secret.h"
+#include "packet/host/random.h"
 
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
-#include <cstdint>
+
+#include "packet/host/clock.h"
 
 namespace urxe {
 
@@ -18,6 +20,17 @@ SipKey random_secret() {
     if (got > 0) filled += static_cast<size_t>(got);
   }
   return secret;
+}
+
+uint64_t secret_number() {
+  return random_secret().k0;
+}
+
+uint64_t random_number() {
+  uint64_t number = 0;
+  if (getrandom(&number, sizeof number, GRND_NONBLOCK) == sizeof number) return number;
+  const auto now = static_cast<uint64_t>(clock_now().ns);
+  return now << 32 ^ now ^ static_cast<uint64_t>(getpid());
 }
 
 }  // namespace urxe
