@@ -13,7 +13,23 @@
 
 namespace urxe {
 
-/// What was done to packets on purpose, one direction.
+// How a packet travels between the device and the wire:
+//
+//     device ── FaultEngine ── CaptureEngine ── UdpEngine ── kernel
+//
+// The outermost engine is the one that the device's driver calls. Decorators (ForwardingEngine)
+// hand each call on to the engine that they wrap and change or record the packets on the way;
+// an engine proper (udp, memory) carries them.
+//
+// Out: the caller owns a TxBatch and fills it within batch_limits(). transmit() reads it, copies
+// what it must keep, and clears it before it returns; the caller then fills it again. A decorator
+// may hand on a batch of its own instead.
+//
+// In: receive() returns packets whose bytes belong to the engine. They are valid until the next
+// call of receive(), or of another function that reads sockets (open_address(), leave()). The
+// caller reads or copies them until then, and frees nothing.
+
+/// Packets that a FaultEngine has passed or changed, one direction.
 struct FaultCounters {
   uint64_t passed = 0;
   uint64_t lost = 0;
@@ -22,66 +38,66 @@ struct FaultCounters {
   uint64_t corrupted = 0;
 };
 
-/// Packets that an engine knows of and the device does not.
+/// Packets that an engine has seen and the device has not.
 struct EngineCounters {
   uint64_t send_lost = 0;     ///< could not be sent
-  uint64_t receive_lost = 0;  ///< arrived and could not be handed on
-  uint64_t forwarded = 0;     ///< passed on to the process that they were for
-  uint64_t not_owner = 0;     ///< for a process that is gone
-  uint64_t not_copied = 0;    ///< to QP1, for every process, and kept here: too many of them
+  uint64_t receive_lost = 0;  ///< arrived, but could not be handed on
+  uint64_t forwarded = 0;     ///< forwarded to the process that they were for
+  uint64_t not_owner = 0;     ///< for a process that has ended
+  uint64_t not_copied = 0;    ///< for every process, but too many to copy to each
   FaultCounters outgoing_faults{};
   FaultCounters incoming_faults{};
 };
 
-/// Carries RoCEv2 packets. Not thread-safe: one thread at a time, but for wait_fd(), which any
-/// thread may wait on.
+/// Carries RoCEv2 packets. Not thread-safe, except that any thread may wait on wait_fd().
 class PacketEngine {
  public:
   virtual ~PacketEngine() = default;
 
   /// Begins to receive on a local address (a GID of the device) and makes it usable as a source.
-  /// Does nothing where that has been done.
+  /// Does nothing if the address is open already.
   virtual Expected<void, EngineError> open_address(const Gid& local) = 0;
 
-  /// A UDP source port for a queue pair: `wanted` (0xC000..0xFFFF) where it is to be had, else
-  /// another one of that range. Engines that write their own headers return `wanted`.
+  /// Reserves a UDP source port for a queue pair and returns it: `wanted` (0xC000..0xFFFF) if it is
+  /// free, else another one of that range. An engine that writes its own headers returns `wanted`.
   virtual Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) = 0;
-  /// Gives back what claim_source_port() returned.
+  /// Gives back a port that claim_source_port() returned.
   virtual void release_source_port(const Gid& local, uint16_t port) = 0;
 
-  /// Begins to receive what is sent to a multicast group (IPv4 as ::ffff:a.b.c.d, or IPv6) on this
-  /// interface; the host becomes a member of the group, as its switches and routers see it. What
-  /// this host itself sends to the group comes too, from this engine as well. Does nothing where
-  /// that has been done.
+  /// Makes this interface a member of a multicast group (IPv4 as ::ffff:a.b.c.d, or IPv6), for
+  /// switches and routers too, and begins to receive packets to the group. They include those that
+  /// this host, and this engine, sends. Does nothing if the engine has joined the group already.
   virtual Expected<void, EngineError> join_group(const Gid& group) = 0;
-  /// Ends what join_group() began, if it did.
+  /// Undoes join_group(). Does nothing if the engine has not joined.
   virtual void leave_group(const Gid& group) = 0;
 
-  /// Ends all receiving, for good: what has arrived for this process is lost, what has for others
-  /// that share its addresses is passed on to them. May take some milliseconds.
+  /// Stops receiving, for good. Packets that have arrived for this process are lost; those for
+  /// other processes that share its addresses are forwarded to them. May take some milliseconds.
   virtual void leave() {}
 
-  /// In a forked child, before the engine is destroyed: what its sockets hold is the parent's, and
-  /// stays.
+  /// For a forked child, before it destroys the engine: makes the destructor close descriptors
+  /// only, because the packets in the sockets belong to the parent.
   virtual void abandon() {}
 
-  /// Takes what has arrived, up to the engine's burst. Never blocks. The packets are valid until
-  /// the next call. Empty: nothing is waiting.
+  /// Takes packets that have arrived, as many as one burst of the engine. Never blocks. They are
+  /// valid until the next call. Empty if nothing is waiting.
   virtual std::span<const RxPacket> receive() = 0;
 
-  /// Sends the batch and clears it. What cannot be sent is lost, as on a network, and counted.
+  /// Sends the batch and clears it. Packets that cannot be sent are lost, as on a network, and
+  /// counted.
   virtual void transmit(TxBatch& batch) = 0;
 
-  /// Limits for batches to be handed to transmit().
+  /// Limits for the batches that transmit() takes.
   [[nodiscard]] virtual TxBatch::Limits batch_limits() const = 0;
 
-  /// How much may wait at an engine of this host before it is lost, in bytes as the kernel counts;
-  /// 0: unknown.
+  /// Bytes, as the kernel counts them, that can wait at an engine of this host before packets are
+  /// lost; 0 if unknown.
   [[nodiscard]] virtual size_t receive_buffer() const { return 0; }
 
   [[nodiscard]] virtual EngineCounters totals() const { return {}; }
 
-  /// Readable while receive() would return something; -1 where the engine has none.
+  /// A descriptor that is readable while receive() would return something; -1 if the engine has
+  /// none.
   [[nodiscard]] virtual int wait_fd() const = 0;
 };
 

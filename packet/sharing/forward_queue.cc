@@ -23,7 +23,7 @@ bool contains(const std::vector<UnixName>& names, const UnixName& name) {
 }  // namespace
 
 bool ForwardQueue::send(const UnixName& to, const PacketRun& packets, Instant now) {
-  // Behind what waits for the same process, or it would come out of order.
+  // Packets that wait for the same process go first.
   int errno_value = EAGAIN;
   if (!contains(full_, to)) errno_value = forward_packets(from_fd_, to, packets);
   if (is_nobody(errno_value)) return false;

@@ -12,10 +12,10 @@
 
 namespace urxe {
 
-/// Passes packets on to this host's other processes, by the names of their unix sockets, in the
-/// order in which they came. The kernel lets few datagrams wait at a unix socket
-/// (net.unix.max_dgram_qlen, 10 in a new network namespace): what finds it full is kept, within
-/// bounds, and tried again.
+/// Forwards packets to the unix sockets of other processes, in the order in which they came. The
+/// kernel lets few datagrams wait at a unix socket (net.unix.max_dgram_qlen, 10 in a new network
+/// namespace), so the queue keeps packets that find the socket full and tries again. It is bounded
+/// in datagrams, bytes and time; packets beyond the bounds are lost and counted.
 class ForwardQueue {
  public:
   static constexpr size_t kMaxWaiting = 4096;  ///< datagrams
@@ -25,14 +25,14 @@ class ForwardQueue {
   /// `from_fd` and `counters` outlive this.
   ForwardQueue(int from_fd, SharingCounters& counters) : from_fd_(from_fd), counters_(counters) {}
 
-  /// False: nobody has the name. What can neither be sent nor kept is lost, and counted.
+  /// Returns false, and does nothing, if no socket is bound to `to`.
   bool send(const UnixName& to, const PacketRun& packets, Instant now);
 
   [[nodiscard]] bool has_waiting() const { return !waiting_.empty(); }
   [[nodiscard]] size_t size() const { return waiting_.size(); }
-  /// Sends what can be sent by now; loses what has waited for too long.
+  /// Sends as much as there is room for. Packets that have waited for kMaxWait are lost.
   void retry(Instant now);
-  /// Forgets what waits.
+  /// Drops all waiting packets.
   void clear();
 
  private:
@@ -48,7 +48,7 @@ class ForwardQueue {
   int from_fd_;
   SharingCounters& counters_;
   std::deque<Waiting> waiting_;  ///< oldest first
-  std::vector<UnixName> full_;   ///< for whom something waits, each once
+  std::vector<UnixName> full_;   ///< those that packets wait for, each once
   size_t waiting_bytes_ = 0;
 };
 

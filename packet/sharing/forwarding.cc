@@ -110,7 +110,7 @@ ForwardReader::Item ForwardReader::read(int fd) {
   for (int refused = 0; refused < kMaxRefused; ++refused) {
     uint8_t* const buffer = memory_.get() + next_buffer_ * kBufferBytes;
     iovec part{buffer, kBufferBytes};
-    // Room for the credentials only: file descriptors that somebody sends along are not taken.
+    // Room for the credentials only: file descriptors that come along are not accepted.
     alignas(cmsghdr) uint8_t control[CMSG_SPACE(sizeof(ucred))];
     msghdr message{};
     message.msg_iov = &part;

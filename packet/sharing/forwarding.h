@@ -11,33 +11,33 @@
 
 namespace urxe {
 
-// The datagrams that processes of one host send each other, from and to unix sockets: packets that
-// reached the wrong process, and answers to probes.
+// The datagrams that the processes of a host send each other through unix sockets: packets that
+// reached a process that does not own them, and answers to probes.
 
-/// An answer to a probe: see PortCalibration.
+/// An answer to a probe; see port_calibration.h.
 struct ProbeAnswer {
   uint64_t token = 0;
   uint32_t index = 0;
-  uint32_t slot = 0;  ///< of the process that has got the probe
+  uint32_t slot = 0;  ///< of the process that received the probe
 };
 
-/// Passes packets on to the process that has the name. Never blocks. 0, or the errno: ECONNREFUSED
-/// where nobody has it, EAGAIN where its queue is full.
+/// Forwards packets to the process whose socket is bound to `to`. Never blocks. Returns 0 or the
+/// errno: ECONNREFUSED if no socket is bound to the name, EAGAIN if that socket is full.
 int forward_packets(int from_fd, const UnixName& to, const PacketRun& packets);
-/// Never blocks; an answer that cannot be sent is lost.
+/// Never blocks. An answer that cannot be sent is lost.
 void send_answer(int from_fd, uint32_t to_slot, const ProbeAnswer& answer);
 
-/// Reads what others have sent to a name of this process. Only their own user's processes are
-/// heard.
+/// Reads the datagrams that other processes send to the unix sockets of this one. Datagrams from
+/// processes of other users are thrown away.
 class ForwardReader {
  public:
   using Item = std::variant<std::monostate, PacketRun, ProbeAnswer>;
   static constexpr size_t kBurst = 4;
 
   ForwardReader();
-  /// Starts over with the buffers: what earlier read()s returned is no longer valid.
+  /// Frees all buffers: packets that earlier calls of read() returned are no longer valid.
   void rewind() { next_buffer_ = 0; }
-  /// The next datagram; monostate where none is waiting or all kBurst buffers are in use.
+  /// The next datagram; monostate if none is waiting or all kBurst buffers are in use.
   Item read(int fd);
 
  private:

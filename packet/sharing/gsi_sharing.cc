@@ -11,7 +11,7 @@
 namespace urxe {
 namespace {
 
-// Between two tries, which may look at all that waits: the more that is, the longer.
+// The pause between two tries grows with the number of waiting requests, which a try looks at.
 constexpr Duration kRetryPause = microseconds(100);
 constexpr Duration kRetryPauseEach = nanoseconds(250);
 
@@ -37,7 +37,7 @@ bool GsiSharing::pass_on(const GsiOwner& owner, const PacketRun& packets, Instan
   }
 }
 
-/// Who listens on the very address goes first.
+/// A listener on the very address goes before one on all addresses.
 GsiSharing::Service GsiSharing::pass_to_service(ServiceId service, const PacketRun& packets,
                                                 Instant now) {
   for (const std::optional<Gid>& local : {std::optional<Gid>(packets.flow.destination), {}}) {
@@ -58,7 +58,7 @@ bool GsiSharing::keep_unclaimed(ServiceId service, const PacketRun& packets, Ins
   return true;
 }
 
-/// Rare, and not cheap: nobody can keep us at it.
+/// Such messages are rare and costly to copy: the limit keeps a flood of them cheap.
 void GsiSharing::pass_to_everyone(const PacketRun& packets, Instant now) {
   if (now - second_ >= seconds(1)) {
     second_ = now;

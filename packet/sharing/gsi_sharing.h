@@ -14,45 +14,46 @@
 
 namespace urxe {
 
-/// QP1 of an interface's addresses, which processes of one user share. Whoever receives a request
-/// for a service passes it on to a unix datagram socket of the process that listens for it (see
-/// ServiceDirectory); all other messages go to the slot that is in the communication id they
-/// answer. What nobody else wants stays with the process that has received it, which answers what
-/// is to be answered: no such service, no such communication.
+/// Decides which process gets a packet to QP1 of a shared address, and forwards it. QP1 belongs to
+/// all processes of the user: the kernel may give such a packet to any of them.
 ///
-/// A request that nobody listens for is kept and tried again, within bounds: a server is often
-/// about to listen when its client learns that it may connect, and no such service is a final
-/// answer.
+/// - A request for a service goes to the process that listens for it; see ServiceDirectory.
+/// - Any other message goes to the slot in the communication id that it answers.
+/// - A message that no other process takes stays here, and the connection manager of this process
+///   replies to it (no such service, no such communication).
+///
+/// A request for a service without a listener waits for a short time first: a server is often just
+/// about to listen when its client connects, and "no such service" is final for the client.
 class GsiSharing {
  public:
-  /// Requests that nobody listens for; what is beyond stays here at once.
+  /// Requests that wait for a listener. Further ones stay here at once.
   static constexpr size_t kMaxUnclaimed = 1024;
   static constexpr Duration kMaxUnclaimedWait = milliseconds(100);
-  static constexpr uint32_t kMaxToEveryone = 8;  ///< a second; what is beyond stays here
+  static constexpr uint32_t kMaxToEveryone = 8;  ///< a second; further ones stay here only
 
-  /// `queue`, by which packets are passed on, and `counters` outlive this.
+  /// `queue`, which sends the packets, and `counters` outlive this.
   GsiSharing(uint32_t own_slot, uint32_t interface_index, ForwardQueue& queue,
              SharingCounters& counters)
       : own_slot_(own_slot), directory_(interface_index), queue_(queue), counters_(counters) {}
 
-  /// Who listens for what, this process among them: the sockets that it opens are for what is
-  /// passed on to us.
+  /// The services that processes listen for, and the sockets of this process for its own.
   [[nodiscard]] ServiceDirectory& directory() { return directory_; }
 
-  /// Passes on packets of one owner, whom gsi_owner() has named. True: they are this process's,
-  /// too.
+  /// Forwards packets that all have the owner `owner`, as gsi_owner() determined. Returns true if
+  /// they are (also) for this process.
   [[nodiscard]] bool pass_on(const GsiOwner& owner, const PacketRun& packets, Instant now);
 
-  /// What waited here and stays here after all.
+  /// Packets that waited here and turned out to be this process's.
   struct Returned {
     Flow flow;
     size_t segment_size;
     std::vector<uint8_t> bytes;
   };
 
-  /// Whether something waits for a listener: retry() once in a while.
+  /// Whether requests wait for a listener: call retry() now and then.
   [[nodiscard]] bool has_waiting() const { return !unclaimed_.empty(); }
-  /// Does nothing where it was called just now. Answers what is this process's from now on.
+  /// Looks for listeners again, unless it did so a moment ago. Returns the requests that are this
+  /// process's from now on.
   std::vector<Returned> retry(Instant now);
 
  private:
@@ -72,7 +73,7 @@ class GsiSharing {
   SharingCounters& counters_;
   std::deque<Unclaimed> unclaimed_;  ///< oldest first
   Instant retry_at_{};
-  Instant second_{};  ///< when to_everyone_ began to count
+  Instant second_{};  ///< begin of the second that to_everyone_ counts in
   uint32_t to_everyone_ = 0;
 };
 

@@ -8,7 +8,8 @@
 
 namespace urxe {
 UnixName holder_name(uint64_t number) {
-  // Not the user's, as other names are: a process that becomes another user's holds what it held.
+  // Without the user's number, unlike other names: a process that changes its user keeps its
+  // entries.
   return abstract_name("urxe/holder/%016llx", static_cast<unsigned long long>(number));
 }
 

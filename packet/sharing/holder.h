@@ -9,17 +9,18 @@
 
 namespace urxe {
 
-/// Who holds something, for others to name: a number that nobody else has had or will have, and a
-/// unix datagram socket that bears its name. The holder lives as long as the socket is open:
-/// however its process dies, the kernel closes it. The child of a fork() must close its copy.
+/// The identity of a process that holds entries of a HolderTable: a random number, unique for all
+/// practical purposes, and a unix datagram socket that is bound to holder_name() of it. The holder
+/// is alive as long as the socket is open; when the process dies, the kernel closes it. The child
+/// of a fork() must close its copy.
 struct Holder {
-  uint64_t number = 0;    ///< 0: nobody
+  uint64_t number = 0;    ///< 0: no holder
   FileDescriptor socket;  ///< nonblocking, SO_PASSCRED set
 };
 
 UnixName holder_name(uint64_t number);
 
-/// A holder in the calling thread's network namespace. EMFILE, ENFILE, ENOMEM.
+/// Makes a holder in the calling thread's network namespace. EMFILE, ENFILE, ENOMEM.
 Expected<Holder, Errno> make_holder();
 
 }  // namespace urxe

@@ -87,7 +87,7 @@ HolderMemory::~HolderMemory() {
   munmap(memory_, bytes_of(kMostCells));
 }
 
-/// Nothing may be read of the file before it is known to be there.
+/// Nothing may be read from the mapping before the file is known to be that long.
 Expected<void, Errno> HolderMemory::begin() {
   // Allocated, not only sized: a full file system must fail here, not as SIGBUS later.
   const int full = posix_fallocate(file_.get(), 0, static_cast<off_t>(bytes_of(kFirstCells)));

@@ -12,27 +12,30 @@
 
 namespace urxe {
 
-/// A record of a HolderTable. In a bucket's chain for good once it is there; free and used in turn.
+/// A record of a HolderTable. Once it is in a bucket's chain it stays there; it can become free and
+/// be used again.
 struct alignas(64) HolderCell {
-  std::atomic<uint64_t> holder;  ///< 0: free; set last, and cleared first
+  std::atomic<uint64_t> holder;  ///< 0: free. Set last, cleared first
   std::atomic<uint64_t> key;
   std::atomic<uint64_t> what[4];
   std::atomic<uint32_t> kind;
-  std::atomic<uint32_t> version;  ///< odd while the fields above change
-  std::atomic<uint32_t> next;     ///< place of the next one in the chain; 0: none
+  std::atomic<uint32_t> version;  ///< odd while the fields above are being changed
+  std::atomic<uint32_t> next;     ///< place of the next record in the chain; 0: none
 };
 static_assert(sizeof(HolderCell) == 64);
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
-/// The memory of a HolderTable: a file that grows, mapped at its full size from the beginning, or
-/// this process's own. An empty file is an empty table. What a process that is killed was at, it
-/// leaves as it was or with a record lost until the file is.
+/// The memory of a HolderTable: a file that grows and is mapped at its full size from the
+/// beginning, or memory of this process alone. An empty file is an empty table. A process that is
+/// killed in the middle of a change leaves the table as it was, or with one record lost until the
+/// file is removed.
 class HolderMemory {
  public:
   static constexpr uint32_t kBuckets = 4096;
   static constexpr uint32_t kMostCells = 1U << 17;
 
-  /// What open_own_file() says; ENOSPC: no room; EINVAL: something else is in the file; ENOMEM.
+  /// Errors as open_own_file(); ENOSPC: the file system is full; EINVAL: the file holds something
+  /// else; ENOMEM.
   static Expected<std::unique_ptr<HolderMemory>, Errno> map(const std::string& path);
   /// ENOMEM.
   static Expected<std::unique_ptr<HolderMemory>, Errno> make_private();
@@ -43,14 +46,14 @@ class HolderMemory {
   [[nodiscard]] bool is_shared() const { return static_cast<bool>(file_); }
   /// The place of the first cell in the bucket's chain.
   [[nodiscard]] std::atomic<uint32_t>& first(uint32_t bucket) const;
-  /// Null: 0, or no place in this memory.
+  /// Null if `place` is 0 or outside this memory.
   [[nodiscard]] HolderCell* cell(uint32_t place) const;
-  /// The place of a cell that nobody has had; 0: there is no more room.
+  /// Adds a cell and returns its place; 0 if there is no room.
   uint32_t add_cell();
 
-  /// Keeps other processes, not other threads, from changing a bucket's chain; freed by the kernel
-  /// with the process. EADDRINUSE: somebody is at it for half a second, who must have been stopped;
-  /// ENOLCK.
+  /// Keeps other processes, but not other threads, from changing a bucket's chain. The kernel frees
+  /// it when the process ends. EADDRINUSE: another process has had it for half a second, so it must
+  /// have been stopped; ENOLCK.
   class Lock {
    public:
     static Expected<Lock, Errno> take(HolderMemory& memory, uint32_t bucket);
@@ -61,7 +64,7 @@ class HolderMemory {
    private:
     Lock(int fd, uint32_t at) : fd_(fd), at_(at) {}
     int fd_;
-    uint32_t at_;  ///< the byte of the file that stands for the bucket
+    uint32_t at_;  ///< the byte of the file whose lock stands for the bucket
   };
 
  private:

@@ -18,8 +18,8 @@
 namespace urxe {
 namespace {
 
-/// The tables of this process, by network namespace, and the lock under which it changes any. Never
-/// destroyed: exit handlers may still give things back.
+/// The tables of this process, by network namespace, and the lock for all changes. Never destroyed:
+/// exit handlers may still release records.
 struct Tables {
   static Tables& instance() {
     static auto* const tables = new Tables;
@@ -50,7 +50,7 @@ HolderTable::Words words_of(const HolderCell& cell) {
   return words;
 }
 
-/// Readers wait for nobody: they leave out what has an odd version, or another one afterwards.
+/// Readers take no lock: they skip a record whose version is odd, or differs after reading.
 void write(HolderCell& cell, HolderKey key, const HolderTable::Record& record) {
   const uint32_t version = cell.version | 1;
   cell.version = version;
@@ -75,12 +75,12 @@ bool is_lack_of_descriptors(Errno why) {
 
 }  // namespace
 
-/// The cells of a key's bucket. However the file was damaged, it has an end.
+/// The cells of a key's bucket. Visiting ends even if the file is damaged.
 class HolderTable::Chain {
  public:
   Chain(const HolderMemory& memory, uint32_t bucket) : memory_(memory), bucket_(bucket) {}
 
-  /// Tells cells and their places, until it hears false.
+  /// Calls `tell` with each cell and its place until it returns false.
   template <class Visit>
   void visit(Visit tell) const {
     uint32_t place = memory_.first(bucket_);
@@ -124,7 +124,7 @@ Expected<std::unique_ptr<HolderTable>, Errno> HolderTable::make_for(uint64_t net
   std::optional<Expected<std::unique_ptr<HolderTable>, Errno>> made;
   (void)try_user_files(network_namespace, "held", [&](const std::string& path) {
     made = map(path);
-    // Another file must not take the place of one that there is.
+    // Too few descriptors for the right file: do not go on to another one.
     return *made || is_lack_of_descriptors(made->error());
   });
   if (made && (*made || is_lack_of_descriptors(made->error()))) return *std::move(made);
@@ -134,7 +134,7 @@ Expected<std::unique_ptr<HolderTable>, Errno> HolderTable::make_for(uint64_t net
 }
 
 Expected<HolderTable*, Errno> HolderTable::open() try {
-  // Without /proc there is one namespace for all that can be told.
+  // Without /proc namespaces cannot be told apart: take all for one.
   const uint64_t network_namespace = network_namespace_number().value_or(0);
   Tables& tables = Tables::instance();
   std::lock_guard lock(tables.mutex);
@@ -179,7 +179,7 @@ Expected<void, Errno> HolderTable::change(uint32_t place, HolderKey key, const R
   return {};
 }
 
-// Not under the locks: nobody else touches the record of one who lives.
+// Without the locks: no other process changes the record of a living holder.
 void HolderTable::release(uint32_t place, uint64_t holder) {
   memory_->cell(place)->holder.compare_exchange_strong(holder, 0);
 }
@@ -209,9 +209,8 @@ bool HolderTable::is_taken(const Chain& chain, HolderKey key, uint64_t besides,
   return taken;
 }
 
-/// Room for another record: 0 where all in the chain are of living holders. So a chain is never
-/// longer than there were such records at one time, and whoever dies leaves nothing behind for
-/// long.
+/// Returns the place of a free record of the chain, or 0 if all belong to living holders. A chain
+/// is therefore never longer than the largest number of such records at one time.
 uint32_t HolderTable::find_free(const Chain& chain, uint64_t own) {
   uint32_t free = 0;
   const auto is_unused = [&](const HolderCell& cell, uint32_t place) {
@@ -220,7 +219,7 @@ uint32_t HolderTable::find_free(const Chain& chain, uint64_t own) {
   };
   chain.visit(is_unused);
   if (free != 0) return free;
-  uint64_t living = own;  // mostly the same ones follow each other
+  uint64_t living = own;  // mostly one holder's records follow each other
   chain.visit([&](HolderCell& cell, uint32_t place) {
     const uint64_t holder = cell.holder;
     if (holder == living || holder == own) return true;
@@ -241,7 +240,7 @@ bool HolderTable::forget_if_dead(HolderCell& cell) {
   return true;
 }
 
-/// Who cannot be asked, lives.
+/// A holder that cannot be probed counts as alive.
 bool HolderTable::is_alive(uint64_t holder) const {
   if (holder == 0) return false;
   const UnixName name = holder_name(holder);

@@ -14,25 +14,26 @@
 
 namespace urxe {
 
-/// What a thing is that can be held.
+/// The thing that an entry of the table is about.
 struct HolderKey {
   enum class Kind : uint32_t {
-    kPort = 1,     ///< of the connection manager: provider/cm/port_use.h
-    kService = 2,  ///< at QP1: packet/engine/service_directory.h
+    kPort = 1,     ///< a port number of librdmacm's port spaces
+    kService = 2,  ///< a service at QP1: service_directory.h
   };
   Kind kind;
   uint64_t value = 0;
 };
 
-/// Who of a user's processes holds what in a network namespace: records in memory that they share,
-/// in a file of the user. A record is good for as long as its Holder lives; that of a dead one is
-/// as good as none. However many records a process has, it costs a few descriptors.
+/// Port and service ownership: a table that the processes of a user share in each network
+/// namespace, in a mapped file. A record counts as long as its Holder is alive; the record of a
+/// dead holder counts as free. A process needs only a few descriptors, whatever the number of its
+/// records.
 ///
-/// Processes that find no directory in common, such as those of containers that share nothing but
-/// the network, do not see each other's records. Thread-safe.
+/// Processes that have no directory in common, such as those of containers that share only the
+/// network, do not see each other's records. Thread-safe.
 class HolderTable {
  public:
-  /// What more there is to say of a holding.
+  /// Details of an entry, which its kind defines.
   using Words = std::array<uint64_t, 4>;
   struct Record {
     uint64_t holder = 0;
@@ -40,30 +41,31 @@ class HolderTable {
   };
   using Conflict = std::function<bool(const Words& other)>;
 
-  /// The table of the calling thread's network namespace, for as long as the process lives; in a
-  /// forked child too. Where no file is to be had it is this process's alone. EMFILE, ENFILE,
-  /// ENOMEM.
+  /// The table of the calling thread's network namespace. It is never destroyed, and stays valid in
+  /// a forked child. If no file can be opened, the table is private to this process. EMFILE,
+  /// ENFILE, ENOMEM.
   static Expected<HolderTable*, Errno> open();
   /// The table in a file; errors as HolderMemory::map(), EMFILE.
   static Expected<std::unique_ptr<HolderTable>, Errno> map(const std::string& path);
-  /// To be called before the handlers of fork() are registered of who uses tables with a lock held.
+  /// Registers the handlers of fork(). A module that uses tables while it holds a lock of its own
+  /// calls this before it registers its own handlers.
   static void prepare();
 
   [[nodiscard]] bool is_shared() const { return memory_->is_shared(); }
 
-  /// Adds a record unless there is one of the same key that is in conflict with it, of a living
-  /// holder. Answers its place. EADDRINUSE: there is one, or somebody who was stopped in the middle
-  /// of a change is in the way (after half a second); ENOMEM: no room.
+  /// Adds a record and returns its place. EADDRINUSE: a living holder has a record of the same key
+  /// for which `conflict` returns true, or a process that was stopped in the middle of a change is
+  /// in the way (after half a second); ENOMEM: no room.
   Expected<uint32_t, Errno> take(HolderKey key, const Record& record, const Conflict& conflict);
-  /// Has the holder's own record say something else, unless another's is in conflict with that.
-  /// Errors as take().
+  /// Replaces the holder's own record, unless another one is in conflict with the new one. Errors
+  /// as take().
   Expected<void, Errno> change(uint32_t place, HolderKey key, const Record& record,
                                const Conflict& conflict);
-  /// Ends the holder's own record.
+  /// Removes the holder's own record.
   void release(uint32_t place, uint64_t holder);
 
-  /// The records of that key, of dead holders too. Waits for nobody, and so does not see one that
-  /// is changing just now.
+  /// The records of that key, including those of dead holders. Takes no lock, so it misses a record
+  /// that is being changed.
   [[nodiscard]] std::vector<Record> find(HolderKey key) const;
   [[nodiscard]] bool lives(uint64_t holder);
 
@@ -79,7 +81,7 @@ class HolderTable {
   bool is_alive(uint64_t holder) const;
 
   std::unique_ptr<HolderMemory> memory_;
-  FileDescriptor probe_;  ///< connects to holders, to see whether they are there
+  FileDescriptor probe_;  ///< connects to holders, to see whether they are alive
 };
 
 }  // namespace urxe

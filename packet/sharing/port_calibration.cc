@@ -51,7 +51,7 @@ void PortCalibration::take(const ProbeAnswer& answer, Instant now) {
   if (answer.token != token_ || answer.index >= slot_at_.size() || answer.slot >= kSlots) return;
   slot_at_[answer.index] = static_cast<int32_t>(answer.slot);
   if (!running_) {
-    finish(now);  // from a process that took longer than we wait: better now than never
+    finish(now);  // from a process that took longer than the search waited
   } else if (burst_answered()) {
     end_burst(now);
   }
@@ -66,7 +66,7 @@ bool PortCalibration::burst_answered() const {
                       [](int32_t slot) { return slot == kUnanswered; });
 }
 
-/// The burst has found somebody, and nobody twice.
+/// The burst found at least one member, and none twice.
 bool PortCalibration::group_goes_on() const {
   bool any = false;
   for (auto at = slot_at_.begin() + first_; at != slot_at_.end(); ++at) {
@@ -82,7 +82,7 @@ std::vector<GroupMember> PortCalibration::found() const {
   for (uint32_t i = 0; i < slot_at_.size(); ++i) {
     if (slot_at_[i] == kUnanswered) continue;
     const auto slot = static_cast<uint32_t>(slot_at_[i]);
-    // A second answer is that of an index out of range.
+    // The second answer of a slot was to an index out of range.
     if (!holds_slot(members, slot)) members.push_back({slot, i});
   }
   return members;
@@ -99,7 +99,7 @@ void PortCalibration::end_burst(Instant now) {
 
 void PortCalibration::finish(Instant now) {
   const std::vector<GroupMember> members = found();
-  // Alone, or not even there: it may be that no program is attached and all went by hash.
+  // One member or not even this process: perhaps no program was attached, and all went by hash.
   const bool doubtful = members.size() < 2 || !holds_slot(members, own_slot_);
   if (doubtful && !prepared_) {
     prepared_ = true;

@@ -11,29 +11,31 @@
 
 namespace urxe {
 
-/// Finds out which index every process's socket has in the group that shares (address, 4791), and
-/// has the kernel select by it. The order of a group changes when a member leaves, and nobody is
-/// told: so one asks. Probe 0, 1, 2, ... goes to the member with that index, which answers with its
-/// slot. An index out of range goes to some member by hash, so the group ends where slots repeat.
+/// Finds out the order of the sockets that share (address, 4791), and makes the kernel select among
+/// them by it. All sockets bound there with SO_REUSEPORT form a group, in which each has an index;
+/// the kernel changes the indices when a member leaves, and tells nobody. So a process asks: the
+/// kernel gives probe number i to the member with index i, and that process answers with its slot.
+/// An index beyond the last goes to some member by hash, so the search ends when slots repeat.
 ///
-/// Nothing relies on the outcome being right: a packet that reaches the wrong process is forwarded.
+/// Delivery does not depend on the result: a packet that reaches the wrong process is forwarded.
+/// It only makes delivery fast.
 class PortCalibration {
  public:
   /// `fd`: this process's socket of the group, bound to `address`.
   PortCalibration(int fd, const SocketAddress& address, uint32_t own_slot);
 
   void start(Instant now);
-  /// An answer to anybody's probe. Answers that come late still count.
+  /// Takes an answer. Those to other processes' probes are ignored; late ones still count.
   void take(const ProbeAnswer& answer, Instant now);
-  /// To be called now and then while running().
+  /// Call it about every millisecond while running().
   void tick(Instant now);
-  /// Ends the search with what it has found so far.
+  /// Ends the search with the members found so far.
   void conclude();
-  /// Waiting for answers.
+  /// Whether a search waits for answers.
   [[nodiscard]] bool running() const { return running_; }
-  /// The last search has found another order than the one before.
+  /// Whether the last search found another order than the one before.
   [[nodiscard]] bool found_news() const { return found_news_; }
-  /// The members as last found, by index.
+  /// The members that the last search found, by index.
   [[nodiscard]] const std::vector<GroupMember>& members() const { return members_; }
 
  private:
@@ -51,11 +53,11 @@ class PortCalibration {
   SocketAddress address_;
   uint32_t own_slot_;
   bool running_ = false;
-  bool prepared_ = false;  ///< a program that knows probes is attached for certain
+  bool prepared_ = false;  ///< this search has attached a program that knows probes
   uint64_t token_ = 0;
   uint32_t first_ = 0;  ///< index of the burst under way
   Instant deadline_;
-  std::vector<int32_t> slot_at_;  ///< by index: who has answered, or -1
+  std::vector<int32_t> slot_at_;  ///< by index: the slot that answered, or -1
   std::vector<GroupMember> members_;
   bool found_news_ = false;
 };

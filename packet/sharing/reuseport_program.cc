@@ -21,16 +21,16 @@
 namespace urxe {
 namespace {
 
-// Fields of a probe by offset; the first two lie where a BTH has opcode and destination QP.
+// Offsets of a probe's fields; opcode and index lie where a BTH has opcode and destination QP.
 constexpr size_t kIndexAt = 5;
 constexpr size_t kMagicAt = 8;
 constexpr size_t kTokenAt = 16;
 constexpr size_t kProberAt = 24;
 constexpr uint64_t kProbeMagic = 0x7572786570726f62;  // "urxeprob"
 
-/// Where a message of the connection manager that answers another has the id that it answers:
-/// behind BTH, DETH, MAD header and the sender's own id. Requests go on to whom they are for by way
-/// of whoever gets them: see GsiSharing.
+/// The offset of the communication id that a message of the connection manager answers: after BTH,
+/// DETH, MAD header and the sender's own id. A request has none; the process that gets it forwards
+/// it (see GsiSharing).
 constexpr uint32_t kRemoteCommIdAt = 12 + 8 + 24 + 4;
 
 constexpr uint32_t kAttributeAt = 12 + 8 + 16;  ///< the MAD's attribute id
@@ -59,7 +59,7 @@ bool decode_probe(std::span<const uint8_t> bytes, Probe& probe) {
 }
 
 Expected<void, Errno> attach_reuseport_program(int fd, std::span<const GroupMember> members) {
-  // The program sees the UDP payload. A load beyond its end returns 0: any index will do for that.
+  // The program sees the UDP payload. A load beyond its end makes it return 0, a valid index.
   const auto count = static_cast<uint32_t>(members.size());
   const uint32_t to_random = 2 * count + 1;  // over the search for the slot
   std::vector<sock_filter> program = {
@@ -86,8 +86,8 @@ Expected<void, Errno> attach_reuseport_program(int fd, std::span<const GroupMemb
     program.push_back(BPF_STMT(BPF_RET | BPF_K, member.index));
   }
   program.push_back(BPF_STMT(BPF_RET | BPF_K, kNobody));
-  // Whoever gets a request passes it on; one that is stopped cannot, so another try must be able to
-  // reach another.
+  // A process that is stopped cannot forward a request, so the peer's next try must be able to
+  // reach another process.
   program.push_back(
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<uint32_t>(SKF_AD_OFF) + SKF_AD_RANDOM));
   program.push_back(BPF_STMT(BPF_ALU | BPF_MOD | BPF_K, std::max(count, 1U)));

@@ -9,8 +9,9 @@
 
 namespace urxe {
 
-// A probe is a datagram to our own address that no RoCE packet can be taken for: it asks for the
-// group's member `index` by the field where packets have the destination QP number.
+// A probe is a datagram that a process sends to its own address and that cannot be taken for a RoCE
+// packet. It names the member `index` of the group in the field where packets have the destination
+// queue pair number.
 
 inline constexpr size_t kProbeBytes = 32;
 inline constexpr uint8_t kProbeOpcode = 0xff;
@@ -21,7 +22,7 @@ struct Probe {
   uint32_t prober = 0;  ///< its slot
 };
 std::array<uint8_t, kProbeBytes> encode_probe(const Probe& probe);
-/// False where `bytes` are not a probe.
+/// Returns false if `bytes` are not a probe.
 bool decode_probe(std::span<const uint8_t> bytes, Probe& probe);
 
 /// The socket of `slot` is member `index` of the group.
@@ -31,9 +32,10 @@ struct GroupMember {
   friend bool operator==(const GroupMember&, const GroupMember&) = default;
 };
 
-/// Replaces the program of the group that `fd`, a bound SO_REUSEPORT socket, is in: probes go to
-/// the index that they ask for, packets of the `members`' slots to their index (to QP1: most
-/// answers of connection managers), all others to whom the kernel chooses by hash.
+/// Replaces the classic BPF program by which the kernel selects a member of the group that `fd`, a
+/// bound SO_REUSEPORT socket, belongs to. A probe goes to the index that it names; a packet to the
+/// member whose slot is in its destination queue pair number (for a message to QP1: in the
+/// communication id that it answers); requests to a random member; the rest by the kernel's hash.
 Expected<void, Errno> attach_reuseport_program(int fd, std::span<const GroupMember> members);
 
 }  // namespace urxe

@@ -12,7 +12,7 @@
 namespace urxe {
 namespace {
 
-/// Of the sockets the first one that is opened.
+/// The number of the holder's socket, which is opened first.
 constexpr uint32_t kHolderSocket = 0;
 
 HolderKey table_key(ServiceId service) {

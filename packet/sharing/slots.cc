@@ -15,7 +15,7 @@
 namespace urxe {
 namespace {
 
-constexpr int kForwardBufferBytes = 4 << 20;  ///< the kernel gives what the user may have
+constexpr int kForwardBufferBytes = 4 << 20;  ///< the kernel cuts it to net.core.wmem_max
 
 Expected<FileDescriptor, Errno> open_forward_socket() {
   auto fd = open_unix_socket();
@@ -49,7 +49,7 @@ UnixName slot_name(uint32_t slot) {
 Slot::Slot(uint32_t number, FileDescriptor fd, std::shared_ptr<SlotTable> table)
     : number_(number), fd_(std::move(fd)), table_(std::move(table)) {
   std::atomic<uint32_t>& next = table_->next_index[number_];
-  // The bit above the index tells a start at index 0 from a slot that has never been used.
+  // The bit above the index distinguishes "starts at index 0" from "never used".
   if (next == 0) next = static_cast<uint32_t>(random_number() % kQpIndices + kQpIndices);
 }
 

@@ -13,24 +13,26 @@
 
 namespace urxe {
 
-/// The name of the socket that holds a slot: of the effective user's processes, in this network
-/// namespace.
+/// The name of the socket by which a process of the effective user holds the slot.
 UnixName slot_name(uint32_t slot);
 
-/// What a user's processes remember of the slots in one network namespace: shared memory in a file
-/// of the user, or memory of this process where no such file is to be had.
+/// The memory that a user's processes in one network namespace share about their slots; see
+/// slot_table.h.
 struct SlotTable;
 
-/// A number that no other process of the user has in this network namespace, held for as long as
-/// the process lives: the kernel frees it with the unix socket that bears its name. The child of a
-/// fork holds it too until it closes the descriptor, calls exec or ends.
+/// A process's place among those that share an address: a number, 0 to 511, that no other process
+/// of the user has in this network namespace. It is the upper part of all queue pair numbers that
+/// the process gives out (packet/wire/qpn_layout.h). The process holds it through a unix socket
+/// that is bound to slot_name(): other processes forward packets to that socket, and the kernel
+/// frees the name when the process ends. The child of a fork() holds the slot as well, until it
+/// closes the descriptor, calls exec() or ends.
 ///
-/// Queue pair numbers are made of it. A slot's next owner goes on counting where the last one
-/// stopped, however that one ended, so a number comes back only after 32768 others: what is still
-/// on its way to a dead process's queue pair finds no queue pair.
+/// The next owner of a slot continues with the queue pair numbers where the last one stopped,
+/// however that one ended. So a number comes back only after 32768 others, and a late packet for a
+/// queue pair of a dead process finds no queue pair.
 class Slot {
  public:
-  /// The slot that has been out of use longest, roughly. EUSERS where all 512 are taken.
+  /// Takes the slot that has been free for longest, roughly. EUSERS: all 512 are taken.
   static Expected<Slot, EngineError> acquire();
 
   Slot(Slot&&) noexcept;
@@ -38,16 +40,16 @@ class Slot {
   ~Slot();
 
   [[nodiscard]] uint32_t number() const { return number_; }
-  /// The slot's unix datagram socket, nonblocking.
+  /// The socket that is bound to slot_name(): a nonblocking unix datagram socket.
   [[nodiscard]] int forward_fd() const { return fd_.get(); }
 
-  /// The lower 15 bits of the next queue pair number. Never gives the special numbers 0, 1 and
-  /// 0xFFFFFF. Comes round after some 32768 calls: whether a number is still in use, the caller
-  /// knows. Any thread.
+  /// The lower 15 bits of the next queue pair number. Never leads to the special numbers 0, 1 and
+  /// 0xFFFFFF. Indices repeat after some 32768 calls: the caller checks whether a number is still
+  /// in use. Thread-safe.
   uint32_t next_index();
   /// A whole queue pair number.
   Qpn next_qpn() { return make_qpn(number_, next_index()); }
-  /// The slot's memory outlives the process; false: the numbers have begun at random.
+  /// True if the slot's memory outlives the process; false if its numbers began at random.
   [[nodiscard]] bool remembers() const;
 
  private:
