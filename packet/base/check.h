@@ -8,8 +8,9 @@
 
 namespace urxe {
 
-/// Our own invariants. A debug or sanitizer build stops where one is broken; in a release build the
-/// process is somebody else's, so the caller gets `false` and must leave safely.
+/// Checks an invariant of our own code. If it is broken, a debug or sanitizer build aborts. A
+/// release build runs in somebody else's process, so there the caller gets `false` and must return
+/// safely.
 #if defined(URXE_DEBUG_CHECKS)
 [[nodiscard]] inline bool check(bool invariant) {
   if (!invariant) {

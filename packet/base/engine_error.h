@@ -5,10 +5,10 @@
 
 namespace urxe {
 
-/// Why an engine could not do what was asked, in words for the user, and the errno for the verb.
+/// Why an engine failed: words for the user, and the errno for the verb.
 struct EngineError {
   int errno_value = 0;
-  std::string what;  ///< what failed, on what, and what to do about it
+  std::string what;  ///< the failed operation and its object, and what to do about it
 };
 
 }  // namespace urxe

@@ -12,7 +12,7 @@ using Expected = tl::expected<T, E>;
 template <class E>
 using Unexpected = tl::unexpected<E>;
 
-/// An errno value (EINVAL, ENOMEM, ...): how a call that cannot be carried out answers.
+/// An errno value (EINVAL, ENOMEM, ...): the result of a call that cannot be carried out.
 struct Errno {
   int value = 0;
   friend constexpr bool operator==(Errno, Errno) = default;

@@ -3,13 +3,14 @@
 
 namespace urxe {
 
-/// A hook that puts its owner on one list; a type derives from one for each list it can be on.
+/// A hook that puts its owner on one list. A type derives from one hook for each list that it can
+/// be on.
 template <class Tag>
 struct ListHook {
   ListHook* previous = nullptr;
   ListHook* next = nullptr;
   [[nodiscard]] bool linked() const { return next != nullptr; }
-  /// Takes its owner off the list that it is on, if any.
+  /// Removes its owner from the list that it is on, if any.
   void unlink() {
     if (!linked()) return;
     previous->next = next;
@@ -30,7 +31,7 @@ class IntrusiveList {
 
   [[nodiscard]] bool empty() const { return head_.next == &head_; }
   [[nodiscard]] T* front() { return empty() ? nullptr : static_cast<T*>(head_.next); }
-  /// Calls `visit(element)` for each; it may remove that element from the list, and no other.
+  /// Calls `visit(element)` for each. It may remove that element from the list, but no other.
   template <class Visit>
   void for_each(Visit visit) {
     for (Hook* hook = head_.next; hook != &head_;) {
@@ -39,7 +40,7 @@ class IntrusiveList {
       hook = next;
     }
   }
-  /// Appends, unless it is on the list already.
+  /// Appends the element, unless it is on the list already.
   void push_back(T& element) {
     Hook& hook = element;
     if (hook.linked()) return;
@@ -48,7 +49,7 @@ class IntrusiveList {
     head_.previous->next = &hook;
     head_.previous = &hook;
   }
-  /// Removes, if it is on the list.
+  /// Removes the element, if it is on the list.
   void remove(T& element) {
     Hook& hook = element;
     hook.unlink();

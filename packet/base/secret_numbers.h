@@ -7,7 +7,7 @@
 
 namespace urxe {
 
-/// What sequences of names are made of that nobody is to guess: to whoever does not know the secret
+/// Numbers for names that nobody may guess, such as keys and communication ids: without the secret,
 /// a number says nothing about any other one.
 class SecretNumbers {
  public:
@@ -17,7 +17,7 @@ class SecretNumbers {
   /// A permutation of the numbers of kPermutedBits, another one for each `pass`. (A Feistel network
   /// of as many rounds as NIST SP 800-38G gives one over a small domain.)
   [[nodiscard]] uint32_t permuted(uint32_t value, uint64_t pass) const;
-  /// A number for each counter that is not the permutations'.
+  /// A number for each counter, independent of the permutations.
   [[nodiscard]] uint64_t number(uint64_t counter) const;
 
  private:

@@ -7,14 +7,14 @@
 
 namespace urxe {
 
-/// 128 secret bits, little-endian halves as the SipHash paper has them (k0, k1).
+/// 128 secret bits, as the little-endian halves k0 and k1 of the SipHash paper.
 struct SipKey {
   uint64_t k0 = 0;
   uint64_t k1 = 0;
 };
 
-/// SipHash-2-4 (Aumasson and Bernstein, 2012): a keyed pseudo-random function. Who does not know
-/// the key cannot tell its values from random ones, however many of them are seen.
+/// SipHash-2-4 (Aumasson and Bernstein, 2012): a keyed pseudo-random function. Without
+/// the key its values cannot be told from random ones, however many of them are known.
 [[nodiscard]] uint64_t siphash(const SipKey& key, std::span<const uint8_t> message);
 
 }  // namespace urxe

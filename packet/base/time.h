@@ -28,8 +28,8 @@ constexpr Duration seconds(int64_t n) {
   return {n * 1000000000};
 }
 
-/// A point on a monotonic clock that the caller keeps. There is no now(): whoever drives a piece
-/// of the protocol tells it the time.
+/// A point on a monotonic clock. There is no now() here: the caller tells the protocol the time
+/// (packet/host/clock.h).
 struct Instant {
   int64_t ns = 0;
   friend constexpr auto operator<=>(Instant, Instant) = default;

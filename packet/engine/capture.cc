@@ -31,7 +31,7 @@ EngineError failed_call(const std::string& path, const char* call) {
   return failed(errno_value, path, std::string(call) + ": " + std::strerror(errno_value));
 }
 
-/// Gives an empty file its header; makes sure of another one that it begins with just that.
+/// Writes the header to an empty file; checks that any other file begins with that header.
 Expected<void, EngineError> begin_or_join(int fd, const std::string& path) {
   struct stat status {};
   if (fstat(fd, &status) != 0) return Unexpected<EngineError>(failed_call(path, "fstat"));
@@ -61,7 +61,7 @@ Expected<void, EngineError> begin_or_join(int fd, const std::string& path) {
 
 Expected<std::unique_ptr<CaptureEngine>, EngineError> CaptureEngine::open(
     std::unique_ptr<PacketEngine> inner, const std::string& path) {
-  // O_NONBLOCK: for a regular file nothing, but opening a FIFO must not wait for its other end.
+  // O_NONBLOCK has no effect on a regular file; opening a FIFO must not wait for its other end.
   const int fd =
       ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
   if (fd < 0) return Unexpected<EngineError>(failed_call(path, "open"));

@@ -10,16 +10,16 @@
 
 namespace urxe {
 
-/// Wraps an engine and appends every packet that it receives and sends to a pcapng file, one record
-/// a packet, with IP and UDP headers made up around it (link type RAW). Sent packets are recorded
-/// when they are handed over; whether the kernel then drops them is not known here.
+/// Wraps an engine and appends every packet that it receives or sends to a pcapng file, one record
+/// per packet, with IP and UDP headers made from its flow (link type RAW). Sent packets are
+/// recorded when they are handed over, even if the kernel then drops them.
 ///
 /// Several processes may append to one file at once: every batch is one write() to a file opened
 /// for appending. A write that fails ends the capture, not the traffic, with one message on stderr.
 class CaptureEngine final : public ForwardingEngine {
  public:
-  /// Creates `path`, or appends to it where it is a capture that another CaptureEngine has begun.
-  /// Fails where it is anything else; `inner` is then destroyed.
+  /// Creates the file `path`, or appends to it if it is a capture that another CaptureEngine began.
+  /// Fails if it is anything else, and destroys `inner`.
   static Expected<std::unique_ptr<CaptureEngine>, EngineError> open(
       std::unique_ptr<PacketEngine> inner, const std::string& path);
 

@@ -32,7 +32,7 @@ uint16_t ipv6_udp_checksum(const uint8_t* ip, const uint8_t* udp, std::span<cons
   return checksum.value() == 0 ? 0xffff : checksum.value();
 }
 
-/// Returns the size of what it wrote; `out` has room for 48 bytes.
+/// Returns the number of bytes written; `out` has room for 48.
 size_t write_ip_and_udp(uint8_t* out, const Flow& flow, uint16_t identification,
                         std::span<const uint8_t> bytes) {
   const VariantFields fields{flow.traffic_class, flow.hop_limit, 0};
@@ -57,7 +57,7 @@ std::array<uint8_t, kCaptureHeaderBytes> capture_header() {
   store_le32(p + 4, kSectionBytes);
   store_le32(p + 8, kByteOrderMagic);
   store_le16(p + 12, 1);         // version 1.0
-  std::memset(p + 16, 0xff, 8);  // length of the section: not said
+  std::memset(p + 16, 0xff, 8);  // length of the section: unknown
   store_le32(p + 24, kSectionBytes);
   p += kSectionBytes;
   store_le32(p, kInterfaceBlock);

@@ -14,8 +14,8 @@ namespace urxe {
 
 enum class Direction : uint8_t { kInbound = 1, kOutbound = 2 };
 
-/// What a capture begins with: a section header and one interface, link type RAW (IPv4 or IPv6),
-/// times in nanoseconds.
+/// The begin of a capture: a section header and one interface, link type RAW (IPv4 or IPv6), times
+/// in nanoseconds.
 inline constexpr size_t kCaptureHeaderBytes = 60;
 std::array<uint8_t, kCaptureHeaderBytes> capture_header();
 

@@ -97,8 +97,8 @@ int FaultEngine::wait_fd() const {
   return wait_ ? wait_.get() : inner().wait_fd();
 }
 
-/// Whoever sleeps on wait_fd() is to come and call receive(): what is held back does not wait for
-/// a packet that may never come.
+/// Wakes the thread that sleeps on wait_fd(), so that it calls receive(): packets that are held
+/// back do not wait for a later packet that may never come.
 void FaultEngine::ring_while_holding_back() {
   const bool holds_back = outgoing_.holds_back() || incoming_.holds_back();
   if (holds_back == ringing_ || !wait_) return;
@@ -126,7 +126,7 @@ std::span<const RxPacket> FaultEngine::receive() {
         {{packet.bytes.begin(), packet.bytes.end()}, packet.flow, packet.ipv4_identification},
         received_);
   }
-  // Empty would mean that nothing is waiting, and the caller might sleep on what is held back.
+  // An empty result would mean that nothing waits, and the caller might go to sleep.
   if (received_.empty()) incoming_.flush(received_);
   for (const FaultLine::Packet& packet : received_) {
     packets_.push_back({packet.bytes, packet.flow, packet.identification});

@@ -25,10 +25,10 @@ class FaultLine {
   };
 
   FaultLine(uint64_t seed, const FaultRates& rates) : state_(seed), rates_(rates) {}
-  /// Appends to `out` what comes out at the other end when `packet` goes in. Of a packet that is
-  /// duplicated, one of the two is never corrupted.
+  /// Puts `packet` in and appends to `out` the packets that come out at the other end. One copy of
+  /// a duplicated packet is never corrupted.
   void pass(Packet packet, std::deque<Packet>& out);
-  /// Appends what is held back: nothing comes that could overtake it.
+  /// Appends all packets that are held back: no later packet is going to overtake them.
   void flush(std::deque<Packet>& out);
   [[nodiscard]] bool holds_back() const { return !held_.empty(); }
   [[nodiscard]] const FaultCounters& counters() const { return counters_; }
@@ -50,18 +50,19 @@ class FaultLine {
 };
 
 /// Wraps an engine in a network that loses, duplicates, reorders and corrupts packets by a seeded
-/// plan. Sends without segmentation. What it holds back waits for later packets, but no longer than
-/// until the next receive() that has nothing else, for which wait_fd() wakes.
+/// plan. Sends without segmentation. A packet that is held back waits for later ones, but no longer
+/// than until the next receive() that would return nothing else; wait_fd() is readable meanwhile.
 class FaultEngine final : public ForwardingEngine {
  public:
   FaultEngine(std::unique_ptr<PacketEngine> engine, const FaultPlan& plan);
 
-  /// Where nothing arrives, what was held back comes. Sends what was held back on its way out.
+  /// Returns packets that were held back if no others arrive. Sends those that were held back on
+  /// their way out.
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
   [[nodiscard]] TxBatch::Limits batch_limits() const override;
   [[nodiscard]] EngineCounters totals() const override;
-  /// The inner engine's where it has none, or no descriptors are left to make ours.
+  /// The inner engine's own if that is -1, or if no descriptors are left for another one.
   [[nodiscard]] int wait_fd() const override;
 
   [[nodiscard]] const FaultCounters& outgoing() const { return outgoing_.counters(); }
@@ -73,7 +74,7 @@ class FaultEngine final : public ForwardingEngine {
   void ring_while_holding_back();
 
   FileDescriptor bell_;  ///< readable while something is held back
-  FileDescriptor wait_;  ///< on the inner engine's and the bell
+  FileDescriptor wait_;  ///< readable while the inner engine's or the bell is
   bool ringing_ = false;
   FaultLine outgoing_;
   FaultLine incoming_;

@@ -31,7 +31,7 @@ Unexpected<std::string> refuse(std::string_view word, std::string_view why) {
   return Unexpected<std::string>("'" + std::string(word) + "': " + std::string(why));
 }
 
-/// All of `digits` as a decimal number; nullopt where it is none, is empty or does not fit.
+/// All of `digits` as a decimal number; nullopt if they are none, are empty or do not fit.
 template <class Number>
 std::optional<Number> parse_digits(std::string_view digits) {
   Number number = 0;
@@ -61,7 +61,7 @@ std::optional<uint32_t> parse_percentage(std::string_view text) {
   return per_million;
 }
 
-/// What the words have said so far.
+/// The plan as far as the words have been read.
 struct Draft {
   uint64_t seed = 1;
   FaultRates rates;

@@ -9,12 +9,12 @@
 
 namespace urxe {
 
-/// How often what goes wrong, in packets of a million.
+/// How often each fault happens, in packets of a million.
 struct FaultRates {
   uint32_t loss = 0;
   uint32_t duplication = 0;
-  uint32_t reordering =
-      0;  ///< held back until up to FaultLine::kMaxHeldBack later ones have passed
+  /// Held back until up to FaultLine::kMaxHeldBack later packets have passed.
+  uint32_t reordering = 0;
   uint32_t corruption = 0;  ///< one bit flipped, anywhere in the packet
   friend bool operator==(const FaultRates&, const FaultRates&) = default;
 };
@@ -29,11 +29,11 @@ struct FaultPlan {
 /// Reads a plan as a user writes it: words joined by commas, each at most once, in any order.
 ///
 ///   loss=P% duplication=P% reordering=P% corruption=P%   of the packets, 0 to 100, four decimals
-///   seed=N                                               decimal, 64 bits; 1 where left out
-///   direction=in|out|both                                which packets; both where left out
+///   seed=N                                               decimal, 64 bits; 1 if left out
+///   direction=in|out|both                                which packets; both if left out
 ///
-/// At least one of the first four must be there. The error names the word that is wrong and what is
-/// accepted.
+/// At least one of the first four must be there. The error names the wrong word and the accepted
+/// ones.
 Expected<FaultPlan, std::string> parse_fault_plan(std::string_view text);
 
 }  // namespace urxe

@@ -13,11 +13,12 @@ namespace urxe {
 
 class MemoryEngine;
 
-/// Joins MemoryEngines by their GIDs. Delivers in order, at once, what their queues have room for.
+/// Connects MemoryEngines by their GIDs. Delivers packets in order and at once, as far as the
+/// queues have room.
 class MemoryNetwork {
  public:
   [[nodiscard]] uint64_t delivered() const { return delivered_; }
-  /// Packets to a GID or group that nobody has opened, or for which there was no room.
+  /// Packets to a GID or group that no engine has opened, or for which there was no room.
   [[nodiscard]] uint64_t lost() const { return lost_; }
 
  private:
@@ -36,8 +37,9 @@ class MemoryNetwork {
   uint64_t lost_ = 0;
 };
 
-/// An engine without a kernel, for tests: deterministic, and the identification of what it receives
-/// is known, so every bit of the ICRC is checked. The engines of one network belong to one thread.
+/// An engine without a kernel, for tests. It is deterministic, and knows the identification of the
+/// packets that it receives, so that every bit of the ICRC is checked. All engines of a network
+/// belong to one thread.
 class MemoryEngine final : public PacketEngine {
  public:
   static constexpr size_t kDefaultQueue = 4096;  ///< packets

@@ -37,7 +37,7 @@ void take_control(const cmsghdr* c, PacketRun& to) {
   } else if (is(c, IPPROTO_IP, IP_TTL) || is(c, IPPROTO_IPV6, IPV6_HOPLIMIT)) {
     to.flow.hop_limit = static_cast<uint8_t>(int_at(c));
   } else if (is(c, IPPROTO_IPV6, IPV6_FLOWINFO)) {
-    // Only there where it is not 0; the traffic class stands before the label.
+    // The kernel sends it only if it is not 0. The traffic class stands before the label.
     to.flow.flow_label = ntohl(static_cast<uint32_t>(int_at(c))) & kFlowLabelMask;
   } else if (is(c, IPPROTO_UDP, UDP_GRO) && int_at(c) > 0) {
     to.segment_size = static_cast<size_t>(int_at(c));

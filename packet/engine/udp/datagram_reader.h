@@ -19,7 +19,7 @@ class DatagramReader {
   static constexpr size_t kBurst = 8;
 
   DatagramReader();
-  /// Takes up to kBurst datagrams from the socket, one where `single`; never blocks. They are valid
+  /// Takes up to kBurst datagrams from the socket, or one if `single`. Never blocks. They are valid
   /// until the next call. `local` is the address that the socket is bound to.
   std::span<const PacketRun> read(int fd, const Gid& local, bool single);
   [[nodiscard]] uint64_t syscalls() const { return syscalls_; }
@@ -39,7 +39,7 @@ class DatagramReader {
   std::array<Control, kBurst> controls_{};
   std::array<PacketRun, kBurst> datagrams_{};
   size_t count_ = 0;
-  size_t used_ = 0;  ///< messages_ that the last read has written to
+  size_t used_ = 0;  ///< messages_ that the last read wrote to
   uint64_t syscalls_ = 0;
 };
 

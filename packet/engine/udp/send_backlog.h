@@ -11,13 +11,14 @@
 
 namespace urxe {
 
-/// Copies of messages that wait for room in a socket's buffer, oldest first. Bounded.
+/// Copies of messages that wait for room in a socket buffer, oldest first. Bounded.
 class SendBacklog {
  public:
   static constexpr size_t kBytes = size_t{1} << 20;
   static constexpr size_t kMessages = 1024;
 
-  /// False (and nothing kept) where it is full. `memory` is what the message's offset counts from.
+  /// Returns false, and keeps nothing, if the backlog is full. The message's offset counts from
+  /// `memory`.
   bool push(const TxBatch::Message& message, const uint8_t* memory);
   [[nodiscard]] std::span<const TxBatch::Message> messages() const {
     return std::span(messages_).subspan(first_);
@@ -27,7 +28,7 @@ class SendBacklog {
   [[nodiscard]] bool empty() const { return first_ == messages_.size(); }
 
  private:
-  std::unique_ptr<uint8_t[]> memory_;  ///< made when first needed
+  std::unique_ptr<uint8_t[]> memory_;  ///< allocated when first needed
   size_t used_ = 0;
   std::vector<TxBatch::Message> messages_;
   size_t first_ = 0;

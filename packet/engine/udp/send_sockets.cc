@@ -12,7 +12,7 @@ namespace {
 
 constexpr unsigned kFirstPort = 0xc000;
 constexpr unsigned kPorts = 0x4000;
-constexpr unsigned kAttempts = 64;  ///< at finding a port that nobody else has
+constexpr unsigned kAttempts = 64;  ///< at finding a free port
 
 /// The `attempt`-th port to try: the wanted one, then ones scattered over the range. The step is
 /// odd, so no port comes twice.
@@ -39,7 +39,7 @@ Expected<uint16_t, EngineError> SendSockets::claim(uint16_t wanted) {
   }
   if (sockets_.size() >= max_sockets_) return share(wanted);
   auto opened = open_near(wanted);
-  // Out of descriptors or ports: what we have will do.
+  // Out of descriptors or ports: share one of the open sockets.
   if (!opened && !sockets_.empty()) return share(wanted);
   return opened;
 }

@@ -11,18 +11,18 @@
 
 namespace urxe {
 
-/// The sockets that one local address sends from, one a UDP source port. Queue pairs share one
-/// where they want the same port, and where there are as many as there may be.
+/// The sockets that one local address sends from, one per UDP source port. Queue pairs share a
+/// socket if they want the same port, or if the maximum number of sockets is reached.
 class SendSockets {
  public:
-  /// `receiver` is bound to port 4791 and sends what has that as its source port.
+  /// `receiver` is bound to port 4791 and sends the packets with that source port.
   SendSockets(const Gid& local, int receiver, const UdpSocketOptions& options, size_t max_sockets)
       : local_(local), receiver_(receiver), options_(options), max_sockets_(max_sockets) {}
 
   [[nodiscard]] const Gid& local() const { return local_; }
   Expected<uint16_t, EngineError> claim(uint16_t wanted);
   void release(uint16_t port);
-  /// The socket that is bound to `port`; -1: none.
+  /// The socket that is bound to `port`; -1 if there is none.
   [[nodiscard]] int find(uint16_t port) const;
   [[nodiscard]] size_t size() const { return sockets_.size(); }
 

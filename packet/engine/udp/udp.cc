@@ -12,16 +12,16 @@
 namespace urxe {
 namespace {
 
-// What the epoll events carry, besides the index of a receiver.
+// The data of epoll events: the index of a receiver, or one of these.
 constexpr uint32_t kSharingId = 0xffffffff;
 constexpr uint32_t kBlockedId = 0xfffffffe;
 constexpr uint32_t kTimerId = 0xfffffffd;
 
-// receive() looks at all sockets once in so many calls: soon where there are several addresses,
-// rarely where only strays from another process can come.
+// receive() looks at all sockets once in so many calls: often if there are several addresses,
+// rarely if only other processes can send something elsewhere.
 constexpr unsigned kLookIntervalOne = 16;
 constexpr unsigned kLookIntervalSeveral = 4;
-/// Read from a socket before it is closed; more than a full buffer of small packets.
+/// Bursts read from a socket before it is closed: more than a full buffer of small packets.
 constexpr int kLastBursts = 1000;
 
 constexpr size_t kMaxSegments = 60;
@@ -63,8 +63,8 @@ void UdpEngine::abandon() {
   if (config_.sharing != nullptr) config_.sharing->abandon();
 }
 
-/// While the others' view of the group is out of date, the kernel may put their packets into our
-/// socket; with the socket they would go.
+/// While another process's view of the group is out of date, the kernel may put its packets into
+/// our socket; they would be lost with the socket.
 void UdpEngine::pass_on_rest(Receiver& receiver) {
   if (config_.sharing == nullptr || !receiver.fd || receiver.local.is_multicast()) return;
   receiver.calibration.reset();
@@ -90,7 +90,7 @@ UdpEngine::Receiver* UdpEngine::find_receiver(const Gid& address) {
 }
 
 UdpEngine::Receiver& UdpEngine::add_receiver(const Gid& address, FileDescriptor fd) {
-  // The place of a group that was left, or a new one: places have numbers that epoll remembers.
+  // Reuse the place of a group that was left: epoll remembers receivers by their index.
   auto place = std::ranges::find_if(receivers_, [](const Receiver& r) { return !r.fd; });
   if (place == receivers_.end()) place = receivers_.emplace(place);
   *place = {address, std::move(fd), nullptr, {}};
@@ -174,13 +174,13 @@ std::span<const RxPacket> UdpEngine::receive() {
   }
   read_receiver(receivers_[busy_]);
   counters_.rx_packets += packets_.size();
-  // Who finds nothing goes to sleep, and is back when something has come: perhaps elsewhere.
+  // A caller that gets nothing goes to sleep, and comes back when any socket has become readable.
   if (packets_.empty() && returned_packets_) calls_until_look_ = 0;
   returned_packets_ = !packets_.empty();
   return packets_;
 }
 
-/// Asks for all sockets at once which of them have something.
+/// Asks epoll which sockets are readable.
 void UdpEngine::look_around() {
   const bool several = receivers_.size() > 1;
   if (ticking_) tick();
@@ -195,7 +195,7 @@ void UdpEngine::look_around() {
     if (id == kSharingId) {
       take_from_others();
     } else if (id < receivers_.size()) {
-      // The next one after the busy one, so that each has its turn; the busy one itself comes last.
+      // The next one after the busy one, so that each gets its turn.
       next = std::min(next, id > busy_ ? id : id + receivers_.size());
     }
   }

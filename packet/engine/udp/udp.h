@@ -17,19 +17,19 @@
 namespace urxe {
 
 struct UdpConfig {
-  uint32_t interface_index = 0;  ///< scope of the link-local IPv6 addresses
-  /// Asked for both ways; the kernel gives what an ordinary user may have (net.core.rmem_max).
+  uint32_t interface_index = 0;  ///< scope of link-local IPv6 addresses
+  /// Requested for sending and receiving; the kernel cuts it to net.core.rmem_max and wmem_max.
   int socket_buffer_bytes = 4 << 20;
-  /// Sockets to send from for each address; at most a quarter of the process's descriptors.
+  /// Sockets to send from, per address; at most a quarter of the process's descriptors.
   size_t max_source_ports = 64;
-  bool segmentation = true;  ///< use the kernel's segmentation and coalescing where it has them
+  bool segmentation = true;  ///< use the kernel's segmentation and coalescing if it has them
   /// Outlives the engine. Null: every packet that arrives is ours.
   AddressSharing* sharing = nullptr;
 };
 
-/// RoCEv2 over UDP sockets: needs no privilege. One socket on port 4791 receives for each address,
-/// shared with other processes of the user, and one for each multicast group; sockets of their own
-/// send, one a source port.
+/// RoCEv2 over UDP sockets, which needs no privilege. One socket on port 4791 receives for each
+/// address, and one for each multicast group; other sockets send, one per source port. Other
+/// processes of the user can receive on the same addresses (UdpConfig::sharing).
 class UdpEngine final : public PacketEngine {
  public:
   explicit UdpEngine(const UdpConfig& config);
@@ -37,7 +37,7 @@ class UdpEngine final : public PacketEngine {
   UdpEngine(const UdpEngine&) = delete;
   UdpEngine& operator=(const UdpEngine&) = delete;
 
-  /// May take some milliseconds where the port is shared: finds the others.
+  /// May take some milliseconds if the port is shared: finds the order of the sockets.
   Expected<void, EngineError> open_address(const Gid& local) override;
   Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override;
   void release_source_port(const Gid& local, uint16_t port) override;
@@ -45,9 +45,8 @@ class UdpEngine final : public PacketEngine {
   void leave_group(const Gid& group) override;
   void leave() override;
   void abandon() override;
-  /// One system call where nothing has arrived, most of the time: the address that received last is
-  /// looked at every time, the others every few calls. Also sends what waited for a socket's
-  /// buffer.
+  /// Mostly one system call if nothing has arrived: it reads the address that received last every
+  /// time, the others every few calls. Also sends packets that waited for room in a socket buffer.
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
   [[nodiscard]] TxBatch::Limits batch_limits() const override;
@@ -87,15 +86,15 @@ class UdpEngine final : public PacketEngine {
   UdpConfig config_;
   UdpCounters counters_;
   FileDescriptor epoll_;
-  FileDescriptor timer_;  ///< wakes who sleeps on wait_fd() while ticking_
+  FileDescriptor timer_;  ///< makes wait_fd() readable now and then while ticking_
   UdpSender sender_;
   DatagramReader reader_;
   std::vector<Receiver> receivers_;
-  std::vector<RxPacket> packets_;     ///< what receive() returns
+  std::vector<RxPacket> packets_;     ///< returned by receive()
   std::vector<ProbeAnswer> answers_;  ///< to be taken
   size_t busy_ = 0;                   ///< index of the receiver that received last
-  bool expect_more_ = false;          ///< the last read has found something
-  bool returned_packets_ = true;      ///< the last receive() has
+  bool expect_more_ = false;          ///< the last read found something
+  bool returned_packets_ = true;      ///< the last receive() returned some
   unsigned calls_until_look_ = 0;
   bool ticking_ = false;  ///< a calibration runs, or packets wait in config_.sharing
   int watched_blocked_fd_ = -1;

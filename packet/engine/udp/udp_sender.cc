@@ -49,7 +49,7 @@ bool has_default_fields(const Flow& flow) {
          !flow.destination.is_multicast();
 }
 
-/// Only what differs from the socket's defaults: each costs the kernel time.
+/// Writes only fields that differ from the socket's defaults, because each costs the kernel time.
 size_t write_control(uint8_t* to, const TxBatch::Message& message) {
   ControlWriter control(to);
   const Flow& flow = message.flow;
@@ -104,7 +104,7 @@ void UdpSender::release_source_port(const Gid& local, uint16_t port) {
   if (address == nullptr) return;
   address->release(port);
   last_fd_ = express_.fd = -1;
-  // What waited for a socket that is now closed is found to have none, and is lost.
+  // Messages that wait for a socket that is now closed are lost.
   if (has_backlog()) flush();
 }
 
@@ -144,7 +144,7 @@ int UdpSender::send_one(int fd, const TxBatch::Message& message, const uint8_t* 
   return sendmsg(fd, &headers_[0].msg_hdr, MSG_DONTWAIT) < 0 ? errno : 0;
 }
 
-/// How many went out; where none, minus the errno of the first.
+/// Returns how many messages were sent, or, if none was, minus the errno of the first.
 int UdpSender::send_burst(int fd, Messages burst, const uint8_t* memory) {
   if (burst.size() == 1) {
     const int errno_value = send_one(fd, burst[0], memory);
@@ -156,9 +156,9 @@ int UdpSender::send_burst(int fd, Messages burst, const uint8_t* memory) {
   return sent > 0 ? sent : -errno;
 }
 
-/// A device, tunnel or option that the kernel does not segment for shows as one of these errors; so
-/// do bad routes. The first segment by itself, which has identification 0 either way, tells them
-/// apart; if it goes out now it goes out twice, as packets may.
+/// The kernel fails with one of these errors if it cannot segment for a device, tunnel or option,
+/// but for bad routes as well. Sending the first segment alone tells them apart: its identification
+/// is 0 either way. If that succeeds, the segment is sent twice, as may happen to any packet.
 bool UdpSender::segmentation_is_to_blame(int fd, const TxBatch::Message& message,
                                          const uint8_t* memory, int errno_value) {
   if (message.segments == 1) return false;
@@ -211,8 +211,8 @@ UdpSender::Progress UdpSender::send(Messages messages, const uint8_t* memory) {
   return {done, Progress::Stop::kEnd};
 }
 
-/// One plain packet, most often on the flow of the one before. False: not sent, whatever the
-/// reason.
+/// Sends one plain packet, most often on the flow of the one before. Returns false if it was not
+/// sent, for whatever reason.
 bool UdpSender::send_express(const TxBatch& batch) {
   const TxBatch::Message& message = batch.messages()[0];
   if (express_.fd < 0 || message.flow != express_.flow) {
@@ -269,7 +269,8 @@ void UdpSender::flush() {
     backlog_.pop(progress.done);
     if (progress.why == Progress::Stop::kBufferFull) return;
     if (progress.why == Progress::Stop::kSegmentationFailed) {
-      // Its identifications are sealed in; the batches to come are made without.
+      // Its ICRCs cover its identifications, so it cannot be split; later batches are not
+      // segmented.
       segments_ = false;
       counters_.tx_unsegmented = 1;
       counters_.tx_failed += backlog_.messages()[0].segments;

@@ -29,12 +29,12 @@ class UdpSender {
   void release_source_port(const Gid& local, uint16_t port);
   [[nodiscard]] bool segments() const { return segments_; }
 
-  /// Sends the batch and clears it. What a full socket buffer does not take is kept, within bounds,
-  /// and goes out by flush() or ahead of the next batch.
+  /// Sends the batch and clears it. Messages for which a socket buffer has no room are kept, within
+  /// bounds; flush() sends them, or transmit() ahead of the next batch.
   void transmit(TxBatch& batch);
   void flush();
   [[nodiscard]] bool has_backlog() const { return !backlog_.empty(); }
-  /// The socket whose buffer is waited for; -1: none.
+  /// The socket whose full buffer the backlog waits for; -1 if there is none.
   [[nodiscard]] int blocked_fd() const { return blocked_fd_; }
 
  private:
@@ -71,12 +71,12 @@ class UdpSender {
   SendBacklog backlog_;
   int blocked_fd_ = -1;
 
-  // the socket that was used last
+  // The socket that was used last.
   Gid last_source_;
   uint16_t last_port_ = 0;
   int last_fd_ = -1;
 
-  /// The flow of the last single packet with nothing special about it: what latency hangs on.
+  /// The flow of the last single packet that needs no control message: a short cut for latency.
   struct Express {
     Flow flow;
     SocketAddress to;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a UdpEngine does for those who share its port, and they for it.
+// How a UdpEngine shares port 4791 with other processes: probes, calibration, and the timer for
+// both calibration and waiting packets. See packet/sharing/README.md.
 #include <poll.h>
 #include <sys/timerfd.h>
 
@@ -18,7 +19,7 @@ constexpr Duration kMaxCalibrationPause = seconds(1);
 }  // namespace
 
 void UdpEngine::take_probe(Receiver& receiver, const Flow& flow, const Probe& probe) {
-  // Only this host's processes probe; others get no answer.
+  // Only processes of this host probe; others get no answer.
   if (flow.source != receiver.local) return;
   const uint32_t own = config_.sharing->slot();
   const ProbeAnswer answer{probe.token, probe.index, own};
@@ -31,7 +32,7 @@ void UdpEngine::take_probe(Receiver& receiver, const Flow& flow, const Probe& pr
 }
 
 void UdpEngine::take_from_others() {
-  calls_until_look_ = 0;  // more may wait than is taken at once
+  calls_until_look_ = 0;  // there may be more than one call takes
   config_.sharing->receive(packets_, answers_);
   take_answers();
 }
@@ -42,7 +43,7 @@ void UdpEngine::take_answers() {
     for (Receiver& receiver : receivers_) {
       if (!receiver.calibration) continue;
       receiver.calibration->take(answer, t);
-      // A late answer may have begun another search.
+      // A late answer can begin another search.
       if (receiver.calibration->running()) start_ticking();
     }
   }
@@ -54,7 +55,7 @@ void UdpEngine::start_calibration(Receiver& receiver) {
   const Instant t = clock_now();
   if (t < receiver.calibrate_after) return;
   ++counters_.calibrations;
-  // A search that finds nothing new makes the next one wait longer.
+  // After a search that found nothing new the next one waits longer.
   if (receiver.calibration->found_news()) receiver.calibration_pause = kMinCalibrationPause;
   receiver.calibrate_after = t + receiver.calibration_pause;
   receiver.calibration_pause = std::min(receiver.calibration_pause * 2, kMaxCalibrationPause);
@@ -78,7 +79,7 @@ void UdpEngine::tick() {
   }
   if (config_.sharing->has_waiting()) config_.sharing->retry(t);
   ticking_ = ticking_ || config_.sharing->has_waiting();
-  // Setting it anew also takes back that it has expired.
+  // Setting the timer also makes it unreadable again.
   set_timer(ticking_ ? kTick : Duration{});
 }
 
@@ -88,7 +89,7 @@ void UdpEngine::set_timer(Duration period) const {
   timerfd_settime(timer_.get(), 0, &setting, nullptr);
 }
 
-/// Joins those that share the port of an address.
+/// Joins the group of sockets on an address: finds their order, within a few milliseconds.
 void UdpEngine::meet_others(Receiver& receiver) {
   receiver.calibration = std::make_unique<PortCalibration>(
       receiver.fd.get(), SocketAddress(receiver.local, kRoceUdpPort, config_.interface_index),
@@ -107,7 +108,7 @@ void UdpEngine::meet_others(Receiver& receiver) {
     receiver.calibration->tick(clock_now());
   }
   packets_.clear();
-  // Who has not answered by now may still do so later.
+  // Late answers still count.
   if (receiver.calibration->running()) receiver.calibration->conclude();
   tick();
 }

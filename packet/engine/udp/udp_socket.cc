@@ -12,7 +12,7 @@
 
 #include "packet/host/socket_address.h"
 
-// Linux's, which the C library does not name.
+// Linux has these; the C library does not name them.
 #ifndef IPV6_FLOWINFO
 #define IPV6_FLOWINFO 11
 #endif
@@ -42,7 +42,7 @@ bool set(int fd, int level, int option, int value) {
 FileDescriptor open_udp(bool ipv4) {
   FileDescriptor fd(
       socket(ipv4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  // A host without IPv6 has no such socket to fail on: bind() then says what is wrong.
+  // On a host without IPv6, bind() reports the error.
   if (fd && !ipv4) set(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
   return fd;
 }
@@ -82,7 +82,7 @@ void report_ip_fields(int fd, bool ipv4) {
   set(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
   set(fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1);
   set(fd, IPPROTO_IPV6, IPV6_FLOWINFO, 1);
-  // rxe and NICs send a UDP checksum of 0 over IPv6 too; the ICRC is what protects the packet.
+  // rxe and NICs send a UDP checksum of 0 over IPv6 too; the ICRC protects the packet.
   set(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1);
 }
 
@@ -90,7 +90,7 @@ void receive_nothing(int fd) {
   sock_filter drop[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
   const sock_fprog program{1, drop};
   setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
-  set(fd, SOL_SOCKET, SO_RCVBUF, 0);  // the kernel makes it its minimum
+  set(fd, SOL_SOCKET, SO_RCVBUF, 0);  // the kernel raises it to its minimum
 }
 
 ip_mreqn ipv4_membership(const Gid& group, uint32_t interface) {
@@ -103,7 +103,7 @@ ip_mreqn ipv4_membership(const Gid& group, uint32_t interface) {
 bool join(int fd, const Gid& group, uint32_t interface) {
   if (group.is_ipv4()) {
     const ip_mreqn membership = ipv4_membership(group, interface);
-    // Or it would hear what the host receives for the group on other interfaces.
+    // Otherwise it would receive the group's packets of other interfaces, too.
     set(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
     return setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &membership, sizeof membership) == 0;
   }
@@ -114,7 +114,7 @@ bool join(int fd, const Gid& group, uint32_t interface) {
   return setsockopt(fd, IPPROTO_IPV6, IPV6_JOIN_GROUP, &membership, sizeof membership) == 0;
 }
 
-/// The interface that packets to groups leave by, and that members on this host hear them.
+/// Sets the interface that packets to groups leave by, and has members on this host get them too.
 void set_multicast_interface(int fd, bool ipv4, uint32_t interface) {
   if (ipv4) {
     const ip_mreqn by = ipv4_membership({}, interface);
@@ -126,7 +126,7 @@ void set_multicast_interface(int fd, bool ipv4, uint32_t interface) {
   }
 }
 
-/// The kernel routes groups over every interface by itself, but for IPv6 over the loopback one.
+/// The kernel has routes for groups over every interface, except for IPv6 over the loopback one.
 bool is_unreachable_on_loopback(const Gid& group, uint32_t interface) {
   constexpr uint32_t kLoopback = 1;
   if (group.is_ipv4() || interface != kLoopback) return false;
@@ -159,12 +159,12 @@ EngineError group_error(int errno_value, const Gid& group) {
 
 bool set_header_fields(int fd, bool ipv4) {
   if (ipv4) {
-    // Unconnected with DF: the one way to know the identification (0), which the ICRC covers.
+    // The ICRC covers the identification. Only an unconnected socket with DF is sure to send 0.
     return set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO) &&
            set(fd, IPPROTO_IP, IP_TTL, kDefaultHopLimit);
   }
-  // Or the kernel would choose a label, which the receiver finds in the GRH. What spreads flows
-  // over paths is the source port.
+  // Otherwise the kernel would choose a label, and the receiver would see it in the GRH. Flows
+  // spread over paths by their source port.
   set(fd, IPPROTO_IPV6, IPV6_AUTOFLOWLABEL, 0);
   return set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO) &&
          set(fd, IPPROTO_IPV6, IPV6_DONTFRAG, 1) &&

@@ -9,35 +9,35 @@
 
 namespace urxe {
 
-/// Hop limit of a sending socket: what goes out without a control message. A flow whose hop limit
-/// is 0, which no IP packet can carry, gets it too.
+/// The hop limit of packets that are sent without a control message. A flow with hop limit 0, which
+/// no IP packet can have, gets it too.
 inline constexpr uint8_t kDefaultHopLimit = 64;
 
 struct UdpSocketOptions {
   uint32_t scope = 0;    ///< interface index, for link-local IPv6 addresses and multicast
-  int buffer_bytes = 0;  ///< asked for; the kernel gives what the user may have
-  bool offload = true;   ///< receive coalesced buffers (UDP_GRO) where the kernel can
+  int buffer_bytes = 0;  ///< requested; the kernel cuts it to net.core.rmem_max or wmem_max
+  bool offload = true;   ///< receive coalesced buffers (UDP_GRO) if the kernel can
 };
 
-/// A nonblocking socket on (local, 4791) that other sockets of the same user may share. Reports
-/// traffic class and hop limit of what it receives.
+/// A nonblocking socket on (local, 4791) that other sockets of the same user may share. Reports the
+/// traffic class and hop limit of received packets.
 Expected<FileDescriptor, EngineError> open_receive_socket(const Gid& local,
                                                           const UdpSocketOptions& options);
 
 /// A nonblocking socket on (group, 4791), a member of that multicast group on the interface
-/// `options.scope`. Every such socket of the host gets every packet, whoever opened it.
+/// `options.scope`. Every such socket of the host, of any process, gets a copy of each packet.
 Expected<FileDescriptor, EngineError> open_group_socket(const Gid& group,
                                                         const UdpSocketOptions& options);
 
-/// A nonblocking socket on (local, port) for sending only: what arrives there is dropped. Its IPv4
-/// packets have DF set and identification 0. The error is the errno (EADDRINUSE, ...).
+/// A nonblocking socket on (local, port) for sending only: the kernel drops packets that arrive
+/// there. Its IPv4 packets have DF set and identification 0. EADDRINUSE, EACCES, EMFILE, ...
 Expected<FileDescriptor, Errno> open_send_socket(const Gid& local, uint16_t port,
                                                  const UdpSocketOptions& options);
 
-/// How much a receive socket takes before it drops, as the kernel counts; 0: unknown.
+/// How many bytes, as the kernel counts them, can wait at a receive socket; 0 if unknown.
 size_t receive_buffer_bytes(const UdpSocketOptions& options);
 
-/// Whether the kernel segments what is sent (UDP_SEGMENT).
+/// Whether the kernel can segment sent packets (UDP_SEGMENT).
 bool kernel_segments_udp();
 
 }  // namespace urxe
