@@ -9,7 +9,8 @@ namespace {
 /// Enough for any element that the queue pair can take from a shared queue.
 std::unique_ptr<Sge[]> make_taken_list(const QpInit& init) {
   if (init.srq != nullptr) return std::make_unique<Sge[]>(init.srq->max_sge());
-  return init.domain != nullptr ? std::make_unique<Sge[]>(kMaxSge) : nullptr;
+  if (init.domain == nullptr) return nullptr;
+  return std::make_unique<Sge[]>(kMaxSge);
 }
 
 bool has_receive_queue(const QpInit& init) {

@@ -6,9 +6,9 @@
 namespace urxe {
 
 void RangeTree::update(Node& node) {
-  node.max_end = node.end;
-  if (node.left != nullptr) node.max_end = std::max(node.max_end, node.left->max_end);
-  if (node.right != nullptr) node.max_end = std::max(node.max_end, node.right->max_end);
+  node.max_end_ = node.end;
+  if (node.left_ != nullptr) node.max_end_ = std::max(node.max_end_, node.left_->max_end_);
+  if (node.right_ != nullptr) node.max_end_ = std::max(node.max_end_, node.right_->max_end_);
 }
 
 void RangeTree::split(Node* root, const Node& at, Node*& before, Node*& after) {
@@ -18,10 +18,10 @@ void RangeTree::split(Node* root, const Node& at, Node*& before, Node*& after) {
   }
   if (is_before(*root, at)) {
     before = root;
-    split(root->right, at, root->right, after);
+    split(root->right_, at, root->right_, after);
   } else {
     after = root;
-    split(root->left, at, before, root->left);
+    split(root->left_, at, before, root->left_);
   }
   update(*root);
 }
@@ -29,32 +29,32 @@ void RangeTree::split(Node* root, const Node& at, Node*& before, Node*& after) {
 RangeTree::Node* RangeTree::merge(Node* before, Node* after) {
   if (before == nullptr) return after;
   if (after == nullptr) return before;
-  Node* root = before->priority > after->priority ? before : after;
+  Node* root = before->priority_ > after->priority_ ? before : after;
   if (root == before) {
-    before->right = merge(before->right, after);
+    before->right_ = merge(before->right_, after);
   } else {
-    after->left = merge(before, after->left);
+    after->left_ = merge(before, after->left_);
   }
   update(*root);
   return root;
 }
 
 void RangeTree::insert_below(Node*& root, Node& node) {
-  if (root == nullptr || node.priority > root->priority) {
-    split(root, node, node.left, node.right);
+  if (root == nullptr || node.priority_ > root->priority_) {
+    split(root, node, node.left_, node.right_);
     root = &node;
   } else {
-    insert_below(is_before(node, *root) ? root->left : root->right, node);
+    insert_below(is_before(node, *root) ? root->left_ : root->right_, node);
   }
   update(*root);
 }
 
 void RangeTree::remove_below(Node*& root, const Node& node) {
   if (root == &node) {
-    root = merge(root->left, root->right);
+    root = merge(root->left_, root->right_);
     return;
   }
-  remove_below(is_before(node, *root) ? root->left : root->right, node);
+  remove_below(is_before(node, *root) ? root->left_ : root->right_, node);
   update(*root);
 }
 
@@ -62,7 +62,7 @@ void RangeTree::insert(Node& node) {
   random_ ^= random_ << 13;
   random_ ^= random_ >> 7;
   random_ ^= random_ << 17;
-  node.priority = random_;
+  node.priority_ = random_;
   insert_below(root_, node);
 }
 
@@ -73,7 +73,7 @@ void RangeTree::remove(Node& node) {
 uintptr_t RangeTree::lowest() const {
   if (root_ == nullptr) return 0;
   const Node* node = root_;
-  while (node->left != nullptr) node = node->left;
+  while (node->left_ != nullptr) node = node->left_;
   return node->begin;
 }
 

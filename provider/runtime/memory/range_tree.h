@@ -16,10 +16,10 @@ class RangeTree {
 
    private:
     friend class RangeTree;
-    uintptr_t max_end = 0;  ///< of all below and itself
-    uint64_t priority = 0;
-    Node* left = nullptr;
-    Node* right = nullptr;
+    uintptr_t max_end_ = 0;  ///< of all below and itself
+    uint64_t priority_ = 0;
+    Node* left_ = nullptr;
+    Node* right_ = nullptr;
   };
 
   void insert(Node& node);
@@ -30,7 +30,7 @@ class RangeTree {
 
   /// All ranges lie between these two; both 0 where there are none.
   [[nodiscard]] uintptr_t lowest() const;
-  [[nodiscard]] uintptr_t highest() const { return root_ == nullptr ? 0 : root_->max_end; }
+  [[nodiscard]] uintptr_t highest() const { return root_ == nullptr ? 0 : root_->max_end_; }
 
   /// Calls `visit(Node&)` for each range that has a byte of [begin, end).
   template <class Visit>
@@ -50,11 +50,11 @@ class RangeTree {
 
   template <class Visit>
   static void visit_below(Node* node, uintptr_t begin, uintptr_t end, Visit& visit) {
-    if (node == nullptr || node->max_end <= begin) return;
-    visit_below(node->left, begin, end, visit);
+    if (node == nullptr || node->max_end_ <= begin) return;
+    visit_below(node->left_, begin, end, visit);
     if (node->begin >= end) return;
     if (node->end > begin) visit(*node);
-    visit_below(node->right, begin, end, visit);
+    visit_below(node->right_, begin, end, visit);
   }
 
   Node* root_ = nullptr;
