@@ -114,14 +114,14 @@ Turn take_turn(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now, b
     return turn;
   }
   const size_t packets_before = batch.packets();
-  if (qp.responder.held_up) {
+  if (qp.answers_go_first) {
     const Turn answers = transmit_responses(ca, qp, batch, kTurnPackets, all_acks);
     if (answers == Turn::kBatchFull) return answers;
-    qp.responder.held_up = false;
+    qp.answers_go_first = false;
   }
   const Turn requests = transmit_requests(ca, qp, batch, now, kTurnPackets);
   if (requests == Turn::kBatchFull) {
-    qp.responder.held_up = true;
+    qp.answers_go_first = true;
     return requests;
   }
   const bool sent_requests = batch.packets() != packets_before;

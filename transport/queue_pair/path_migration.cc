@@ -81,7 +81,7 @@ void set_migration_state(ChannelAdapter& ca, QueuePair& qp, ibv_mig_state state)
 
 void change_path(ChannelAdapter& ca, QueuePair& qp, const Flow& flow, Path* path) {
   qp.flow_ = flow;
-  const auto in_flight = static_cast<int32_t>(qp.requester.in_flight());
+  const auto in_flight = static_cast<int32_t>(packets_in_flight(qp));
   if (Path* old = qp.path; old != nullptr) {
     old->change_in_flight(-in_flight);
     old->waiting.remove(qp);

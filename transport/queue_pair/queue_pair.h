@@ -35,6 +35,13 @@ struct QpInit {
   void* user = nullptr;  ///< comes back with events
 };
 
+/// How a turn at transmitting ended.
+enum class Turn : uint8_t {
+  kIdle,  ///< nothing more can go out now
+  kMore,  ///< the turn's budget is used up
+  kBatchFull,
+};
+
 /// A queue pair. Its parts work on it through the files named for them: qp_state (attributes and
 /// transitions), requester, completer, responder.
 struct QueuePair : ListHook<struct ActiveTag>,
@@ -48,8 +55,6 @@ struct QueuePair : ListHook<struct ActiveTag>,
   void set_state(ibv_qp_state state) { state_.store(state, std::memory_order_seq_cst); }
   [[nodiscard]] const Flow& flow() const { return flow_; }
   [[nodiscard]] bool takes_shared_receives() const { return srq != nullptr || domain != nullptr; }
-  /// The responder as it is in RESET.
-  void reset_responder();
 
   const Qpn qpn;
   const PdId pd;
@@ -81,6 +86,7 @@ struct QueuePair : ListHook<struct ActiveTag>,
   bool blocks_own_multicast = false;  ///< UD: does not want what it has sent to a group itself
   bool sq_drained_pending = false;    ///< SQD: an event is owed when all outstanding is done
   bool cq_failed = false;             ///< a completion could not be delivered
+  bool answers_go_first = false;      ///< requests filled the last batch, and answers had no room
 
   // The doorbell list's (any thread).
   std::atomic<bool> doorbell{false};

@@ -200,4 +200,34 @@ Turn transmit_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instan
   return Turn::kMore;
 }
 
+void reset_requester(QueuePair& qp) {
+  qp.requester = RequesterState{};
+  skip_completed_sends(qp);
+}
+
+void set_first_psn(QueuePair& qp, Psn psn) {
+  qp.requester.oldest_unacked = qp.requester.send_psn = qp.requester.next_psn = psn;
+}
+
+void stop_requester(ChannelAdapter& ca, QueuePair& qp) {
+  RequesterState& req = qp.requester;
+  set_send_psn(qp, req.oldest_unacked);
+  req.next_psn = req.oldest_unacked;
+  req.rd_atomic_in_flight = 0;
+  req.rnr_until.reset();
+  req.ack_deadline.reset();
+  req.probe_deadline.reset();
+  req.sample_sent.reset();
+  ca.timers.remove(qp);
+  ca.pacing.remove(qp);
+  static_cast<ListHook<WaitingTag>&>(qp).unlink();
+  if (qp.path != nullptr) {
+    wake_waiting(ca, *qp.path);
+  }
+}
+
+void skip_completed_sends(QueuePair& qp) {
+  qp.requester.send_position = qp.requester.assign_position = qp.sq.oldest();
+}
+
 }  // namespace urxe
