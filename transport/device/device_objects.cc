@@ -9,7 +9,7 @@
 #include "transport/queue_pair/qp_error.h"
 #include "transport/queue_pair/qp_state.h"
 #include "transport/requester/completer.h"
-#include "transport/requester/unreliable_requester.h"
+#include "transport/requester/uc_ud_requester.h"
 #include "transport/responder/responder.h"
 
 namespace urxe {

@@ -14,9 +14,11 @@ namespace urxe {
 
 struct QueuePair;
 
-/// What is in flight to one destination, shared by the queue pairs that send there, because they
-/// share its receive buffer. The window grows with what comes back and halves, at most once a round
-/// trip, with loss.
+/// What the queue pairs that send to one peer share, because they share its receive buffer: the
+/// window, the round-trip time, and the list of those that wait for room. The window grows with
+/// acknowledgements and halves, at most once per round trip, with loss. (In transport/, "path"
+/// means this. "Primary path" and "alternate path" are the specification's terms, of path migration
+/// and of the CM's messages; the addresses and ports of a packet are its flow.)
 class Path {
  public:
   explicit Path(uint32_t max_window) : max_window_(max_window) {}

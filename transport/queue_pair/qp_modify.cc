@@ -24,7 +24,7 @@ constexpr unsigned kQpAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE 
 constexpr uint8_t kMaxTimeout = 31;
 constexpr uint8_t kMaxRetry = 7;
 
-bool path_values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, int mask) {
+bool address_values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, int mask) {
   if ((mask & IBV_QP_PKEY_INDEX) != 0 && attr.pkey_index != 0) return false;
   if ((mask & IBV_QP_PORT) != 0 && attr.port_num != 1) return false;
   if ((mask & IBV_QP_AV) != 0 && !peer_is_valid(ca.config, attr.ah_attr)) return false;
@@ -45,7 +45,7 @@ bool values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, int mas
   const auto within = [&](int bit, uint32_t value, uint32_t most) {
     return (mask & bit) == 0 || value <= most;
   };
-  return path_values_are_valid(ca, attr, mask) &&
+  return address_values_are_valid(ca, attr, mask) &&
          within(IBV_QP_DEST_QPN, attr.dest_qp_num, kQpnMask) &&
          within(IBV_QP_MAX_DEST_RD_ATOMIC, attr.max_dest_rd_atomic, kMaxRdAtomic) &&
          within(IBV_QP_MAX_QP_RD_ATOMIC, attr.max_rd_atomic, kMaxRdAtomic) &&
@@ -61,7 +61,7 @@ void resolve_address(ChannelAdapter& ca, QueuePair& qp) {
   const ibv_ah_attr& av = qp.attr.ah_attr;
   Flow flow = flow_to(ca.config, av);
   flow.source_port = source_port_for(av.grh.flow_label, qp.qpn.value(), qp.attr.dest_qp_num);
-  change_path(ca, qp, flow,
+  change_flow(ca, qp, flow,
               ca.paths.acquire(flow.destination, qp.attr.dest_qp_num, ca.config.max_window));
   qp.migration.on_alternate = false;
 }

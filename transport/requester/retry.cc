@@ -102,7 +102,7 @@ void start_over(ChannelAdapter& ca, QueuePair& qp) {
   RequesterState& req = qp.requester;
   restore_retries(qp);
   req.probe_backoff = 0;
-  req.probing = req.resending = false;  // signs of older losses do not come by the new path
+  req.probing = req.resending = false;  // they concern the flow that was left
   stop_timers(req);
   if (req.outstanding() != 0) go_back(ca, qp);
 }

@@ -18,8 +18,7 @@ void restore_rnr_retries(QueuePair& qp);
 /// Starts the timers that are not running, for a packet sent just now.
 void start_retry_timers(ChannelAdapter& ca, QueuePair& qp, Instant now);
 
-/// The path is another one now: counts and timers start afresh, and what is outstanding is sent
-/// again.
+/// The queue pair has migrated: restarts counts and timers and sends again what is outstanding.
 void start_over(ChannelAdapter& ca, QueuePair& qp);
 
 /// Packets were acknowledged: counts and timers start afresh.

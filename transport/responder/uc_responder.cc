@@ -81,7 +81,7 @@ bool is_in_sequence(ChannelAdapter& ca, QueuePair& qp, const Bth& bth, const Opc
 
 }  // namespace
 
-void receive_unreliable_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
+void receive_uc_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
   const Bth& bth = packet.headers.bth;
   const OpcodeInfo& info = opcode_info(bth.opcode);
   if (!qp.responder.established) note_first_request(ca, qp);

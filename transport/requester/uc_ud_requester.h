@@ -8,9 +8,9 @@
 
 namespace urxe {
 
-// The requesters of UC and UD (IBTA vol. 1, 9.8.2.1, 9.8.3.1): nothing is acknowledged, so a work
-// queue element completes when its last packet has been handed on. One that cannot be carried out
-// moves the queue pair to SQE.
+// The requesters of the two unreliable services, UC and UD (IBTA vol. 1, 9.8.2.1, 9.8.3.1). Nothing
+// is acknowledged, so a work queue element completes once its last packet has been handed to the
+// batch. An element that cannot be carried out moves the queue pair to SQE.
 
 /// Whether sends of the service are not acknowledged.
 constexpr bool is_unreliable(Service service) {
@@ -18,7 +18,7 @@ constexpr bool is_unreliable(Service service) {
 }
 
 /// Sends up to `budget` packets of a UC or UD queue pair.
-Turn transmit_unreliable(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
-                         uint32_t budget);
+Turn transmit_uc_ud_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
+                             uint32_t budget);
 
 }  // namespace urxe
