@@ -8,7 +8,6 @@
 
 #include "packet/base/check.h"
 #include "transport/device/device_impl.h"
-#include "transport/queue_pair/partition.h"
 #include "transport/queue_pair/path_migration.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/queue_pair/qp_state.h"

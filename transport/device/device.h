@@ -14,7 +14,7 @@
 #include "transport/cm/connection_manager.h"
 #include "transport/device/channel_adapter.h"
 #include "transport/device/counters.h"
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 #include "transport/memory/memory_region.h"
 #include "transport/queue_pair/queue_pair.h"
 #include "transport/queues/completion_queue.h"

@@ -4,12 +4,12 @@
 
 #include "transport/device/address.h"
 #include "transport/device/device_impl.h"
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 #include "transport/queue_pair/path_migration.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/queue_pair/qp_state.h"
 #include "transport/requester/completer.h"
-#include "transport/requester/uc_ud_requester.h"
+#include "transport/requester/requester.h"
 #include "transport/responder/responder.h"
 
 namespace urxe {

@@ -2,7 +2,7 @@
 #include <cerrno>
 
 #include "transport/device/device_impl.h"
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 #include "transport/responder/receive_source.h"
 
 namespace urxe {

@@ -12,6 +12,7 @@
 
 namespace urxe {
 
+struct ChannelAdapter;
 struct QueuePair;
 
 /// What the queue pairs that send to one peer share, because they share its receive buffer: the
@@ -52,6 +53,9 @@ class Path {
   Duration smoothed_{};
   Duration variation_{};
 };
+
+/// Activates as many of the queue pairs that wait for room on the path as there is room for.
+void wake_waiting(ChannelAdapter& ca, Path& path);
 
 /// The paths of one device. Destinations are told apart by address and by the upper bits of the
 /// queue pair number, which for urxe peers name the process and so the receive buffer.

@@ -2,7 +2,6 @@
 #include "transport/queue_pair/qp_error.h"
 
 #include "transport/requester/requester.h"
-#include "transport/requester/uc_ud_requester.h"
 #include "transport/responder/receive_source.h"
 
 namespace urxe {

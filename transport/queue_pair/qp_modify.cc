@@ -2,7 +2,7 @@
 #include <cerrno>
 
 #include "transport/device/address.h"
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 #include "transport/queue_pair/path_migration.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/queue_pair/qp_state.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "transport/queue_pair/queue_pair.h"
 
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 #include "transport/responder/responder.h"
 
 namespace urxe {

@@ -175,15 +175,6 @@ void go_back(ChannelAdapter& ca, QueuePair& qp) {
   wake_waiting(ca, *qp.path);
 }
 
-void wake_waiting(ChannelAdapter& ca, Path& path) {
-  for (uint32_t room = path.room(); room > 0; --room) {
-    QueuePair* qp = path.waiting.front();
-    if (qp == nullptr) return;
-    path.waiting.remove(*qp);
-    ca.active.push_back(*qp);
-  }
-}
-
 Turn transmit_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
                        uint32_t budget) {
   RequesterState& req = qp.requester;

@@ -24,9 +24,6 @@ void set_send_psn(QueuePair& qp, Psn psn);
 /// Goes back to the oldest unacknowledged packet.
 void go_back(ChannelAdapter& ca, QueuePair& qp);
 
-/// Lets queue pairs that wait for room on the path try again.
-void wake_waiting(ChannelAdapter& ca, Path& path);
-
 /// How many PSNs one READ request asks for at the most; a longer READ is asked for piece by piece,
 /// so that the answers do not overrun this side's receive buffer. Pieces begin at multiples of it.
 uint32_t read_piece_packets(const QueuePair& qp);

@@ -12,11 +12,6 @@ namespace urxe {
 // is acknowledged, so a work queue element completes once its last packet has been handed to the
 // batch. An element that cannot be carried out moves the queue pair to SQE.
 
-/// Whether sends of the service are not acknowledged.
-constexpr bool is_unreliable(Service service) {
-  return service == Service::kUc || service == Service::kUd;
-}
-
 /// Sends up to `budget` packets of a UC or UD queue pair.
 Turn transmit_uc_ud_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
                              uint32_t budget);

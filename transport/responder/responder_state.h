@@ -8,9 +8,8 @@
 
 #include "packet/wire/psn.h"
 #include "packet/wire/types.h"
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 #include "transport/memory/memory_region.h"
-#include "transport/memory/sge.h"
 
 namespace urxe {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "transport/responder/uc_responder.h"
 
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 #include "transport/memory/sge_copy.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/responder/receive_source.h"
