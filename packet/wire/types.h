@@ -18,4 +18,11 @@ inline constexpr PKey kDefaultPKey{0xffff};
 inline constexpr uint16_t kRoceUdpPort = 4791;
 inline constexpr uint32_t kMulticastQpn = 0xffffff;
 
+/// IBTA vol. 1, 10.9.3: the same partition, and not two limited members.
+constexpr bool pkeys_match(PKey a, PKey b) {
+  constexpr uint16_t kPartition = 0x7fff;
+  constexpr uint16_t kFull = 0x8000;
+  return ((a.value() ^ b.value()) & kPartition) == 0 && ((a.value() | b.value()) & kFull) != 0;
+}
+
 }  // namespace urxe

@@ -6,7 +6,7 @@
 
 #include "provider/verbs/comp_channel.h"
 #include "provider/verbs/objects.h"
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 
 namespace urxe {
 namespace {

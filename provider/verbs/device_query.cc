@@ -10,7 +10,7 @@
 #include "provider/devices/identity.h"
 #include "provider/runtime/memory/guarded_access.h"
 #include "provider/verbs/objects.h"
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 #include "transport/path/pacing.h"
 
 namespace urxe {

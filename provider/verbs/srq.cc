@@ -7,7 +7,7 @@
 
 #include "provider/verbs/objects.h"
 #include "provider/verbs/receive_request.h"
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 
 namespace urxe {
 namespace {

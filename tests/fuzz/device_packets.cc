@@ -7,6 +7,8 @@
 #include "packet/wire/icrc.h"
 #include "packet/wire/tx_batch.h"
 #include "tests/fuzz/device_harness.h"
+#include "transport/requester/requester.h"
+#include "transport/responder/responder.h"
 
 namespace urxe::fuzz {
 
@@ -16,11 +18,11 @@ Psn DeviceHarness::psn(Input& input, const Connection& connection) const {
   const auto delta = static_cast<uint32_t>(static_cast<int8_t>(input.byte()));
   switch (anchor % 4) {
     case 0:
-      return qp.responder.expected_psn + delta;
+      return expected_psn(qp) + delta;
     case 1:
-      return qp.requester.oldest_unacked + delta;
+      return oldest_unacknowledged_psn(qp) + delta;
     case 2:
-      return qp.requester.next_psn + delta;
+      return next_request_psn(qp) + delta;
     default:
       return Psn{(static_cast<uint32_t>(anchor) << 16) + delta};
   }

@@ -11,14 +11,14 @@
 #include <vector>
 
 #include "packet/wire/tx_batch.h"
-#include "tests/sim/datagram_side.h"
 #include "tests/sim/memory.h"
 #include "tests/sim/network.h"
 #include "tests/sim/plan.h"
 #include "tests/sim/receive_pool.h"
 #include "tests/sim/shared_receives.h"
 #include "tests/sim/side.h"
-#include "tests/sim/unreliable_side.h"
+#include "tests/sim/uc_side.h"
+#include "tests/sim/ud_side.h"
 #include "tests/support/random.h"
 #include "transport/device/device.h"
 
@@ -43,8 +43,8 @@ class Host {
   // What drives a queue pair in RTS, by its type.
   Side& add_side(QueuePair& qp);
   Side& add_xrc_side(QueuePair& initiator, QueuePair& target);
-  UnreliableSide& add_unreliable_side(QueuePair& qp);
-  DatagramSide& add_datagram_side(QueuePair& qp);
+  UcSide& add_uc_side(QueuePair& qp);
+  UdSide& add_ud_side(QueuePair& qp);
   void create_shared_counter();
 
   /// False: the receive buffer is full.

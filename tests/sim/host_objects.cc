@@ -102,12 +102,12 @@ Side& Host::add_xrc_side(QueuePair& initiator, QueuePair& target) {
   return add<Side>(initiator, target, pd_, std::move(pools));
 }
 
-UnreliableSide& Host::add_unreliable_side(QueuePair& qp) {
-  return add<UnreliableSide>(qp, pd_, pool_of(qp, plan_.max_send));
+UcSide& Host::add_uc_side(QueuePair& qp) {
+  return add<UcSide>(qp, pd_, pool_of(qp, plan_.max_send));
 }
 
-DatagramSide& Host::add_datagram_side(QueuePair& qp) {
-  return add<DatagramSide>(qp, pd_, pool_of(qp, DatagramSide::max_length(plan_) + kGrhBytes));
+UdSide& Host::add_ud_side(QueuePair& qp) {
+  return add<UdSide>(qp, pd_, pool_of(qp, UdSide::max_length(plan_) + kGrhBytes));
 }
 
 void Host::create_shared_counter() {

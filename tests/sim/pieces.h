@@ -7,7 +7,7 @@
 #include "tests/sim/memory.h"
 #include "tests/support/random.h"
 #include "transport/device/device.h"
-#include "transport/memory/sge.h"
+#include "transport/memory/memory_region.h"
 
 namespace urxe::sim {
 

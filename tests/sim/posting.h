@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "transport/device/device.h"
-#include "transport/memory/sge.h"
+#include "transport/memory/memory_region.h"
 
 namespace urxe::sim {
 

@@ -7,6 +7,7 @@
 
 #include "tests/sim/connect.h"
 #include "tests/sim/failure.h"
+#include "transport/requester/requester.h"
 
 namespace urxe::sim {
 namespace {
@@ -238,10 +239,9 @@ void Side::leave_pools() {
 }
 
 std::string Side::describe() const {
-  const RequesterState& r = qp_.requester;
   return text("qp 0x%x state %d idle %d: %u outstanding, %u in flight, window %u of %u used\n",
-              qp_.qpn.value(), qp_.state(), idle(), r.outstanding(), r.in_flight(),
-              qp_.path != nullptr ? qp_.path->window() : 0,
+              qp_.qpn.value(), qp_.state(), idle(), packets_outstanding(qp_),
+              packets_in_flight(qp_), qp_.path != nullptr ? qp_.path->window() : 0,
               qp_.path != nullptr ? qp_.path->in_flight() : 0);
 }
 

@@ -96,7 +96,7 @@ void Topology::connect_qp(const End& end, QueuePair& qp, const End& peer,
   options.min_rnr_timer = plan_.min_rnr_timer;
   options.max_rd_atomic = plan_.max_rd_atomic;
   options.max_dest_rd_atomic = plan_.max_dest_rd_atomic;
-  options.qkey = DatagramSide::draw_qkey(random_);
+  options.qkey = UdSide::draw_qkey(random_);
   require(connect(hosts_[end.host]->device(), qp, options, Instant{}),
           [] { return std::string("modify_qp failed"); });
   load_alternate_path(end, qp, peer);
@@ -148,15 +148,15 @@ void Topology::add_reliable(const Ends& ends) {
 }
 
 void Topology::add_unreliable(const Ends& ends) {
-  UnreliableSide& a = hosts_[ends[0].host]->add_unreliable_side(*ends[0].qp);
-  UnreliableSide& b = hosts_[ends[1].host]->add_unreliable_side(*ends[1].qp);
+  UcSide& a = hosts_[ends[0].host]->add_uc_side(*ends[0].qp);
+  UcSide& b = hosts_[ends[1].host]->add_uc_side(*ends[1].qp);
   a.connect_model(b);
   b.connect_model(a);
 }
 
 void Topology::add_datagrams(const Ends& ends) {
   for (const End& end : ends) {
-    datagram_net_.sides.push_back(&hosts_[end.host]->add_datagram_side(*end.qp));
+    datagram_net_.sides.push_back(&hosts_[end.host]->add_ud_side(*end.qp));
     datagram_net_.sides.back()->connect_model(datagram_net_);
   }
 }

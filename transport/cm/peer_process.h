@@ -17,7 +17,7 @@ namespace urxe {
 /// The process that has the other ends of connections, and how it is asked whether it is still
 /// there: see probe.cc.
 struct PeerProcess : DeadlineHook<struct ProbeTimer> {
-  /// The path to it, the channel adapter, and the upper bits of the ids that it gives out.
+  /// Both addresses, the channel adapter, and the upper bits of the ids that the process gives out.
   struct Key {
     std::array<uint8_t, 16> local{};
     std::array<uint8_t, 16> peer{};

@@ -19,7 +19,7 @@ bool address_is_valid(const DeviceConfig& config, const ibv_ah_attr& av);
 /// Whether a connected queue pair can have it: as address_is_valid(), and the peer is one.
 bool peer_is_valid(const DeviceConfig& config, const ibv_ah_attr& av);
 
-/// The path of a valid address vector, with the source port of datagrams.
+/// The flow to a valid address vector, with the source port that datagrams have.
 Flow flow_to(const DeviceConfig& config, const ibv_ah_attr& av);
 
 /// The UDP source port of a connected queue pair: 14 bits of the flow label folded into the dynamic

@@ -8,14 +8,13 @@
 
 #include "packet/base/check.h"
 #include "transport/device/device_impl.h"
-#include "transport/queue_pair/partition.h"
 #include "transport/queue_pair/path_migration.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/queue_pair/qp_state.h"
 #include "transport/requester/completer.h"
 #include "transport/requester/requester.h"
 #include "transport/requester/retry.h"
-#include "transport/requester/unreliable_requester.h"
+#include "transport/requester/uc_ud_requester.h"
 #include "transport/responder/responder.h"
 #include "transport/responder/uc_responder.h"
 #include "transport/responder/ud_responder.h"
@@ -54,7 +53,7 @@ std::optional<DropReason> reason_to_drop(const QueuePair* qp, const PacketView& 
   if (!receives_in(qp->state())) return DropReason::kQpState;
   if (!pkeys_match(bth.pkey, qp->pkey)) return DropReason::kBadPKey;
   const bool connected = qp->service != Service::kUd;
-  if (connected && !arrives_on_path(*qp, bth, flow)) return DropReason::kWrongPeer;
+  if (connected && !comes_from_peer(*qp, bth, flow)) return DropReason::kWrongPeer;
   if (!opcode_info(bth.opcode).is_request && !takes_responses_in(qp->state())) {
     return DropReason::kQpState;
   }
@@ -71,8 +70,8 @@ void receive_cnp(ChannelAdapter& ca, QueuePair* qp, Instant now) {
 /// To the part of the queue pair that the packet is for.
 void dispatch(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, const Flow& flow,
               Instant now) {
-  if (qp.service == Service::kUd) return receive_datagram(ca, qp, packet, flow);
-  if (qp.service == Service::kUc) return receive_unreliable_request(ca, qp, packet);
+  if (qp.service == Service::kUd) return receive_ud_request(ca, qp, packet, flow);
+  if (qp.service == Service::kUc) return receive_uc_request(ca, qp, packet);
   if (opcode_info(packet.headers.bth.opcode).is_request) return receive_request(ca, qp, packet);
   receive_response(ca, qp, packet, now);
 }
@@ -99,7 +98,7 @@ void receive_multicast(ChannelAdapter& ca, const PacketView& packet, const Flow&
       ca.counters.drop(*reason);
       continue;
     }
-    receive_datagram(ca, *qp, packet, flow);
+    receive_ud_request(ca, *qp, packet, flow);
     fail_if_cq_failed(ca, *qp);
   }
 }
@@ -109,19 +108,19 @@ void receive_multicast(ChannelAdapter& ca, const PacketView& packet, const Flow&
 /// first the next time, or a small batch would never let them out.
 Turn take_turn(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now, bool all_acks) {
   if (is_unreliable(qp.service)) {
-    const Turn turn = transmit_unreliable(ca, qp, batch, now, kTurnPackets);
+    const Turn turn = transmit_uc_ud_requests(ca, qp, batch, now, kTurnPackets);
     fail_if_cq_failed(ca, qp);
     return turn;
   }
   const size_t packets_before = batch.packets();
-  if (qp.responder.held_up) {
+  if (qp.answers_go_first) {
     const Turn answers = transmit_responses(ca, qp, batch, kTurnPackets, all_acks);
     if (answers == Turn::kBatchFull) return answers;
-    qp.responder.held_up = false;
+    qp.answers_go_first = false;
   }
   const Turn requests = transmit_requests(ca, qp, batch, now, kTurnPackets);
   if (requests == Turn::kBatchFull) {
-    qp.responder.held_up = true;
+    qp.answers_go_first = true;
     return requests;
   }
   const bool sent_requests = batch.packets() != packets_before;

@@ -14,7 +14,7 @@
 #include "transport/cm/connection_manager.h"
 #include "transport/device/channel_adapter.h"
 #include "transport/device/counters.h"
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 #include "transport/memory/memory_region.h"
 #include "transport/queue_pair/queue_pair.h"
 #include "transport/queues/completion_queue.h"
@@ -112,13 +112,14 @@ class Device {
   void destroy_qp(QueuePair* qp);
   /// The attributes that `mask` (ibv_qp_attr_mask) names, checked as ibv_modify_qp(3) says; EINVAL
   /// and nothing changed where they do not fit the transition. Reaching RTR resolves the address
-  /// vector: qp.flow() is then the path, with the source port its flow label or numbers ask for.
+  /// vector: qp.flow() then has the addresses, and the source port that the flow label or the queue
+  /// pair numbers ask for.
   Expected<void, Errno> modify_qp(QueuePair& qp, const ibv_qp_attr& attr, int mask, Instant now);
   /// ibv_modify_qp_rate_limit(3). EINVAL: a rate beyond the limits, or a queue pair that does not
   /// send (RTS and SQD only; XRC targets never).
   Expected<void, Errno> set_rate_limit(QueuePair& qp, const RateLimit& limit, Instant now);
   void query_qp(const QueuePair& qp, ibv_qp_attr& attr, ibv_qp_init_attr& init) const;
-  /// The path of datagrams to an address vector, with the source port its flow label asks for.
+  /// The flow of datagrams to an address vector, with the source port that its flow label asks for.
   /// EINVAL: it is not one that an address handle may have.
   [[nodiscard]] Expected<Flow, Errno> resolve(const ibv_ah_attr& address) const;
   /// Attaches a UD queue pair to a group, or detaches it: see MulticastTable. Whether the packets

@@ -4,12 +4,13 @@
 
 #include "transport/device/address.h"
 #include "transport/device/device_impl.h"
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 #include "transport/queue_pair/path_migration.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/queue_pair/qp_state.h"
 #include "transport/requester/completer.h"
-#include "transport/requester/unreliable_requester.h"
+#include "transport/requester/requester.h"
+#include "transport/responder/responder.h"
 
 namespace urxe {
 namespace {
@@ -218,8 +219,8 @@ void Device::query_qp(const QueuePair& qp, ibv_qp_attr& attr, ibv_qp_init_attr& 
                        qp.sq.inline_bytes()};
   attr = qp.attr;
   attr.qp_state = attr.cur_qp_state = qp.state();
-  attr.sq_psn = qp.requester.next_psn.value();
-  attr.rq_psn = qp.responder.expected_psn.value();
+  attr.sq_psn = next_request_psn(qp).value();
+  attr.rq_psn = expected_psn(qp).value();
   attr.path_mig_state = qp.migration.state;
   attr.sq_draining = qp.state() == IBV_QPS_SQD && is_draining(qp) ? 1 : 0;
   attr.cap = cap;

@@ -2,7 +2,7 @@
 #include <cerrno>
 
 #include "transport/device/device_impl.h"
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 #include "transport/responder/receive_source.h"
 
 namespace urxe {
@@ -15,13 +15,9 @@ bool init_is_valid(const SrqInit& init) {
 
 }  // namespace
 
-/// XRC targets that were using the queue last hold nothing of it any more. A message under way is
-/// refused with its next packet.
 void Device::Impl::forget(const SharedReceiveQueue& srq) {
   for (const auto& qp : qps) {
-    if (qp == nullptr || qp->responder.srq != &srq) continue;
-    drop_taken(*qp);
-    qp->responder.srq = nullptr;
+    if (qp != nullptr) forget_shared_queue(*qp, srq);
   }
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "transport/device/channel_adapter.h"
-#include "transport/queue_pair/partition.h"
 
 namespace urxe {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 #include "transport/queue_pair/queue_pair.h"
 
 namespace urxe {

@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 
 namespace urxe {
 namespace {

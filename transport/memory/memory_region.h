@@ -11,12 +11,18 @@
 #include "transport/memory/host_memory.h"
 #include "transport/memory/key_sequence.h"
 #include "transport/memory/key_table.h"
-#include "transport/memory/sge.h"
 
 namespace urxe {
 
 /// A protection domain: only its identity matters.
 using PdId = StrongInt<struct PdIdTag, uint32_t>;
+
+/// A scatter/gather element of a work request.
+struct Sge {
+  uint64_t addr = 0;
+  uint32_t length = 0;
+  LKey lkey;
+};
 
 /// What is behind a region's addresses.
 enum class Backing : uint8_t {

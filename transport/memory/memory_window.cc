@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <cerrno>
 
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 #include "transport/memory/memory_region.h"
 
 namespace urxe {

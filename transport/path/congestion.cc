@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "transport/queue_pair/queue_pair.h"
+
 namespace urxe {
 namespace {
 
@@ -51,6 +53,15 @@ void Path::on_round_trip(Duration sample) {
 Duration Path::probe_timeout() const {
   if (smoothed_.ns == 0) return kFirstProbeTimeout;
   return std::max(kMinProbeTimeout, smoothed_ * 2 + variation_ * 4);
+}
+
+void wake_waiting(ChannelAdapter& ca, Path& path) {
+  for (uint32_t room = path.room(); room > 0; --room) {
+    QueuePair* qp = path.waiting.front();
+    if (qp == nullptr) return;
+    path.waiting.remove(*qp);
+    ca.active.push_back(*qp);
+  }
 }
 
 size_t PathTable::Hash::operator()(const Key& key) const {

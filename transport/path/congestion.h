@@ -12,11 +12,14 @@
 
 namespace urxe {
 
+struct ChannelAdapter;
 struct QueuePair;
 
-/// What is in flight to one destination, shared by the queue pairs that send there, because they
-/// share its receive buffer. The window grows with what comes back and halves, at most once a round
-/// trip, with loss.
+/// What the queue pairs that send to one peer share, because they share its receive buffer: the
+/// window, the round-trip time, and the list of those that wait for room. The window grows with
+/// acknowledgements and halves, at most once per round trip, with loss. (In transport/, "path"
+/// means this. "Primary path" and "alternate path" are the specification's terms, of path migration
+/// and of the CM's messages; the addresses and ports of a packet are its flow.)
 class Path {
  public:
   explicit Path(uint32_t max_window) : max_window_(max_window) {}
@@ -50,6 +53,9 @@ class Path {
   Duration smoothed_{};
   Duration variation_{};
 };
+
+/// Activates as many of the queue pairs that wait for room on the path as there is room for.
+void wake_waiting(ChannelAdapter& ca, Path& path);
 
 /// The paths of one device. Destinations are told apart by address and by the upper bits of the
 /// queue pair number, which for urxe peers name the process and so the receive buffer.

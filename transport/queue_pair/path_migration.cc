@@ -15,12 +15,12 @@ bool alternate_is_valid(const DeviceConfig& config, const ibv_qp_attr& attr) {
          attr.alt_port_num == 1 && attr.alt_timeout <= kMaxTimeout;
 }
 
-/// Whether a packet with `flow` came from the other end of `path`.
-bool is_reverse_of(const Flow& flow, const Flow& path) {
-  return flow.source == path.destination && flow.destination == path.source;
+/// Whether a packet with flow `received` came from where packets with flow `sent` go.
+bool is_reverse_of(const Flow& received, const Flow& sent) {
+  return received.source == sent.destination && received.destination == sent.source;
 }
 
-/// The alternate path is the primary one from now on; what is outstanding is sent again there.
+/// Makes the alternate path the primary one; sends again what is outstanding.
 void migrate(ChannelAdapter& ca, QueuePair& qp) {
   ibv_qp_attr& attr = qp.attr;
   attr.ah_attr = attr.alt_ah_attr;
@@ -31,7 +31,7 @@ void migrate(ChannelAdapter& ca, QueuePair& qp) {
   migration.state = IBV_MIG_MIGRATED;
   migration.on_alternate = true;
   ++migration.path->references;
-  change_path(ca, qp, migration.alternate, migration.path);
+  change_flow(ca, qp, migration.alternate, migration.path);
   start_over(ca, qp);
   ca.raise(IBV_EVENT_PATH_MIG, &qp);
 }
@@ -79,9 +79,9 @@ void set_migration_state(ChannelAdapter& ca, QueuePair& qp, ibv_mig_state state)
   }
 }
 
-void change_path(ChannelAdapter& ca, QueuePair& qp, const Flow& flow, Path* path) {
+void change_flow(ChannelAdapter& ca, QueuePair& qp, const Flow& flow, Path* path) {
   qp.flow_ = flow;
-  const auto in_flight = static_cast<int32_t>(qp.requester.in_flight());
+  const auto in_flight = static_cast<int32_t>(packets_in_flight(qp));
   if (Path* old = qp.path; old != nullptr) {
     old->change_in_flight(-in_flight);
     old->waiting.remove(qp);
@@ -93,7 +93,7 @@ void change_path(ChannelAdapter& ca, QueuePair& qp, const Flow& flow, Path* path
   if (qp.state() == IBV_QPS_RTS || qp.state() == IBV_QPS_SQD) ca.active.push_back(qp);
 }
 
-bool arrives_on_path(const QueuePair& qp, const Bth& bth, const Flow& flow) {
+bool comes_from_peer(const QueuePair& qp, const Bth& bth, const Flow& flow) {
   const bool asks = bth.mig_req && qp.migration.state == IBV_MIG_ARMED;
   return is_reverse_of(flow, asks ? qp.migration.alternate : qp.flow());
 }

@@ -15,11 +15,11 @@ namespace urxe {
 // primary one.
 
 /// Whether ibv_modify_qp() may ask for this: the alternate path's values are in range, and the
-/// state of migration can be left for the one wanted.
+/// present state of migration allows the one wanted.
 bool migration_is_valid(const ChannelAdapter& ca, const QueuePair& qp, const ibv_qp_attr& attr,
                         int mask);
 
-/// Takes the alternate path over from the attributes.
+/// Loads the alternate path that the attributes describe.
 void load_alternate_path(ChannelAdapter& ca, QueuePair& qp);
 /// Forgets it; nothing is armed then.
 void unload_alternate_path(ChannelAdapter& ca, QueuePair& qp);
@@ -27,24 +27,24 @@ void unload_alternate_path(ChannelAdapter& ca, QueuePair& qp);
 /// REARM, or MIGRATED. Only what migration_is_valid() allows.
 void set_migration_state(ChannelAdapter& ca, QueuePair& qp, ibv_mig_state state);
 
-/// What was sent to the primary path's destination goes to that of `flow`, which becomes the
-/// primary path. Takes over the reference to `path`.
-void change_path(ChannelAdapter& ca, QueuePair& qp, const Flow& flow, Path* path);
+/// Sends along `flow` from now on: it becomes the flow of the primary path. Takes over the
+/// caller's reference to `path`, which is what the queue pairs that send there share.
+void change_flow(ChannelAdapter& ca, QueuePair& qp, const Flow& flow, Path* path);
 
-/// Whether a packet came by the path that it has to come by: the primary one, or where it asks an
-/// armed queue pair to migrate, the alternate one.
-bool arrives_on_path(const QueuePair& qp, const Bth& bth, const Flow& flow);
+/// Whether a packet came from the peer's address: that of the primary path or, if the packet asks
+/// an armed queue pair to migrate, that of the alternate path.
+bool comes_from_peer(const QueuePair& qp, const Bth& bth, const Flow& flow);
 
-/// What an accepted packet says of the peer's state of migration.
+/// Follows the peer's state of migration, which every accepted packet tells.
 void follow_peer(ChannelAdapter& ca, QueuePair& qp, const Bth& bth);
-/// A packet came by a wrong path: tells the application where it was meant to make an armed queue
-/// pair migrate.
+/// A packet came from a wrong address. If it asked an armed queue pair to migrate, tells the
+/// application.
 void refuse_migration(ChannelAdapter& ca, QueuePair& qp, const Bth& bth);
 
-/// Retries are used up: migrates where the queue pair is armed.
+/// Retries are used up: migrates if the queue pair is armed. Returns whether it did.
 bool migrate_if_armed(ChannelAdapter& ca, QueuePair& qp);
 
-/// BTH MigReq of all that the queue pair sends.
+/// The MigReq bit in the BTH of every packet that the queue pair sends.
 inline bool mig_req(const QueuePair& qp) {
   return qp.migration.state == IBV_MIG_MIGRATED;
 }

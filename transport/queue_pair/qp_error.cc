@@ -2,7 +2,6 @@
 #include "transport/queue_pair/qp_error.h"
 
 #include "transport/requester/requester.h"
-#include "transport/requester/unreliable_requester.h"
 #include "transport/responder/receive_source.h"
 
 namespace urxe {
@@ -50,31 +49,14 @@ void complete_receive_in_error(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status 
   complete_taken(ca, qp, wc, true);
 }
 
-void stop_requester(ChannelAdapter& ca, QueuePair& qp) {
-  RequesterState& req = qp.requester;
-  set_send_psn(qp, req.oldest_unacked);
-  req.next_psn = req.oldest_unacked;
-  req.rd_atomic_in_flight = 0;
-  req.rnr_until.reset();
-  req.ack_deadline.reset();
-  req.probe_deadline.reset();
-  req.sample_sent.reset();
-  ca.timers.remove(qp);
-  ca.pacing.remove(qp);
-  static_cast<ListHook<WaitingTag>&>(qp).unlink();
-  if (qp.path != nullptr) {
-    wake_waiting(ca, *qp.path);
-  }
-}
-
 void flush_sends(ChannelAdapter& ca, QueuePair& qp) {
   while (!qp.sq.empty()) complete_send_in_error(ca, qp, IBV_WC_WR_FLUSH_ERR);
-  qp.requester.send_position = qp.requester.assign_position = qp.sq.oldest();
+  skip_completed_sends(qp);
 }
 
 void flush(ChannelAdapter& ca, QueuePair& qp) {
   flush_sends(ca, qp);
-  while (qp.responder.receive || take_own_receive(qp)) {
+  while (holds_receive(qp) || take_own_receive(qp)) {
     complete_receive_in_error(ca, qp, IBV_WC_WR_FLUSH_ERR);
   }
 }
@@ -82,16 +64,7 @@ void flush(ChannelAdapter& ca, QueuePair& qp) {
 void enter_error(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed) {
   qp.set_state(IBV_QPS_ERR);
   stop_requester(ca, qp);
-  ResponderState& resp = qp.responder;
-  resp.message = ResponderState::Message::kNone;
-  ca.deferred.remove(qp);
-  if (owed == OwedAnswers::kDrop || !resp.ack || !resp.ack->is_nak) {
-    resp.ack.reset();
-    resp.pending_resources = 0;
-    ca.active.remove(qp);
-  } else {
-    ca.active.push_back(qp);
-  }
+  stop_responder(ca, qp, owed);
   flush(ca, qp);
   // It holds no element any more and takes none (10.3.1).
   if (qp.takes_shared_receives()) ca.raise(IBV_EVENT_QP_LAST_WQE_REACHED, &qp);

@@ -4,16 +4,11 @@
 #include <infiniband/verbs.h>
 
 #include "transport/queue_pair/queue_pair.h"
+#include "transport/responder/responder.h"
 
 namespace urxe {
 
 // The Error state and what leads there (IBTA vol. 1, 10.3.1, 10.10).
-
-/// What becomes of answers that the responder still owes.
-enum class OwedAnswers : uint8_t {
-  kSend,  ///< the peer is to learn why: a NAK, and the READ responses before it
-  kDrop,
-};
 
 /// Moves the queue pair to ERR and flushes both queues in order.
 void enter_error(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed);
@@ -31,9 +26,6 @@ void fail_oldest_send(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status);
 
 /// The receive work queue element that the queue pair holds completes with `status`.
 void complete_receive_in_error(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status);
-
-/// Stops all timers of the requester and gives its part of the window back.
-void stop_requester(ChannelAdapter& ca, QueuePair& qp);
 
 /// The opcode of a send completion.
 ibv_wc_opcode send_completion_opcode(ibv_wr_opcode opcode);

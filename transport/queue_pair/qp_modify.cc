@@ -2,7 +2,7 @@
 #include <cerrno>
 
 #include "transport/device/address.h"
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 #include "transport/queue_pair/path_migration.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/queue_pair/qp_state.h"
@@ -24,7 +24,7 @@ constexpr unsigned kQpAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE 
 constexpr uint8_t kMaxTimeout = 31;
 constexpr uint8_t kMaxRetry = 7;
 
-bool path_values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, int mask) {
+bool address_values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, int mask) {
   if ((mask & IBV_QP_PKEY_INDEX) != 0 && attr.pkey_index != 0) return false;
   if ((mask & IBV_QP_PORT) != 0 && attr.port_num != 1) return false;
   if ((mask & IBV_QP_AV) != 0 && !peer_is_valid(ca.config, attr.ah_attr)) return false;
@@ -38,14 +38,14 @@ bool path_values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, in
 /// READs that are being answered are not forgotten.
 bool fits_pending(const QueuePair& qp, const ibv_qp_attr& attr, int mask) {
   return (mask & IBV_QP_MAX_DEST_RD_ATOMIC) == 0 ||
-         attr.max_dest_rd_atomic >= qp.responder.pending_resources;
+         attr.max_dest_rd_atomic >= pending_resources(qp);
 }
 
 bool values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, int mask) {
   const auto within = [&](int bit, uint32_t value, uint32_t most) {
     return (mask & bit) == 0 || value <= most;
   };
-  return path_values_are_valid(ca, attr, mask) &&
+  return address_values_are_valid(ca, attr, mask) &&
          within(IBV_QP_DEST_QPN, attr.dest_qp_num, kQpnMask) &&
          within(IBV_QP_MAX_DEST_RD_ATOMIC, attr.max_dest_rd_atomic, kMaxRdAtomic) &&
          within(IBV_QP_MAX_QP_RD_ATOMIC, attr.max_rd_atomic, kMaxRdAtomic) &&
@@ -61,7 +61,7 @@ void resolve_address(ChannelAdapter& ca, QueuePair& qp) {
   const ibv_ah_attr& av = qp.attr.ah_attr;
   Flow flow = flow_to(ca.config, av);
   flow.source_port = source_port_for(av.grh.flow_label, qp.qpn.value(), qp.attr.dest_qp_num);
-  change_path(ca, qp, flow,
+  change_flow(ca, qp, flow,
               ca.paths.acquire(flow.destination, qp.attr.dest_qp_num, ca.config.max_window));
   qp.migration.on_alternate = false;
 }
@@ -99,18 +99,11 @@ void apply_values(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, in
   if ((mask & IBV_QP_DEST_QPN) != 0) qp.dest_qpn = Qpn(attr.dest_qp_num);
   if ((mask & IBV_QP_PATH_MTU) != 0) qp.mtu = 128U << attr.path_mtu;
   if ((mask & IBV_QP_AV) != 0) resolve_address(ca, qp);
-  if ((mask & IBV_QP_RQ_PSN) != 0) {
-    qp.responder.expected_psn = Psn(attr.rq_psn);
-    qp.responder.acknowledgeable = qp.responder.expected_psn - 1;
-  }
-  if ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) != 0) {
-    set_resource_capacity(qp.responder, attr.max_dest_rd_atomic);
-  }
-  if ((mask & IBV_QP_SQ_PSN) != 0) {
-    qp.requester.oldest_unacked = qp.requester.send_psn = qp.requester.next_psn = Psn(attr.sq_psn);
-  }
-  if ((mask & IBV_QP_RETRY_CNT) != 0) qp.requester.retries_left = attr.retry_cnt;
-  if ((mask & IBV_QP_RNR_RETRY) != 0) qp.requester.rnr_retries_left = attr.rnr_retry;
+  if ((mask & IBV_QP_RQ_PSN) != 0) set_expected_psn(qp, Psn(attr.rq_psn));
+  if ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) != 0) set_resource_capacity(qp, attr.max_dest_rd_atomic);
+  if ((mask & IBV_QP_SQ_PSN) != 0) set_first_psn(qp, Psn(attr.sq_psn));
+  if ((mask & IBV_QP_RETRY_CNT) != 0) restore_retries(qp);
+  if ((mask & IBV_QP_RNR_RETRY) != 0) restore_rnr_retries(qp);
   if ((mask & IBV_QP_ALT_PATH) != 0) load_alternate_path(ca, qp);
   if ((mask & IBV_QP_RATE_LIMIT) != 0) set_rate_limit(ca, qp, {attr.rate_limit}, now);
   if ((mask & IBV_QP_PATH_MIG_STATE) != 0) set_migration_state(ca, qp, attr.path_mig_state);
@@ -146,13 +139,13 @@ void reset(ChannelAdapter& ca, QueuePair& qp) {
   drop_taken(qp);
   qp.sq.reset();
   qp.rq.reset();
-  qp.requester = RequesterState{};
-  qp.requester.send_position = qp.requester.assign_position = qp.sq.oldest();
-  qp.reset_responder();
+  reset_requester(qp);
+  reset_responder(qp);
   qp.attr = ibv_qp_attr{};
   qp.flow_ = Flow{};
   qp.pacer = Pacer{};
   qp.sq_drained_pending = false;
+  qp.answers_go_first = false;
 }
 
 Expected<void, Errno> modify(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, int given,

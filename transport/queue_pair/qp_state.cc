@@ -21,7 +21,7 @@ struct Row {
   int optional;
 };
 
-constexpr int kPathOptional =
+constexpr int kConnectedOptional =
     IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE;
 constexpr int kDatagramOptional = IBV_QP_CUR_STATE | IBV_QP_QKEY;
 
@@ -41,14 +41,14 @@ constexpr std::array kRows{
     Row{IBV_QPS_INIT, IBV_QPS_RTR, kRc | kTgt, IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER, 0},
     Row{IBV_QPS_INIT, IBV_QPS_RTR, kUd, 0, IBV_QP_PKEY_INDEX | IBV_QP_QKEY},
 
-    Row{IBV_QPS_RTR, IBV_QPS_RTS, kConnected, IBV_QP_SQ_PSN, kPathOptional},
+    Row{IBV_QPS_RTR, IBV_QPS_RTS, kConnected, IBV_QP_SQ_PSN, kConnectedOptional},
     Row{IBV_QPS_RTR, IBV_QPS_RTS, kRc | kIni,
         IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC, 0},
     Row{IBV_QPS_RTR, IBV_QPS_RTS, kTgt, IBV_QP_TIMEOUT, 0},
     Row{IBV_QPS_RTR, IBV_QPS_RTS, kRc | kTgt, 0, IBV_QP_MIN_RNR_TIMER},
     Row{IBV_QPS_RTR, IBV_QPS_RTS, kUd, IBV_QP_SQ_PSN, kDatagramOptional},
 
-    Row{IBV_QPS_RTS, IBV_QPS_RTS, kConnected, 0, kPathOptional},
+    Row{IBV_QPS_RTS, IBV_QPS_RTS, kConnected, 0, kConnectedOptional},
     Row{IBV_QPS_RTS, IBV_QPS_RTS, kRc | kTgt, 0, IBV_QP_MIN_RNR_TIMER},
     Row{IBV_QPS_RTS, IBV_QPS_RTS, kUd, 0, kDatagramOptional},
 
@@ -58,7 +58,7 @@ constexpr std::array kRows{
 
     Row{IBV_QPS_RTS, IBV_QPS_SQD, kConnected | kUd, 0, IBV_QP_EN_SQD_ASYNC_NOTIFY},
 
-    Row{IBV_QPS_SQD, IBV_QPS_RTS, kConnected, 0, kPathOptional},
+    Row{IBV_QPS_SQD, IBV_QPS_RTS, kConnected, 0, kConnectedOptional},
     Row{IBV_QPS_SQD, IBV_QPS_RTS, kRc | kTgt, 0, IBV_QP_MIN_RNR_TIMER},
     Row{IBV_QPS_SQD, IBV_QPS_RTS, kUd, 0, kDatagramOptional},
 

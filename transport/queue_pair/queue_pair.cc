@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "transport/queue_pair/queue_pair.h"
 
-#include "transport/device/limits.h"
+#include "transport/limits.h"
+#include "transport/responder/responder.h"
 
 namespace urxe {
 namespace {
@@ -34,13 +35,7 @@ QueuePair::QueuePair(const QpInit& init)
       rq(has_receive_queue(init) ? init.cap.max_recv_wr : 0,
          has_receive_queue(init) ? init.cap.max_recv_sge : 0, 0),
       taken_list(make_taken_list(init)) {
-  reset_responder();
-}
-
-void QueuePair::reset_responder() {
-  responder = ResponderState{};
-  responder.pd = pd;
-  responder.srq = srq;
+  reset_responder(*this);
 }
 
 }  // namespace urxe

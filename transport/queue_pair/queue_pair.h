@@ -8,11 +8,11 @@
 
 #include "packet/base/deadline_heap.h"
 #include "packet/base/intrusive_list.h"
+#include "packet/wire/opcode.h"
 #include "packet/wire/roce_packet.h"
 #include "transport/device/channel_adapter.h"
+#include "transport/path/congestion.h"
 #include "transport/path/pacing.h"
-#include "transport/queue_pair/path_migration_state.h"
-#include "transport/queue_pair/service.h"
 #include "transport/queues/completion_queue.h"
 #include "transport/queues/shared_receive_queue.h"
 #include "transport/queues/work_queue.h"
@@ -20,6 +20,49 @@
 #include "transport/responder/responder_state.h"
 
 namespace urxe {
+
+/// The transport service of a type of queue pair; RC for types that have none of ours.
+constexpr Service service_of(ibv_qp_type type) {
+  switch (type) {
+    case IBV_QPT_UC:
+      return Service::kUc;
+    case IBV_QPT_UD:
+      return Service::kUd;
+    case IBV_QPT_XRC_SEND:
+    case IBV_QPT_XRC_RECV:
+      return Service::kXrc;
+    default:
+      return Service::kRc;
+  }
+}
+
+/// Whether a queue pair of this type takes such work requests (IBTA vol. 1, table 100).
+constexpr bool takes_opcode(ibv_qp_type type, ibv_wr_opcode opcode) {
+  if (type == IBV_QPT_XRC_RECV) return false;
+  switch (opcode) {
+    case IBV_WR_SEND:
+    case IBV_WR_SEND_WITH_IMM:
+      return true;
+    case IBV_WR_RDMA_WRITE:
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+    case IBV_WR_BIND_MW:
+    case IBV_WR_LOCAL_INV:
+      return type != IBV_QPT_UD;
+    case IBV_WR_SEND_WITH_INV:
+    case IBV_WR_RDMA_READ:
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+    case IBV_WR_ATOMIC_WRITE:
+      return type != IBV_QPT_UD && type != IBV_QPT_UC;
+    default:
+      return false;
+  }
+}
+
+/// Whether sends of the service are not acknowledged.
+constexpr bool is_unreliable(Service service) {
+  return service == Service::kUc || service == Service::kUd;
+}
 
 /// What a queue pair is made with.
 struct QpInit {
@@ -35,6 +78,22 @@ struct QpInit {
   void* user = nullptr;  ///< comes back with events
 };
 
+/// The alternate path of a connected queue pair, and how far its migration is prepared.
+struct PathMigration {
+  ibv_mig_state state = IBV_MIG_MIGRATED;
+  Flow alternate;
+  Path* path = nullptr;       ///< what is in flight there; null: no alternate path is loaded
+  bool on_alternate = false;  ///< has migrated to `alternate`, which is the primary path since
+  bool error_told = false;    ///< PATH_MIG_ERR was raised since the queue pair was armed
+};
+
+/// How a turn at transmitting ended.
+enum class Turn : uint8_t {
+  kIdle,  ///< nothing more can go out now
+  kMore,  ///< the turn's budget is used up
+  kBatchFull,
+};
+
 /// A queue pair. Its parts work on it through the files named for them: qp_state (attributes and
 /// transitions), requester, completer, responder.
 struct QueuePair : ListHook<struct ActiveTag>,
@@ -48,8 +107,6 @@ struct QueuePair : ListHook<struct ActiveTag>,
   void set_state(ibv_qp_state state) { state_.store(state, std::memory_order_seq_cst); }
   [[nodiscard]] const Flow& flow() const { return flow_; }
   [[nodiscard]] bool takes_shared_receives() const { return srq != nullptr || domain != nullptr; }
-  /// The responder as it is in RESET.
-  void reset_responder();
 
   const Qpn qpn;
   const PdId pd;
@@ -81,6 +138,7 @@ struct QueuePair : ListHook<struct ActiveTag>,
   bool blocks_own_multicast = false;  ///< UD: does not want what it has sent to a group itself
   bool sq_drained_pending = false;    ///< SQD: an event is owed when all outstanding is done
   bool cq_failed = false;             ///< a completion could not be delivered
+  bool answers_go_first = false;      ///< requests filled the last batch, and answers had no room
 
   // The doorbell list's (any thread).
   std::atomic<bool> doorbell{false};

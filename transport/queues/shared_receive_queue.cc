@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 
 namespace urxe {
 namespace {

@@ -13,7 +13,6 @@
 #include "packet/wire/roce_packet.h"
 #include "packet/wire/types.h"
 #include "transport/memory/memory_region.h"
-#include "transport/memory/sge.h"
 #include "transport/queues/completion_queue.h"
 
 namespace urxe {

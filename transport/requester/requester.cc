@@ -175,15 +175,6 @@ void go_back(ChannelAdapter& ca, QueuePair& qp) {
   wake_waiting(ca, *qp.path);
 }
 
-void wake_waiting(ChannelAdapter& ca, Path& path) {
-  for (uint32_t room = path.room(); room > 0; --room) {
-    QueuePair* qp = path.waiting.front();
-    if (qp == nullptr) return;
-    path.waiting.remove(*qp);
-    ca.active.push_back(*qp);
-  }
-}
-
 Turn transmit_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
                        uint32_t budget) {
   RequesterState& req = qp.requester;
@@ -198,6 +189,36 @@ Turn transmit_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instan
     if (const Turn turn = send_one(ca, qp, batch, now); turn != Turn::kMore) return turn;
   }
   return Turn::kMore;
+}
+
+void reset_requester(QueuePair& qp) {
+  qp.requester = RequesterState{};
+  skip_completed_sends(qp);
+}
+
+void set_first_psn(QueuePair& qp, Psn psn) {
+  qp.requester.oldest_unacked = qp.requester.send_psn = qp.requester.next_psn = psn;
+}
+
+void stop_requester(ChannelAdapter& ca, QueuePair& qp) {
+  RequesterState& req = qp.requester;
+  set_send_psn(qp, req.oldest_unacked);
+  req.next_psn = req.oldest_unacked;
+  req.rd_atomic_in_flight = 0;
+  req.rnr_until.reset();
+  req.ack_deadline.reset();
+  req.probe_deadline.reset();
+  req.sample_sent.reset();
+  ca.timers.remove(qp);
+  ca.pacing.remove(qp);
+  static_cast<ListHook<WaitingTag>&>(qp).unlink();
+  if (qp.path != nullptr) {
+    wake_waiting(ca, *qp.path);
+  }
+}
+
+void skip_completed_sends(QueuePair& qp) {
+  qp.requester.send_position = qp.requester.assign_position = qp.sq.oldest();
 }
 
 }  // namespace urxe

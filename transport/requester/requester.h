@@ -7,13 +7,6 @@
 
 namespace urxe {
 
-/// How a turn at transmitting ended.
-enum class Turn : uint8_t {
-  kIdle,  ///< nothing more can go out now
-  kMore,  ///< the turn's budget is used up
-  kBatchFull,
-};
-
 // The requester (IBTA vol. 1, 9.7): sends request packets, in PSN order, as far as window, credits,
 // fence and the limit of outstanding READs and atomics allow.
 
@@ -31,12 +24,36 @@ void set_send_psn(QueuePair& qp, Psn psn);
 /// Goes back to the oldest unacknowledged packet.
 void go_back(ChannelAdapter& ca, QueuePair& qp);
 
-/// Lets queue pairs that wait for room on the path try again.
-void wake_waiting(ChannelAdapter& ca, Path& path);
-
 /// How many PSNs one READ request asks for at the most; a longer READ is asked for piece by piece,
 /// so that the answers do not overrun this side's receive buffer. Pieces begin at multiples of it.
 uint32_t read_piece_packets(const QueuePair& qp);
+
+// What other parts of a queue pair ask its requester, and tell it.
+
+/// Nothing is known of a peer, as in RESET. The send queue is empty.
+void reset_requester(QueuePair& qp);
+/// Sets the PSN of the first request (RTR to RTS).
+void set_first_psn(QueuePair& qp, Psn psn);
+/// Stops all timers of the requester and gives its part of the window back.
+void stop_requester(ChannelAdapter& ca, QueuePair& qp);
+/// All elements of the send queue have been completed: goes on behind them.
+void skip_completed_sends(QueuePair& qp);
+
+/// The PSN of the next request that was not sent before.
+inline Psn next_request_psn(const QueuePair& qp) {
+  return qp.requester.next_psn;
+}
+inline Psn oldest_unacknowledged_psn(const QueuePair& qp) {
+  return qp.requester.oldest_unacked;
+}
+/// Packets that were sent, not acknowledged, and will not be sent again unless they are lost.
+inline uint32_t packets_in_flight(const QueuePair& qp) {
+  return qp.requester.in_flight();
+}
+/// Packets that were sent at least once and not acknowledged.
+inline uint32_t packets_outstanding(const QueuePair& qp) {
+  return qp.requester.outstanding();
+}
 
 /// Where in the message of `wqe` the packet `psn` is, counted in packets.
 inline uint32_t packet_index(const SendWqe& wqe, Psn psn) {

@@ -80,6 +80,14 @@ std::optional<Duration> ack_timeout(const ChannelAdapter& ca, const QueuePair& q
   return std::max(timeout, ca.config.min_ack_timeout);
 }
 
+void restore_retries(QueuePair& qp) {
+  qp.requester.retries_left = qp.attr.retry_cnt;
+}
+
+void restore_rnr_retries(QueuePair& qp) {
+  qp.requester.rnr_retries_left = qp.attr.rnr_retry;
+}
+
 void start_retry_timers(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   RequesterState& req = qp.requester;
   if (req.ack_deadline && req.probe_deadline) return;
@@ -92,17 +100,17 @@ void start_retry_timers(ChannelAdapter& ca, QueuePair& qp, Instant now) {
 
 void start_over(ChannelAdapter& ca, QueuePair& qp) {
   RequesterState& req = qp.requester;
-  req.retries_left = qp.attr.retry_cnt;
+  restore_retries(qp);
   req.probe_backoff = 0;
-  req.probing = req.resending = false;  // signs of older losses do not come by the new path
+  req.probing = req.resending = false;  // they concern the flow that was left
   stop_timers(req);
   if (req.outstanding() != 0) go_back(ca, qp);
 }
 
 void note_progress(ChannelAdapter& ca, QueuePair& qp, Instant now, uint32_t acknowledged) {
   RequesterState& req = qp.requester;
-  req.retries_left = qp.attr.retry_cnt;
-  req.rnr_retries_left = qp.attr.rnr_retry;
+  restore_retries(qp);
+  restore_rnr_retries(qp);
   req.probe_backoff = 0;
   req.probing = req.resending = false;
   req.rnr_until.reset();
@@ -136,7 +144,7 @@ void retry_after_rnr(ChannelAdapter& ca, QueuePair& qp, Instant now, uint8_t tim
     --req.rnr_retries_left;
   }
   stop_timers(req);
-  req.retries_left = qp.attr.retry_cnt;  // the responder is there
+  restore_retries(qp);  // the responder is there
   req.resending = true;
   req.rnr_until = now + rnr_timer(timer_code);
   go_back(ca, qp);

@@ -11,11 +11,14 @@ namespace urxe {
 /// The local ACK timeout of the queue pair; nullopt: none.
 std::optional<Duration> ack_timeout(const ChannelAdapter& ca, const QueuePair& qp);
 
+/// All retries that the attributes grant are left again.
+void restore_retries(QueuePair& qp);
+void restore_rnr_retries(QueuePair& qp);
+
 /// Starts the timers that are not running, for a packet sent just now.
 void start_retry_timers(ChannelAdapter& ca, QueuePair& qp, Instant now);
 
-/// The path is another one now: counts and timers start afresh, and what is outstanding is sent
-/// again.
+/// The queue pair has migrated: restarts counts and timers and sends again what is outstanding.
 void start_over(ChannelAdapter& ca, QueuePair& qp);
 
 /// Packets were acknowledged: counts and timers start afresh.

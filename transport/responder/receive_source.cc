@@ -79,6 +79,12 @@ bool use_named_queue(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) 
   return true;
 }
 
+void forget_shared_queue(QueuePair& qp, const SharedReceiveQueue& srq) {
+  if (qp.responder.srq != &srq) return;
+  drop_taken(qp);
+  qp.responder.srq = nullptr;
+}
+
 uint8_t advertised_credits(const QueuePair& qp) {
   if (qp.takes_shared_receives()) return kAckNoCredits;
   const uint32_t waiting = qp.rq.posted() - qp.rq.oldest();

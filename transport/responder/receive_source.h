@@ -21,6 +21,11 @@ bool take_receive(ChannelAdapter& ca, QueuePair& qp);
 /// Takes the next element of the queue pair's own receive queue. It holds none. False: none.
 bool take_own_receive(QueuePair& qp);
 
+/// Whether the queue pair holds an element.
+inline bool holds_receive(const QueuePair& qp) {
+  return qp.responder.receive.has_value();
+}
+
 /// Completes the element that the queue pair holds. `wc` lacks its wr_id and the queue pair number.
 void complete_taken(ChannelAdapter& ca, QueuePair& qp, ibv_wc wc, bool solicited);
 
@@ -33,6 +38,10 @@ void drop_taken(QueuePair& qp);
 /// and its protection domain that of the request's keys (annex A14). False: there is no such queue
 /// in the queue pair's domain, or it is not that of the message that is under way.
 bool use_named_queue(ChannelAdapter& ca, QueuePair& qp, const Headers& headers);
+
+/// The shared queue is destroyed: lets go of what an XRC target holds of it. Its message under way
+/// is refused with the next packet.
+void forget_shared_queue(QueuePair& qp, const SharedReceiveQueue& srq);
 
 /// The credit count of an AETH (9.7.7.2). A shared queue's elements are promised to nobody: 31.
 uint8_t advertised_credits(const QueuePair& qp);

@@ -9,6 +9,7 @@
 #include "transport/queue_pair/qp_error.h"
 #include "transport/responder/receive_source.h"
 #include "transport/responder/request_execution.h"
+#include "transport/responder/responder_resources.h"
 
 namespace urxe {
 namespace {
@@ -294,6 +295,30 @@ void refuse(ChannelAdapter& ca, QueuePair& qp, Psn psn, NakCode code, RequestFau
   if (fault == RequestFault::kOperation) ca.raise(IBV_EVENT_QP_REQ_ERR, &qp);
   if (fault == RequestFault::kAccess) ca.raise(IBV_EVENT_QP_ACCESS_ERR, &qp);
   enter_error(ca, qp, OwedAnswers::kSend);
+}
+
+void reset_responder(QueuePair& qp) {
+  qp.responder = ResponderState{};
+  qp.responder.pd = qp.pd;
+  qp.responder.srq = qp.srq;
+}
+
+void stop_responder(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed) {
+  ResponderState& resp = qp.responder;
+  resp.message = Message::kNone;
+  ca.deferred.remove(qp);
+  if (owed == OwedAnswers::kDrop || !resp.ack || !resp.ack->is_nak) {
+    resp.ack.reset();
+    resp.pending_resources = 0;
+    ca.active.remove(qp);
+  } else {
+    ca.active.push_back(qp);
+  }
+}
+
+void set_expected_psn(QueuePair& qp, Psn psn) {
+  qp.responder.expected_psn = psn;
+  qp.responder.acknowledgeable = psn - 1;
 }
 
 void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {

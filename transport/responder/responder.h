@@ -4,8 +4,8 @@
 #include "packet/base/time.h"
 #include "packet/wire/aeth_syndrome.h"
 #include "packet/wire/roce_packet.h"
+#include "packet/wire/tx_batch.h"
 #include "transport/queue_pair/queue_pair.h"
-#include "transport/requester/requester.h"
 
 namespace urxe {
 
@@ -43,24 +43,29 @@ enum class RequestFault : uint8_t {
 /// NAK, asynchronous event, and the Error state (9.9.3, responder classes A and C).
 void refuse(ChannelAdapter& ca, QueuePair& qp, Psn psn, NakCode code, RequestFault fault);
 
-// The ring of READs and atomics (responder_resources.cc).
+// What other parts of a queue pair ask its responder, and tell it.
 
-/// Gives the ring room for `capacity`, no fewer than are pending; keeps the newest.
-void set_resource_capacity(ResponderState& resp, uint32_t capacity);
-/// Whether add_resource() will give one.
-[[nodiscard]] bool has_room_for_resource(ResponderState& resp);
-/// A new pending one; nullptr: as many are pending as the queue pair takes.
-ResponderResource* add_resource(ResponderState& resp);
-/// The oldest pending one; nullptr: none.
-ResponderResource* first_pending(ResponderState& resp);
-/// Whether a READ through this key waits for its first answer.
-[[nodiscard]] bool is_being_read(ResponderState& resp, RKey rkey);
-/// The one that has the response `psn`; nullptr: not kept any more.
-ResponderResource* find_resource(ResponderState& resp, Psn psn);
-/// Makes `again` pending from response `index`, and later ones that are half sent start afresh,
-/// since the requester takes responses in order only.
-void execute_again(ResponderState& resp, ResponderResource& again, uint32_t index,
-                   uint32_t reply_length, uint32_t mtu);
-void finish_pending(ResponderState& resp, ResponderResource& done);
+/// Nothing is known of a peer, as in RESET.
+void reset_responder(QueuePair& qp);
+/// What becomes of answers that the responder still owes.
+enum class OwedAnswers : uint8_t {
+  kSend,  ///< the peer is to learn why: a NAK, and the READ responses before it
+  kDrop,
+};
+
+/// The queue pair is in error: takes no more requests, and sends at most what it owes.
+void stop_responder(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed);
+/// Sets the PSN of the first request to come (INIT to RTR).
+void set_expected_psn(QueuePair& qp, Psn psn);
+/// Makes room for `capacity` READs and atomics, no fewer than are pending; keeps the newest.
+void set_resource_capacity(QueuePair& qp, uint32_t capacity);
+
+inline Psn expected_psn(const QueuePair& qp) {
+  return qp.responder.expected_psn;
+}
+/// READs and atomics whose responses have not all been sent.
+inline uint32_t pending_resources(const QueuePair& qp) {
+  return qp.responder.pending_resources;
+}
 
 }  // namespace urxe

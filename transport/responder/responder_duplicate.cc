@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "transport/responder/responder.h"
+#include "transport/responder/responder_resources.h"
 
 namespace urxe {
 namespace {

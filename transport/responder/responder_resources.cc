@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "transport/responder/responder_resources.h"
+
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -23,7 +25,8 @@ uint32_t begin(const ResponderState& resp) {
 
 }  // namespace
 
-void set_resource_capacity(ResponderState& resp, uint32_t capacity) {
+void set_resource_capacity(QueuePair& qp, uint32_t capacity) {
+  ResponderState& resp = qp.responder;
   if (capacity == resp.resource_capacity) return;
   auto resources = std::make_unique<ResponderResource[]>(slot_mask(capacity) + 1U);
   const uint32_t kept = std::min(resp.resource_count, capacity);

@@ -8,9 +8,8 @@
 
 #include "packet/wire/psn.h"
 #include "packet/wire/types.h"
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 #include "transport/memory/memory_region.h"
-#include "transport/memory/sge.h"
 
 namespace urxe {
 
@@ -77,7 +76,6 @@ struct ResponderState {
   uint32_t write_left = 0;
 
   std::optional<PendingAck> ack;
-  bool held_up = false;          ///< the batch was full before the answers had their turn
   uint32_t unacked_packets = 0;  ///< request packets since the last ACK was sent
   bool ack_urgent = false;       ///< the answer goes out with the next transmission
   bool established = false;      ///< note_first_request() has been called

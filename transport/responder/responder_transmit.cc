@@ -5,6 +5,7 @@
 #include "transport/queue_pair/qp_error.h"
 #include "transport/responder/receive_source.h"
 #include "transport/responder/responder.h"
+#include "transport/responder/responder_resources.h"
 
 namespace urxe {
 namespace {

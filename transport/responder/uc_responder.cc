@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "transport/responder/uc_responder.h"
 
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 #include "transport/memory/sge_copy.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/responder/receive_source.h"
@@ -81,7 +81,7 @@ bool is_in_sequence(ChannelAdapter& ca, QueuePair& qp, const Bth& bth, const Opc
 
 }  // namespace
 
-void receive_unreliable_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
+void receive_uc_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
   const Bth& bth = packet.headers.bth;
   const OpcodeInfo& info = opcode_info(bth.opcode);
   if (!qp.responder.established) note_first_request(ca, qp);

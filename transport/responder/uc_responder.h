@@ -11,6 +11,6 @@ namespace urxe {
 // one (responder classes D and D1, 9.9.3.2); only an element that is itself bad fails (class A).
 
 /// A request packet for a UC queue pair in RTR, RTS, SQD or SQE.
-void receive_unreliable_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet);
+void receive_uc_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet);
 
 }  // namespace urxe

@@ -37,8 +37,8 @@ void complete(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
 
 }  // namespace
 
-void receive_datagram(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
-                      const Flow& flow) {
+void receive_ud_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
+                        const Flow& flow) {
   if (packet.headers.deth.qkey.value() != qp.attr.qkey) {
     return ca.counters.drop(DropReason::kBadQKey);
   }

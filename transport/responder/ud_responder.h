@@ -10,7 +10,7 @@ namespace urxe {
 /// RTS, SQD or SQE, whose P_Key has been checked; that came on `flow`. Checks the Q_Key, fills the
 /// oldest receive work queue element with the GRH and the payload and completes it. What does not
 /// fit is dropped (responder class D, 9.9.3.2).
-void receive_datagram(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
-                      const Flow& flow);
+void receive_ud_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
+                        const Flow& flow);
 
 }  // namespace urxe

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "provider/cm/ids/event_response.h"
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 
 namespace urxe::cm {
 namespace {

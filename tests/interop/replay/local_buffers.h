@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/interop/replay/adapter.h"
-#include "transport/memory/sge.h"
+#include "transport/memory/memory_region.h"
 
 namespace urxe::replay {
 

@@ -7,6 +7,7 @@
 #include "tests/interop/replay/conversation_comparison.h"
 #include "tests/interop/replay/operation.h"
 #include "tests/interop/replay/work_request.h"
+#include "transport/requester/requester.h"
 
 namespace urxe::replay {
 namespace {
@@ -165,16 +166,16 @@ void SideReplay::receive_request(const Talk& talk, const Frame& frame) {
 /// Where ours has not sent yet what is being answered, since it sends less at a time after a loss:
 /// it is told that all that it did send has arrived, as the responder would have told it.
 void SideReplay::make_room_for(QueuePairRecord& record, const Frame& answer) {
-  const RequesterState& requester = record.queues.qp->requester;
-  while (!requester.next_psn.is_after(answer.psn()) && requester.outstanding() != 0) {
-    const Psn before = requester.oldest_unacked;
+  const QueuePair& qp = *record.queues.qp;
+  while (!next_request_psn(qp).is_after(answer.psn()) && packets_outstanding(qp) != 0) {
+    const Psn before = oldest_unacknowledged_psn(qp);
     Headers headers = answer.headers();
     headers.bth.opcode = Opcode(Service::kRc, Operation::kAcknowledge);
-    headers.bth.psn = requester.next_psn - 1;
+    headers.bth.psn = next_request_psn(qp) - 1;
     headers.aeth.syndrome = kAckNoCredits;
     ++record.own_acks;
     receive_changed(answer, headers, {});
-    if (requester.oldest_unacked == before) return;
+    if (oldest_unacknowledged_psn(qp) == before) return;
   }
 }
 

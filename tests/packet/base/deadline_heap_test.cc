@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/random.h"
+#include <random>
 
 namespace urxe {
 namespace {
@@ -12,17 +12,21 @@ struct Timer : DeadlineHook<struct TestTag> {};
 using Heap = DeadlineHeap<Timer, TestTag>;
 
 TEST(DeadlineHeap, ElementsComeInOrderHoweverTheyMove) {
-  sim::Random random(1);
+  std::minstd_rand random(1);
   Heap heap;
   std::vector<Timer> all(200);
   for (int step = 0; step < 20000; ++step) {
-    Timer& timer = all[random.below(all.size())];
-    if (random.percent(30)) {
-      heap.remove(timer);
-    } else if (random.percent(50)) {
-      heap.schedule(timer, Instant{random.range32(1, 1000)});
-    } else {
-      heap.set(timer, Instant{random.range32(1, 1000)});
+    Timer& timer = all[random() % all.size()];
+    const Instant deadline{static_cast<int64_t>(random() % 1000) + 1};
+    switch (random() % 3) {
+      case 0:
+        heap.remove(timer);
+        break;
+      case 1:
+        heap.schedule(timer, deadline);
+        break;
+      default:
+        heap.set(timer, deadline);
     }
     std::optional<Instant> least;
     for (const Timer& each : all) {

@@ -6,7 +6,7 @@
 
 #include "packet/wire/types.h"
 #include "tests/transport/bench.h"
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 
 namespace urxe::test {
 namespace {

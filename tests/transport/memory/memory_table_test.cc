@@ -3,7 +3,7 @@
 
 #include <cerrno>
 
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 #include "transport/memory/memory_region.h"
 
 namespace urxe::test {

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "transport/device/limits.h"
+#include "transport/limits.h"
 
 namespace urxe::cm {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "tests/sim/unreliable_side.h"
+#include "tests/sim/uc_side.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,8 +9,8 @@
 
 namespace urxe::sim {
 
-UnreliableSide::UnreliableSide(const Plan& plan, Device& device, Memory& memory, QueuePair& qp,
-                               PdId pd, ReceivePool& pool, Random random)
+UcSide::UcSide(const Plan& plan, Device& device, Memory& memory, QueuePair& qp, PdId pd,
+               ReceivePool& pool, Random random)
     : plan_(plan),
       device_(device),
       memory_(memory),
@@ -30,7 +30,7 @@ UnreliableSide::UnreliableSide(const Plan& plan, Device& device, Memory& memory,
   memory.begin_flux(area_offset_, area_size_);
 }
 
-void UnreliableSide::draw_data(Message& message, SendRequest& request, uint32_t most, bool bad) {
+void UcSide::draw_data(Message& message, SendRequest& request, uint32_t most, bool bad) {
   const uint32_t length = draw_length(random_, qp_.mtu, most);
   if (bad) {
     message.data = source_.draw_bad(random_, std::max(1U, length), request);
@@ -39,12 +39,12 @@ void UnreliableSide::draw_data(Message& message, SendRequest& request, uint32_t 
   }
 }
 
-void UnreliableSide::draw_send(Message& message, SendRequest& request, bool bad) {
+void UcSide::draw_send(Message& message, SendRequest& request, bool bad) {
   request.opcode = random_.percent(60) ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND;
   draw_data(message, request, plan_.max_send, bad);
 }
 
-void UnreliableSide::draw_write(Message& message, SendRequest& request, bool bad) {
+void UcSide::draw_write(Message& message, SendRequest& request, bool bad) {
   message.is_write = true;
   request.opcode = random_.percent(50) ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
   draw_data(message, request, plan_.max_rdma, bad);
@@ -60,7 +60,7 @@ void UnreliableSide::draw_write(Message& message, SendRequest& request, bool bad
   }
 }
 
-void UnreliableSide::post_one(bool last) {
+void UcSide::post_one(bool last) {
   SendRequest request;
   Message message;
   const bool bad = !last && random_.percent(3);
@@ -83,7 +83,7 @@ void UnreliableSide::post_one(bool last) {
   require(post_send(device_, qp_, request), [] { return std::string("the send queue is full"); });
 }
 
-void UnreliableSide::post_some(Instant now) {
+void UcSide::post_some(Instant now) {
   if (sends_.in_error()) {
     if (!sends_.empty()) return;
     require(change_state(device_, qp_, IBV_QPS_RTS, now) == 0,
@@ -99,18 +99,18 @@ void UnreliableSide::post_some(Instant now) {
   }
 }
 
-void UnreliableSide::stop() {
+void UcSide::stop() {
   stopped_ = true;
   // One last signaled request, so that unsignaled ones before it are told of.
   if (remaining_ > 1) remaining_ = 1;
 }
 
-void UnreliableSide::post_last() {
+void UcSide::post_last() {
   last_from_ = sent_.size();
   while (sends_.size() < plan_.sq_depth && peer_->pool_.promise()) post_one(true);
 }
 
-void UnreliableSide::on_completion(const ibv_wc& wc) {
+void UcSide::on_completion(const ibv_wc& wc) {
   if ((wc.wr_id & ReceivePool::kReceiveBit) != 0) {
     on_receive(wc);
   } else {
@@ -118,8 +118,8 @@ void UnreliableSide::on_completion(const ibv_wc& wc) {
   }
 }
 
-bool UnreliableSide::matches(const Message& message, const ibv_wc& wc,
-                             const std::vector<uint8_t>& contents) const {
+bool UcSide::matches(const Message& message, const ibv_wc& wc,
+                     const std::vector<uint8_t>& contents) const {
   const bool has_imm =
       message.opcode == IBV_WR_SEND_WITH_IMM || message.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
   return message.may_arrive && message.takes_receive() && wc.byte_len == message.data.size() &&
@@ -129,7 +129,7 @@ bool UnreliableSide::matches(const Message& message, const ibv_wc& wc,
          (message.is_write || contents == message.data);
 }
 
-void UnreliableSide::on_receive(const ibv_wc& wc) {
+void UcSide::on_receive(const ibv_wc& wc) {
   const Receive receive = pool_.take(wc.wr_id);
   if (wc.status != IBV_WC_SUCCESS) {
     require(wc.status == IBV_WC_WR_FLUSH_ERR && flushing_,
@@ -154,7 +154,7 @@ void UnreliableSide::on_receive(const ibv_wc& wc) {
 }
 
 /// A received WRITE with immediate data is there, but for what others have written since.
-void UnreliableSide::check_written(size_t index) const {
+void UcSide::check_written(size_t index) const {
   const std::vector<Message>& sent = peer_->sent_;
   const Message& message = sent[index];
   const uint8_t* actual = memory_.at(area_offset_ + message.at);
@@ -173,7 +173,7 @@ void UnreliableSide::check_written(size_t index) const {
 }
 
 /// Every byte of the area is one that was there before or that some WRITE put there.
-void UnreliableSide::check_area() const {
+void UcSide::check_area() const {
   const uint8_t* actual = memory_.at(area_offset_);
   std::vector<bool> explained(area_size_);
   for (uint32_t i = 0; i < area_size_; ++i) explained[i] = actual[i] == area_before_[i];
@@ -191,7 +191,7 @@ void UnreliableSide::check_area() const {
 }
 
 /// What was sent to the peer without faults has arrived, later WRITEs over earlier ones.
-void UnreliableSide::check_last_writes() const {
+void UcSide::check_last_writes() const {
   std::vector<int> expected(peer_->area_size_, -1);
   for (size_t i = last_from_; i < sent_.size(); ++i) {
     const Message& message = sent_[i];
@@ -207,19 +207,19 @@ void UnreliableSide::check_last_writes() const {
   }
 }
 
-void UnreliableSide::check_end() const {
+void UcSide::check_end() const {
   check_area();
   if (last_from_ != SIZE_MAX) check_last_writes();
 }
 
-void UnreliableSide::flush(Instant now) {
+void UcSide::flush(Instant now) {
   flushing_ = true;
   pool_.leave();
   require(change_state(device_, qp_, IBV_QPS_ERR, now) == 0,
           [] { return std::string("modify_qp to ERR failed"); });
 }
 
-std::string UnreliableSide::describe() const {
+std::string UcSide::describe() const {
   return text("qp 0x%x (UC) state %d idle %d: %zu sends outstanding\n", qp_.qpn.value(),
               qp_.state(), idle(), sends_.size());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "tests/sim/datagram_side.h"
+#include "tests/sim/ud_side.h"
 
 #include <algorithm>
 #include <utility>
@@ -25,7 +25,7 @@ bool checksum_is_right(const uint8_t* header) {
 
 }  // namespace
 
-void DatagramSide::on_completion(const ibv_wc& wc) {
+void UdSide::on_completion(const ibv_wc& wc) {
   if ((wc.wr_id & ReceivePool::kReceiveBit) != 0) {
     on_receive(wc);
   } else {
@@ -33,13 +33,13 @@ void DatagramSide::on_completion(const ibv_wc& wc) {
   }
 }
 
-bool DatagramSide::is_for_this(const Message& message) const {
+bool UdSide::is_for_this(const Message& message) const {
   if (message.group != kNoGroup) return memberships_[message.group].ever;
   return message.destination == this;
 }
 
-bool DatagramSide::matches(const Message& message, const DatagramSide& sender, const ibv_wc& wc,
-                           const Receive& receive) const {
+bool UdSide::matches(const Message& message, const UdSide& sender, const ibv_wc& wc,
+                     const Receive& receive) const {
   if (!is_for_this(message) || message.bad || message.qkey != qkey() ||
       wc.byte_len != kGrh + message.data.size() ||
       wc.wc_flags != (IBV_WC_GRH | (message.has_imm ? unsigned{IBV_WC_WITH_IMM} : 0U)) ||
@@ -54,16 +54,16 @@ bool DatagramSide::matches(const Message& message, const DatagramSide& sender, c
          std::equal(message.data.begin(), message.data.end(), contents.begin() + kGrh);
 }
 
-void DatagramSide::on_receive(const ibv_wc& wc) {
+void UdSide::on_receive(const ibv_wc& wc) {
   const Receive receive = pool_.take(wc.wr_id);
   if (wc.status != IBV_WC_SUCCESS) {
     require(wc.status == IBV_WC_WR_FLUSH_ERR && flushing_,
             [&] { return text("qp 0x%x: a receive failed (%d)", qp_.qpn.value(), wc.status); });
     return pool_.abandon(receive);
   }
-  const auto sender =
-      std::find_if(net_->sides.begin(), net_->sides.end(),
-                   [&](const DatagramSide* side) { return side->qp_.qpn.value() == wc.src_qp; });
+  const auto sender = std::find_if(net_->sides.begin(), net_->sides.end(), [&](const UdSide* side) {
+    return side->qp_.qpn.value() == wc.src_qp;
+  });
   require(sender != net_->sides.end() && wc.opcode == IBV_WC_RECV && wc.pkey_index == 0,
           [&] { return text("qp 0x%x: a datagram from nobody", qp_.qpn.value()); });
   std::vector<Message>& sent = (*sender)->sent_;
@@ -82,8 +82,8 @@ void DatagramSide::on_receive(const ibv_wc& wc) {
 }
 
 /// IBTA annex A17.4.5.1.
-bool DatagramSide::grh_is_right(const Message& message, const DatagramSide& sender,
-                                const std::vector<uint8_t>& grh) const {
+bool UdSide::grh_is_right(const Message& message, const UdSide& sender,
+                          const std::vector<uint8_t>& grh) const {
   constexpr uint32_t kHeaders = 8 + 12 + 8;  // UDP, BTH, DETH
   const auto padded = static_cast<uint32_t>((message.data.size() + 3) & ~size_t{3});
   const uint32_t udp = kHeaders + (message.has_imm ? 4 : 0) + padded + 4;
@@ -107,9 +107,9 @@ bool DatagramSide::grh_is_right(const Message& message, const DatagramSide& send
          holds(from, 12, 32, 4) && holds(to, 12, 36, 4);
 }
 
-void DatagramSide::check_end() const {
+void UdSide::check_end() const {
   for (const Message& message : sent_) {
-    for (const DatagramSide* receiver : message.due) {
+    for (const UdSide* receiver : message.due) {
       require(std::ranges::find(message.receivers, receiver) != message.receivers.end(), [&] {
         return text("qp 0x%x: a datagram to 0x%x was lost without a fault", qp_.qpn.value(),
                     receiver->qp_.qpn.value());
@@ -118,14 +118,14 @@ void DatagramSide::check_end() const {
   }
 }
 
-void DatagramSide::flush(Instant now) {
+void UdSide::flush(Instant now) {
   flushing_ = true;
   pool_.leave();
   require(change_state(device_, qp_, IBV_QPS_ERR, now) == 0,
           [] { return std::string("modify_qp to ERR failed"); });
 }
 
-std::string DatagramSide::describe() const {
+std::string UdSide::describe() const {
   return text("qp 0x%x (UD) state %d idle %d: %zu sends outstanding\n", qp_.qpn.value(),
               qp_.state(), idle(), sends_.size());
 }

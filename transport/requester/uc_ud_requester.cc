@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "transport/requester/unreliable_requester.h"
+#include "transport/requester/uc_ud_requester.h"
 
 #include <cstring>
 
@@ -49,7 +49,7 @@ void note_sent(ChannelAdapter& ca, QueuePair& qp, const Flow& flow, const Header
   ca.backpressure.note_sent(ca, qp, flow, headers.bth.dest_qp, bytes, batch);
 }
 
-Turn send_connected(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
+Turn send_uc_packet(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
   RequesterState& req = qp.requester;
   const uint32_t position = req.send_position;
   const SendWqe& wqe = qp.sq.at(position);
@@ -109,7 +109,7 @@ bool gather_datagram(const ChannelAdapter& ca, QueuePair& qp, uint32_t position,
 
 /// A datagram is one packet. Longer ones are refused as adapters do, with an error: C10-93.1.1,
 /// which has them vanish without one, leaves the program in the dark.
-Turn send_datagram(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
+Turn send_ud_packet(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
   RequesterState& req = qp.requester;
   const uint32_t position = req.send_position;
   const SendWqe& wqe = qp.sq.at(position);
@@ -143,8 +143,8 @@ bool may_send(const QueuePair& qp) {
 
 }  // namespace
 
-Turn transmit_unreliable(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
-                         uint32_t budget) {
+Turn transmit_uc_ud_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
+                             uint32_t budget) {
   const bool datagrams = qp.service == Service::kUd;
   for (uint32_t sent = 0; sent < budget; ++sent) {
     if (!may_send(qp) || qp.requester.send_position == qp.sq.posted()) {
@@ -152,7 +152,7 @@ Turn transmit_unreliable(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Inst
       return Turn::kIdle;
     }
     const Turn turn =
-        datagrams ? send_datagram(ca, qp, batch, now) : send_connected(ca, qp, batch, now);
+        datagrams ? send_ud_packet(ca, qp, batch, now) : send_uc_packet(ca, qp, batch, now);
     if (turn != Turn::kMore) return turn;
   }
   return Turn::kMore;

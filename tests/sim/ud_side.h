@@ -17,22 +17,22 @@
 
 namespace urxe::sim {
 
-class DatagramSide;
+class UdSide;
 
 /// All UD queue pairs of a run, each of which sends to any of them, itself included, and the groups
 /// that they join, leave and send to.
 struct DatagramNet {
-  std::vector<DatagramSide*> sides;
+  std::vector<UdSide*> sides;
   std::vector<Gid> groups;
 };
 
 /// A UD queue pair and the model of what may come of it. Datagrams may be lost and overtake each
 /// other; one that is received is exactly one that was sent to this queue pair, or to a group that
 /// it has joined, with its Q_Key, and the GRH before it is right.
-class DatagramSide final : public Endpoint {
+class UdSide final : public Endpoint {
  public:
-  DatagramSide(const Plan& plan, Device& device, Memory& memory, QueuePair& qp, PdId pd,
-               ReceivePool& pool, Random random);
+  UdSide(const Plan& plan, Device& device, Memory& memory, QueuePair& qp, PdId pd,
+         ReceivePool& pool, Random random);
 
   /// The longest datagram.
   static uint32_t max_length(const Plan& plan);
@@ -57,7 +57,7 @@ class DatagramSide final : public Endpoint {
   static constexpr size_t kNoGroup = SIZE_MAX;
 
   struct Message {
-    DatagramSide* destination = nullptr;  ///< nullptr: a group or a queue pair that does not exist
+    UdSide* destination = nullptr;  ///< nullptr: a group or a queue pair that does not exist
     size_t group = kNoGroup;
     Gid to;
     bool has_imm = false;
@@ -67,8 +67,8 @@ class DatagramSide final : public Endpoint {
     uint8_t traffic_class = 0;
     uint8_t hop_limit = 0;
     bool bad = false;
-    std::vector<DatagramSide*> receivers;  ///< who has received it, each as often as it has
-    std::vector<DatagramSide*> due;        ///< who must receive it
+    std::vector<UdSide*> receivers;  ///< who has received it, each as often as it has
+    std::vector<UdSide*> due;        ///< who must receive it
   };
   struct Membership {
     bool now = false;
@@ -84,15 +84,15 @@ class DatagramSide final : public Endpoint {
   Message draw_destination();
   void post_one(Message message, bool last);
   void address(Message& message, SendRequest& request, bool last);
-  void post_last_to(DatagramSide& other);
+  void post_last_to(UdSide& other);
   void post_last_to_group(size_t group);
 
-  // Judging completions (datagram_side.cc).
+  // Judging completions (ud_side.cc).
   void on_receive(const ibv_wc& wc);
   [[nodiscard]] bool is_for_this(const Message& message) const;
-  [[nodiscard]] bool matches(const Message& message, const DatagramSide& sender, const ibv_wc& wc,
+  [[nodiscard]] bool matches(const Message& message, const UdSide& sender, const ibv_wc& wc,
                              const Receive& receive) const;
-  [[nodiscard]] bool grh_is_right(const Message& message, const DatagramSide& sender,
+  [[nodiscard]] bool grh_is_right(const Message& message, const UdSide& sender,
                                   const std::vector<uint8_t>& grh) const;
 
   const Plan& plan_;

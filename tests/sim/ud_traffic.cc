@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "tests/sim/connect.h"
-#include "tests/sim/datagram_side.h"
 #include "tests/sim/failure.h"
+#include "tests/sim/ud_side.h"
 
 namespace urxe::sim {
 namespace {
@@ -15,8 +15,8 @@ constexpr uint32_t kControlled = 0x80000000;
 
 }  // namespace
 
-DatagramSide::DatagramSide(const Plan& plan, Device& device, Memory& memory, QueuePair& qp, PdId pd,
-                           ReceivePool& pool, Random random)
+UdSide::UdSide(const Plan& plan, Device& device, Memory& memory, QueuePair& qp, PdId pd,
+               ReceivePool& pool, Random random)
     : plan_(plan),
       device_(device),
       qp_(qp),
@@ -27,24 +27,24 @@ DatagramSide::DatagramSide(const Plan& plan, Device& device, Memory& memory, Que
       remaining_(plan.requests),
       sends_(qp) {}
 
-uint32_t DatagramSide::max_length(const Plan& plan) {
+uint32_t UdSide::max_length(const Plan& plan) {
   return std::min(plan.max_send, kLongest);
 }
 
 /// A few, so that some queue pairs share one; with the top bit and without.
-uint32_t DatagramSide::draw_qkey(Random& random) {
+uint32_t UdSide::draw_qkey(Random& random) {
   constexpr uint32_t kKeys[] = {0x11111111, 0x11111111, 0x22222222, 0x80010000, 0x80020000};
   return kKeys[random.below(std::size(kKeys))];
 }
 
-void DatagramSide::connect_model(const DatagramNet& net) {
+void UdSide::connect_model(const DatagramNet& net) {
   net_ = &net;
   memberships_.resize(net.groups.size());
   for (size_t i = 0; i < memberships_.size() * 2; ++i) change_membership();
 }
 
 /// Joins a group or leaves it.
-void DatagramSide::change_membership() {
+void UdSide::change_membership() {
   if (memberships_.empty()) return;
   const auto index = static_cast<size_t>(random_.below(memberships_.size()));
   Membership& membership = memberships_[index];
@@ -58,11 +58,11 @@ void DatagramSide::change_membership() {
 
 /// Whether there is a Q_Key for a work request that gets to who has this one: a controlled one,
 /// with the top bit, is replaced by the sender's own.
-bool DatagramSide::reaches(uint32_t other_qkey) const {
+bool UdSide::reaches(uint32_t other_qkey) const {
   return (other_qkey & kControlled) == 0 || other_qkey == qkey();
 }
 
-DatagramSide::Message DatagramSide::draw_destination() {
+UdSide::Message UdSide::draw_destination() {
   Message message;
   if (!net_->groups.empty() && random_.percent(40)) {
     message.group = static_cast<size_t>(random_.below(net_->groups.size()));
@@ -76,7 +76,7 @@ DatagramSide::Message DatagramSide::draw_destination() {
   return message;
 }
 
-void DatagramSide::address(Message& message, SendRequest& request, bool last) {
+void UdSide::address(Message& message, SendRequest& request, bool last) {
   ibv_ah_attr ah{};
   ah.is_global = 1;
   ah.port_num = 1;
@@ -97,7 +97,7 @@ void DatagramSide::address(Message& message, SendRequest& request, bool last) {
   }
 }
 
-void DatagramSide::post_one(Message message, bool last) {
+void UdSide::post_one(Message message, bool last) {
   SendRequest request;
   address(message, request, last);
   const uint32_t length = draw_length(random_, 128U << plan_.mtu, max_length(plan_));
@@ -120,7 +120,7 @@ void DatagramSide::post_one(Message message, bool last) {
   require(post_send(device_, qp_, request), [] { return std::string("the send queue is full"); });
 }
 
-void DatagramSide::post_some(Instant now) {
+void UdSide::post_some(Instant now) {
   if (sends_.in_error()) {
     if (!sends_.empty()) return;
     require(change_state(device_, qp_, IBV_QPS_RTS, now) == 0,
@@ -137,19 +137,19 @@ void DatagramSide::post_some(Instant now) {
   }
 }
 
-void DatagramSide::stop() {
+void UdSide::stop() {
   stopped_ = true;
   // One last signaled request, so that unsignaled ones before it are told of.
   if (remaining_ > 1) remaining_ = 1;
 }
 
-void DatagramSide::post_last() {
+void UdSide::post_last() {
   last_from_ = sent_.size();
-  for (DatagramSide* other : net_->sides) post_last_to(*other);
+  for (UdSide* other : net_->sides) post_last_to(*other);
   for (size_t group = 0; group < net_->groups.size(); ++group) post_last_to_group(group);
 }
 
-void DatagramSide::post_last_to(DatagramSide& other) {
+void UdSide::post_last_to(UdSide& other) {
   if (sends_.size() >= plan_.sq_depth || !reaches(other.qkey()) || !other.pool_.promise()) return;
   Message message;
   message.destination = &other;
@@ -159,11 +159,11 @@ void DatagramSide::post_last_to(DatagramSide& other) {
 }
 
 /// Only where each member that takes it has a receive for it.
-void DatagramSide::post_last_to_group(size_t group) {
+void UdSide::post_last_to_group(size_t group) {
   Message message;
   message.group = group;
   message.qkey = qkey();
-  for (DatagramSide* side : net_->sides) {
+  for (UdSide* side : net_->sides) {
     if (!side->memberships_[group].now || side->qkey() != qkey()) continue;
     if (!side->pool_.promise()) return;
     message.due.push_back(side);

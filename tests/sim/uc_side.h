@@ -21,12 +21,12 @@ namespace urxe::sim {
 /// is exactly one that the peer sent, and later in the peer's order than the one before it, as far
 /// as the network keeps packets in order and does not make two of one (UC is not asked to notice).
 /// WRITEs of lost messages may have been done in part; nothing else may change.
-class UnreliableSide final : public Endpoint {
+class UcSide final : public Endpoint {
  public:
-  UnreliableSide(const Plan& plan, Device& device, Memory& memory, QueuePair& qp, PdId pd,
-                 ReceivePool& pool, Random random);
+  UcSide(const Plan& plan, Device& device, Memory& memory, QueuePair& qp, PdId pd,
+         ReceivePool& pool, Random random);
 
-  void connect_model(UnreliableSide& peer) { peer_ = &peer; }
+  void connect_model(UcSide& peer) { peer_ = &peer; }
 
   [[nodiscard]] bool owns(uint32_t qpn) const override { return qp_.qpn.value() == qpn; }
   void on_completion(const ibv_wc& wc) override;
@@ -75,7 +75,7 @@ class UnreliableSide final : public Endpoint {
   ReceivePool& pool_;
   Source source_;
   Random random_;
-  UnreliableSide* peer_ = nullptr;
+  UcSide* peer_ = nullptr;
   Pace pace_;
   bool stopped_ = false;
   bool flushing_ = false;
