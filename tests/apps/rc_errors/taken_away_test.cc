@@ -266,14 +266,8 @@ class Tormentor {
   std::thread thread_;
 };
 
-/// ThreadSanitizer forgets what it knows of a mapping's atomics before the mapping goes, and does
-/// not survive one in between: it is spared them.
-#ifdef __SANITIZE_THREAD__
-constexpr ibv_wr_opcode kTorments[] = {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ};
-#else
 constexpr ibv_wr_opcode kTorments[] = {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,
                                        IBV_WR_ATOMIC_FETCH_AND_ADD};
-#endif
 
 // The peer's requests go on while another thread takes the memory. Expect: they succeed until it is
 // gone, then one is refused; never a crash. Many times over.
