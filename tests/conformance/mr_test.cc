@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tests/conformance/support/fixture.h"
+#include "tests/support/own_addresses.h"
 
 namespace conformance {
 namespace {
@@ -93,7 +94,7 @@ TEST_F(Mr, ReadOnlyMemoryCannotBeRegisteredForWriting) {
 
 TEST_F(Mr, UnmappedMemoryCannotBeRegistered) {
   checks("ibv_reg_mr(3)");
-  void* page = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* page = urxe::test::map_at_own_addresses(4096, PROT_NONE);
   ASSERT_NE(page, MAP_FAILED);
   ::munmap(page, 4096);
   errno = 0;

@@ -4,18 +4,18 @@
 #include <unistd.h>
 
 #include "tests/conformance/support/fixture.h"
+#include "tests/support/own_addresses.h"
 
 namespace conformance {
 namespace {
 
 constexpr size_t kPages = 4;
 
-/// Memory of its own that can be unmapped.
+/// Memory that can be unmapped. Its addresses are then no other mapping's.
 class Mapping {
  public:
   explicit Mapping(size_t pages) : size_(pages * static_cast<size_t>(::getpagesize())) {
-    bytes_ = static_cast<uint8_t*>(
-        ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    bytes_ = static_cast<uint8_t*>(urxe::test::map_at_own_addresses(size_));
     EXPECT_NE(bytes_, MAP_FAILED);
   }
   ~Mapping() { unmap(); }

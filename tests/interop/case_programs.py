@@ -37,7 +37,7 @@ def _reject(ends):
 
 def _rping(ends):
     port = str(harness.free_port())
-    words = lambda address: ["rping", "-a", address, "-p", port, "-V", "-v", "-C", "3"]
+    words = lambda address: ["rping", "-d", "-a", address, "-p", port, "-V", "-v", "-C", "3"]
     server, client = ends.pair([*words(ends.bind), "-s"], [*words(ends.connect), "-c"], int(port))
     harness.expect(server.count("ping data") == 3 and client.count("ping data") == 3, server + client)
 

@@ -11,7 +11,7 @@ def rping(*options):
     """Each ping's bytes go by READ to the server and by WRITE back to the client, which verifies them."""
     def run(ends):
         port = str(harness.free_port())
-        words = lambda address: ["rping", "-a", address, "-p", port, "-V", "-v", "-C", "10", *options]
+        words = lambda address: ["rping", "-d", "-a", address, "-p", port, "-V", "-v", "-C", "10", *options]
         server, client = ends.pair([*words(ends.bind), "-s"], [*words(ends.connect), "-c"], int(port))
         harness.expect(server.count("ping data") == 10 and client.count("ping data") == 10, server + client)
     return run
@@ -21,7 +21,7 @@ def rping_size(size):
     """Without -v, which would print the data."""
     def run(ends):
         port = str(harness.free_port())
-        words = lambda address: ["rping", "-a", address, "-p", port, "-V", "-C", "4", "-S", str(size)]
+        words = lambda address: ["rping", "-d", "-a", address, "-p", port, "-V", "-C", "4", "-S", str(size)]
         ends.pair([*words(ends.bind), "-s"], [*words(ends.connect), "-c"], int(port))
     return run
 
@@ -29,7 +29,7 @@ def rping_size(size):
 def rping_persistent(ends):
     """One server serves client after client. (Of two that come at once it may forget one.)"""
     port = str(harness.free_port())
-    words = lambda address: ["rping", "-a", address, "-p", port, "-V", "-C", "3"]
+    words = lambda address: ["rping", "-d", "-a", address, "-p", port, "-V", "-C", "3"]
     server = ends.start_server([*words(ends.bind), "-s", "-P"], int(port))
     for _ in range(3):
         ends.run_client([*words(ends.connect), "-c"])

@@ -4,6 +4,7 @@
 import cells
 import harness
 import needs
+import stock_programs
 
 PATIENCE = 120  # Seconds that one program of a cell may take: emulation is slow, and the machine may be loaded.
 TCP, UDP, IB = 0x0106, 0x0111, 0x013F  # Port spaces.
@@ -44,13 +45,13 @@ class Ends:
         return self.client.start(words, name=f"client ({self.client.name}): {words[0]}")
 
     def run_client(self, words):
-        return self.start_client(words).expect_success(PATIENCE)
+        return stock_programs.finish(self.start_client(words), PATIENCE)
 
     def pair(self, server_words, client_words, port, space=TCP):
         """Both must succeed. Returns their output, the server's first."""
         server = self.start_server(server_words, port, space)
         client = self.run_client(client_words)
-        return server.expect_success(PATIENCE), client
+        return stock_programs.finish(server, PATIENCE), client
 
 
 def add(name, run, *families, programs=(), also=()):

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Our own verbs programs and stock ones on the two ends of a link, as the cells of the data path run them."""
 
-import re
-
 import pairs
+import stock_programs
 from remote import harness
 
 # Local ACK timeout code of our programs: 1.07 s. An emulated peer may take long to answer.
@@ -62,5 +61,5 @@ def perftest(program, family, *options):
         port = str(pairs.free_port())
         words = lambda side: [program, "-d", side.device, "-x", gid_index(side, family), "-p", port, "-F", *options]
         _, measured = pairs.run_pair(server, client, words(server), [*words(client), server.ipv4], int(port))
-        harness.expect(re.search(r"^ *\d+ +\d+ +[\d.]+ ", measured, re.M), f"no measurement:\n{measured}")
+        stock_programs.expect_measurement(measured)
     return run

@@ -13,6 +13,8 @@ import guest
 import peers
 from remote import harness
 
+import stock_programs  # of tests/system, whose place `remote` names
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -124,10 +126,11 @@ def pingpong(server, client, family):
 
 
 def rping(server, client, address):
-    running = server.start(["rping", "-s", "-a", address, "-C", "5", "-V"])
+    words = ["rping", "-d", "-a", address, "-C", "5", "-V"]
+    running = server.start([*words, "-s"])
     server.wait_for_rdma_listener(running, 7174)
-    client.run(["rping", "-c", "-a", address, "-C", "5", "-V"])
-    running.expect_success(peers.PATIENCE)
+    for process in (client.start([*words, "-c"]), running):
+        stock_programs.finish(process, peers.PATIENCE)
 
 
 def check_traffic(link):

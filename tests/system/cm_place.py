@@ -6,6 +6,7 @@ import socket
 import subprocess
 
 import harness
+import stock_programs
 from harness import Process
 
 PATIENCE = 300  # Seconds: two processors may be shared by many programs that poll.
@@ -58,25 +59,14 @@ class Place:
         return Process(self.there(harness.urxe_run(words)), name="client", env=env)
 
     def run_client(self, words):
-        return finish(self.start_client(words))
+        return stock_programs.finish(self.start_client(words), PATIENCE)
 
     def pair(self, server_words, client_words, port, space=TCP):
         """Both must succeed. Returns their output."""
         harness.need_programs(server_words[0], client_words[0])
         server = self.start_server(server_words, port, space)
         client = self.run_client(client_words)
-        return finish(server), client
-
-
-def finish(process):
-    """Waits for its success; returns its output.
-
-    rping destroys its event channel, with all its work done, while a thread of its own may be about to read it: that
-    then ends the program with 255, whoever reads the channel for it.
-    """
-    done = process.wait(PATIENCE) == 0 or ("rping" in process.command and
-                                           process.output.endswith("rdma_get_cm_event: Bad file descriptor\n"))
-    return process.output if done else process.expect_success(PATIENCE)
+        return stock_programs.finish(server, PATIENCE), client
 
 
 def _link_local(prefix, interface):

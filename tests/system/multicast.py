@@ -65,7 +65,7 @@ def perftest():
     subprocess.run(["ip", "-6", "route", "add", "local", "ff00::/8", "dev", "lo"], check=True)
     port = harness.free_port()
     command = harness.urxe_run(["ib_send_bw", "-c", "UD", "-g", "-d", "urxe_lo", "-x", "1", "-n", "100", "-s", "1024",
-                                "-p", str(port)])
+                                "-F", "-p", str(port)])
     _, client = harness.run_pair(command, [*command, "127.0.0.1"], port)
     print(client)
 

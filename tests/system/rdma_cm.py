@@ -23,7 +23,7 @@ from harness import Process
 
 def rping(place, *options):
     port = str(harness.free_port())
-    words = lambda address: ["rping", "-a", address, "-p", port, "-V", "-v", "-C", "20", *options]
+    words = lambda address: ["rping", "-d", "-a", address, "-p", port, "-V", "-v", "-C", "20", *options]
     server, _ = place.pair([*words(place.server), "-s"], [*words(place.client), "-c"], int(port))
     harness.expect(server.count("ping data") == 20, server)
 
@@ -32,7 +32,7 @@ def rping_sizes(place):
     """Its largest is one byte less than 64 KiB; the buffers must take the text of a ping."""
     for size in ("23", "64", "1024", "4097", "65535"):
         port = str(harness.free_port())
-        words = lambda address: ["rping", "-a", address, "-p", port, "-V", "-C", "10", "-S", size]
+        words = lambda address: ["rping", "-d", "-a", address, "-p", port, "-V", "-C", "10", "-S", size]
         place.pair([*words(place.server), "-s"], [*words(place.client), "-c"], int(port))
 
 
@@ -40,7 +40,7 @@ def rping_persistent(place):
     """One server serves client after client. (Of two that come at once it may forget one.)"""
     harness.need_programs("rping")
     port = str(harness.free_port())
-    words = lambda address: ["rping", "-a", address, "-p", port, "-V", "-C", "5"]
+    words = lambda address: ["rping", "-d", "-a", address, "-p", port, "-V", "-C", "5"]
     server = place.start_server([*words(place.server), "-s", "-P"], int(port))
     for _ in range(5):
         place.run_client([*words(place.client), "-c"])

@@ -33,7 +33,7 @@ def server(place, port):
     first.kill(signal.SIGKILL)
     second = place.start_server(rping(place.server, port, "-s", "-P"), int(port))
     harness.expect(second.running(), f"the second server:\n{second.output}")
-    place.run_client(rping(place.client, port, "-c", "-C", "5"))
+    place.run_client(rping(place.client, port, "-d", "-c", "-C", "5"))
     client.wait(PATIENCE)
     harness.expect("DISCONNECT" in client.output or "cq completion failed" in client.output, client.output[-2000:])
 
@@ -42,7 +42,7 @@ def client(place, port):
     """The server serves the next one, and is told that the killed one has gone."""
     survivor, killed = start_pair(place, port)
     killed.kill(signal.SIGKILL)
-    place.run_client(rping(place.client, port, "-c", "-C", "5"))
+    place.run_client(rping(place.client, port, "-d", "-c", "-C", "5"))
     told = lambda: survivor.output.count("DISCONNECT EVENT") > 1 or "cq completion failed" in survivor.output
     harness.wait_until(lambda: told() or not survivor.running(), "the server to learn it", PATIENCE)
     harness.expect(survivor.running(), survivor.output[-2000:])

@@ -10,6 +10,7 @@ import sys
 
 import cm_place
 import harness
+import stock_programs
 from cm_place import PATIENCE
 from harness import Process
 
@@ -22,7 +23,7 @@ def perftest(place, program, *options):
     server = place.start_server(words, int(port))
     client = place.run_client([*words, place.client])
     server.expect_success(PATIENCE)
-    harness.expect(re.search(r"^ *\d+ +\d+ .*\d+\.\d+", client, re.M), client)
+    stock_programs.expect_measurement(client)
     harness.expect("Completion with error" not in client, client)
 
 

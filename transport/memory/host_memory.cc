@@ -19,6 +19,7 @@ bool write_guarded(const GuardedAccess& access, const HostMemory& memory,
          access.write(memory.at, data.data(), data.size());
 }
 
+URXE_NO_SANITIZE_THREAD
 bool write_in_order(const GuardedAccess& access, const HostMemory& memory,
                     std::span<const uint8_t> data) {
   const size_t before_last = data.size() - 1;

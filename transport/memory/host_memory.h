@@ -8,6 +8,15 @@
 
 namespace urxe {
 
+/// For functions with atomic instructions on the application's memory: ThreadSanitizer does not
+/// watch them. Its munmap() unmaps what it has noted about atomics there before anyone else learns
+/// that the memory goes, and an atomic that it watches would then end the process.
+#if defined(__SANITIZE_THREAD__)
+#define URXE_NO_SANITIZE_THREAD __attribute__((no_sanitize("thread"), noinline))
+#else
+#define URXE_NO_SANITIZE_THREAD
+#endif
+
 /// Accesses to memory that may not be mapped, which no instruction of the transport's own may
 /// touch. They come from whoever drives the device, as the transport makes no system call. All
 /// answer false where not all of the memory may be read, or written.

@@ -162,16 +162,30 @@ Verdict execute_read(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) 
   return Verdict::kExecuted;
 }
 
+URXE_NO_SANITIZE_THREAD
+uint64_t fetch_add(uint8_t* host, uint64_t addend) {
+  return __atomic_fetch_add(reinterpret_cast<uint64_t*>(host), addend, __ATOMIC_SEQ_CST);
+}
+
+URXE_NO_SANITIZE_THREAD
+uint64_t compare_swap(uint8_t* host, uint64_t compare, uint64_t swap) {
+  uint64_t original = compare;
+  __atomic_compare_exchange_n(reinterpret_cast<uint64_t*>(host), &original, swap, false,
+                              __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+  return original;
+}
+
+URXE_NO_SANITIZE_THREAD
+void store(uint8_t* host, uint64_t value) {
+  __atomic_store_n(reinterpret_cast<uint64_t*>(host), value, __ATOMIC_SEQ_CST);
+}
+
 uint64_t apply_atomic(uint8_t* host, const Headers& headers) {
-  auto* target = reinterpret_cast<uint64_t*>(host);
   const AtomicEth& atomic = headers.atomic;
   if (headers.bth.opcode.operation() == Operation::kFetchAdd) {
-    return __atomic_fetch_add(target, atomic.swap_or_add, __ATOMIC_SEQ_CST);
+    return fetch_add(host, atomic.swap_or_add);
   }
-  uint64_t original = atomic.compare;
-  __atomic_compare_exchange_n(target, &original, atomic.swap_or_add, false, __ATOMIC_SEQ_CST,
-                              __ATOMIC_SEQ_CST);
-  return original;
+  return compare_swap(host, atomic.compare, atomic.swap_or_add);
 }
 
 /// The 8 bytes that the request names: both addresses aligned, and the right granted.
@@ -224,10 +238,8 @@ Verdict execute_atomic_write(ChannelAdapter& ca, QueuePair& qp, const PacketView
   const auto host = atomic_target(ca, qp, reth.rkey, reth.va, IBV_ACCESS_REMOTE_WRITE);
   if (!host) return refuse_access(ca, qp, host.error());
   std::memcpy(&value, packet.payload.data(), sizeof value);
-  const auto store = [value](uint8_t* word) {
-    __atomic_store_n(reinterpret_cast<uint64_t*>(word), value, __ATOMIC_SEQ_CST);
-  };
-  if (!modify_memory(ca.memory.guarded(), *host, sizeof value, store)) {
+  const auto apply = [value](uint8_t* word) { store(word, value); };
+  if (!modify_memory(ca.memory.guarded(), *host, sizeof value, apply)) {
     return refuse_access(ca, qp, NakCode::kRemoteAccessError);
   }
   ++ca.counters.atomic_requests;

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "pair.h"
+#include "tests/support/own_addresses.h"
 
 namespace rc_errors {
 namespace {
@@ -39,8 +40,7 @@ TEST_F(Objects, ChannelInUseStays) {
 TEST_F(Objects, MemoryThatIsNotMapped) {
   PdPtr pd(ibv_alloc_pd(context_.get()));
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  void* pages =
-      ::mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* pages = urxe::test::map_at_own_addresses(3 * page);
   ASSERT_NE(pages, MAP_FAILED);
   auto* second = static_cast<uint8_t*>(pages) + page;
   ASSERT_EQ(::munmap(second, page), 0);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "pair.h"
+#include "tests/support/own_addresses.h"
 
 namespace rc_errors {
 namespace {
@@ -25,8 +26,7 @@ class OnDemand : public PairTest {
     PairTest::SetUp();
     connect();
     own_ = std::make_unique<Memory>(left_->pd.get(), 8192);
-    pages_ = static_cast<uint8_t*>(
-        ::mmap(nullptr, 4 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    pages_ = static_cast<uint8_t*>(urxe::test::map_at_own_addresses(4 * kPage, PROT_NONE));
     ASSERT_NE(pages_, MAP_FAILED);
   }
   void TearDown() override { ::munmap(pages_, 4 * kPage); }

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "pair.h"
+#include "tests/support/own_addresses.h"
 
 namespace rc_errors {
 namespace {
@@ -28,8 +29,9 @@ struct Way {
   std::function<void(void*)> end;  ///< what is left to give back
 };
 
+/// When they are unmapped, no other thread's memory takes their place.
 void* map_pages(size_t bytes = kBytes) {
-  void* pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* pages = urxe::test::map_at_own_addresses(bytes);
   return pages == MAP_FAILED ? nullptr : pages;
 }
 void unmap(void* pages) {
@@ -40,7 +42,7 @@ void nothing(void* /*pages*/) {}
 void* attach_segment() {
   const int id = ::shmget(IPC_PRIVATE, kBytes, IPC_CREAT | 0600);
   if (id < 0) return nullptr;
-  void* at = ::shmat(id, nullptr, 0);
+  void* at = ::shmat(id, urxe::test::own_addresses(kBytes), 0);
   ::shmctl(id, IPC_RMID, nullptr);
   return at == reinterpret_cast<void*>(-1) ? nullptr : at;
 }
@@ -75,7 +77,8 @@ const Way kWays[] = {
     {"free", allocate, [](void* at) { std::free(at); }, nothing},
     {"realloc", allocate,
      [](void* at) {
-       void* other = map_pages();  // so that it cannot grow where it is
+       // So that it cannot grow where it is.
+       void* other = ::mmap(nullptr, kBytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
        shrunk = std::realloc(at, 4 * kLargeBlock);
        ::munmap(other, kBytes);
      },
@@ -263,14 +266,8 @@ class Tormentor {
   std::thread thread_;
 };
 
-/// ThreadSanitizer forgets what it knows of a mapping's atomics before the mapping goes, and does
-/// not survive one in between: it is spared them.
-#ifdef __SANITIZE_THREAD__
-constexpr ibv_wr_opcode kTorments[] = {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ};
-#else
 constexpr ibv_wr_opcode kTorments[] = {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,
                                        IBV_WR_ATOMIC_FETCH_AND_ADD};
-#endif
 
 // The peer's requests go on while another thread takes the memory. Expect: they succeed until it is
 // gone, then one is refused; never a crash. Many times over.

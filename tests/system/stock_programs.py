@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What goes wrong in stock programs by chance, over any device, and how their output proves that nothing else did."""
+
+import re
+
+import harness
+
+# rping: its last step is to destroy its event channel, while a thread of its own may be about to read from it. That
+# thread then prints this and ends the program with 255.
+_RPING_RACE = "rdma_get_cm_event: Bad file descriptor\n"
+# With -d, what it prints on its way to that step. Whatever fails before adds a line with one of the words below.
+_RPING_IS_DONE = "destroy cm_id "
+_RPING_FAILURE = re.compile(r"fail|error|mismatch|bogus|removal|unhandled|unknown|(rdma|ibv|pthread)_\w+: ", re.I)
+# An orderly end; its server learns by the state DISCONNECTED (10) that no further ping comes.
+_RPING_DISCONNECTED = ("server DISCONNECT EVENT...\n", "client DISCONNECT EVENT...\n",
+                       "wait for RDMA_READ_ADV state 10\n")
+
+# perftest: it measures the processor's clock first, and a busy machine can upset that measurement.
+_NO_CLOCK = re.compile(r"^Correlation coefficient r\^2: \S+ < 0\.9$", re.M)
+_ROW = re.compile(r"^ *\d+ +\d+[ \t]+(\S.*)$", re.M)
+
+
+def finish(process, timeout):
+    """Waits for the process's success; returns its output. For an rping to lose its race is no failure, if -d was among
+    its options."""
+    if process.wait(timeout) == 255 and "rping" in process.command and rping_lost_its_race(process.output):
+        return process.output
+    return process.expect_success(timeout)
+
+
+def rping_lost_its_race(output):
+    """Whether this is what `rping -d` prints if nothing failed but its own last step."""
+    if output.count(_RPING_RACE) != 1:
+        return False
+    # Standard error may have come between two halves of a line of standard output, which is buffered.
+    for line in (_RPING_RACE, *_RPING_DISCONNECTED):
+        output = output.replace(line, "")
+    return _RPING_IS_DONE in output and "wait for " not in output and not _RPING_FAILURE.search(output)
+
+
+def expect_measurement(output):
+    """A program of perftest, run with -F, has printed its table. If it has no clock, as it then says itself, it goes on
+    all the same and divides by zero: the numbers of a row may then be no numbers."""
+    number = r"\d+\.\d+|inf|-?nan" if _NO_CLOCK.search(output) else r"\d+\.\d+"
+    rows = _ROW.findall(output)
+    measured = [row for row in rows if re.search(rf"(?<!\S)(?:{number})(?!\S)", row)]
+    harness.expect(rows and measured == rows, f"no results in:\n{output}")

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a stock program's own mishap looks like, and that nothing else is taken for it."""
+
+import contextlib
+import io
+
+import harness
+import stock_programs
+
+SERVER = """\
+server DISCONNECT EVENT...
+wait for RDMA_READ_ADV state 10
+rdma_get_cm_event: Bad file descriptor
+server
+created cm_id 0x56180964a740
+server ping data: rdma-ping-0: ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqr
+cma_event type RDMA_CM_EVENT_DISCONNECTED cma_id 0x7f2e5c000ce0 (child)
+rping_free_buffers called on cb 0x561809628810
+destroy cm_id 0x56180964a740
+"""
+CLIENT = """\
+created cm_id 0x56084e150740
+rdma_connect successful
+ping data: rdma-ping-0: ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqr
+rping_free_buffers called on cb 0x56084e12e810
+destroy client DISCONNECT EVENT...
+rdma_get_cm_event: Bad file descriptor
+cm_id 0x56084e150740
+"""
+TABLE = """\
+ #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99% percentile[usec]
+ 2       200          {0}            {0}          {0}      	       {0}         	{1}   		{0}
+"""
+NO_CLOCK = "Correlation coefficient r^2: 0.462242 < 0.9\n"
+
+
+def is_measurement(output):
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            stock_programs.expect_measurement(output)
+        return True
+    except SystemExit:
+        return False
+
+
+def test():
+    lost = stock_programs.rping_lost_its_race
+    for output in (SERVER, CLIENT):
+        harness.expect(lost(output), output)
+        for line in ("cq completion failed status 12\n", "data mismatch!\n", "wait for RDMA_WRITE_ADV state 10\n",
+                     "rping client failed: -1\n", "rdma_get_cm_event: Bad file descriptor\n",
+                     "rdma_get_cm_event: No data available\n", "cma event RDMA_CM_EVENT_UNREACHABLE, error -110\n"):
+            harness.expect(not lost(line + output), f"{line} is no failure")
+        harness.expect(not lost(output.replace("rdma_get_cm_event: Bad file descriptor\n", "")), "no race at all")
+    harness.expect(not lost(SERVER.replace("destroy cm_id", "")), "the event channel was not to be destroyed yet")
+
+    harness.expect(is_measurement(TABLE.format("5.96", "0.10")), "numbers")
+    harness.expect(is_measurement(NO_CLOCK + TABLE.format("inf", "-nan")), "no clock")
+    harness.expect(is_measurement(" 65536 200 0.00 0.00 \t\t 0.000000\n"), "no clock, bandwidth")
+    for output in (TABLE.format("inf", "-nan"), NO_CLOCK, "", NO_CLOCK + " 2 200 \n",
+                   TABLE.format("5.96", "0.10") + " 4       200 \t inf inf\n"):
+        harness.expect(not is_measurement(output), f"taken for a measurement:\n{output}")
+
+
+harness.main(test)
