@@ -10,12 +10,12 @@
 
 namespace urxe {
 
-/// An address as the socket calls take it, of either family.
+/// An IPv4 or IPv6 address and port, as the socket calls take it.
 class SocketAddress {
  public:
   SocketAddress() = default;
-  /// `scope` (an interface index) is used for IPv6 addresses and groups of one link or
-  /// interface only. Port in host order.
+  /// `port` is in host order. `scope`, an interface index, is used only for IPv6 addresses and
+  /// groups that are limited to a link or interface.
   SocketAddress(const Gid& gid, uint16_t port, uint32_t scope);
 
   [[nodiscard]] const sockaddr* get() const { return &storage_.any; }
@@ -26,7 +26,7 @@ class SocketAddress {
   }
   static constexpr socklen_t kCapacity = sizeof(sockaddr_in6);
 
-  /// Of what a receive call has written here.
+  /// The parts of an address that a receive call has written here.
   [[nodiscard]] Gid gid() const;
   [[nodiscard]] uint16_t port() const;  ///< host order
 

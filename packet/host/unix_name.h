@@ -18,7 +18,7 @@ struct UnixName {
   [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
 };
 
-/// The abstract name whose text printf(3) makes of the arguments: at most 106 characters.
+/// The abstract name with the text that printf(3) makes of the arguments, up to 106 characters.
 [[gnu::format(printf, 1, 2)]] UnixName abstract_name(const char* pattern, ...);
 
 /// A datagram socket that has no name yet: nonblocking, SO_PASSCRED set. EMFILE, ENFILE, ENOMEM.

@@ -37,8 +37,8 @@ bool try_user_files(uint64_t network_namespace, const std::string& name,
                     const std::function<bool(const std::string& path)>& use) {
   const std::string file =
       "/urxe-" + std::to_string(geteuid()) + "-" + std::to_string(network_namespace) + "-" + name;
-  // The directory that does not hang on the environment comes first: all processes of a user are to
-  // meet in one file, those of a login session and those of a service.
+  // The directory that does not depend on the environment comes first, so that the processes of a
+  // login session and those of a service meet in one file.
   if (use("/dev/shm" + file)) return true;
   const char* const runtime = secure_getenv("XDG_RUNTIME_DIR");
   if (runtime != nullptr && runtime[0] == '/' && use(runtime + file)) return true;

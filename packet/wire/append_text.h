@@ -8,7 +8,7 @@
 
 namespace urxe {
 
-/// Appends what printf() would print; up to 127 characters of it.
+/// Appends the text that printf() would print, up to 127 characters.
 template <class... Args>
 void append_text(std::string& line, const char* pattern, Args... args) {
   char text[128];

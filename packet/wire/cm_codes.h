@@ -13,7 +13,7 @@ namespace urxe {
 
 /// A communication id: names one end of a connection; 0 names none.
 using CommId = StrongInt<struct CommIdTag, uint32_t>;
-/// Ids that we give out: the upper bits tell which of the processes behind one QP1 has done so.
+/// In ids that urxe gives out, the upper bits are the slot of the process that did so.
 inline constexpr unsigned kCommIdIndexBits = 23;
 inline constexpr unsigned kCommIdPrefixBits = 32 - kCommIdIndexBits;
 using ServiceId = StrongInt<struct ServiceIdTag, uint64_t>;

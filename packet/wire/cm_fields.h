@@ -25,7 +25,7 @@ constexpr uint64_t wire_number(const T& field) {
   }
 }
 
-/// Reads a message's fields out of a MAD. What is reserved is never looked at.
+/// Reads a message's fields from a MAD. Reserved bits are ignored.
 class CmFieldReader {
  public:
   explicit CmFieldReader(MadView mad) : mad_(mad) {}
@@ -38,14 +38,14 @@ class CmFieldReader {
   void field(size_t byte, unsigned width, T& value) const {
     bits(byte, 0, width, value);
   }
-  /// As bits(), but nothing above `last` is legal.
+  /// As bits(), but values above `last` are illegal.
   template <class T>
   void limited(size_t byte, unsigned bit, unsigned width, T& field, T last) {
     const uint64_t value = number(byte, bit, width);
     legal_ = legal_ && value <= wire_number(last);
     field = static_cast<T>(value);
   }
-  /// What is always the same when sent; any value is accepted.
+  /// A field that is always sent with the same value; any value is accepted.
   void constant(size_t, unsigned, unsigned, uint64_t) const {}
   void gid(size_t byte, Gid& gid) const { copy(byte, gid.bytes.size(), gid.bytes.data()); }
   template <size_t N>
@@ -53,7 +53,7 @@ class CmFieldReader {
     bytes.size = N;
     copy(byte, N, bytes.bytes.data());
   }
-  /// Bytes whose number is a field of its own.
+  /// Bytes whose number is another field.
   template <size_t N>
   void counted(size_t count_byte, unsigned count_bits, size_t byte, CmBytes<N>& bytes) {
     const uint64_t count = number(count_byte, 0, count_bits);
@@ -68,13 +68,13 @@ class CmFieldReader {
     field = 0;
     for (const size_t byte : bytes) field = field << 8 | mad_[kMadHeaderBytes + byte];
   }
-  /// Whether there is what is optional: `count` bytes from `byte` are all 0 where there is not.
+  /// Whether an optional part is there: if not, `count` bytes from `byte` are all 0.
   bool present(size_t byte, size_t count, bool& field) const {
     const auto bytes = mad_.subspan(kMadHeaderBytes + byte, count);
     return field = std::any_of(bytes.begin(), bytes.end(), [](uint8_t b) { return b != 0; });
   }
 
-  /// Every value that was read is one that its field may have.
+  /// Whether all values read were legal.
   [[nodiscard]] bool legal() const { return legal_; }
 
  private:

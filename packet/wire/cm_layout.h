@@ -9,8 +9,8 @@
 
 namespace urxe {
 
-// Where the fields of each message are: the tables of IBTA vol. 1, 12.6, 12.8 and 12.11, each once
-// for both ways (see cm_fields.h). Reserved bits are 0 when sent.
+// The positions of each message's fields: the tables of IBTA vol. 1, 12.6, 12.8 and 12.11. Each
+// serves for reading and writing (see cm_fields.h). Reserved bits are 0 when sent.
 
 template <class M, class Message>
 concept CmLayoutOf = std::same_as<std::remove_const_t<M>, Message>;
@@ -18,7 +18,7 @@ concept CmLayoutOf = std::same_as<std::remove_const_t<M>, Message>;
 /// RoCE has no LIDs (annex A16).
 inline constexpr uint16_t kCmPermissiveLid = 0xffff;
 
-/// A path as REQ has it.
+/// A path in a REQ.
 template <class Io, CmLayoutOf<CmPath> Path>
 void req_path(Io& io, size_t at, Path& path) {
   io.constant(at, 0, 16, kCmPermissiveLid);
@@ -123,7 +123,7 @@ void layout(Io& io, M& m) {
   io.data(8, m.private_data);
 }
 
-/// The path as LAP has it: what a REQ has, in another order.
+/// LAP has the fields of a REQ's path in another order.
 template <class Io, CmLayoutOf<CmLap> M>
 void layout(Io& io, M& m) {
   io.field(0, 32, m.local_comm_id);

@@ -19,18 +19,18 @@
 namespace urxe {
 
 // The messages of the communication manager as plain values in host byte order (IBTA vol. 1,
-// 12.6 and 12.11). Fields of reliable datagrams (EE contexts), but for the one that XRC uses, and
-// of LID routing are written as RoCE demands and not kept.
+// 12.6 and 12.11). Fields of reliable datagrams (EE contexts), except for the one that XRC uses,
+// and of LID routing are not kept; they are written as RoCE demands.
 
-/// At most N bytes. On the wire the field always has all N, so a receiver sees N: what the sender
-/// has filled in, then zeros.
+/// At most N bytes. The field on the wire always has N bytes, so a receiver sees N: the sender's
+/// bytes, then zeros.
 template <size_t N>
 struct CmBytes {
   static constexpr size_t kCapacity = N;
   std::array<uint8_t, N> bytes{};
   uint8_t size = 0;  ///< used by the sender; N in a message that was parsed
 
-  /// What does not fit is cut off.
+  /// Copies the first N bytes of `from`.
   void assign(std::span<const uint8_t> from) {
     bytes = {};
     size = static_cast<uint8_t>(std::min(from.size(), N));
@@ -55,7 +55,7 @@ struct CmPath {
   friend bool operator==(const CmPath&, const CmPath&) = default;
 };
 
-/// Enhanced connection establishment: in what other versions reserve of REQ, REP and SIDR_REP.
+/// Enhanced connection establishment, in fields of REQ, REP and SIDR_REP that used to be reserved.
 struct CmEce {
   uint32_t vendor_id = 0;  ///< 24 bits; 0: none
   uint32_t attr_mod = 0;   ///< the attribute modifier of the MAD header
@@ -214,30 +214,35 @@ struct CmMessage {
 };
 CmAttribute attribute_of(const CmBody& body);
 
-/// The MAD header of a message of the communication manager, or what is wrong with it.
+/// The MAD header of a message of the communication manager, or the reason for dropping it.
 Expected<MadHeader, MadDropReason> parse_cm_header(std::span<const uint8_t> mad);
-/// Total over all inputs: a value that holds only what the fields may hold, or why not.
+/// Takes any bytes. Returns a message whose fields all have legal values, or the reason for
+/// dropping it.
 Expected<CmMessage, MadDropReason> parse_cm_message(std::span<const uint8_t> mad);
 /// Never fails: fields are cut to their widths. LIDs are written as RoCE has them (permissive).
 MadBytes emit_cm_message(const CmMessage& message);
 
-/// Who of the processes behind one QP1 a MAD is for.
+// Which of the processes behind one QP1 a MAD is for:
+
+/// The one that listens for the service.
 struct ToService {
-  ServiceId service_id;  ///< whoever listens for it
+  ServiceId service_id;
 
   friend bool operator==(const ToService&, const ToService&) = default;
 };
+/// The one that gave out the id.
 struct ToCommunication {
-  CommId id;  ///< whoever has given that id out
+  CommId id;
 
   friend bool operator==(const ToCommunication&, const ToCommunication&) = default;
 };
-/// A REJ that names no communication of the receiver's.
+/// All: a REJ that names no communication of the receiver.
 struct ToEveryone {
   friend bool operator==(const ToEveryone&, const ToEveryone&) = default;
 };
 using MadRoute = std::variant<ToEveryone, ToService, ToCommunication>;
-/// Looks at nothing but what it needs. Total; ToEveryone too where the MAD is no message of the CM.
+/// Takes any bytes, and checks only those that it needs. ToEveryone if the MAD is not a message of
+/// the connection manager.
 MadRoute route_of(std::span<const uint8_t> mad);
 
 }  // namespace urxe

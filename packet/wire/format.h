@@ -9,8 +9,8 @@
 
 namespace urxe {
 
-/// One line for people: "RC SEND Only qp 0x11 psn 5 ack len 64". Of a datagram to QP1 it says what
-/// format_mad() does too.
+/// One line for people: "RC SEND Only qp 0x11 psn 5 ack len 64". For a datagram to QP1 it includes
+/// format_mad().
 std::string format(const PacketView& packet);
 
 /// One line for people: "CM REP tid 0x5 local 0x12 remote 0x34 ...". Takes any bytes.

@@ -8,7 +8,7 @@
 
 namespace urxe {
 
-/// A RoCEv2 GID, which is an IP address: IPv6 as it stands, IPv4 as ::ffff:a.b.c.d
+/// A RoCEv2 GID, which is an IP address: an IPv6 address itself, or IPv4 as ::ffff:a.b.c.d
 /// (IBTA annex A17; rdma-core writes it the same way). Network byte order.
 struct Gid {
   std::array<uint8_t, 16> bytes{};
@@ -20,7 +20,7 @@ struct Gid {
   [[nodiscard]] bool is_ipv6_link_local() const;
   [[nodiscard]] bool is_multicast() const;
   [[nodiscard]] bool is_zero() const;
-  /// The four bytes of the IPv4 address. Only where is_ipv4().
+  /// The four bytes of the IPv4 address. Only valid if is_ipv4().
   [[nodiscard]] const uint8_t* ipv4() const { return bytes.data() + 12; }
   [[nodiscard]] static Gid from_ipv4(const uint8_t address[4]);
   [[nodiscard]] static Gid from_ipv6(const uint8_t address[16]);

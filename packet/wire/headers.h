@@ -16,7 +16,7 @@ namespace urxe {
 struct Bth {
   Opcode opcode;
   bool solicited = false;
-  bool mig_req = true;  ///< "migrated": what a queue pair without an alternate path sends
+  bool mig_req = true;  ///< "migrated": always set by a queue pair without an alternate path
   bool fecn = false;
   bool becn = false;
   bool ack_req = false;
@@ -52,7 +52,7 @@ struct Deth {
   Qpn source_qp;
 };
 
-/// All headers of one packet. Which ones mean anything is opcode_info(bth.opcode).extensions.
+/// All headers of one packet. Only those in opcode_info(bth.opcode).extensions mean anything.
 struct Headers {
   Bth bth;
   Reth reth;

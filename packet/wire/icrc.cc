@@ -15,9 +15,8 @@ namespace {
 
 constexpr size_t kIcrcBytes = 4;
 constexpr size_t kBthBytes = 12;
-// What of a packet goes through the stack buffer with the pseudo headers: at least the BTH, of
-// which a byte is masked; all of a short packet, as a second call of the CRC costs more than the
-// copy.
+// A packet's first bytes are copied behind the pseudo headers: the BTH, in which a byte is masked,
+// and all of a short packet, because a second call of the CRC costs more than the copy.
 constexpr size_t kCopiedBytes = 64;
 
 // CRC-32 of the eight bytes 0xFF that stand for the local route header (A17.3.3).
@@ -27,10 +26,10 @@ uint32_t crc32(uint32_t crc, const uint8_t* data, size_t size) {
   return crc32_gzip_refl(crc, data, size);
 }
 
-/// Routers change the IPv4 checksum, too, and RoCEv2 does without the UDP one: both are ones.
+/// The ICRC takes the IPv4 and the UDP checksum as ones, too.
 constexpr uint16_t kMaskedChecksum = 0xffff;
 
-/// The pseudo IP and UDP headers. Returns their size.
+/// Writes the pseudo IP and UDP headers. Returns their size.
 size_t write_pseudo_headers(uint8_t* out, const Flow& flow, uint16_t identification,
                             size_t udp_bytes) {
   constexpr VariantFields kMasked;
@@ -81,7 +80,7 @@ constexpr std::array<uint32_t, 17> make_powers() {
 constexpr std::array<uint32_t, 17> kInversePowers = make_powers();
 
 // From the identification to the end of the covered bytes: 14 bytes of IP header, the UDP header
-// and the packet but its ICRC; and the 32 bits by which a CRC shifts its data.
+// and the packet without its ICRC; plus the 32 bits by which a CRC shifts its data.
 constexpr size_t kBytesAfterIdentification = 14 + kUdpHeaderBytes - kIcrcBytes + 4;
 
 // x^(-8 * n), where n is the distance from the identification to the end.

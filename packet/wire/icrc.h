@@ -17,8 +17,8 @@ uint32_t icrc(const Flow& flow, uint16_t ipv4_identification, std::span<const ui
 /// Verifies the ICRC in the last four bytes of `bytes` (4..65535 long).
 bool icrc_matches(const Flow& flow, uint16_t ipv4_identification, std::span<const uint8_t> bytes);
 
-/// IPv4 only: the identification (16 bits) with which the ICRC of `bytes` is right, or nullopt
-/// where none makes it so. The CRC is affine in the identification, so of 32 check bits 16 remain.
+/// IPv4 only: the identification (16 bits) with which the ICRC of `bytes` is right; nullopt if
+/// there is none. The CRC is affine in the identification, so 16 of the 32 check bits remain.
 std::optional<uint16_t> icrc_recover_identification(const Flow& flow,
                                                     std::span<const uint8_t> bytes);
 

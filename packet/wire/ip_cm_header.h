@@ -23,7 +23,7 @@ struct IpCmHeader {
   friend bool operator==(const IpCmHeader&, const IpCmHeader&) = default;
 };
 inline constexpr size_t kIpCmHeaderBytes = 36;
-/// kMalformed: too short, another version of the header, or of IP.
+/// kMalformed: too short, or another version of the header or of IP.
 Expected<IpCmHeader, MadDropReason> parse_ip_cm_header(std::span<const uint8_t> private_data);
 std::array<uint8_t, kIpCmHeaderBytes> emit_ip_cm_header(const IpCmHeader& header);
 

@@ -11,8 +11,8 @@
 
 namespace urxe {
 
-// The IP and UDP headers of RoCEv2 packets, for all who write them: the ICRC's pseudo headers, the
-// GRH of datagrams, captures.
+// Writes the IP and UDP headers of RoCEv2 packets: the pseudo headers of the ICRC, the GRH of
+// datagrams, and captures have them.
 
 inline constexpr size_t kIpv4HeaderBytes = 20;  ///< without options
 inline constexpr size_t kIpv4ChecksumAt = 10;   ///< offset in the header
@@ -20,7 +20,7 @@ inline constexpr size_t kIpv6HeaderBytes = 40;
 inline constexpr size_t kUdpHeaderBytes = 8;
 inline constexpr uint8_t kUdpProtocol = 17;
 
-/// IPv4 if both addresses are; else IPv6.
+/// Whether the packets of a flow have IPv4 headers; if not, IPv6 ones.
 inline bool is_ipv4(const Flow& flow) {
   return flow.source.is_ipv4() && flow.destination.is_ipv4();
 }
@@ -33,7 +33,7 @@ struct VariantFields {
 };
 
 /// Writes an IPv4 header with DF set and the checksum `checksum`; `udp_bytes` counts the UDP header
-/// and what follows it. Returns kIpv4HeaderBytes.
+/// and everything after it. Returns kIpv4HeaderBytes.
 inline size_t write_ipv4_header(uint8_t* out, const Flow& flow, const VariantFields& fields,
                                 uint16_t identification, size_t udp_bytes, uint16_t checksum) {
   constexpr uint8_t kVersionAndWords = 0x45;
@@ -77,13 +77,13 @@ inline size_t write_udp_header(uint8_t* out, const Flow& flow, size_t udp_bytes,
 /// The Internet checksum (RFC 1071).
 class InternetChecksum {
  public:
-  /// An even number of bytes, unless they are the last.
+  /// Adds bytes: an even number of them, except for the last ones.
   void add(std::span<const uint8_t> bytes) {
     size_t i = 0;
     for (; i + 1 < bytes.size(); i += 2) sum_ += load_be16(bytes.data() + i);
     if (i < bytes.size()) sum_ += static_cast<uint32_t>(bytes[i]) << 8;
   }
-  /// A 16-bit word, or several added up.
+  /// Adds a 16-bit word, or the sum of several.
   void add_word(uint32_t word) { sum_ += word; }
   [[nodiscard]] uint16_t value() const {
     uint32_t sum = sum_;

@@ -48,12 +48,12 @@ enum class MadDropReason : uint8_t {
   kVersion,           ///< base or class version
   kClass,             ///< not communication management
   kMethod,            ///< not Send
-  kUnknownAttribute,  ///< no message that we know
+  kUnknownAttribute,  ///< not a message that urxe knows
   kMalformed,         ///< a field has a value that it cannot have
   // found by the connection manager
-  kUnknownId,   ///< for a communication that there is not, and nothing is owed for it
-  kWrongPeer,   ///< for a communication with somebody else: forged, or long out of date
-  kWrongState,  ///< not expected, and not a duplicate that is to be answered
+  kUnknownId,   ///< for a communication that does not exist, and no reply is due
+  kWrongPeer,   ///< from another peer than the communication's: forged or long out of date
+  kWrongState,  ///< unexpected, and not a duplicate that needs a reply
   kNoRoom,      ///< a bound was reached
   kCount,
 };

@@ -24,7 +24,7 @@ struct Row {
 
 // IBTA vol. 1, table 38 (BTH opcodes) and 9.2..9.6 for the headers of each. Left out, and so
 // unknown to parse(): reliable datagram (dropped from the specification), RESYNC (reliable datagram
-// only) and FLUSH (there is no memory here for which it would mean anything).
+// only) and FLUSH (no memory of urxe needs it).
 constexpr Row kRows[] = {
     {Operation::kSendFirst, "SEND First", kConnected, Ext::kNone, kRequest | kStart | kPayload},
     {Operation::kSendMiddle, "SEND Middle", kConnected, Ext::kNone, kRequest | kPayload},
@@ -132,7 +132,7 @@ constexpr std::array<OpcodeInfo, 256> make_table() {
   // request nor response; it is listed as a message of its own.
   OpcodeInfo& cnp = table[kCnpOpcode.value];
   cnp.starts_message = cnp.ends_message = cnp.has_payload = true;
-  // Who asks, or answers, is in the DETH.
+  // The DETH names the queue pair that asks or answers.
   for (const Opcode opcode : {kDrainQueryOpcode, kDrainAnswerOpcode}) {
     OpcodeInfo& info = table[opcode.value];
     info.extensions = Ext::kDeth;

@@ -10,7 +10,7 @@ namespace urxe {
 /// The transport service in the upper three bits of a BTH opcode (IBTA vol. 1, table 38).
 enum class Service : uint8_t { kRc = 0, kUc = 1, kRd = 2, kUd = 3, kCnp = 4, kXrc = 5 };
 
-/// What a packet is, in the lower five bits; the same for every service that has it.
+/// The kind of a packet, in the lower five bits of a BTH opcode; the same for all services.
 enum class Operation : uint8_t {
   kSendFirst = 0x00,
   kSendMiddle = 0x01,
@@ -59,8 +59,9 @@ struct Opcode {
 inline constexpr Opcode kCnpOpcode{0x81};
 
 // Manufacturer specific (IBTA vol. 1, table 38); between processes of one host only.
-inline constexpr Opcode kDrainQueryOpcode{0xc0};   ///< asks whether all before it was received
-inline constexpr Opcode kDrainAnswerOpcode{0xc1};  ///< it was, up to the PSN of the query
+inline constexpr Opcode kDrainQueryOpcode{
+    0xc0};  ///< asks whether all packets before it were received
+inline constexpr Opcode kDrainAnswerOpcode{0xc1};  ///< they were, up to the PSN of the query
 
 /// Which extension headers follow the BTH; their order on the wire is this order.
 enum class Ext : uint8_t {
@@ -81,7 +82,7 @@ constexpr bool has(Ext set, Ext one) {
   return (static_cast<unsigned>(set) & static_cast<unsigned>(one)) != 0;
 }
 
-/// What the specification says of one opcode.
+/// One row of the specification's table of opcodes.
 struct OpcodeInfo {
   std::string_view name;        ///< "RC SEND First"; empty: no such opcode
   Ext extensions = Ext::kNone;  ///< headers after the BTH
@@ -92,7 +93,7 @@ struct OpcodeInfo {
   bool has_payload = false;     ///< may carry payload
 };
 
-/// The row of `opcode`; its name is empty where the opcode does not exist.
+/// The row of `opcode`; its name is empty if the opcode does not exist.
 const OpcodeInfo& opcode_info(Opcode opcode);
 
 }  // namespace urxe

@@ -24,7 +24,7 @@ Unexpected<DropReason> drop(DropReason reason) {
   return Unexpected<DropReason>(reason);
 }
 
-/// Verifies the ICRC; the answer is the IPv4 identification (0 for IPv6).
+/// Verifies the ICRC. Returns the IPv4 identification (0 for IPv6).
 std::optional<uint16_t> check_icrc(const RxPacket& packet) {
   const bool ipv4 = packet.flow.source.is_ipv4() && packet.flow.destination.is_ipv4();
   if (ipv4 && !packet.ipv4_identification) {
@@ -86,7 +86,7 @@ void store_atomic(uint8_t* p, const AtomicEth& atomic) {
   store_be64(p + 20, atomic.compare);
 }
 
-// The order of the blocks is that of the headers on the wire; `p` has room for all of `extensions`.
+// In the order of the headers on the wire. `p` has room for all of `extensions`.
 void load_extensions(const uint8_t* p, Ext extensions, Headers& headers) {
   if (has(extensions, Ext::kXrceth)) {
     headers.xrc_srq = Srqn(load_be24(p + 1));
@@ -159,7 +159,7 @@ Expected<PacketView, DropReason> parse(const RxPacket& packet) {
   const std::span<const uint8_t> bytes = packet.bytes;
   if (bytes.size() < kBthBytes + kIcrcBytes) return drop(DropReason::kTruncated);
   if (bytes.size() > kMaxPacket) return drop(DropReason::kPayloadSize);
-  // First, so that a corrupted packet counts as that and not as what the corruption makes of it.
+  // Checked first, so that a corrupted packet counts as corrupted, whatever its bytes say.
   const std::optional<uint16_t> identification = check_icrc(packet);
   if (!identification) return drop(DropReason::kBadIcrc);
   if ((bytes[1] & 0x0f) != 0) return drop(DropReason::kTransportVersion);

@@ -14,23 +14,22 @@
 
 namespace urxe {
 
-/// The IP and UDP fields of a packet that RoCEv2 cares for. The UDP destination port is always
-/// 4791.
+/// The IP and UDP fields that matter to RoCEv2. The UDP destination port is always 4791.
 struct Flow {
   Gid source;
   Gid destination;
   uint16_t source_port = 0xc000;  ///< UDP, host order
   uint8_t traffic_class = 0;      ///< DSCP and ECN
   uint8_t hop_limit = 64;
-  uint32_t flow_label = 0;  ///< IPv6, 20 bits, of what was received; what is sent has 0
+  uint32_t flow_label = 0;  ///< IPv6, 20 bits, of received packets; sent ones have 0
   friend bool operator==(const Flow&, const Flow&) = default;
 };
 
-/// A received UDP datagram, or a segment of one. The bytes run from the BTH to the ICRC.
+/// A received UDP datagram, or a segment of one. The bytes are those from BTH to ICRC.
 struct RxPacket {
   std::span<const uint8_t> bytes;
   Flow flow;
-  /// IPv4 identification; nullopt where the engine cannot see it (a UDP socket). Ignored for IPv6.
+  /// IPv4 identification; nullopt if the engine cannot see it (a UDP socket). Ignored for IPv6.
   std::optional<uint16_t> ipv4_identification;
 };
 
@@ -54,14 +53,14 @@ struct PacketRun {
   }
 };
 
-/// Why a packet was dropped. One counter each; the names are what the user sees.
+/// Why a packet was dropped. Each has a counter, which the user sees under its name.
 enum class DropReason : uint8_t {
   // found by parse()
   kTruncated,         ///< shorter than its headers and ICRC
   kTransportVersion,  ///< TVer is not 0
   kUnknownOpcode,
   kBadPadding,         ///< pad count larger than the payload, or length not a multiple of 4
-  kUnexpectedPayload,  ///< payload where the opcode has none
+  kUnexpectedPayload,  ///< payload, but the opcode has none
   kPayloadSize,        ///< more than the largest path MTU, 4096
   kBadIcrc,
   // found by the transport
@@ -72,29 +71,29 @@ enum class DropReason : uint8_t {
   kWrongPeer,      ///< not from the address that the queue pair is connected to
   kQpState,        ///< the queue pair does not receive in its state
   kNoSuchGid,      ///< addressed to a GID that the device does not have
-  kUnexpectedPsn,  ///< a response nobody waits for
+  kUnexpectedPsn,  ///< a response to no outstanding request
   kOutOfSequence,  ///< a request ahead of the expected PSN
   kMalformedResponse,
   kMalformedRequest,
   kNoReceive,  ///< UC, UD: no receive work queue element
-  kNotOwner,   ///< meant for a process that is gone
+  kNotOwner,   ///< for a process that has ended
   kCount,
 };
 std::string_view drop_reason_name(DropReason reason);  ///< "bad_icrc"
 
 /// A packet that has passed every check that needs no state. Valid by construction: `headers` holds
-/// what the opcode says, `payload` (without pad) lies inside the packet.
+/// the headers of the opcode, and `payload` (without pad) lies inside the packet.
 struct PacketView {
   Headers headers;
   std::span<const uint8_t> payload;
-  uint16_t ipv4_identification = 0;  ///< as received or as the ICRC tells it; 0 for IPv6
+  uint16_t ipv4_identification = 0;  ///< as received, or found by the ICRC; 0 for IPv6
 };
 
-/// Total over all inputs. The ICRC is verified; where the IPv4 identification is not known, up to
-/// that identification (with DF set): see icrc.h.
+/// Takes any bytes. Verifies the ICRC; if the IPv4 identification is not known, the ICRC must be
+/// right for some identification (see icrc.h).
 Expected<PacketView, DropReason> parse(const RxPacket& packet);
 
-/// Bytes on the UDP payload: BTH, extensions, payload, pad to 4, ICRC.
+/// Bytes of the UDP payload: BTH, extensions, payload, pad to 4, ICRC.
 size_t packet_size(Opcode opcode, size_t payload_bytes);
 
 /// Writes BTH and extension headers (with the pad count that `payload_bytes` needs); returns their

@@ -18,9 +18,9 @@ enum class Identification : uint8_t {
   kBySegment,  ///< a message of several segments numbers them 0, 1, 2, ... (UDP_SEGMENT)
 };
 
-/// Packets on their way out, back to back in one piece of memory, grouped into messages that an
-/// engine can hand to the kernel as one segmented datagram: same flow, segments of one size but for
-/// a shorter last. Knows nothing of how they are sent. Allocates only when made.
+/// Packets to send, back to back in one piece of memory. They are grouped into messages that an
+/// engine can hand to the kernel as one segmented datagram: one flow, segments of one size except
+/// for a shorter last one. Allocates memory only in the constructor.
 class TxBatch {
  public:
   struct Limits {
@@ -36,13 +36,13 @@ class TxBatch {
     size_t size = 0;
     size_t segment_size = 0;  ///< size of all segments but the last
     size_t segments = 0;
-    bool closed = false;  ///< its last segment was shorter: nothing can follow
+    bool closed = false;  ///< its last segment was shorter, so nothing can follow
   };
 
   explicit TxBatch(const Limits& limits);
 
-  /// Starts a packet and writes its headers and pad. Returns where its `payload_bytes` go, to be
-  /// filled before commit(); nullptr (and nothing changed) where the batch is full.
+  /// Starts a packet and writes its headers and pad. Returns the place of its `payload_bytes`,
+  /// which the caller fills before commit(); nullptr, and nothing is changed, if the batch is full.
   [[nodiscard]] uint8_t* append(const Flow& flow, const Headers& headers, size_t payload_bytes);
 
   /// The identification in the IPv4 header of segment `index` of a message.
@@ -53,11 +53,11 @@ class TxBatch {
   /// Ends the packet that append() started: computes its ICRC.
   void commit();
 
-  /// Adds a whole packet as it stands, its ICRC made elsewhere for identification 0, as a message
-  /// by itself. False (and nothing changed) where the batch is full. No packet may be open.
+  /// Adds a whole packet, with an ICRC that was made for identification 0, as a message of its own.
+  /// Returns false, and changes nothing, if the batch is full. No packet may be open.
   [[nodiscard]] bool append_sealed(const Flow& flow, std::span<const uint8_t> packet);
 
-  /// Takes back what append() started.
+  /// Drops the packet that append() started.
   void abandon();
 
   [[nodiscard]] std::span<const Message> messages() const {
@@ -71,9 +71,9 @@ class TxBatch {
   [[nodiscard]] const Limits& limits() const { return limits_; }
   void clear();
 
-  /// Splits every message into single packets with identification 0 and computes the ICRCs anew:
-  /// for an engine that finds that the kernel cannot segment. From then on limits() say one segment
-  /// a message and Identification::kZero. No packet may be open.
+  /// Splits every message into single packets with identification 0 and computes their ICRCs anew,
+  /// for an engine that finds that the kernel cannot segment. From then on limits() have one
+  /// segment per message and Identification::kZero. No packet may be open.
   void unsegment();
 
  private:
@@ -85,7 +85,7 @@ class TxBatch {
   std::vector<Message> messages_;
   size_t used_ = 0;
   size_t packets_ = 0;
-  size_t open_size_ = 0;  ///< 0: no packet is open; else it lies at used_
+  size_t open_size_ = 0;  ///< of the open packet, which lies at used_; 0: none is open
   Flow open_flow_;
 };
 
