@@ -15,7 +15,7 @@ TEST(SecretNumbers, APermutationHasNoValueTwice) {
   const SecretNumbers numbers({3, 4});
   std::unordered_set<uint32_t> seen;
   for (uint32_t i = 0; i < kTried; ++i) {
-    // From both ends, where the halves that are mixed are alike.
+    // From both ends, because the halves of a value are alike there.
     for (const uint32_t value : {i, kValues - 1 - i}) {
       const uint32_t permuted = numbers.permuted(value, 7);
       ASSERT_LT(permuted, kValues);

@@ -32,7 +32,7 @@ using test::flow_v4;
 using test::flow_v6;
 using test::IcrcVerdict;
 
-/// Receives what it was given and counts what it is asked to send.
+/// Returns the packets it was given from receive(), and counts those in transmit().
 class FakeEngine final : public PacketEngine {
  public:
   Expected<void, EngineError> open_address(const Gid&) override { return {}; }
@@ -245,7 +245,7 @@ TEST_F(CaptureEngineTest, PathsThatCannotBe) {
   EXPECT_EQ(engine.error().errno_value, EINVAL);
 }
 
-/// In a child, as the limit on the size of files holds for the process.
+/// Runs in a child, because the limit on the size of files applies to the whole process.
 int send_beyond_file_limit(const std::string& path, int stderr_fd) {
   dup2(stderr_fd, 2);
   signal(SIGXFSZ, SIG_IGN);

@@ -28,14 +28,14 @@ inline Gid loopback_v6() {
   return Gid::from_ipv6(address);
 }
 
-/// A loopback address that no test running at the same time has.
+/// A loopback address that no other running test uses.
 inline Gid own_loopback(uint8_t last) {
   const auto pid = static_cast<uint32_t>(getpid());
   return ipv4(127, static_cast<uint8_t>(1 + pid % 250), static_cast<uint8_t>(pid / 250 % 250),
               last);
 }
 
-/// What a test looks at after the buffers of receive() are gone.
+/// A copy of a received packet, which outlives the buffers of receive().
 struct Received {
   std::vector<uint8_t> bytes;
   Flow flow;
@@ -57,7 +57,7 @@ inline Received keep(const RxPacket& packet) {
 
 inline constexpr auto kPatience = std::chrono::seconds(20);
 
-/// Drives `step` until it says true or patience is over.
+/// Calls `step` until it returns true or patience is over.
 inline bool eventually(const std::function<bool()>& step) {
   const auto end = std::chrono::steady_clock::now() + kPatience;
   while (std::chrono::steady_clock::now() < end) {

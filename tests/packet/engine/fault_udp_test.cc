@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// FaultEngine around sockets: what a device of a process has.
+// FaultEngine around sockets, as a process's device has it.
 #include <gtest/gtest.h>
 #include <poll.h>
 
@@ -56,7 +56,7 @@ TEST(FaultOverUdp, WithoutFaultsAllIsCarriedWhole) {
   }
 }
 
-// A socket does not tell the IPv4 identification, and without it the ICRC shows less.
+// Sockets do not report the IPv4 identification, so the ICRC detects less.
 TEST(FaultOverUdp, CorruptedPacketsNeverBringWrongData) {
   FaultPlan plan;
   plan.outgoing.corruption = 1000000;

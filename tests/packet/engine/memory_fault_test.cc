@@ -36,7 +36,7 @@ void send(PacketEngine& from, const Flow& flow) {
   from.transmit(batch);
 }
 
-/// All that waits, until nothing does.
+/// Receives until nothing waits.
 std::vector<Received> drain(PacketEngine& engine) {
   std::vector<Received> all;
   for (auto packets = engine.receive(); !packets.empty(); packets = engine.receive()) {
@@ -60,7 +60,7 @@ std::vector<Received> carry(const FaultPlan& plan, bool incoming) {
     return drain(line.left);
   }
   send(line.left, {kLeft, kRight, 0xc000, 0, 64});
-  line.left.receive();  // what was held back goes out
+  line.left.receive();  // sends packets that were held back
   return drain(line.right);
 }
 
@@ -107,7 +107,7 @@ TEST_P(EachDirection, CorruptsAndTheIcrcShowsIt) {
   ASSERT_EQ(got.size(), kPackets);
   size_t changed = 0;
   for (uint32_t i = 0; i < kPackets; ++i) {
-    // Byte 4 of the BTH is not covered: a flip there goes through, as on the wire.
+    // The ICRC does not cover byte 4 of the BTH: a flip there passes, as on the wire.
     if (!got[i].headers || got[i].payload != pattern(i, 32)) ++changed;
   }
   EXPECT_GT(changed, kPackets * 3 / 100);

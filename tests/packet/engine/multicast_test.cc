@@ -65,7 +65,7 @@ TEST(Multicast, EveryMemberHasACopyTheSenderToo) {
     }
     EXPECT_TRUE(engine->receive().empty()) << "one copy each";
   }
-  // What comes to its own address after it is all that a stranger gets.
+  // A stranger gets only the packet that follows, to its own address.
   sender.send(stranger.flow.source, 7);
   const auto got = receive_packets(stranger.engine, 1);
   EXPECT_EQ(got[0].headers->bth.psn, Psn(7));
@@ -100,7 +100,8 @@ struct Report {
   bool valid;
 };
 
-/// A process with a slot that is a member and reports what it receives; first that it is ready.
+/// A process with a slot that joins the group, reports that it is ready, and then each packet that
+/// it receives.
 ChildProcess start_member(const Gid& address, const Gid& group) {
   return ChildProcess([=](int pipe) {
     const Slot slot = Slot::acquire().value();
@@ -129,7 +130,7 @@ TEST(Multicast, SeveralProcessesOfOneAddress) {
   for (int i = 0; i < 3; ++i) members.push_back(start_member(address, group));
   for (const ChildProcess& member : members) ASSERT_TRUE(member.read<Report>().has_value());
   Node sender(own_loopback(8));
-  // The second one is for a queue pair: nobody passes it on, so each has just its own copy.
+  // The second one is for a queue pair. It is not forwarded, so each process has one copy.
   sender.send(group, 11);
   sender.send(group, 12, 1, 0x8005);
   sender.send(group, 13);

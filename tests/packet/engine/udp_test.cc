@@ -77,7 +77,7 @@ TEST(UdpEngine, CarriesBothWaysOverIpv4) {
 }
 
 TEST(UdpEngine, CarriesOverIpv6) {
-  // ::1 is all there is, and two engines without slots would share what comes to it: so only one.
+  // One engine only: ::1 is the one address, and two engines without slots would share its packets.
   UdpEngine engine{UdpConfig{}};
   const Gid self = loopback_v6();
   if (const auto opened = engine.open_address(self); !opened) {
@@ -118,7 +118,7 @@ bool send_labelled(const Gid& to, uint32_t label) {
   return sent;
 }
 
-// Expect: the label that a packet came with, and none on what the engine itself sends.
+// Expect: the label of a received packet, and none on packets that the engine itself sends.
 TEST(UdpEngine, ReceiverSeesFlowLabel) {
   UdpEngine engine{UdpConfig{}};
   const Gid self = loopback_v6();
@@ -138,7 +138,7 @@ TEST(UdpEngine, SegmentsWhereTheKernelCan) {
   Pair pair(own_loopback(1), own_loopback(2));
   if (pair.left.batch_limits().segments_per_message == 1) GTEST_SKIP() << "no UDP_SEGMENT here";
   expect_carried(pair.left, pair.right, pair.to_right, 30, 4096);
-  // Expect: two datagrams of 15 packets, which is what 65000 bytes hold.
+  // Expect: two datagrams of 15 packets, as many as 65000 bytes hold.
   EXPECT_EQ(pair.left.counters().tx_datagrams, 2U);
   EXPECT_EQ(pair.left.counters().tx_packets, 30U);
   EXPECT_EQ(pair.left.counters().tx_unsegmented, 0U);

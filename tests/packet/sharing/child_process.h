@@ -11,8 +11,8 @@
 
 namespace urxe::test {
 
-/// A child that runs `body` with the writing end of a pipe to us, and ends. Killed with the object,
-/// and with its parent.
+/// A child process that runs `body`, with the writing end of a pipe to the parent, and ends. It is
+/// killed when the object is destroyed or the parent ends.
 class ChildProcess {
  public:
   explicit ChildProcess(const std::function<void(int pipe)>& body) {
@@ -37,7 +37,7 @@ class ChildProcess {
     if (pipe_ >= 0) ::close(pipe_);
   }
 
-  /// SIGKILL, and waits until the process and all that it held are gone.
+  /// Sends SIGKILL and waits until the process has ended and all that it held is free.
   void kill() {
     if (pid_ <= 0) return;
     ::kill(pid_, SIGKILL);
@@ -46,7 +46,7 @@ class ChildProcess {
   }
   void signal(int number) const { ::kill(pid_, number); }
 
-  /// The next record that the child has written; blocks. nullopt where it has ended.
+  /// Waits for the next record that the child writes. nullopt if it has ended.
   template <class Record>
   std::optional<Record> read() const {
     Record record{};

@@ -13,14 +13,14 @@
 namespace urxe::test {
 namespace {
 
-/// Packets for a process that does not read. Time is the test's.
+/// Packets for a process that does not read. The test keeps the time.
 class ForwardQueueTest : public ::testing::Test {
  protected:
   bool send(uint8_t mark) {
     std::ranges::fill(bytes_, mark);
     return queue_.send(slot_name(other_.number()), {Flow{}, 280, bytes_}, now_);
   }
-  /// Fills the other's socket; the answer is how many fit. One waits.
+  /// Fills the other's socket until one packet waits. Returns how many fit.
   uint32_t fill() {
     uint32_t sent = 0;
     while (!queue_.has_waiting() && sent < 100000) {
@@ -29,7 +29,7 @@ class ForwardQueueTest : public ::testing::Test {
     }
     return sent - 1;
   }
-  /// The mark of the next packet that the other finds.
+  /// The mark of the next packet that the other reads.
   std::optional<uint8_t> read() {
     reader_.rewind();
     const auto item = reader_.read(other_.forward_fd());

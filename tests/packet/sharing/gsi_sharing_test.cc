@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// QP1 of one address, shared by processes: who gets which message.
+// QP1 of one address that processes share: which process gets which message.
 #include "packet/sharing/gsi_sharing.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ MadBytes ready_to_use(CommId to) {
   rtu.remote_comm_id = to;
   return emit_cm_message({1, rtu});
 }
-/// Names nobody's communication.
+/// A message that names no communication.
 MadBytes reject_of_nothing() {
   CmRej rej;
   rej.reason = CmRejectReason::kInvalidCommId;
@@ -61,7 +61,7 @@ Headers gsi_headers(uint32_t psn) {
   return headers;
 }
 
-/// b receives all that comes for QP1.
+/// The kernel gives b all packets to QP1.
 class SharedGsi : public TwoMembers {
  protected:
   void SetUp() override {
@@ -70,7 +70,8 @@ class SharedGsi : public TwoMembers {
       const Slot gone = Slot::acquire().value();
       nobody_ = gone.number();
     }
-    // b has joined second. What names no slot, as requests, has 0 where the program looks for one.
+    // b joined second. For the program, messages that name no slot, such as requests, are for slot
+    // 0.
     misdirect({0, a_.slot.number(), b_.slot.number(), nobody_}, 1);
   }
   /// The MADs with PSNs from `psn` on, in one batch.
@@ -84,7 +85,7 @@ class SharedGsi : public TwoMembers {
     }
     sender_.engine().transmit(batch);
   }
-  /// What a and b get until together they have `count`, by PSN.
+  /// The PSNs that a and b receive, until there are `count` of them.
   struct Got {
     std::vector<uint32_t> a;
     std::vector<uint32_t> b;
@@ -106,7 +107,7 @@ class SharedGsi : public TwoMembers {
         << got.a.size() << ", b " << got.b.size() << " of " << count;
     return got;
   }
-  /// Nothing more comes to either.
+  /// Neither receives anything more.
   void expect_quiet() {
     for (int i = 0; i < 100; ++i) {
       EXPECT_TRUE(a_.engine.receive().empty());
@@ -216,7 +217,7 @@ TEST_F(SharedGsi, ThousandsOfServicesHaveNoDescriptorEach) {
   }
 }
 
-// As of a container that has another /dev/shm.
+// As in a container that has another /dev/shm.
 TEST_F(SharedGsi, AProcessWithoutTheTableIsFoundByTheServicesName) {
   const auto named = open_named_socket(service_name(0, kService, std::nullopt));
   ASSERT_TRUE(named);
@@ -257,7 +258,7 @@ TEST_F(SharedGsi, WhatIsForNobodyInParticularGoesToAll) {
 
 TEST_F(SharedGsi, NobodyCanKeepUsBusyWithCopies) {
   constexpr uint32_t kTooMany = 4 * GsiSharing::kMaxToEveryone;
-  // Singly: what comes together is copied together.
+  // One by one, because messages that come together are copied together.
   for (uint32_t i = 0; i < kTooMany; ++i) send({reject_of_nothing()}, i);
   size_t here = 0;
   EXPECT_TRUE(eventually([&] {
@@ -311,8 +312,8 @@ TEST_F(SharedGsi, AStormOfRequestsLosesNothing) {
   EXPECT_EQ(b_.sharing.counters().forward_lost, 0U);
 }
 
-// Where nothing is misdirected.
-// One of the two may be stopped. Expect: another try of the same peer can reach the other.
+// Nothing is misdirected, but one of the two may be stopped. Expect: another try of the same peer
+// can reach the other.
 TEST_F(TwoMembers, RequestsOfOnePeerReachEither) {
   constexpr size_t kRequests = 64;
   for (uint32_t psn = 0; psn < kRequests; ++psn) {
@@ -352,7 +353,7 @@ TEST_F(TwoMembers, TheKernelHandsAnswersToTheProcessTheyAreFor) {
   EXPECT_EQ(a_.sharing.counters().forwarded + b_.sharing.counters().forwarded, 0U);
 }
 
-/// Requests for a service that nobody listens for. Time is the test's.
+/// Requests for a service that no process listens for. The test keeps the time.
 class Unclaimed : public ::testing::Test {
  protected:
   bool request() {

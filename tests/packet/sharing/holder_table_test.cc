@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who holds what, among the processes of a user.
+// Ownership among the processes of a user.
 #include "packet/sharing/holder_table.h"
 
 #include <fcntl.h>
@@ -56,7 +56,7 @@ class Held : public ::testing::Test {
     const auto taken = table_->take(key, {holder.number, what}, conflict);
     return taken ? 0 : taken.error().value;
   }
-  /// A child that has taken the key; what that came to.
+  /// A child that tries to take the key, and the result.
   struct Taker {
     Taker(HolderTable& table, HolderKey key)
         : process([&table, key](int pipe) {
@@ -205,7 +205,7 @@ TEST_F(Held, ARaceHasOneWinner) {
   }
 }
 
-// Expect: what is left can be used, and nobody has half a record.
+// Expect: the table stays usable, and nobody sees half a record.
 TEST_F(Held, AProcessThatIsKilledInTheMiddleLeavesNoHarm) {
   for (int round = 0; round < 30; ++round) {
     ChildProcess busy([&](int pipe) {
@@ -251,7 +251,7 @@ TEST_F(Held, ADamagedFileIsOfNoHarm) {
   close(fd);
   ASSERT_NE(memory, MAP_FAILED);
   const std::span words(static_cast<uint32_t*>(memory), size / sizeof(uint32_t));
-  // All but how much there is: chains that go in circles, and to places that are not there.
+  // Damage everything but the size: chains that go in circles or lead outside the file.
   for (const uint32_t place : {1U, 0xffffffffU}) {
     std::ranges::fill(words.subspan(16), place);
     EXPECT_TRUE(table_->find(kPort).empty());

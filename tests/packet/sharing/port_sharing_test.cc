@@ -16,8 +16,8 @@
 namespace urxe::test {
 namespace {
 
-/// What a member process tells for every packet that receive() gives it; first of all once with
-/// psn = kReady when its address is open.
+/// A member process writes one for each packet that receive() returns, and a first one with psn =
+/// kReady when its address is open.
 struct Report {
   static constexpr uint32_t kReady = 0xffffffff;
   uint32_t slot;
@@ -27,7 +27,7 @@ struct Report {
   uint64_t forwarded_to_it;
 };
 
-/// A process that shares `address` and reports what it receives, waiting as an idle device does.
+/// A process that shares `address`, waits as an idle device does, and reports each received packet.
 ChildProcess start_member(const Gid& address) {
   return ChildProcess([address](int pipe) {
     Member member;
@@ -59,8 +59,8 @@ class SharedPort : public ::testing::Test {
     slots_.push_back(ready->slot);
   }
 
-  /// Sends to member `i` until it has told of the packet: a packet may be lost while the kernel and
-  /// the processes disagree on the order, but never reach anybody else.
+  /// Sends to member `i` until it reports the packet. A packet may be lost while the kernel and the
+  /// processes disagree on the order, but never reach another process.
   Report deliver(size_t i) {
     Report report{};
     const uint32_t psn = psn_++;
@@ -79,7 +79,7 @@ class SharedPort : public ::testing::Test {
     return report;
   }
 
-  /// From several source ports to all of `who`, until none of it needs forwarding.
+  /// Sends from several source ports to all of `who`, until no packet needs forwarding.
   void expect_direct_delivery(const std::vector<size_t>& who) {
     std::map<size_t, uint64_t> forwarded;
     for (const size_t i : who) forwarded[i] = deliver(i).forwarded_to_it;
@@ -140,7 +140,7 @@ TEST_F(SharedPort, WhenOneOfThreeIsKilledTheOthersGoOn) {
   expect_direct_delivery({0, 1, 2});
   members_[0].kill();
   expect_direct_delivery({1, 2});
-  sender_->send(slots_[0], 7);  // nobody's: must not be reported by anyone
+  sender_->send(slots_[0], 7);  // no process may report it
   expect_direct_delivery({1, 2});
   add_member();
   expect_direct_delivery({1, 2, 3});
@@ -216,7 +216,7 @@ TEST_F(TwoMembers, ForgedAnswersAndProbesChangeNothing) {
   for (uint32_t i = 0; i < 8; ++i) {
     send_answer(b_.slot.forward_fd(), a_.slot.number(), {12345, i, 77});
   }
-  // A probe from another address than the one that is shared: nobody answers.
+  // Nobody answers a probe that comes from another address.
   const auto probe = encode_probe({0, 99, a_.slot.number()});
   const SocketAddress to(address_, kRoceUdpPort, 0);
   const FileDescriptor outsider = open_send_socket(own_loopback(24), 0xc00c, {}).value();
@@ -250,15 +250,15 @@ TEST(PortSharing, AnotherUsersDatagramsAreNotHeard) {
   EXPECT_EQ(std::get<PacketRun>(item).bytes.size(), packet.size());
 }
 
-// Packets for others that wait in a member's socket when it leaves. Expect: it passes them on.
+// Packets for others wait in a member's socket when it leaves. Expect: it forwards them.
 TEST_F(SharedPort, NothingOfOthersIsLostWithAMemberThatLeaves) {
   auto leaver = std::make_unique<Member>();
   Member stayer;
   ASSERT_TRUE(stayer.engine.open_address(address_));
-  // Nobody answers the newcomer: it knows itself only, and which socket gets the other's packets
-  // is chance.
+  // Nobody answers the newcomer, so it knows only itself, and chance decides which socket gets the
+  // other's packets.
   ASSERT_TRUE(leaver->engine.open_address(address_));
-  constexpr size_t kPorts = 12;  // the unix socket that strays go through holds some ten
+  constexpr size_t kPorts = 12;  // the unix socket that they are forwarded to holds some ten
   for (uint32_t i = 0; i < kPorts; ++i) {
     sender_->send(stayer.slot.number(), i);
     sender_->change_port();

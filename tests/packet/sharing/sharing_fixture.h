@@ -44,7 +44,7 @@ class Sender {
     }
     engine_.transmit(batch);
   }
-  /// Another source port, so that the kernel's hash chooses anew.
+  /// Sends from another source port, for which the kernel's hash chooses anew.
   void change_port() {
     engine_.release_source_port(flow_.source, flow_.source_port);
     flow_.source_port =
@@ -59,7 +59,7 @@ class Sender {
   Flow flow_;
 };
 
-/// Two members in this process: what one of them does happens when the test says so.
+/// Two members in this process. Each acts only when the test calls it.
 class TwoMembers : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -67,7 +67,7 @@ class TwoMembers : public ::testing::Test {
     ASSERT_TRUE(b_.engine.open_address(address_));
     settle();
   }
-  /// Until neither has anything left to do.
+  /// Waits until neither has anything left to do.
   void settle() {
     int quiet = 0;
     EXPECT_TRUE(eventually([&] {
@@ -76,7 +76,7 @@ class TwoMembers : public ::testing::Test {
       return quiet > 100;
     }));
   }
-  /// Whatever the kernel and the engines have agreed on, the packets of `slots` now go to `index`.
+  /// Makes the kernel give the packets of `slots` to the socket with index `index`.
   void misdirect(std::initializer_list<uint32_t> slots, uint32_t index) {
     const FileDescriptor extra = open_receive_socket(address_, {}).value();
     std::vector<GroupMember> wrong;

@@ -24,7 +24,7 @@ std::span<const uint8_t> body_of(const MadBytes& mad) {
   return std::span(mad).subspan(kMadHeaderBytes);
 }
 
-/// Makes legal what has a limited range.
+/// Makes fields of a limited range legal.
 void legalize(MadBytes& mad, CmAttribute attribute) {
   if (const auto length = oracle_length(attribute)) {
     mad[kMadHeaderBytes + length->byte] =
@@ -92,7 +92,7 @@ TEST_P(CmFields, EachMayBeAllOnes) {
 TEST_P(CmFields, EachMayBeZero) {
   const CmMessage message = parsed(blank_mad(GetParam(), 0));
   for (const OracleField& field : fields()) {
-    // Where there is no alternate path its fields have no values.
+    // Without an alternate path its fields have no values.
     if (GetParam() == CmAttribute::kReq && field.byte >= 96 && field.byte < 140) continue;
     if (!field.kept) continue;
     EXPECT_EQ(field.value(message.body), binary(0, field.bits)) << field.name;

@@ -13,8 +13,8 @@
 
 namespace urxe::test {
 
-// A second opinion on where fields are, bit by bit, that shares nothing with the library: the
-// tables of IBTA vol. 1, chapter 12 once more, and strings of '0' and '1' for values.
+// A second opinion on the positions of fields, bit by bit, that shares nothing with the library:
+// the tables of IBTA vol. 1, chapter 12 once more, and strings of '0' and '1' for values.
 
 /// `bits` bits from the byte and the bit of it, the highest being 0.
 std::string bits_of(std::span<const uint8_t> bytes, size_t byte, size_t bit, size_t bits);
@@ -40,12 +40,12 @@ struct OracleLength {
   size_t bits;
   size_t capacity;
 };
-/// nullopt where the message has none. The field's bit is 0.
+/// nullopt if the message has none. The field's bit is 0.
 std::optional<OracleLength> oracle_length(CmAttribute attribute);
 /// Byte of the two bits that say what an MRA or a REJ is about, of which 3 is reserved.
 std::optional<size_t> oracle_answered(CmAttribute attribute);
 
-/// A legal MAD header, then bytes that are nobody's yet.
+/// A legal MAD header, then bytes that belong to no field yet.
 MadBytes blank_mad(CmAttribute attribute, uint8_t fill);
 
 inline constexpr CmAttribute kEveryCmAttribute[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is no message of the communication manager, and which reason is given.
+// Bytes that are not a message of the communication manager, and the reason for dropping each.
 
 #include <gtest/gtest.h>
 
@@ -93,7 +93,7 @@ const CmBytes<72>& information_of(const CmMessage& message) {
   return std::get<CmSidrRep>(message.body).additional_info;
 }
 
-// Expect: as many bytes as the length says, zeros behind them, and none where it says too many.
+// Expect: as many bytes as the length says, then zeros; a length that is too large is refused.
 TEST(CmRefusal, MoreAdditionalInformationThanThereIsRoomFor) {
   for (const CmAttribute attribute : kEveryCmAttribute) {
     const auto length = oracle_length(attribute);

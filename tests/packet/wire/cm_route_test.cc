@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who a MAD to QP1 is for.
+// The process that a MAD to QP1 is for.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace urxe::test {
 namespace {
 
-constexpr CommId kTheirs{0x11223344U};  // local to who sends the message
+constexpr CommId kTheirs{0x11223344U};  // local to the sender
 constexpr CommId kOurs{0x8899aabbU};
 constexpr ServiceId kService{0xfedcba9876543210U};
 
@@ -57,8 +57,8 @@ TEST(CmRoute, AllElseGoesToTheCommunicationThatItNames) {
   EXPECT_EQ(route_of_message(message_with_ids<CmApr>()), expected);
 }
 
-// Who gave up on a REP that never came, or refused a message without knowing the id, says only its
-// own id.
+// A peer that gave up on a REP that never came, or refused a message without knowing the id, names
+// only its own id.
 TEST(CmRoute, ARejectionThatNamesNobodyGoesToEveryone) {
   auto rej = message_with_ids<CmRej>();
   rej.remote_comm_id = CommId(0);
@@ -72,7 +72,7 @@ TEST(CmRoute, OtherMessagesThatNameNobodyGoToNobody) {
   EXPECT_EQ(route_of_message(rtu), MadRoute(ToCommunication{CommId(0)}));
 }
 
-// Malformed in what the route does not depend on: whoever it is for counts it.
+// Malformed in a part that the route does not depend on: the process that it is for counts it.
 TEST(CmRoute, LooksAtNothingElse) {
   auto rej = message_with_ids<CmRej>();
   MadBytes mad = emit_cm_message({1, rej});

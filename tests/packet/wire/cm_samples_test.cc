@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the kernel's communication manager sent, in pcap_samples/cm_*.pcap.
+// Messages of the kernel's communication manager, in pcap_samples/cm_*.pcap.
 
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ std::vector<size_t> differences(const Bytes& a, const MadBytes& b) {
 
 class CmSamples : public testing::TestWithParam<const char*> {};
 
-// Nothing differs: what the kernel writes into fields that are not kept is what emit writes.
+// Expect: no difference. In fields that are not kept, emit writes the same values as the kernel.
 TEST_P(CmSamples, EveryMessageIsEmittedAsTheKernelSentIt) {
   const auto mads = mads_of(GetParam());
   ASSERT_FALSE(mads.empty());
@@ -97,8 +97,8 @@ TEST(CmSamplesDecoded, TheMessagesOfEachCaptureAreThoseOfTheIndex) {
   EXPECT_TRUE(mads_of("perftest_rc").empty()) << "its queue pairs were connected over TCP";
 }
 
-// Expect: the values that Wireshark shows, but for flow label and packet rate, which it reads eight
-// bits too late (0x00896 and 9); the bytes are 89 6b b0 00.
+// Expect: the values that Wireshark shows, except for flow label and packet rate, which it reads
+// eight bits too late (0x00896 and 9); the bytes are 89 6b b0 00.
 TEST(CmSamplesDecoded, TheRequestOfRpingOverIpv4) {
   const CmMessage message = message_of(mads_of("cm_rping").at(0));
   EXPECT_EQ(message.transaction_id, 0x224514afdU);

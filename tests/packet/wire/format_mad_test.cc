@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What people are shown of a MAD.
+// The text form of MADs.
 
 #include <gtest/gtest.h>
 

@@ -52,7 +52,7 @@ TEST(Grh, Ipv6) {
   EXPECT_EQ(std::memcmp(grh.data() + 24, flow.destination.bytes.data(), 16), 0);
 }
 
-// Expect: parse() tells the identification, whether the engine saw it or not.
+// Expect: parse() finds the identification, whether the engine saw it or not.
 TEST(Grh, IdentificationOfAParsedPacket) {
   Flow flow;
   flow.source = Gid::from_ipv4(kSource);

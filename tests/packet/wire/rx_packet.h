@@ -6,7 +6,7 @@
 
 namespace urxe::test {
 
-/// What an engine that sees IP headers would make of a captured datagram.
+/// A captured datagram as an engine that sees IP headers would return it.
 inline RxPacket rx_packet(const Datagram& datagram) {
   RxPacket packet;
   packet.bytes = datagram.payload;

@@ -35,7 +35,7 @@ CaptureFile read_sample(const std::string& name) {
   return read_capture(std::string(URXE_PCAP_SAMPLES) + "/" + name);
 }
 
-/// BTH to ICRC, made anew from what parse() found.
+/// BTH to ICRC, made anew from the result of parse().
 std::vector<uint8_t> emit(const PacketView& view, const RxPacket& packet) {
   const size_t payload = view.payload.size();
   std::vector<uint8_t> bytes(packet_size(view.headers.bth.opcode, payload));

@@ -162,7 +162,7 @@ TEST(TxBatch, PadIsZero) {
   TxBatch::Limits limits;
   limits.bytes = 64;
   TxBatch batch(limits);
-  ASSERT_TRUE(add(batch, flow_v4(), 40));  // leaves 0x5a where the next pad comes
+  ASSERT_TRUE(add(batch, flow_v4(), 40));  // leaves 0x5a in the place of the next pad
   batch.clear();
   ASSERT_TRUE(add(batch, flow_v4(), 5));
   const auto bytes = batch.bytes(batch.messages()[0]);
