@@ -13,8 +13,8 @@ inline int64_t read_clock_ns(clockid_t clock) {
   return static_cast<int64_t>(t.tv_sec) * 1000000000 + t.tv_nsec;
 }
 
-/// The time by CLOCK_MONOTONIC. Whoever drives a device or an engine reads it and tells it to the
-/// protocol, which has no clock.
+/// The time by CLOCK_MONOTONIC. The protocol has no clock: the code that drives a device or an
+/// engine reads it here and passes it on.
 inline Instant clock_now() {
   return Instant{read_clock_ns(CLOCK_MONOTONIC)};
 }

@@ -16,7 +16,7 @@ namespace {
 /// The epoll event of forward_fd(); that of a service's socket carries the socket's number.
 constexpr uint32_t kForwardId = 0xffffffff;
 
-// Between two tries to forward what waits. A try looks at all of it: the more that is, the longer.
+// The pause between two tries grows with the number of waiting datagrams, which a try looks at.
 constexpr Duration kRetryPause = microseconds(100);
 constexpr Duration kRetryPauseEach = nanoseconds(250);
 /// How long a closing engine keeps forwarding other processes' packets.

@@ -37,9 +37,9 @@ class AddressSharing {
 
   /// From now on requests for `service` that any process of the host receives on `local`, or
   /// (nullopt) on any address of the interface, come to this process. EADDRINUSE: a process,
-  /// perhaps this one, listens for it there; EMFILE and such; ENOMEM.
+  /// perhaps this one, listens for it there; EMFILE, ENFILE, ENOMEM.
   Expected<void, Errno> listen(ServiceId service, const std::optional<Gid>& local);
-  /// Ends what listen() began, if it did.
+  /// Undoes listen(). Does nothing if the process does not listen there.
   void stop_listening(ServiceId service, const std::optional<Gid>& local);
 
   // For the engine:
@@ -53,20 +53,20 @@ class AddressSharing {
   /// another process: the kernel should have given it to that process directly.
   [[nodiscard]] bool sort(const PacketRun& datagram, std::vector<RxPacket>& own);
 
-  /// Takes what other processes have sent to this one, without blocking: appends to `own` the
-  /// packets that they forwarded, and to `answers` their answers to probes. Packets of the call
-  /// before are no longer valid. May leave something behind: wait_fd() is then still readable.
+  /// Reads datagrams that other processes have sent to this one: appends forwarded packets to
+  /// `own`, and answers to probes to `answers`. Never blocks. Packets of the call before are no
+  /// longer valid. Does not always read all of them; wait_fd() is then still readable.
   void receive(std::vector<RxPacket>& own, std::vector<ProbeAnswer>& answers);
   /// As receive(), but reads only forward_fd().
   void receive_at_slot(std::vector<RxPacket>& own, std::vector<ProbeAnswer>& answers);
   /// Readable while receive() would find something.
   [[nodiscard]] int wait_fd() const { return epoll_.get(); }
 
-  /// Something waits: packets for room at their owner's socket, or requests for a listener. The
-  /// engine calls retry() about every millisecond.
+  /// Whether packets wait for room at their owner's socket, or requests for a listener. While they
+  /// do, the engine calls retry() about every millisecond.
   [[nodiscard]] bool has_waiting() const { return gsi_.has_waiting() || queue_.has_waiting(); }
   void retry(Instant now);
-  /// retry() has found packets to be this process's after all.
+  /// Whether retry() has found requests to be this process's after all.
   [[nodiscard]] bool has_returned() const { return !returned_.empty(); }
   /// Appends them to `own`. They are valid until the next call.
   void take_returned(std::vector<RxPacket>& own);
@@ -74,7 +74,7 @@ class AddressSharing {
   /// The engine is about to end: waits a few milliseconds for packets that still wait for room in
   /// their owners' sockets.
   void finish();
-  /// Forgets what waits: in a forked child it is the parent's.
+  /// Drops the waiting packets: in a forked child they belong to the parent.
   void abandon() { queue_.clear(); }
 
   [[nodiscard]] const SharingCounters& counters() const { return counters_; }
@@ -93,10 +93,10 @@ class AddressSharing {
   ForwardReader reader_;
   ForwardQueue queue_;
   GsiSharing gsi_;
-  FileDescriptor epoll_;  ///< watches all sockets that others send to
+  FileDescriptor epoll_;  ///< watches all sockets that other processes send to
   Instant retry_forwarding_at_{};
   std::deque<GsiSharing::Returned> returned_;  ///< to be taken
-  std::deque<GsiSharing::Returned> taken_;     ///< what take_returned() has handed out
+  std::deque<GsiSharing::Returned> taken_;     ///< those that take_returned() handed out
 };
 
 }  // namespace urxe

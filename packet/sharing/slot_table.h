@@ -11,7 +11,7 @@
 
 namespace urxe {
 
-/// What a user's processes in one network namespace remember about slots. Lies in shared memory,
+/// The record of the slots of a user's processes in one network namespace. Lies in shared memory,
 /// which begins as zeros.
 struct SlotTable {
   std::atomic<uint32_t> next_slot;  ///< where the search for a free slot begins

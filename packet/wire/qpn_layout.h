@@ -12,9 +12,9 @@ namespace urxe {
 //     bit 23          15 14                       0
 //        | slot (9 bits) |     index (15 bits)     |
 //
-// The slot says which process of the host the queue pair belongs to, so that any process that
-// receives a packet can tell whose it is. The index differs between all queue pairs of a process,
-// so that a packet finds its queue pair without a search.
+// The slot names the process of the host that the queue pair belongs to, so that any process that
+// receives a packet can find its owner. All queue pairs of a process have different indices, so
+// that a packet finds its queue pair without a search.
 
 inline constexpr unsigned kQpnBits = 24;
 inline constexpr unsigned kQpIndexBits = 15;
