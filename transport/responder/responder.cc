@@ -18,7 +18,7 @@ constexpr uint32_t kUrgentAfterPackets = 16;
 
 using Message = ResponderState::Message;
 
-/// 9.7.4.1.2: a message is not interrupted, and none continues that did not begin.
+/// 9.7.4.1.2: no other message interrupts a message, and only a message that has begun continues.
 bool sequence_is_valid(const ResponderState& resp, Operation op, const OpcodeInfo& info) {
   if (resp.message == Message::kNone) return info.starts_message;
   if (info.starts_message) return false;
@@ -30,7 +30,7 @@ void end_message(ResponderState& resp) {
   resp.msn = resp.msn + 1;
 }
 
-/// The request needs a receive work queue element and there is none (9.7.5.2.8).
+/// The request needs a receive work queue element, and there is none (9.7.5.2.8).
 void owe_rnr_nak(ChannelAdapter& ca, QueuePair& qp) {
   ++ca.counters.rnr_naks_sent;
   owe_nak(ca, qp, qp.responder.expected_psn, rnr_syndrome(qp.attr.min_rnr_timer));
@@ -38,7 +38,7 @@ void owe_rnr_nak(ChannelAdapter& ca, QueuePair& qp) {
 
 enum class Verdict : uint8_t { kExecuted, kAnswered };
 
-/// A SEND's receive work queue element cannot take it: the receive fails as well as the request.
+/// The receive work queue element cannot take the SEND: both the receive and the request fail.
 Verdict refuse_receive(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status, NakCode code,
                        RequestFault fault = RequestFault::kInReceive) {
   const Psn psn = qp.responder.expected_psn;
@@ -60,9 +60,9 @@ Verdict execute_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet
                      const OpcodeInfo& info) {
   ResponderState& resp = qp.responder;
   const Operation op = packet.headers.bth.opcode.operation();
-  // A SEND may overtake a READ before it that it is not fenced against (10.8.3.3), and then take
-  // the READ's key away. It need not: as if it had been lost it is asked for again, behind the
-  // READ's response.
+  // A SEND that is not fenced may be executed before an earlier READ is answered (10.8.3.3), and
+  // could then invalidate the READ's key. This responder avoids that: it asks for the SEND again,
+  // as if it had been lost, and executes it after the READ's response.
   if (with_invalidate(op) && is_being_read(resp, packet.headers.invalidate)) {
     receive_ahead(ca, qp);
     return Verdict::kAnswered;
@@ -95,13 +95,14 @@ Verdict execute_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet
   return Verdict::kExecuted;
 }
 
-/// Not a request that the queue pair takes: an operation, or one in its place.
+/// The queue pair does not take this operation, or not in this place.
 Verdict refuse_operation(ChannelAdapter& ca, QueuePair& qp) {
   refuse(ca, qp, qp.responder.expected_psn, NakCode::kInvalidRequest, RequestFault::kOperation);
   return Verdict::kAnswered;
 }
 
-/// Lengths, alignment, number of READs and atomics, and with another code keys and bounds.
+/// The request's length, alignment, or number of READs and atomics is wrong; or, with another code,
+/// its key or bounds.
 Verdict refuse_access(ChannelAdapter& ca, QueuePair& qp, NakCode code = NakCode::kInvalidRequest) {
   refuse(ca, qp, qp.responder.expected_psn, code, RequestFault::kAccess);
   return Verdict::kAnswered;
@@ -188,7 +189,7 @@ uint64_t apply_atomic(uint8_t* host, const Headers& headers) {
   return compare_swap(host, atomic.compare, atomic.swap_or_add);
 }
 
-/// The 8 bytes that the request names: both addresses aligned, and the right granted.
+/// The 8 bytes that the request names. Both addresses must be aligned, and the right granted.
 Expected<HostMemory, NakCode> atomic_target(ChannelAdapter& ca, QueuePair& qp, RKey rkey,
                                             uint64_t va, int access) {
   const Unexpected<NakCode> unaligned(NakCode::kInvalidRequest);
@@ -201,7 +202,7 @@ Expected<HostMemory, NakCode> atomic_target(ChannelAdapter& ca, QueuePair& qp, R
   return host;
 }
 
-/// Keeps what answers an atomic that has been executed, and duplicates of it.
+/// Keeps the answer to an atomic that has been executed, for the response and for duplicates.
 ResponderResource& keep_answer(QueuePair& qp) {
   ResponderState& resp = qp.responder;
   ResponderResource* resource = add_resource(resp);
@@ -228,7 +229,7 @@ Verdict execute_atomic(ChannelAdapter& ca, QueuePair& qp, const Headers& headers
   return Verdict::kExecuted;
 }
 
-/// Annex A19: 8 bytes that nobody sees half written; a right to write is enough.
+/// Annex A19: stores 8 bytes at once. Needs the right to write.
 Verdict execute_atomic_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
   const Reth& reth = packet.headers.reth;
   uint64_t value = 0;
@@ -269,7 +270,7 @@ void receive_expected(ChannelAdapter& ca, QueuePair& qp, const PacketView& packe
   const OpcodeInfo& info = opcode_info(packet.headers.bth.opcode);
   if (!resp.established) note_first_request(ca, qp);
   resp.nak_outstanding = false;
-  if (resp.ack && resp.ack->is_nak) resp.ack.reset();  // what it asked for is here
+  if (resp.ack && resp.ack->is_nak) resp.ack.reset();  // the packet that it asked for has come
   if (execute(ca, qp, packet, info) == Verdict::kAnswered) return;
   const Operation op = packet.headers.bth.opcode.operation();
   if (!has_own_response(op)) resp.acknowledgeable = resp.expected_psn;
@@ -307,30 +308,6 @@ void refuse(ChannelAdapter& ca, QueuePair& qp, Psn psn, NakCode code, RequestFau
   if (fault == RequestFault::kOperation) ca.raise(IBV_EVENT_QP_REQ_ERR, &qp);
   if (fault == RequestFault::kAccess) ca.raise(IBV_EVENT_QP_ACCESS_ERR, &qp);
   enter_error(ca, qp, OwedAnswers::kSend);
-}
-
-void reset_responder(QueuePair& qp) {
-  qp.responder = ResponderState{};
-  qp.responder.pd = qp.pd;
-  qp.responder.srq = qp.srq;
-}
-
-void stop_responder(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed) {
-  ResponderState& resp = qp.responder;
-  resp.message = Message::kNone;
-  ca.deferred.remove(qp);
-  if (owed == OwedAnswers::kDrop || !resp.ack || !resp.ack->is_nak) {
-    resp.ack.reset();
-    resp.pending_resources = 0;
-    ca.active.remove(qp);
-  } else {
-    ca.active.push_back(qp);
-  }
-}
-
-void set_expected_psn(QueuePair& qp, Psn psn) {
-  qp.responder.expected_psn = psn;
-  qp.responder.acknowledgeable = psn - 1;
 }
 
 void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
