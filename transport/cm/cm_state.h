@@ -14,7 +14,7 @@ namespace urxe {
 inline constexpr size_t kCmStates = static_cast<size_t>(CmState::kSidrReqReceived) + 1;
 const char* cm_state_name(CmState state);  ///< "req_sent"
 
-/// What can happen to a communication: verbs, messages, time.
+/// The inputs of a communication: verbs, messages, time.
 enum class CmInput : uint8_t {
   // verbs
   kConnect,

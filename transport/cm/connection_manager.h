@@ -20,7 +20,7 @@ struct CmCore;
 /// A listener of one connection manager; 0: none.
 using ListenerId = StrongInt<struct ListenerIdTag, uint32_t>;
 
-/// What one connection manager is made with.
+/// The parameters of a new connection manager.
 struct CmConfig {
   uint64_t ca_guid = 0;      ///< of the channel adapter, host byte order
   uint32_t id_prefix = 0;    ///< the upper kCommIdPrefixBits of all its communication ids

@@ -10,7 +10,7 @@
 
 namespace urxe {
 
-// From address vectors to flows: what goes into IP and UDP headers (IBTA annex A17.4).
+// From address vectors to flows: the contents of IP and UDP headers (IBTA annex A17.4).
 
 /// Whether a queue pair or an address handle can have this address vector: its port exists, it has
 /// a GRH (RoCE has no other addresses), and its GID index is in use.

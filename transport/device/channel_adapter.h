@@ -25,7 +25,7 @@ namespace urxe {
 
 struct QueuePair;
 
-/// What a device is made with.
+/// The parameters of a new device.
 struct DeviceConfig {
   std::vector<Gid> gids;
   ibv_mtu active_mtu = IBV_MTU_4096;
@@ -43,8 +43,8 @@ struct AsyncEvent {
   SharedReceiveQueue* srq = nullptr;
 };
 
-/// What the parts of one channel adapter share: every function of the transport that sends,
-/// receives or completes gets it.
+/// The state shared by the parts of one channel adapter: every function of the transport that
+/// sends, receives or completes gets it.
 struct ChannelAdapter {
   explicit ChannelAdapter(const DeviceConfig& device_config)
       : config(device_config), memory(device_config.key_secret, device_config.guarded_access) {}

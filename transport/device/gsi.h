@@ -31,7 +31,7 @@ class GeneralServices {
   /// Takes a packet to QP1 that has passed parse(). Drops and counts it unless its service, P_Key
   /// and Q_Key are right (9.6.1.1, 10.2.5) and it is addressed to the device.
   void receive(ChannelAdapter& ca, const PacketView& packet, const Flow& flow, Instant now);
-  /// Appends what the connection manager has to send. False: the batch is full.
+  /// Appends the connection manager's outgoing MADs. False: the batch is full.
   [[nodiscard]] bool transmit(ChannelAdapter& ca, TxBatch& batch);
 
  private:

@@ -8,9 +8,9 @@
 
 namespace urxe {
 
-/// Keeps ThreadSanitizer from instrumenting a function with atomic instructions on the application's
-/// memory. Its munmap() forgets what it knows of the atomics there before anyone else learns that the
-/// memory goes away; an instrumented atomic would then end the process.
+/// Keeps ThreadSanitizer from instrumenting a function with atomic instructions on the
+/// application's memory. Its munmap() forgets what it knows of the atomics there before anyone else
+/// learns that the memory goes away; an instrumented atomic would then end the process.
 #if defined(__SANITIZE_THREAD__)
 #define URXE_NO_SANITIZE_THREAD __attribute__((no_sanitize("thread"), noinline))
 #else
@@ -35,7 +35,7 @@ struct HostMemory {
     kRefused,
     kPlain,    ///< mapped for as long as it is registered
     kGuarded,  ///< may be accessed through GuardedAccess only
-    kNull,     ///< reads as zeros; what is written is discarded
+    kNull,     ///< reads as zeros; writes are discarded
   };
 
   uint8_t* at = nullptr;

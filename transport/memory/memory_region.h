@@ -27,7 +27,7 @@ struct Sge {
 /// The kind of memory behind a region's addresses.
 enum class Backing : uint8_t {
   kPinned,    ///< memory that stays mapped until guard()
-  kOnDemand,  ///< whatever is mapped there at the time of an access
+  kOnDemand,  ///< the memory that is mapped there at each access
   kNull,      ///< nothing, at any address (ibv_alloc_null_mr(3))
 };
 
@@ -68,7 +68,7 @@ struct MemoryWindow {
   int access = 0;
 };
 
-/// What a bind asks for. Length 0 unbinds.
+/// The parameters of a bind. Length 0 unbinds.
 struct BindRequest {
   RKey window;   ///< any key of the window: only the name counts
   RKey new_key;  ///< of the same name
@@ -78,7 +78,7 @@ struct BindRequest {
   int access = 0;
 };
 
-/// What a region is registered with.
+/// The parameters of a registration.
 struct RegionRequest {
   PdId pd;
   uint8_t* host = nullptr;

@@ -15,8 +15,8 @@ namespace urxe {
 struct ChannelAdapter;
 struct QueuePair;
 
-/// What the queue pairs that send to one peer share, because they share its receive buffer: the
-/// window, the round-trip time, and the list of those that wait for room. The window grows with
+/// The state shared by the queue pairs that send to one peer, since they share its receive buffer:
+/// the window, the round-trip time, and the list of those that wait for room. The window grows with
 /// acknowledgements and halves, at most once per round trip, with loss. (In transport/, "path"
 /// means this. "Primary path" and "alternate path" are the specification's terms, of path migration
 /// and of the CM's messages; the addresses and ports of a packet are its flow.)

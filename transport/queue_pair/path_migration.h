@@ -27,7 +27,7 @@ void unload_alternate_path(ChannelAdapter& ca, QueuePair& qp);
 void set_migration_state(ChannelAdapter& ca, QueuePair& qp, ibv_mig_state state);
 
 /// Sends along `flow` from now on: it becomes the flow of the primary path. Takes over the
-/// caller's reference to `path`, which is what the queue pairs that send there share.
+/// caller's reference to `path`, the state shared by the queue pairs that send there.
 void change_flow(ChannelAdapter& ca, QueuePair& qp, const Flow& flow, Path* path);
 
 /// Whether a packet came from the peer's address: that of the primary path or, if the packet asks

@@ -64,7 +64,7 @@ constexpr bool is_unreliable(Service service) {
   return service == Service::kUc || service == Service::kUd;
 }
 
-/// What a queue pair is made with.
+/// The parameters of a new queue pair.
 struct QpInit {
   Qpn qpn;  ///< chosen by the caller; not 0, 1 or 0xffffff
   PdId pd;

@@ -21,7 +21,7 @@ struct XrcDomain {
   uint32_t references = 0;  ///< shared receive queues and queue pairs in it
 };
 
-/// What a shared receive queue is made with. With a domain it is an XRC queue and needs `cq`;
+/// The parameters of a new shared receive queue. With a domain it is an XRC queue and needs `cq`;
 /// without one it is a basic queue and has no `cq`.
 struct SrqInit {
   PdId pd;

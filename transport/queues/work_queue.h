@@ -17,7 +17,7 @@
 
 namespace urxe {
 
-/// Where a datagram goes, from its address handle and its work request.
+/// The destination of a datagram, from its address handle and its work request.
 struct Datagram {
   Flow flow;
   Qpn qpn;

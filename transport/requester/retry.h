@@ -19,7 +19,8 @@ void restore_rnr_retries(QueuePair& qp);
 /// Starts the timers that are not running, after a packet was sent.
 void start_retry_timers(ChannelAdapter& ca, QueuePair& qp, Instant now);
 
-/// The queue pair has migrated: restarts counts and timers and sends again what is outstanding.
+/// The queue pair has migrated: restarts counts and timers and sends the
+/// outstanding packets again.
 void start_over(ChannelAdapter& ca, QueuePair& qp);
 
 /// Packets were acknowledged: restarts counts and timers.

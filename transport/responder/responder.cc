@@ -2,11 +2,11 @@
 #include "transport/responder/responder.h"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 
 #include "transport/memory/sge_copy.h"
 #include "transport/queue_pair/qp_error.h"
+#include "transport/responder/atomic_execution.h"
 #include "transport/responder/receive_source.h"
 #include "transport/responder/request_execution.h"
 #include "transport/responder/responder_resources.h"
@@ -163,45 +163,6 @@ Verdict execute_read(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) 
   return Verdict::kExecuted;
 }
 
-URXE_NO_SANITIZE_THREAD
-uint64_t fetch_add(uint8_t* host, uint64_t addend) {
-  return __atomic_fetch_add(reinterpret_cast<uint64_t*>(host), addend, __ATOMIC_SEQ_CST);
-}
-
-URXE_NO_SANITIZE_THREAD
-uint64_t compare_swap(uint8_t* host, uint64_t compare, uint64_t swap) {
-  uint64_t original = compare;
-  __atomic_compare_exchange_n(reinterpret_cast<uint64_t*>(host), &original, swap, false,
-                              __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-  return original;
-}
-
-URXE_NO_SANITIZE_THREAD
-void store(uint8_t* host, uint64_t value) {
-  __atomic_store_n(reinterpret_cast<uint64_t*>(host), value, __ATOMIC_SEQ_CST);
-}
-
-uint64_t apply_atomic(uint8_t* host, const Headers& headers) {
-  const AtomicEth& atomic = headers.atomic;
-  if (headers.bth.opcode.operation() == Operation::kFetchAdd) {
-    return fetch_add(host, atomic.swap_or_add);
-  }
-  return compare_swap(host, atomic.compare, atomic.swap_or_add);
-}
-
-/// The 8 bytes that the request names. Both addresses must be aligned, and the right granted.
-Expected<HostMemory, NakCode> atomic_target(ChannelAdapter& ca, QueuePair& qp, RKey rkey,
-                                            uint64_t va, int access) {
-  const Unexpected<NakCode> unaligned(NakCode::kInvalidRequest);
-  if (va % sizeof(uint64_t) != 0) return unaligned;
-  const HostMemory host =
-      ca.memory.remote(qp.responder.pd, qp.qpn, rkey, va, sizeof(uint64_t), access);
-  if (!host) return Unexpected<NakCode>(NakCode::kRemoteAccessError);
-  if (reinterpret_cast<uintptr_t>(host.at) % sizeof(uint64_t) != 0) return unaligned;
-  if (!has_room_for_resource(qp.responder)) return unaligned;
-  return host;
-}
-
 /// Keeps the answer to an atomic that has been executed, for the response and for duplicates.
 ResponderResource& keep_answer(QueuePair& qp) {
   ResponderState& resp = qp.responder;
@@ -214,35 +175,18 @@ ResponderResource& keep_answer(QueuePair& qp) {
 }
 
 Verdict execute_atomic(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
-  const auto host =
-      atomic_target(ca, qp, headers.atomic.rkey, headers.atomic.va, IBV_ACCESS_REMOTE_ATOMIC);
-  if (!host) return refuse_access(ca, qp, host.error());
-  uint64_t original = 0;
-  const auto apply = [&](uint8_t* word) { original = apply_atomic(word, headers); };
-  if (!modify_memory(ca.memory.guarded(), *host, sizeof(uint64_t), apply)) {
-    return refuse_access(ca, qp, NakCode::kRemoteAccessError);
-  }
+  const Expected<uint64_t, NakCode> original = modify_atomically(ca, qp, headers);
+  if (!original) return refuse_access(ca, qp, original.error());
   ++ca.counters.atomic_requests;
   ResponderResource& resource = keep_answer(qp);
   resource.is_atomic = true;
-  resource.original = original;
+  resource.original = *original;
   return Verdict::kExecuted;
 }
 
-/// Annex A19: stores 8 bytes at once. Needs the right to write.
 Verdict execute_atomic_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
-  const Reth& reth = packet.headers.reth;
-  uint64_t value = 0;
-  if (reth.dma_length != sizeof value || packet.payload.size() != sizeof value) {
-    return refuse_access(ca, qp);
-  }
-  const auto host = atomic_target(ca, qp, reth.rkey, reth.va, IBV_ACCESS_REMOTE_WRITE);
-  if (!host) return refuse_access(ca, qp, host.error());
-  std::memcpy(&value, packet.payload.data(), sizeof value);
-  const auto apply = [value](uint8_t* word) { store(word, value); };
-  if (!modify_memory(ca.memory.guarded(), *host, sizeof value, apply)) {
-    return refuse_access(ca, qp, NakCode::kRemoteAccessError);
-  }
+  const Expected<void, NakCode> written = write_atomically(ca, qp, packet);
+  if (!written) return refuse_access(ca, qp, written.error());
   ++ca.counters.atomic_requests;
   keep_answer(qp).is_atomic_write = true;
   return Verdict::kExecuted;

@@ -70,7 +70,7 @@ struct ResponderState {
   // SEND.
   uint64_t received = 0;  ///< bytes placed of the current message
   // WRITE.
-  uint64_t write_va = 0;  ///< where the next byte goes
+  uint64_t write_va = 0;  ///< of the next byte
   RKey write_rkey;
   uint32_t write_length = 0;  ///< of the whole message
   uint32_t write_left = 0;
