@@ -5,9 +5,9 @@
 
 namespace urxe {
 
-// What the channel adapter offers and enforces; ibv_query_device shows these.
+// The limits that the channel adapter enforces. ibv_query_device() shows them.
 
-inline constexpr int kMaxQps = 32000;                ///< queue pairs a device and process
+inline constexpr int kMaxQps = 32000;                ///< queue pairs per device and process
 inline constexpr uint32_t kMaxWorkRequests = 32768;  ///< per send or receive queue
 inline constexpr uint32_t kMaxSge = 32;              ///< per work request
 inline constexpr uint32_t kMaxInline = 1024;         ///< bytes

@@ -45,9 +45,9 @@ class SequenceNumber {
 /// Packet sequence number (IBTA vol. 1, 9.7.2).
 using Psn = SequenceNumber<struct PsnTag>;
 /// Message sequence number of a responder, in every AETH: how many messages it has completed
-/// (IBTA vol. 1, 9.7.7.1).
+/// (IBTA vol. 1, 9.7.7).
 using Msn = SequenceNumber<struct MsnTag>;
-/// Send sequence number of a requester: which message, counted from 1 (IBTA vol. 1, 9.7.7.2).
+/// Send sequence number of a requester: which message, counted from 1 (IBTA vol. 1, 9.7.7).
 using Ssn = SequenceNumber<struct SsnTag>;
 
 /// The last message that a responder's credits allow: it has completed `completed` messages and

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The end that asks for a connection (IBTA vol. 1, 12.9.5).
 #include "transport/cm/active.h"
 
 #include <cerrno>
@@ -57,7 +56,7 @@ Qpn qpn_of(const Communication& c, const CmRep& rep) {
   return c.transport == CmTransport::kExtended ? rep.local_eecn : rep.local_qpn;
 }
 
-/// The peer's half of the connection. false: it is another communication's.
+/// Stores the peer's half of the connection. False: it belongs to another communication.
 bool learn_peer(CmCore& core, Communication& c, const CmRep& rep) {
   c.remote_id = rep.local_comm_id;
   c.remote_ca_guid = rep.local_ca_guid;
@@ -118,7 +117,7 @@ MadFate receive_rep(CmCore& core, const CmRep& rep, const MadContext& context) {
       c != nullptr && c->remote_id != CommId{} && c->remote_id != rep.local_comm_id;
   if (c == nullptr || is_anothers) {
     if (to.reason == MadDropReason::kWrongPeer) return mad_dropped(to.reason);
-    // The peer waits for an answer of somebody who is gone .
+    // The peer waits for the answer of a communication that is gone.
     answer_rej(core, context, CmAnswered::kRep, CmRejectReason::kInvalidCommId, rep.remote_comm_id,
                rep.local_comm_id);
     return kMadReceived;

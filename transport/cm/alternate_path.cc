@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// LAP and APR: an alternate path for a connection that stands (IBTA vol. 1, 12.8 and 12.9.8).
 #include "transport/cm/alternate_path.h"
 
 #include <cerrno>

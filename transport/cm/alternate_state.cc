@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// The state machine of alternate paths (IBTA vol. 1, 12.9.8).
 #include "transport/cm/cm_state.h"
 
 namespace urxe {

@@ -23,7 +23,7 @@ constexpr Row take(S state, I input, S next, R reply = R::kNothing) {
 constexpr Row again(S state, I input, R reply = R::kNothing) {
   return {state, input, CmVerdict::kDuplicate, state, reply};
 }
-/// The consumer has not answered yet, and the peer has become impatient.
+/// The consumer has not answered yet, and the peer repeats its message: MRA.
 constexpr Row slow(S state, I input, S next) {
   return {state, input, CmVerdict::kDuplicate, next, R::kMra};
 }
@@ -72,7 +72,7 @@ constexpr Row kRows[] = {
     take(S::kMraRepReceived, I::kEstablish, S::kEstablished),
     again(S::kEstablished, I::kEstablish),
 
-    // Rejecting. A queue pair that has been offered to the peer rests in time-wait.
+    // Rejecting. A queue pair that the peer knows of stays in time-wait.
     take(S::kReqSent, I::kReject, S::kIdle),
     take(S::kMraReqReceived, I::kReject, S::kIdle),
     take(S::kReqReceived, I::kReject, S::kIdle),
@@ -106,7 +106,7 @@ constexpr Row kRows[] = {
     take(S::kDreqSent, I::kRejStale, S::kTimeWait),
     again(S::kTimeWait, I::kRejStale),
 
-    // Disconnecting. Where both ends ask at a time, each one's DREQ is answered at once.
+    // Disconnecting. If both ends send a DREQ at the same time, each is answered at once.
     take(S::kEstablished, I::kDisconnect, S::kDreqSent),
     take(S::kRepSent, I::kDreq, S::kDreqReceived),
     take(S::kMraRepReceived, I::kDreq, S::kDreqReceived),

@@ -9,12 +9,12 @@
 namespace urxe {
 
 // The state machines of IBTA vol. 1, 12.9.5 (active), 12.9.6 (passive), 12.9.7 (SIDR) and 12.9.8
-// (alternate paths) as values: whatever may happen in whatever state, and what it comes to.
+// (alternate paths) as values: the step for every input in every state.
 
 inline constexpr size_t kCmStates = static_cast<size_t>(CmState::kSidrReqReceived) + 1;
 const char* cm_state_name(CmState state);  ///< "req_sent"
 
-/// What can happen to a communication: verbs, messages, time.
+/// The inputs of a communication: verbs, messages, time.
 enum class CmInput : uint8_t {
   // verbs
   kConnect,
@@ -40,7 +40,7 @@ enum class CmInput : uint8_t {
   kSidrReq,
   kSidrRep,
   // time
-  kTimeout,  ///< the last retry was not answered; of time-wait: it is over
+  kTimeout,  ///< the last retry was not answered; time-wait is over
   kPeerGone,
   kCount,
 };
@@ -48,15 +48,15 @@ inline constexpr size_t kCmInputs = static_cast<size_t>(CmInput::kCount);
 const char* cm_input_name(CmInput input);  ///< "mra_of_req"
 
 enum class CmVerdict : uint8_t {
-  kIllegal,    ///< a verb: EINVAL; a message: dropped as of the wrong state
-  kNew,        ///< taken
-  kDuplicate,  ///< has been taken before: at most answered
+  kIllegal,    ///< a verb: EINVAL; a message: dropped, wrong state
+  kNew,        ///< accepted
+  kDuplicate,  ///< accepted before: answered at most
 };
 
-/// What the peer is sent because of it.
+/// The message that a step sends to the peer.
 enum class CmReply : uint8_t {
   kNothing,
-  kRepeat,       ///< what answered it the first time
+  kRepeat,       ///< the first answer again
   kMra,          ///< the consumer is slow
   kRejectStale,  ///< or the REJ that has ended the communication
   kRejectAgain,  ///< the REJ that has ended the communication, if one has
@@ -66,11 +66,11 @@ enum class CmReply : uint8_t {
 
 struct CmStep {
   CmVerdict verdict = CmVerdict::kIllegal;
-  CmState next = CmState::kIdle;  ///< of an illegal step: the state that it was in
+  CmState next = CmState::kIdle;  ///< of an illegal step: the present state
   CmReply reply = CmReply::kNothing;
 };
 
-/// Total: a step that must not be is a value.
+/// Defined for every pair: an illegal step is a value too.
 CmStep cm_step(CmState state, CmInput input);
 
 /// The exchange of an alternate path, within the established state.
@@ -91,7 +91,7 @@ enum class AlternateInput : uint8_t {
   kDelay,
   // messages
   kLap,
-  kLapAgain,  ///< the one that was answered last
+  kLapAgain,  ///< a duplicate of the one that was answered last
   kMra,
   kApr,
   // time

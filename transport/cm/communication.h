@@ -17,7 +17,7 @@ namespace urxe {
 struct PeerProcess;
 struct PeerProcessMembers;
 
-/// A message as it was sent, kept to be sent again.
+/// A message that was sent, kept to send it again.
 struct SentMessage {
   MadBytes mad{};
   std::optional<CmAttribute> attribute;  ///< nullopt: none
@@ -26,45 +26,45 @@ struct SentMessage {
 /// One end of a connection, or of a service resolution.
 struct Communication : ListHook<PeerProcessMembers>, DeadlineHook<struct CommunicationTimer> {
   CommId id;
-  CommId remote_id;  ///< 0 until the peer has said it; of SIDR: the request's
+  CommId remote_id;  ///< 0 until the peer has told it; of SIDR: the request id
   CmState state = CmState::kIdle;
   AlternateState alternate = AlternateState::kNone;
   bool passive = false;
-  bool forgotten = false;  ///< destroyed by the consumer; what the peer is owed goes on
+  bool forgotten = false;  ///< destroyed by the consumer; the protocol continues
   CmTransport transport = CmTransport::kRc;
   ServiceId service_id;
-  ListenerId listener;  ///< whose request it is; 0: none's
+  ListenerId listener;  ///< that the request came for; 0: none
 
-  Flow flow;                    ///< of what we send: the peer is the destination
+  Flow flow;                    ///< of messages to the peer
   uint64_t remote_ca_guid = 0;  ///< with remote_id
   Qpn local_qpn;
   Qpn remote_qpn;
 
-  uint64_t transaction_id = 0;            ///< of the REQ, SIDR_REQ or DREQ that is being answered
+  uint64_t transaction_id = 0;            ///< of the REQ, SIDR_REQ or DREQ to answer
   uint64_t alternate_transaction_id = 0;  ///< of the LAP
-  Duration response_timeout;              ///< for the peer to answer, transit included
-  Duration request_timeout;               ///< the same for what was sent last
+  Duration response_timeout;              ///< the peer's time to answer, with transit
+  Duration request_timeout;               ///< the same for the request sent last
   Duration packet_lifetime;
   Duration time_wait;
-  Duration own_response_time;  ///< what we have told the peer that an answer may take
-  Instant answer_due;          ///< the peer cannot expect an answer to its REQ or REP before
+  Duration own_response_time;  ///< the time to answer that we have told the peer
+  Instant answer_due;          ///< when the peer may expect an answer to its REQ or REP
   uint8_t max_retries = 0;
   uint8_t retries_left = 0;
-  uint8_t early_retries = 0;   ///< of those made, within the first time-out
-  bool retries_early = false;  ///< the next retry is such a one
-  /// As the last MRA found them: another one is heeded only after another retry.
+  uint8_t early_retries = 0;   ///< those made within the first time-out
+  bool retries_early = false;  ///< the next retry is an early one
+  /// retries_left at the last MRA: the next MRA counts only after another retry.
   std::optional<uint8_t> retries_at_mra;
-  std::optional<Instant> patience_ends;  ///< MRAs of what was sent last are heeded until then
+  std::optional<Instant> patience_ends;  ///< MRAs count until then
 
-  PeerProcess* peer_process = nullptr;           ///< who is asked after; nullptr: nobody
+  PeerProcess* peer_process = nullptr;           ///< asked whether it exists; nullptr: none is
   std::optional<uint64_t> probe_transaction_id;  ///< of all probes
 
-  SentMessage request;   ///< what waits for an answer: sent again when its time is over
-  SentMessage response;  ///< what has answered the peer: sent again when the peer asks again
+  SentMessage request;   ///< waits for an answer; sent again after a time-out
+  SentMessage response;  ///< the last answer to the peer; sent again to duplicates
 
-  std::vector<uint64_t> events;  ///< that wait in the event queue, oldest first
+  std::vector<uint64_t> events;  ///< in the event queue, oldest first
 
-  // In which tables it is.
+  // The tables that it is in.
   bool in_remote_ids = false;
   bool in_remote_qpns = false;
   bool waits_for_rtu = false;

@@ -12,9 +12,9 @@
 
 namespace urxe {
 
-/// Something of the peer's: its GID, its channel adapter and a number there. The GID belongs to the
-/// key because it is all that cannot be made up: whoever names another's GUID from an address of
-/// his own touches nothing of the other's.
+/// A number of a peer's: its GID, its channel adapter and the number. The GID is part of the key
+/// because it is the only part that a sender cannot make up: a message that names another peer's
+/// GUID from its own address affects nothing of the other peer's.
 struct PeerKey {
   std::array<uint8_t, 16> gid{};
   uint64_t ca_guid = 0;
@@ -22,21 +22,21 @@ struct PeerKey {
   friend auto operator<=>(const PeerKey&, const PeerKey&) = default;
 };
 
-/// Owns the communications and finds them by whatever a message names them.
+/// Owns the communications and finds them by the ids and numbers in messages.
 class CommunicationTable {
  public:
   [[nodiscard]] size_t size() const { return by_id_.size(); }
   [[nodiscard]] Communication* find(CommId id) const;
-  /// nullptr: the id is taken. Throws std::bad_alloc, and nothing has changed then.
+  /// nullptr: the id is taken. Throws std::bad_alloc, and has then changed nothing.
   Communication* add(CommId id);
-  /// Unlinks and takes it out; whoever holds the result may use it once more.
+  /// Unlinks it and takes it out.
   std::unique_ptr<Communication> take(Communication& communication);
 
-  // Each adds under what the communication holds by now. false: the key is another's.
+  // Each adds the communication under its present values. False: another one has the key.
   bool link_remote_id(Communication& communication);
   bool link_remote_qpn(Communication& communication);
   bool link_service_request(Communication& communication);
-  /// The last one with a local queue pair is the one that is found.
+  /// Replaces an earlier one with the same local queue pair.
   void link_waiting_for_rtu(Communication& communication);
 
   void unlink_remote_id(Communication& communication);
@@ -55,7 +55,7 @@ class CommunicationTable {
   std::unordered_map<uint32_t, std::unique_ptr<Communication>> by_id_;
   PeerMap by_remote_id_;
   PeerMap by_remote_qpn_;
-  PeerMap service_requests_;  ///< no GUID in these
+  PeerMap service_requests_;  ///< without the GUID
   std::unordered_map<uint32_t, Communication*> waiting_for_rtu_;
 };
 

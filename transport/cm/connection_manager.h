@@ -20,29 +20,29 @@ struct CmCore;
 /// A listener of one connection manager; 0: none.
 using ListenerId = StrongInt<struct ListenerIdTag, uint32_t>;
 
-/// What one connection manager is made with.
+/// The parameters of a new connection manager.
 struct CmConfig {
   uint64_t ca_guid = 0;      ///< of the channel adapter, host byte order
-  uint32_t id_prefix = 0;    ///< the upper kCommIdPrefixBits of every id that it gives out
-  SipKey id_secret{1, 2};    ///< ids and transaction ids are made with it: hard to guess
+  uint32_t id_prefix = 0;    ///< the upper kCommIdPrefixBits of all its communication ids
+  SipKey id_secret{1, 2};    ///< makes ids and transaction ids hard to guess
   uint32_t max_ids = 65536;  ///< communications at a time, those in time-wait included
-  /// What an MRA asks for where the consumer is slow: 4.096 us * 2^n, here 17 s.
+  /// The time that an MRA asks for when the consumer is slow: 4.096 us * 2^n, here 17 s.
   uint8_t slow_consumer_timeout = 22;
 
-  /// Before the first retransmission of what waits for an answer, and twice as long before each
-  /// that follows within the peer's time-out: what was lost need not cost seconds. These count as
-  /// retries, a quarter of all at most, and the last one waits for so much longer. 0: none.
+  /// Early retries: the pause before the first retransmission of a request. It doubles for each
+  /// that follows within the peer's time-out. A lost message then does not cost seconds. They count
+  /// as retries, a quarter of all at most, and the last retry waits longer by as many time-outs. 0:
+  /// none.
   Duration first_retry;
 
-  /// How often each process that has other ends of established connections is asked whether they
-  /// are still there (kPeerGone, kPeerSilent), by way of one of them; 0: never. Only peers are
-  /// asked whose CA GUID says that they know the question: guid & mask == value; and not about
-  /// connections of XRC.
+  /// How often to ask each process with established connections whether it still exists (probe.h;
+  /// kPeerGone, kPeerSilent); 0: never. Only peers whose CA GUID marks them as urxe are asked (guid
+  /// & mask == value), and never about XRC connections.
   Duration probe_interval;
-  Duration probe_again = milliseconds(250);  ///< how often, while there is no answer
-  uint32_t probe_limit = 100;           ///< so many in a row without an answer: the process is gone
-  Duration probe_round = seconds(100);  ///< in which each connection is asked after itself
-  uint32_t probes_per_second = 1000;    ///< to all together; those beyond wait for their turn
+  Duration probe_again = milliseconds(250);  ///< the interval while there is no answer
+  uint32_t probe_limit = 100;           ///< unanswered questions in a row until the process is gone
+  Duration probe_round = seconds(100);  ///< in which each connection has its turn once
+  uint32_t probes_per_second = 1000;    ///< to all processes together
   uint64_t probe_guid_mask = 0;
   uint64_t probe_guid_value = 0;
 };
@@ -66,21 +66,21 @@ enum class CmState : uint8_t {
   kSidrReqReceived,
 };
 
-/// What the consumer is told. In parentheses: the body of the message, where there is one.
+/// An event for the consumer. In parentheses: the body of the message, if there is one.
 struct CmEvent {
   enum class Kind : uint8_t {
-    kRequest,         ///< a REQ for `listener`; `id` is new and the consumer's to destroy (CmReq)
-    kReply,           ///< (CmRep) answer with confirm() or reject()
-    kEstablished,     ///< passive side: the RTU came (CmRtu), or data did (CmRtu without data)
-    kRejected,        ///< (CmRej) the communication is idle or in time-wait
-    kRequestTimeout,  ///< no answer to the REQ, retries included
-    kReplyTimeout,    ///< no answer to the REP; time-wait follows
-    kMra,             ///< the peer asks for time (CmMra)
+    kRequest,            ///< (CmReq) for `listener`; `id` is new, and the consumer destroys it
+    kReply,              ///< (CmRep) answer with confirm() or reject()
+    kEstablished,        ///< passive side: the RTU came (CmRtu), or data did (CmRtu without data)
+    kRejected,           ///< (CmRej) the communication is idle or in time-wait
+    kRequestTimeout,     ///< no answer to the REQ, retries included
+    kReplyTimeout,       ///< no answer to the REP; time-wait follows
+    kMra,                ///< the peer asks for time (CmMra)
     kDisconnectRequest,  ///< (CmDreq) answer with answer_disconnect()
-    /// (CmDrep) in answer to our DREQ, or as good as that: both ends have asked, or the peer has
-    /// rejected it. Unasked where the peer's queue pair is found in a new connection: stale.
+    /// (CmDrep) answers our DREQ. Also: both ends have sent a DREQ, or the peer has rejected it.
+    /// Unasked if the connection is stale: the peer's queue pair is in a new one.
     kDisconnected,
-    kDisconnectTimeout,  ///< no answer to our DREQ: as good as disconnected; unasked where stale
+    kDisconnectTimeout,  ///< no answer to our DREQ: disconnected; unasked if stale
     kTimeWaitExit,       ///< the queue pair may be used for a new connection
     kAlternatePath,      ///< (CmLap) answer with answer_alternate_path()
     kAlternateAnswer,    ///< (CmApr)
@@ -88,14 +88,14 @@ struct CmEvent {
     kServiceRequest,  ///< (CmSidrReq) for `listener`; answer with answer_service()
     kServiceReply,    ///< (CmSidrRep) the id is idle
     kServiceTimeout,
-    // Established, and the other end is gone without a DREQ; time-wait follows.
-    kPeerGone,    ///< as somebody there has said
-    kPeerSilent,  ///< as nobody there says anything
+    // The other end of an established connection is gone without a DREQ; time-wait follows.
+    kPeerGone,    ///< its host has answered that it is gone
+    kPeerSilent,  ///< nobody answers
   };
   Kind kind = Kind::kRequest;
   CommId id;
   ListenerId listener;
-  Flow flow;  ///< that the message came by: source is the peer
+  Flow flow;  ///< of the message; the source is the peer
   CmBody body;
 };
 
@@ -112,7 +112,7 @@ constexpr size_t index_of(CmAttribute attribute) {
   return static_cast<size_t>(attribute) - static_cast<size_t>(CmAttribute::kReq);
 }
 
-/// A MAD to send from QP1: `flow.source` is ours. The source port is for the device to fill in.
+/// A MAD to send from QP1. `flow.source` is this side; the device fills in the source port.
 struct OutgoingMad {
   Flow flow;
   MadBytes mad{};
@@ -120,15 +120,15 @@ struct OutgoingMad {
 
 /// The communication manager of one channel adapter (IBTA vol. 1, chapter 12): protocol only, like
 /// the rest of the transport. It retransmits, answers duplicates, keeps time-wait and finds stale
-/// connections; addresses, ports and queue pairs are its consumer's business.
+/// connections. Its consumer handles addresses, ports and queue pairs.
 ///
-/// A consumer that is slow to answer a REQ or a REP needs do nothing: a duplicate is answered with
-/// an MRA once the time is over that the peer grants for an answer. A message is taken only from
-/// the address of the communication's peer; every MAD that comes is counted exactly once. Not
+/// A consumer that is slow to answer a REQ or a REP need do nothing: once the time that the peer
+/// grants for an answer is over, a duplicate is answered with an MRA. A message is accepted only
+/// from the address of the communication's peer. Every received MAD is counted exactly once. Not
 /// thread-safe.
 ///
-/// Bounds: max_ids communications, as many listeners, a few events for each communication (each
-/// state is entered once), twice max_ids and 1024 MADs that wait to be sent.
+/// Bounds: max_ids communications, as many listeners, a few events per communication (each state is
+/// entered once), 2 * max_ids + 1024 MADs that wait to be sent. MADs beyond that are dropped.
 class ConnectionManager {
  public:
   explicit ConnectionManager(const CmConfig& config);
@@ -139,49 +139,52 @@ class ConnectionManager {
   /// Only while there are no communications and no listeners.
   void configure(const CmConfig& config);
 
-  // --- Verbs. EINVAL: no such id, or not in its state. All else is said where it applies.
+  // --- Verbs. EINVAL: there is no such id, or its state does not allow the verb.
 
-  /// REQs and SIDR_REQs for `service` under `mask` (all ones: just that one) go to the listener; a
-  /// listener on `local` is preferred to one on all addresses (nullopt). EADDRINUSE: taken; ENOMEM.
+  /// Gives the listener the REQs and SIDR_REQs for `service` under `mask` (all ones: one service).
+  /// A listener on `local` is preferred to one on all addresses (nullopt). EADDRINUSE: taken;
+  /// ENOMEM.
   Expected<ListenerId, Errno> listen(ServiceId service, uint64_t mask, std::optional<Gid> local);
   void stop_listening(ListenerId listener);
 
-  /// Sends the REQ along `flow`; local_comm_id and local_ca_guid are filled in. The timeout of a
-  /// retransmission is the request's remote CM response timeout and twice `packet_lifetime`
+  /// Sends the REQ along `flow`. Fills in local_comm_id and local_ca_guid. The timeout of a
+  /// retransmission is the request's remote CM response timeout plus twice `packet_lifetime`
   /// (4.096 us * 2^n). ENOMEM.
   Expected<CommId, Errno> connect(const CmReq& request, const Flow& flow, uint8_t packet_lifetime,
                                   Instant now);
-  /// REP. ids and GUID are filled in. The queue pair's number of XRC may be in either field.
+  /// Sends a REP. Fills in ids and GUID. An XRC queue pair's number may be in either field.
   Expected<void, Errno> accept(CommId id, const CmRep& reply, Instant now);
-  /// RTU: the connection is established. For a communication that got a reply.
+  /// Sends an RTU, for a communication that has received a reply: the connection is established.
   Expected<void, Errno> confirm(CommId id, std::span<const uint8_t> private_data, Instant now);
-  /// REJ, for a request or a reply that was not answered yet. The id becomes idle or time-waits.
+  /// Sends a REJ, for a request or a reply that was not answered yet. The id becomes idle or enters
+  /// time-wait.
   Expected<void, Errno> reject(CommId id, CmRejectReason reason, std::span<const uint8_t> info,
                                std::span<const uint8_t> private_data, Instant now);
-  /// MRA, for a request, a reply or an alternate path that was not answered yet.
+  /// Sends an MRA, for a request, a reply or an alternate path that was not answered yet.
   Expected<void, Errno> delay(CommId id, uint8_t service_timeout,
                               std::span<const uint8_t> private_data, Instant now);
-  /// DREQ. Where the peer's DREQ is waiting for an answer already: DREP.
+  /// Sends a DREQ; or a DREP, if the peer's DREQ waits for an answer.
   Expected<void, Errno> disconnect(CommId id, std::span<const uint8_t> private_data, Instant now);
-  /// DREP.
+  /// Sends a DREP.
   Expected<void, Errno> answer_disconnect(CommId id, std::span<const uint8_t> private_data,
                                           Instant now);
-  /// Data has come on the connection before its RTU: as good as the RTU. OK, without
-  /// effect, where the RTU has come.
+  /// Data has come on the connection before its RTU, which has the effect of the RTU. No effect if
+  /// the RTU has come.
   Expected<void, Errno> communication_established(CommId id, Instant now);
-  /// The same for the communication, if any, that waits for an RTU with that local queue pair.
+  /// The same for the communication that waits for an RTU with that local queue pair, if there is
+  /// one.
   void first_request_received(Qpn local_qpn, Instant now);
-  /// LAP: the active side's. ids and QPN are filled in.
+  /// Sends a LAP; active side only. Fills in ids and QPN.
   Expected<void, Errno> load_alternate_path(CommId id, const CmLap& lap, Instant now);
-  /// APR.
+  /// Sends an APR.
   Expected<void, Errno> answer_alternate_path(CommId id, const CmApr& apr, Instant now);
-  /// SIDR_REQ; request_id is filled in. Retried `retries` times after `timeout` each.
+  /// Sends a SIDR_REQ. Fills in request_id. Retries `retries` times, after `timeout` each.
   Expected<CommId, Errno> resolve_service(const CmSidrReq& request, const Flow& flow,
                                           Duration timeout, uint8_t retries, Instant now);
-  /// SIDR_REP; request_id and service_id are filled in. The id becomes idle.
+  /// Sends a SIDR_REP. Fills in request_id and service_id. The id becomes idle.
   Expected<void, Errno> answer_service(CommId id, const CmSidrRep& reply, Instant now);
-  /// The consumer forgets the id: no more events. What the peer is owed in its state (REJ, DREQ,
-  /// DREP) is sent; time-wait goes on without the consumer.
+  /// The consumer forgets the id: no more events. Sends the peer the message that the state
+  /// requires (REJ, DREQ or DREP). Time-wait continues without the consumer.
   void destroy(CommId id, Instant now);
 
   /// nullopt: no such id.
@@ -189,16 +192,16 @@ class ConnectionManager {
   [[nodiscard]] size_t size() const;  ///< communications, time-wait included
   [[nodiscard]] const CmCounters& counters() const;
 
-  // --- Driving, as Device is driven.
+  // --- Driving. Device calls these.
 
-  /// The 256 bytes of a datagram to QP1 that has passed the checks of its packet.
+  /// Handles the 256 bytes of a datagram to QP1 whose packet has been checked.
   void receive(std::span<const uint8_t> mad, const Flow& flow, Instant now);
   void advance(Instant now);
   [[nodiscard]] std::optional<Instant> next_deadline() const;
-  /// What is to be sent, oldest first. The bytes are valid until the next call.
+  /// The next MAD to send, oldest first; nullptr: none. It is valid until the next call.
   const OutgoingMad* take_outgoing();
   [[nodiscard]] bool has_outgoing() const;
-  /// What has happened, oldest first.
+  /// The next event, oldest first.
   std::optional<CmEvent> take_event();
   [[nodiscard]] bool has_event() const;
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// MRA, "message receipt acknowledged" (IBTA vol. 1, 12.6.6): an end asks for time.
 #include "transport/cm/delay.h"
 
 #include <algorithm>
@@ -14,11 +13,11 @@ CmInput input_of(CmAnswered answered) {
   return answered == CmAnswered::kReq ? CmInput::kMraOfReq : CmInput::kMraOfRep;
 }
 
-/// The message that was acknowledged is sent again only after the time that was asked for. Asking
-/// again gives that time again, but only where a retry has been spent, and no more of it in all
-/// than one MRA may ask for: then what is left of the retries goes on as if nobody had asked. A
-/// consumer that has forgotten a request can so keep its peer waiting for less than three minutes.
-/// (Linux has no such bound: it asks for 69 s before each of fifteen retries.)
+/// Retransmits the message that the MRA acknowledges only after the time that the MRA asks for. A
+/// further MRA grants that time again, but only after a retry, and in all no more than one MRA may
+/// ask for; the remaining retries then follow as without an MRA. So a consumer that forgets a
+/// request can keep its peer waiting for less than three minutes. (Linux has no such bound: it asks
+/// for 69 s before each of fifteen retries.)
 void wait_longer(CmCore& core, Communication& c, const CmMra& mra, Instant now) {
   if (c.retries_at_mra == c.retries_left) return;
   if (!c.patience_ends) c.patience_ends = now + cm_time(kMaxPeerTimeout);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A communication whose consumer has forgotten it.
+// The end of a communication that its consumer forgets: destroy().
 #include "transport/cm/cm_core.h"
 #include "transport/cm/disconnect.h"
 #include "transport/cm/rejection.h"
@@ -8,8 +8,7 @@
 namespace urxe {
 namespace {
 
-/// The target end of an extended connection outlives the communication that has made it: others may
-/// share the queue pair.
+/// The target end of an XRC connection outlives its communication: others may share the queue pair.
 bool outlives_its_communication(const Communication& c) {
   return c.transport == CmTransport::kExtended && c.passive;
 }

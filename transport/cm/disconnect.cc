@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// DREQ and DREP (IBTA vol. 1, 12.6.10 and 12.6.11).
 #include "transport/cm/disconnect.h"
 
 #include <cerrno>
@@ -60,7 +59,7 @@ Expected<void, Errno> ConnectionManager::answer_disconnect(CommId id,
 
 namespace {
 
-/// The sender believes in a connection that there is not: told that it is over (12.6.11).
+/// The sender has a connection that is unknown here: answers that it is over (12.6.11).
 MadFate answer_unknown(CmCore& core, const CmDreq& dreq, const MadContext& context) {
   CmDrep drep;
   drep.local_comm_id = dreq.remote_comm_id;
@@ -73,7 +72,7 @@ MadFate take_dreq(CmCore& core, Communication& c, const CmDreq& dreq, const CmSt
                   const MadContext& context) {
   c.transaction_id = context.transaction_id;
   if (step.reply == CmReply::kDrep) {
-    // Both ends have asked: ours is as good as answered.
+    // Both ends have sent a DREQ, so this one answers ours.
     send_drep(core, c, {});
     core.tell(c, CmEvent::Kind::kDisconnected, CmDrep{}, context.flow);
   } else {

@@ -9,17 +9,17 @@
 
 namespace urxe {
 
-/// What the consumers have not been told yet. Bounded by the communications: each state is entered
-/// at most once and makes at most one event, but for alternate paths, where the next event needs a
-/// call of the consumer's.
+/// The events that the consumer has not taken yet. Bounded by the communications: each state is
+/// entered at most once and causes at most one event. For alternate paths, the next event needs a
+/// call of the consumer.
 class CmEventQueue {
  public:
   void push(Communication& communication, CmEvent event);
-  /// Nobody wants to know about the communication any more.
+  /// Drops the events of a communication.
   void drop(Communication& communication);
   [[nodiscard]] bool empty() const { return events_.empty(); }
   [[nodiscard]] const CmEvent& front() const { return events_.begin()->second; }
-  /// `communication`: of the front.
+  /// `communication`: that of the front event; nullptr: it is gone.
   CmEvent pop(Communication* communication);
 
  private:

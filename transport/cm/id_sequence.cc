@@ -13,8 +13,8 @@ CommId CmIdSequence::next_id() {
   for (;;) {
     const uint64_t counter = ids_++;
     auto index = static_cast<uint32_t>(counter % kIndices);
-    // More values are permuted than there are indices: those too large are permuted again. A
-    // permutation's cycle comes back below the bound, as it started below it.
+    // The permutation has more values than there are indices: one that is too large is permuted
+    // again. This ends, because the cycle of the permutation started below the bound.
     do index = numbers_.permuted(index, counter / kIndices);
     while (index >= kIndices);
     const CommId id(prefix_ << kCommIdIndexBits | index);

@@ -8,9 +8,8 @@
 
 namespace urxe {
 
-/// Draws communication ids and transaction ids. To whoever does not know the secret an id says
-/// nothing about any other one; and an id comes back only after all others with its prefix have
-/// been drawn, long after its time-wait.
+/// Draws communication ids and transaction ids. Without the secret, an id tells nothing about
+/// others. An id comes again only after all others with its prefix, long after its time-wait.
 class CmIdSequence {
  public:
   CmIdSequence(const SipKey& secret, uint32_t prefix) : numbers_(secret), prefix_(prefix) {}

@@ -9,13 +9,13 @@
 
 namespace urxe {
 
-/// Who listens for which service ids.
+/// The listeners by service id.
 class CmListenerTable {
  public:
   explicit CmListenerTable(size_t max_listeners) : max_listeners_(max_listeners) {}
 
   /// EADDRINUSE: another listener on the same address would get some of the same requests; ENOMEM:
-  /// as many as there may be.
+  /// too many.
   Expected<ListenerId, Errno> add(ServiceId service, uint64_t mask, std::optional<Gid> local);
   void remove(ListenerId id);
   [[nodiscard]] std::optional<ListenerId> find(ServiceId service, const Gid& local) const;
@@ -35,7 +35,7 @@ class CmListenerTable {
 
   size_t max_listeners_;
   std::unordered_map<uint32_t, Listener> listeners_;
-  /// Of those with all bits in their masks, by service; and of the others, which are few.
+  /// Listeners with a full mask, by service; and the others, which are few.
   std::unordered_map<uint64_t, std::vector<uint32_t>> exact_;
   std::vector<uint32_t> masked_;
   uint32_t last_id_ = 0;

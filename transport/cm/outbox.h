@@ -7,9 +7,8 @@
 
 namespace urxe {
 
-/// What is to be sent. Holds twice as many MADs as there may be communications, and some more that
-/// belong to none; one that finds no room is dropped and counted as kNoRoom: to the protocol it was
-/// lost on the way.
+/// The MADs to send. Holds twice as many as there may be communications, and some more that belong
+/// to none. A MAD that finds no room is dropped and counted as kNoRoom: to the protocol it is lost.
 class CmOutbox {
  public:
   CmOutbox(size_t max_ids, CmCounters& counters)

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The end that is asked for a connection (IBTA vol. 1, 12.9.6).
 #include "transport/cm/passive.h"
 
 #include <cerrno>
@@ -18,7 +17,7 @@ MadFate refuse_req(CmCore& core, const CmReq& req, const MadContext& context,
   return kMadReceived;
 }
 
-/// The packet lifetime that a local ACK timeout was made of: it is twice as long, at least.
+/// The packet lifetime behind a local ACK timeout, which is at least twice as long.
 Duration packet_lifetime_of(uint8_t ack_timeout) {
   return cm_time_of_peer(ack_timeout > 0 ? static_cast<uint8_t>(ack_timeout - 1) : 0);
 }
@@ -55,7 +54,7 @@ MadFate take_req(CmCore& core, const CmReq& req, const MadContext& context, List
   return kMadReceived;
 }
 
-/// The peer asks again, where it was told already that the connection is not to be.
+/// The peer repeats a REQ that was rejected.
 void reject_again(CmCore& core, Communication& c, const MadContext& context) {
   const auto said = c.response.attribute == CmAttribute::kRej
                         ? parse_cm_message(c.response.mad)
@@ -107,7 +106,7 @@ Qpn place_qpn(const Communication& c, CmRep& rep) {
   return rep.local_eecn;
 }
 
-/// The RTU has come, or data that is as good as the RTU.
+/// The RTU has come, or data that has the effect of the RTU.
 void establish(CmCore& core, Communication& c, const CmRtu& rtu, const Flow& flow, Instant now) {
   core.enter(c, CmState::kEstablished, now);
   core.tell(c, CmEvent::Kind::kEstablished, rtu, flow);
@@ -156,7 +155,7 @@ MadFate receive_rtu(CmCore& core, const CmRtu& rtu, const MadContext& context) {
     return mad_dropped(MadDropReason::kWrongState);
   }
   if (step.verdict == CmVerdict::kDuplicate) {
-    // The peer believes in a connection that we have rejected.
+    // The peer has a connection that this side has rejected.
     const bool rejected = c.response.attribute == CmAttribute::kRej;
     if (step.reply == CmReply::kRejectAgain && rejected) core.repeat_response(c);
     return kMadDuplicate;

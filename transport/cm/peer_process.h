@@ -14,8 +14,8 @@
 
 namespace urxe {
 
-/// The process that has the other ends of connections, and how it is asked whether it is still
-/// there: see probe.cc.
+/// A process that has other ends of connections, and the questions whether it still exists: see
+/// probe.h.
 struct PeerProcess : DeadlineHook<struct ProbeTimer> {
   /// Both addresses, the channel adapter, and the upper bits of the ids that the process gives out.
   struct Key {
@@ -27,25 +27,25 @@ struct PeerProcess : DeadlineHook<struct ProbeTimer> {
   };
   Key key;
 
-  /// Connections that are established; the one that was asked last is at the end. Never empty.
+  /// Its established connections; the one that the last question used is at the end. Never empty.
   IntrusiveList<Communication, PeerProcessMembers> members;
   size_t size = 0;
 
-  /// Of the members: may be gone as others are, and are to be asked as soon as may be.
+  /// How many members to ask at once, because another one was found gone.
   size_t suspects = 0;
   Instant asked_at;                ///< last
-  std::optional<Instant> silence;  ///< since a question that has not been answered, or was counted
+  std::optional<Instant> silence;  ///< start of the present wait for an answer
   uint32_t unanswered = 0;         ///< questions in a row
   bool slot_taken = false;         ///< the deadline is that of its turn
 };
 
-/// Keeps them as long as they have members. Bounded by the communications.
+/// The processes that have members. Bounded by the communications.
 class PeerProcessTable {
  public:
-  /// Adds a member to the process that its ids and flow name. The address of the result holds until
-  /// its last member is taken out.
+  /// Adds a member to the process that its ids and flow name. The result is valid until its last
+  /// member is unlinked.
   PeerProcess& link(Communication& communication);
-  /// Does nothing where it is nobody's member.
+  /// Does nothing if it is no member.
   void unlink(Communication& communication);
   [[nodiscard]] size_t size() const { return processes_.size(); }
 

@@ -26,7 +26,7 @@ void send_probe(CmCore& core, Communication& c) {
   core.send_message(c.flow, dreq, *c.probe_transaction_id);
 }
 
-/// Until the next question, where this one is answered.
+/// The pause until the next question, if this one is answered.
 Duration pause_of(const CmConfig& config, const PeerProcess& process) {
   if (process.suspects > 0) return kAtOnce;
   const auto members = static_cast<int64_t>(process.size);
@@ -37,7 +37,7 @@ void arm(CmCore& core, PeerProcess& process, Instant deadline, Instant now) {
   core.processes.deadlines.set(process, std::max(deadline, now + kAtOnce));
 }
 
-/// Whether its turn has come: all processes together are not asked more often than may be.
+/// Whether the turn of the process has come, at probes_per_second for all processes together.
 bool take_turn(CmCore& core, PeerProcess& process, Instant now) {
   if (!process.slot_taken) {
     const Instant slot = std::max(core.next_probe_slot, now);
@@ -52,7 +52,7 @@ bool take_turn(CmCore& core, PeerProcess& process, Instant now) {
   return true;
 }
 
-/// Before the next question: what has come of the last ones.
+/// Counts the last question if it was not answered.
 void count_unanswered(const CmConfig& config, PeerProcess& process, Instant now) {
   if (!process.silence) {
     process.silence = now;
@@ -74,7 +74,7 @@ void give_up(CmCore& core, PeerProcess& process, Instant now) {
 void hear(CmCore& core, PeerProcess& process, Instant now) {
   process.silence.reset();
   process.unanswered = 0;
-  if (process.slot_taken) return;  // is about to be asked again, which does no harm
+  if (process.slot_taken) return;  // it is about to be asked again, which does no harm
   arm(core, process, process.asked_at + pause_of(core.config, process), now);
 }
 
@@ -84,7 +84,7 @@ void start_probing(CmCore& core, Communication& c, Instant now) {
   if (!is_probed(core, c)) return;
   PeerProcess& process = core.processes.link(c);
   if (process.scheduled()) return;
-  // Processes that we have met together are not asked together.
+  // Processes whose connections were established together are not asked together.
   const auto interval = static_cast<uint64_t>(core.config.probe_interval.ns);
   const auto part = static_cast<int64_t>(core.ids.next_transaction() % interval);
   arm(core, process, now + nanoseconds(core.config.probe_interval.ns / 2 + part), now);
@@ -116,7 +116,7 @@ MadFate receive_probe_answer(CmCore& core, Communication& c, Instant now) {
 MadFate find_peer_gone(CmCore& core, Communication& c, const CmDrep& drep,
                        const MadContext& context) {
   if (c.peer_process != nullptr) {
-    // Who answers may be the process's successor, and not know of any.
+    // The answer may come from the successor of the process, which knows none of its connections.
     c.peer_process->suspects = c.peer_process->size - 1;
     hear(core, *c.peer_process, context.now);
   }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// REJ (IBTA vol. 1, 12.6.7), both ways.
 #include "transport/cm/rejection.h"
 
 #include <cerrno>
@@ -11,7 +10,7 @@ namespace {
 
 constexpr size_t kGuidBytes = 8;
 
-/// What is rejected by an end in the state.
+/// The message that an end rejects in this state.
 CmAnswered rejected_in(CmState state) {
   switch (state) {
     case CmState::kReqReceived:
@@ -25,8 +24,8 @@ CmAnswered rejected_in(CmState state) {
   }
 }
 
-/// A peer whose time is over names us by what we have told it, and itself by its channel adapter:
-/// it may never have heard of our id.
+/// A peer that has timed out names itself by its channel adapter and its id: it may not know our
+/// id.
 Communication* find_timed_out(CmCore& core, const CmRej& rej, const Flow& flow) {
   if (rej.reason != CmRejectReason::kTimeout || rej.additional_info.size < kGuidBytes) {
     return nullptr;
@@ -40,7 +39,7 @@ Addressee find_rejected(CmCore& core, const CmRej& rej, const Flow& flow) {
   const Addressee to = find_addressee(core, rej.remote_comm_id, std::nullopt, flow);
   Communication* c = to.communication;
   if (c == nullptr) return to;
-  // Who has not told us its id yet may reject with it or without.
+  // A peer that has not told its id yet may reject with it or without.
   if (c->remote_id != CommId{} && c->remote_id != rej.local_comm_id) {
     return {nullptr, MadDropReason::kUnknownId};
   }
@@ -52,7 +51,7 @@ Addressee find_rejected(CmCore& core, const CmRej& rej, const Flow& flow) {
 void send_rej(CmCore& core, Communication& c, CmRejectReason reason, std::span<const uint8_t> info,
               std::span<const uint8_t> private_data) {
   CmRej rej;
-  // The peer has not seen an id of ours that only a REQ has made.
+  // After a REQ only, the peer has not seen our id.
   if (c.state != CmState::kReqReceived) rej.local_comm_id = c.id;
   rej.remote_comm_id = c.remote_id;
   rej.rejected = rejected_in(c.state);
@@ -87,7 +86,7 @@ MadFate receive_rej(CmCore& core, const CmRej& rej, const MadContext& context) {
   if (step.verdict == CmVerdict::kIllegal) return mad_dropped(MadDropReason::kWrongState);
   if (step.verdict == CmVerdict::kDuplicate) return kMadDuplicate;
   if (c.state == CmState::kDreqSent) {
-    // Whatever the reason, the peer has no connection any more: what we have asked for.
+    // Whatever the reason, the peer has no connection any more: our DREQ is answered.
     core.tell(c, CmEvent::Kind::kDisconnected, CmDrep{}, context.flow);
   } else {
     core.tell(c, CmEvent::Kind::kRejected, rej, context.flow);

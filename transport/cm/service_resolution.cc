@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Service id resolution, for unreliable datagrams (IBTA vol. 1, 12.11).
 #include "transport/cm/service_resolution.h"
 
 #include <algorithm>
@@ -47,7 +46,7 @@ MadFate receive_sidr_req(CmCore& core, const CmSidrReq& request, const MadContex
     core.send_unowned(context, reply);
     return kMadReceived;
   }
-  // There is no status for it: the peer asks again.
+  // No status says "no room": the peer will ask again.
   Communication* c = core.create();
   if (c == nullptr) return mad_dropped(MadDropReason::kNoRoom);
   c->passive = true;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Time: retransmission, time-outs, time-wait.
 #include "transport/cm/timers.h"
 
 #include <algorithm>
@@ -69,7 +68,7 @@ Duration pause_before_retry(const CmCore& core, Communication& c) {
     c.retries_early = false;
     return c.request_timeout - passed;
   }
-  // The peer gets as long as if no retry had been early.
+  // In all, the peer has as much time as without early retries.
   return c.request_timeout * (c.retries_left == 0 ? 1 + c.early_retries : 1);
 }
 

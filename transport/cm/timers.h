@@ -5,7 +5,7 @@
 
 namespace urxe {
 
-// Retransmission and time-outs of communications.
+// Retransmission, time-outs, and the end of time-wait.
 
 /// How long to wait for an answer before the next retry or, if no retry is left, before giving up.
 Duration pause_before_retry(const CmCore& core, Communication& c);

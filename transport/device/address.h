@@ -10,13 +10,13 @@
 
 namespace urxe {
 
-// From address vectors to what goes into IP and UDP headers (IBTA annex A17.4).
+// From address vectors to flows: the contents of IP and UDP headers (IBTA annex A17.4).
 
-/// Whether a queue pair or an address handle can have this address vector: the port is ours, there
-/// is a GRH (RoCE has nothing else), and the GID index is one in use.
+/// Whether a queue pair or an address handle can have this address vector: its port exists, it has
+/// a GRH (RoCE has no other addresses), and its GID index is in use.
 bool address_is_valid(const DeviceConfig& config, const ibv_ah_attr& av);
 
-/// Whether a connected queue pair can have it: as address_is_valid(), and the peer is one.
+/// Whether a connected queue pair can have it: as address_is_valid(), and not a multicast group.
 bool peer_is_valid(const DeviceConfig& config, const ibv_ah_attr& av);
 
 /// The flow to a valid address vector, with the source port that datagrams have.

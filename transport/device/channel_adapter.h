@@ -25,7 +25,7 @@ namespace urxe {
 
 struct QueuePair;
 
-/// What a device is made with.
+/// The parameters of a new device.
 struct DeviceConfig {
   std::vector<Gid> gids;
   ibv_mtu active_mtu = IBV_MTU_4096;
@@ -43,7 +43,8 @@ struct AsyncEvent {
   SharedReceiveQueue* srq = nullptr;
 };
 
-/// What the parts of one channel adapter share.
+/// The state shared by the parts of one channel adapter: every function of the transport that
+/// sends, receives or completes gets it.
 struct ChannelAdapter {
   explicit ChannelAdapter(const DeviceConfig& device_config)
       : config(device_config), memory(device_config.key_secret, device_config.guarded_access) {}
@@ -64,18 +65,18 @@ struct ChannelAdapter {
   IntrusiveList<CompletionQueue, struct HeldEventTag> held_events;  ///< moderated: not yet due
   std::optional<Instant> next_held_event;                           ///< no held event is due before
   std::vector<CompletionQueue*> notified;
-  Instant now{};  ///< as the device was told last: completions bear it
+  Instant now{};  ///< the time of the last call: the timestamp of completions
   std::deque<AsyncEvent> events;
 
   void raise(ibv_event_type type, QueuePair* qp) { events.push_back({type, qp, nullptr, nullptr}); }
   void raise(ibv_event_type type, SharedReceiveQueue* srq) {
     events.push_back({type, nullptr, nullptr, srq});
   }
-  /// Lets the events out that moderation holds back and whose time has come.
+  /// Raises the events that moderation has held back until now.
   void release_held_events();
-  /// Changes when `cq` makes its events; one that is held back comes at once.
+  /// Changes the moderation of `cq`. An event that is held back comes at once.
   void moderate(CompletionQueue& cq, CqModeration moderation);
-  /// Puts a completion on `cq`; tells of overflow and of armed queues.
+  /// Adds a completion to `cq`. Raises the events of an overflow and of an armed queue.
   void complete(CompletionQueue& cq, QueuePair& qp, const ibv_wc& wc, bool solicited,
                 FreedSlots slots = {});
 

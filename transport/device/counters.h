@@ -9,7 +9,7 @@
 
 namespace urxe {
 
-/// What the device counts. Only ever grows.
+/// The counters of one device. None ever decreases.
 struct Counters {
   uint64_t sent_packets = 0;
   uint64_t sent_bytes = 0;        ///< BTH to ICRC
@@ -36,12 +36,12 @@ struct Counters {
   uint64_t rdma_writes = 0;
   uint64_t rdma_reads = 0;
   uint64_t atomics = 0;
-  uint64_t read_requests = 0;  ///< executed by the responder, as the next two
+  uint64_t read_requests = 0;  ///< executed by the responder, like the next two
   uint64_t write_requests = 0;
   uint64_t atomic_requests = 0;
   uint64_t cnps_received = 0;
-  uint64_t ecn_marked_packets = 0;  ///< received with "congestion experienced"
-  uint64_t acks_deferred = 0;       ///< that waited for company
+  uint64_t ecn_marked_packets = 0;  ///< received with the mark "congestion experienced"
+  uint64_t acks_deferred = 0;       ///< held back to share a datagram with a request
   uint64_t cq_overflows = 0;
   uint64_t congestion_backoffs = 0;
   std::array<uint64_t, static_cast<size_t>(DropReason::kCount)> drops{};

@@ -22,8 +22,8 @@
 namespace urxe {
 namespace {
 
-/// Packets a queue pair may send before the next one has its turn: what segmentation makes good use
-/// of, twice.
+/// Packets that a queue pair may send before the next one has its turn: enough for two segmented
+/// datagrams.
 constexpr uint32_t kTurnPackets = 32;
 
 constexpr uint8_t kEcnMask = 0x03;
@@ -67,7 +67,7 @@ void receive_cnp(ChannelAdapter& ca, QueuePair* qp, Instant now) {
   if (qp->path->on_loss(now)) ++ca.counters.congestion_backoffs;
 }
 
-/// To the part of the queue pair that the packet is for.
+/// Hands the packet to the part of the queue pair that it is for.
 void dispatch(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, const Flow& flow,
               Instant now) {
   if (qp.service == Service::kUd) return receive_ud_request(ca, qp, packet, flow);
@@ -85,8 +85,7 @@ void fail_if_cq_failed(ChannelAdapter& ca, QueuePair& qp) {
   enter_error(ca, qp, OwedAnswers::kDrop);
 }
 
-/// A copy for each queue pair of the group (IBTA vol. 1, 10.5.2.1), which takes or drops it by
-/// itself.
+/// Gives each queue pair of the group a copy (IBTA vol. 1, 10.5.2.1). Each takes it or drops it.
 void receive_multicast(ChannelAdapter& ca, const PacketView& packet, const Flow& flow) {
   ++ca.counters.multicast_packets_received;
   const bool to_group = packet.headers.bth.dest_qp == Qpn(kMulticastQpn);
@@ -103,9 +102,9 @@ void receive_multicast(ChannelAdapter& ca, const PacketView& packet, const Flow&
   }
 }
 
-/// One turn. Requests first: an ACK that follows them can share their datagram, and the peer then
-/// sees the request no later than the ACK. But where they alone filled the batch the answers go
-/// first the next time, or a small batch would never let them out.
+/// One turn of a queue pair. Requests go first: an ACK that follows them can share their datagram,
+/// and the peer then sees the request no later than the ACK. If the requests alone filled the
+/// batch, the answers go first in the next turn; otherwise small batches would never let them out.
 Turn take_turn(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now, bool all_acks) {
   if (is_unreliable(qp.service)) {
     const Turn turn = transmit_uc_ud_requests(ca, qp, batch, now, kTurnPackets);

@@ -31,22 +31,22 @@ enum class AckPolicy : uint8_t {
   kUrgentOnly,
 };
 
-/// The channel adapter: protocol only. It does no I/O, reads no clock and starts no thread; it is
-/// told what came in, what was posted and what time it is, and it is asked what goes out.
+/// The channel adapter (IBTA vol. 1, chapter 9): protocol only. It does no I/O, reads no clock and
+/// starts no thread. The caller gives it packets, doorbells and the time, and takes packets,
+/// completions and events from it.
 ///
-/// Whoever drives it, in this order, as often as something happened:
+/// The caller does this, in this order, whenever something has happened:
 ///   1. receive() each packet that has arrived;
-///   2. advance() with the time, once no more packets are waiting (a retry timer must not overtake
-///   an
-///      ACK that is already here);
-///   3. transmit() into a batch, send the batch, and again while it answers true;
-///   4. take_notified() and take_event() until they are empty, and see to cm().has_event();
-///   5. call again when something arrives, when a doorbell is rung, or at next_deadline().
+///   2. advance() to the present time, once no more packets wait: a retry timer must not overtake
+///      an ACK that has arrived;
+///   3. transmit() into a batch and send the batch; repeat while transmit() returns true;
+///   4. take_notified() and take_event() until they return nothing; handle cm().has_event();
+///   5. start again when a packet arrives, when a doorbell is rung, or at next_deadline().
 ///
-/// Thread-safety: all calls need one lock that the caller keeps, but for these: the poster's side
+/// Thread-safety: all calls need one lock, which is the caller's, except these: the poster's side
 /// of a queue pair's work queues and ring_doorbell(); the poller's side of a completion queue and
-/// its arm(); QueuePair::state(). After a post to the send queue call ring_doorbell(); after a post
-/// to the receive queue only where the state is then IBV_QPS_ERR (the post is to be flushed).
+/// its arm(); QueuePair::state(). Call ring_doorbell() after a post to the send queue. After a post
+/// to the receive queue, call it only if the state is then IBV_QPS_ERR: the post must be flushed.
 class Device {
  public:
   explicit Device(const DeviceConfig& config);
@@ -61,20 +61,20 @@ class Device {
   /// The largest path MTU that a queue pair may ask for from now on.
   void set_active_mtu(ibv_mtu mtu);
   [[nodiscard]] const DeviceConfig& config() const;
-  /// How much the kernel lets wait at a process of this host, in bytes; see Backpressure.
+  /// The size of the receive buffer of a process of this host, in bytes; see Backpressure.
   void set_receive_buffer(size_t bytes);
 
   Expected<PdId, Errno> alloc_pd();           ///< ENOMEM
   Expected<void, Errno> dealloc_pd(PdId pd);  ///< EBUSY: regions or queue pairs use it
 
-  /// EINVAL: access flags; ENOMEM: too many. See MemoryTable::add. Whether the memory is mapped is
-  /// for the caller to find out.
+  /// EINVAL: access flags; ENOMEM: too many. See MemoryTable::add. The caller checks that the
+  /// memory is mapped.
   Expected<MemoryRegion*, Errno> register_memory(PdId pd, uint8_t* host, uint64_t length,
                                                  uint64_t iova, int access,
                                                  Backing backing = Backing::kPinned);
   Expected<void, Errno> deregister_memory(
       MemoryRegion* region);  ///< EBUSY: windows are bound to it
-  /// Gives the region new values; its keys stay, and on error all of it.
+  /// Gives the region new values. Its keys stay. On error nothing changes.
   Expected<void, Errno> reregister_memory(MemoryRegion& region, PdId pd, uint8_t* host,
                                           uint64_t length, uint64_t iova, int access,
                                           Backing backing = Backing::kPinned);
@@ -97,21 +97,20 @@ class Device {
 
   /// EINVAL: sizes of 0 or beyond the limits, an XRC one without a completion queue; ENOMEM.
   Expected<SharedReceiveQueue*, Errno> create_srq(const SrqInit& init);
-  /// What `mask` (ibv_srq_attr_mask) names of `attr`; EINVAL and nothing changed where the size
-  /// does not hold what waits in the queue or the limit. A limit that is passed already is told at
-  /// once (10.2.9.3). No poster may be active.
+  /// Sets the attributes that `mask` (ibv_srq_attr_mask) names. EINVAL, and nothing changes: the
+  /// size is less than the elements that wait, or than the limit. If the limit is passed already,
+  /// the event comes at once (10.2.9.3). No poster may be active.
   Expected<void, Errno> modify_srq(SharedReceiveQueue& srq, const ibv_srq_attr& attr, int mask);
-  /// EBUSY: queue pairs were made with it. Elements that XRC targets hold of it are lost.
+  /// EBUSY: queue pairs were made with it. Elements that XRC targets have taken from it are lost.
   Expected<void, Errno> destroy_srq(SharedReceiveQueue* srq);
 
-  /// EINVAL: capabilities beyond the limits, queues that the type needs and has not, or that do not
-  /// go together; EOPNOTSUPP: type; EEXIST: init.qpn is taken; ENOMEM.
+  /// EINVAL: capabilities beyond the limits, queues that the type needs are missing, or queues that
+  /// do not go together; EOPNOTSUPP: type; EEXIST: init.qpn is taken; ENOMEM.
   Expected<QueuePair*, Errno> create_qp(const QpInit& init);
-  /// Its completions that were not polled are dropped: no poller of its completion queues may be
-  /// active.
+  /// Drops its completions that were not polled. No poller of its completion queues may be active.
   void destroy_qp(QueuePair* qp);
-  /// The attributes that `mask` (ibv_qp_attr_mask) names, checked as ibv_modify_qp(3) says; EINVAL
-  /// and nothing changed where they do not fit the transition. Reaching RTR resolves the address
+  /// Sets the attributes that `mask` (ibv_qp_attr_mask) names (ibv_modify_qp(3)). EINVAL, and
+  /// nothing changes: they do not fit the transition. Reaching RTR resolves the address
   /// vector: qp.flow() then has the addresses, and the source port that the flow label or the queue
   /// pair numbers ask for.
   Expected<void, Errno> modify_qp(QueuePair& qp, const ibv_qp_attr& attr, int mask, Instant now);
@@ -122,8 +121,8 @@ class Device {
   /// The flow of datagrams to an address vector, with the source port that its flow label asks for.
   /// EINVAL: it is not one that an address handle may have.
   [[nodiscard]] Expected<Flow, Errno> resolve(const ibv_ah_attr& address) const;
-  /// Attaches a UD queue pair to a group, or detaches it: see MulticastTable. Whether the packets
-  /// of the group come in is the engine's business.
+  /// Attaches a UD queue pair to a group, or detaches it: see MulticastTable. The engine joins the
+  /// group.
   Expected<void, Errno> attach_multicast(QueuePair& qp, const Gid& group);
   Expected<void, Errno> detach_multicast(QueuePair& qp, const Gid& group);
   [[nodiscard]] const MulticastTable& multicast() const;
@@ -134,8 +133,8 @@ class Device {
   /// Forgets the alternate path; nothing is armed then.
   void unload_alternate_path(QueuePair& qp);
 
-  /// The communication manager, which has QP1 to itself: its MADs are received and transmitted, and
-  /// its timers run, with the device's; its events are the caller's to take.
+  /// The communication manager, which owns QP1. receive(), advance() and transmit() serve it too;
+  /// the caller takes its events.
   [[nodiscard]] ConnectionManager& cm();
   [[nodiscard]] const ConnectionManager& cm() const;
   /// The UDP source port that the engine granted for what QP1 sends from `local`.
@@ -144,21 +143,21 @@ class Device {
 
   // --- Driving.
 
-  /// Says that `qp` has something posted. Any thread, no lock. Answers false where the device has
-  /// been told already and has not looked yet.
+  /// Tells the device that `qp` has something posted. Any thread, no lock. False: a doorbell of the
+  /// queue pair is pending already.
   bool ring_doorbell(QueuePair& qp);
-  /// Whether a doorbell has been rung and not been looked at. Any thread.
+  /// Whether a doorbell is pending. Any thread.
   [[nodiscard]] bool doorbell_pending() const;
 
   void receive(const RxPacket& packet, Instant now);
   void advance(Instant now);
-  /// Fills `batch` as far as it goes; true: there is more to send now.
+  /// Fills `batch`. True: the batch is full, and there is more to send now.
   bool transmit(TxBatch& batch, Instant now, AckPolicy policy);
-  /// Whether ACKs wait that kUrgentOnly held back.
+  /// Whether there are ACKs that kUrgentOnly has held back.
   [[nodiscard]] bool has_deferred_acks() const;
   [[nodiscard]] std::optional<Instant> next_deadline() const;
 
-  /// A completion queue that was armed and has something now; each once, then nullptr.
+  /// An armed completion queue that has an event now; each once, then nullptr.
   CompletionQueue* take_notified();
   /// An asynchronous event, oldest first.
   std::optional<AsyncEvent> take_event();

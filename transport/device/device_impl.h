@@ -11,8 +11,8 @@
 
 namespace urxe {
 
-/// The queue pairs whose doorbell was rung: pushed by any thread, taken all at once by the one that
-/// drives the device.
+/// The queue pairs whose doorbell was rung. Any thread adds to it; the thread that drives the
+/// device takes all of them at once.
 class DoorbellList {
  public:
   /// False: it is on the list already.
@@ -26,7 +26,7 @@ class DoorbellList {
   }
   [[nodiscard]] bool pending() const { return head_.load(std::memory_order_seq_cst) != nullptr; }
 
-  /// Calls `take(qp)` for each. A doorbell rung from then on puts it on the list again.
+  /// Calls `take(qp)` for each. A doorbell that is rung after that adds the queue pair again.
   template <class Take>
   void drain(Take take) {
     if (head_.load(std::memory_order_relaxed) == nullptr) return;
@@ -52,7 +52,7 @@ struct Device::Impl {
     return qp != nullptr && qp->qpn == qpn ? qp : nullptr;
   }
   void take_doorbells();
-  /// Counts `qp` in (+1) or out (-1) where it uses other objects.
+  /// Counts the references of `qp` to other objects in (+1) or out (-1).
   void count_references(const QueuePair& qp, int by);
   void forget(const SharedReceiveQueue& srq);
 

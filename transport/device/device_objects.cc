@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// The objects of a device: made, changed, queried and destroyed.
 #include <cerrno>
 #include <new>
 

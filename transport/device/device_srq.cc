@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// The XRC domains and shared receive queues of a device (IBTA vol. 1, 10.2.9, annex A14).
 #include <cerrno>
 
 #include "transport/device/device_impl.h"

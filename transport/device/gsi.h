@@ -16,22 +16,22 @@ namespace urxe {
 struct ChannelAdapter;
 
 /// QP1, the general services interface (IBTA vol. 1, 3.9.4 and 10.2.4.3): unreliable datagrams of
-/// one MAD each, between the connection manager and those of others. It has no work queues; it is
-/// there, and receives, as long as the device is.
+/// one MAD each, between this connection manager and those of peers. It has no work queues and
+/// receives as long as the device exists.
 class GeneralServices {
  public:
   [[nodiscard]] ConnectionManager& cm() { return cm_; }
   [[nodiscard]] const ConnectionManager& cm() const { return cm_; }
 
-  /// The UDP source port of what is sent from `local`.
+  /// Sets the UDP source port of packets from `local`.
   void set_source_port(const Gid& local, uint16_t port);
   /// nullopt: none was set.
   [[nodiscard]] std::optional<uint16_t> source_port(const Gid& local) const;
 
-  /// A packet to QP1 that has passed parse(). Checked are its service, P_Key, Q_Key (9.6.1.1,
-  /// 10.2.5) and that it is addressed to the device: what does not fit is dropped and counted.
+  /// Takes a packet to QP1 that has passed parse(). Drops and counts it unless its service, P_Key
+  /// and Q_Key are right (9.6.1.1, 10.2.5) and it is addressed to the device.
   void receive(ChannelAdapter& ca, const PacketView& packet, const Flow& flow, Instant now);
-  /// Appends what the connection manager has to send. False: the batch is full.
+  /// Appends the connection manager's outgoing MADs. False: the batch is full.
   [[nodiscard]] bool transmit(ChannelAdapter& ca, TxBatch& batch);
 
  private:

@@ -20,12 +20,12 @@ struct QueuePair;
 /// The multicast groups that UD queue pairs of a device are attached to (IBTA vol. 1, 10.5.2).
 class MulticastTable {
  public:
-  /// Does nothing where that has been done. EINVAL: not a group, or not a UD queue pair; ENOMEM:
+  /// Does nothing if it is attached already. EINVAL: not a group, or not a UD queue pair; ENOMEM:
   /// too many groups, or queue pairs in one.
   Expected<void, Errno> attach(QueuePair& qp, const Gid& group);
   /// EINVAL: it is not attached.
   Expected<void, Errno> detach(QueuePair& qp, const Gid& group);
-  /// From all its groups.
+  /// Detaches it from all its groups.
   void forget(const QueuePair& qp);
 
   [[nodiscard]] bool has(const Gid& group) const { return groups_.contains(group.bytes); }
@@ -37,7 +37,7 @@ class MulticastTable {
   std::map<std::array<uint8_t, 16>, std::vector<QueuePair*>> groups_;
 };
 
-/// Whether what the queue pair itself has sent came back to it, and it does not want that
+/// Whether the queue pair has sent the packet itself, and does not want its own packets back
 /// (IBV_QP_CREATE_BLOCK_SELF_MCAST_LB).
 bool is_own_unwanted(const ChannelAdapter& ca, const QueuePair& qp, const PacketView& packet,
                      const Flow& flow);

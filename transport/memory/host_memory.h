@@ -8,18 +8,18 @@
 
 namespace urxe {
 
-/// For functions with atomic instructions on the application's memory: ThreadSanitizer does not
-/// watch them. Its munmap() unmaps what it has noted about atomics there before anyone else learns
-/// that the memory goes, and an atomic that it watches would then end the process.
+/// Keeps ThreadSanitizer from instrumenting a function with atomic instructions on the
+/// application's memory. Its munmap() forgets what it knows of the atomics there before anyone else
+/// learns that the memory goes away; an instrumented atomic would then end the process.
 #if defined(__SANITIZE_THREAD__)
 #define URXE_NO_SANITIZE_THREAD __attribute__((no_sanitize("thread"), noinline))
 #else
 #define URXE_NO_SANITIZE_THREAD
 #endif
 
-/// Accesses to memory that may not be mapped, which no instruction of the transport's own may
-/// touch. They come from whoever drives the device, as the transport makes no system call. All
-/// answer false where not all of the memory may be read, or written.
+/// Access to memory that may not be mapped, which the transport's own instructions must not touch.
+/// The device's caller supplies these functions, since the transport makes no system calls. They
+/// return false if some of the memory cannot be read, or written.
 struct GuardedAccess {
   bool (*read)(void* to, const void* guarded, size_t bytes) = nullptr;
   bool (*write)(void* guarded, const void* from, size_t bytes) = nullptr;
@@ -29,13 +29,13 @@ struct GuardedAccess {
   void (*release)() = nullptr;
 };
 
-/// Memory that a key gives access to; false: the key does not.
+/// Memory that a key gives access to; false: access is refused.
 struct HostMemory {
   enum class Kind : uint8_t {
     kRefused,
     kPlain,    ///< mapped for as long as it is registered
-    kGuarded,  ///< only by GuardedAccess
-    kNull,     ///< reads as zeros; what is written is discarded
+    kGuarded,  ///< may be accessed through GuardedAccess only
+    kNull,     ///< reads as zeros; writes are discarded
   };
 
   uint8_t* at = nullptr;
@@ -44,13 +44,13 @@ struct HostMemory {
   explicit operator bool() const { return kind != Kind::kRefused; }
 };
 
-// Accesses to what a key gave. False: it is guarded and not there; part of a longer range may have
-// been accessed all the same.
+// Access to the memory that a key gives. False: it is guarded and not mapped. Part of the range may
+// have been read or written nevertheless.
 
 bool read_guarded(const GuardedAccess& access, const HostMemory& memory, std::span<uint8_t> out);
 bool write_guarded(const GuardedAccess& access, const HostMemory& memory,
                    std::span<const uint8_t> data);
-/// As write_memory(), but the last byte goes last: nobody who sees it finds an earlier one old.
+/// As write_memory(), but writes the last byte last: a reader that sees it sees all others.
 bool write_in_order(const GuardedAccess& access, const HostMemory& memory,
                     std::span<const uint8_t> data);
 
@@ -68,8 +68,8 @@ inline bool write_memory(const GuardedAccess& access, const HostMemory& memory,
   return true;
 }
 
-/// Runs `instruction`, which reads and writes `bytes` bytes there in one step. A copy in, a change
-/// and a copy out would lose what a processor stores in between: the memory is held instead.
+/// Runs `instruction`, which reads and writes `bytes` bytes in one step. Guarded memory is held
+/// mapped meanwhile: a copy in, a change and a copy out would lose stores of other processors.
 template <class Instruction>
 bool modify_memory(const GuardedAccess& access, const HostMemory& memory, size_t bytes,
                    Instruction instruction) {

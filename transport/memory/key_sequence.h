@@ -8,13 +8,13 @@
 namespace urxe {
 
 /// Draws memory keys. The upper 24 bits name a region or window, the lower 8 tell its keys apart
-/// (ibv_inc_rkey(3) changes those). To whoever does not know the secret a key says nothing about
-/// any other one; and a name comes back only after all others have been drawn.
+/// (ibv_inc_rkey(3) changes those). Without the secret, a key tells nothing about other keys. A
+/// name comes again only after all others.
 class KeySequence {
  public:
   explicit KeySequence(const SipKey& secret) : numbers_(secret) {}
 
-  /// The next key. Its name is never 0 nor the highest one, which no key has.
+  /// The next key. Its name is never 0 or the highest one.
   uint32_t next();
 
  private:

@@ -9,9 +9,9 @@
 
 namespace urxe {
 
-/// Objects by the 24-bit names of their keys (KeySequence). Open addressing with linear probing; as
-/// names are as good as random, their low bits are the place. find() allocates nothing. Objects do
-/// not move.
+/// Objects by the 24-bit names of their keys (KeySequence). Open addressing with linear probing;
+/// names are as good as random, so their low bits choose the place. find() allocates nothing.
+/// Objects do not move.
 template <class T>
 class KeyTable {
  public:
@@ -38,7 +38,7 @@ class KeyTable {
     while (slots_[hole].name != name || !slots_[hole].object) hole = (hole + 1) & mask_;
     slots_[hole].object.reset();
     --count_;
-    // What a probe would no longer reach across the hole moves into it.
+    // Move entries that a probe would not reach across the hole.
     for (size_t i = (hole + 1) & mask_; slots_[i].object; i = (i + 1) & mask_) {
       const size_t home = slots_[i].name & mask_;
       if (((i - home) & mask_) < ((i - hole) & mask_)) continue;

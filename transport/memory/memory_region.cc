@@ -44,7 +44,7 @@ void fill(MemoryRegion& region, const RegionRequest& request) {
   region.kind.store(kind_of(request.backing), std::memory_order_relaxed);
 }
 
-/// In the whole address space, which begins at the null pointer, too.
+/// Also for a region of the whole address space, which begins at the null pointer.
 uint8_t* add_offset(uint8_t* host, uint64_t offset) {
   return reinterpret_cast<uint8_t*>(reinterpret_cast<uintptr_t>(host) + offset);
 }

@@ -24,10 +24,10 @@ struct Sge {
   LKey lkey;
 };
 
-/// What is behind a region's addresses.
+/// The kind of memory behind a region's addresses.
 enum class Backing : uint8_t {
-  kPinned,    ///< memory that stays mapped until guard() says otherwise
-  kOnDemand,  ///< addresses; what is mapped there is found out at each access
+  kPinned,    ///< memory that stays mapped until guard()
+  kOnDemand,  ///< the memory that is mapped there at each access
   kNull,      ///< nothing, at any address (ibv_alloc_null_mr(3))
 };
 
@@ -43,8 +43,8 @@ struct MemoryRegion {
   Backing backing = Backing::kPinned;
   uint32_t windows = 0;  ///< memory windows bound to it
 
-  /// Has every access from now on go through GuardedAccess, because the application takes (part of)
-  /// the memory away. Any thread; accesses that are under way end before the device's lock is free.
+  /// Makes every access from now on go through GuardedAccess, because the application unmaps part
+  /// of the memory. Any thread. Accesses under way end before the device's lock is free.
   void guard() {
     if (kind.load(std::memory_order_relaxed) == HostMemory::Kind::kPlain) {
       kind.store(HostMemory::Kind::kGuarded, std::memory_order_relaxed);
@@ -53,24 +53,24 @@ struct MemoryRegion {
   std::atomic<HostMemory::Kind> kind = HostMemory::Kind::kPlain;
 };
 
-/// A memory window: rights to a part of a region, given and taken back by binding
-/// (IBTA vol. 1, 10.6.7). Type 2 ones belong to the queue pair that bound them, and a peer may
-/// invalidate them.
+/// A memory window: access rights to a part of a region, granted and revoked by binding
+/// (IBTA vol. 1, 10.6.7). A type 2 window belongs to the queue pair that has bound it, and a peer
+/// may invalidate it.
 struct MemoryWindow {
   RKey rkey;
   PdId pd;
   ibv_mw_type type = IBV_MW_TYPE_1;
   MemoryRegion* region = nullptr;  ///< nullptr: not bound
   Qpn qpn;                         ///< of a bound type 2 window
-  uint64_t va = 0;                 ///< of its first byte as peers name it; 0 for a zero-based one
+  uint64_t va = 0;                 ///< the peers' address of its first byte; 0 if zero-based
   uint64_t offset = 0;             ///< of its first byte in the region
   uint64_t length = 0;
   int access = 0;
 };
 
-/// What a bind asks for. Length 0 unbinds.
+/// The parameters of a bind. Length 0 unbinds.
 struct BindRequest {
-  RKey window;   ///< any key of the window: only its name is looked at
+  RKey window;   ///< any key of the window: only the name counts
   RKey new_key;  ///< of the same name
   LKey region;
   uint64_t va = 0;
@@ -78,7 +78,7 @@ struct BindRequest {
   int access = 0;
 };
 
-/// What a region is registered with.
+/// The parameters of a registration.
 struct RegionRequest {
   PdId pd;
   uint8_t* host = nullptr;
@@ -102,8 +102,8 @@ class MemoryTable {
   Expected<void, Errno> replace(MemoryRegion& region, const RegionRequest& request);
   [[nodiscard]] static bool access_is_valid(int access);
 
-  /// The memory behind a local scatter/gather element. Refused where the key is unknown or of
-  /// another protection domain, the range is outside, or (`write`) the region is read-only locally.
+  /// The memory behind a local scatter/gather element. Refused: the key is unknown or of another
+  /// protection domain, the range is outside, or (`write`) the region has no local write access.
   [[nodiscard]] HostMemory local(PdId pd, const Sge& sge, bool write) const;
 
   /// The memory behind a remote access of `length` > 0 bytes that came in on queue pair `qpn` and
@@ -113,7 +113,7 @@ class MemoryTable {
   /// The region, or window, that has the key; or nullptr.
   [[nodiscard]] MemoryRegion* find(uint32_t key) const;
   [[nodiscard]] MemoryWindow* find_window(RKey rkey) const;
-  /// How to reach what local() and remote() give.
+  /// How to access guarded memory that local() and remote() return.
   [[nodiscard]] const GuardedAccess& guarded() const { return guarded_; }
 
   Expected<MemoryWindow*, Errno> add_window(PdId pd, ibv_mw_type type);  ///< ENOMEM
@@ -121,8 +121,8 @@ class MemoryTable {
   /// Binds, binds anew (type 1) or unbinds a window on behalf of queue pair `qpn`. False: refused.
   [[nodiscard]] bool bind(PdId pd, Qpn qpn, const BindRequest& request);
   /// Local invalidate and SEND with invalidate: unbinds the type 2 window that has the key. False:
-  /// it is nothing that this queue pair may invalidate. A region made by ibv_reg_mr is not
-  /// (IBTA vol. 1, 10.6.5).
+  /// this queue pair may not invalidate the key. Keys of regions made by ibv_reg_mr() cannot be
+  /// invalidated (IBTA vol. 1, 10.6.5).
   [[nodiscard]] bool invalidate(PdId pd, Qpn qpn, RKey rkey);
 
   /// Unbinds the type 2 windows of a queue pair that is reset or destroyed.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// The memory windows of a MemoryTable (IBTA vol. 1, 10.6.7).
 #include <cerrno>
 
 #include "transport/limits.h"
@@ -19,8 +20,8 @@ void unbind(MemoryWindow& window) {
   window.region = nullptr;
 }
 
-/// 10.6.7.2: the region allows windows, is of the same domain, holds the range, and what it does
-/// not allow locally a window does not allow remotely.
+/// 10.6.7.2: the region allows windows and contains the range, and a window grants remote writes
+/// only if the region allows local ones.
 bool region_allows(const MemoryRegion& region, const BindRequest& request) {
   if ((region.access & IBV_ACCESS_MW_BIND) == 0) return false;
   if ((request.access & kWriteRights) != 0 && (region.access & IBV_ACCESS_LOCAL_WRITE) == 0) {
@@ -53,7 +54,7 @@ void MemoryTable::remove_window(MemoryWindow* window) {
 }
 
 bool MemoryTable::bind(PdId pd, Qpn qpn, const BindRequest& request) {
-  // Not by its whole key: a bind that was posted and flushed has not given it the key it was to.
+  // Not by its whole key: a bind that was flushed has not given the window its new key.
   MemoryWindow* window = windows_.find(name_of(request.window));
   if (window == nullptr || window->pd != pd) return false;
   if (name_of(request.new_key) != name_of(request.window)) return false;

@@ -8,9 +8,9 @@
 
 namespace urxe {
 
-// Copies between packets and the memory behind scatter/gather lists. `offset` is where in the list,
-// in bytes, the copy begins. All answer false where a key or range does not hold, guarded
-// memory is not there (nothing behind that point was touched), or the list is too short.
+// Copies between packets and the memory behind scatter/gather lists. The copy begins `offset` bytes
+// into the list. False: a key or range is not valid, guarded memory is not mapped, or the list is
+// too short. Nothing behind that point was touched.
 
 bool gather(const MemoryTable& memory, PdId pd, std::span<const Sge> list, uint64_t offset,
             std::span<uint8_t> out);

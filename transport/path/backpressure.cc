@@ -11,18 +11,18 @@ namespace {
 
 constexpr int kProcessBits = 15;
 
-// What a packet takes of a receive buffer as the kernel counts: a datagram by itself up to twice
-// its size, and some hundred bytes; less in a segmented one.
+// The room that a packet takes in a receive buffer, as the kernel counts: for a single datagram up
+// to twice its size plus some hundred bytes; less in a segmented one.
 constexpr uint32_t kUnitBytes = 256;
 uint32_t units_of(const QueuePair& qp, size_t bytes) {
   const size_t counted = qp.service == Service::kUd ? 2 * bytes : bytes + bytes / 4;
   return static_cast<uint32_t>((counted + 768) / kUnitBytes);
 }
 
-/// Larger ones only make cache misses.
+/// A larger amount in flight only causes cache misses.
 constexpr size_t kMostBytesInFlight = 1024 * 1024;
 
-/// A query or its answer may have found the buffer full of other packets.
+/// A query or its answer may be lost, if the buffer was full of other packets.
 constexpr Duration kAskAgain = milliseconds(10);
 constexpr uint32_t kMostUnanswered = 30;
 
@@ -50,7 +50,7 @@ bool ask(ChannelAdapter& ca, TxBatch& batch, const Flow& flow, Qpn from, Qpn to,
 }  // namespace
 
 void Backpressure::set_receive_buffer(size_t bytes) {
-  // There may be another sender, and other traffic.
+  // Half is left for other senders and other traffic.
   most_in_flight_ = static_cast<uint32_t>(std::min(bytes / 2, kMostBytesInFlight) / kUnitBytes);
 }
 
@@ -133,7 +133,7 @@ void Backpressure::owe_answer(const Headers& query, const Flow& flow) {
   answer.headers.bth.dest_qp = query.deth.source_qp;
   answer.headers.bth.psn = query.bth.psn;
   answer.headers.deth.source_qp = query.bth.dest_qp;
-  // The latest answers for all before it.
+  // The latest query answers those before it.
   for (size_t i = 0; i < answers_due_; ++i) {
     if (answers_[i].headers.bth.dest_qp != answer.headers.bth.dest_qp) continue;
     if (answers_[i].headers.deth.source_qp != answer.headers.deth.source_qp) continue;

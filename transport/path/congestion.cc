@@ -8,10 +8,10 @@
 namespace urxe {
 namespace {
 
-// A peer that shares its processors answers late now and then; asking again sooner only adds work.
+// A peer on a shared processor sometimes answers late; an earlier probe would only add work.
 constexpr Duration kMinProbeTimeout = milliseconds(4);
 constexpr Duration kFirstProbeTimeout = milliseconds(20);
-// Losses closer together than this are answered once even where no round trip was measured yet.
+// Losses closer together than this count as one, also before a round trip was measured.
 constexpr Duration kMinLossInterval = microseconds(50);
 constexpr int kProcessBits = 15;
 

@@ -15,8 +15,8 @@ namespace urxe {
 struct ChannelAdapter;
 struct QueuePair;
 
-/// What the queue pairs that send to one peer share, because they share its receive buffer: the
-/// window, the round-trip time, and the list of those that wait for room. The window grows with
+/// The state shared by the queue pairs that send to one peer, since they share its receive buffer:
+/// the window, the round-trip time, and the list of those that wait for room. The window grows with
 /// acknowledgements and halves, at most once per round trip, with loss. (In transport/, "path"
 /// means this. "Primary path" and "alternate path" are the specification's terms, of path migration
 /// and of the CM's messages; the addresses and ports of a packet are its flow.)
@@ -31,13 +31,14 @@ class Path {
   void change_in_flight(int32_t packets) { in_flight_ += static_cast<uint32_t>(packets); }
 
   void on_acknowledged(uint32_t packets);
-  /// True: the window was cut (the loss is not part of one already answered).
+  /// Halves the window. False: not again for the same loss.
   bool on_loss(Instant now);
   void on_round_trip(Duration sample);
-  /// How long to wait for an answer before asking again: from the round trips seen.
+  /// How long to wait for an answer before a probe, from the measured round trips.
   [[nodiscard]] Duration probe_timeout() const;
 
-  IntrusiveList<QueuePair, struct WaitingTag> waiting;  ///< have requests but found no room
+  IntrusiveList<QueuePair, struct WaitingTag>
+      waiting;  ///< queue pairs with requests that found no room
   uint32_t references = 0;
 
  private:
@@ -48,7 +49,7 @@ class Path {
   uint32_t window_ = std::min(kInitialWindow, max_window_);
   uint32_t slow_start_threshold_ = UINT32_MAX;
   uint32_t acknowledged_ = 0;  ///< since the window last grew by one
-  uint32_t in_flight_ = 0;     ///< packets, READ responses asked for included
+  uint32_t in_flight_ = 0;     ///< packets; includes READ responses asked for
   Instant last_loss_{INT64_MIN / 2};
   Duration smoothed_{};
   Duration variation_{};
@@ -57,8 +58,8 @@ class Path {
 /// Activates as many of the queue pairs that wait for room on the path as there is room for.
 void wake_waiting(ChannelAdapter& ca, Path& path);
 
-/// The paths of one device. Destinations are told apart by address and by the upper bits of the
-/// queue pair number, which for urxe peers name the process and so the receive buffer.
+/// The paths of one device, by the peer's address and the upper bits of its queue pair number: for
+/// urxe peers these name the process, and so the receive buffer.
 class PathTable {
  public:
   Path* acquire(const Gid& destination, uint32_t qpn, uint32_t max_window);

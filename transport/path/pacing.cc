@@ -9,7 +9,7 @@ namespace urxe {
 namespace {
 
 constexpr uint64_t kNsKbpsPerByte = 8'000'000;  // ns a byte at 1 kb/s
-// Long enough that whoever drives the device may come late, short enough for receive buffers.
+// Long enough for a driving thread that comes late, short enough for receive buffers.
 constexpr Duration kDefaultBurst = milliseconds(1);
 constexpr uint64_t kLargestDefaultBurst = 256 * 1024;  // bytes
 constexpr uint32_t kLeastPackets = 2;

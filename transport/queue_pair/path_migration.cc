@@ -20,7 +20,7 @@ bool is_reverse_of(const Flow& received, const Flow& sent) {
   return received.source == sent.destination && received.destination == sent.source;
 }
 
-/// Makes the alternate path the primary one; sends again what is outstanding.
+/// Makes the alternate path the primary one; sends the outstanding packets again.
 void migrate(ChannelAdapter& ca, QueuePair& qp) {
   ibv_qp_attr& attr = qp.attr;
   attr.ah_attr = attr.alt_ah_attr;

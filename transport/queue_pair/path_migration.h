@@ -7,12 +7,11 @@
 
 namespace urxe {
 
-// Automatic path migration (IBTA vol. 1, 17.2.8). MIGRATED is the initial state; the application
-// moves on to REARM, once it has loaded an alternate path. A packet that says that the peer has
-// done so too (MigReq 0) makes the queue pair ARMED. It migrates, back to MIGRATED, when the
-// application says so, when its retries on the primary path are used up, or when the peer has
-// migrated (a packet with MigReq 1 on the alternate path). From then on the alternate path is the
-// primary one.
+// Automatic path migration (IBTA vol. 1, 17.2.8). The initial state is MIGRATED. The application
+// loads an alternate path and asks for REARM. A packet with MigReq 0 tells that the peer has done
+// the same; the queue pair is then ARMED. It migrates, back to MIGRATED, when the application asks
+// for it, when the retries on the primary path are used up, or when the peer has migrated (a packet
+// with MigReq 1 on the alternate path). The alternate path is then the primary one.
 
 /// Whether ibv_modify_qp() may ask for this: the alternate path's values are in range, and the
 /// present state of migration allows the one wanted.
@@ -21,14 +20,14 @@ bool migration_is_valid(const ChannelAdapter& ca, const QueuePair& qp, const ibv
 
 /// Loads the alternate path that the attributes describe.
 void load_alternate_path(ChannelAdapter& ca, QueuePair& qp);
-/// Forgets it; nothing is armed then.
+/// Forgets the alternate path. The state is MIGRATED then.
 void unload_alternate_path(ChannelAdapter& ca, QueuePair& qp);
 
-/// REARM, or MIGRATED. Only what migration_is_valid() allows.
+/// Sets REARM or MIGRATED; migration_is_valid() must allow it.
 void set_migration_state(ChannelAdapter& ca, QueuePair& qp, ibv_mig_state state);
 
 /// Sends along `flow` from now on: it becomes the flow of the primary path. Takes over the
-/// caller's reference to `path`, which is what the queue pairs that send there share.
+/// caller's reference to `path`, the state shared by the queue pairs that send there.
 void change_flow(ChannelAdapter& ca, QueuePair& qp, const Flow& flow, Path* path);
 
 /// Whether a packet came from the peer's address: that of the primary path or, if the packet asks

@@ -66,7 +66,7 @@ void enter_error(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed) {
   stop_requester(ca, qp);
   stop_responder(ca, qp, owed);
   flush(ca, qp);
-  // It holds no element any more and takes none (10.3.1).
+  // It holds no element of the shared queue and takes no more (10.3.1).
   if (qp.takes_shared_receives()) ca.raise(IBV_EVENT_QP_LAST_WQE_REACHED, &qp);
 }
 

@@ -13,7 +13,7 @@ namespace urxe {
 /// Moves the queue pair to ERR and flushes both queues in order.
 void enter_error(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed);
 
-/// Completes everything on both queues, and the element that it holds, with IBV_WC_WR_FLUSH_ERR.
+/// Completes everything on both queues, and the receive that it holds, with IBV_WC_WR_FLUSH_ERR.
 /// For a queue pair in ERR.
 void flush(ChannelAdapter& ca, QueuePair& qp);
 
@@ -24,7 +24,7 @@ void flush_sends(ChannelAdapter& ca, QueuePair& qp);
 /// pair to ERR; for UC and UD to SQE, with the send queue flushed.
 void fail_oldest_send(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status);
 
-/// The receive work queue element that the queue pair holds completes with `status`.
+/// Completes the receive work queue element that the queue pair holds with `status`.
 void complete_receive_in_error(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status);
 
 /// The opcode of a send completion.

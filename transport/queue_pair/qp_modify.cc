@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// modify(): checks and applies queue pair attributes (IBTA vol. 1, 10.3; ibv_modify_qp(3)).
 #include <cerrno>
 
 #include "transport/device/address.h"
@@ -16,7 +17,8 @@ namespace urxe {
 namespace {
 
 constexpr uint32_t kQpnMask = 0xffffff;
-/// Programs pass a region's flags; those that mean nothing for a queue pair do nothing.
+/// Programs pass the access flags of memory regions: those without a meaning for queue pairs are
+/// accepted.
 constexpr unsigned kQpAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                                IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
                                IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND |
@@ -35,7 +37,7 @@ bool address_values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr,
   return true;
 }
 
-/// READs that are being answered are not forgotten.
+/// The responder must not forget READs that it is still answering.
 bool fits_pending(const QueuePair& qp, const ibv_qp_attr& attr, int mask) {
   return (mask & IBV_QP_MAX_DEST_RD_ATOMIC) == 0 ||
          attr.max_dest_rd_atomic >= pending_resources(qp);
@@ -113,7 +115,7 @@ void enter_state(ChannelAdapter& ca, QueuePair& qp, ibv_qp_state from, ibv_qp_st
                  const ibv_qp_attr& attr, int mask) {
   if (to == IBV_QPS_RESET) return reset(ca, qp);
   if (to == IBV_QPS_ERR) return enter_error(ca, qp, OwedAnswers::kDrop);
-  if (from == IBV_QPS_SQE) flush_sends(ca, qp);  // what was posted then and not looked at yet
+  if (from == IBV_QPS_SQE) flush_sends(ca, qp);  // those posted since it entered SQE
   qp.set_state(to);
   if (to == IBV_QPS_RTS) ca.active.push_back(qp);
   if (to == IBV_QPS_SQD && from == IBV_QPS_RTS) {

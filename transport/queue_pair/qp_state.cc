@@ -11,8 +11,7 @@ constexpr unsigned kReliable = kRc | kIni | kTgt;
 constexpr unsigned kConnected = kReliable | kUc;
 constexpr unsigned kSends = kRc | kUc | kUd | kIni;
 
-/// Masks of one transition for some types of queue pairs; where several rows name a type, they add
-/// up.
+/// The masks of one transition, for some types of queue pairs. The rows that name a type add up.
 struct Row {
   ibv_qp_state from;
   ibv_qp_state to;

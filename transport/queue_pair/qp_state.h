@@ -11,24 +11,24 @@ namespace urxe {
 
 // The queue pair's states and attributes (IBTA vol. 1, 10.3; ibv_modify_qp(3)).
 
-/// Which attributes a transition needs and which it allows besides (ibv_qp_attr_mask).
+/// The attributes that a transition needs, and those that it also allows (ibv_qp_attr_mask).
 struct TransitionMasks {
   bool legal = false;
   int required = 0;
   int optional = 0;
 };
-/// `mask` less what a queue pair of the type has no use for; such attributes are ignored (an XRC
-/// initiator has no responder, a target no requester).
+/// `mask` without the attributes that a queue pair of the type ignores: an XRC initiator has no
+/// responder, a target no requester.
 int without_ignored(ibv_qp_type type, int mask);
 
 TransitionMasks transition_masks(ibv_qp_type type, ibv_qp_state from, ibv_qp_state to);
 
-/// Checks `attr` and carries out the change; EINVAL, and nothing changed, where it is not allowed.
+/// Checks `attr` and makes the change. EINVAL, and nothing changes: it is not allowed.
 Expected<void, Errno> modify(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, int mask,
                              Instant now);
 
-/// Back to RESET: queues empty, protocol state as new, completions not polled yet dropped. No
-/// poller of the completion queues may be active.
+/// Moves the queue pair to RESET: empties the queues, forgets the protocol state, and drops the
+/// completions that were not polled. No poller of the completion queues may be active.
 void reset(ChannelAdapter& ca, QueuePair& qp);
 
 }  // namespace urxe

@@ -7,7 +7,7 @@
 namespace urxe {
 namespace {
 
-/// Enough for any element that the queue pair can take from a shared queue.
+/// Room for the list of any element that the queue pair can take from a shared queue.
 std::unique_ptr<Sge[]> make_taken_list(const QpInit& init) {
   if (init.srq != nullptr) return std::make_unique<Sge[]>(init.srq->max_sge());
   if (init.domain == nullptr) return nullptr;

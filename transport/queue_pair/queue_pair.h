@@ -21,7 +21,7 @@
 
 namespace urxe {
 
-/// The transport service of a type of queue pair; RC for types that have none of ours.
+/// The transport service of a type of queue pair; RC for types that are not supported.
 constexpr Service service_of(ibv_qp_type type) {
   switch (type) {
     case IBV_QPT_UC:
@@ -64,25 +64,25 @@ constexpr bool is_unreliable(Service service) {
   return service == Service::kUc || service == Service::kUd;
 }
 
-/// What a queue pair is made with.
+/// The parameters of a new queue pair.
 struct QpInit {
   Qpn qpn;  ///< chosen by the caller; not 0, 1 or 0xffffff
   PdId pd;
   CompletionQueue* send_cq = nullptr;
-  CompletionQueue* recv_cq = nullptr;  ///< none for either type of XRC, no send_cq for a target
+  CompletionQueue* recv_cq = nullptr;  ///< XRC queue pairs have none, targets no send_cq either
   SharedReceiveQueue* srq = nullptr;   ///< a basic one; nullptr: the queue pair has a receive queue
   XrcDomain* domain = nullptr;         ///< of an XRC target
   ibv_qp_type type = IBV_QPT_RC;
-  ibv_qp_cap cap{};  ///< raised to what is given, never lowered
+  ibv_qp_cap cap{};  ///< the queue pair has at least these
   bool sq_sig_all = false;
   void* user = nullptr;  ///< comes back with events
 };
 
-/// The alternate path of a connected queue pair, and how far its migration is prepared.
+/// The alternate path of a connected queue pair, and the state of its migration.
 struct PathMigration {
   ibv_mig_state state = IBV_MIG_MIGRATED;
   Flow alternate;
-  Path* path = nullptr;       ///< what is in flight there; null: no alternate path is loaded
+  Path* path = nullptr;       ///< shared with others that send there; null: none is loaded
   bool on_alternate = false;  ///< has migrated to `alternate`, which is the primary path since
   bool error_told = false;    ///< PATH_MIG_ERR was raised since the queue pair was armed
 };
@@ -94,8 +94,8 @@ enum class Turn : uint8_t {
   kBatchFull,
 };
 
-/// A queue pair. Its parts work on it through the files named for them: qp_state (attributes and
-/// transitions), requester, completer, responder.
+/// A queue pair (IBTA vol. 1, 10.2.4). The functions that work on it are in qp_state.h (attributes
+/// and transitions), qp_error.h, path_migration.h, and in the folders requester/ and responder/.
 struct QueuePair : ListHook<struct ActiveTag>,
                    ListHook<struct DeferredTag>,
                    ListHook<struct WaitingTag>,
@@ -123,7 +123,7 @@ struct QueuePair : ListHook<struct ActiveTag>,
   ReceiveQueue rq;
   std::unique_ptr<Sge[]> taken_list;  ///< copy of a shared queue's element
 
-  ibv_qp_attr attr{};  ///< as set by modify, for query and for the parts
+  ibv_qp_attr attr{};  ///< as modify() has set them
   Flow flow_{};
   Qpn dest_qpn;
   PKey pkey = kDefaultPKey;
@@ -135,12 +135,12 @@ struct QueuePair : ListHook<struct ActiveTag>,
   RequesterState requester;
   ResponderState responder;
 
-  bool blocks_own_multicast = false;  ///< UD: does not want what it has sent to a group itself
-  bool sq_drained_pending = false;    ///< SQD: an event is owed when all outstanding is done
+  bool blocks_own_multicast = false;  ///< UD: does not want its own packets to groups back
+  bool sq_drained_pending = false;    ///< SQD: raise an event when nothing is outstanding
   bool cq_failed = false;             ///< a completion could not be delivered
   bool answers_go_first = false;      ///< requests filled the last batch, and answers had no room
 
-  // The doorbell list's (any thread).
+  // Used by DoorbellList, on any thread.
   std::atomic<bool> doorbell{false};
   QueuePair* next_doorbell = nullptr;
 

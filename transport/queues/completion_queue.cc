@@ -59,7 +59,8 @@ CompletionQueue::Push CompletionQueue::push(const ibv_wc& wc, bool solicited, In
   }
   ring_[position & mask_] = {wc, slots};
   if (stamps_ != nullptr) stamps_[position & mask_] = now;
-  // Sequentially consistent with arm(): either this sees the request or its poller sees this entry.
+  // Sequentially consistent with arm(): either this sees the request, or the poller sees this
+  // entry.
   pushed_.store(position + 1, std::memory_order_seq_cst);
   const uint8_t armed = armed_.load(std::memory_order_seq_cst);
   if (armed == kNotArmed) return Push::kQuiet;

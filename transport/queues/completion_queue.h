@@ -12,35 +12,35 @@
 
 namespace urxe {
 
-/// Places of a work queue that are free again once a completion is polled: all before `position`.
+/// The places of a work queue that become free when a completion is polled: all before `position`.
 struct FreedSlots {
   std::atomic<uint32_t>* freed = nullptr;  ///< nullptr: none
   uint32_t position = 0;
 };
 
-/// A completion, and when the device made it.
+/// A completion with its timestamp.
 struct StampedCompletion {
   ibv_wc wc{};
-  Instant when;  ///< zero where the queue keeps no timestamps
+  Instant when;  ///< zero if the queue keeps no timestamps
 };
 
-/// When an armed queue makes its event (ibv_modify_cq(3)): after `count` completions or `period`
-/// after the first of them, whichever comes first; 0: not by that one. Both 0: at once, as without
-/// moderation. A failed completion always makes it at once: the next one may never come.
+/// When an armed queue raises its event (ibv_modify_cq(3)): after `count` completions, or `period`
+/// after the first of them, whichever comes first. 0: no such condition. Both 0: at once, as
+/// without moderation. A failed completion raises it at once, since no other may follow.
 struct CqModeration {
   uint16_t count = 0;
   Duration period{};
 };
 
-/// How a completion queue is to differ from an ordinary one.
+/// Options of a completion queue.
 struct CqOptions {
   bool timestamps = false;
-  /// Completions that find it full are lost, and nothing else happens.
+  /// If the queue is full, completions are lost, without any other effect.
   bool ignore_overrun = false;
 };
 
-/// A completion queue. The device pushes; one poller at a time (the provider's lock of that queue)
-/// polls at the same time without the device's lock.
+/// A completion queue. The device pushes. One poller at a time, under the
+/// provider's lock of the queue, polls without the device's lock.
 class CompletionQueue : public ListHook<struct HeldEventTag> {
  public:
   /// `user` comes back with events; the transport does not look at it.
@@ -68,17 +68,17 @@ class CompletionQueue : public ListHook<struct HeldEventTag> {
   enum class Push : uint8_t {
     kQuiet,
     kNotify,
-    kHeld,      ///< an event is owed, but moderation holds it back
+    kHeld,      ///< an event is due, but moderation holds it back
     kOverflow,  ///< the queue was full; the completion is lost and the queue stays in error
-    kLost,      ///< the same of a queue that ignores overruns: it goes on
+    kLost,      ///< the queue was full and ignores overruns; the completion is lost
   };
   Push push(const ibv_wc& wc, bool solicited, Instant now, FreedSlots slots = {});
-  /// From the next event on.
+  /// Takes effect with the next event.
   void set_moderation(CqModeration moderation) { moderation_ = moderation; }
   [[nodiscard]] const CqModeration& moderation() const { return moderation_; }
   /// Whether moderation holds an event back.
   [[nodiscard]] bool holds_event() const { return held_completions_ != 0; }
-  /// Makes the event that is held back; false: it is owed no more.
+  /// Disarms the queue, for an event that the caller raises. False: it was not armed any more.
   bool release_event();
   /// Drops the completions of a queue pair that is reset or destroyed; neither side may be active.
   void purge(uint32_t qp_num);
@@ -88,7 +88,7 @@ class CompletionQueue : public ListHook<struct HeldEventTag> {
 
   uint32_t references = 0;  ///< queue pairs that use it
   bool notified = false;    ///< on the device's list of queues to notify
-  Instant held_until{};     ///< while on the list of held events: when its event is due
+  Instant held_until{};     ///< on the list of held events: when the event is due
 
  private:
   enum Armed : uint8_t { kNotArmed, kSolicited, kAny };

@@ -37,7 +37,7 @@ void SharedReceiveQueue::resize(uint32_t max_wr) {
 Expected<SharedReceiveQueue*, Errno> SrqTable::add(const SrqInit& init) {
   if (count_ >= static_cast<size_t>(kMaxSrqs)) return error(ENOMEM);
   if (places_.empty()) places_.resize(kIndexMask + 1);
-  // There are more places than queues: a free one comes up.
+  // There are more places than queues, so this ends.
   while (next_number_ == 0 || places_[next_number_ & kIndexMask]) {
     next_number_ = (next_number_ + 1) & kNumberMask;
   }

@@ -15,14 +15,14 @@
 
 namespace urxe {
 
-/// An XRC domain: what shared receive queues and target queue pairs have to have in common to be
-/// used together (IBTA vol. 1, annex A14). Only its identity matters.
+/// An XRC domain (IBTA vol. 1, annex A14): a target queue pair may use the shared receive queues of
+/// its domain. Only the identity of a domain matters.
 struct XrcDomain {
   uint32_t references = 0;  ///< shared receive queues and queue pairs in it
 };
 
-/// What a shared receive queue is made with. With a domain it is an XRC one and needs `cq`; without
-/// it is a basic one and has none.
+/// The parameters of a new shared receive queue. With a domain it is an XRC queue and needs `cq`;
+/// without one it is a basic queue and has no `cq`.
 struct SrqInit {
   PdId pd;
   uint32_t max_wr = 1;
@@ -32,19 +32,21 @@ struct SrqInit {
   void* user = nullptr;  ///< comes back with events
 };
 
-/// A shared receive queue (IBTA vol. 1, 10.2.9): a ring that any number of queue pairs take from.
-/// An element's place is free as soon as it is taken, since queue pairs finish in any order.
+/// A shared receive queue (IBTA vol. 1, 10.2.9): a ring from which any number of queue pairs take
+/// elements. The place of an element is free once it is taken, since queue pairs complete elements
+/// in any order.
 class SharedReceiveQueue {
  public:
   SharedReceiveQueue(const SrqInit& init, Srqn srqn);
 
   const Srqn number;
-  const PdId pd;            ///< whose the elements' keys are
+  const PdId pd;            ///< of the elements' keys
   XrcDomain* const domain;  ///< nullptr: basic
   CompletionQueue* const cq;
   void* const user;
 
-  /// The poster fills it like any receive queue. The device takes; resize() replaces it.
+  /// The poster fills it like any receive queue, and the device takes from it. resize() replaces
+  /// it.
   [[nodiscard]] ReceiveQueue& queue() { return *queue_; }
   /// Elements posted and not taken.
   [[nodiscard]] uint32_t waiting() const { return queue_->posted() - queue_->oldest(); }
@@ -55,9 +57,9 @@ class SharedReceiveQueue {
   /// Changes the capacity, to no less than waiting(). The poster may not be active.
   void resize(uint32_t max_wr);
 
-  uint32_t limit = 0;       ///< armed: one event once fewer than these wait; 0: not armed
+  uint32_t limit = 0;       ///< raise one event once fewer elements wait; 0: not armed
   uint32_t references = 0;  ///< queue pairs made with it
-  bool in_error = false;    ///< a completion could not be delivered, and that has been told
+  bool in_error = false;    ///< a completion could not be delivered; the event was raised
 
  private:
   std::unique_ptr<ReceiveQueue> queue_;

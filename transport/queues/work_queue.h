@@ -17,14 +17,14 @@
 
 namespace urxe {
 
-/// Where a datagram goes: what its address handle and its work request say.
+/// The destination of a datagram, from its address handle and its work request.
 struct Datagram {
   Flow flow;
   Qpn qpn;
   QKey qkey;
 };
 
-/// A send work queue element: the request as posted, and what the requester notes on it.
+/// A send work queue element: the request as posted, and the requester's notes.
 struct SendWqe {
   uint64_t wr_id = 0;
   ibv_wr_opcode opcode = IBV_WR_SEND;
@@ -45,7 +45,7 @@ struct SendWqe {
   Psn first_psn;                ///< set when the requester first reaches the element
   uint32_t packets = 0;         ///< PSNs it takes; 0: not reached yet
   Ssn ssn;                      ///< of its (first) message
-  bool failed_locally = false;  ///< completes with `local_status` once all before it have
+  bool failed_locally = false;  ///< completes with `local_status` after all before it
   ibv_wc_status local_status = IBV_WC_SUCCESS;
 
   [[nodiscard]] Psn last_psn() const { return first_psn + (packets - 1); }
@@ -58,9 +58,9 @@ struct RecvWqe {
   uint64_t length = 0;  ///< bytes of all elements
 };
 
-/// A ring of work queue elements with their scatter/gather lists, made once. One poster at a time
-/// (the provider's lock of that queue) and one consumer (the device's caller) may use it at once.
-/// Positions count up for ever (mod 2^32).
+/// A ring of work queue elements with their scatter/gather lists, allocated once. One poster at a
+/// time, under the provider's lock of the queue, and one consumer, the device's caller, may use it
+/// at the same time. A position is the count of elements before it (mod 2^32).
 template <class Wqe>
 class WorkQueue {
  public:
@@ -83,7 +83,7 @@ class WorkQueue {
   [[nodiscard]] std::span<Sge> sges(uint32_t position) {
     return {&sges_[static_cast<size_t>(position & mask_) * max_sge_], at(position).num_sge};
   }
-  /// The whole space for the list of an element that is being filled.
+  /// The space for the list of an element that is being filled.
   [[nodiscard]] Sge* sge_space(uint32_t position) {
     return sges_.get() + static_cast<size_t>(position & mask_) * max_sge_;
   }
@@ -107,10 +107,11 @@ class WorkQueue {
   [[nodiscard]] uint32_t posted() const { return posted_.load(std::memory_order_acquire); }
   [[nodiscard]] uint32_t oldest() const { return retired_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool empty() const { return posted() == oldest(); }
-  /// Is done with the oldest element. Its place is free for a new one once the completion that
-  /// covers it is polled, so that a queue's completions never outnumber its places.
+  /// Ends the use of the oldest element. Its place becomes free when the completion that covers it
+  /// is polled, so that a queue never has more completions than places.
   void retire() { retired_.store(oldest() + 1, std::memory_order_release); }
-  /// What polling the completion of the element retired last frees: it and all before it.
+  /// The places to free when the completion of the element retired last is polled: its place and
+  /// all before it.
   [[nodiscard]] FreedSlots freed_by_completion() { return {&freed_, oldest()}; }
   /// Frees the places of all retired elements.
   void free_retired() { freed_.store(oldest(), std::memory_order_release); }

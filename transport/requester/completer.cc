@@ -26,8 +26,8 @@ void count_completed(Counters& counters, const SendWqe& wqe) {
   }
 }
 
-/// Moves the oldest unacknowledged PSN on by `packets`, which lie in the oldest element; completes
-/// the element at its end. The point of transmission is never left behind.
+/// Advances the oldest unacknowledged PSN by `packets`, which lie in the oldest element; completes
+/// the element at its end. The point of transmission advances at least as far.
 void advance_oldest(ChannelAdapter& ca, QueuePair& qp, uint32_t packets) {
   RequesterState& req = qp.requester;
   const uint32_t in_flight = req.in_flight();
@@ -36,7 +36,7 @@ void advance_oldest(ChannelAdapter& ca, QueuePair& qp, uint32_t packets) {
   const Psn end = wqe.last_psn() + 1;
   const bool ends = req.oldest_unacked + packets == end;
   const bool passes_send_psn = packets > in_flight;
-  // A path's count falls by what was in flight; what had been taken off it by going back stays off.
+  // go_back() has already subtracted the packets beyond `in_flight` from the path's count.
   const Psn target = req.oldest_unacked + packets;
   if (qp.path != nullptr) {
     qp.path->change_in_flight(-static_cast<int32_t>(std::min(packets, in_flight)));
@@ -52,8 +52,8 @@ void advance_oldest(ChannelAdapter& ca, QueuePair& qp, uint32_t packets) {
   complete_local_operations(ca, qp);
 }
 
-/// Acknowledges SEND and WRITE packets, the oldest `count` ones outstanding. Stops before what only
-/// its own response completes; answers how many were acknowledged.
+/// Acknowledges the oldest `count` outstanding packets. Stops before a READ or atomic, which only
+/// its own response completes. Returns how many it has acknowledged.
 uint32_t acknowledge(ChannelAdapter& ca, QueuePair& qp, uint32_t count) {
   const uint32_t wanted = count;
   while (count > 0) {
@@ -67,7 +67,7 @@ uint32_t acknowledge(ChannelAdapter& ca, QueuePair& qp, uint32_t count) {
   return wanted - count;
 }
 
-/// What is due after packets were acknowledged.
+/// Restarts timers and counts after packets were acknowledged.
 void settle(ChannelAdapter& ca, QueuePair& qp, Instant now, uint32_t acknowledged) {
   if (acknowledged == 0) return;
   note_progress(ca, qp, now, acknowledged);
@@ -106,7 +106,7 @@ void fail_for_nak(ChannelAdapter& ca, QueuePair& qp, uint8_t syndrome) {
   }
 }
 
-/// A NAK stands for the oldest unacknowledged packet by now.
+/// Handles a NAK. All packets before the one that it names are acknowledged by now.
 void receive_nak(ChannelAdapter& ca, QueuePair& qp, uint8_t syndrome, Instant now) {
   if (ack_kind(syndrome) == AckKind::kRnrNak) {
     ++ca.counters.rnr_naks_received;
@@ -120,8 +120,8 @@ void receive_nak(ChannelAdapter& ca, QueuePair& qp, uint8_t syndrome, Instant no
   }
 }
 
-/// Implied NAK (IBTA vol. 1, 9.7.5.1): an answer beyond a READ or atomic whose own response did not
-/// come.
+/// Implied NAK (IBTA vol. 1, 9.7.5.1): an answer for a later packet than a READ or atomic whose own
+/// response has not come.
 void receive_implied_nak(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   if (!qp.requester.resending) ++ca.counters.implied_naks;
   retry_after_loss(ca, qp, now);
@@ -139,7 +139,7 @@ void receive_acknowledge(ChannelAdapter& ca, QueuePair& qp, const Headers& heade
   if (!is_ack) receive_nak(ca, qp, headers.aeth.syndrome, now);
 }
 
-/// A response that breaks the protocol (9.7.5.2: bad response).
+/// Fails the oldest element for a response that breaks the protocol (9.7.5.2: bad response).
 void fail_bad_response(ChannelAdapter& ca, QueuePair& qp) {
   ca.counters.drop(DropReason::kMalformedResponse);
   fail_oldest_send(ca, qp, IBV_WC_BAD_RESP_ERR);
@@ -184,7 +184,7 @@ void receive_atomic_response(ChannelAdapter& ca, QueuePair& qp, const PacketView
   complete_answered(ca, qp, packet, now);
 }
 
-/// An ATOMIC WRITE is answered as a READ of no bytes is.
+/// The response to an ATOMIC WRITE is that to a READ of no bytes.
 void receive_atomic_write_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
                                    Instant now) {
   const bool is_only = packet.headers.bth.opcode.operation() == Operation::kReadResponseOnly;
@@ -192,7 +192,7 @@ void receive_atomic_write_response(ChannelAdapter& ca, QueuePair& qp, const Pack
   complete_answered(ca, qp, packet, now);
 }
 
-/// READ and atomic responses: all before is acknowledged by them; they must be the next one due.
+/// A READ or atomic response acknowledges all packets before it. It must be the next response due.
 void receive_data_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
                            uint32_t offset, Instant now) {
   const uint32_t acknowledged = acknowledge(ca, qp, offset);
@@ -258,7 +258,7 @@ void receive_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& packe
   const Psn psn = headers.bth.psn;
   const uint32_t offset = (psn.value() - qp.requester.oldest_unacked.value()) & Psn::kMask;
   if (offset >= qp.requester.outstanding()) {
-    // An ACK repeated for the last message still brings news of credits.
+    // A repeated ACK of the last message still carries the present credits.
     if (has_aeth && psn + 1 == qp.requester.oldest_unacked) {
       take_credits(qp, headers.aeth);
       ca.active.push_back(qp);

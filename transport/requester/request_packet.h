@@ -9,15 +9,14 @@
 
 namespace urxe {
 
-// What the requesters of connected queue pairs send: the packets of a work queue element
-// (IBTA vol. 1, 9.4).
+// The request packets of a work queue element of an RC, XRC or UC queue pair (IBTA vol. 1, 9.4).
 
 /// The packet that comes next in a message.
 struct RequestPacket {
   Headers headers;
   uint64_t offset = 0;   ///< into the message
   uint32_t payload = 0;  ///< bytes
-  uint32_t psns = 1;     ///< PSNs it takes (a READ request: one per response)
+  uint32_t psns = 1;     ///< PSNs that it takes; a READ request: one per response
 };
 
 /// Whether the message uses a receive work queue element of the peer's.
@@ -29,7 +28,7 @@ uint32_t message_packets(const QueuePair& qp, const SendWqe& wqe);
 /// The packet of `wqe` at the point of transmission. AckReq is not set.
 RequestPacket next_request_packet(const QueuePair& qp, const SendWqe& wqe);
 
-/// Copies the packet's payload to `out`. False: a key or a range of the list does not hold.
+/// Copies the packet's payload to `out`. False: a key of the list, or its range, is not valid.
 bool fill_payload(const ChannelAdapter& ca, QueuePair& qp, uint32_t position,
                   const RequestPacket& packet, uint8_t* out);
 

@@ -16,7 +16,7 @@ constexpr uint32_t kReadPieceBytes = 65536;
 /// AckReq is set at least this often (in packets), however large the window.
 constexpr uint32_t kMaxAckInterval = 16;
 
-/// Binds or invalidates a window, in its turn among the requests.
+/// Binds or invalidates a memory window, in the order of the send queue.
 bool execute_local(ChannelAdapter& ca, const QueuePair& qp, const SendWqe& wqe) {
   if (wqe.opcode == IBV_WR_LOCAL_INV) return ca.memory.invalidate(qp.pd, qp.qpn, wqe.invalidate);
   return ca.memory.bind(qp.pd, qp.qpn, wqe.bind);
@@ -42,7 +42,7 @@ bool beyond_credits(const RequesterState& req, const SendWqe& wqe) {
 /// Whether the element at the point of transmission may send a packet now.
 bool may_send(QueuePair& qp, const SendWqe& wqe) {
   const RequesterState& req = qp.requester;
-  // One that has begun goes on although the limit has become 0 since (in SQD).
+  // A message that has begun continues even if the limit has become 0 since (in SQD).
   const uint32_t limit = std::max<uint32_t>(qp.attr.max_rd_atomic, 1);
   if (has_response(wqe) && req.rd_atomic_in_flight >= limit) return false;
   if (req.in_flight() == 0) return true;
@@ -54,8 +54,8 @@ bool may_send(QueuePair& qp, const SendWqe& wqe) {
   return true;
 }
 
-/// AckReq: at the end of a message, now and then in a long one, and where the window closes or
-/// pacing pauses.
+/// Whether to set AckReq: at the end of a message, at intervals in a long one, and when the window
+/// closes or pacing pauses.
 bool wants_ack(const QueuePair& qp, const SendWqe& wqe, const RequestPacket& packet, bool pauses) {
   const RequesterState& req = qp.requester;
   const uint32_t interval = std::clamp(qp.path->window() / 4, 1U, kMaxAckInterval);
@@ -63,13 +63,13 @@ bool wants_ack(const QueuePair& qp, const SendWqe& wqe, const RequestPacket& pac
          beyond_credits(req, wqe) || qp.path->room() <= 1 || req.since_ack_request + 1 >= interval;
 }
 
-/// Whether pacing keeps the packet behind one of `bytes` waiting. The peer must not wait with it,
-/// or the timers would take the silence for a loss.
+/// Whether the packet after one of `bytes` will have to wait for pacing. The peer must then
+/// acknowledge this one, or the timers would take the silence for a loss.
 bool pauses_after(const QueuePair& qp, uint32_t bytes, Instant now) {
   return qp.pacer.is_limited() && !qp.pacer.admits(bytes + qp.mtu, now);
 }
 
-/// Notes that a packet has gone out: PSNs, counts, timers.
+/// Updates PSNs, counts and timers after a packet was sent.
 void note_sent(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, const RequestPacket& packet,
                Instant now) {
   RequesterState& req = qp.requester;
@@ -92,7 +92,7 @@ void note_sent(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, const Requ
   start_retry_timers(ca, qp, now);
 }
 
-/// A message that cannot be carried out completes when all before it have.
+/// A message that cannot be carried out completes after all messages before it.
 Turn hold_failed_message(ChannelAdapter& ca, QueuePair& qp, uint32_t position) {
   if (position == qp.sq.oldest()) fail_oldest_send(ca, qp, qp.sq.at(position).local_status);
   return Turn::kIdle;

@@ -7,36 +7,37 @@
 
 namespace urxe {
 
-// The requester (IBTA vol. 1, 9.7): sends request packets, in PSN order, as far as window, credits,
-// fence and the limit of outstanding READs and atomics allow.
+// The requester of RC and XRC (IBTA vol. 1, 9.7): sends request packets in PSN order, as far as the
+// path's window, the peer's credits, fences, pacing, and the limit of outstanding READs and atomics
+// allow.
 
 /// Sends up to `budget` request packets.
 Turn transmit_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
                        uint32_t budget);
 
-/// Gives the element at `position`, which is the next, its PSNs, or notes why it cannot be carried
-/// out. Executes a local operation.
+/// Gives the element at `position`, which is the next, its PSNs, or records why it cannot be
+/// carried out. Executes it if it is a local operation.
 void start_message(ChannelAdapter& ca, QueuePair& qp, uint32_t position);
 
-/// Moves the point of transmission, keeping the path's count of packets in flight.
+/// Moves the point of transmission and adjusts the path's count of packets in flight.
 void set_send_psn(QueuePair& qp, Psn psn);
 
 /// Goes back to the oldest unacknowledged packet.
 void go_back(ChannelAdapter& ca, QueuePair& qp);
 
-/// How many PSNs one READ request asks for at the most; a longer READ is asked for piece by piece,
-/// so that the answers do not overrun this side's receive buffer. Pieces begin at multiples of it.
+/// The most PSNs that one READ request asks for. A longer READ is requested in pieces of this size,
+/// so that the responses do not overrun this side's receive buffer.
 uint32_t read_piece_packets(const QueuePair& qp);
 
 // What other parts of a queue pair ask its requester, and tell it.
 
-/// Nothing is known of a peer, as in RESET. The send queue is empty.
+/// Forgets everything, as in RESET. The send queue must be empty.
 void reset_requester(QueuePair& qp);
 /// Sets the PSN of the first request (RTR to RTS).
 void set_first_psn(QueuePair& qp, Psn psn);
 /// Stops all timers of the requester and gives its part of the window back.
 void stop_requester(ChannelAdapter& ca, QueuePair& qp);
-/// All elements of the send queue have been completed: goes on behind them.
+/// All elements of the send queue have been completed: continues behind them.
 void skip_completed_sends(QueuePair& qp);
 
 /// The PSN of the next request that was not sent before.
@@ -46,7 +47,7 @@ inline Psn next_request_psn(const QueuePair& qp) {
 inline Psn oldest_unacknowledged_psn(const QueuePair& qp) {
   return qp.requester.oldest_unacked;
 }
-/// Packets that were sent, not acknowledged, and will not be sent again unless they are lost.
+/// Packets between the oldest unacknowledged one and the point of transmission.
 inline uint32_t packets_in_flight(const QueuePair& qp) {
   return qp.requester.in_flight();
 }
@@ -63,7 +64,7 @@ inline uint32_t packet_index(const SendWqe& wqe, Psn psn) {
 inline bool is_atomic(const SendWqe& wqe) {
   return wqe.opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wqe.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
-/// Work on this side only: it takes no PSN.
+/// Takes effect on this side only and has no PSN.
 inline bool is_local(const SendWqe& wqe) {
   return wqe.opcode == IBV_WR_BIND_MW || wqe.opcode == IBV_WR_LOCAL_INV;
 }
@@ -73,7 +74,7 @@ inline bool is_read(const SendWqe& wqe) {
 inline bool is_atomic_write(const SendWqe& wqe) {
   return wqe.opcode == IBV_WR_ATOMIC_WRITE;
 }
-/// Done when its own response comes, and not by an ACK. As many as max_rd_atomic may be in flight.
+/// Completed by a response of its own rather than an ACK. At most max_rd_atomic may be in flight.
 inline bool has_response(const SendWqe& wqe) {
   return is_read(wqe) || is_atomic(wqe) || is_atomic_write(wqe);
 }

@@ -9,9 +9,10 @@
 
 namespace urxe {
 
-/// What the requester and the completer of a queue pair know. Everything before `oldest_unacked` is
-/// acknowledged; [oldest_unacked, send_psn) is in flight; [send_psn, next_psn) was sent before a
-/// go-back and will be sent again; next_psn is the first number never used.
+/// The state of a queue pair's requester and completer (IBTA vol. 1, 9.7). All PSNs before
+/// `oldest_unacked` are acknowledged; [oldest_unacked, send_psn) are in flight; [send_psn,
+/// next_psn) were sent before a go-back and will be sent again; next_psn is the first one never
+/// used. send_psn is the point of transmission.
 struct RequesterState {
   Psn oldest_unacked;
   Psn send_psn;
@@ -27,7 +28,7 @@ struct RequesterState {
   // Retry.
   uint32_t retries_left = 0;
   uint32_t rnr_retries_left = 0;
-  bool resending = false;               ///< went back; older signs of the same loss mean nothing
+  bool resending = false;               ///< went back: further signs of the same loss are ignored
   bool probing = false;                 ///< after a timeout: one packet until an answer comes
   uint32_t probe_backoff = 0;           ///< doublings of the probe timeout
   std::optional<Instant> rnr_until;     ///< nothing is sent before that

@@ -25,7 +25,7 @@ void schedule(ChannelAdapter& ca, QueuePair& qp) {
 void start_probe_timer(QueuePair& qp, Instant now, Duration timeout) {
   RequesterState& req = qp.requester;
   const Duration probe = qp.path->probe_timeout() * (int64_t{1} << req.probe_backoff);
-  // Where the ACK timeout comes first anyway there is nothing to probe for.
+  // A probe is of no use if the ACK timeout comes first.
   if (probe < timeout) req.probe_deadline = now + probe;
 }
 
@@ -38,8 +38,8 @@ void back_off(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   if (qp.path->on_loss(now)) ++ca.counters.congestion_backoffs;
 }
 
-/// Takes one retry; false: there was none left, and the queue pair has started over on its
-/// alternate path or is in ERR.
+/// Spends one retry. False: none was left, and the queue pair has migrated to its alternate path or
+/// is in ERR.
 bool take_retry(ChannelAdapter& ca, QueuePair& qp) {
   if (qp.requester.retries_left > 0) {
     --qp.requester.retries_left;
@@ -60,8 +60,9 @@ void on_ack_timeout(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   go_back(ca, qp);
 }
 
-/// Long before the ACK timeout (which is chosen for the worst network) a lost last packet shows by
-/// silence. One packet asks; whatever answers it says where to go on. Costs no retry.
+/// If the last packet was lost, no NAK comes. Long before the ACK timeout, which is chosen for the
+/// worst network, one packet is sent as a probe; its answer tells where to continue. A probe costs
+/// no retry.
 void on_probe_timeout(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   RequesterState& req = qp.requester;
   ++ca.counters.loss_probes;
@@ -123,7 +124,7 @@ void note_progress(ChannelAdapter& ca, QueuePair& qp, Instant now, uint32_t ackn
 
 void retry_after_loss(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   RequesterState& req = qp.requester;
-  if (req.resending) return;  // an older sign of the loss already answered; the timers watch
+  if (req.resending) return;  // this loss is being handled; the timers are running
   if (!take_retry(ca, qp)) return;
   stop_timers(req);
   req.rnr_until.reset();

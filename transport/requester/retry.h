@@ -6,31 +6,33 @@
 
 namespace urxe {
 
-// When the requester asks again, and when it gives up (IBTA vol. 1, 9.7.6).
+// When the requester sends packets again, and when it gives up (IBTA vol. 1, 9.7.6): after a NAK,
+// an RNR NAK, a time-out, or a probe.
 
 /// The local ACK timeout of the queue pair; nullopt: none.
 std::optional<Duration> ack_timeout(const ChannelAdapter& ca, const QueuePair& qp);
 
-/// All retries that the attributes grant are left again.
+/// Restores the number of retries that the attributes grant.
 void restore_retries(QueuePair& qp);
 void restore_rnr_retries(QueuePair& qp);
 
-/// Starts the timers that are not running, for a packet sent just now.
+/// Starts the timers that are not running, after a packet was sent.
 void start_retry_timers(ChannelAdapter& ca, QueuePair& qp, Instant now);
 
-/// The queue pair has migrated: restarts counts and timers and sends again what is outstanding.
+/// The queue pair has migrated: restarts counts and timers and sends the
+/// outstanding packets again.
 void start_over(ChannelAdapter& ca, QueuePair& qp);
 
-/// Packets were acknowledged: counts and timers start afresh.
+/// Packets were acknowledged: restarts counts and timers.
 void note_progress(ChannelAdapter& ca, QueuePair& qp, Instant now, uint32_t acknowledged);
 
 /// A NAK or a gap in the responses says that the oldest unacknowledged packet was lost.
 void retry_after_loss(ChannelAdapter& ca, QueuePair& qp, Instant now);
 
-/// An RNR NAK for the oldest unacknowledged packet asks to wait.
+/// An RNR NAK for the oldest unacknowledged packet: waits as long as its timer code says.
 void retry_after_rnr(ChannelAdapter& ca, QueuePair& qp, Instant now, uint8_t timer_code);
 
-/// The queue pair's time has come: sees which deadlines have passed and acts.
+/// The queue pair's deadline has come: handles the timers that are due.
 void on_retry_timer(ChannelAdapter& ca, QueuePair& qp, Instant now);
 
 }  // namespace urxe

@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint32_t kOwnQKey = 0x80000000;
 
-/// Nothing is ever outstanding: the three marks stay together.
+/// Nothing is ever outstanding: the three PSNs stay equal.
 void take_psn(RequesterState& req) {
   req.oldest_unacked = req.send_psn = req.next_psn = req.next_psn + 1;
 }
@@ -23,7 +23,7 @@ Turn fail(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status) {
   return Turn::kIdle;
 }
 
-/// kMore: a packet of `bytes` (pacing's) may go now.
+/// Asks pacing and backpressure. kMore: a packet of `bytes`, with IP and UDP headers, may go now.
 Turn admit(ChannelAdapter& ca, QueuePair& qp, const Flow& flow, Qpn to, uint32_t bytes,
            TxBatch& batch, Instant now) {
   if (!pacing_admits(ca, qp, bytes, now)) return Turn::kIdle;
@@ -91,7 +91,7 @@ Headers datagram_headers(const QueuePair& qp, const SendWqe& wqe) {
   headers.bth.dest_qp = wqe.datagram.qpn;
   headers.bth.pkey = qp.pkey;
   headers.bth.psn = qp.requester.next_psn;
-  // 10.2.5: a controlled Q_Key cannot be had from a work request.
+  // 10.2.5: a work request cannot choose a controlled Q_Key.
   headers.deth = {own_qkey ? QKey(qp.attr.qkey) : wqe.datagram.qkey, qp.qpn};
   headers.immediate_be = wqe.immediate_be;
   return headers;
@@ -107,8 +107,8 @@ bool gather_datagram(const ChannelAdapter& ca, QueuePair& qp, uint32_t position,
   return gather(ca.memory, qp.pd, qp.sq.sges(position), 0, {out, wqe.length});
 }
 
-/// A datagram is one packet. Longer ones are refused as adapters do, with an error: C10-93.1.1,
-/// which has them vanish without one, leaves the program in the dark.
+/// A datagram is one packet. A longer one completes in error, as with adapters. (C10-93.1.1 would
+/// have it vanish without an error.)
 Turn send_ud_packet(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
   RequesterState& req = qp.requester;
   const uint32_t position = req.send_position;

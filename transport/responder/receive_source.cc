@@ -28,7 +28,8 @@ bool take_shared_receive(ChannelAdapter& ca, QueuePair& qp) {
   return true;
 }
 
-/// What an XRC queue's completion queue loses the queue has lost: it can report nothing more.
+/// The completion queue of an XRC shared receive queue has failed: the shared queue can report
+/// nothing more.
 void fail_shared_queue(ChannelAdapter& ca, SharedReceiveQueue* srq) {
   if (srq == nullptr || srq->cq == nullptr || !srq->cq->in_error() || srq->in_error) return;
   srq->in_error = true;
@@ -57,8 +58,8 @@ void complete_taken(ChannelAdapter& ca, QueuePair& qp, ibv_wc wc, bool solicited
   wc.qp_num = qp.qpn.value();
   CompletionQueue& cq = *qp.responder.receive->cq;
   drop_taken(qp);
-  // Somebody sleeps until the event. What they will post has to wait for them, and goes by another
-  // queue pair: the ACK of an XRC target has no company to wait for.
+  // A thread sleeps until the event. Its answer will go by another queue pair, since an XRC target
+  // sends no requests: the ACK need not wait to share a datagram with it.
   if (qp.domain != nullptr && cq.is_armed()) qp.responder.ack_urgent = true;
   ca.complete(cq, qp, wc, solicited);
   fail_shared_queue(ca, qp.responder.srq);

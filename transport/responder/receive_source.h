@@ -9,16 +9,17 @@
 
 namespace urxe {
 
-// Where the responders of all services get receive work queue elements from: the queue pair's own
-// receive queue or a shared one (IBTA vol. 1, 10.2.9). An element is taken when a message needs
-// one, held in qp.responder.receive while the message comes, and let go of by its completion.
+// Receive work queue elements for the responders of all services. They come from the queue pair's
+// own receive queue or from a shared one (IBTA vol. 1, 10.2.9). A responder takes an element when a
+// message needs one, holds it while the message arrives, and completes it.
 
-/// Takes an element for the message that the queue pair is receiving, unless it holds one (that of
-/// a message that broke off, say). False: there is none. Tells where a shared queue's limit is
-/// passed.
+/// Takes an element for the present message, unless the queue pair holds one already, for instance
+/// that of a message that broke off. False: there is none. Raises the event of a shared queue whose
+/// limit is passed.
 bool take_receive(ChannelAdapter& ca, QueuePair& qp);
 
-/// Takes the next element of the queue pair's own receive queue. It holds none. False: none.
+/// Takes the next element of the queue pair's own receive queue; it must hold none. False: there is
+/// none.
 bool take_own_receive(QueuePair& qp);
 
 /// Whether the queue pair holds an element.
@@ -26,27 +27,27 @@ inline bool holds_receive(const QueuePair& qp) {
   return qp.responder.receive.has_value();
 }
 
-/// Completes the element that the queue pair holds. `wc` lacks its wr_id and the queue pair number.
+/// Completes the element that the queue pair holds. Fills in wr_id and the queue pair number.
 void complete_taken(ChannelAdapter& ca, QueuePair& qp, ibv_wc wc, bool solicited);
 
-/// Lets go of what the queue pair holds without a completion (RESET; the queue that it came from is
-/// destroyed). A shared queue's element is lost (10.3.1: who resets a queue pair without going
-/// through the Error state first may lose elements).
+/// Drops the element that the queue pair holds without a completion: in RESET, or when the queue
+/// that it came from is destroyed. A shared queue's element is lost (10.3.1 allows this for a reset
+/// that does not go through the Error state).
 void drop_taken(QueuePair& qp);
 
-/// Makes the shared receive queue that an XRC request names the one that the queue pair takes from,
-/// and its protection domain that of the request's keys (annex A14). False: there is no such queue
-/// in the queue pair's domain, or it is not that of the message that is under way.
+/// An XRC request names a shared receive queue (annex A14): elements come from it, and its
+/// protection domain holds the request's keys. False: the queue pair's XRC domain has no such
+/// queue, or the message under way uses another one.
 bool use_named_queue(ChannelAdapter& ca, QueuePair& qp, const Headers& headers);
 
-/// The shared queue is destroyed: lets go of what an XRC target holds of it. Its message under way
-/// is refused with the next packet.
+/// The shared queue is being destroyed: drops the element of it that an XRC target holds. The next
+/// packet of a message under way is refused.
 void forget_shared_queue(QueuePair& qp, const SharedReceiveQueue& srq);
 
-/// The credit count of an AETH (9.7.7.2). A shared queue's elements are promised to nobody: 31.
+/// The credit count of an AETH (9.7.7.2). 31, "no credits", for shared queues.
 uint8_t advertised_credits(const QueuePair& qp);
 
-/// Raises the event that a shared queue's limit has been passed, once (11.6.3, 10.2.9.3).
+/// Raises the event of a shared queue once, if its limit has been passed (11.6.3, 10.2.9.3).
 void check_limit(ChannelAdapter& ca, SharedReceiveQueue& srq);
 
 }  // namespace urxe

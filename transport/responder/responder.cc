@@ -2,11 +2,11 @@
 #include "transport/responder/responder.h"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 
 #include "transport/memory/sge_copy.h"
 #include "transport/queue_pair/qp_error.h"
+#include "transport/responder/atomic_execution.h"
 #include "transport/responder/receive_source.h"
 #include "transport/responder/request_execution.h"
 #include "transport/responder/responder_resources.h"
@@ -18,7 +18,7 @@ constexpr uint32_t kUrgentAfterPackets = 16;
 
 using Message = ResponderState::Message;
 
-/// 9.7.4.1.2: a message is not interrupted, and none continues that did not begin.
+/// 9.7.4.1.2: no other message interrupts a message, and only a message that has begun continues.
 bool sequence_is_valid(const ResponderState& resp, Operation op, const OpcodeInfo& info) {
   if (resp.message == Message::kNone) return info.starts_message;
   if (info.starts_message) return false;
@@ -30,7 +30,7 @@ void end_message(ResponderState& resp) {
   resp.msn = resp.msn + 1;
 }
 
-/// The request needs a receive work queue element and there is none (9.7.5.2.8).
+/// The request needs a receive work queue element, and there is none (9.7.5.2.8).
 void owe_rnr_nak(ChannelAdapter& ca, QueuePair& qp) {
   ++ca.counters.rnr_naks_sent;
   owe_nak(ca, qp, qp.responder.expected_psn, rnr_syndrome(qp.attr.min_rnr_timer));
@@ -38,7 +38,7 @@ void owe_rnr_nak(ChannelAdapter& ca, QueuePair& qp) {
 
 enum class Verdict : uint8_t { kExecuted, kAnswered };
 
-/// A SEND's receive work queue element cannot take it: the receive fails as well as the request.
+/// The receive work queue element cannot take the SEND: both the receive and the request fail.
 Verdict refuse_receive(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status, NakCode code,
                        RequestFault fault = RequestFault::kInReceive) {
   const Psn psn = qp.responder.expected_psn;
@@ -60,9 +60,9 @@ Verdict execute_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet
                      const OpcodeInfo& info) {
   ResponderState& resp = qp.responder;
   const Operation op = packet.headers.bth.opcode.operation();
-  // A SEND may overtake a READ before it that it is not fenced against (10.8.3.3), and then take
-  // the READ's key away. It need not: as if it had been lost it is asked for again, behind the
-  // READ's response.
+  // A SEND that is not fenced may be executed before an earlier READ is answered (10.8.3.3), and
+  // could then invalidate the READ's key. This responder avoids that: it asks for the SEND again,
+  // as if it had been lost, and executes it after the READ's response.
   if (with_invalidate(op) && is_being_read(resp, packet.headers.invalidate)) {
     receive_ahead(ca, qp);
     return Verdict::kAnswered;
@@ -95,13 +95,14 @@ Verdict execute_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet
   return Verdict::kExecuted;
 }
 
-/// Not a request that the queue pair takes: an operation, or one in its place.
+/// The queue pair does not take this operation, or not in this place.
 Verdict refuse_operation(ChannelAdapter& ca, QueuePair& qp) {
   refuse(ca, qp, qp.responder.expected_psn, NakCode::kInvalidRequest, RequestFault::kOperation);
   return Verdict::kAnswered;
 }
 
-/// Lengths, alignment, number of READs and atomics, and with another code keys and bounds.
+/// The request's length, alignment, or number of READs and atomics is wrong; or, with another code,
+/// its key or bounds.
 Verdict refuse_access(ChannelAdapter& ca, QueuePair& qp, NakCode code = NakCode::kInvalidRequest) {
   refuse(ca, qp, qp.responder.expected_psn, code, RequestFault::kAccess);
   return Verdict::kAnswered;
@@ -162,46 +163,7 @@ Verdict execute_read(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) 
   return Verdict::kExecuted;
 }
 
-URXE_NO_SANITIZE_THREAD
-uint64_t fetch_add(uint8_t* host, uint64_t addend) {
-  return __atomic_fetch_add(reinterpret_cast<uint64_t*>(host), addend, __ATOMIC_SEQ_CST);
-}
-
-URXE_NO_SANITIZE_THREAD
-uint64_t compare_swap(uint8_t* host, uint64_t compare, uint64_t swap) {
-  uint64_t original = compare;
-  __atomic_compare_exchange_n(reinterpret_cast<uint64_t*>(host), &original, swap, false,
-                              __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-  return original;
-}
-
-URXE_NO_SANITIZE_THREAD
-void store(uint8_t* host, uint64_t value) {
-  __atomic_store_n(reinterpret_cast<uint64_t*>(host), value, __ATOMIC_SEQ_CST);
-}
-
-uint64_t apply_atomic(uint8_t* host, const Headers& headers) {
-  const AtomicEth& atomic = headers.atomic;
-  if (headers.bth.opcode.operation() == Operation::kFetchAdd) {
-    return fetch_add(host, atomic.swap_or_add);
-  }
-  return compare_swap(host, atomic.compare, atomic.swap_or_add);
-}
-
-/// The 8 bytes that the request names: both addresses aligned, and the right granted.
-Expected<HostMemory, NakCode> atomic_target(ChannelAdapter& ca, QueuePair& qp, RKey rkey,
-                                            uint64_t va, int access) {
-  const Unexpected<NakCode> unaligned(NakCode::kInvalidRequest);
-  if (va % sizeof(uint64_t) != 0) return unaligned;
-  const HostMemory host =
-      ca.memory.remote(qp.responder.pd, qp.qpn, rkey, va, sizeof(uint64_t), access);
-  if (!host) return Unexpected<NakCode>(NakCode::kRemoteAccessError);
-  if (reinterpret_cast<uintptr_t>(host.at) % sizeof(uint64_t) != 0) return unaligned;
-  if (!has_room_for_resource(qp.responder)) return unaligned;
-  return host;
-}
-
-/// Keeps what answers an atomic that has been executed, and duplicates of it.
+/// Keeps the answer to an atomic that has been executed, for the response and for duplicates.
 ResponderResource& keep_answer(QueuePair& qp) {
   ResponderState& resp = qp.responder;
   ResponderResource* resource = add_resource(resp);
@@ -213,35 +175,18 @@ ResponderResource& keep_answer(QueuePair& qp) {
 }
 
 Verdict execute_atomic(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
-  const auto host =
-      atomic_target(ca, qp, headers.atomic.rkey, headers.atomic.va, IBV_ACCESS_REMOTE_ATOMIC);
-  if (!host) return refuse_access(ca, qp, host.error());
-  uint64_t original = 0;
-  const auto apply = [&](uint8_t* word) { original = apply_atomic(word, headers); };
-  if (!modify_memory(ca.memory.guarded(), *host, sizeof(uint64_t), apply)) {
-    return refuse_access(ca, qp, NakCode::kRemoteAccessError);
-  }
+  const Expected<uint64_t, NakCode> original = modify_atomically(ca, qp, headers);
+  if (!original) return refuse_access(ca, qp, original.error());
   ++ca.counters.atomic_requests;
   ResponderResource& resource = keep_answer(qp);
   resource.is_atomic = true;
-  resource.original = original;
+  resource.original = *original;
   return Verdict::kExecuted;
 }
 
-/// Annex A19: 8 bytes that nobody sees half written; a right to write is enough.
 Verdict execute_atomic_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
-  const Reth& reth = packet.headers.reth;
-  uint64_t value = 0;
-  if (reth.dma_length != sizeof value || packet.payload.size() != sizeof value) {
-    return refuse_access(ca, qp);
-  }
-  const auto host = atomic_target(ca, qp, reth.rkey, reth.va, IBV_ACCESS_REMOTE_WRITE);
-  if (!host) return refuse_access(ca, qp, host.error());
-  std::memcpy(&value, packet.payload.data(), sizeof value);
-  const auto apply = [value](uint8_t* word) { store(word, value); };
-  if (!modify_memory(ca.memory.guarded(), *host, sizeof value, apply)) {
-    return refuse_access(ca, qp, NakCode::kRemoteAccessError);
-  }
+  const Expected<void, NakCode> written = write_atomically(ca, qp, packet);
+  if (!written) return refuse_access(ca, qp, written.error());
   ++ca.counters.atomic_requests;
   keep_answer(qp).is_atomic_write = true;
   return Verdict::kExecuted;
@@ -269,7 +214,7 @@ void receive_expected(ChannelAdapter& ca, QueuePair& qp, const PacketView& packe
   const OpcodeInfo& info = opcode_info(packet.headers.bth.opcode);
   if (!resp.established) note_first_request(ca, qp);
   resp.nak_outstanding = false;
-  if (resp.ack && resp.ack->is_nak) resp.ack.reset();  // what it asked for is here
+  if (resp.ack && resp.ack->is_nak) resp.ack.reset();  // the packet that it asked for has come
   if (execute(ca, qp, packet, info) == Verdict::kAnswered) return;
   const Operation op = packet.headers.bth.opcode.operation();
   if (!has_own_response(op)) resp.acknowledgeable = resp.expected_psn;
@@ -307,30 +252,6 @@ void refuse(ChannelAdapter& ca, QueuePair& qp, Psn psn, NakCode code, RequestFau
   if (fault == RequestFault::kOperation) ca.raise(IBV_EVENT_QP_REQ_ERR, &qp);
   if (fault == RequestFault::kAccess) ca.raise(IBV_EVENT_QP_ACCESS_ERR, &qp);
   enter_error(ca, qp, OwedAnswers::kSend);
-}
-
-void reset_responder(QueuePair& qp) {
-  qp.responder = ResponderState{};
-  qp.responder.pd = qp.pd;
-  qp.responder.srq = qp.srq;
-}
-
-void stop_responder(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed) {
-  ResponderState& resp = qp.responder;
-  resp.message = Message::kNone;
-  ca.deferred.remove(qp);
-  if (owed == OwedAnswers::kDrop || !resp.ack || !resp.ack->is_nak) {
-    resp.ack.reset();
-    resp.pending_resources = 0;
-    ca.active.remove(qp);
-  } else {
-    ca.active.push_back(qp);
-  }
-}
-
-void set_expected_psn(QueuePair& qp, Psn psn) {
-  qp.responder.expected_psn = psn;
-  qp.responder.acknowledgeable = psn - 1;
 }
 
 void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {

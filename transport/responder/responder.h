@@ -9,35 +9,37 @@
 
 namespace urxe {
 
-// The responder of a connected queue pair (IBTA vol. 1, 9.7.4): checks request packets in the
-// specification's order (PSN, opcode sequence, validity, resources, length, keys), executes them
-// and answers.
+// The responder of RC and XRC (IBTA vol. 1, 9.7.4): checks request packets in the specification's
+// order (PSN, opcode sequence, validity, resources, length, keys), executes them and answers.
+//
+// An answer is owed first (owe_ack(), owe_nak(), a pending resource) and sent by
+// transmit_responses().
 
-/// A request packet for a queue pair in RTR, RTS, SQD or SQE.
+/// Handles a request packet to a queue pair in RTR, RTS, SQD or SQE.
 void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet);
 
-/// The packet that repeats a request already executed (9.7.5.1, duplicate requests).
+/// Handles a packet that repeats a request already executed (9.7.5.1, duplicate requests).
 void receive_duplicate(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet);
 
-/// Sends up to `budget` answers: READ and atomic responses in PSN order, then the ACK or NAK. ACKs
-/// that may wait are only sent where `all_acks`.
+/// Sends up to `budget` answers: READ and atomic responses in PSN order, then the ACK or NAK. Sends
+/// ACKs that may wait only if `all_acks`.
 Turn transmit_responses(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, uint32_t budget,
                         bool all_acks);
 
-/// Owes an ACK for everything up to the last SEND or WRITE packet received in order: one that named
-/// a READ or atomic after it could be taken for that one's answer. `urgent`: it goes out with the
-/// next transmission.
+/// Owes an ACK for all packets up to the last SEND or WRITE packet received in order. It must not
+/// name a later READ or atomic: it could be taken for the response. `urgent`: send it with the next
+/// transmission.
 void owe_ack(ChannelAdapter& ca, QueuePair& qp, bool urgent);
 
-/// Owes a NAK for the expected PSN. NAKs other than sequence errors and RNR end the connection:
-/// call refuse() for those.
+/// Owes a NAK, sequence error or RNR, for the expected PSN. All others end the connection: call
+/// refuse().
 void owe_nak(ChannelAdapter& ca, QueuePair& qp, Psn psn, uint8_t syndrome);
 
-/// What a bad request breaks, as the responder's application is told (9.9.3, 11.6.3.2).
+/// How the responder's application is told of a bad request (9.9.3, 11.6.3.2).
 enum class RequestFault : uint8_t {
   kOperation,  ///< unsupported, not enabled or out of sequence: IBV_EVENT_QP_REQ_ERR
   kAccess,     ///< keys, bounds, alignment, lengths, too many READs: IBV_EVENT_QP_ACCESS_ERR
-  kInReceive,  ///< a receive that has completed in error tells it
+  kInReceive,  ///< a receive has completed in error; no event
 };
 
 /// NAK, asynchronous event, and the Error state (9.9.3, responder classes A and C).
@@ -45,15 +47,15 @@ void refuse(ChannelAdapter& ca, QueuePair& qp, Psn psn, NakCode code, RequestFau
 
 // What other parts of a queue pair ask its responder, and tell it.
 
-/// Nothing is known of a peer, as in RESET.
+/// Forgets everything, as in RESET.
 void reset_responder(QueuePair& qp);
-/// What becomes of answers that the responder still owes.
+/// What stop_responder() does with answers that are still owed.
 enum class OwedAnswers : uint8_t {
-  kSend,  ///< the peer is to learn why: a NAK, and the READ responses before it
+  kSend,  ///< sends a NAK, with the READ responses before it, so that the peer learns the reason
   kDrop,
 };
 
-/// The queue pair is in error: takes no more requests, and sends at most what it owes.
+/// The queue pair is in error: ends the message under way.
 void stop_responder(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed);
 /// Sets the PSN of the first request to come (INIT to RTR).
 void set_expected_psn(QueuePair& qp, Psn psn);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// Duplicate requests (IBTA vol. 1, 9.7.5.1): their answer was lost or is late.
 #include "transport/responder/responder.h"
 #include "transport/responder/responder_resources.h"
 
 namespace urxe {
 namespace {
 
-/// A READ again, whole or from any response on (9.7.5.1.4): the memory is read anew.
+/// A READ is repeated, as a whole or from any of its responses on (9.7.5.1.4). The memory is read
+/// again.
 void read_again(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
   ResponderState& resp = qp.responder;
   ResponderResource* resource = find_resource(resp, headers.bth.psn);
@@ -28,8 +30,8 @@ void read_again(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
   ca.active.push_back(qp);
 }
 
-/// An atomic or an ATOMIC WRITE again: answered from what was saved, never executed twice
-/// (9.7.5.1.5).
+/// An atomic or an ATOMIC WRITE is repeated: the saved answer is sent, and nothing is executed
+/// again (9.7.5.1.5).
 void atomic_again(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
   ResponderState& resp = qp.responder;
   ResponderResource* resource = find_resource(resp, headers.bth.psn);

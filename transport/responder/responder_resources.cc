@@ -44,8 +44,8 @@ void set_resource_capacity(QueuePair& qp, uint32_t capacity) {
 bool has_room_for_resource(ResponderState& resp) {
   if (resp.resource_count < resp.resource_capacity) return true;
   if (resp.resource_capacity == 0) return false;
-  // One more than is kept says that the oldest's answer has arrived: an answer still owed to a
-  // duplicate of it is not wanted any more.
+  // A request beyond the limit shows that the peer has the oldest one's answer. An answer that is
+  // still owed to a duplicate of it is not needed any more.
   const ResponderResource& oldest = at(resp, begin(resp));
   return !oldest.pending || oldest.answered;
 }

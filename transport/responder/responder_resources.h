@@ -7,20 +7,21 @@ namespace urxe {
 
 // The ring of the READs and atomics that a responder has taken (IBTA vol. 1, 9.4.3, 9.4.5).
 
-/// Whether add_resource() will give one.
+/// Whether add_resource() will succeed.
 [[nodiscard]] bool has_room_for_resource(ResponderState& resp);
-/// A new pending one; nullptr: as many are pending as the queue pair takes.
+/// Adds a pending resource; nullptr: as many are pending as the queue pair takes.
 ResponderResource* add_resource(ResponderState& resp);
 /// The oldest pending one; nullptr: none.
 ResponderResource* first_pending(ResponderState& resp);
-/// Whether a READ through this key waits for its first answer.
+/// Whether a READ through this key has not been answered for the first time.
 [[nodiscard]] bool is_being_read(ResponderState& resp, RKey rkey);
-/// The one that has the response `psn`; nullptr: not kept any more.
+/// The resource that has the response `psn`; nullptr: it is not kept any more.
 ResponderResource* find_resource(ResponderState& resp, Psn psn);
-/// Makes `again` pending from response `index`, and later ones that are half sent start afresh,
-/// since the requester takes responses in order only.
+/// Makes `again` pending from response `index`. Later resources that are partly sent start again,
+/// since the requester takes responses only in order.
 void execute_again(ResponderState& resp, ResponderResource& again, uint32_t index,
                    uint32_t reply_length, uint32_t mtu);
+/// All responses of this execution have been sent.
 void finish_pending(ResponderState& resp, ResponderResource& done);
 
 }  // namespace urxe

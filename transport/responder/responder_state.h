@@ -21,7 +21,7 @@ class SharedReceiveQueue;
 /// kept.
 struct ResponderResource {
   bool is_atomic = false;
-  bool is_atomic_write = false;  ///< answered as a READ of no bytes is
+  bool is_atomic_write = false;  ///< answered like a READ of no bytes
   bool pending = false;
   bool answered = false;  ///< the last response has been sent before: pending for a duplicate only
   Psn first_psn;
@@ -38,7 +38,7 @@ struct ResponderResource {
   Msn msn;
 };
 
-/// The answer that closes what has been received in order.
+/// The ACK or NAK that is owed.
 struct PendingAck {
   Psn psn;
   uint8_t syndrome = 0;  ///< AETH; an ACK's credits are filled in when it is sent
@@ -54,23 +54,23 @@ struct TakenReceive {
   CompletionQueue* cq = nullptr;
 };
 
+/// The state of a queue pair's responder (IBTA vol. 1, 9.7.4).
 struct ResponderState {
   Psn expected_psn;
-  Psn acknowledgeable;  ///< the last packet executed that an Acknowledge may name: no READ, no
-                        ///< atomic
+  Psn acknowledgeable;  ///< the last packet executed that an ACK may name: no READ, no atomic
   Msn msn;
-  bool nak_outstanding =
-      false;  ///< a sequence or RNR NAK was sent; silent until expected_psn comes
+  /// A sequence or RNR NAK was sent: no further one until expected_psn comes.
+  bool nak_outstanding = false;
 
   enum class Message : uint8_t { kNone, kSend, kWrite };
-  Message message = Message::kNone;   ///< in the middle of
-  PdId pd;                            ///< that the requests' remote keys belong to
+  Message message = Message::kNone;   ///< the one under way
+  PdId pd;                            ///< of the requests' remote keys
   SharedReceiveQueue* srq = nullptr;  ///< XRC: named by the last request; nullptr: none
   std::optional<TakenReceive> receive;
   // SEND.
   uint64_t received = 0;  ///< bytes placed of the current message
   // WRITE.
-  uint64_t write_va = 0;  ///< where the next byte goes
+  uint64_t write_va = 0;  ///< of the next byte
   RKey write_rkey;
   uint32_t write_length = 0;  ///< of the whole message
   uint32_t write_left = 0;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// The answers of the responder of RC and XRC: ACKs, NAKs, READ and atomic responses.
 #include <algorithm>
 
 #include "transport/queue_pair/path_migration.h"
@@ -21,8 +22,8 @@ Headers response_headers(const QueuePair& qp, Operation operation, Psn psn, Msn 
   return headers;
 }
 
-/// The count in an answer: with the request itself; in an answer to a duplicate what was told last
-/// may not be taken back.
+/// The MSN in a response: that of the request. The response to a duplicate carries the present one,
+/// since an MSN must not go back.
 Msn msn_of(const ResponderState& resp, const ResponderResource& resource) {
   return resource.answered ? resp.msn : resource.msn;
 }
@@ -48,9 +49,9 @@ Operation read_response_operation(const ResponderResource& resource) {
   return last ? Operation::kReadResponseLast : Operation::kReadResponseMiddle;
 }
 
-/// The key or the memory went away between the request and this response. Where it had been
-/// answered before, the request is a duplicate, maybe an old one of the network's: the peer that
-/// has its answer may rightly have invalidated the key since, and nothing is wrong.
+/// The key became invalid, or the memory went away, between the request and this response. If the
+/// READ was answered before, the request is a duplicate, perhaps one that the network has delayed.
+/// The peer may have invalidated the key since it had the answer, and nothing is wrong.
 Turn refuse_rest(ChannelAdapter& ca, QueuePair& qp, ResponderResource& resource, Psn psn) {
   const bool is_duplicate = resource.answered;
   finish_pending(qp.responder, resource);

@@ -12,7 +12,7 @@ namespace {
 
 using Message = ResponderState::Message;
 
-/// What is left of the message is dropped as it comes: no First has been seen.
+/// Drops the message under way. Its remaining packets are dropped too: they have no First.
 void drop_message(ChannelAdapter& ca, QueuePair& qp, DropReason reason) {
   qp.responder.message = Message::kNone;
   ca.counters.drop(reason);
@@ -64,7 +64,7 @@ void execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
   if (needs_receive) complete_receive(ca, qp, headers, resp.write_length);
 }
 
-/// 9.8.2.2.2: after a gap, and after a message that broke off, the next First or Only begins anew.
+/// 9.8.2.2.2: after a gap or a broken message, reception starts again at the next First or Only.
 bool is_in_sequence(ChannelAdapter& ca, QueuePair& qp, const Bth& bth, const OpcodeInfo& info) {
   ResponderState& resp = qp.responder;
   const bool gap = bth.psn != resp.expected_psn;

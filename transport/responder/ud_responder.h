@@ -6,10 +6,10 @@
 
 namespace urxe {
 
-/// The responder of a UD queue pair (IBTA vol. 1, 9.8.3.2): one datagram for one queue pair in RTR,
-/// RTS, SQD or SQE, whose P_Key has been checked; that came on `flow`. Checks the Q_Key, fills the
-/// oldest receive work queue element with the GRH and the payload and completes it. What does not
-/// fit is dropped (responder class D, 9.9.3.2).
+/// The responder of UD (IBTA vol. 1, 9.8.3.2): takes a datagram that came on `flow` for one queue
+/// pair in RTR, RTS, SQD or SQE. The P_Key has been checked. Checks the Q_Key, fills the oldest
+/// receive work queue element with the GRH and the payload, and completes it. Drops a datagram that
+/// does not fit (responder class D, 9.9.3.2).
 void receive_ud_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
                         const Flow& flow);
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What modify() and the Error state do to a responder.
+#include "transport/responder/responder.h"
+
+namespace urxe {
+
+void reset_responder(QueuePair& qp) {
+  qp.responder = ResponderState{};
+  qp.responder.pd = qp.pd;
+  qp.responder.srq = qp.srq;
+}
+
+void stop_responder(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed) {
+  ResponderState& resp = qp.responder;
+  resp.message = ResponderState::Message::kNone;
+  ca.deferred.remove(qp);
+  if (owed == OwedAnswers::kDrop || !resp.ack || !resp.ack->is_nak) {
+    resp.ack.reset();
+    resp.pending_resources = 0;
+    ca.active.remove(qp);
+  } else {
+    ca.active.push_back(qp);
+  }
+}
+
+void set_expected_psn(QueuePair& qp, Psn psn) {
+  qp.responder.expected_psn = psn;
+  qp.responder.acknowledgeable = psn - 1;
+}
+
+}  // namespace urxe
