@@ -24,17 +24,6 @@ struct Resolved {
   uint8_t hop_limit = 64;
 };
 
-/// The device that has the address, and its GID index. Loopback addresses are those of the loopback
-/// interface's device. ENODEV: ours has none with it; EADDRNOTAVAIL: nobody here has, or it is no
-/// address of one host; EMFILE, ENFILE. Any thread.
-struct LocalDevice {
-  std::string device;
-  uint8_t port = 1;
-  uint8_t gid_index = 0;
-  Gid gid;
-};
-Expected<LocalDevice, Errno> find_local(const Address& local);
-
 /// Finds route, source address and device of a destination, and whether its neighbour (or the
 /// router) answers. The kernel's tables are asked; nothing needs a privilege. A neighbour that the
 /// kernel knows is not asked again; one that it does not know is made known by a datagram to the

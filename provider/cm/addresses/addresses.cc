@@ -180,6 +180,19 @@ ServiceId service_of(PortSpace space, const Address& address) {
   return ServiceId{uint64_t{static_cast<uint16_t>(space)} << 16 | address.port()};
 }
 
+Address with_service(const Address& address, ServiceId service) {
+  Address changed = address;
+  if (address.family() != kAfIb) {
+    changed.set_port(static_cast<uint16_t>(service.value()));
+    return changed;
+  }
+  auto ib = view<SockaddrIb>(address.storage);
+  ib.service_id = htobe64(service.value());
+  ib.service_id_mask = kAllOnes;
+  store(ib, changed.storage);
+  return changed;
+}
+
 Expected<PortSpace, Errno> select_port_space(PortSpace space, Address& address) {
   if (address.family() != kAfIb) return space;
   auto ib = view<SockaddrIb>(address.storage);

@@ -68,6 +68,8 @@ std::string to_string(const Address& address);
 
 /// The service id that listeners on the address have and REQs to it name.
 ServiceId service_of(PortSpace space, const Address& address);
+/// The address with the service id, if it is one of AF_IB, else with the service's port.
+Address with_service(const Address& address, ServiceId service);
 /// The port space that ports of an id of `space` on the address are taken from. An AF_IB address
 /// says itself, by what its mask leaves of the service id: it gets that space's service id.
 /// EPROTONOSUPPORT: no port space that an id of `space` may use.

@@ -11,7 +11,6 @@
 
 #include "packet/host/file_descriptor.h"
 #include "packet/host/socket_address.h"
-#include "provider/cm/addresses/address_resolution.h"
 #include "provider/devices/tree_update.h"
 #include "provider/runtime/config.h"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "packet/base/expected.h"
@@ -28,5 +30,15 @@ struct DeviceGid {
 /// this host, or it is no address of one host; EMFILE, ENFILE: it cannot be told for want of
 /// descriptors.
 Expected<DeviceGid, Errno> find_device(const Address& local);
+
+/// A device's port and GID.
+struct LocalDevice {
+  std::string device;
+  uint8_t port = 1;
+  uint8_t gid_index = 0;
+  Gid gid;
+};
+/// The same by name, with the errors of find_device(). Any thread.
+Expected<LocalDevice, Errno> find_local(const Address& local);
 
 }  // namespace urxe::cm

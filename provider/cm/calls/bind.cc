@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "provider/cm/calls/commands.h"
+#include "provider/cm/addresses/device_lookup.h"
 
 namespace urxe::cm {
 namespace {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Making, destroying and moving ids, and their events.
+#include "provider/cm/calls/ids.h"
+
 #include <cerrno>
 
-#include "provider/cm/calls/commands.h"
 #include "provider/cm/ids/event_response.h"
 #include "provider/cm/ids/service.h"
 

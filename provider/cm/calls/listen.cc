@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // rdma_listen(3).
+#include "provider/cm/calls/listen.h"
+
 #include <cerrno>
 
-#include "provider/cm/addresses/address_resolution.h"
 #include "provider/cm/addresses/device_lookup.h"
 #include "provider/cm/calls/bind.h"
-#include "provider/cm/calls/commands.h"
 #include "provider/cm/ids/service.h"
 #include "provider/runtime/device_registry.h"
 

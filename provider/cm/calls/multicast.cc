@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // rdma_join_multicast(3). On RoCE an id needs nobody's leave to join a group: librdmacm attaches
 // its queue pair, which has the group's packets come to the host.
+#include "provider/cm/calls/multicast.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <vector>
 
-#include "provider/cm/calls/commands.h"
 #include "provider/cm/connections/connection_messages.h"
 #include "provider/cm/ids/event_response.h"
 #include "provider/cm/ids/service.h"
@@ -47,11 +48,6 @@ void take_back_event(CmId& id, uint32_t membership) {
 }
 
 }  // namespace
-
-void leave_all_groups(Service& service, CmId& id) {
-  for (uint32_t number : id.memberships) service.memberships.remove(number);
-  id.memberships.clear();
-}
 
 Expected<uint32_t, Errno> join_multicast(CmFile& file, uint32_t number, uint64_t uid,
                                          const sockaddr_storage& address, size_t size,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // rdma_set_option(3).
+#include "provider/cm/calls/options.h"
+
 #include <cerrno>
 #include <cstring>
 #include <optional>
 
-#include "provider/cm/calls/commands.h"
 #include "provider/cm/ids/event_response.h"
 #include "provider/cm/ids/service.h"
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What an id is asked for: addresses, device and path.
+#include "provider/cm/calls/query.h"
+
 #include <endian.h>
 #include <netinet/in.h>
 
@@ -7,8 +9,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "provider/cm/addresses/service_address.h"
-#include "provider/cm/calls/commands.h"
 #include "provider/cm/ids/service.h"
 
 namespace urxe::cm {

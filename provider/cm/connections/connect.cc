@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // rdma_connect(3), rdma_accept(3), rdma_reject(3), rdma_disconnect(3), rdma_notify(3).
+#include "provider/cm/connections/connect.h"
+
 #include <cerrno>
 #include <optional>
 #include <span>
 
 #include "packet/host/clock.h"
-#include "provider/cm/calls/commands.h"
 #include "provider/cm/connections/connection_messages.h"
+#include "provider/cm/connections/qp_attributes.h"
 #include "provider/cm/ids/service.h"
 
 namespace urxe::cm {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What has happened on a device, and what the application hears of it.
+#include "provider/cm/connections/device_events.h"
+
 #include <cerrno>
 #include <utility>
 #include <variant>
@@ -7,8 +8,9 @@
 
 #include "packet/host/clock.h"
 #include "provider/cm/connections/connection_messages.h"
+#include "provider/cm/connections/incoming.h"
 #include "provider/cm/ids/event_response.h"
-#include "provider/cm/ids/service.h"
+#include "provider/cm/ids/resolution.h"
 
 namespace urxe::cm {
 namespace {

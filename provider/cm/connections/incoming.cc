@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Requests that come to listeners.
+#include "provider/cm/connections/incoming.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <optional>
@@ -7,10 +8,8 @@
 #include <variant>
 
 #include "packet/host/clock.h"
-#include "provider/cm/addresses/service_address.h"
 #include "provider/cm/connections/connection_messages.h"
 #include "provider/cm/ids/event_response.h"
-#include "provider/cm/ids/service.h"
 
 namespace urxe::cm {
 namespace {

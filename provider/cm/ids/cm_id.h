@@ -13,8 +13,8 @@
 #include "provider/cm/addresses/address_resolution.h"
 #include "provider/cm/addresses/addresses.h"
 #include "provider/cm/addresses/path_record.h"
-#include "provider/cm/connections/qp_attributes.h"
 #include "provider/cm/files/cm_file.h"
+#include "provider/cm/ids/connection_parameters.h"
 #include "provider/cm/ports/port_claim.h"
 
 namespace urxe::cm {

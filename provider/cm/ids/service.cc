@@ -2,79 +2,21 @@
 #include "provider/cm/ids/service.h"
 
 #include <pthread.h>
-#include <sys/epoll.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <vector>
 
 #include "packet/host/clock.h"
 #include "packet/host/random.h"
-#include "provider/cm/calls/commands.h"
-#include "provider/cm/ids/event_response.h"
+#include "provider/cm/ids/resolution.h"
 #include "provider/runtime/device_registry.h"
 
 namespace urxe::cm {
 namespace {
 
-void handle_ready(Service& service, std::span<const Watch::Ready> ready) {
-  for (const Watch::Ready& one : ready) {
-    switch (one.what) {
-      case Watch::What::kWake:
-        break;
-      case Watch::What::kFile: {
-        auto file =
-            std::find_if(service.files.begin(), service.files.end(), [&](const auto& entry) {
-              return entry.first->own_fd() == static_cast<int>(one.number);
-            });
-        if (file != service.files.end()) close_file(service, file->first);
-        break;
-      }
-      case Watch::What::kResolution:
-        if (CmId* id = service.ids.find(one.number)) poll_resolution(service, *id, clock_now());
-        break;
-    }
-  }
-}
-
-void handle_marked(Service& service) {
-  for (const RuntimeDevice* device : service.watch.take_marked()) {
-    for (auto& [name, use] : service.devices) {
-      if (use->runtime.get() != device) continue;
-      // Others get a turn between two rounds.
-      if (!handle_events(service, *use)) service.watch.mark(device);
-      break;
-    }
-  }
-}
-
-std::optional<Instant> next_deadline(Service& service) {
-  if (service.resolutions.empty()) return std::nullopt;
-  return service.resolutions.begin()->first;
-}
-
-// Out of memory it goes on: what it could not do is looked at again with the next occasion.
-void* serve(void* argument) {
-  auto& service = *static_cast<Service*>(argument);
-  std::optional<Instant> deadline;
-  for (;;) {
-    const auto ready = service.watch.wait(deadline, clock_now());
-    (void)Service::run([&](Service& self) -> Expected<void, Errno> {
-      handle_ready(self, ready);
-      handle_marked(self);
-      poll_due_resolutions(self, clock_now());
-      deadline = next_deadline(self);
-      return {};
-    });
-  }
-  return nullptr;
-}
-
 void mark(RuntimeDevice& device) {
   Service::instance().watch.mark(&device);
 }
-
-constexpr CommunicationSink kSink{.events = mark, .interface_changed = mark, .at_exit = end_device};
 
 }  // namespace
 
@@ -83,6 +25,8 @@ constexpr CommunicationSink kSink{.events = mark, .interface_changed = mark, .at
 Service::Service() {
   prepare_runtime_devices();
   PortClaim::prepare();
+  static constexpr CommunicationSink kSink{
+      .events = mark, .interface_changed = mark, .at_exit = end_device};
   register_communication_sink(kSink);
   pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
                  [] {
@@ -112,6 +56,21 @@ void Service::reset_in_child() {
   counters = {};
 }
 
+/// What the peers of an exiting process should still learn. The device's lock is held; the
+/// service's may belong to a thread that exists no more, and then nothing is said.
+void Service::end_device(RuntimeDevice& device) {
+  Service& service = instance();
+  if (!service.mutex_.try_lock()) return;
+  for (auto& [name, use] : service.devices) {
+    if (use->runtime.get() != &device) continue;
+    for (auto [comm, id] : use->communications) {
+      device.device().cm().destroy(CommId(comm), clock_now());
+    }
+    use->communications.clear();
+  }
+  service.mutex_.unlock();
+}
+
 Expected<CmId*, Errno> Service::find(CmFile& file, uint32_t number) {
   CmId* id = ids.find(number);
   if (id == nullptr) return error(ENOENT);
@@ -139,7 +98,7 @@ uint32_t Service::destroy_id(CmId& id) {
   cancel_resolution(*this, id);
   stop_listening(id);
   wildcard_listeners.erase(id.number);
-  leave_all_groups(*this, id);
+  leave_all_groups(id);
   drop_communication(id);
   detach(id);
   if (auto file = files.find(id.file); file != files.end()) {
@@ -152,6 +111,11 @@ uint32_t Service::destroy_id(CmId& id) {
   const uint32_t reported = id.events_reported;
   ids.remove(id.number);
   return reported;
+}
+
+void Service::leave_all_groups(CmId& id) {
+  for (uint32_t number : id.memberships) memberships.remove(number);
+  id.memberships.clear();
 }
 
 void Service::post(CmId& id, rdma_ucm_event_resp event) {
@@ -169,27 +133,16 @@ Expected<void, Errno> Service::post_request(CmId& listener, CmId& request,
       {.response = event, .owner = listener.number, .new_id = request.number});
 }
 
-void close_file(Service& service, const CmFile* file) {
-  auto entry = service.files.find(file);
-  if (entry == service.files.end()) return;
-  service.watch.remove(file->own_fd());
-  const std::vector<uint32_t> ids(entry->second.ids.begin(), entry->second.ids.end());
-  for (uint32_t number : ids) {
-    if (CmId* id = service.ids.find(number)) service.destroy_id(*id);
+void Service::close_file(const CmFile* file) {
+  auto entry = files.find(file);
+  if (entry == files.end()) return;
+  watch.remove(file->own_fd());
+  const std::vector<uint32_t> numbers(entry->second.ids.begin(), entry->second.ids.end());
+  for (uint32_t number : numbers) {
+    if (CmId* id = ids.find(number)) destroy_id(*id);
   }
-  service.files.erase(file);
-  if (service.files.empty()) service.devices.clear();
-}
-
-Expected<void, Errno> add_file(const std::shared_ptr<CmFile>& file) {
-  return Service::run([&](Service& service) -> Expected<void, Errno> {
-    if (auto started = service.watch.start(serve, &service); !started) return started;
-    service.files.emplace(file.get(), FileUse{file, {}});
-    auto added = service.watch.add(file->own_fd(), 0, Watch::What::kFile,
-                                   static_cast<uint32_t>(file->own_fd()));
-    if (!added) service.files.erase(file.get());
-    return added;
-  });
+  files.erase(file);
+  if (files.empty()) devices.clear();
 }
 
 }  // namespace urxe::cm

@@ -66,22 +66,21 @@ class Service {
     });
   }
 
-  /// Whether the lock can be had within a while; then the caller must unlock().
-  bool try_lock() { return mutex_.try_lock(); }
-  void unlock() { mutex_.unlock(); }
-
   // With the lock held:
 
   Expected<CmId*, Errno> find(CmFile& file, uint32_t number);
   /// A new id in the file. ENOMEM.
   Expected<CmId*, Errno> add_id(FileUse& file);
   /// Ends all that the id does, takes its unread events back and forgets it. Unread connection
-  /// requests of a listener are rejected. Answers how many of its events were read.
+  /// requests of a listener are rejected. Returns how many of its events were read.
   uint32_t destroy_id(CmId& id);
   /// Tells the application; not where it does not know the id yet.
   void post(CmId& id, rdma_ucm_event_resp event);
   /// The same about a new id, to its listener. ENOMEM.
   Expected<void, Errno> post_request(CmId& listener, CmId& request, rdma_ucm_event_resp event);
+
+  /// The application has closed its last descriptor of the file: destroys the file's ids.
+  void close_file(const CmFile* file);
 
   IdTable<CmId> ids;
   IdTable<Membership> memberships;
@@ -95,26 +94,11 @@ class Service {
 
  private:
   Service();
+  void leave_all_groups(CmId& id);
   void reset_in_child();
+  static void end_device(RuntimeDevice& device);
 
   std::mutex mutex_;
 };
-
-// Each in a file of its own; with the lock held:
-
-/// Looks at address resolutions: those whose descriptors are ready and those due.
-void poll_resolution(Service& service, CmId& id, Instant now);
-void poll_due_resolutions(Service& service, Instant now);
-void cancel_resolution(Service& service, CmId& id);
-/// Takes and handles what has happened on the device; false: there is more.
-bool handle_events(Service& service, DeviceUse& device);
-/// What a device's end at exit of the process is to its peers; its lock is held, the service's is
-/// not.
-void end_device(RuntimeDevice& device);
-/// A request that has come to a listener.
-void handle_request(Service& service, DeviceUse& device, CmEvent& event);
-/// The file is closed: all its ids go.
-void close_file(Service& service, const CmFile* file);
-void leave_all_groups(Service& service, CmId& id);
 
 }  // namespace urxe::cm
