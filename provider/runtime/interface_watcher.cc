@@ -10,10 +10,10 @@
 #include <cstring>
 #include <new>
 
+#include "packet/host/start_thread.h"
 #include "provider/devices/tree_update.h"
-#include "provider/runtime/config.h"
-#include "provider/runtime/runtime_device.h"
-#include "provider/runtime/start_thread.h"
+#include "provider/runtime/device/config.h"
+#include "provider/runtime/device/runtime_device.h"
 
 namespace urxe {
 namespace {

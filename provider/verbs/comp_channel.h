@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "provider/runtime/event_socket.h"
+#include "provider/runtime/events/event_socket.h"
 
 namespace urxe {
 

@@ -9,7 +9,7 @@
 #include <new>
 #include <utility>
 
-#include "provider/runtime/device_registry.h"
+#include "provider/runtime/device/device_registry.h"
 #include "provider/verbs/comp_channel.h"
 #include "provider/verbs/library.h"
 #include "provider/verbs/objects.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "packet/base/intrusive_list.h"
-#include "provider/runtime/event_socket.h"
-#include "provider/runtime/runtime_device.h"
+#include "provider/runtime/device/runtime_device.h"
+#include "provider/runtime/events/event_socket.h"
 #include "provider/verbs/private_abi.h"
 
 namespace urxe {

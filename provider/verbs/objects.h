@@ -7,9 +7,9 @@
 #include <optional>
 #include <utility>
 
-#include "provider/runtime/event_socket.h"
+#include "provider/runtime/events/event_socket.h"
+#include "provider/runtime/locks/spinlock.h"
 #include "provider/runtime/memory/unmap_watch.h"
-#include "provider/runtime/spinlock.h"
 #include "provider/verbs/context.h"
 #include "provider/verbs/private_abi.h"
 #include "transport/device/device.h"

@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "provider/runtime/config.h"
+#include "provider/runtime/device/config.h"
 
 namespace urxe {
 namespace {

@@ -7,7 +7,7 @@
 #include "provider/cm/addresses/device_lookup.h"
 #include "provider/cm/calls/bind.h"
 #include "provider/cm/ids/service.h"
-#include "provider/runtime/device_registry.h"
+#include "provider/runtime/device/device_registry.h"
 
 namespace urxe::cm {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "packet/host/clock.h"
 #include "provider/cm/ids/service.h"
-#include "provider/runtime/device_registry.h"
+#include "provider/runtime/device/device_registry.h"
 
 namespace urxe::cm {
 

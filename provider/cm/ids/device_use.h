@@ -14,7 +14,7 @@
 
 #include "packet/base/expected.h"
 #include "packet/wire/gid.h"
-#include "provider/runtime/runtime_device.h"
+#include "provider/runtime/device/runtime_device.h"
 
 namespace urxe::cm {
 

@@ -9,7 +9,7 @@
 #include "packet/host/clock.h"
 #include "packet/host/random.h"
 #include "provider/cm/ids/resolution.h"
-#include "provider/runtime/device_registry.h"
+#include "provider/runtime/device/device_registry.h"
 
 namespace urxe::cm {
 namespace {

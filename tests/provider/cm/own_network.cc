@@ -12,7 +12,7 @@
 #include "provider/devices/device_list.h"
 #include "provider/devices/network_namespace.h"
 #include "provider/devices/tree_store.h"
-#include "provider/runtime/config.h"
+#include "provider/runtime/device/config.h"
 
 namespace urxe::test {
 namespace {

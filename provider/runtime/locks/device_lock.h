@@ -6,7 +6,7 @@
 #include <atomic>
 #include <mutex>
 
-#include "provider/runtime/patience.h"
+#include "provider/runtime/locks/patience.h"
 
 namespace urxe {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "provider/runtime/device_registry.h"
+#include "provider/runtime/device/device_registry.h"
 
 #include <pthread.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "packet/sharing/holder_table.h"
-#include "provider/runtime/config.h"
+#include "provider/runtime/device/config.h"
 #include "provider/runtime/interface_watcher.h"
 #include "provider/runtime/memory/unmap_watch.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "provider/runtime/counter_table.h"
+#include "provider/runtime/progress/counter_table.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

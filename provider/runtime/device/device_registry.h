@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "packet/base/expected.h"
-#include "provider/runtime/runtime_device.h"
+#include "provider/runtime/device/runtime_device.h"
 
 namespace urxe {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "provider/runtime/event_socket.h"
+#include "provider/runtime/events/event_socket.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 
 #include "packet/host/random.h"
 #include "provider/devices/identity.h"
-#include "provider/runtime/runtime_device.h"
+#include "provider/runtime/device/runtime_device.h"
 
 namespace urxe {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "provider/runtime/counter_table.h"
+#include "provider/runtime/progress/counter_table.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

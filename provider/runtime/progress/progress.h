@@ -13,10 +13,10 @@
 #include "packet/base/time.h"
 #include "packet/engine/engine.h"
 #include "packet/wire/tx_batch.h"
-#include "provider/runtime/counter_table.h"
-#include "provider/runtime/device_lock.h"
-#include "provider/runtime/event_sink.h"
-#include "provider/runtime/event_socket.h"
+#include "provider/runtime/events/event_sink.h"
+#include "provider/runtime/events/event_socket.h"
+#include "provider/runtime/locks/device_lock.h"
+#include "provider/runtime/progress/counter_table.h"
 #include "transport/device/device.h"
 
 namespace urxe {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "provider/runtime/event_sink.h"
+#include "provider/runtime/events/event_sink.h"
 
 #include <atomic>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "provider/runtime/device_lock.h"
+#include "provider/runtime/locks/device_lock.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "provider/runtime/runtime_device.h"
+#include "provider/runtime/device/runtime_device.h"
 
 #include <cerrno>
 #include <utility>
@@ -10,7 +10,7 @@
 #include "packet/host/clock.h"
 #include "packet/host/random.h"
 #include "packet/wire/qpn_layout.h"
-#include "provider/runtime/config.h"
+#include "provider/runtime/device/config.h"
 #include "provider/runtime/interface_watcher.h"
 #include "provider/runtime/memory/guarded_access.h"
 

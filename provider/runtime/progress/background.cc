@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "packet/host/clock.h"
-#include "provider/runtime/progress.h"
-#include "provider/runtime/start_thread.h"
+#include "packet/host/start_thread.h"
+#include "provider/runtime/progress/progress.h"
 
 namespace urxe {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "provider/runtime/xrc_domains.h"
+#include "provider/runtime/device/xrc_domains.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "packet/host/unix_name.h"
-#include "provider/runtime/config.h"
+#include "provider/runtime/device/config.h"
 
 namespace urxe {
 

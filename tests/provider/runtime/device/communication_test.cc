@@ -12,8 +12,8 @@
 #include <optional>
 
 #include "packet/host/clock.h"
-#include "provider/runtime/event_sink.h"
-#include "provider/runtime/runtime_device.h"
+#include "provider/runtime/device/runtime_device.h"
+#include "provider/runtime/events/event_sink.h"
 #include "tests/packet/engine/engine_fixture.h"
 
 namespace urxe::test {

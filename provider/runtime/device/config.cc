@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "provider/runtime/config.h"
+#include "provider/runtime/device/config.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

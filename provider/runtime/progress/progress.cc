@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "provider/runtime/progress.h"
+#include "provider/runtime/progress/progress.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "packet/host/clock.h"
-#include "provider/runtime/fence.h"
+#include "provider/runtime/locks/fence.h"
 
 namespace urxe {
 namespace {

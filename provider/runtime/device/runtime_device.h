@@ -12,8 +12,8 @@
 #include "packet/sharing/address_sharing.h"
 #include "packet/sharing/slots.h"
 #include "provider/devices/device_file.h"
-#include "provider/runtime/progress.h"
-#include "provider/runtime/xrc_domains.h"
+#include "provider/runtime/device/xrc_domains.h"
+#include "provider/runtime/progress/progress.h"
 #include "transport/device/device.h"
 
 namespace urxe {
