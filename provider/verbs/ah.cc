@@ -4,7 +4,7 @@
 #include <iterator>
 #include <new>
 
-#include "provider/runtime/device/config.h"
+#include "provider/runtime/errors.h"
 #include "provider/verbs/objects.h"
 #include "transport/limits.h"
 

@@ -2,7 +2,7 @@
 #include <cerrno>
 #include <new>
 
-#include "provider/runtime/device/config.h"
+#include "provider/runtime/errors.h"
 #include "provider/verbs/objects.h"
 
 namespace urxe {

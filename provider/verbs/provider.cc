@@ -6,8 +6,8 @@
 #include <string>
 
 #include "provider/cm/install.h"
-#include "provider/runtime/device/config.h"
 #include "provider/runtime/device/device_registry.h"
+#include "provider/runtime/errors.h"
 #include "provider/verbs/context.h"
 #include "provider/verbs/library.h"
 #include "provider/verbs/objects.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "packet/host/clock.h"
-#include "provider/runtime/device/config.h"
+#include "provider/runtime/errors.h"
 
 namespace urxe {
 namespace {

@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "provider/runtime/device/config.h"
+#include "provider/runtime/errors.h"
 
 namespace urxe {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "packet/host/file_descriptor.h"
 #include "packet/host/socket_address.h"
+#include "provider/devices/device_tree.h"
 #include "provider/devices/tree_update.h"
-#include "provider/runtime/device/config.h"
 
 namespace urxe::cm {
 namespace {

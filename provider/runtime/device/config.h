@@ -8,18 +8,13 @@
 
 namespace urxe {
 
-/// The directory that describes this process's devices: what the presence object says, else the
-/// environment's URXE_TREE; empty where neither names one.
-const std::string& device_tree();
+// What the environment asks for.
 
-/// The file that all RoCE packets are to be recorded in (URXE_CAPTURE); empty: none.
+/// URXE_CAPTURE: the file that records all RoCE packets; empty: none.
 const std::string& capture_path();
 
-/// The faults that the network is to have (URXE_FAULTS, see parse_fault_plan()); nullopt: none. A
-/// plan that cannot be read is none, and one line on stderr.
+/// URXE_FAULTS: the faults that the network is to have, see parse_fault_plan(); nullopt: none. A
+/// plan that cannot be parsed is ignored, with one line on stderr.
 const std::optional<FaultPlan>& fault_plan();
-
-/// One line on stderr, "urxe: <text>". Never fails, keeps errno.
-void print_error(const std::string& text) noexcept;
 
 }  // namespace urxe

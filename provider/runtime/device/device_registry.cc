@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "packet/sharing/holder_table.h"
-#include "provider/runtime/device/config.h"
-#include "provider/runtime/interface_watcher.h"
+#include "provider/devices/device_tree.h"
+#include "provider/devices/interface_watcher.h"
+#include "provider/runtime/errors.h"
 #include "provider/runtime/memory/unmap_watch.h"
 
 namespace urxe {

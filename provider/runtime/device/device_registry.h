@@ -10,6 +10,9 @@
 
 namespace urxe {
 
+// The devices that this process has open. They are RuntimeDevices, so the registry belongs to the
+// runtime; which devices exist is known to provider/devices.
+
 /// The device of that name: the one that this process has open already, or a new one. In the child
 /// of a fork() the parent's devices are not found. Its events go to the sinks that are registered.
 /// ENODEV, ENOMEM. Thread-safe.
@@ -19,14 +22,14 @@ Expected<std::shared_ptr<RuntimeDevice>, Errno> open_runtime_device(const std::s
 /// Thread-safe.
 std::vector<DeviceDescription> list_runtime_devices();
 
-/// Makes the registry, if it is not there: who registers handlers of fork() after this has them run
-/// before the registry's in the parent, and may hold locks while he calls it.
+/// Makes the registry if it does not exist yet. Handlers of fork() that are registered after this
+/// call run before the registry's in the parent.
 void prepare_runtime_devices();
 
 /// Whether `name` is one of this process's devices, without opening it.
 bool is_runtime_device(const std::string& name);
 
-/// What the peers of an exiting process should still get.
+/// Sends what the peers of an exiting process should still get.
 void finish_runtime_devices() noexcept;
 
 }  // namespace urxe

@@ -10,8 +10,9 @@
 #include "packet/host/clock.h"
 #include "packet/host/random.h"
 #include "packet/wire/qpn_layout.h"
+#include "provider/devices/device_tree.h"
 #include "provider/runtime/device/config.h"
-#include "provider/runtime/interface_watcher.h"
+#include "provider/runtime/errors.h"
 #include "provider/runtime/memory/guarded_access.h"
 
 namespace urxe {
@@ -54,12 +55,16 @@ RuntimeDevice::RuntimeDevice(const DeviceDescription& description)
       description_(description),
       device_(config_for(description)),
       xrc_domains_(description.name),
-      progress_(device_, *this) {
-  InterfaceWatcher::instance().add(*this);
+      progress_(device_, *this),
+      follower_{name_, [this](const DeviceDescription& now) { follow(now); }} {
+  const std::string reason = InterfaceWatcher::instance().add(follower_);
+  if (reason.empty()) return;
+  print_error("cannot watch the network interfaces, so port states and GIDs stay as they are: " +
+              reason);
 }
 
 RuntimeDevice::~RuntimeDevice() {
-  InterfaceWatcher::instance().remove(*this);
+  InterfaceWatcher::instance().remove(follower_);
 }
 
 DeviceDescription RuntimeDevice::description() {

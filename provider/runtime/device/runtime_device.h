@@ -12,6 +12,7 @@
 #include "packet/sharing/address_sharing.h"
 #include "packet/sharing/slots.h"
 #include "provider/devices/device_file.h"
+#include "provider/devices/interface_watcher.h"
 #include "provider/runtime/device/xrc_domains.h"
 #include "provider/runtime/progress/progress.h"
 #include "transport/device/device.h"
@@ -104,6 +105,7 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   std::optional<Slot> slot_;
   std::optional<AddressSharing> sharing_;
   Progress progress_;
+  const InterfaceWatcher::Follower follower_;
 };
 
 /// The largest path MTU whose packets fit an interface of `interface_mtu` bytes.

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "packet/host/unix_name.h"
-#include "provider/runtime/device/config.h"
+#include "provider/runtime/errors.h"
 
 namespace urxe {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "provider/runtime/interface_watcher.h"
+#include "provider/devices/interface_watcher.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -9,18 +9,18 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "packet/host/start_thread.h"
+#include "provider/devices/device_tree.h"
 #include "provider/devices/tree_update.h"
-#include "provider/runtime/device/config.h"
-#include "provider/runtime/device/runtime_device.h"
 
 namespace urxe {
 namespace {
 
-/// What is announced so soon after a change waits, and is then looked at all at once.
+/// Changes that follow so soon after another are handled together.
 constexpr int kBurstMs = 20;
-/// After the interfaces could not be listed.
+/// Pause before another try if the interfaces could not be listed.
 constexpr int kRetryMs = 500;
 
 }  // namespace
@@ -31,34 +31,31 @@ InterfaceWatcher& InterfaceWatcher::instance() {
   return *watcher;
 }
 
-void InterfaceWatcher::add(RuntimeDevice& device) {
+std::string InterfaceWatcher::add(const Follower& follower) {
   std::lock_guard lifecycle(lifecycle_);
   {
     std::lock_guard lock(mutex_);
-    devices_.push_back(&device);
+    followers_.push_back(&follower);
   }
-  if (running_) return;
-  const std::string reason = start();
-  if (running_) return;
+  if (running_) return "";
+  std::string reason = start();
+  if (running_) return "";
   release();
-  if (complained_) return;
-  complained_ = true;
-  print_error("cannot watch the network interfaces, so port states and GIDs stay as they are: " +
-              reason);
+  return std::exchange(complained_, true) ? "" : reason;
 }
 
-void InterfaceWatcher::remove(RuntimeDevice& device) {
+void InterfaceWatcher::remove(const Follower& follower) {
   std::lock_guard lifecycle(lifecycle_);
   bool last = false;
   {
     std::lock_guard lock(mutex_);
-    std::erase(devices_, &device);
-    last = devices_.empty();
+    std::erase(followers_, &follower);
+    last = followers_.empty();
   }
   if (last && running_) stop();
 }
 
-/// Nothing, or why not.
+/// Returns an empty string, or why the interfaces cannot be watched.
 std::string InterfaceWatcher::start() {
   if (!is_of_this_namespace(device_tree())) {
     return "the devices are those of another network namespace";
@@ -108,7 +105,7 @@ void InterfaceWatcher::run() {
   }
 }
 
-/// False: to be tried again.
+/// False: the interfaces could not be listed; try again later.
 bool InterfaceWatcher::update() try {
   std::lock_guard lock(mutex_);
   auto now = update_tree(device_tree());
@@ -116,8 +113,8 @@ bool InterfaceWatcher::update() try {
   ifindexes_.clear();
   for (const DeviceDescription& description : *now) {
     ifindexes_.push_back(description.ifindex);
-    for (RuntimeDevice* device : devices_) {
-      if (device->name() == description.name) device->follow(description);
+    for (const Follower* follower : followers_) {
+      if (follower->name == description.name) follower->follow(description);
     }
   }
   return true;
@@ -136,7 +133,7 @@ void InterfaceWatcher::after_fork_in_parent() {
 }
 
 void InterfaceWatcher::after_fork_in_child() {
-  devices_.clear();
+  followers_.clear();
   running_ = false;
   release();
   mutex_.unlock();
