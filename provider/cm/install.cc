@@ -12,6 +12,7 @@
 
 #include "provider/cm/commands/dispatch.h"
 #include "provider/presence/presence_abi.h"
+#include "provider/runtime/errors.h"
 
 namespace urxe::cm {
 namespace {
@@ -57,9 +58,7 @@ int open_hook(int flags) noexcept {
   } catch (...) {
     opened = error(ENOMEM);
   }
-  if (opened) return *opened;
-  errno = opened.error().value;
-  return -1;
+  return opened ? *opened : fail(opened.error().value);
 }
 
 int is_file_hook(int fd) noexcept {
@@ -74,11 +73,6 @@ std::optional<Expected<size_t, Errno>> try_uncancelled(int fd, const void* buffe
   } catch (...) {
     return Expected<size_t, Errno>(error(ENOMEM));
   }
-}
-
-ssize_t fail(int errno_value) {
-  errno = errno_value;
-  return -1;
 }
 
 /// The file by a descriptor of our own: as in the kernel, a command keeps it open while it waits,

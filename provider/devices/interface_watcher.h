@@ -33,9 +33,10 @@ class InterfaceWatcher {
     std::function<void(const DeviceDescription& now)> follow;
   };
 
-  /// Calls the follower at once, and from then on with each change, until remove(). Returns why the
-  /// interfaces cannot be watched, the first time that they cannot; else an empty string. Without
-  /// the kernel's reports devices stay as they are.
+  /// Calls the follower with each change, until remove(). If the watcher was not running, it also
+  /// brings the tree up to date, and so calls the follower, at once. Returns why the interfaces
+  /// cannot be watched, the first time that they cannot; else an empty string. Devices then stay as
+  /// they are.
   std::string add(const Follower& follower);
   void remove(const Follower& follower);
 

@@ -15,6 +15,7 @@ struct Failure {
   operator T*() const {
     return nullptr;
   }
+  operator int() const { return -1; }
   operator ssize_t() const { return -1; }
 };
 

@@ -11,11 +11,6 @@
 namespace urxe {
 namespace {
 
-ibv_ah* fail(int errno_value) {
-  errno = errno_value;
-  return nullptr;
-}
-
 /// RoCE knows no LIDs; the port shows 0 as its own. An address handle without a GRH for that LID is
 /// what programs made for LIDs (rsockets among them) make to send to themselves.
 bool names_own_lid(const ibv_ah_attr& attr) {

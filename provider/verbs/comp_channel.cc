@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "provider/presence/presence_abi.h"
+#include "provider/runtime/errors.h"
 
 namespace urxe {
 namespace {
@@ -81,11 +82,6 @@ class ChannelTable {
   std::vector<std::shared_ptr<EventSocket>> channels_;
   size_t sweep_at_ = kFirstSweep;
 };
-
-ssize_t fail(int errno_value) {
-  errno = errno_value;
-  return -1;
-}
 
 ssize_t create_channel(int fd, const ib_uverbs_create_comp_channel& command) {
   auto channel = ChannelTable::instance().make(fd);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "provider/runtime/device/device_registry.h"
+#include "provider/runtime/errors.h"
 #include "provider/verbs/comp_channel.h"
 #include "provider/verbs/library.h"
 #include "provider/verbs/objects.h"
@@ -90,8 +91,7 @@ verbs_context* alloc_context(ibv_device* device, int cmd_fd, void* /*private_dat
     block->self = context.release();
     return &block->verbs;
   } catch (const std::bad_alloc&) {
-    errno = ENOMEM;
-    return nullptr;
+    return fail(ENOMEM);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <new>
 
+#include "provider/runtime/errors.h"
 #include "provider/verbs/comp_channel.h"
 #include "provider/verbs/objects.h"
 #include "transport/limits.h"
@@ -16,11 +17,6 @@ constexpr uint64_t kTimestamps =
 /// What completions can show. There are no VLANs, flow rules or tags behind UDP sockets.
 constexpr uint64_t kShown = uint64_t{IBV_WC_STANDARD_FLAGS} | kTimestamps;
 constexpr uint32_t kFlags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
-
-std::nullptr_t fail(int errno_value) {
-  errno = errno_value;
-  return nullptr;
-}
 
 uint32_t flags_of(const ibv_cq_init_attr_ex& init) {
   return (init.comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 ? init.flags : 0;

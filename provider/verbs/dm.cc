@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 
+#include "provider/runtime/errors.h"
 #include "provider/verbs/mr_objects.h"
 #include "provider/verbs/objects.h"
 
@@ -17,12 +18,6 @@ constexpr uint32_t kMaxLogAlign = 30;
 constexpr unsigned kKnownAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                                   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
                                   IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED;
-
-template <class Object>
-Object* fail(int errno_value) {
-  errno = errno_value;
-  return nullptr;
-}
 
 bool range_is_inside(const Dm& dm, uint64_t offset, size_t length) {
   return offset <= dm.length && length <= dm.length - offset;
@@ -68,17 +63,17 @@ bool map_memory(Dm& dm, size_t length, uint32_t log_align) {
 
 ibv_dm* alloc_dm(ibv_context* handle, ibv_alloc_dm_attr* attr) noexcept {
   Context& owner = context_of(handle);
-  if (owner.is_forked()) return fail<ibv_dm>(ENODEV);
+  if (owner.is_forked()) return fail(ENODEV);
   if (attr->length == 0 || attr->comp_mask != 0 || attr->log_align_req > kMaxLogAlign) {
-    return fail<ibv_dm>(EINVAL);
+    return fail(EINVAL);
   }
   std::atomic<uint64_t>& used = owner.device().device_memory;
-  if (!reserve(used, attr->length)) return fail<ibv_dm>(ENOMEM);
+  if (!reserve(used, attr->length)) return fail(ENOMEM);
   auto* dm = new (std::nothrow) Dm;
   if (dm == nullptr || !map_memory(*dm, attr->length, attr->log_align_req)) {
     delete dm;
     used.fetch_sub(attr->length);
-    return fail<ibv_dm>(ENOMEM);
+    return fail(ENOMEM);
   }
   dm->owner = &owner;
   dm->context = handle;
@@ -93,17 +88,17 @@ ibv_mr* reg_dm_mr(ibv_pd* handle, ibv_dm* memory, uint64_t offset, size_t length
                   unsigned access) noexcept {
   Pd& pd = pd_of(handle);
   Dm& dm = dm_of(memory);
-  if (pd.owner->is_forked()) return fail<ibv_mr>(ENODEV);
+  if (pd.owner->is_forked()) return fail(ENODEV);
   if (dm.owner != pd.owner || (access & ~(kKnownAccess | IBV_ACCESS_OPTIONAL_RANGE)) != 0 ||
       (access & IBV_ACCESS_ZERO_BASED) == 0 || !range_is_inside(dm, offset, length)) {
-    return fail<ibv_mr>(EINVAL);
+    return fail(EINVAL);
   }
   try {
     auto mr = std::make_unique<Mr>();
     Progress::Guard guard(pd.owner->progress());
     auto region = pd.owner->device().device().register_memory(pd.id, dm.bytes + offset, length, 0,
                                                               mr_rights(static_cast<int>(access)));
-    if (!region) return fail<ibv_mr>(region.error().value);
+    if (!region) return fail(region.error().value);
     attach_region(*mr, pd, *region);
     mr->mr.length = length;
     // No memory of the application's is behind it that the library would keep from children.
@@ -113,7 +108,7 @@ ibv_mr* reg_dm_mr(ibv_pd* handle, ibv_dm* memory, uint64_t offset, size_t length
     ++dm.regions;
     return &mr.release()->mr;
   } catch (const std::bad_alloc&) {
-    return fail<ibv_mr>(ENOMEM);
+    return fail(ENOMEM);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <new>
 
+#include "provider/runtime/errors.h"
 #include "provider/runtime/memory/guarded_access.h"
 #include "provider/runtime/memory/mapped_memory.h"
 #include "provider/verbs/mr_objects.h"
@@ -65,11 +66,6 @@ void watch(Mr& mr, const Span& span) {
   } else if ((span.access & IBV_ACCESS_REMOTE_ATOMIC) != 0) {
     expect_guarded_atomics();
   }
-}
-
-ibv_mr* fail(int errno_value) {
-  errno = errno_value;
-  return nullptr;
 }
 
 /// The region as it will be after a change.

@@ -9,17 +9,13 @@
 
 #include "packet/host/clock.h"
 #include "packet/wire/qpn_layout.h"
+#include "provider/runtime/errors.h"
 #include "provider/verbs/objects.h"
 #include "provider/verbs/qp_path.h"
 #include "provider/verbs/xrc.h"
 
 namespace urxe {
 namespace {
-
-ibv_qp* fail(int errno_value) {
-  errno = errno_value;
-  return nullptr;
-}
 
 /// Room for a little inline data, whatever is asked for, as adapters have it anyhow: some programs
 /// rely on that.

@@ -5,17 +5,13 @@
 #include <mutex>
 #include <new>
 
+#include "provider/runtime/errors.h"
 #include "provider/verbs/objects.h"
 #include "provider/verbs/receive_request.h"
 #include "transport/limits.h"
 
 namespace urxe {
 namespace {
-
-ibv_srq* fail(int errno_value) {
-  errno = errno_value;
-  return nullptr;
-}
 
 /// libibverbs makes those without these two by ibv_create_srq() itself.
 int check_init(const Context& owner, const ibv_srq_init_attr_ex& init) {
