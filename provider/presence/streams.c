@@ -6,7 +6,6 @@
 #include "provider/presence/counters.h"
 #include "provider/presence/descriptors.h"
 #include "provider/presence/next.h"
-#include "provider/presence/open.h"
 #include "provider/presence/place.h"
 
 /// A descriptor of a file of the tree for a stream of that mode; -1 and errno.

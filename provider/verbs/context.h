@@ -2,8 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
-#include <vector>
 
 #include "packet/base/intrusive_list.h"
 #include "provider/runtime/device/runtime_device.h"

@@ -7,7 +7,6 @@
 #include "provider/runtime/errors.h"
 #include "provider/verbs/comp_channel.h"
 #include "provider/verbs/objects.h"
-#include "transport/limits.h"
 
 namespace urxe {
 namespace {

@@ -16,9 +16,6 @@ namespace urxe::abi {
 inline constexpr const char* kSymbolVersion = "IBVERBS_PRIVATE_34";
 inline constexpr const char* kRegisterDriver = "verbs_register_driver_34";
 
-/// The kernel interface versions (abi_version of the device in sysfs) that match_device() takes.
-inline constexpr uint32_t kUverbsAbi = 1;
-
 struct ListNode {
   ListNode* next;
   ListNode* prev;

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How libibverbs gets to know the provider: registration, and devices as it lists them.
-#include <cerrno>
 #include <cstdlib>
-#include <new>
-#include <string>
 
 #include "provider/cm/install.h"
 #include "provider/runtime/device/device_registry.h"

@@ -8,7 +8,6 @@
 #include "provider/runtime/errors.h"
 #include "provider/verbs/objects.h"
 #include "provider/verbs/receive_request.h"
-#include "transport/limits.h"
 
 namespace urxe {
 namespace {

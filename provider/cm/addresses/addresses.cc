@@ -111,10 +111,6 @@ Gid Address::gid() const {
   return {};
 }
 
-bool Address::same_host(const Address& other) const {
-  return is_set() && other.is_set() && gid() == other.gid();
-}
-
 Expected<Address, Errno> read_address(const sockaddr_storage& storage, size_t size) {
   if (size < sizeof storage.ss_family) return error(EINVAL);
   const size_t needed = size_of_family(storage.ss_family);

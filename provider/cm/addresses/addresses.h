@@ -51,8 +51,6 @@ struct Address {
   void set_port(uint16_t port);
   /// IPv4 as ::ffff:a.b.c.d; any address: all zeros.
   [[nodiscard]] Gid gid() const;
-  /// The same IP or GID; port and scope do not matter.
-  [[nodiscard]] bool same_host(const Address& other) const;
 };
 
 /// EINVAL: shorter than its family's structure; EAFNOSUPPORT: family.

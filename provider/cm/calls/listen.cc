@@ -30,7 +30,6 @@ Expected<void, Errno> listen_everywhere(Service& service, CmId& id, uint64_t ser
     if (!listening && !first) first = listening.error();
   }
   if (id.listens_on.empty() && first) return Unexpected<Errno>(*first);
-  service.wildcard_listeners.insert(id.number);
   return {};
 }
 

@@ -3,7 +3,6 @@
 // its queue pair, which has the group's packets come to the host.
 #include "provider/cm/calls/multicast.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <vector>
 

@@ -3,7 +3,6 @@
 #include "provider/cm/calls/query.h"
 
 #include <endian.h>
-#include <netinet/in.h>
 
 #include <algorithm>
 #include <cerrno>

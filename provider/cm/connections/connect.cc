@@ -3,7 +3,6 @@
 #include "provider/cm/connections/connect.h"
 
 #include <cerrno>
-#include <optional>
 #include <span>
 
 #include "packet/host/clock.h"

@@ -38,9 +38,7 @@ struct Incoming {
   ibv_mtu active_mtu = IBV_MTU_1024;
 };
 
-void refuse(Service& service, DeviceUse& device, const CmEvent& event, const Refusal& refusal) {
-  ++(refusal.reason == CmRejectReason::kNoResources ? service.counters.backlog_overflows
-                                                    : service.counters.refused_requests);
+void refuse(DeviceUse& device, const CmEvent& event, const Refusal& refusal) {
   with_cm(device, [&](ConnectionManager& cm) {
     const Instant now = clock_now();
     if (event.kind == CmEvent::Kind::kRequest) {
@@ -194,15 +192,15 @@ Expected<void, Errno> announce(Service& service, DeviceUse& device, CmId& listen
 void handle_request(Service& service, DeviceUse& device, CmEvent& event) {
   Incoming incoming = describe(event);
   if (auto refusal = check_device(device, event, incoming)) {
-    return refuse(service, device, event, *refusal);
+    return refuse(device, event, *refusal);
   }
   const auto header = parse_ip_cm_header(incoming.private_data);
   CmId* listener = find_listener(service, device, event, header);
-  if (listener == nullptr) return refuse(service, device, event, kNoListener);
-  if (listener->qp_type != incoming.qp_type) return refuse(service, device, event, kWrongType);
-  if (listener->backlog_room == 0) return refuse(service, device, event, kNoRoom);
+  if (listener == nullptr) return refuse(device, event, kNoListener);
+  if (listener->qp_type != incoming.qp_type) return refuse(device, event, kWrongType);
+  if (listener->backlog_room == 0) return refuse(device, event, kNoRoom);
   if (!announce(service, device, *listener, event, incoming, header)) {
-    refuse(service, device, event, kNoRoom);
+    refuse(device, event, kNoRoom);
   }
 }
 

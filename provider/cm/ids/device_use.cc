@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/cm/ids/device_use.h"
 
-#include <algorithm>
 #include <cerrno>
 
 #include "packet/host/clock.h"

@@ -49,9 +49,6 @@ class IdTable {
   }
 
   [[nodiscard]] size_t size() const { return things_.size(); }
-  [[nodiscard]] const std::unordered_map<uint32_t, std::unique_ptr<T>>& all() const {
-    return things_;
-  }
 
  private:
   std::unordered_map<uint32_t, std::unique_ptr<T>> things_;

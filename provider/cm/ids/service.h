@@ -27,13 +27,6 @@ struct FileUse {
   std::unordered_set<uint32_t> ids;
 };
 
-/// What was lost for want of room; for the curious, and for tests.
-struct ServiceCounters {
-  uint64_t backlog_overflows = 0;  ///< connection requests that were rejected for it
-  uint64_t refused_requests = 0;   ///< rejected because the listener could not take them
-  uint64_t lost_events = 0;        ///< no memory
-};
-
 /// All there is of the connection manager in this process, behind one lock: files, ids and the
 /// devices that they use. Order of locks: this one, a device's, all others. Devices say that
 /// something has happened with their lock held; so they only wake the service's thread.
@@ -86,10 +79,8 @@ class Service {
   IdTable<Membership> memberships;
   std::unordered_map<const CmFile*, FileUse> files;
   std::unordered_map<std::string, std::unique_ptr<DeviceUse>> devices;
-  std::unordered_set<uint32_t> wildcard_listeners;
   /// Address resolutions under way, the next one due first.
   std::set<std::pair<Instant, uint32_t>> resolutions;
-  ServiceCounters counters;
   Watch watch;
 
  private:

@@ -30,7 +30,6 @@ class Watch {
 
   /// Makes the descriptors and starts the thread with `main(argument)`. Once. EMFILE, EAGAIN.
   Expected<void, Errno> start(void* (*main)(void*), void* argument);
-  [[nodiscard]] bool is_started() const { return started_; }
   /// Any thread, any lock held: the thread looks at what has happened.
   void wake() const;
   /// The same for a device: once each until take_marked(). Only to be compared: the device may be

@@ -7,7 +7,6 @@
 #include "packet/engine/capture.h"
 #include "packet/engine/fault.h"
 #include "packet/engine/udp/udp.h"
-#include "packet/host/clock.h"
 #include "packet/host/random.h"
 #include "packet/wire/qpn_layout.h"
 #include "provider/devices/device_tree.h"

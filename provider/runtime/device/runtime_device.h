@@ -29,7 +29,6 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   RuntimeDevice(const RuntimeDevice&) = delete;
   RuntimeDevice& operator=(const RuntimeDevice&) = delete;
 
-  [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] Progress& progress() { return progress_; }
   /// This is the copy of a parent's device in the child of a fork(): nothing may be done with it.
   [[nodiscard]] bool is_forked() const { return forked_.load(std::memory_order_relaxed); }

@@ -45,7 +45,6 @@ class EventSocket {
   [[nodiscard]] bool is_reader(int fd) const;
   /// Whether no reading end is open any more.
   [[nodiscard]] bool reader_is_gone() const;
-  [[nodiscard]] int reader_fd() const { return reader_fd_; }
 
  private:
   EventSocket(size_t event_size, int reader_fd, int writer_fd, ino_t reader_inode);

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <new>
 #include <utility>
 
 #include "packet/host/clock.h"

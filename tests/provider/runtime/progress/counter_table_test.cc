@@ -6,11 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "provider/devices/counter_names.h"
 
