@@ -37,7 +37,7 @@ void handle_marked(Service& service) {
   for (const RuntimeDevice* device : service.watch.take_marked()) {
     for (auto& [name, use] : service.devices) {
       if (use->runtime.get() != device) continue;
-      // Others get a turn between two rounds.
+      // Other threads can take the locks between two rounds.
       if (!handle_events(service, *use)) service.watch.mark(device);
       break;
     }
@@ -49,7 +49,7 @@ std::optional<Instant> next_deadline(Service& service) {
   return service.resolutions.begin()->first;
 }
 
-// Out of memory it goes on: what it could not do is looked at again with the next occasion.
+// If memory runs out it goes on: the next wake-up tries again.
 void* serve(void* argument) {
   auto& service = *static_cast<Service*>(argument);
   std::optional<Instant> deadline;

@@ -61,7 +61,7 @@ std::string InterfaceWatcher::start() {
   }
   tree_use_ = hold_tree(device_tree());
   wake_fd_ = FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  // The announcements are subscribed to before the first look: no change is missed in between.
+  // The kernel's reports are subscribed to before the first look, so no change is missed.
   if (!wake_fd_ || !changes_.open()) return std::strerror(errno);
   (void)update();
   stop_.store(false);

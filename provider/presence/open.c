@@ -15,7 +15,7 @@ static int open_node(const char* path, int flags, unsigned mode) {
   return fd;
 }
 
-/// What the tree shows can be read only, by root too, like most of sysfs.
+/// Files of the tree can only be read, even by root, like most of sysfs.
 static int open_in_tree(const char* path, int flags, unsigned mode) {
   if ((flags & O_PATH) != 0) return URXE_NEXT(open)(path, flags, mode);
   if ((flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC)) != 0) {
@@ -34,8 +34,8 @@ static __attribute__((noinline)) int open_presented(const char* path, int flags,
   return URXE_NEXT(open)(target.path, flags, mode);
 }
 
-/// Takes what libc opened for a path that is not presented: in a process that has entered the tree,
-/// a relative name may be a counter's.
+/// Takes the result of libc's open() for a path that is not presented. In a process that has
+/// entered the tree, a relative name may be that of a counter file.
 static inline int finish(int fd, int flags) {
   if (URXE_LIKELY(!atomic_load_explicit(&urxe_tree_entered, memory_order_relaxed))) return fd;
   bool may_be_counter = fd >= 0 && (flags & (O_PATH | O_ACCMODE)) == O_RDONLY;

@@ -34,7 +34,7 @@ std::unique_ptr<Context> make_context(const char* name, int* async_fd) {
   return std::make_unique<Context>(*std::move(device), *std::move(events));
 }
 
-/// The caller has handed `fd` over whether it gets a context or not.
+/// The provider owns the context's descriptor even if it makes no context.
 void close_keeping_errno(int fd) {
   int saved = errno;
   close(fd);

@@ -20,8 +20,9 @@ struct Srq;
 struct Xrcd;
 struct Qp;
 
-/// What an ibv_context of ours stands for. The lists hold the live objects, under the device's
-/// lock; closing the context ends those that the application has left.
+/// An open device of the application: the object behind an ibv_context. The lists hold the live
+/// objects, under the device's lock; closing the context ends those that the application has not
+/// destroyed.
 class Context {
  public:
   Context(std::shared_ptr<RuntimeDevice> device, std::shared_ptr<EventSocket> async_events);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Device memory: memory that is the device's and not the application's, which only copies and the
-// device reach. Ours lies in the process; no address of it is given out.
+// Device memory (ibv_alloc_dm(3)): the application reaches it only by copies and through the
+// device. Ours lies in the process, but its address is not given out.
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -37,7 +37,7 @@ int memcpy_from_dm(void* to, ibv_dm* handle, uint64_t offset, size_t length) noe
   return 0;
 }
 
-/// Takes `bytes` off what the device has left.
+/// Takes `bytes` of the device's memory; false: there are not so many left.
 bool reserve(std::atomic<uint64_t>& used, uint64_t bytes) {
   uint64_t before = used.load();
   do {
@@ -101,7 +101,7 @@ ibv_mr* reg_dm_mr(ibv_pd* handle, ibv_dm* memory, uint64_t offset, size_t length
     if (!region) return fail(region.error().value);
     attach_region(*mr, pd, *region);
     mr->mr.length = length;
-    // No memory of the application's is behind it that the library would keep from children.
+    // It is not the application's memory, so the library must not change how fork() treats it.
     mr->mr_type = abi::kDmaBufMr;
     mr->access = static_cast<int>(access);
     mr->device_memory = &dm;

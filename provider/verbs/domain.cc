@@ -10,7 +10,7 @@ namespace urxe {
 namespace {
 
 int check_init(const Context& owner, const ibv_parent_domain_init_attr& init) {
-  // Custom allocators would have nothing to allocate: no memory is shared with a device.
+  // No memory is shared with a device, so custom allocators would have nothing to allocate.
   if ((init.comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) != 0) return EOPNOTSUPP;
   if ((init.comp_mask & ~IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT) != 0) return EINVAL;
   if (init.pd == nullptr || pd_of(init.pd).owner != &owner || pd_of(init.pd).base != nullptr) {

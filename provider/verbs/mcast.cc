@@ -8,7 +8,7 @@
 namespace urxe {
 namespace {
 
-// The engine is a member of those groups that some queue pair is attached to.
+// The engine is a member of every group that a queue pair is attached to.
 
 int attach_locked(Qp& qp, const Gid& group) {
   Device& device = qp.owner->device().device();

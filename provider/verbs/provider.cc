@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How libibverbs gets to know the provider: registration, and devices as it lists them.
+// Registers the provider with libibverbs, and matches the devices that libibverbs finds.
 #include <cstdlib>
 
 #include "provider/cm/install.h"

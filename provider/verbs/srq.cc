@@ -12,7 +12,7 @@
 namespace urxe {
 namespace {
 
-/// libibverbs makes those without these two by ibv_create_srq() itself.
+/// libibverbs itself turns a request for a plain basic one into ibv_create_srq().
 int check_init(const Context& owner, const ibv_srq_init_attr_ex& init) {
   constexpr uint32_t kKnown =
       IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;

@@ -25,13 +25,12 @@ int check_open(const Context& owner, const ibv_qp_open_attr& attr) {
   return 0;
 }
 
-/// There is no such target in the domain.
+/// The errno for a target that is not in the domain.
 int why_not_found(Context& owner, uint32_t qpn) {
   if (!owner.device().start() || owner.device().is_own(Qpn(qpn))) return EINVAL;
   print_error(
       "ibv_open_qp: the queue pair is another process's, and urxe does not share XRC domains "
-      "between "
-      "processes; connect to a target of this process instead");
+      "between processes; connect to a target of this process instead");
   return EOPNOTSUPP;
 }
 

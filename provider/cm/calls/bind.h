@@ -18,9 +18,9 @@ enum class BindFor : uint8_t {
   kConnecting,  ///< port 0 asks for one that no other connection of this process has
 };
 
-/// Brings an id from kIdle to kBound. EINVAL: it is not idle, or a link-local address without
-/// an interface; EADDRNOTAVAIL, ENODEV: no device of ours has the address; EADDRINUSE; EMFILE.
-/// With the service's lock held.
+/// Brings an id from kIdle to kBound. EINVAL: it is not idle, or a link-local address without an
+/// interface; EADDRNOTAVAIL, ENODEV: no device has the address; EADDRINUSE; EMFILE. With the
+/// service's lock held.
 Expected<void, Errno> bind_id(Service& service, CmId& id, const Address& address, BindFor what);
 
 }  // namespace urxe::cm

@@ -46,7 +46,7 @@ void count_read(Service& service, const CmFileEvent& event) {
   }
 }
 
-/// The id's unread events, and the ids that come with them, go along.
+/// Moves an id, with its unread events and the ids of its unread connection requests.
 Expected<void, Errno> move(Service& service, CmId& id, FileUse& from, FileUse& to) {
   for (CmFileEvent& event : from.file->take_back(id.number)) {
     if (CmId* request = service.ids.find(event.new_id); event.new_id != 0 && request != nullptr) {

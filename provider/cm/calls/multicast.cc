@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// rdma_join_multicast(3). On RoCE an id needs nobody's leave to join a group: librdmacm attaches
-// its queue pair, which has the group's packets come to the host.
+// rdma_join_multicast(3). On RoCE there is no subnet administrator to ask: librdmacm attaches the
+// queue pair, and that makes the host join the group.
 #include "provider/cm/calls/multicast.h"
 
 #include <cerrno>
@@ -36,7 +36,7 @@ Expected<uint32_t, Errno> join(Service& service, CmId& id, uint64_t uid, const G
   return number;
 }
 
-/// Its event, where it was not read; the id's others stay in their order.
+/// Removes the membership's event if it is unread. The id's other events stay in their order.
 void take_back_event(CmId& id, uint32_t membership) {
   for (CmFileEvent& event : id.file->take_back(id.number)) {
     const auto type = static_cast<EventType>(event.response.event);

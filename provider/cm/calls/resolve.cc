@@ -14,7 +14,7 @@
 namespace urxe::cm {
 namespace {
 
-/// An id that was not bound is bound to what the caller says, else to any address of the family.
+/// Binds an id that is not bound: to `source`, or else to the wildcard of the family.
 Expected<void, Errno> bind_for(Service& service, CmId& id, const Address& source,
                                const Address& destination) {
   if (id.state != IdState::kIdle) return {};
@@ -54,7 +54,7 @@ Expected<void, Errno> resolve_address(CmFile& file, uint32_t number, uint32_t ti
   });
 }
 
-// On RoCE the address is the route.
+// On RoCE the resolved address is all there is to a route.
 Expected<void, Errno> resolve_route(CmFile& file, uint32_t number, uint32_t /*timeout_ms*/) {
   return Service::run(file, number, [&](Service& service, CmId& id) -> Expected<void, Errno> {
     if (id.state != IdState::kAddressResolved) return error(EINVAL);

@@ -15,10 +15,10 @@ namespace urxe::cm {
 
 /// The calls that carry out the commands of <rdma/rdma_user_cm.h>, so that a test can give the
 /// dispatcher others. Their arguments were read from the application's memory and have the lengths
-/// that the ABI asks for. Older and newer layouts of a command have been made equal: what is
-/// missing is zero, and the reason of a rejection is one that consumers may give. Addresses have a
-/// known family and its length. ENOENT: there is no such id; EINVAL: it is another file's, or in
-/// the wrong state. All take the service's lock; none blocks for long.
+/// that the ABI asks for. Older layouts of a command have been extended: missing members are zero,
+/// and the reason of a rejection is one that applications may give. Addresses have a known family
+/// and its length. ENOENT: there is no such id; EINVAL: it is another file's, or in the wrong
+/// state. All take the service's lock; none blocks for long.
 struct CommandTable {
   decltype(cm::add_file)* add_file;
   decltype(cm::create_id)* create_id;

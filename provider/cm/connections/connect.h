@@ -15,8 +15,8 @@ namespace urxe::cm {
 
 Expected<void, Errno> connect(CmFile& file, uint32_t id, const rdma_ucm_conn_param& parameters,
                               const rdma_ucm_ece& ece);
-/// conn_param.valid 0: the application has brought its queue pair to RTR and gives no parameters;
-/// the end that connects then confirms by RTU, and a datagram service replies by SIDR_REP.
+/// conn_param.valid 0: the application gives no parameters. An end that connects has brought its
+/// queue pair to RTR and confirms by RTU; a datagram service replies by SIDR_REP.
 Expected<void, Errno> accept(CmFile& file, const rdma_ucm_accept& command);
 Expected<void, Errno> reject(CmFile& file, const rdma_ucm_reject& command);
 /// Succeeds if the connection has ended already: both ends may disconnect at once.

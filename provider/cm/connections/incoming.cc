@@ -14,11 +14,11 @@
 namespace urxe::cm {
 namespace {
 
-/// Why a request is not taken.
+/// Why a request is refused.
 struct Refusal {
   CmRejectReason reason = CmRejectReason::kConsumer;
   CmSidrStatus status = CmSidrStatus::kReject;  ///< of a datagram service
-  std::optional<uint8_t> info;                  ///< what would be taken instead
+  std::optional<uint8_t> info;                  ///< the value that would be accepted
 };
 
 constexpr Refusal kNoListener{CmRejectReason::kInvalidServiceId, CmSidrStatus::kUnsupported, {}};
@@ -26,7 +26,7 @@ constexpr Refusal kNoRoom{CmRejectReason::kNoResources, CmSidrStatus::kReject, {
 constexpr Refusal kWrongType{CmRejectReason::kInvalidTransportType, CmSidrStatus::kUnsupported, {}};
 constexpr Refusal kBadGid{CmRejectReason::kInvalidGid, CmSidrStatus::kReject, {}};
 
-/// What of a request and of the device matters, of either kind.
+/// The parts of a REQ or SIDR_REQ and of the device that the new id needs.
 struct Incoming {
   ServiceId service;
   ibv_qp_type qp_type = IBV_QPT_UD;
@@ -72,7 +72,7 @@ Incoming describe(const CmEvent& event) {
   return incoming;
 }
 
-/// The path must be to one of the device's addresses, and its packets must fit.
+/// Checks that the path leads to an address of the device and that its MTU fits.
 std::optional<Refusal> check_device(DeviceUse& device, const CmEvent& event, Incoming& incoming) {
   Progress::Guard guard(device.runtime->progress());
   const DeviceConfig& config = device.runtime->device().config();
@@ -90,7 +90,7 @@ std::optional<Refusal> check_device(DeviceUse& device, const CmEvent& event, Inc
   return std::nullopt;
 }
 
-/// Whether the listener is meant: wildcards may be for one IP version only.
+/// Whether the request is for the listener. A wildcard listener may take one IP version only.
 bool is_for(const CmId& listener, const Expected<IpCmHeader, MadDropReason>& header) {
   if (!listener.uses_ip()) return true;
   if (!header) return false;
@@ -133,7 +133,7 @@ Path path_of(const CmEvent& event, const Incoming& incoming) {
   path.local = incoming.local;
   path.remote = incoming.remote;
   path.mtu = incoming.active_mtu;
-  path.traffic_class = event.flow.traffic_class & 0xfc;  // not what routers have marked
+  path.traffic_class = event.flow.traffic_class & 0xfc;  // without the ECN bits
   path.packet_lifetime = kPacketLifetime;
   if (const auto* request = std::get_if<CmReq>(&event.body)) {
     path.flow_label = request->primary.flow_label;
@@ -150,7 +150,7 @@ Path path_of(const CmEvent& event, const Incoming& incoming) {
   return path;
 }
 
-/// The new id, which its listener's application gets with the event.
+/// Makes the new id and posts the event by which the listener's application gets it.
 Expected<void, Errno> announce(Service& service, DeviceUse& device, CmId& listener, CmEvent& event,
                                const Incoming& incoming,
                                const Expected<IpCmHeader, MadDropReason>& header) {
@@ -177,7 +177,7 @@ Expected<void, Errno> announce(Service& service, DeviceUse& device, CmId& listen
   }
   auto posted = service.post_request(listener, id, response);
   if (!posted) {
-    // Who refuses the request gives the communication up.
+    // The caller refuses the request, which ends the communication.
     device.communications.erase(event.id.value());
     id.comm = CommId{};
     service.destroy_id(id);

@@ -10,9 +10,9 @@
 namespace urxe::cm {
 
 /// The attributes and their mask (qp_attr_mask) that bring a queue pair of the connection to
-/// `state`: INIT, RTR or RTS. Before the peer's queue pair is known INIT gives it no rights to our
-/// memory. Of UD queue pairs it is the Q_Key and the port for each state: the rest is nobody's but
-/// the application's. EINVAL: another state, or RTR and RTS while the peer's queue pair is unknown.
+/// `state`: INIT, RTR or RTS. INIT gives the peer no rights to memory until its queue pair is
+/// known. For UD queue pairs every state gets the Q_Key and the port; the application sets the
+/// rest. EINVAL: another state, or RTR or RTS while the peer's queue pair is unknown.
 Expected<ib_uverbs_qp_attr, Errno> qp_attributes(const ConnectionParameters& connection,
                                                  ibv_qp_state state);
 

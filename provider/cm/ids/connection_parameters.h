@@ -12,7 +12,7 @@
 
 namespace urxe::cm {
 
-/// The way that a connection may migrate to.
+/// The path that a connection may migrate to.
 struct AlternatePath {
   uint8_t port = 1;
   uint8_t gid_index = 0;
@@ -26,7 +26,7 @@ struct AlternatePath {
   uint8_t ack_timeout = 0;
 };
 
-/// What a connection has come to, as the end that asks sees it: from REQ and REP.
+/// The parameters of a connection as this end sees them, from REQ and REP.
 struct ConnectionParameters {
   ibv_qp_type qp_type = IBV_QPT_RC;  ///< RC, UC, XRC_SEND (active), XRC_RECV (passive), UD
   uint8_t port = 1;

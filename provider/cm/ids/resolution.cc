@@ -11,7 +11,7 @@
 namespace urxe::cm {
 namespace {
 
-/// Sleeps on what the resolution waits for.
+/// Has the service's thread wake up for the resolution.
 Expected<void, Errno> watch(Service& service, CmId& id) {
   id.resolution_deadline = id.resolution->deadline();
   service.resolutions.emplace(id.resolution_deadline, id.number);
@@ -62,7 +62,7 @@ Expected<void, Errno> start_resolution(Service& service, CmId& id,
                                        std::unique_ptr<AddressResolution> resolution) {
   id.resolution = std::move(resolution);
   id.state = IdState::kAddressQuery;
-  // What is known already needs nobody to wait for it.
+  // If the result is known already, the service's thread is not needed.
   if (auto result = id.resolution->poll(clock_now())) {
     finish(service, id, *result);
     return {};
@@ -92,7 +92,7 @@ void poll_resolution(Service& service, CmId& id, Instant now) {
 }
 
 void poll_due_resolutions(Service& service, Instant now) {
-  // Each is put back with a later time, or is done; so many rounds do.
+  // Each is either finished or put back with a later time, so one round per resolution is enough.
   for (size_t rounds = service.resolutions.size(); rounds > 0; --rounds) {
     if (service.resolutions.empty() || service.resolutions.begin()->first > now) return;
     const auto due = *service.resolutions.begin();

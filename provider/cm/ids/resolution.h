@@ -14,7 +14,7 @@ namespace urxe::cm {
 // service's thread polls it when its descriptor is ready and when it is due. All with the service's
 // lock held.
 
-/// Begins; the result may be there at once. What Watch::add() says.
+/// Begins, and finishes at once if the result is known already. The errors of Watch::add().
 Expected<void, Errno> start_resolution(Service& service, CmId& id,
                                        std::unique_ptr<AddressResolution> resolution);
 /// Polls an id whose descriptor is ready.

@@ -20,8 +20,8 @@ void mark(RuntimeDevice& device) {
 
 }  // namespace
 
-// The others' handlers of fork() must be there first: prepared last to first, this lock is then
-// taken before theirs, as everywhere else.
+// Handlers of fork() run last to first. The others' are registered first, so this lock is taken
+// before theirs, as everywhere else.
 Service::Service() {
   prepare_runtime_devices();
   PortClaim::prepare();
@@ -41,8 +41,8 @@ Service& Service::instance() {
   return *service;
 }
 
-// The child has no thread, and what the parent has begun is the parent's to go on with. Ids and
-// devices are left where they are: taking them down would speak to peers.
+// The child has no thread, and the parent goes on with its connections. The child leaks ids and
+// devices, because destroying them would send messages to peers.
 void Service::reset_in_child() {
   watch.after_fork_in_child();
   new IdTable<CmId>(std::move(ids));
@@ -54,8 +54,8 @@ void Service::reset_in_child() {
   resolutions.clear();
 }
 
-/// What the peers of an exiting process should still learn. The device's lock is held; the
-/// service's may belong to a thread that exists no more, and then nothing is said.
+/// Sends the last messages of an exiting process's connections. The device's lock is held. The
+/// service's lock may belong to a thread that exists no more; then nothing is sent.
 void Service::end_device(RuntimeDevice& device) {
   Service& service = instance();
   if (!service.mutex_.try_lock()) return;

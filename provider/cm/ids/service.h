@@ -27,15 +27,15 @@ struct FileUse {
   std::unordered_set<uint32_t> ids;
 };
 
-/// All there is of the connection manager in this process, behind one lock: files, ids and the
-/// devices that they use. Order of locks: this one, a device's, all others. Devices say that
-/// something has happened with their lock held; so they only wake the service's thread.
+/// The connection manager of this process: files, ids and the devices that they use, behind one
+/// lock. Order of locks: this one, a device's, all others. A device reports events with its lock
+/// held, so the report only wakes the service's thread (see Watch and service_thread.h).
 class Service {
  public:
-  /// Made with the first use and never destroyed.
+  /// Made by the first call and never destroyed.
   static Service& instance();
 
-  /// Runs `work(Service&)` with the lock held. ENOMEM where it runs out of memory.
+  /// Runs `work(Service&)` with the lock held. ENOMEM: it threw std::bad_alloc.
   template <class Work>
   static auto run(Work work) -> decltype(work(std::declval<Service&>())) {
     try {
@@ -46,8 +46,8 @@ class Service {
       return error(ENOMEM);
     }
   }
-  /// The same with the id of that number. ENOENT: there is none; EINVAL: it is another file's; EIO:
-  /// its device is gone.
+  /// Runs `work(Service&, CmId&)` with the id of that number. ENOENT: there is none; EINVAL: it is
+  /// another file's; EIO: its device is gone.
   template <class Work>
   static auto run(CmFile& file, uint32_t number, Work work)
       -> decltype(work(std::declval<Service&>(), std::declval<CmId&>())) {
@@ -67,9 +67,9 @@ class Service {
   /// Ends all that the id does, takes its unread events back and forgets it. Unread connection
   /// requests of a listener are rejected. Returns how many of its events were read.
   uint32_t destroy_id(CmId& id);
-  /// Tells the application; not where it does not know the id yet.
+  /// Posts an event of the id to its file, unless the application has not accepted the id yet.
   void post(CmId& id, rdma_ucm_event_resp event);
-  /// The same about a new id, to its listener. ENOMEM.
+  /// Posts a connection request, the new id, to the listener's file. ENOMEM.
   Expected<void, Errno> post_request(CmId& listener, CmId& request, rdma_ucm_event_resp event);
 
   /// The application has closed its last descriptor of the file: destroys the file's ids.
@@ -79,7 +79,7 @@ class Service {
   IdTable<Membership> memberships;
   std::unordered_map<const CmFile*, FileUse> files;
   std::unordered_map<std::string, std::unique_ptr<DeviceUse>> devices;
-  /// Address resolutions under way, the next one due first.
+  /// Address resolutions under way, by the time of their next poll.
   std::set<std::pair<Instant, uint32_t>> resolutions;
   Watch watch;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a RuntimeDevice does for the consumer of its connection manager.
+// The part of RuntimeDevice that serves the connection manager.
 #include <utility>
 
 #include "packet/host/random.h"
@@ -9,23 +9,22 @@
 namespace urxe {
 namespace {
 
-/// Under a mask of all ones: that service and no other.
+/// The mask of a listener for one service id.
 constexpr uint64_t kOneService = UINT64_MAX;
 
-/// Most of what is lost is lost on this host, to full queues, and its peers answer in less.
+/// Most losses are of full queues on this host, whose peers respond sooner than this.
 constexpr Duration kFirstRetry = milliseconds(250);
-/// How long a process may have been killed before an idle connection's other end knows, as long as
-/// somebody is left there to say so.
+/// An idle connection probes its peer so often. It so learns that the peer's process was killed, if
+/// another process of the peer's host is left to say so.
 constexpr Duration kProbeInterval = seconds(2);
-/// Where nobody is, how long it may be silent: 25 s. A process that a debugger has stopped for a
-/// look, that its host has no time for, or whose link is down for a while, lives; and where half of
-/// all packets are lost, each way, so many questions in a row stay without an answer once in a
-/// hundred thousand years.
+/// Otherwise a peer counts as dead after 25 s of silence. That outlasts a short stop in a debugger,
+/// a busy host and a link that is down for a while. If half of all packets are lost each way, so
+/// many probes in a row fail once in a hundred thousand years.
 constexpr Duration kProbeAgain = milliseconds(250);
 constexpr uint32_t kProbeLimit = 100;
 
-/// QP1 of each process has a source port of its own, which it can then answer from: each begins to
-/// look for it elsewhere.
+/// QP1 of each process has a source port of its own, so each process begins its search for a free
+/// one elsewhere.
 uint16_t wanted_source_port(uint32_t slot) {
   constexpr uint32_t kFirst = 0xc000;
   constexpr uint32_t kApart = 31;
@@ -40,7 +39,7 @@ void RuntimeDevice::configure_cm() {
   config.id_prefix = slot_->number();
   config.id_secret = random_secret();
   config.first_retry = kFirstRetry;
-  // Linux tells a killed program's peers; nobody does so for one of ours, so they ask.
+  // On Linux the kernel tells the peers of a killed program. Here its peers have to probe.
   config.probe_interval = kProbeInterval;
   config.probe_again = kProbeAgain;
   config.probe_limit = kProbeLimit;

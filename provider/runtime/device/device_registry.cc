@@ -55,8 +55,8 @@ class Registry {
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   }
 
-  // While a fork() goes on, no thread may be half way through a change of a device, because the
-  // child gets a copy of it. The devices are held so that none goes away in between.
+  // During a fork() all devices are locked, because the child gets a copy of them, and no thread
+  // may be half way through a change. They are held so that none is destroyed in between.
   static void before_fork() {
     Registry& self = instance();
     self.mutex_.lock();

@@ -18,7 +18,7 @@ namespace urxe {
 /// ENODEV, ENOMEM. Thread-safe.
 Expected<std::shared_ptr<RuntimeDevice>, Errno> open_runtime_device(const std::string& name);
 
-/// This process's devices, by name, as the tree describes them: up to date where one is open.
+/// This process's devices, by name, as the tree describes them: up to date while one is open.
 /// Thread-safe.
 std::vector<DeviceDescription> list_runtime_devices();
 

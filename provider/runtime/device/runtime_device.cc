@@ -20,14 +20,14 @@ namespace {
 /// IP, UDP and the longest RoCE headers with ICRC, rounded up.
 constexpr uint32_t kHeaderRoom = 80;
 
-/// Shorter local ACK timeouts would go off because a process was not scheduled in time.
+/// A shorter local ACK timeout would expire when a process is not scheduled in time.
 constexpr Duration kMinAckTimeout = milliseconds(4);
 
 DeviceConfig config_for(const DeviceDescription& description) {
   DeviceConfig config;
   config.gids = description.gids;
   config.active_mtu = path_mtu_for(description.mtu);
-  // Peers who could tell it could guess the keys of memory that is not theirs.
+  // A peer that knew it could guess the keys of other peers' memory.
   config.key_secret = random_secret();
   config.guarded_access = guarded_access();
   config.min_ack_timeout = kMinAckTimeout;

@@ -19,9 +19,9 @@
 
 namespace urxe {
 
-/// A device of this process, shared by all contexts that have opened it. Nothing but memory is used
-/// until the first queue pair is made, or the connection manager is used; then it takes a slot, an
-/// engine and a thread.
+/// An open device of this process, shared by all contexts. It uses only memory until the first
+/// queue pair is made or the connection manager is used; then start() takes a slot, an engine and a
+/// thread.
 class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
  public:
   explicit RuntimeDevice(const DeviceDescription& description);
@@ -30,16 +30,15 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   RuntimeDevice& operator=(const RuntimeDevice&) = delete;
 
   [[nodiscard]] Progress& progress() { return progress_; }
-  /// This is the copy of a parent's device in the child of a fork(): nothing may be done with it.
+  /// Whether this is the copy of a parent's device in a forked child, which must not be used.
   [[nodiscard]] bool is_forked() const { return forked_.load(std::memory_order_relaxed); }
-  /// Address handles in use: not the transport's to count.
+  /// Counts that the transport does not keep: address handles, and bytes of ibv_alloc_dm(3).
   std::atomic<int> address_handles{0};
-  /// Bytes of ibv_alloc_dm(3): neither.
   std::atomic<uint64_t> device_memory{0};
 
   /// The device and its interface as they are now.
   [[nodiscard]] DeviceDescription description();
-  /// Takes over what its interface has become, and tells the contexts.
+  /// Takes over the state of the interface, and sends events to the contexts.
   void follow(const DeviceDescription& now);
 
   // With the lock of progress() held:
@@ -47,31 +46,31 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   [[nodiscard]] const DeviceDescription& described() const { return description_; }
   [[nodiscard]] Device& device() { return device_; }
   [[nodiscard]] XrcDomains& xrc_domains() { return xrc_domains_; }
-  /// Takes slot and engine and starts the thread, if that has not been done. Says on stderr what
-  /// went wrong.
+  /// Takes a slot and an engine and starts the thread, unless that was done before. Prints errors
+  /// on stderr.
   Expected<void, Errno> start();
-  /// A queue pair number that was not used lately. Only after start().
+  /// The next queue pair number, which was not used lately. Only after start().
   Qpn next_qpn();
-  /// Whether the number can be one of this process's. Only after start().
+  /// Whether the number has this process's slot. Only after start().
   [[nodiscard]] bool is_own(Qpn qpn) const;
-  /// As follow(), with what the tree says: another process may have seen a change first.
+  /// As follow(), from the tree: another process may have seen a change first.
   void refresh_gids();
-  /// A context's asynchronous events, which those of the port go to as long as it is listed.
+  /// Adds a context's asynchronous events: those of the port go there until remove_listener().
   void add_listener(std::shared_ptr<EventSocket> events);
   void remove_listener(const std::shared_ptr<EventSocket>& events);
-  /// Makes a local address usable, for QP1 too. Says on stderr what went wrong. Only after start().
+  /// Makes a local address usable, for QP1 too. Prints errors on stderr. Only after start().
   Expected<void, Errno> open_address(const Gid& local);
-  /// Makes all that can be usable: datagrams may come to any. An error, of the first, and words on
-  /// stderr where none can.
+  /// Makes all local addresses usable, because datagrams may come to any. If none can be, returns
+  /// the first one's error and prints it on stderr. Only after start().
   Expected<void, Errno> open_addresses();
 
-  // For the consumer of device().cm(), which connects after start() and open_address() of its own
-  // end, and listens by these. All that has happened is told to the CommunicationSink.
+  // For the connection manager. To connect, it calls start() and open_address() of its own end; to
+  // listen, these. The CommunicationSink gets the events of device().cm().
 
-  /// Has REQs and SIDR_REQs for `service` come to this process, whichever of those that share the
-  /// address they reach, and to the listener in the answer. On `local`, or on all addresses that
-  /// the device has or will have. Starts the device where need be. EADDRINUSE: another process of
-  /// the user listens there, or this one; EMFILE and such.
+  /// Directs REQs and SIDR_REQs for `service` to this process, whichever of the processes that
+  /// share the address they reach, and there to the returned listener. On `local`, or on all
+  /// addresses that the device has or will have. Starts the device. EADDRINUSE: a process of the
+  /// user listens there already; EMFILE and the like.
   Expected<ListenerId, Errno> listen(ServiceId service, const std::optional<Gid>& local);
   void stop_listening(ListenerId listener);
 
@@ -96,8 +95,8 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   const uint32_t ifindex_;
   DeviceDescription description_;                        ///< under the lock
   std::vector<std::shared_ptr<EventSocket>> listeners_;  ///< under the lock
-  std::unordered_map<uint32_t, Service> services_;  ///< that this process listens for, by listener
-  bool opens_addresses_ = false;                    ///< open_addresses() was called
+  std::unordered_map<uint32_t, Service> services_;       ///< listened for, by listener
+  bool opens_addresses_ = false;                         ///< open_addresses() was called
   std::atomic<bool> forked_{false};
   Device device_;
   XrcDomains xrc_domains_;

@@ -12,12 +12,12 @@ namespace urxe {
 
 class RuntimeDevice;
 
-// Where the events of all devices of this process go. The parts of the provider that take them
-// register when they are loaded, before they open a device; so each can open devices without
-// knowing of the others. All are called with the device's lock held, and must not block.
+// The receivers of the events of all devices of this process: the verbs and the connection manager.
+// Each registers its functions before it opens a device, so neither needs to know the other. The
+// functions are called with the device's lock held, and must not block.
 
-/// What verbs take. `user` is the pointer that the object was made with. The socket in an answer,
-/// if any, has events that found no room.
+/// The functions of the verbs. `user` is the pointer that the object was made with. The functions
+/// return a socket that has no room for all its events, or null.
 struct EventSink {
   std::shared_ptr<EventSocket> (*completion)(void* cq_user) = nullptr;
   std::shared_ptr<EventSocket> (*asynchronous)(const AsyncEvent& event) = nullptr;
@@ -25,24 +25,24 @@ struct EventSink {
   EventSocket::Event (*port_event)(ibv_event_type type) = nullptr;
 };
 
-/// What the consumer of the devices' connection managers takes. The device may be about to go: who
-/// wants to keep it takes device.weak_from_this().lock(), which may be null.
+/// The functions of the connection manager. The device may be about to be destroyed: to keep it,
+/// take device.weak_from_this().lock(), which may be null.
 struct CommunicationSink {
-  /// device.cm() has events. Somebody then takes them all, with a Progress::Guard, on a thread of
-  /// the consumer's. Not told again before somebody has held the lock so.
+  /// device.cm() has events. The receiver takes them on a thread of its own, with a
+  /// Progress::Guard. The function is not called again until a Guard has been held.
   void (*events)(RuntimeDevice& device) = nullptr;
-  /// The device's interface is gone or came back, its link or its GIDs changed: described() tells.
+  /// The device's interface is gone or came back, or its link or GIDs changed; see described().
   void (*interface_changed)(RuntimeDevice& device) = nullptr;
-  /// The process exits normally. What the verbs of device.cm() are told to send here is sent. The
-  /// other threads may be anywhere: locks of the consumer's are to be tried, not waited for.
+  /// The process exits normally. Messages that the function gives to device.cm() are still sent.
+  /// Other threads may hold locks forever, so the function may only try to lock.
   void (*at_exit)(RuntimeDevice& device) = nullptr;
 };
 
-/// The sinks stay where they are as long as the process lives.
+/// The sinks must exist as long as the process.
 void register_event_sink(const EventSink& sink) noexcept;
 void register_communication_sink(const CommunicationSink& sink) noexcept;
 
-/// What was registered; sinks of nulls where nothing was. Any thread.
+/// The registered sinks; without one, a sink of null pointers. Any thread.
 const EventSink& event_sink() noexcept;
 const CommunicationSink& communication_sink() noexcept;
 

@@ -14,11 +14,11 @@
 
 namespace urxe {
 
-/// Events on their way to an application that reads them from a file descriptor, as it would from
-/// the kernel: a completion channel or a context's asynchronous events. The reading end belongs to
-/// the application (or to libibverbs), which may poll it, make it non-blocking and close it.
+/// A queue of events that the application reads from a file descriptor, as it does from the
+/// kernel's: a completion channel or a context's asynchronous events. The reading end belongs to
+/// the application (or libibverbs), which may poll it, make it non-blocking and close it.
 ///
-/// Events that the socket has no room for are kept, up to a bound, until flush(). Thread-safe.
+/// Up to kMaxWaiting events for which the socket has no room are kept until flush(). Thread-safe.
 class EventSocket {
  public:
   struct Event {
@@ -27,7 +27,7 @@ class EventSocket {
     [[nodiscard]] uint64_t element() const;
   };
 
-  /// `event_size` 8 or 16 bytes. EMFILE and such. The caller takes over `reader_fd`.
+  /// `event_size`: 8 or 16 bytes. The caller owns `reader_fd`. EMFILE, ENFILE, ENOMEM.
   static Expected<std::shared_ptr<EventSocket>, Errno> create(size_t event_size, int* reader_fd);
 
   ~EventSocket();
@@ -36,10 +36,10 @@ class EventSocket {
 
   /// False: dropped, because kMaxWaiting events wait for the application already.
   bool send(const Event& event);
-  /// Sends what waits; false: some still does.
+  /// Sends the waiting events; false: some still wait.
   bool flush();
   [[nodiscard]] bool has_waiting() const;
-  /// Takes back the unread events about `element`; answers how many there were.
+  /// Takes back the unread events about `element`; returns their number.
   uint32_t take_back(uint64_t element);
   /// Whether `fd` is the reading end of this socket, still open.
   [[nodiscard]] bool is_reader(int fd) const;
@@ -51,13 +51,13 @@ class EventSocket {
   bool flush_locked();
   bool read_back(std::deque<Event>& events) const;
 
-  /// Sent and taken back with one call: so few that the socket takes all of them or none.
+  /// Events sent or taken back by one call: so few that the socket takes all of them or none.
   static constexpr size_t kAtOnce = 128;
   using Batch = std::array<uint8_t, kAtOnce * 16>;
   static constexpr size_t kMaxWaiting = 65536;
 
   const size_t event_size_;
-  const int reader_fd_;  ///< the application's; another file may have that number by now
+  const int reader_fd_;  ///< the application's, which may have closed it and reused the number
   const int writer_fd_;
   const ino_t reader_inode_;
   mutable std::mutex mutex_;

@@ -10,8 +10,9 @@
 
 namespace urxe {
 
-/// The lock of a device. Threads that would drive it only try; those that must have it wait, and
-/// while one waits no other's try succeeds: a thread that polls without pause cannot starve it.
+/// The lock of a device. Threads that want to drive the device only try to lock it; threads that
+/// must have it wait. While one waits no try succeeds, so a thread that polls without pause cannot
+/// starve it.
 class DeviceLock {
  public:
   bool try_lock() {
@@ -25,7 +26,7 @@ class DeviceLock {
     waiters_.fetch_sub(1);
     note_holder();
   }
-  /// Waits as lock() does, but not for longer than Patience has it. False: not locked.
+  /// As lock(), but gives up when `patience` ends. False: not locked.
   bool lock_within(Patience patience) {
     waiters_.fetch_add(1);
     bool locked = mutex_.try_lock();
@@ -38,7 +39,7 @@ class DeviceLock {
     holder_.store(pthread_t{}, std::memory_order_relaxed);
     mutex_.unlock();
   }
-  /// Whether the calling thread has it.
+  /// Whether the calling thread holds it.
   [[nodiscard]] bool is_mine() const {
     return holder_.load(std::memory_order_relaxed) == pthread_self();
   }

@@ -5,8 +5,8 @@
 
 namespace urxe {
 
-/// Orders everything before it with everything after it. ThreadSanitizer does not understand fences
-/// of their own, only operations on atomics.
+/// Orders all memory accesses before it with all after it. ThreadSanitizer understands operations
+/// on atomics but not fences.
 inline void full_fence() {
 #if defined(__SANITIZE_THREAD__)
   static std::atomic<int> dummy{0};

@@ -8,12 +8,11 @@
 
 namespace urxe {
 
-/// Waiting that ends: for what another thread does in microseconds once it runs, on a machine that
-/// may let it run late. Yields at first, then sleeps, for about two seconds in all. Leaves errno
-/// alone.
+/// A bounded wait for something that another thread does in microseconds, once it gets a processor.
+/// Yields at first, then sleeps, for about two seconds in all. Keeps errno.
 class Patience {
  public:
-  /// Waits a little. False, at once: there is none left.
+  /// Waits a little. False, at once: the time is over.
   bool wait() {
     if (turn_ == kYields + kSleeps) return false;
     if (turn_++ < kYields) {

@@ -7,8 +7,8 @@
 
 namespace urxe {
 
-/// A lock for a few instructions' work. A waiter yields the processor after a short while, because
-/// the holder may be off it: machines with more threads than processors are usual here.
+/// A lock that is held for a few instructions. A waiter yields the processor after a short while,
+/// because the holder may not be running: machines often have more threads than processors.
 class Spinlock {
  public:
   void lock() {
@@ -18,8 +18,8 @@ class Spinlock {
   void unlock() {
     if (enabled_) held_.store(false, std::memory_order_release);
   }
-  /// What it guards belongs to one thread at a time by the application's word: locks no more.
-  /// Before its first use only.
+  /// Turns locking off: the application has promised that one thread at a time uses the object.
+  /// Only before the first use.
   void disable() { enabled_ = false; }
 
  private:

@@ -20,17 +20,17 @@
 namespace urxe {
 namespace {
 
-/// As many polls between two looks: the application is polling.
+/// So many polls between two looks mean that the application is polling.
 constexpr uint64_t kBusyPolls = 2;
-/// The first rest is short, because the application may have gone on to wait for memory to change;
-/// each further one is twice as long while it polls.
+/// The first rest is short, because the application may have stopped polling to wait for memory to
+/// change. While it polls, each further rest is twice as long.
 constexpr Duration kFirstRest = microseconds(50);
 constexpr Duration kLongestRest = microseconds(800);
-/// An application that posted this recently may be about to answer what has come.
+/// An application that has posted this recently may be about to reply to new packets.
 constexpr Duration kActive = microseconds(100);
 constexpr Duration kAnswerTime = microseconds(20);
 constexpr Duration kSlice = microseconds(100);
-/// Bursts received before others may have the lock.
+/// Bursts received before other threads can take the lock.
 constexpr int kBurstsAtOnce = 16;
 constexpr Instant kNever{INT64_MAX};
 
@@ -39,8 +39,8 @@ timespec to_timespec(Duration d) {
   return {static_cast<time_t>(ns / 1000000000), static_cast<long>(ns % 1000000000)};
 }
 
-/// A thread that asks for short turns may interrupt one that spins, as an application that waits
-/// for its memory to change does; without that it waits for the end of the other's turn. Takes no
+/// Asks for short time slices. The thread then preempts one that spins, such as an application that
+/// waits for its memory to change, instead of waiting for the end of that thread's slice. Needs no
 /// privilege; kernels before 6.12 ignore it.
 void ask_for_short_slices() {
   struct {
@@ -108,7 +108,7 @@ void Progress::run() {
   }
 }
 
-/// Looks after the device, then sleeps until something happens, or goes to rest.
+/// Drives the device, then sleeps until something happens, or goes to rest.
 void Progress::serve() {
   lock_.lock();
   Instant now = clock_now();
@@ -124,7 +124,7 @@ void Progress::serve() {
   polls_seen_ = polls;
   if (application_polls && armed_.load() == 0) {
     mode_.store(Mode::kResting);
-    // A queue armed just now either saw the mode or is seen here.
+    // A thread that arms a queue now either sees the mode, or its count is seen here.
     if (armed_.load() != 0) mode_.store(Mode::kAwake);
     unlock();
     return;
@@ -162,7 +162,7 @@ void Progress::sleep_until(Instant when) {
   if (fds[0].revents != 0) take_kicks();
 }
 
-/// The application polls: wakes now and then to see whether it still does.
+/// The application polls: sleeps, and checks now and then that it still does.
 void Progress::rest() {
   pollfd fd{kick_fd_, POLLIN, 0};
   timespec timeout = to_timespec(rest_);

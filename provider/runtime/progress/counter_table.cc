@@ -26,7 +26,7 @@ uint64_t* map_table(const std::string& path) {
   return memory != MAP_FAILED ? static_cast<uint64_t*>(memory) : nullptr;
 }
 
-/// Packets dropped for what they are, not for the state that they met.
+/// Packets dropped because they are malformed, and not because of the state of the device.
 uint64_t broken_packets(const Counters& c) {
   uint64_t sum = 0;
   for (size_t reason = 0; reason <= static_cast<size_t>(DropReason::kBadIcrc); ++reason) {

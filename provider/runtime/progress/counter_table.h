@@ -11,12 +11,12 @@
 
 namespace urxe {
 
-/// This process's row in the counter table of a device (see counter_names.h). What an earlier owner
-/// of the row has counted stays in it. Not thread-safe.
+/// This process's row in the counter table of a device (see counter_names.h). It adds to the counts
+/// of earlier owners of the row. Not thread-safe.
 class CounterTable {
  public:
   CounterTable() = default;
-  /// A table that cannot be opened counts nothing: the traffic does not depend on it.
+  /// If the table cannot be opened nothing is counted; traffic does not depend on it.
   CounterTable(const std::string& tree, const std::string& device, uint32_t row);
   ~CounterTable();
   CounterTable(CounterTable&& other) noexcept;
@@ -24,7 +24,7 @@ class CounterTable {
   CounterTable(const CounterTable&) = delete;
   CounterTable& operator=(const CounterTable&) = delete;
 
-  /// Shows what `counters` has come to since the table was opened.
+  /// Writes the counts since the table was opened into the row.
   void publish(const Counters& counters, const EngineCounters& engine, const CmCounters& cm);
 
  private:

@@ -21,25 +21,25 @@ constexpr uint32_t kGatheredPosts = 16;
 constexpr uint32_t kSmallRequest = 4096;  ///< bytes
 /// Between unanswered requests of one burst.
 constexpr Duration kBurstGap = microseconds(3);
-/// Timers are looked at this often although packets keep arriving.
+/// Interval of the timers while packets keep arriving.
 constexpr Duration kAdvanceAnyway = milliseconds(10);
-/// An application that spins, polling in vain for longer than this, lets others have the processor:
-/// the peer that it waits for may need it.
+/// An application that polls in vain for longer than this yields the processor, because the peer
+/// that it waits for may need it.
 constexpr Duration kSpinTime = microseconds(20);
 constexpr int kExitAttempts = 1000;
-/// An engine with several sockets looks at all of them in as many.
+/// In so many rounds an engine has read all its sockets.
 constexpr int kExitRounds = 32;
 constexpr Duration kPublishInterval = milliseconds(10);
-/// How long an ACK that waits for company may stay when nobody polls.
+/// How long an ACK may be deferred while nobody polls.
 constexpr Duration kDeferredAckDelay = microseconds(50);
 constexpr Duration kEventRetryDelay = milliseconds(1);
 constexpr Instant kNever{INT64_MAX};
 
 }  // namespace
 
-/// An application that polls does so again soon, which sends what was gathered; so does the answer
-/// that is due. One system call then serves several requests. A request that finds nothing in
-/// flight goes out at once; where nothing is ever answered, one that does not follow close behind
+/// Whether the request may wait for others, so that one system call sends several. The next poll of
+/// the application sends them, and so does the response that is due. A request goes out at once if
+/// nothing is in flight, or, for services without responses, if it does not follow close behind
 /// another.
 bool Progress::may_gather(QueuePair& qp) {
   if (mode_.load() != Mode::kResting || armed_.load() != 0) return false;
@@ -50,7 +50,7 @@ bool Progress::may_gather(QueuePair& qp) {
 }
 
 void Progress::on_post(QueuePair& qp) {
-  if (!lock_.try_lock()) return;  // whoever holds it looks for doorbells when done
+  if (!lock_.try_lock()) return;  // the holder checks for doorbells when it unlocks
   if (may_gather(qp)) {
     lock_.unlock();
     return;
@@ -85,8 +85,8 @@ void Progress::drive_rounds(const CompletionQueue& cq, Instant now) {
       transmit(AckPolicy::kAll, now);
       return;
     }
-    // An ACK may share its datagram with what the application says to what just came; if it says
-    // nothing, the next poll finds no packet and sends it.
+    // An ACK may share its datagram with the application's reply to this packet. If there is no
+    // reply, the next poll finds no packet and sends the ACK.
     transmit(AckPolicy::kUrgentOnly, now);
   }
 }
@@ -110,8 +110,8 @@ void Progress::finish_at_exit() {
   }
 }
 
-/// The kernel may have put another process's packets into our sockets, even what we have just said
-/// to one on this host: they are passed on, or they would go with us.
+/// The kernel may have put other processes' packets into this process's sockets, even packets that
+/// it has just sent to another process of this host. They are forwarded now, or they would be lost.
 void Progress::say_farewell(Instant now) {
   if (communication_sink().at_exit != nullptr) communication_sink().at_exit(owner_);
   transmit(AckPolicy::kAll, now);
@@ -125,7 +125,8 @@ void Progress::wait_for_holder() {
   if (lock_.is_mine() || !lock_.lock_within({})) return;
   lock_.unlock();
   full_fence();
-  // Not driven here: that could allocate. Somebody who rang the doorbell found the lock taken.
+  // A thread that rang the doorbell meanwhile found the lock taken. The device is not driven here,
+  // because that could allocate.
   if (device_.doorbell_pending() && kick_fd_ >= 0) kick();
 }
 

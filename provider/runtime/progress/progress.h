@@ -21,22 +21,23 @@
 
 namespace urxe {
 
-/// Runs a device: the only reader of the clock. A thread that posts or polls drives the device
-/// itself if nobody else does (on_post(), poll()). A background thread does so while the
-/// application does not poll; while it polls, that thread rests and only looks now and then
-/// whether it still does. While nothing is due and nothing arrives it sleeps without a timeout.
+/// Runs a device, and gives it the time. A thread that posts or polls drives the device itself
+/// unless another thread does (on_post(), poll()). A background thread drives it while the
+/// application does not poll; while the application polls, that thread rests and only checks now
+/// and then that it still does. If nothing is due and nothing arrives it sleeps without a timeout.
 ///
-/// No doorbell is lost: whoever gives up the lock looks afterwards whether one was rung meanwhile.
-/// Thread-safe, but for what says otherwise.
+/// No doorbell is lost: a thread that unlocks the device then checks whether one was rung
+/// meanwhile. Thread-safe, except where a function needs the lock.
 class Progress {
  public:
-  /// Runs `device`, which is that of `owner`: the events are told to be of the latter.
+  /// Runs `device`, and reports its communication events with `owner`, to which it belongs.
   Progress(Device& device, RuntimeDevice& owner) : device_(device), owner_(owner) {}
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Holds the device's lock; what its holder has changed takes effect when it is given up.
+  /// Holds the device's lock. Its end sends what the holder has posted, delivers events and
+  /// unlocks.
   class Guard {
    public:
     explicit Guard(Progress& progress) : progress_(progress) { progress_.lock_.lock(); }
@@ -50,43 +51,44 @@ class Progress {
 
   // With the lock held:
 
-  /// Gives it an engine and starts the background thread. Once. EAGAIN, ENOMEM, EMFILE.
+  /// Takes the engine and starts the background thread. Once. EAGAIN, ENOMEM, EMFILE.
   Expected<void, Errno> start(std::unique_ptr<PacketEngine> engine, CounterTable counters);
   [[nodiscard]] PacketEngine* engine() { return engine_.get(); }
-  /// Sends the ACKs that wait for company: their queue pair is about to go.
+  /// Sends deferred ACKs; called before their queue pair goes.
   void flush_acks();
-  /// Sends in a while what `socket` has no room for now.
+  /// Flushes later the events that `socket` has no room for now.
   void flush_later(std::shared_ptr<EventSocket> socket);
-  /// Sends what has been posted: what it needs is about to go.
+  /// Sends posted requests; called before something that they need goes.
   void transmit_posted();
 
   // Without the lock:
 
-  /// The doorbell of `qp` was rung: transmits, unless somebody else is about to, or the application
-  /// polls and an answer is due anyway: then a few small requests may go out together.
+  /// The doorbell of `qp` was rung. Transmits, unless another thread holds the lock and so will; or
+  /// unless the application polls and a response is due: then a few small requests go out together.
   void on_post(QueuePair& qp);
-  /// Takes completions by `take`; where it answers 0 or false, because there are none yet, drives
-  /// the device and tries again. The caller holds no lock.
+  /// Takes completions by `take`. If it returns 0 or false, because there are none yet, drives the
+  /// device and calls it again. The caller holds no lock.
   template <class Take>
   auto poll(const CompletionQueue& cq, Take take);
-  /// `cq` was armed: somebody is going to wait for its event.
+  /// A completion queue was armed: a thread is going to wait for its event. `counted` belongs to
+  /// the queue.
   void on_armed(std::atomic<bool>& counted);
-  /// The queue that `counted` belongs to is armed no more.
+  /// The queue that `counted` belongs to is not armed any more.
   void on_disarmed(std::atomic<bool>& counted);
 
-  /// Returns once whoever drives the device now has given it up; at once where that is the calling
-  /// thread. For callers with locks of others' held, which the holder may come to need: waits for a
-  /// bounded time, which is far longer than a turn takes.
+  /// Waits until the thread that holds the device's lock now has released it; returns at once if
+  /// that is the calling thread. Its callers may hold locks of the application that the holder
+  /// needs, so it waits for a bounded time, which is far longer than a turn takes.
   void wait_for_holder();
 
-  /// The process is about to exit: sends what its peers should still get, the last words of the
-  /// connection manager's consumer included; unless the lock is not to be had soon.
+  /// The process exits: sends what its peers should still get, and what CommunicationSink::at_exit
+  /// adds. Does nothing if the lock cannot be had soon.
   void finish_at_exit();
 
   // fork(): the child must not disturb the parent.
   void before_fork() { lock_.lock(); }
   void after_fork_in_parent() { lock_.unlock(); }
-  /// Closes what the child inherited; the object is of no use after.
+  /// Closes what the child inherited. The object is of no use afterwards.
   void after_fork_in_child();
 
  private:
@@ -130,7 +132,7 @@ class Progress {
   Instant last_empty_poll_{};
   Instant last_published_{};
   std::vector<std::shared_ptr<EventSocket>> clogged_;  ///< sockets that events wait for
-  bool communication_told_ = false;  ///< that there are events, since somebody held a Guard
+  bool communication_told_ = false;  ///< events were reported since the last Guard
 
   std::atomic<int64_t> last_post_ns_{INT64_MIN / 2};
   std::atomic<uint64_t> inline_polls_{0};
