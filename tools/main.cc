@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/// The `urxe` program: one subcommand a file.
+/// The `urxe` program. Each subcommand has a file.
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <iostream>
@@ -42,9 +42,9 @@ CLI::Option* add_device_option(CLI::App* command, std::vector<std::string>& devi
       ->allow_extra_args(false);
 }
 
-/// The program and its arguments. CLI11 leaves in `rest` the first argument that is no option and
-/// what follows it: that is the program, and a "--" after it is the program's own.
-/// The error is a complaint.
+/// The program and its arguments. CLI11 leaves the first argument that is not an option, and all
+/// after it, in `rest`: this is the program, and a "--" after it belongs to the program. The error
+/// is a message for the user.
 Expected<std::vector<std::string>, std::string> find_command(
     std::vector<std::string> rest, const std::vector<std::string>& from_dashes) {
   if (!rest.empty() && rest[0].size() > 1 && rest[0][0] == '-') {

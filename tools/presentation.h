@@ -10,15 +10,15 @@
 
 namespace urxe {
 
-/// The devices that a program is to see.
+/// The devices that a program sees.
 struct Presentation {
-  std::vector<DeviceDescription> devices;  ///< ours
+  std::vector<DeviceDescription> devices;  ///< of urxe
   RealDevices real;
 };
 
-/// From the interfaces of this network namespace and the `--device` arguments. The error is a
-/// sentence for the user. Where the environment variable URXE_REAL_ROOT is set, the machine's real
-/// devices are looked for below that directory instead of in /sys and /dev: for tests.
+/// Chooses the devices by the interfaces of this network namespace and the `--device` arguments.
+/// The error is a sentence for the user. For tests, the environment variable URXE_REAL_ROOT names a
+/// directory in which the machine's real devices are looked for, instead of in /sys and /dev.
 Expected<Presentation, std::string> make_presentation(
     const std::vector<std::string>& device_arguments);
 

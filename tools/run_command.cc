@@ -40,7 +40,7 @@ void set(const char* variable, const std::string& value) {
   setenv(variable, value.c_str(), /*overwrite=*/1);
 }
 
-/// "a:b"; only one of the two where the other is empty.
+/// "a:b"; only one of the two if the other is empty.
 std::string join(const std::string& first, const std::string& second) {
   return first.empty() || second.empty() ? first + second : first + ":" + second;
 }
@@ -76,7 +76,7 @@ Expected<fs::path, std::string> find_libraries() {
                                                (libraries / kPresenceFile).string(),
                                                std::strerror(errno), program.string()));
   }
-  // Neither the dynamic linker nor libibverbs can be told such a name.
+  // Neither LD_PRELOAD nor RDMAV_DRIVERS can hold such a name.
   if (libraries.string().find_first_of(" :;$") != std::string::npos) {
     return Unexpected<std::string>(
         fmt::format("cannot be run from {}: its path holds a space, ':', ';' or '$'",
@@ -85,22 +85,22 @@ Expected<fs::path, std::string> find_libraries() {
   return libraries;
 }
 
-/// libibverbs reads RDMAV_DRIVERS, and IBV_DRIVERS only where there is no RDMAV_DRIVERS: the
-/// drivers that the user names in either stay.
+/// Adds the provider to the drivers that the user has named. libibverbs reads RDMAV_DRIVERS, and
+/// IBV_DRIVERS only if there is no RDMAV_DRIVERS.
 void set_drivers(const fs::path& libraries) {
   std::string others = get("RDMAV_DRIVERS");
   if (others.empty()) others = get("IBV_DRIVERS");
   set("RDMAV_DRIVERS", join(libraries / kProviderStem, without(others, kProviderStem)));
 }
 
-/// URXE_PRELOAD_FIRST names an object that must come before ours and all others: the run-time
-/// library of a sanitizer, where the provider was built with one and the program was not.
+/// URXE_PRELOAD_FIRST names an object that must come before all others: the run-time library of a
+/// sanitizer, if the provider was built with one and the program was not.
 void set_preload(const fs::path& libraries) {
   std::string others = without(get("LD_PRELOAD"), kPresenceFile);
   set("LD_PRELOAD", join(get("URXE_PRELOAD_FIRST"), join(libraries / kPresenceFile, others)));
 }
 
-/// An empty string, or why the capture file cannot be.
+/// Returns an empty string, or why the capture file cannot be written.
 std::string set_capture(const std::string& file) {
   if (file.empty()) return "";
   std::error_code failed;
@@ -120,7 +120,7 @@ std::string set_capture(const std::string& file) {
   return "";
 }
 
-/// An empty string, or what is wrong with the faults asked for.
+/// Returns an empty string, or the error in the description of the faults.
 std::string set_faults(const std::optional<std::string>& faults) {
   if (!faults) return "";
   if (auto plan = parse_fault_plan(*faults); !plan) return "--fault: " + plan.error();
@@ -145,7 +145,7 @@ Expected<std::string, std::string> write_tree(const RunOptions& options) {
   return tree;
 }
 
-/// An empty string, or why not.
+/// Returns an empty string, or an error.
 std::string prepare_environment(const RunOptions& options) {
   if (std::string error = set_faults(options.faults); !error.empty()) return error;
   auto libraries = find_libraries();
@@ -159,8 +159,8 @@ std::string prepare_environment(const RunOptions& options) {
   return "";
 }
 
-/// Whether a directory of PATH has the program. execvp() says EACCES also where it merely could not
-/// look into one of them.
+/// Whether a directory of PATH has the program. execvp() also fails with EACCES if it only could
+/// not search one of them.
 bool is_in_path(const std::string& program) {
   std::string path = get("PATH");
   for (size_t start = 0; start <= path.size();) {

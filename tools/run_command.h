@@ -7,7 +7,7 @@
 
 namespace urxe {
 
-/// What `urxe run` was told.
+/// The options of `urxe run`.
 struct RunOptions {
   std::vector<std::string> devices;   ///< NAME=IFACE each
   std::string capture;                ///< pcapng file; empty: none
@@ -15,13 +15,12 @@ struct RunOptions {
   std::vector<std::string> command;   ///< program and arguments; not empty
 };
 
-/// Becomes the program, with the devices in its sight. Returns only where that fails, with the exit
-/// status: 127 program not found, 126 not executable, 125 anything of ours; the reason is on
-/// stderr.
+/// Becomes the program, which then sees the devices. Returns only on failure, with the exit status:
+/// 127 program not found, 126 not executable, 125 any other failure. Prints the reason on stderr.
 int run_command(const RunOptions& options);
 
-/// Where this process itself runs under `urxe run`: starts it again in the environment outside, so
-/// that it sees the machine's real devices only. Otherwise does nothing.
+/// If this process itself runs under `urxe run`, starts it again in the environment outside, so
+/// that it sees only the machine's real devices.
 void leave_outer_run(char** argv);
 
 }  // namespace urxe

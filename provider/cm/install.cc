@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <new>
 #include <utility>
 
 #include "provider/cm/commands/dispatch.h"
 #include "provider/presence/presence_abi.h"
+#include "provider/runtime/errors.h"
 
 namespace urxe::cm {
 namespace {
@@ -27,7 +27,7 @@ OpenFiles& open_files() {
   return *files;
 }
 
-/// No call that is made meanwhile ends the thread: that would be in the middle of ours.
+/// Keeps the thread from being cancelled in the middle of the connection manager's work.
 class Uncancelled {
  public:
   Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
@@ -57,9 +57,7 @@ int open_hook(int flags) noexcept {
   } catch (...) {
     opened = error(ENOMEM);
   }
-  if (opened) return *opened;
-  errno = opened.error().value;
-  return -1;
+  return opened ? *opened : fail(opened.error().value);
 }
 
 int is_file_hook(int fd) noexcept {
@@ -76,13 +74,8 @@ std::optional<Expected<size_t, Errno>> try_uncancelled(int fd, const void* buffe
   }
 }
 
-ssize_t fail(int errno_value) {
-  errno = errno_value;
-  return -1;
-}
-
-/// The file by a descriptor of our own: as in the kernel, a command keeps it open while it waits,
-/// whatever other threads close. EBADF: one has closed it since the command began; EMFILE.
+/// A second descriptor of the file, so that as in the kernel a waiting command keeps it open even
+/// if another thread closes `fd`. EBADF: it was closed since the command began; EMFILE.
 Expected<FileDescriptor, Errno> hold(int fd) {
   FileDescriptor held(fcntl(fd, F_DUPFD_CLOEXEC, 0));
   if (!held) return error(errno);
@@ -90,8 +83,8 @@ Expected<FileDescriptor, Errno> hold(int fd) {
   return held;
 }
 
-/// Not noexcept: a thread may be cancelled while it waits, as in the kernel's write(), and is then
-/// unwound through here.
+/// Not noexcept: as in the kernel's write(), a thread may be cancelled while it waits, and is then
+/// unwound through this function.
 ssize_t write_hook(int fd, const void* buffer, size_t length) {
   FileDescriptor held;
   for (;;) {
@@ -101,7 +94,7 @@ ssize_t write_hook(int fd, const void* buffer, size_t length) {
     }
     if (!held) {
       auto copy = hold(fd);
-      // Nobody can send it an event any more: the kernel lets such a thread wait for good.
+      // The file can get no event any more; the kernel lets such a thread wait forever.
       if (!copy && copy.error().value == EBADF) pause();
       if (!copy) return fail(copy.error().value == EBADF ? EINTR : copy.error().value);
       held = *std::move(copy);

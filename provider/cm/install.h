@@ -3,8 +3,9 @@
 
 namespace urxe::cm {
 
-/// Has the presence object hand the connection manager's node to us: from now on a process that was
-/// started by `urxe run` can open /dev/infiniband/rdma_cm. Nothing where there is no such object.
+/// Gives the presence object the hooks for the connection manager's files: from now on a process
+/// that was started by `urxe run` can open /dev/infiniband/rdma_cm. Does nothing without that
+/// object.
 void install() noexcept;
 
 }  // namespace urxe::cm

@@ -71,7 +71,7 @@ bool ChangeSocket::take(const std::vector<uint32_t>& ifindexes) {
     const ssize_t got = recv(fd_.get(), buffer.data(), buffer.size(), MSG_TRUNC);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno != ENOBUFS) return concerns_us;
-    // ENOBUFS: there were more than the socket could hold; what is lost may have been about us.
+    // ENOBUFS: the socket was full; a lost report may have been about one of the interfaces.
     const bool whole = got >= 0 && static_cast<size_t>(got) <= buffer.size();
     concerns_us = concerns_us || !whole ||
                   tells_of(std::span(buffer).first(static_cast<size_t>(got)), ifindexes);

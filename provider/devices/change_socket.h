@@ -10,8 +10,8 @@
 
 namespace urxe {
 
-/// The kernel's announcements of changes of interfaces and addresses (route netlink), of the
-/// calling thread's network namespace. Not thread-safe.
+/// The kernel's reports of changes of interfaces and addresses (route netlink) in the calling
+/// thread's network namespace. Not thread-safe.
 class ChangeSocket {
  public:
   /// False with errno.
@@ -19,15 +19,15 @@ class ChangeSocket {
   void close() { fd_.reset(); }
   [[nodiscard]] int fd() const { return fd_.get(); }
 
-  /// Takes all announcements that have come; whether one is about an interface of `ifindexes`, or
-  /// the kernel had to drop some.
+  /// Reads all reports. True: one is about an interface of `ifindexes`, or the kernel has dropped
+  /// some.
   bool take(const std::vector<uint32_t>& ifindexes);
 
  private:
   FileDescriptor fd_;
 };
 
-/// Whether one of the netlink messages in `bytes` tells of a change of an interface of `ifindexes`
+/// Whether one of the netlink messages in `bytes` reports a change of an interface of `ifindexes`
 /// or of its addresses.
 bool tells_of(std::span<const std::byte> bytes, const std::vector<uint32_t>& ifindexes);
 

@@ -12,7 +12,7 @@
 /// The counters that a device shows below ports/1/counters, ports/1/hw_counters and, for the
 /// connection manager, ports/1/cm_*, and their columns in the device's counter table: the file
 /// <tree>/devices/<device>.counters, kCounterRows rows of kCounterColumns native 64-bit counters.
-/// Each process adds to the row of its slot; a reader sees the sum of a column.
+/// Each process adds to the row of its slot; a reader gets the sum of a column.
 namespace urxe {
 
 inline constexpr size_t kCounterRows = 512;
@@ -44,9 +44,8 @@ inline constexpr auto kPortCounterNames = std::to_array<std::string_view>({
     "VL15_dropped",
 });
 
-/// What the transport counts, under the names that rxe and mlx5 have made usual, and one
-/// "drop_<reason>" for each DropReason and one "drop_mad_<reason>" for each MadDropReason, in their
-/// orders.
+/// The transport's counters, by the names that rxe and mlx5 use; one "drop_<reason>" for each
+/// DropReason and one "drop_mad_<reason>" for each MadDropReason, in the order of the enums.
 inline constexpr auto kHardwareCounterNames = std::to_array<std::string_view>({
     "sent_pkts",
     "rcvd_pkts",
@@ -74,8 +73,8 @@ inline constexpr auto kHardwareCounterNames = std::to_array<std::string_view>({
     "np_cnp_sent",
     "rp_cnp_handled",
     "forwarded_pkts",
-    "uncopied_mads",  // for each of the processes behind QP1, but too many to hand out copies
-    // what `urxe run --fault` has done
+    "uncopied_mads",  // for all processes behind QP1, which are too many to get copies
+    // by `urxe run --fault`
     "fault_tx_lost",
     "fault_tx_duplicated",
     "fault_tx_reordered",

@@ -54,7 +54,7 @@ bool add_gid(std::string_view index_text, std::string_view value, std::vector<Gi
   return true;
 }
 
-/// False where the value of a known key is malformed.
+/// False if the value of a known key is malformed.
 bool set_field(DeviceDescription& device, std::string_view key, std::string_view value) {
   if (key == "name") return !(device.name = value).empty();
   if (key == "ifname") return !(device.ifname = value).empty();

@@ -11,8 +11,8 @@
 
 namespace urxe {
 
-/// The entries of a device's GID table, so that it can grow and its indexes can stay. Those without
-/// a GID are zero.
+/// The entries of a device's GID table. It has room to grow while GIDs keep their indexes; unused
+/// entries are zero.
 inline constexpr size_t kGidTableLength = 64;
 
 /// A device as the tree describes it: one network interface as it was last seen.
@@ -23,12 +23,12 @@ struct DeviceDescription {
   uint32_t mtu = 0;          ///< of the interface, bytes
   uint64_t node_guid = 0;    ///< host byte order
   std::vector<Gid> gids;     ///< by GID index, at most kGidTableLength; all of type RoCE v2
-  uint32_t speed_mbps = 0;   ///< of the link as shown: what the two below come to
+  uint32_t speed_mbps = 0;   ///< of the link as shown: by the width and speed below
   uint8_t active_width = 2;  ///< as ibv_port_attr: 1 = 1X, 2 = 4X, 4 = 8X, 8 = 12X, 16 = 2X
-  uint8_t active_speed =
-      32;               ///< as ibv_port_attr: 4 = QDR, 16 = FDR, 32 = EDR, 64 = HDR, 128 = NDR
-  bool link_up = true;  ///< whether the interface is up and has a carrier
-  bool gone = false;    ///< whether the interface is there no more
+  /// As ibv_port_attr: 4 = QDR, 16 = FDR, 32 = EDR, 64 = HDR, 128 = NDR.
+  uint8_t active_speed = 32;
+  bool link_up = true;  ///< the interface is up and has a carrier
+  bool gone = false;    ///< the interface does not exist any more
   uint32_t uverbs_number = 0;
 
   friend bool operator==(const DeviceDescription&, const DeviceDescription&) = default;

@@ -39,13 +39,13 @@ std::string machine_id() {
   return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
 }
 
-/// The lower 40 bits of a hash, below our own vendor id: an EUI-64 that says whose it is, and that
-/// is not that of the kernel's drivers on the same interface.
+/// An EUI-64 of urxe's vendor id and 40 bits of a hash. It differs from the GUID that the kernel's
+/// drivers derive from the same interface.
 uint64_t guid_of(uint64_t hash) {
   return kNodeGuidValue | (hash & ~kNodeGuidMask);
 }
 
-/// The same on every run.
+/// The same on every run of the machine.
 uint64_t invented_guid(std::string_view device_name) {
   return guid_of(fnv1a(device_name, fnv1a(machine_id())));
 }

@@ -21,7 +21,7 @@ struct DeviceRequest {
 /// Splits "NAME=IFACE" and checks NAME. The error is a sentence for the user.
 Expected<DeviceRequest, std::string> parse_device_request(std::string_view text);
 
-/// "urxe_<interface>", with what sysfs and applications would stumble over replaced by '_'.
+/// "urxe_<interface>", with '_' for characters that sysfs or applications do not expect.
 std::string default_device_name(std::string_view ifname);
 
 /// The devices to present, without their uverbs numbers: with no requests one for each interface
@@ -31,8 +31,8 @@ Expected<std::vector<DeviceDescription>, std::string> choose_devices(
     const std::vector<Interface>& interfaces, const std::vector<DeviceRequest>& requests,
     const std::set<std::string>& taken);
 
-/// The device `was` once its interface has become `now`, or is gone (null): what stays of it as it
-/// was is its names and numbers.
+/// The device `was` after its interface has become `now`, or is gone (null). It keeps its name, its
+/// numbers and the indexes of the GIDs that remain.
 DeviceDescription follow_interface(const DeviceDescription& was, const Interface* now);
 
 }  // namespace urxe

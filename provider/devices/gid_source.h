@@ -20,23 +20,23 @@ struct Interface {
   bool up = false;                            ///< administratively
   bool link_up = false;                       ///< has a carrier
   bool is_virtual = false;                    ///< lo, veth, bridge, ...: no hardware of its own
-  std::optional<std::array<uint8_t, 6>> mac;  ///< none where it has none or it is zero
+  std::optional<std::array<uint8_t, 6>> mac;  ///< none if it has none or it is zero
   std::vector<Gid> gids;                      ///< in the order of the GID table
 };
 
 /// One address of an interface before it is put in order.
 struct InterfaceAddress {
   Gid gid;
-  bool usable = true;  ///< false while duplicate address detection runs or where it has failed
+  bool usable = true;  ///< false while duplicate address detection runs or if it has failed
 };
 
 /// The GID table of an interface: its first link-local IPv6 address, then its IPv4 addresses, then
 /// its other IPv6 addresses, each in the order given; unusable ones and repetitions left out.
 std::vector<Gid> order_gids(const std::vector<InterfaceAddress>& addresses);
 
-/// The table `old` once the interface has the GIDs `now`: those that remain keep their indexes, the
-/// entries of those that went are zero, and new ones take the first such entries or follow after
-/// the last. At most `length` entries, the last one not zero.
+/// The table `old` after the interface's GIDs have become `now`. GIDs that remain keep their
+/// indexes, entries of GIDs that are gone become zero, and new GIDs take the first zero entries or
+/// follow after the last. At most `length` entries, the last one not zero.
 std::vector<Gid> merge_gids(std::vector<Gid> old, const std::vector<Gid>& now, size_t length);
 
 /// All interfaces of the calling thread's network namespace in the order of their indexes. The

@@ -3,12 +3,13 @@
 
 #include <cstdint>
 
-/// What our devices say of themselves, in sysfs and in ibv_query_device() alike.
+/// The identity of urxe's devices, in sysfs and in ibv_query_device().
 namespace urxe {
 
-/// The vendor id is an IEEE OUI. Nobody has assigned us one, so this is "rxe" in ASCII, whose first
-/// octet 0x72 has the locally-administered bit: no vendor can ever be given it. It is neither 0 nor
-/// 0xffffff, which some applications take for the kernel's rxe and its limitations.
+/// The vendor id is an IEEE OUI. urxe has none assigned, so this is "rxe" in ASCII, whose first
+/// octet 0x72 has the locally-administered bit: the IEEE never assigns it. It is neither 0 nor
+/// 0xffffff, from which some applications conclude that they run on the kernel's rxe, with its
+/// limitations.
 inline constexpr uint32_t kVendorId = 0x727865;
 inline constexpr uint32_t kVendorPartId = 1;
 inline constexpr uint32_t kHardwareVersion = 1;

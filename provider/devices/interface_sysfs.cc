@@ -34,7 +34,7 @@ std::optional<int> read_int(const fs::path& path) {
   return line ? to_int(*line) : std::nullopt;
 }
 
-/// Fills in what the device or one of its parents says: a virtio interface hangs off a PCI device.
+/// Reads the attributes of the device or of a parent: a virtio interface belongs to a PCI device.
 void read_hardware(const fs::path& interface, InterfacePlace& place) {
   std::error_code failed;
   fs::path at = fs::canonical(interface / "device", failed);

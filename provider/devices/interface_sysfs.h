@@ -7,7 +7,7 @@
 
 namespace urxe {
 
-/// What the real sysfs says of where an interface's hardware is.
+/// The location and speed of an interface's hardware, from the real sysfs.
 struct InterfacePlace {
   std::optional<uint32_t> speed_mbps;  ///< of a physical link that knows its speed
   int numa_node = -1;                  ///< -1: none, as sysfs says it
@@ -19,7 +19,7 @@ struct InterfacePlace {
 /// namespace's sysfs): no speed, no NUMA node, all CPUs.
 InterfacePlace read_interface_place(const std::string& ifname, uint32_t ifindex);
 
-/// A CPU list ("0-2,5") as a mask in sysfs's form ("27"; groups of 32 bits). Empty where malformed.
+/// A CPU list ("0-2,5") as a mask in sysfs's form ("27"; groups of 32 bits). Empty if malformed.
 std::string cpu_mask_of_list(const std::string& cpulist);
 
 }  // namespace urxe

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 namespace urxe {
 
@@ -15,8 +14,8 @@ struct LinkRate {
   const char* text = "";  ///< as ports/P/rate in sysfs: "100 Gb/sec (4X EDR)"
 };
 
-/// The rate closest to the speed of an interface; 100 Gb/s where the interface has none of its own.
-/// Never below 10 Gb/s: InfiniBand has no 1 Gb/s, and applications take 2.5 Gb/s for a broken link.
+/// The rate closest to the speed of an interface; 100 Gb/s if the interface has no speed. Never
+/// below 10 Gb/s: InfiniBand has no 1 Gb/s, and applications take 2.5 Gb/s for a broken link.
 const LinkRate& closest_link_rate(std::optional<uint32_t> mbps);
 
 /// The rate with these codes, or nullptr.

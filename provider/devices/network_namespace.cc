@@ -18,7 +18,7 @@
 namespace urxe {
 namespace {
 
-/// Counts namespaces since the machine started; 0 where the kernel does not tell.
+/// The number of the namespace since the machine started; 0 if the kernel does not tell.
 uint64_t read_cookie() {
   uint64_t cookie = 0;
   int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

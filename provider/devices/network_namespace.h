@@ -8,11 +8,11 @@
 
 namespace urxe {
 
-/// The network namespace of this process, and whom it sees.
+/// The network namespace and the PID namespace of this process.
 struct NetworkNamespace {
-  uint64_t number = 0;   ///< as in "net:[4026531840]"; used again when the namespace is gone
-  std::string identity;  ///< that no other namespace has had or will have (on kernels from 5.14)
-  std::string pid_namespace;  ///< "pid:[4026531836]": whose processes /proc shows
+  uint64_t number = 0;        ///< as in "net:[4026531840]"; reused when the namespace is gone
+  std::string identity;       ///< unique for all time (on kernels from 5.14)
+  std::string pid_namespace;  ///< "pid:[4026531836]": /proc shows its processes
 };
 
 /// The error is a sentence for the user.

@@ -6,7 +6,7 @@
 
 namespace urxe {
 
-/// The RDMA devices that the machine's kernel has, which stay visible beside ours. Names sorted.
+/// The RDMA devices of the machine's kernel, which stay visible beside urxe's. Names are sorted.
 struct RealDevices {
   std::string root;                  ///< "" for the machine's own /sys and /dev
   std::vector<std::string> devices;  ///< in sys/class/infiniband
@@ -18,7 +18,7 @@ struct RealDevices {
   [[nodiscard]] bool has_uverbs(unsigned number) const;
 };
 
-/// `root` goes before /sys and /dev; tests put a made-up machine there.
+/// `root` is put before /sys and /dev; tests have a made-up machine there.
 RealDevices find_real_devices(const std::string& root);
 
 }  // namespace urxe

@@ -13,7 +13,7 @@
 namespace urxe {
 namespace {
 
-/// Above what a machine's real devices use.
+/// Above the numbers of a machine's real devices.
 constexpr uint32_t kFirstUverbsNumber = 192;
 constexpr const char* kUnreadable = "!\n";
 
@@ -79,7 +79,7 @@ void add_port(Folder port, const DeviceDescription& device) {
   }
 }
 
-/// What /sys/class/infiniband/D shows.
+/// The files of /sys/class/infiniband/D.
 void add_verbs_device(Folder folder, const DeviceDescription& device) {
   folder.add("node_type", "1: CA");
   folder.add("node_guid", format_guid(device.node_guid));
@@ -95,7 +95,7 @@ void add_verbs_device(Folder folder, const DeviceDescription& device) {
   add_port(folder.below("ports/1"), device);
 }
 
-/// What /sys/class/infiniband_verbs/uverbsN shows.
+/// The files of /sys/class/infiniband_verbs/uverbsN.
 void add_uverbs(Folder folder, const DeviceDescription& device) {
   folder.add("ibdev", device.name);
   folder.add("dev", "1:3");  // the null device's: see provider/presence
@@ -104,7 +104,7 @@ void add_uverbs(Folder folder, const DeviceDescription& device) {
   folder.link("subsystem", "../../../../../class/infiniband_verbs");
 }
 
-/// What /sys/class/infiniband/D/device shows: something like a PCI device.
+/// The files of /sys/class/infiniband/D/device, which look like those of a PCI device.
 void add_bus_device(Folder folder, const DeviceDescription& device) {
   InterfacePlace place = read_interface_place(device.ifname, device.ifindex);
   std::string vendor = fmt::format("0x{:04x}", kSysfsVendor);
@@ -141,8 +141,8 @@ void add_device(TreeContent& tree, const DeviceDescription& device, size_t index
   tree.tables["devices/" + device.name + ".counters"] = kCounterTableBytes;
 }
 
-/// The connection manager, which is all our devices'. A real one is not shown beside it: librdmacm
-/// knows but one, and under `urxe run` that is ours; programs for the real devices run without.
+/// The connection manager of all urxe devices. A real one is not shown beside it, because librdmacm
+/// uses only one. A program that needs the real one must run without `urxe run`.
 void add_connection_manager(TreeContent& tree) {
   Folder folder(tree, "sys/class/misc/rdma_cm");
   folder.add("abi_version", "4");
@@ -182,7 +182,7 @@ std::map<std::string, std::string> describe_port_state(const DeviceDescription& 
   for (size_t i = 0; i < kGidTableLength; ++i) {
     const Gid gid = i < device.gids.size() ? device.gids[i] : Gid{};
     files[fmt::format("gids/{}", i)] = format_gid(gid) + "\n";
-    // The kernel's files of an empty entry are there, but cannot be read.
+    // As in the kernel, the files of an empty entry exist but cannot be read.
     files[fmt::format("gid_attrs/types/{}", i)] = gid.is_zero() ? kUnreadable : "RoCE v2\n";
     files[fmt::format("gid_attrs/ndevs/{}", i)] =
         gid.is_zero() ? kUnreadable : device.ifname + "\n";

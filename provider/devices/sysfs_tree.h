@@ -35,7 +35,7 @@ void assign_uverbs_numbers(std::vector<DeviceDescription>& devices, const RealDe
 /// A counter's file holds "@<column> <device>"; one that holds "!" fails to be read, with EINVAL.
 TreeContent describe_tree(const std::vector<DeviceDescription>& devices, const RealDevices& real);
 
-/// What changes in sys/class/infiniband/D/ports/1: the text by the path below that.
+/// The files of sys/class/infiniband/D/ports/1 that change: the text by the path below that.
 std::map<std::string, std::string> describe_port_state(const DeviceDescription& device);
 
 }  // namespace urxe

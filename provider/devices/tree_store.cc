@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 /// Part of every tree's name: trees of another layout are other trees.
 constexpr std::string_view kLayout = "urxe-tree-2";
-/// Say whom a tree is for.
+/// These files say which network namespace and PID namespace a tree is for.
 constexpr const char* kNetworkFile = "netns";
 constexpr const char* kProcessesFile = "pidns";
 constexpr std::chrono::hours kDraftAge{24};
@@ -35,7 +35,7 @@ Unexpected<std::string> failure(const std::string& what) {
   return Unexpected<std::string>(what + ": " + std::strerror(errno));
 }
 
-/// Nothing, or why the directory cannot be trusted.
+/// Returns an empty string, or why the directory cannot be trusted.
 std::string make_private_directory(const std::string& path) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return path + ": " + std::strerror(errno);
   struct stat status {};
@@ -131,7 +131,7 @@ bool has_size(const fs::path& path, size_t size) {
   return lstat(path.c_str(), &status) == 0 && status.st_size == static_cast<off_t>(size);
 }
 
-/// Whether nobody has taken anything out of a published tree (those who clean up /tmp do).
+/// Whether a published tree is complete: programs that clean up /tmp may have removed files.
 bool is_whole(const fs::path& root, const TreeContent& content) {
   for (const auto& [path, text] : content.files) {
     if (!has_size(root / path, text.size())) return false;
@@ -157,7 +157,7 @@ bool refresh(const fs::path& tree) {
   return utimensat(AT_FDCWD, tree.c_str(), nullptr, 0) == 0;
 }
 
-/// Moves a damaged tree out of the way. Whoever uses it keeps nothing that it did not lack already.
+/// Moves a damaged tree out of the way. Processes that use it lose nothing that still worked.
 void set_aside(const std::string& runtime_directory, const fs::path& tree) {
   std::string aside = runtime_directory + "/.tmp-aside-XXXXXX";
   if (mkdtemp(aside.data()) == nullptr) return;
@@ -189,7 +189,7 @@ bool is_older_than(const fs::path& path, std::chrono::hours age) {
   return !failed && fs::file_time_type::clock::now() - changed > age;
 }
 
-/// Numbers of namespaces are used again; what then is left of the old one is at most a socket.
+/// The kernel reuses the numbers of namespaces that are gone.
 bool is_stale_tree(const fs::path& tree, const NetworkNamespace& netns) {
   bool is_same_number = tree.filename().string().starts_with(name_prefix(netns));
   std::string identity = read_file(tree / kNetworkFile);

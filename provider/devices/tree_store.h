@@ -14,17 +14,16 @@ namespace urxe {
 /// to which nobody else has access. The error is a sentence for the user.
 Expected<std::string, std::string> open_runtime_directory();
 
-/// Writes the tree below `runtime_directory`, or finds the same one there from an earlier run of
-/// the same network namespace, where the state may be another one; returns its path. It appears
-/// whole or not at all, so any number of processes may do this at once.
+/// Writes the tree below `runtime_directory` and returns its path. A tree of an earlier run in the
+/// same network namespace that differs at most in its state is used again. A tree appears whole or
+/// not at all, so any number of processes may do this at once.
 Expected<std::string, std::string> publish_tree(const std::string& runtime_directory,
                                                 const NetworkNamespace& netns, TreeContent content);
 
-/// Removes trees that nobody can use any more: those of a network namespace that is gone and whose
-/// number `netns` has now; those that no process has in its environment and that have not been
-/// published for a week, or for an hour where they are another namespace's; and what a killed
-/// publisher left behind. Leaves alone what processes may use that /proc does not show. Failures
-/// are ignored.
+/// Removes trees that are not used any more: those of a network namespace that is gone and whose
+/// number `netns` has now; those that are in no process's environment and were last published a
+/// week ago, or an hour ago if they are another namespace's; and files that a killed publisher has
+/// left. Trees that may be used by processes that /proc does not show stay. Failures are ignored.
 void remove_stale_trees(const std::string& runtime_directory, const NetworkNamespace& netns);
 
 }  // namespace urxe

@@ -23,10 +23,10 @@
 namespace urxe {
 namespace {
 
-/// How often, a millisecond apart, the lock is asked for: who holds it may have been stopped.
+/// Attempts to lock, a millisecond apart: the holder may have been stopped.
 constexpr int kLockAttempts = 500;
 
-/// Not by way of the preloaded object, which may be in this process: the files as they are.
+/// Opens a file itself, without the preloaded object, which may be in this process.
 FileDescriptor open_file(const std::string& path) {
   return FileDescriptor(static_cast<int>(
       syscall(SYS_openat, AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)));
@@ -44,7 +44,7 @@ class TreeLock {
     }
   }
   ~TreeLock() {
-    // In words: a child forked meanwhile may have a copy of the descriptor.
+    // Explicitly, because a child forked meanwhile may have a copy of the descriptor.
     if (held_) flock(fd_.get(), LOCK_UN);
   }
   TreeLock(const TreeLock&) = delete;
@@ -70,7 +70,7 @@ bool has_users(const std::string& tree) {
   return fd && fcntl(fd.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-/// Replaces a file's text at once. The lock makes the draft's name ours.
+/// Replaces a file's text atomically. The lock keeps other processes from using the draft's name.
 bool replace_file(const std::string& tree, const std::string& path, const std::string& text) {
   const std::string draft = tree + "/draft";
   unlink(draft.c_str());
@@ -92,14 +92,15 @@ bool has_text(const std::string& path, const std::string& text) {
   return got == static_cast<ssize_t>(text.size()) && found.starts_with(text);
 }
 
-/// The order of writing: an entry loses its GID before its attributes, and has them before its GID.
+/// The order of writing: an entry loses its GID before its attributes, and gets them before its
+/// GID.
 int rank(const std::string& name, const std::string& text) {
   if (!name.starts_with("gids/")) return 1;
   return text.find_first_not_of("0:\n") == std::string::npos ? 0 : 2;
 }
 
-/// The device's own file comes last: where it says something else than the interface, the others
-/// may too, whatever became of the last one who wrote them.
+/// The device's own file is written last. If it differs from the interface, the other files may
+/// differ too, because the last writer may have been killed.
 void write_device(const std::string& tree, const DeviceDescription& now) {
   const std::string port = tree + "/sys/class/infiniband/" + now.name + "/ports/1/";
   bool written = true;
@@ -135,7 +136,7 @@ Expected<std::vector<DeviceDescription>, std::string> update_tree(const std::str
     return Unexpected<std::string>("the devices are those of another network namespace");
   }
   TreeLock lock(tree);
-  // Listed with the lock held: nobody writes what is older than what he replaces.
+  // Listed with the lock held, so that newer text is never replaced by older.
   auto interfaces = list_interfaces();
   if (!interfaces) return Unexpected<std::string>(interfaces.error());
   std::vector<DeviceDescription> devices = read_devices(tree);

@@ -14,15 +14,15 @@ void urxe_set_cm_hooks(const struct urxe_cm_hooks* hooks) {
   atomic_store(&cm_hooks, hooks);
 }
 
-/// Finds a function of libibverbs into `function`, a pointer to it; false: there is none.
+/// Stores a function of libibverbs in the pointer at `function`; false: there is none.
 static bool find_function(void* library, const char* name, void* function) {
   void* symbol = dlsym(library, name);
   memcpy(function, &symbol, sizeof(symbol));
   return symbol != NULL;
 }
 
-/// libibverbs loads the providers when it is asked for devices. All releases of librdmacm ask it
-/// before they open the node; this is for programs that speak to the node themselves.
+/// libibverbs loads the providers when it lists the devices. All releases of librdmacm list them
+/// before they open the node; this is for programs that open the node themselves.
 static __attribute__((noinline)) const struct urxe_cm_hooks* load_provider(void) {
   void** (*get_device_list)(int*);
   void (*free_device_list)(void**);
@@ -37,7 +37,8 @@ static __attribute__((noinline)) const struct urxe_cm_hooks* load_provider(void)
 }
 
 int urxe_open_cm_node(const char* stand_in, int flags, unsigned mode) {
-  // Who may not write cannot ask for anything; and a device node is neither made nor a directory.
+  // Commands need a descriptor that can be written. The kernel refuses to create the node, and to
+  // open it as a directory.
   bool only_looks = (flags & O_ACCMODE) == O_RDONLY || (flags & (O_PATH | O_DIRECTORY)) != 0 ||
                     (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
   if (only_looks) return URXE_NEXT(open)(stand_in, flags, mode);

@@ -95,8 +95,8 @@ static int open_value(unsigned long long value, int flags) {
   return fd;
 }
 
-/// As sysfs has it for the attributes of a GID that is not there: the file can be opened, but
-/// read() answers EINVAL. An epoll descriptor is the kernel's own such file.
+/// As in sysfs for the attributes of an empty GID entry, the file can be opened, but read() fails
+/// with EINVAL. An epoll descriptor is such a file.
 static int open_unreadable(int flags) {
   return epoll_create1((flags & O_CLOEXEC) != 0 ? EPOLL_CLOEXEC : 0);
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-/// Which file descriptors are our device nodes or files of the connection manager, and which lie in
-/// the tree. A bit of the set of nodes, which has both of the former, is a hint that costs one
-/// load; close(), dup() and the like are not watched, so what it says is checked against the
-/// descriptor itself before anything is done about it. A set bit that turns out stale is cleared.
-/// Safe in threads and signal handlers; inherited by fork().
+/// Recognizes file descriptors of urxe's device nodes, of the connection manager's files and of the
+/// tree. The set of nodes has the first two. Its bits are only hints, which cost one load: close()
+/// is not intercepted, so a set bit is checked against the descriptor itself before use, and a
+/// stale one is cleared. Safe in threads and signal handlers; inherited by fork().
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,20 +16,20 @@ struct urxe_fd_set {
 
 extern struct urxe_fd_set urxe_nodes;
 
-/// Whether this process ever had a directory of the tree open or as its working directory, and so
-/// may open the tree's files by relative names, which need no translation.
+/// Whether this process ever had a directory of the tree open or as its working directory. It may
+/// then open the tree's files by relative names, which are not translated.
 extern _Atomic(bool) urxe_tree_entered;
 
 void urxe_fd_set_add(struct urxe_fd_set* set, int fd);
 void urxe_fd_set_remove(struct urxe_fd_set* set, int fd);
 bool urxe_fd_set_may_have(struct urxe_fd_set* set, int fd);
 
-/// Open flags that mark a descriptor of the null device as one of our nodes. They mean nothing to
-/// the null device, nobody else opens it with all of them, and the kernel keeps them for F_GETFL.
+/// Open flags that mark a descriptor of the null device as one of urxe's nodes. They have no effect
+/// on the null device, other programs do not open it with all of them, and F_GETFL returns them.
 #define URXE_NODE_FLAGS (O_NOFOLLOW | O_SYNC)
 
-/// Asks the kernel. errno is left alone.
+/// Asks the kernel. Keeps errno.
 bool urxe_is_node(int fd);
 
-/// Asks the kernel (/proc) whether the descriptor's file lies in the tree. errno is left alone.
+/// Asks the kernel (/proc) whether the descriptor's file lies in the tree. Keeps errno.
 bool urxe_is_in_tree(int fd);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/// Directories of the tree that a process holds: as a stream, or as its working directory.
+/// opendir() and chdir(), by which a process gets hold of a directory of the tree.
 #include "provider/presence/descriptors.h"
 #include "provider/presence/next.h"
 #include "provider/presence/place.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/// dup() and its kin: a copy of one of our descriptors is as good as the first.
+/// dup() and its kin: adds copies of descriptors in the set of nodes to the set.
 #include <stdarg.h>
 
 #include "provider/presence/descriptors.h"
 #include "provider/presence/next.h"
 
-/// Takes what libc made of `fd`.
+/// `copy` is the result of duplicating `fd`.
 static inline int note_copy(int fd, int copy) {
   if (URXE_UNLIKELY(urxe_fd_set_may_have(&urxe_nodes, fd)) && copy >= 0) {
     urxe_fd_set_add(&urxe_nodes, copy);
@@ -29,7 +29,7 @@ static inline int note_command(int fd, int command, int result) {
   return command == F_DUPFD || command == F_DUPFD_CLOEXEC ? note_copy(fd, result) : result;
 }
 
-// The argument, where there is one, is an int or a pointer; libc itself reads it so.
+// The argument, if there is one, is an int or a pointer; libc itself reads it so.
 #define URXE_READ_ARGUMENT                   \
   va_list arguments;                         \
   va_start(arguments, command);              \

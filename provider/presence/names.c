@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/// The calls that name a file and need no more than another name: what stat(), access(), readlink()
-/// and the like say of our devices.
+/// The calls that only need another name for the file: stat(), access(), readlink() and the like.
 #include "provider/presence/next.h"
 #include "provider/presence/place.h"
 
-// Defines `name`, which takes `path` among its parameters. The translated name needs a page of
-// stack: it lives in a function of its own, so that a call about any other file keeps its small
-// frame (signal handlers may run on small stacks). `same` are the arguments as they came, `other`
-// with `presented` in the place of `path`.
+// Defines `name`, which has a parameter `path`. The translated name takes a page of the stack, so
+// it has a function of its own: a call about any other file keeps its small frame, because signal
+// handlers may run on small stacks. `same` are the arguments as they came, `other` those with
+// `presented` instead of `path`.
 #define URXE_NAME_CALL(type, name, parameters, same, other)                        \
   static __attribute__((noinline)) type presented_##name parameters {              \
     struct urxe_target target;                                                     \
@@ -58,7 +57,7 @@ URXE_NAME_CALL(int, statvfs, (const char* path, struct statvfs* out), (path, out
 URXE_NAME_CALL(int, statvfs64, (const char* path, struct statvfs64* out), (path, out),
                (presented, out))
 
-// `ls -l` asks for these and complains where the file is missing.
+// `ls -l` calls these, and complains if the file does not exist.
 URXE_NAME_CALL(ssize_t, getxattr, (const char* path, const char* name, void* value, size_t size),
                (path, name, value, size), (presented, name, value, size))
 URXE_NAME_CALL(ssize_t, lgetxattr, (const char* path, const char* name, void* value, size_t size),
@@ -73,7 +72,7 @@ typedef int (*filter64_function)(const struct dirent64*);
 typedef int (*order_function)(const struct dirent**, const struct dirent**);
 typedef int (*order64_function)(const struct dirent64**, const struct dirent64**);
 
-// libc's scandir() calls its own opendir(), which we do not see.
+// libc's scandir() calls libc's own opendir(), which is not intercepted.
 URXE_NAME_CALL(int, scandir,
                (const char* path, struct dirent*** list, filter_function filter,
                 order_function order),

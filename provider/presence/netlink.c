@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/// libibverbs asks RDMA netlink for devices, and reads sysfs, where ours are, only if there is no
-/// such netlink: so there is none for it. It finds the machine's real devices in sysfs as well.
-/// Other programs, iproute2's `rdma` say, keep their netlink.
+/// libibverbs lists devices by RDMA netlink, and reads sysfs, where urxe's devices are, only if
+/// there is no such netlink. So its socket() fails; it finds the machine's real devices in sysfs as
+/// well. Other programs, such as iproute2's `rdma`, keep their netlink.
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/netlink.h>
@@ -24,7 +24,7 @@ static bool is_verbs_library(const void* caller) {
 }
 
 URXE_EXPORT int socket(int domain, int type, int protocol) {
-  // The caller's address is only there in this function's own frame.
+  // The caller's address is known in this function's own frame only.
   if (URXE_UNLIKELY(domain == AF_NETLINK && protocol == NETLINK_RDMA)) {
     (void)URXE_NEXT(socket);
     if (urxe_tree_length != 0 && is_verbs_library(__builtin_return_address(0))) {

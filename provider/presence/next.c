@@ -10,7 +10,7 @@
 
 struct urxe_next urxe_next;
 
-// Room must be left for the longest path inside the tree.
+// Leaves room for the longest path inside the tree.
 enum { kLongestTree = PATH_MAX / 2 };
 char urxe_tree[kLongestTree];
 size_t urxe_tree_length;
@@ -26,7 +26,7 @@ static void read_environment(void) {
   urxe_tree_length = length;
 }
 
-/// A shell that has entered the tree leaves its children in it.
+/// A child inherits the working directory of a shell that has entered the tree.
 static void note_working_directory(void) {
   if (urxe_tree_length == 0) return;
   int saved_errno = errno;
@@ -39,7 +39,7 @@ static void note_working_directory(void) {
 }
 
 void urxe_set_up(void) {
-  // Before the constructor has run there is one thread; two callers would store the same values.
+  // There is one thread until the constructor has run, and two callers would store the same values.
   if (atomic_load_explicit(&urxe_next.ready, memory_order_acquire)) return;
 #define URXE_FIND(name)                                        \
   {                                                            \
@@ -48,7 +48,8 @@ void urxe_set_up(void) {
   }
   URXE_NEXT_FUNCTIONS(URXE_FIND)
 #undef URXE_FIND
-  // A program's pre-initializers, a sanitizer's run-time say, come before libc knows of any.
+  // A program's pre-initializers, such as a sanitizer's run-time, run before libc has an
+  // environment.
   if (environ == NULL) return;
   read_environment();
   note_working_directory();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-/// The functions that ours stand in front of, and the state that is set up once in a process.
+/// The functions of libc that this object intercepts, and the state that is set up once per
+/// process.
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -23,7 +24,7 @@
 #define URXE_LIKELY(x) __builtin_expect(!!(x), 1)
 #define URXE_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-// Public in libc, but declared only for the checking macros of _FORTIFY_SOURCE, or not any more.
+// Exported by libc, but declared only for the checking macros of _FORTIFY_SOURCE, or no longer.
 int __open_2(const char* path, int flags);
 int __open64_2(const char* path, int flags);
 int __openat_2(int dirfd, const char* path, int flags);
@@ -64,8 +65,8 @@ struct urxe_next {
 };
 extern struct urxe_next urxe_next;
 
-/// Finds the next functions and, once there is one, reads the environment. Idempotent; called by
-/// the constructor, or earlier by whatever comes first and opens a file or unmaps memory.
+/// Finds the intercepted functions, and reads the environment once libc has one. Idempotent. Called
+/// by the constructor, or earlier by the first intercepted call.
 void urxe_set_up(void);
 
 /// The function of that name in the libraries after this one.
@@ -74,6 +75,6 @@ void urxe_set_up(void);
                                                                              : urxe_set_up(), \
    urxe_next.name##_function)
 
-/// The tree that `urxe run` wrote: an absolute path; empty where there is none.
+/// The absolute path of the tree that `urxe run` has written; empty if there is none.
 extern char urxe_tree[];
 extern size_t urxe_tree_length;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// open() and its kin.
-#include "provider/presence/open.h"
-
 #include <errno.h>
 #include <stdarg.h>
 
@@ -17,7 +15,7 @@ static int open_node(const char* path, int flags, unsigned mode) {
   return fd;
 }
 
-/// What the tree shows can be read only, by root too, like most of sysfs.
+/// Files of the tree can only be read, even by root, like most of sysfs.
 static int open_in_tree(const char* path, int flags, unsigned mode) {
   if ((flags & O_PATH) != 0) return URXE_NEXT(open)(path, flags, mode);
   if ((flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC)) != 0) {
@@ -27,7 +25,7 @@ static int open_in_tree(const char* path, int flags, unsigned mode) {
   return urxe_finish_tree_open(URXE_NEXT(open)(path, flags, mode), flags);
 }
 
-__attribute__((noinline)) int urxe_open_presented(const char* path, int flags, unsigned mode) {
+static __attribute__((noinline)) int open_presented(const char* path, int flags, unsigned mode) {
   struct urxe_target target;
   urxe_translate(path, &target);
   if (target.kind == URXE_NODE && (flags & O_PATH) == 0) return open_node(target.path, flags, mode);
@@ -36,8 +34,8 @@ __attribute__((noinline)) int urxe_open_presented(const char* path, int flags, u
   return URXE_NEXT(open)(target.path, flags, mode);
 }
 
-/// Takes what libc opened for a path that is not presented: in a process that has entered the tree,
-/// a relative name may be a counter's.
+/// Takes the result of libc's open() for a path that is not presented. In a process that has
+/// entered the tree, a relative name may be that of a counter file.
 static inline int finish(int fd, int flags) {
   if (URXE_LIKELY(!atomic_load_explicit(&urxe_tree_entered, memory_order_relaxed))) return fd;
   bool may_be_counter = fd >= 0 && (flags & (O_PATH | O_ACCMODE)) == O_RDONLY;
@@ -58,24 +56,24 @@ static unsigned mode_argument(int flags, va_list arguments) {
 URXE_EXPORT int open(const char* path, int flags, ...) {
   URXE_READ_MODE;
   if (urxe_is_elsewhere(path)) return finish(URXE_NEXT(open)(path, flags, mode), flags);
-  return urxe_open_presented(path, flags, mode);
+  return open_presented(path, flags, mode);
 }
 
 URXE_EXPORT int open64(const char* path, int flags, ...) {
   URXE_READ_MODE;
   if (urxe_is_elsewhere(path)) return finish(URXE_NEXT(open64)(path, flags, mode), flags);
-  return urxe_open_presented(path, flags | O_LARGEFILE, mode);
+  return open_presented(path, flags | O_LARGEFILE, mode);
 }
 
 URXE_EXPORT int openat(int dirfd, const char* path, int flags, ...) {
   URXE_READ_MODE;
-  if (!urxe_is_elsewhere(path)) return urxe_open_presented(path, flags, mode);
+  if (!urxe_is_elsewhere(path)) return open_presented(path, flags, mode);
   return finish(URXE_NEXT(openat)(dirfd, path, flags, mode), flags);
 }
 
 URXE_EXPORT int openat64(int dirfd, const char* path, int flags, ...) {
   URXE_READ_MODE;
-  if (!urxe_is_elsewhere(path)) return urxe_open_presented(path, flags | O_LARGEFILE, mode);
+  if (!urxe_is_elsewhere(path)) return open_presented(path, flags | O_LARGEFILE, mode);
   return finish(URXE_NEXT(openat64)(dirfd, path, flags, mode), flags);
 }
 
@@ -84,20 +82,20 @@ URXE_EXPORT int openat64(int dirfd, const char* path, int flags, ...) {
 
 URXE_EXPORT int __open_2(const char* path, int flags) {
   if (urxe_is_elsewhere(path)) return finish(URXE_NEXT(__open_2)(path, flags), flags);
-  return urxe_open_presented(path, flags, 0);
+  return open_presented(path, flags, 0);
 }
 
 URXE_EXPORT int __open64_2(const char* path, int flags) {
   if (urxe_is_elsewhere(path)) return finish(URXE_NEXT(__open64_2)(path, flags), flags);
-  return urxe_open_presented(path, flags | O_LARGEFILE, 0);
+  return open_presented(path, flags | O_LARGEFILE, 0);
 }
 
 URXE_EXPORT int __openat_2(int dirfd, const char* path, int flags) {
-  if (!urxe_is_elsewhere(path)) return urxe_open_presented(path, flags, 0);
+  if (!urxe_is_elsewhere(path)) return open_presented(path, flags, 0);
   return finish(URXE_NEXT(__openat_2)(dirfd, path, flags), flags);
 }
 
 URXE_EXPORT int __openat64_2(int dirfd, const char* path, int flags) {
-  if (!urxe_is_elsewhere(path)) return urxe_open_presented(path, flags | O_LARGEFILE, 0);
+  if (!urxe_is_elsewhere(path)) return open_presented(path, flags | O_LARGEFILE, 0);
   return finish(URXE_NEXT(__openat64_2)(dirfd, path, flags), flags);
 }

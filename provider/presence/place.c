@@ -7,9 +7,9 @@
 #include "provider/presence/next.h"
 
 /// The directories on the way to the presented ones. All of them are real directories, never
-/// symbolic links, so ".." after them may be resolved by name. (The kernel's own entry for the
-/// connection manager is a link; where it has one, ours takes its place, as does our node of that
-/// name: librdmacm knows but one.)
+/// symbolic links, so ".." after them may be resolved by name. The exception is the kernel's own
+/// entry for the connection manager, which is a link. urxe's entry and node take its place, because
+/// librdmacm uses only one.
 struct place {
   const char* component;
   const char* path;
@@ -53,7 +53,7 @@ static bool is_named(struct component component, const char* name) {
   return strncmp(component.start, name, component.length) == 0 && name[component.length] == '\0';
 }
 
-/// The component that starts at or after `*at`, which is moved behind it; "." is skipped.
+/// The component that starts at or after `*at`; moves `*at` behind it. Skips ".".
 static struct component next_component(const char** at) {
   struct component result;
   do {
@@ -74,8 +74,8 @@ static int child_of(int parent, struct component component) {
 
 struct match {
   int place;         ///< the deepest known directory
-  const char* rest;  ///< what follows it
-  bool stepped_out;  ///< ".." led out of a presented directory: only we know that it exists
+  const char* rest;  ///< the path after it
+  bool stepped_out;  ///< ".." led out of a presented directory, which the kernel may not have
 };
 
 static struct match match_path(const char* path) {
@@ -99,12 +99,12 @@ static struct match match_path(const char* path) {
 bool urxe_is_presented(const char* path) {
   struct match match = match_path(path);
   if (!kPlaces[match.place].presented && !match.stepped_out) return false;
-  // The environment is read by the set-up, which a very early caller may precede.
+  // A very early call may come before the set-up, which reads the environment.
   (void)URXE_NEXT(open);
   return urxe_tree_length != 0;
 }
 
-/// Appends to the target's path; false where it would not fit.
+/// Appends to the target's path; false if it does not fit.
 static bool append(struct urxe_target* target, size_t* length, const char* text, size_t count) {
   if (*length + count >= sizeof(target->buffer)) return false;
   memcpy(target->buffer + *length, text, count);
@@ -117,9 +117,9 @@ static bool append_string(struct urxe_target* target, size_t* length, const char
   return append(target, length, text, strlen(text));
 }
 
-/// Sets the kind of the entry whose path in the tree stands in target->buffer. The tree holds real
-/// devices as absolute links to their places; our nodes as links to the null device; all else of
-/// ours as relative links, files and directories.
+/// Sets the kind of the entry whose path in the tree is in target->buffer. In the tree real devices
+/// are absolute links to their places, urxe's nodes are links to the null device, and everything
+/// else is relative links, files and directories.
 static bool look_at_entry(struct urxe_target* target, size_t* length, int place,
                           struct component entry) {
   char link[PATH_MAX];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/// realpath() and its kin answer with names under /sys and /dev, not with where the tree lies.
+/// realpath() and its kin return names under /sys and /dev, not names in the tree.
 #include <limits.h>
 #include <string.h>
 
 #include "provider/presence/next.h"
 #include "provider/presence/place.h"
 
-/// The node's name, in libc's way: into `resolved`, or into new memory where that is null.
+/// Writes the node's name to `resolved`, or to new memory if that is null, as libc does.
 static char* name_node(const char* path, char* resolved) {
   static const char kNodes[] = "/dev/infiniband/";
   const char* end = path + strlen(path);
@@ -40,7 +40,7 @@ URXE_EXPORT char* realpath(const char* path, char* resolved) {
 }
 
 URXE_EXPORT char* __realpath_chk(const char* path, char* resolved, size_t resolved_size) {
-  // libc aborts the program where the buffer is too small.
+  // libc aborts the program if the buffer is too small.
   if (urxe_is_elsewhere(path) || resolved_size < PATH_MAX) {
     return URXE_NEXT(__realpath_chk)(path, resolved, resolved_size);
   }

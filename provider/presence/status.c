@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/// The status of open files: the connection manager's are sockets, but are shown as the device node
-/// that was opened, as which librdmacm knows them. And the calls that name a file or mean an open
-/// one.
+/// fstat() and its kin. The connection manager's files are sockets, but librdmacm expects the
+/// device node that it has opened. Also fstatat() and its kin, which take a name or mean an open
+/// file.
 #include "provider/presence/cm_files.h"
 #include "provider/presence/descriptors.h"
 #include "provider/presence/next.h"
@@ -13,8 +13,8 @@ static inline bool is_shown_as_node(int fd) {
   return URXE_UNLIKELY(urxe_fd_set_may_have(&urxe_nodes, fd)) && urxe_is_cm_file(fd);
 }
 
-// Defines `name`, which takes `fd` among its parameters. `same` are the arguments as they came,
-// `other` those of the call `other_name` about the node.
+// Defines `name`, which has a parameter `fd`. `same` are the arguments as they came, `other` those
+// of the call `other_name` about the node.
 #define URXE_STATUS_CALL(name, parameters, same, other_name, other) \
   URXE_EXPORT int name parameters {                                 \
     if (is_shown_as_node(fd)) return URXE_NEXT(other_name) other;   \
@@ -29,16 +29,16 @@ URXE_STATUS_CALL(__fxstat, (int version, int fd, struct stat* out), (version, fd
 URXE_STATUS_CALL(__fxstat64, (int version, int fd, struct stat64* out), (version, fd, out),
                  __xstat64, (version, kStandIn, out))
 
-/// Whether the arguments mean the open file itself, and that is one of the connection manager's.
+/// Whether the arguments mean an open file of the connection manager itself (AT_EMPTY_PATH).
 static inline bool means_cm_file(int dirfd, const char* path, int flags) {
   if (URXE_LIKELY((flags & AT_EMPTY_PATH) == 0)) return false;
   bool is_readable = (uintptr_t)path >= 4096 && (intptr_t)path >= 0;
   return (path == NULL || (is_readable && path[0] == '\0')) && is_shown_as_node(dirfd);
 }
 
-// Defines `name`, which takes `dirfd`, `path` and `flags` among its parameters. `same` are the
-// arguments as they came, `other` with `presented` in the place of `path`. The translated name
-// needs a page of stack: see names.c.
+// Defines `name`, which has parameters `dirfd`, `path` and `flags`. `same` are the arguments as
+// they came, `other` those with `presented` instead of `path`. The translated name takes a page of
+// the stack: see names.c.
 #define URXE_STATUS_AT_CALL(name, parameters, same, other)                         \
   static __attribute__((noinline)) int presented_##name parameters {               \
     struct urxe_target target;                                                     \

@@ -6,10 +6,9 @@
 #include "provider/presence/counters.h"
 #include "provider/presence/descriptors.h"
 #include "provider/presence/next.h"
-#include "provider/presence/open.h"
 #include "provider/presence/place.h"
 
-/// A descriptor of a file of the tree for a stream of that mode; -1 and errno.
+/// Opens a file of the tree for a stream of that mode; -1 and errno.
 static int open_for_stream(const char* target_path, const char* mode) {
   if (mode[0] != 'r' || strchr(mode, '+') != NULL) {
     errno = mode[0] == 'r' || mode[0] == 'w' || mode[0] == 'a' ? EACCES : EINVAL;
@@ -38,7 +37,7 @@ static __attribute__((noinline)) FILE* reopen_stream(const char* path, const cha
   int fd = open_for_stream(target.path, mode);
   if (fd < 0) {
     int saved_errno = errno;
-    fclose(stream);  // what freopen() does where it cannot open the file
+    fclose(stream);  // as freopen() does if it cannot open the file
     errno = saved_errno;
     return NULL;
   }
@@ -49,7 +48,7 @@ static __attribute__((noinline)) FILE* reopen_stream(const char* path, const cha
   return result;
 }
 
-/// A relative name may be a counter's where the process has entered the tree.
+/// In a process that has entered the tree, a relative name may be that of a counter file.
 static FILE* finish_stream(FILE* stream, const char* mode) {
   if (URXE_LIKELY(!atomic_load_explicit(&urxe_tree_entered, memory_order_relaxed)) ||
       stream == NULL || mode[0] != 'r' || !urxe_is_in_tree(fileno(stream))) {

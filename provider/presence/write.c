@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/// write() to our nodes: the commands that libibverbs and librdmacm send to the kernel go to the
-/// provider instead.
+/// write() to urxe's nodes: the commands of libibverbs and librdmacm go to the provider instead of
+/// the kernel.
 #include <errno.h>
 #include <stddef.h>
 
@@ -24,7 +24,8 @@ static __attribute__((noinline)) ssize_t write_to_node(int fd, const void* buffe
   return -1;
 }
 
-/// As the kernel does for a device that knows write() only: the pieces one by one, each a command.
+/// Writes the pieces one by one, each as a command, as the kernel does for a device without
+/// writev().
 static __attribute__((noinline)) ssize_t write_pieces_to_node(int fd, const struct iovec* pieces,
                                                               int count) {
   if (!urxe_is_cm_file(fd) && !urxe_is_node(fd)) {

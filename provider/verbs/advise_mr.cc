@@ -8,8 +8,8 @@
 namespace urxe {
 namespace {
 
-/// Finds the memory behind an element, or says why it cannot be prefetched. With the device's lock
-/// held.
+/// Finds the memory of a scatter/gather element. Returns 0, or the errno of why it cannot be
+/// prefetched. With the device's lock held.
 int find_memory(const Pd& pd, const ibv_sge& sge, bool for_writing, void** at) {
   const Device& device = pd.owner->device().device();
   const MemoryRegion* region = device.find_memory(LKey(sge.lkey));
@@ -33,7 +33,7 @@ int prefetch(const Pd& pd, ibv_advise_mr_advice advice, const ibv_sge& sge) {
     Progress::Guard guard(pd.owner->progress());
     if (int wrong = find_memory(pd, sge, for_writing, &at); wrong != 0) return wrong;
   }
-  // What is present needs nothing: the addresses are the process's own.
+  // The addresses are the process's own: pages that are present need nothing.
   if (advice == IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT) return 0;
   return check_mapped(at, sge.length, for_writing);
 }

@@ -4,20 +4,15 @@
 #include <iterator>
 #include <new>
 
-#include "provider/runtime/config.h"
+#include "provider/runtime/errors.h"
 #include "provider/verbs/objects.h"
 #include "transport/limits.h"
 
 namespace urxe {
 namespace {
 
-ibv_ah* fail(int errno_value) {
-  errno = errno_value;
-  return nullptr;
-}
-
-/// RoCE knows no LIDs; the port shows 0 as its own. An address handle without a GRH for that LID is
-/// what programs made for LIDs (rsockets among them) make to send to themselves.
+/// RoCE has no LIDs, and the port reports 0 as its own. Programs that were written for LIDs, such
+/// as rsockets, make an address handle without a GRH for their own LID to send to themselves.
 bool names_own_lid(const ibv_ah_attr& attr) {
   return attr.is_global == 0 && attr.dlid == 0;
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "provider/presence/presence_abi.h"
+#include "provider/runtime/errors.h"
 
 namespace urxe {
 namespace {
@@ -41,8 +42,8 @@ class ChannelTable {
   Expected<int, Errno> make(int cmd_fd) {
     std::lock_guard lock(mutex_);
     if (!sources_.contains(cmd_fd)) return error(ENODEV);
-    // Nobody tells when a channel is closed. Looked for when they have doubled: each look costs a
-    // system call a channel.
+    // The application's close() of a channel goes unnoticed, so closed ones are looked for when the
+    // number of channels has doubled. A look costs one system call per channel.
     if (channels_.size() >= sweep_at_) {
       std::erase_if(channels_, [](const auto& channel) { return channel->reader_is_gone(); });
       sweep_at_ = std::max(kFirstSweep, channels_.size() * 2);
@@ -82,11 +83,6 @@ class ChannelTable {
   size_t sweep_at_ = kFirstSweep;
 };
 
-ssize_t fail(int errno_value) {
-  errno = errno_value;
-  return -1;
-}
-
 ssize_t create_channel(int fd, const ib_uverbs_create_comp_channel& command) {
   auto channel = ChannelTable::instance().make(fd);
   if (!channel) return fail(channel.error().value);
@@ -95,7 +91,7 @@ ssize_t create_channel(int fd, const ib_uverbs_create_comp_channel& command) {
   return 0;
 }
 
-/// Carries out what is written to a device node, as the kernel's uverbs would.
+/// Carries out a command that is written to a device node, as the kernel's uverbs does.
 ssize_t write_hook(int fd, const void* buffer, size_t length) noexcept {
   try {
     struct {

@@ -5,18 +5,19 @@
 
 #include <memory>
 
-#include "provider/runtime/event_socket.h"
+#include "provider/runtime/events/event_socket.h"
 
 namespace urxe {
 
 // Completion channels. libibverbs asks the kernel for one by a write() to the context's device
-// node, which the presence object hands to us.
+// node. The presence object passes this write to the provider.
 
-/// From now on a write to `cmd_fd` can make channels. Throws std::bad_alloc.
+/// From now on writes to `cmd_fd` make channels, until remove_channel_source(). Throws
+/// std::bad_alloc.
 void add_channel_source(int cmd_fd);
 void remove_channel_source(int cmd_fd);
 
-/// The channel behind the application's handle; null where it is not one of ours.
+/// The channel behind the application's handle; null if it is not one of ours.
 std::shared_ptr<EventSocket> find_channel(const ibv_comp_channel* channel);
 
 }  // namespace urxe

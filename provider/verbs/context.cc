@@ -9,7 +9,8 @@
 #include <new>
 #include <utility>
 
-#include "provider/runtime/device_registry.h"
+#include "provider/runtime/device/device_registry.h"
+#include "provider/runtime/errors.h"
 #include "provider/verbs/comp_channel.h"
 #include "provider/verbs/library.h"
 #include "provider/verbs/objects.h"
@@ -33,7 +34,7 @@ std::unique_ptr<Context> make_context(const char* name, int* async_fd) {
   return std::make_unique<Context>(*std::move(device), *std::move(events));
 }
 
-/// The caller has handed `fd` over whether it gets a context or not.
+/// The provider owns the context's descriptor even if it makes no context.
 void close_keeping_errno(int fd) {
   int saved = errno;
   close(fd);
@@ -90,8 +91,7 @@ verbs_context* alloc_context(ibv_device* device, int cmd_fd, void* /*private_dat
     block->self = context.release();
     return &block->verbs;
   } catch (const std::bad_alloc&) {
-    errno = ENOMEM;
-    return nullptr;
+    return fail(ENOMEM);
   }
 }
 

@@ -2,12 +2,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
-#include <vector>
 
 #include "packet/base/intrusive_list.h"
-#include "provider/runtime/event_socket.h"
-#include "provider/runtime/runtime_device.h"
+#include "provider/runtime/device/runtime_device.h"
+#include "provider/runtime/events/event_socket.h"
 #include "provider/verbs/private_abi.h"
 
 namespace urxe {
@@ -22,8 +20,9 @@ struct Srq;
 struct Xrcd;
 struct Qp;
 
-/// What an ibv_context of ours stands for. The lists hold the live objects, under the device's
-/// lock; closing the context ends those that the application has left.
+/// An open device of the application: the object behind an ibv_context. The lists hold the live
+/// objects, under the device's lock; closing the context ends those that the application has not
+/// destroyed.
 class Context {
  public:
   Context(std::shared_ptr<RuntimeDevice> device, std::shared_ptr<EventSocket> async_events);

@@ -4,23 +4,19 @@
 #include <cerrno>
 #include <new>
 
+#include "provider/runtime/errors.h"
 #include "provider/verbs/comp_channel.h"
 #include "provider/verbs/objects.h"
-#include "transport/limits.h"
 
 namespace urxe {
 namespace {
 
 constexpr uint64_t kTimestamps =
     IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
-/// What completions can show. There are no VLANs, flow rules or tags behind UDP sockets.
+/// The members of a completion that can be asked for. UDP sockets have no VLANs, flow rules or
+/// tags.
 constexpr uint64_t kShown = uint64_t{IBV_WC_STANDARD_FLAGS} | kTimestamps;
 constexpr uint32_t kFlags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
-
-std::nullptr_t fail(int errno_value) {
-  errno = errno_value;
-  return nullptr;
-}
 
 uint32_t flags_of(const ibv_cq_init_attr_ex& init) {
   return (init.comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 ? init.flags : 0;
@@ -63,7 +59,7 @@ int make_queue(Cq& cq, const ibv_cq_init_attr_ex& init) {
   return 0;
 }
 
-/// Waits until the application has acknowledged every event that it was given (ibv_destroy_cq(3)).
+/// Waits until the application has acknowledged every event that it has read (ibv_destroy_cq(3)).
 void await_acknowledgements(Cq& cq) {
   const uint64_t element = reinterpret_cast<uintptr_t>(&cq.cq);
   uint32_t completion_events = cq.completion_events;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Polling by ibv_start_poll(), ibv_next_poll() and ibv_end_poll() (ibv_create_cq_ex(3)). A
-// completion is off the queue when it becomes the current one, so that its places are free for
-// what the application posts before it ends the batch.
+// completion leaves the queue when it becomes the current one, so that its places are free for
+// requests that the application posts before it ends the batch.
 #include <cerrno>
 
 #include "packet/host/clock.h"
@@ -18,7 +18,7 @@ bool take(Cq& cq) {
   return true;
 }
 
-/// The caller has the poller's lock afterwards where something was there.
+/// As take(); if there was a completion, the caller holds the poller's lock afterwards.
 bool take_and_keep_lock(Cq& cq) {
   cq.poller.lock();
   if (take(cq)) return true;
@@ -76,7 +76,7 @@ void set_extended_operations(ibv_cq_ex& cq) {
   cq.read_dlid_path_bits = [](ibv_cq_ex* self) { return current(self).dlid_path_bits; };
   cq.read_completion_ts = read_completion_ts;
   cq.read_completion_wallclock_ns = read_completion_wallclock_ns;
-  // No completion queue is made to show these; a program that asks all the same does not crash.
+  // No completion queue can be asked for these; a program that reads them anyway must not crash.
   cq.read_cvlan = [](ibv_cq_ex*) -> uint16_t { return 0; };
   cq.read_flow_tag = [](ibv_cq_ex*) -> uint32_t { return 0; };
   cq.read_tm_info = [](ibv_cq_ex*, ibv_wc_tm_info* info) { *info = {}; };
@@ -86,7 +86,7 @@ int query_rt_values(ibv_context* context, ibv_values_ex* values) noexcept {
   if (context_of(context).is_forked()) return ENODEV;
   const uint32_t wanted = values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK;
   values->comp_mask = wanted;
-  // A count of the clock's ticks, as completion timestamps are: not seconds and their rest.
+  // A count of the clock's ticks, as completion timestamps are, and not seconds and nanoseconds.
   if (wanted != 0) values->raw_clock = {0, clock_now().ns};
   return 0;
 }

@@ -60,7 +60,7 @@ void fill_limits(ibv_device_attr& attr) {
   attr.max_pkeys = 1;
 }
 
-/// As the memory is the process's own, all can be on demand that takes memory at all.
+/// The memory is the process's own, so every operation that takes memory can take it on demand.
 void fill_odp(ibv_odp_caps& caps) {
   if (!guarded_access_works()) return;
   constexpr uint32_t kMessages = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV;
@@ -79,7 +79,7 @@ void fill_device(const DeviceDescription& device, ibv_device_attr& attr) {
   attr.vendor_part_id = kVendorPartId;
   attr.hw_ver = kHardwareVersion;
   attr.device_cap_flags = kCapabilities;
-  // By the processor's atomic instructions, so with respect to everything on the host.
+  // The processor's atomic instructions are used, so atomicity holds for the whole host.
   attr.atomic_cap = IBV_ATOMIC_GLOB;
   attr.local_ca_ack_delay = kLocalCaAckDelay;
   attr.phys_port_cnt = 1;
@@ -108,7 +108,7 @@ void fill_port(const DeviceDescription& device, ibv_port_attr& attr) {
   attr.flags = IBV_QPF_GRH_REQUIRED;
 }
 
-/// Of packets to this process.
+/// Counts violations in packets to this process.
 void fill_violations(Context& owner, ibv_port_attr& attr) {
   Progress::Guard guard(owner.progress());
   const auto& drops = owner.device().device().counters().drops;
@@ -136,7 +136,7 @@ int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
     fill_odp(values.odp_caps);
     values.xrc_odp_caps = values.odp_caps.per_transport_caps.rc_odp_caps;
     values.packet_pacing_caps = {kMinRateKbps, kMaxRateKbps, kPacedTypes};
-    // An application built against another release may know fewer or more members.
+    // An application built for another release may have fewer or more members.
     std::memset(static_cast<void*>(attr), 0, attr_size);
     std::memcpy(static_cast<void*>(attr), &values, std::min(attr_size, sizeof values));
     return 0;

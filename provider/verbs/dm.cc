@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Device memory: memory that is the device's and not the application's, which only copies and the
-// device reach. Ours lies in the process; no address of it is given out.
+// Device memory (ibv_alloc_dm(3)): the application reaches it only by copies and through the
+// device. Ours lies in the process, but its address is not given out.
 #include <sys/mman.h>
 
 #include <cerrno>
 #include <cstring>
 #include <new>
 
+#include "provider/runtime/errors.h"
 #include "provider/verbs/mr_objects.h"
 #include "provider/verbs/objects.h"
 
@@ -17,12 +18,6 @@ constexpr uint32_t kMaxLogAlign = 30;
 constexpr unsigned kKnownAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                                   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
                                   IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED;
-
-template <class Object>
-Object* fail(int errno_value) {
-  errno = errno_value;
-  return nullptr;
-}
 
 bool range_is_inside(const Dm& dm, uint64_t offset, size_t length) {
   return offset <= dm.length && length <= dm.length - offset;
@@ -42,7 +37,7 @@ int memcpy_from_dm(void* to, ibv_dm* handle, uint64_t offset, size_t length) noe
   return 0;
 }
 
-/// Takes `bytes` off what the device has left.
+/// Takes `bytes` of the device's memory; false: there are not so many left.
 bool reserve(std::atomic<uint64_t>& used, uint64_t bytes) {
   uint64_t before = used.load();
   do {
@@ -68,17 +63,17 @@ bool map_memory(Dm& dm, size_t length, uint32_t log_align) {
 
 ibv_dm* alloc_dm(ibv_context* handle, ibv_alloc_dm_attr* attr) noexcept {
   Context& owner = context_of(handle);
-  if (owner.is_forked()) return fail<ibv_dm>(ENODEV);
+  if (owner.is_forked()) return fail(ENODEV);
   if (attr->length == 0 || attr->comp_mask != 0 || attr->log_align_req > kMaxLogAlign) {
-    return fail<ibv_dm>(EINVAL);
+    return fail(EINVAL);
   }
   std::atomic<uint64_t>& used = owner.device().device_memory;
-  if (!reserve(used, attr->length)) return fail<ibv_dm>(ENOMEM);
+  if (!reserve(used, attr->length)) return fail(ENOMEM);
   auto* dm = new (std::nothrow) Dm;
   if (dm == nullptr || !map_memory(*dm, attr->length, attr->log_align_req)) {
     delete dm;
     used.fetch_sub(attr->length);
-    return fail<ibv_dm>(ENOMEM);
+    return fail(ENOMEM);
   }
   dm->owner = &owner;
   dm->context = handle;
@@ -93,27 +88,27 @@ ibv_mr* reg_dm_mr(ibv_pd* handle, ibv_dm* memory, uint64_t offset, size_t length
                   unsigned access) noexcept {
   Pd& pd = pd_of(handle);
   Dm& dm = dm_of(memory);
-  if (pd.owner->is_forked()) return fail<ibv_mr>(ENODEV);
+  if (pd.owner->is_forked()) return fail(ENODEV);
   if (dm.owner != pd.owner || (access & ~(kKnownAccess | IBV_ACCESS_OPTIONAL_RANGE)) != 0 ||
       (access & IBV_ACCESS_ZERO_BASED) == 0 || !range_is_inside(dm, offset, length)) {
-    return fail<ibv_mr>(EINVAL);
+    return fail(EINVAL);
   }
   try {
     auto mr = std::make_unique<Mr>();
     Progress::Guard guard(pd.owner->progress());
     auto region = pd.owner->device().device().register_memory(pd.id, dm.bytes + offset, length, 0,
                                                               mr_rights(static_cast<int>(access)));
-    if (!region) return fail<ibv_mr>(region.error().value);
+    if (!region) return fail(region.error().value);
     attach_region(*mr, pd, *region);
     mr->mr.length = length;
-    // No memory of the application's is behind it that the library would keep from children.
+    // It is not the application's memory, so the library must not change how fork() treats it.
     mr->mr_type = abi::kDmaBufMr;
     mr->access = static_cast<int>(access);
     mr->device_memory = &dm;
     ++dm.regions;
     return &mr.release()->mr;
   } catch (const std::bad_alloc&) {
-    return fail<ibv_mr>(ENOMEM);
+    return fail(ENOMEM);
   }
 }
 

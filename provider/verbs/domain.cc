@@ -3,19 +3,14 @@
 #include <cerrno>
 #include <new>
 
+#include "provider/runtime/errors.h"
 #include "provider/verbs/objects.h"
 
 namespace urxe {
 namespace {
 
-template <class Handle>
-Handle* fail(int errno_value) {
-  errno = errno_value;
-  return nullptr;
-}
-
 int check_init(const Context& owner, const ibv_parent_domain_init_attr& init) {
-  // Custom allocators would have nothing to allocate: no memory is shared with a device.
+  // No memory is shared with a device, so custom allocators would have nothing to allocate.
   if ((init.comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) != 0) return EOPNOTSUPP;
   if ((init.comp_mask & ~IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT) != 0) return EINVAL;
   if (init.pd == nullptr || pd_of(init.pd).owner != &owner || pd_of(init.pd).base != nullptr) {
@@ -32,10 +27,10 @@ bool same_domain(ibv_pd* a, ibv_pd* b) {
 
 ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* init) noexcept {
   Context& owner = context_of(context);
-  if (owner.is_forked()) return fail<ibv_td>(ENODEV);
-  if (init->comp_mask != 0) return fail<ibv_td>(EINVAL);
+  if (owner.is_forked()) return fail(ENODEV);
+  if (init->comp_mask != 0) return fail(EINVAL);
   Td* td = new (std::nothrow) Td;
-  if (td == nullptr) return fail<ibv_td>(ENOMEM);
+  if (td == nullptr) return fail(ENOMEM);
   td->context = context;
   td->owner = &owner;
   return td;
@@ -50,10 +45,10 @@ int dealloc_td(ibv_td* handle) noexcept {
 
 ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* init) noexcept {
   Context& owner = context_of(context);
-  if (owner.is_forked()) return fail<ibv_pd>(ENODEV);
-  if (int wrong = check_init(owner, *init); wrong != 0) return fail<ibv_pd>(wrong);
+  if (owner.is_forked()) return fail(ENODEV);
+  if (int wrong = check_init(owner, *init); wrong != 0) return fail(wrong);
   Pd* pd = new (std::nothrow) Pd;
-  if (pd == nullptr) return fail<ibv_pd>(ENOMEM);
+  if (pd == nullptr) return fail(ENOMEM);
   pd->context = context;
   pd->owner = &owner;
   pd->base = &pd_of(init->pd);

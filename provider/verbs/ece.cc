@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Enhanced connection establishment: what two devices of one vendor agree on beyond the standard.
-// urxe has no such options; peers of another vendor learn that they have nothing in common.
+// Enhanced connection establishment: options of a vendor that two of its devices agree on. urxe has
+// none, and refuses those of other vendors.
 #include <cerrno>
 
 #include "provider/devices/identity.h"
@@ -17,7 +17,7 @@ int set_ece(ibv_qp* handle, ibv_ece* ece) noexcept {
   Qp& qp = qp_of(handle);
   if (qp.owner->is_forked()) return ENODEV;
   if (ece->comp_mask != 0) return EINVAL;
-  // Connection managers hand over what the peer has sent, and take this answer for "without".
+  // Connection managers pass the peer's options, and go on without options after this error.
   if (ece->vendor_id != kVendorId) return EOPNOTSUPP;
   const ibv_qp_state state = qp.queue_pair->state();
   if (state != IBV_QPS_RESET && state != IBV_QPS_INIT) return EINVAL;

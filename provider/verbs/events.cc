@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the device has to tell, on its way to the application's descriptors.
+// Writes the device's events to the application's descriptors.
 #include <rdma/ib_user_verbs.h>
 
 #include <cstring>
@@ -70,7 +70,7 @@ std::shared_ptr<EventSocket> on_async_event(const AsyncEvent& event) {
   return nullptr;
 }
 
-/// There is one port; of an event of the whole device the number means nothing.
+/// There is one port. An event of the whole device has no port number.
 EventSocket::Event port_event(ibv_event_type type) {
   return async_event(1, type);
 }

@@ -5,8 +5,8 @@
 
 namespace urxe {
 
-/// What the provider calls in libibverbs. Looked up and not linked, so that with a library of
-/// another private ABI the provider can say so instead of failing to load.
+/// The functions of libibverbs that the provider calls. They are looked up and not linked, so that
+/// with a library of another private ABI the provider can say so instead of failing to load.
 struct Library {
   abi::RegisterDriver register_driver = nullptr;
   abi::InitAndAllocContext init_and_alloc_context = nullptr;
@@ -14,7 +14,7 @@ struct Library {
   abi::UninitContext uninit_context = nullptr;
 };
 
-/// Finds the functions in the libibverbs that this process has loaded; false where one is missing.
+/// Finds the functions in the libibverbs that this process has loaded; false if one is missing.
 bool find_library() noexcept;
 
 /// After find_library().

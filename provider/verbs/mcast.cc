@@ -2,13 +2,13 @@
 #include <cerrno>
 #include <new>
 
-#include "provider/runtime/config.h"
+#include "provider/runtime/errors.h"
 #include "provider/verbs/objects.h"
 
 namespace urxe {
 namespace {
 
-// The engine is a member of those groups that some queue pair is attached to.
+// The engine is a member of every group that a queue pair is attached to.
 
 int attach_locked(Qp& qp, const Gid& group) {
   Device& device = qp.owner->device().device();

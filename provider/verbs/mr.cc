@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <new>
 
+#include "provider/runtime/errors.h"
 #include "provider/runtime/memory/guarded_access.h"
 #include "provider/runtime/memory/mapped_memory.h"
 #include "provider/verbs/mr_objects.h"
@@ -17,7 +18,7 @@ constexpr int kKnownAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                              IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND |
                              IBV_ACCESS_HUGETLB;
 
-/// A region's memory and rights, checked as far as the transport cannot.
+/// A region's memory and rights. The provider checks what the transport cannot.
 struct Span {
   uint8_t* host = nullptr;
   size_t length = 0;
@@ -28,7 +29,7 @@ struct Span {
   [[nodiscard]] bool implicit() const { return host == nullptr && length == SIZE_MAX; }
 };
 
-/// All that can be said of the flags alone.
+/// Checks the access flags by themselves.
 int check_access(int access) {
   if ((access & ~(kKnownAccess | IBV_ACCESS_OPTIONAL_RANGE)) != 0) return EINVAL;
   if (!MemoryTable::access_is_valid(mr_rights(access))) return EINVAL;
@@ -36,8 +37,8 @@ int check_access(int access) {
   return 0;
 }
 
-/// As the kernel has it: the region must touch a page, and may not wrap around. What is on demand
-/// need not be mapped, and may be the whole address space.
+/// As in the kernel, a region must touch a page and must not wrap around. On-demand memory need not
+/// be mapped, and may be the whole address space.
 int check_memory(const Span& span) {
   if (span.on_demand() && span.implicit()) return span.iova == 0 ? 0 : EINVAL;
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -57,7 +58,8 @@ Backing backing_of(const Span& span) {
   return span.on_demand() ? Backing::kOnDemand : Backing::kPinned;
 }
 
-/// Has the region told of what the application does with its memory. With the device's lock held.
+/// Watches for calls of the application that take the region's memory away. With the device's lock
+/// held.
 void watch(Mr& mr, const Span& span) {
   if (!span.on_demand()) {
     watch_memory(mr.watched, *mr.region, span.host, span.length,
@@ -65,11 +67,6 @@ void watch(Mr& mr, const Span& span) {
   } else if ((span.access & IBV_ACCESS_REMOTE_ATOMIC) != 0) {
     expect_guarded_atomics();
   }
-}
-
-ibv_mr* fail(int errno_value) {
-  errno = errno_value;
-  return nullptr;
 }
 
 /// The region as it will be after a change.
@@ -91,7 +88,7 @@ Span changed_span(const Mr& mr, int flags, void* addr, size_t length, int access
 }
 
 int fail_change(int errno_value) {
-  errno = errno_value;  // the library answers with a code of its own
+  errno = errno_value;  // the library returns a code of its own
   return errno_value;
 }
 

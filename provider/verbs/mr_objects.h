@@ -5,10 +5,10 @@
 
 namespace urxe {
 
-/// What the transport enforces of a region's access flags; the rest are hints.
+/// The access flags that the transport enforces; the others are hints.
 int mr_rights(int access);
 
-/// Makes `mr` the handle of `region`, which was registered in `pd`. With the device's lock held.
+/// Makes `mr` the handle of `region`, a region of `pd`. With the device's lock held.
 void attach_region(Mr& mr, Pd& pd, MemoryRegion* region);
 
 }  // namespace urxe

@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <new>
 
+#include "provider/runtime/errors.h"
 #include "provider/verbs/objects.h"
 
 namespace urxe {
@@ -9,11 +10,6 @@ namespace {
 
 constexpr unsigned kWindowRights = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
                                    IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED;
-
-ibv_mw* fail(int errno_value) {
-  errno = errno_value;
-  return nullptr;
-}
 
 }  // namespace
 

@@ -7,16 +7,16 @@
 #include <optional>
 #include <utility>
 
-#include "provider/runtime/event_socket.h"
+#include "provider/runtime/events/event_socket.h"
+#include "provider/runtime/locks/spinlock.h"
 #include "provider/runtime/memory/unmap_watch.h"
-#include "provider/runtime/spinlock.h"
 #include "provider/verbs/context.h"
 #include "provider/verbs/private_abi.h"
 #include "transport/device/device.h"
 
 namespace urxe {
 
-// What the application's handles stand for: libibverbs' structure and our own part after it.
+// The objects behind the application's handles: libibverbs' structure, then our own members.
 
 /// A promise of the application that one thread at a time uses the objects made with it.
 struct Td : ibv_td {
@@ -24,8 +24,8 @@ struct Td : ibv_td {
   std::atomic<int> users{0};
 };
 
-/// A protection domain, or a parent domain: another handle of the same domain, maybe with a thread
-/// domain.
+/// A protection domain, or a parent domain: a second handle of a protection domain, with or without
+/// a thread domain.
 struct Pd : ibv_pd, ListHook<struct PdTag> {
   Context* owner = nullptr;
   PdId id;
@@ -34,7 +34,7 @@ struct Pd : ibv_pd, ListHook<struct PdTag> {
   Td* thread = nullptr;       ///< of a parent domain, if any
 };
 
-/// An object's use of the handle of a domain: keeps it from being freed.
+/// Counts an object that uses the handle of a domain, which keeps the handle from being freed.
 class DomainUse {
  public:
   DomainUse() = default;
@@ -69,7 +69,7 @@ struct Mr : abi::VerbsMr, ListHook<struct MrTag> {
   DomainUse domain;
   MemoryRegion* region = nullptr;
   WatchedRange watched;
-  Dm* device_memory = nullptr;  ///< that it is a region of
+  Dm* device_memory = nullptr;  ///< null: a region of the application's memory
 };
 
 struct Mw : ibv_mw, ListHook<struct MwTag> {
@@ -82,8 +82,8 @@ struct Ah : ibv_ah, ListHook<struct AhTag> {
   Context* owner = nullptr;
   DomainUse domain;
   Flow flow;
-  /// A source port is held, `flow` names it and does not change any more. So it is once the context
-  /// has a UD queue pair; before, handles cost nothing but memory.
+  /// A source port is claimed, and `flow`, which names it, does not change any more. This is so
+  /// once the context has a UD queue pair; until then handles cost only memory.
   std::atomic<bool> ready{false};
 };
 
@@ -94,7 +94,7 @@ struct Cq : abi::VerbsCq, ListHook<struct CqTag> {
   Spinlock poller;
   std::atomic<bool> counted_as_armed{false};
   std::shared_ptr<EventSocket> channel;  ///< null: none
-  DomainUse domain;                      ///< a parent domain, where it was made with one
+  DomainUse domain;                      ///< a parent domain, if it was made with one
 
   // Of the extended interface, from start_poll to end_poll; under `poller`.
   StampedCompletion current;
@@ -129,7 +129,7 @@ struct Xrcd : abi::VerbsXrcd, ListHook<struct XrcdTag> {
   uint32_t users = 0;  ///< shared receive queues and target handles; under the device's lock
 };
 
-/// What has been built since ibv_wr_start().
+/// The requests that were built since ibv_wr_start().
 struct SendBatch {
   uint32_t end = 0;            ///< position after the last request begun
   int wrong = 0;               ///< errno of the first error
@@ -190,10 +190,10 @@ inline Xrcd& xrcd_of(ibv_xrcd* xrcd) {
   return *static_cast<Xrcd*>(reinterpret_cast<abi::VerbsXrcd*>(xrcd));
 }
 
-/// The sink of every device of ours: `user` of a queue is its Cq, Srq or Qp.
+/// Takes the events of all devices. `user` of a queue is its Cq, Srq or Qp.
 extern const EventSink kVerbsEventSink;
 
-// The verbs, in the files named for them. Those that return a pointer set errno.
+// The verbs, each in the file named after its object. Those that return a pointer set errno.
 int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
                  ibv_device_attr_ex* attr, size_t attr_size) noexcept;
 int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attr) noexcept;
@@ -208,11 +208,11 @@ ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* i
 
 ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attr) noexcept;
 int destroy_ah(ibv_ah* ah) noexcept;
-/// Makes the address handle fit for sending. 0, or an errno and words on stderr. With the device's
-/// lock held; only where the device is started.
+/// Claims the source port that the address handle needs to send. 0, or an errno and a line on
+/// stderr. With the device's lock held, after its start.
 int prepare(Ah& ah);
-/// Makes the request a datagram. EINVAL: the handle is of another protection domain
-/// (IBTA vol. 1, 10.2.2.1), or the device could not send from its address.
+/// Makes the request a datagram. EINVAL: the address handle is of another protection domain
+/// (IBTA vol. 1, 10.2.2.1), or has no source port because prepare() failed.
 int set_datagram(const Qp& qp, SendWqe& wqe, const ibv_ah* ah, uint32_t remote_qpn,
                  uint32_t remote_qkey);
 
@@ -234,13 +234,13 @@ ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) noexcept;
 int dealloc_mw(ibv_mw* mw) noexcept;
 int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) noexcept;
 bool bind_info_is_valid(const ibv_mw_bind_info& info);
-/// What `info` asks for `mw`, which is to have `new_key` afterwards.
+/// The request to bind `mw` as `info` says; the window has `new_key` afterwards.
 BindRequest bind_request(const Mw& mw, RKey new_key, const ibv_mw_bind_info& info);
 
 ibv_cq* create_cq(ibv_context* context, int cqe, ibv_comp_channel* channel,
                   int comp_vector) noexcept;
 ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* init) noexcept;
-/// Gives it what polls it through the extended interface.
+/// Sets the functions of the extended polling interface.
 void set_extended_operations(ibv_cq_ex& cq);
 int modify_cq(ibv_cq* cq, ibv_modify_cq_attr* attr) noexcept;
 int query_rt_values(ibv_context* context, ibv_values_ex* values) noexcept;
@@ -265,9 +265,9 @@ ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* init) noexcept;
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init) noexcept;
 /// Whether queue pairs of that type have all these (ibv_qp_create_send_ops_flags); else EOPNOTSUPP.
 int check_send_operations(ibv_qp_type type, uint64_t flags);
-/// Inline data that these operations keep in an element.
+/// Bytes of inline data that an element needs for these operations.
 uint32_t inline_bytes_for(uint64_t send_operations);
-/// Gives it the builders of these operations.
+/// Sets the builders of these operations (ibv_wr_post(3)).
 void set_send_operations(Qp& qp, uint64_t flags);
 int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) noexcept;
 int query_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask, ibv_qp_init_attr* init) noexcept;
@@ -282,8 +282,8 @@ int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) noexcept;
 /// Tells the device that something was posted.
 void ring(Qp& qp);
 
-/// What ends an object that is left when its context is closed: everything but freeing the handle.
-/// With the device's lock held.
+// End an object: all but freeing its handle. Closing a context calls these for the objects that are
+// left. With the device's lock held.
 void end_qp(Qp& qp);
 int end_srq(Srq& srq);
 void end_xrcd(Xrcd& xrcd);

@@ -2,24 +2,25 @@
 #include <cerrno>
 #include <new>
 
+#include "provider/runtime/errors.h"
 #include "provider/verbs/objects.h"
 
 namespace urxe {
 
 ibv_pd* alloc_pd(ibv_context* context) noexcept {
   Context& owner = context_of(context);
-  if (owner.is_forked()) return errno = ENODEV, nullptr;
+  if (owner.is_forked()) return fail(ENODEV);
   try {
     auto pd = std::make_unique<Pd>();
     Progress::Guard guard(owner.progress());
     auto id = owner.device().device().alloc_pd();
-    if (!id) return errno = id.error().value, nullptr;
+    if (!id) return fail(id.error().value);
     pd->owner = &owner;
     pd->id = *id;
     owner.pds.push_back(*pd);
     return pd.release();
   } catch (const std::bad_alloc&) {
-    return errno = ENOMEM, nullptr;
+    return fail(ENOMEM);
   }
 }
 

@@ -3,7 +3,7 @@
 #include <mutex>
 #include <span>
 
-#include "provider/runtime/fence.h"
+#include "provider/runtime/locks/fence.h"
 #include "provider/verbs/objects.h"
 #include "provider/verbs/receive_request.h"
 #include "provider/verbs/send_request.h"
@@ -15,7 +15,7 @@ std::span<const ibv_sge> list_of(const ibv_sge* list, int count) {
   return {list, static_cast<size_t>(count)};
 }
 
-/// What the request says beside its data.
+/// Sets everything but the data.
 int set_operands(const Qp& qp, const ibv_send_wr& wr, SendWqe& wqe) {
   if (qp.queue_pair->type == IBV_QPT_UD) {
     wqe.immediate_be = wr.imm_data;
@@ -65,7 +65,7 @@ int post(const Qp& qp, const ibv_send_wr& wr) {
   return 0;
 }
 
-/// Posts a chain up to the first request that cannot be taken, which `wr` is then.
+/// Posts a chain up to the first request that is refused; `wr` is that request then, else null.
 int post_chain(const Qp& qp, ibv_send_wr*& wr) {
   for (; wr != nullptr; wr = wr->next) {
     if (int wrong = post(qp, *wr); wrong != 0) return wrong;
@@ -73,7 +73,7 @@ int post_chain(const Qp& qp, ibv_send_wr*& wr) {
   return 0;
 }
 
-/// Receives for a shared queue are posted to that; XRC types have no receive queue either.
+/// False if receives are posted to a shared receive queue, and for XRC, which has no receive queue.
 bool takes_receives(const QueuePair& qp) {
   return qp.state() != IBV_QPS_RESET && qp.recv_cq != nullptr && qp.srq == nullptr;
 }
@@ -129,7 +129,8 @@ int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) noexcept {
   } else {
     std::lock_guard poster(qp.recv_poster);
     result = takes_receives(*qp.queue_pair) ? post_receives(qp.queue_pair->rq, wr) : EINVAL;
-    // Either the device's flush sees what was published, or this sees the state that it set first.
+    // Either the device's flush sees the published receives, or this thread sees the error state
+    // that was set before the flush.
     full_fence();
   }
   if (result != 0) *bad_wr = wr;

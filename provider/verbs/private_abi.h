@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-/// What libibverbs and a provider share but do not publish: private ABI 34, rdma-core 36 to 56.
-/// Nothing else in this project declares any of it.
+/// The private ABI between libibverbs and its providers: version 34, rdma-core 36 to 56. It is
+/// declared nowhere else in this project.
 
 #include <infiniband/verbs.h>
 #include <sys/types.h>
@@ -15,9 +15,6 @@ namespace urxe::abi {
 
 inline constexpr const char* kSymbolVersion = "IBVERBS_PRIVATE_34";
 inline constexpr const char* kRegisterDriver = "verbs_register_driver_34";
-
-/// The kernel interface versions (abi_version of the device in sysfs) that match_device() takes.
-inline constexpr uint32_t kUverbsAbi = 1;
 
 struct ListNode {
   ListNode* next;
@@ -120,7 +117,7 @@ struct VerbsSrq {
   uint32_t srq_num;
 };
 
-/// A provider's operations, in the library's order. A null member answers EOPNOTSUPP.
+/// A provider's operations, in the library's order. A null member returns EOPNOTSUPP.
 struct VerbsContextOps {
   int (*advise_mr)(ibv_pd*, ibv_advise_mr_advice, uint32_t, ibv_sge*, uint32_t);
   ibv_dm* (*alloc_dm)(ibv_context*, ibv_alloc_dm_attr*);

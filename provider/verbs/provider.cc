@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How libibverbs gets to know the provider: registration, and devices as it lists them.
-#include <cerrno>
+// Registers the provider with libibverbs, and matches the devices that libibverbs finds.
 #include <cstdlib>
-#include <new>
-#include <string>
 
 #include "provider/cm/install.h"
-#include "provider/runtime/config.h"
-#include "provider/runtime/device_registry.h"
+#include "provider/runtime/device/device_registry.h"
+#include "provider/runtime/errors.h"
 #include "provider/verbs/context.h"
 #include "provider/verbs/library.h"
 #include "provider/verbs/objects.h"

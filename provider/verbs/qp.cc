@@ -9,6 +9,7 @@
 
 #include "packet/host/clock.h"
 #include "packet/wire/qpn_layout.h"
+#include "provider/runtime/errors.h"
 #include "provider/verbs/objects.h"
 #include "provider/verbs/qp_path.h"
 #include "provider/verbs/xrc.h"
@@ -16,16 +17,11 @@
 namespace urxe {
 namespace {
 
-ibv_qp* fail(int errno_value) {
-  errno = errno_value;
-  return nullptr;
-}
-
-/// Room for a little inline data, whatever is asked for, as adapters have it anyhow: some programs
-/// rely on that.
+/// Every queue pair takes a little inline data, as it does on hardware adapters: some programs rely
+/// on it without asking for it.
 constexpr uint32_t kLeastInline = 16;
 
-/// Takes out what the type has no use for and ignores (ibv_create_qp_ex(3)).
+/// Clears the attributes that the type ignores (ibv_create_qp_ex(3)).
 ibv_qp_init_attr_ex meaningful(const ibv_qp_init_attr_ex& init) {
   ibv_qp_init_attr_ex result = init;
   if (init.qp_type == IBV_QPT_XRC_RECV) {
@@ -45,9 +41,8 @@ ibv_qp_init_attr_ex meaningful(const ibv_qp_init_attr_ex& init) {
   return result;
 }
 
-/// Whether what the type needs is there, and all of one context. Whether it goes together, the
-/// transport knows.
-/// A basic one, for RC and UD (ibv_create_qp(3)), of the queue pair's protection domain.
+/// Whether the queue pair may use this shared receive queue: a basic one of the same protection
+/// domain, and only for RC and UD (ibv_create_qp(3)).
 bool may_share(ibv_srq* handle, const Context& owner, const ibv_qp_init_attr_ex& init) {
   if (init.qp_type != IBV_QPT_RC && init.qp_type != IBV_QPT_UD) return false;
   const Srq& srq = srq_of(handle);
@@ -55,6 +50,8 @@ bool may_share(ibv_srq* handle, const Context& owner, const ibv_qp_init_attr_ex&
   return pd_of(handle->pd).id == pd_of(init.pd).id;
 }
 
+/// Checks that the objects that the type needs are given, and belong to this context. The transport
+/// checks the rest.
 int check_init(const Context& owner, const ibv_qp_init_attr_ex& init) {
   if (init.qp_type == IBV_QPT_XRC_RECV) {
     return init.xrcd != nullptr && xrcd_of(init.xrcd).owner == &owner ? 0 : EINVAL;
@@ -82,7 +79,7 @@ QpInit transport_init(const ibv_qp_init_attr_ex& init, Qp& qp) {
 
 /// With the device's lock held.
 Expected<QueuePair*, Errno> make_queue_pair(RuntimeDevice& device, QpInit init) {
-  // More numbers than queue pairs can exist: a free one comes up.
+  // There are more numbers than queue pairs, so a free one is found.
   for (uint32_t i = 0; i < kQpIndices; ++i) {
     init.qpn = device.next_qpn();
     auto made = device.device().create_qp(init);
@@ -91,8 +88,8 @@ Expected<QueuePair*, Errno> make_queue_pair(RuntimeDevice& device, QpInit init) 
   return error(ENOMEM);
 }
 
-/// Address handles that were made before there was anything to send with. One that fails says so
-/// itself, and again when it is used.
+/// Claims source ports for the address handles that were made before the context had a UD queue
+/// pair. One that fails prints an error, and fails again when it is used.
 void prepare_address_handles(Context& owner) {
   if (owner.sends_datagrams) return;
   owner.sends_datagrams = true;
@@ -114,7 +111,7 @@ void show(Qp& qp, ibv_context* context, const ibv_qp_init_attr_ex& init) {
   pthread_cond_init(&handle.cond, nullptr);
 }
 
-/// Keeps pollers away while completions of the queue pair are dropped.
+/// Locks the queue pair's completion queues while its completions are dropped.
 class PollerGuard {
  public:
   explicit PollerGuard(const Qp& qp) {
@@ -165,7 +162,8 @@ std::unique_ptr<Qp> make_handle(Context& owner, ibv_pd* pd) {
   return qp;
 }
 
-/// Makes what meaningful() has left of a request, and says in it what was granted.
+/// Makes a queue pair of the attributes that meaningful() has left, and writes the granted
+/// capabilities back.
 ibv_qp* create(ibv_context* context, ibv_qp_init_attr_ex& init) {
   Context& owner = context_of(context);
   if (owner.is_forked()) return fail(ENODEV);
@@ -233,8 +231,8 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init) noexcept {
   ibv_qp* qp = create(context, used);
   if (qp == nullptr) return nullptr;
   init->cap = used.cap;
-  // An XRC target has none, but callers find in the handle what they have put there: librdmacm goes
-  // on to use it for a shared receive queue.
+  // An XRC target has no protection domain, but librdmacm reads the one that it gave from the
+  // handle, to make a shared receive queue.
   if ((init->comp_mask & IBV_QP_INIT_ATTR_PD) != 0) qp->pd = init->pd;
   qp_of(qp).queue_pair->blocks_own_multicast = flags != 0;
   if (builds) set_send_operations(qp_of(qp), init->send_ops_flags);

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "packet/host/clock.h"
-#include "provider/runtime/config.h"
+#include "provider/runtime/errors.h"
 
 namespace urxe {
 namespace {
@@ -15,7 +15,7 @@ void release(Qp& qp, std::optional<SourcePort>& port) {
   port.reset();
 }
 
-/// Instead of the one held; 0 or an errno.
+/// Claims a port and releases the one held; 0 or an errno.
 int claim(Qp& qp, std::optional<SourcePort>& port, const Flow& flow) {
   release(qp, port);
   auto claimed = qp.progress->engine()->claim_source_port(flow.source, flow.source_port);
@@ -49,7 +49,7 @@ int claim_alternate(Qp& qp) {
   return 0;
 }
 
-/// A UD queue pair is about to receive, from anybody on any address.
+/// Whether the change makes a UD queue pair receive, on all addresses.
 bool receives_datagrams(const Qp& qp, const ibv_qp_attr& attr, int mask) {
   return qp.queue_pair->service == Service::kUd && (mask & IBV_QP_STATE) != 0 &&
          attr.qp_state == IBV_QPS_RTR;
@@ -74,7 +74,7 @@ int open_source(Qp& qp, const ibv_ah_attr& av) {
 
 int open_sources(Qp& qp, const ibv_qp_attr& attr, int mask) {
   if (qp.queue_pair->migration.on_alternate && qp.alternate_port) {
-    // It has migrated: the port of the path that it left is not needed any more.
+    // It has migrated: the primary path's port is not needed any more.
     release(qp, qp.source_port);
     qp.source_port = std::exchange(qp.alternate_port, std::nullopt);
   }

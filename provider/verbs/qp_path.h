@@ -7,16 +7,16 @@
 
 namespace urxe {
 
-// The engine's part in a queue pair's paths: local addresses that are open, and UDP source ports.
-// With the device's lock held.
+// What a queue pair's paths need of the engine: open local addresses and UDP source ports. With the
+// device's lock held.
 
-/// Opens the addresses that the change will use as sources; 0 or an errno. Those that are not valid
-/// are for the transport to refuse.
+/// Opens the addresses that the change will use as sources; 0 or an errno. The transport refuses
+/// those that are not valid.
 int open_sources(Qp& qp, const ibv_qp_attr& attr, int mask);
 
-/// After the change was made: source ports for the paths that it has set. 0 or an errno. Where no
-/// port is to be had for the primary path, the queue pair is in the error state then; where for the
-/// alternate one, that path is not loaded.
+/// Claims source ports for the paths that a change has set, after it; 0 or an errno. If there is no
+/// port for the primary path, the queue pair enters the error state; if there is none for the
+/// alternate path, that path is not loaded.
 int claim_source_ports(Qp& qp, int mask);
 
 void release_source_ports(Qp& qp);

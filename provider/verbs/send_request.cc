@@ -86,7 +86,7 @@ int set_list(SendQueue& queue, uint32_t position, std::span<const ibv_sge> list)
   }
   wqe.is_inline = false;
   wqe.num_sge = static_cast<uint32_t>(list.size());
-  // Longer than any message may be is for the requester to refuse.
+  // The requester refuses a message that is too long.
   wqe.length = static_cast<uint32_t>(std::min<uint64_t>(total, UINT32_MAX));
   return 0;
 }

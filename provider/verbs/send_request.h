@@ -10,9 +10,10 @@
 
 namespace urxe {
 
-// Filling an element of a send queue, in the parts that ibv_post_send() and the builders of an
-// ibv_qp_ex share. The device sees the element when the queue publishes it. The caller has the
-// poster's side of the queue. Errors are errno values, and the element is then not to be published.
+// Filling an element of a send queue: the steps that ibv_post_send() and the builders of an
+// ibv_qp_ex share. The device sees the element when the queue publishes it. The caller holds the
+// poster's lock. The functions return 0 or an errno; an element with an error must not be
+// published.
 
 /// Whether a queue pair in that state takes requests on its send queue.
 bool takes_sends(ibv_qp_state state);
@@ -27,7 +28,7 @@ SendWqe& begin_request(SendQueue& queue, uint32_t position, uint64_t wr_id, ibv_
 /// Gives it a scatter/gather list. EINVAL: longer than the queue takes.
 int set_list(SendQueue& queue, uint32_t position, std::span<const ibv_sge> list);
 
-/// Copies its data now. EINVAL: more than the queue takes, or no operation for it.
+/// Copies its data now. EINVAL: more than the queue takes, or an operation without inline data.
 int set_inline_data(SendQueue& queue, uint32_t position, std::span<const ibv_sge> list);
 int set_inline_data(SendQueue& queue, uint32_t position, std::span<const ibv_data_buf> list);
 

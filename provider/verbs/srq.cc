@@ -5,19 +5,14 @@
 #include <mutex>
 #include <new>
 
+#include "provider/runtime/errors.h"
 #include "provider/verbs/objects.h"
 #include "provider/verbs/receive_request.h"
-#include "transport/limits.h"
 
 namespace urxe {
 namespace {
 
-ibv_srq* fail(int errno_value) {
-  errno = errno_value;
-  return nullptr;
-}
-
-/// libibverbs makes those without these two by ibv_create_srq() itself.
+/// libibverbs itself turns a request for a plain basic one into ibv_create_srq().
 int check_init(const Context& owner, const ibv_srq_init_attr_ex& init) {
   constexpr uint32_t kKnown =
       IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;

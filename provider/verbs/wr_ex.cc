@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The builders of ibv_qp_ex (ibv_wr_post(3)). They fill the elements of the send queue where they
-// are; ibv_wr_complete() publishes all of them at once, or none.
+// The builders of ibv_qp_ex (ibv_wr_post(3)). They fill the elements of the send queue in place;
+// ibv_wr_complete() publishes all of them at once, or none.
 #include <array>
 #include <cerrno>
 #include <span>
@@ -15,7 +15,7 @@ SendQueue& queue_of(const Qp& qp) {
   return qp.queue_pair->sq;
 }
 
-/// The first error counts: nothing is posted, and ibv_wr_complete() answers it.
+/// The batch fails: nothing is posted, and ibv_wr_complete() returns the first error.
 void fail(Qp& qp, int errno_value) {
   if (qp.batch.wrong == 0) qp.batch.wrong = errno_value;
 }
@@ -25,7 +25,7 @@ void check_addressed(Qp& qp) {
   if (qp.batch.needs_address) fail(qp, EINVAL);
 }
 
-/// Starts the next request; null where the batch has failed already.
+/// Starts the next request; null if the batch has failed already.
 SendWqe* begin(ibv_qp_ex* handle, ibv_wr_opcode opcode) {
   Qp& qp = qp_of(handle);
   check_addressed(qp);
@@ -38,7 +38,7 @@ SendWqe* begin(ibv_qp_ex* handle, ibv_wr_opcode opcode) {
   return &begin_request(queue_of(qp), batch.end++, handle->wr_id, opcode, flags);
 }
 
-/// The request that a setter adds to; null where there is none, or the batch has failed.
+/// The request that a setter adds to; null if there is none, or the batch has failed.
 SendWqe* current(Qp& qp) {
   if (qp.batch.end == queue_of(qp).next_position()) fail(qp, EINVAL);
   return qp.batch.wrong == 0 ? &queue_of(qp).at(qp.batch.end - 1) : nullptr;
@@ -189,7 +189,7 @@ void wr_set_xrc_srqn(ibv_qp_ex* handle, uint32_t srqn) noexcept {
   qp.batch.needs_address = false;
 }
 
-/// What the queue pair was not made for.
+/// The builder of every operation that the queue pair was not made for.
 template <class... Arguments>
 void refuse(ibv_qp_ex* handle, Arguments...) noexcept {
   fail(qp_of(handle), EOPNOTSUPP);

@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "provider/runtime/config.h"
+#include "provider/runtime/errors.h"
 
 namespace urxe {
 namespace {
@@ -25,13 +25,12 @@ int check_open(const Context& owner, const ibv_qp_open_attr& attr) {
   return 0;
 }
 
-/// There is no such target in the domain.
+/// The errno for a target that is not in the domain.
 int why_not_found(Context& owner, uint32_t qpn) {
   if (!owner.device().start() || owner.device().is_own(Qpn(qpn))) return EINVAL;
   print_error(
       "ibv_open_qp: the queue pair is another process's, and urxe does not share XRC domains "
-      "between "
-      "processes; connect to a target of this process instead");
+      "between processes; connect to a target of this process instead");
   return EOPNOTSUPP;
 }
 
@@ -51,15 +50,15 @@ void show(Qp& qp, ibv_context* context, const ibv_qp_open_attr& attr) {
 ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* init) noexcept {
   constexpr uint32_t kNeeded = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
   Context& owner = context_of(context);
-  if (owner.is_forked()) return errno = ENODEV, nullptr;
-  if (init->comp_mask >= IBV_XRCD_INIT_ATTR_RESERVED) return errno = EOPNOTSUPP, nullptr;
-  if ((init->comp_mask & kNeeded) != kNeeded) return errno = EINVAL, nullptr;
+  if (owner.is_forked()) return fail(ENODEV);
+  if (init->comp_mask >= IBV_XRCD_INIT_ATTR_RESERVED) return fail(EOPNOTSUPP);
+  if ((init->comp_mask & kNeeded) != kNeeded) return fail(EINVAL);
   try {
     auto xrcd = std::make_unique<Xrcd>();
     Progress::Guard guard(owner.progress());
     RuntimeDevice& device = owner.device();
     auto domain = device.xrc_domains().open(device.device(), init->fd, init->oflags);
-    if (!domain) return errno = domain.error().value, nullptr;
+    if (!domain) return fail(domain.error().value);
     xrcd->owner = &owner;
     xrcd->domain = *domain;
     xrcd->xrcd.context = context;
@@ -67,7 +66,7 @@ ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* init) noexcept {
     owner.xrcds.push_back(*xrcd);
     return &xrcd.release()->xrcd;
   } catch (const std::bad_alloc&) {
-    return errno = ENOMEM, nullptr;
+    return fail(ENOMEM);
   }
 }
 
@@ -90,15 +89,15 @@ int close_xrcd(ibv_xrcd* handle) noexcept {
 
 ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attr) noexcept {
   Context& owner = context_of(context);
-  if (owner.is_forked()) return errno = ENODEV, nullptr;
-  if (int wrong = check_open(owner, *attr); wrong != 0) return errno = wrong, nullptr;
+  if (owner.is_forked()) return fail(ENODEV);
+  if (int wrong = check_open(owner, *attr); wrong != 0) return fail(wrong);
   try {
     auto qp = std::make_unique<Qp>();
     Xrcd& xrcd = xrcd_of(attr->xrcd);
     Progress::Guard guard(owner.progress());
     QueuePair* target = owner.device().device().find_qp(Qpn(attr->qp_num));
     if (target == nullptr || target->domain != xrcd.domain) {
-      return errno = why_not_found(owner, attr->qp_num), nullptr;
+      return fail(why_not_found(owner, attr->qp_num));
     }
     qp->owner = &owner;
     qp->progress = &owner.progress();
@@ -110,7 +109,7 @@ ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attr) noexcept {
     show(*qp, context, *attr);
     return &qp.release()->qp;
   } catch (const std::bad_alloc&) {
-    return errno = ENOMEM, nullptr;
+    return fail(ENOMEM);
   }
 }
 

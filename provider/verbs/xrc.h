@@ -5,9 +5,9 @@
 
 namespace urxe {
 
-// The handles of an XRC target: any number share one queue pair (ibv_open_qp(3)), which lives as
-// long as the first of them or any other. One of them, the holder, has what goes with the queue
-// pair: source ports. Every other type of queue pair has one handle. With the device's lock held.
+// The handles of an XRC target. Any number of them share one queue pair (ibv_open_qp(3)), which
+// exists until the last one is destroyed. One of them, the holder, owns the queue pair's source
+// ports. Every other type of queue pair has one handle. With the device's lock held.
 
 /// The handle that holds what belongs to the queue pair.
 inline Qp& holder_of(const Qp& qp) {
@@ -17,8 +17,8 @@ inline Qp& holder_of(const Qp& qp) {
 /// Makes the handle one of a target in the domain.
 void join_domain(Qp& qp, Xrcd& xrcd);
 
-/// Undoes join_domain(), and takes the handle away from those that share its queue pair. False: it
-/// is the last.
+/// Undoes join_domain(), and takes the handle off the list of those that share its queue pair.
+/// False: it was the last one.
 bool leave_sharers(Qp& qp);
 
 }  // namespace urxe

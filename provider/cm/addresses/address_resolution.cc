@@ -14,7 +14,7 @@
 namespace urxe::cm {
 namespace {
 
-/// Between looks at a neighbour where no change is announced.
+/// Between looks at a neighbour if the kernel reports no change.
 constexpr Duration kRecheck = milliseconds(100);
 
 bool is_narrow_group(const Gid& gid) {
@@ -37,8 +37,8 @@ Address loopback_of(const Address& any) {
   return with_host(any, any.family() == AF_INET ? Gid::from_ipv4(ipv4) : ipv6, 0);
 }
 
-/// The link of an AF_IB destination that does not say: that of its own device, or where there is
-/// but one device with a link-local GID, that one's. 0: cannot be told.
+/// The link of an AF_IB destination without a scope: the link of the device that has its GID, or of
+/// the only device with a link-local GID. 0: unknown.
 uint32_t link_of_gid(const Gid& gid) {
   uint32_t only = 0;
   size_t count = 0;
@@ -81,8 +81,8 @@ struct AddressResolution::Impl {
   Expected<bool, Errno> has_neighbour();
 };
 
-/// The device, both addresses, and whether there is a neighbour to be asked (next_hop). An error
-/// where there is no route; all else that is wrong is the result.
+/// Finds the device, both addresses, and the neighbour (next_hop), if there is one. An error: there
+/// is no route; any other failure becomes the result.
 Expected<void, Errno> AddressResolution::Impl::find_way() {
   std::optional<DeviceGid> from;
   if (has_source()) {
@@ -164,12 +164,13 @@ Expected<Resolved, Errno> AddressResolution::Impl::resolve_way(const std::option
   return resolved;
 }
 
-/// False: not yet. Who does not answer is asked again, as long as there is time: as Linux does.
+/// False: not yet. A neighbour that does not respond is asked again until the time is over, as in
+/// Linux.
 Expected<bool, Errno> AddressResolution::Impl::has_neighbour() {
   if (next_hop.is_zero()) return true;
   for (bool may_ask : {true, false}) {
     const auto state = neighbour_state(next_hop, ifindex);
-    // A kernel that does not tell: whoever is not there will be missed by the retries.
+    // The kernel cannot be asked. If the neighbour is missing, the connection's retries will tell.
     if (!state) return true;
     if (*state == NeighbourState::kKnown) return true;
     if (!watch) {

@@ -18,38 +18,26 @@ struct Resolved {
   uint8_t port = 1;
   uint8_t gid_index = 0;
   Address source;       ///< with the port that was asked for
-  Address destination;  ///< with its scope, where it needs one
+  Address destination;  ///< with its scope, if it needs one
   Gid local;
   Gid remote;
   uint8_t hop_limit = 64;
 };
 
-/// The device that has the address, and its GID index. Loopback addresses are those of the loopback
-/// interface's device. ENODEV: ours has none with it; EADDRNOTAVAIL: nobody here has, or it is no
-/// address of one host; EMFILE, ENFILE. Any thread.
-struct LocalDevice {
-  std::string device;
-  uint8_t port = 1;
-  uint8_t gid_index = 0;
-  Gid gid;
-};
-Expected<LocalDevice, Errno> find_local(const Address& local);
-
-/// Finds route, source address and device of a destination, and whether its neighbour (or the
-/// router) answers. The kernel's tables are asked; nothing needs a privilege. A neighbour that the
-/// kernel knows is not asked again; one that it does not know is made known by a datagram to the
-/// discard port, which the kernel sends an ARP or neighbour request for.
+/// Finds the route, source address and device for a destination, and checks that its neighbour (or
+/// the router) responds. Uses the kernel's tables and needs no privilege. If the kernel does not
+/// know the neighbour, a datagram to the discard port makes it send an ARP or neighbour request.
 ///
-/// A destination of all addresses stands for the source, or else for the loopback address. A group
-/// has no neighbour: it is reached by way of its scope's interface, the source's or the route's, in
-/// this order. AF_IB addresses are resolved as the IP addresses that their GIDs are.
+/// The wildcard address as destination stands for the source, or else for the loopback address. A
+/// group has no neighbour: its packets leave by the interface of its scope, of the source or of the
+/// route, in this order. AF_IB addresses are resolved as the IP addresses in their GIDs.
 ///
-/// Not thread-safe: the driver calls poll() when wait_fd() is readable or at deadline(); at once
-/// after start(). To be driven by threads of one network namespace.
+/// Not thread-safe. The caller calls poll() at once after start(), when wait_fd() is readable and
+/// at deadline(), always in the same network namespace.
 class AddressResolution {
  public:
-  /// `source` may be unset or any. EINVAL: families differ, or a link-local destination of no link;
-  /// what find_route() says where there is no route, as Linux answers at once then; ENOMEM. Other
+  /// `source` may be unset or the wildcard. EINVAL: families differ, or a link-local destination
+  /// without a link; the errors of find_route() if there is no route, as in Linux; ENOMEM. Other
   /// errors come from poll().
   static Expected<std::unique_ptr<AddressResolution>, Errno> start(const Address& source,
                                                                    const Address& destination,
@@ -58,9 +46,9 @@ class AddressResolution {
   AddressResolution(const AddressResolution&) = delete;
   AddressResolution& operator=(const AddressResolution&) = delete;
 
-  /// The result, once there is one: ETIMEDOUT (the neighbour does not answer), EADDRNOTAVAIL (not
-  /// our source address), ENODEV (no device of ours on that way), ENOMEM, EMFILE. The same one when
-  /// asked again.
+  /// The result, once there is one: ETIMEDOUT (the neighbour does not respond), EADDRNOTAVAIL (the
+  /// source address is not this host's), ENODEV (no device has the source address), ENOMEM, EMFILE.
+  /// Returns the same result when called again.
   std::optional<Expected<Resolved, Errno>> poll(Instant now);
   [[nodiscard]] Instant deadline() const;  ///< of the next poll()
   [[nodiscard]] int wait_fd() const;       ///< -1: none; may change by poll()

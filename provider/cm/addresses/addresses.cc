@@ -111,10 +111,6 @@ Gid Address::gid() const {
   return {};
 }
 
-bool Address::same_host(const Address& other) const {
-  return is_set() && other.is_set() && gid() == other.gid();
-}
-
 Expected<Address, Errno> read_address(const sockaddr_storage& storage, size_t size) {
   if (size < sizeof storage.ss_family) return error(EINVAL);
   const size_t needed = size_of_family(storage.ss_family);
@@ -178,6 +174,19 @@ ServiceId service_of(PortSpace space, const Address& address) {
     return ServiceId{be64toh(view<SockaddrIb>(address.storage).service_id)};
   }
   return ServiceId{uint64_t{static_cast<uint16_t>(space)} << 16 | address.port()};
+}
+
+Address with_service(const Address& address, ServiceId service) {
+  Address changed = address;
+  if (address.family() != kAfIb) {
+    changed.set_port(static_cast<uint16_t>(service.value()));
+    return changed;
+  }
+  auto ib = view<SockaddrIb>(address.storage);
+  ib.service_id = htobe64(service.value());
+  ib.service_id_mask = kAllOnes;
+  store(ib, changed.storage);
+  return changed;
 }
 
 Expected<PortSpace, Errno> select_port_space(PortSpace space, Address& address) {

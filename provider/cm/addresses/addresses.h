@@ -47,30 +47,31 @@ struct Address {
   [[nodiscard]] uint32_t scope_id() const;   ///< of IPv6 and AF_IB: interface index, 0: none
   /// Host byte order. AF_IB: the lower 16 bits of the service id.
   [[nodiscard]] uint16_t port() const;
-  /// AF_IB: keeps what its mask says of the service id above the port; the mask becomes all ones.
+  /// AF_IB: keeps the bits of the service id above the port that its mask selects; the mask becomes
+  /// all ones.
   void set_port(uint16_t port);
   /// IPv4 as ::ffff:a.b.c.d; any address: all zeros.
   [[nodiscard]] Gid gid() const;
-  /// The same IP or GID; port and scope do not matter.
-  [[nodiscard]] bool same_host(const Address& other) const;
 };
 
 /// EINVAL: shorter than its family's structure; EAFNOSUPPORT: family.
 Expected<Address, Errno> read_address(const sockaddr_storage& storage, size_t size);
-/// An address of `family` (AF_INET, AF_INET6, kAfIb) with this GID; an IPv4 one needs a mapped GID,
-/// or all zeros: any. One of AF_IB has the default partition, and a service id of which no more is
-/// said than the port, where there is one: see select_port_space().
+/// An address of `family` (AF_INET, AF_INET6, kAfIb) with this GID. IPv4 needs a mapped GID, or
+/// zeros for the wildcard. An AF_IB address has the default partition, and a service id of which
+/// only the port, if it is not 0, is masked in: see select_port_space().
 Address make_address(sa_family_t family, const Gid& gid, uint16_t port, uint32_t scope_id = 0);
-/// The address with another GID of its kind and scope id; port, partition and service id stay.
+/// The address with another GID and scope id; port, partition and service id stay.
 Address with_host(const Address& address, const Gid& gid, uint32_t scope_id);
 /// "192.0.2.1:7471", "[fe80::1%2]:7471" (of AF_IB too); "none"
 std::string to_string(const Address& address);
 
-/// The service id that listeners on the address have and REQs to it name.
+/// The service id of listeners on the address and of REQs to it.
 ServiceId service_of(PortSpace space, const Address& address);
-/// The port space that ports of an id of `space` on the address are taken from. An AF_IB address
-/// says itself, by what its mask leaves of the service id: it gets that space's service id.
-/// EPROTONOSUPPORT: no port space that an id of `space` may use.
+/// An AF_IB address with the service id; another address with the service's port.
+Address with_service(const Address& address, ServiceId service);
+/// The port space that an id of `space` takes its port from. An AF_IB address selects it by the
+/// bits of its service id that the mask leaves, and gets the service id of that space.
+/// EPROTONOSUPPORT: it selects a port space that an id of `space` may not use.
 Expected<PortSpace, Errno> select_port_space(PortSpace space, Address& address);
 /// The multicast GID of an address (RoCE v2: IPv4 as ::ffff:a.b.c.d); nullopt: not a group.
 std::optional<Gid> multicast_gid(const Address& address);

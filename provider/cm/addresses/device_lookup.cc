@@ -3,7 +3,6 @@
 
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <functional>
@@ -11,14 +10,13 @@
 
 #include "packet/host/file_descriptor.h"
 #include "packet/host/socket_address.h"
-#include "provider/cm/addresses/address_resolution.h"
+#include "provider/devices/device_tree.h"
 #include "provider/devices/tree_update.h"
-#include "provider/runtime/config.h"
 
 namespace urxe::cm {
 namespace {
 
-/// More than any of what follows has open at a time.
+/// More descriptors than a lookup has open at a time.
 constexpr size_t kDescriptorsOfLookup = 8;
 
 using Matches = std::function<bool(const DeviceDescription&, const Gid&)>;
@@ -49,7 +47,7 @@ std::optional<DeviceGid> find_among(const std::vector<DeviceDescription>& device
 bool is_address_of_host(const Address& address) {
   const SocketAddress name(address.gid(), 0, address.scope_id());
   const FileDescriptor fd(socket(name.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  // A link-local one without scope cannot be bound to (EINVAL): it may be ours.
+  // EINVAL: a link-local address without scope, which may be ours.
   return fd && (bind(fd.get(), name.get(), name.size()) == 0 || errno == EINVAL);
 }
 
@@ -74,7 +72,7 @@ Expected<DeviceGid, Errno> find_device(const Address& local) {
   if (auto found = find_among(list_devices(), local)) return *std::move(found);
   if (auto spare = find_descriptors(); !spare) return Unexpected<Errno>(spare.error());
   if (!is_address_of_host(local)) return error(EADDRNOTAVAIL);
-  // Nobody keeps the tree up to date while no device is open.
+  // While no device is open, nothing keeps the tree up to date.
   const auto devices = update_tree(device_tree());
   if (!devices) return error(ENODEV);
   if (auto found = find_among(*devices, local)) return *std::move(found);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "packet/base/expected.h"
@@ -9,11 +11,11 @@
 
 namespace urxe::cm {
 
-/// This process's devices as their tree describes them now, by name.
+/// The devices of this process as the tree describes them now, sorted by name.
 std::vector<DeviceDescription> list_devices();
 
-/// Whether there are descriptors to be had: who has none finds no device, and would say so. EMFILE,
-/// ENFILE.
+/// Checks that there are free descriptors: without them a lookup would report that there is no
+/// device. EMFILE, ENFILE.
 Expected<void, Errno> find_descriptors();
 
 /// A device's GID.
@@ -22,11 +24,21 @@ struct DeviceGid {
   uint8_t index = 0;
 };
 
-/// The device that has the address: of a link-local one without scope, the first that has it; of
-/// 127.0.0.0/8 the one that has 127.0.0.1 if need be. The tree is brought up to date where it lacks
-/// an address that is one of this host's. ENODEV: ours has none with it; EADDRNOTAVAIL: nor has
-/// this host, or it is no address of one host; EMFILE, ENFILE: it cannot be told for want of
-/// descriptors.
+/// The device that has the address. For a link-local address without scope this is the first device
+/// that has it; for 127.0.0.0/8, if no device has it, the device that has 127.0.0.1. If the tree
+/// lacks an address of this host, it is brought up to date first. ENODEV: no device has the
+/// address; EADDRNOTAVAIL: this host does not have it, or it is a wildcard or a group; EMFILE,
+/// ENFILE.
 Expected<DeviceGid, Errno> find_device(const Address& local);
+
+/// A device's port and GID.
+struct LocalDevice {
+  std::string device;
+  uint8_t port = 1;
+  uint8_t gid_index = 0;
+  Gid gid;
+};
+/// The same by name, with the errors of find_device(). Any thread.
+Expected<LocalDevice, Errno> find_local(const Address& local);
 
 }  // namespace urxe::cm

@@ -68,7 +68,7 @@ Expected<FileDescriptor, Errno> watch_neighbours() {
 
 void take_neighbour_changes(const FileDescriptor& watch) {
   uint8_t ignored[1];
-  // ENOBUFS: some were lost, which is as good.
+  // ENOBUFS: some were lost, which does not matter here.
   while (recv(watch.get(), ignored, sizeof ignored, MSG_DONTWAIT | MSG_TRUNC) >= 0 ||
          errno == ENOBUFS || errno == EINTR) {
   }

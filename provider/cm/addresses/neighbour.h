@@ -9,27 +9,26 @@
 
 namespace urxe::cm {
 
-/// What the kernel knows of an address on one of its links.
+/// What the kernel knows of a neighbour's address.
 enum class NeighbourState : uint8_t {
   kUnknown,   ///< nothing, and it is not asking
   kAsking,    ///< has asked, and waits for an answer
-  kKnown,     ///< a link address, be it an old one
-  kNoAnswer,  ///< has asked in vain, now or earlier
+  kKnown,     ///< its link address, or an old one
+  kNoAnswer,  ///< it did not respond
 };
 
-/// EOPNOTSUPP and the like where the kernel cannot be asked that.
+/// EOPNOTSUPP and the like: the kernel cannot be asked.
 Expected<NeighbourState, Errno> neighbour_state(const Gid& address, uint32_t ifindex);
 
-/// Makes the kernel ask for whoever stands first on the way to `destination`, by a datagram to the
-/// discard port that gets no further than there: the kernel is asking when this returns. `source`
-/// must be ours, `ifindex` the interface that the way begins with. Never blocks. The errno of
-/// sendto(2).
+/// Makes the kernel send a request for the first hop to `destination`, by sending a datagram to the
+/// discard port with a time to live of 1. The kernel is asking when this returns. `source` must be
+/// an address of this host, `ifindex` the outgoing interface. Never blocks. The errno of sendto(2).
 Expected<void, Errno> ask_for_neighbour(const Gid& destination, const Gid& source,
                                         uint32_t ifindex);
 
-/// Readable when a neighbour of any interface has changed.
+/// A descriptor that is readable when a neighbour of any interface has changed.
 Expected<FileDescriptor, Errno> watch_neighbours();
-/// Reads all that is there.
+/// Reads and drops all reports of changes.
 void take_neighbour_changes(const FileDescriptor& watch);
 
 }  // namespace urxe::cm

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kAnswerBytes = 16384;
 
-/// Of the message of that type in what was received, or the error.
+/// The first message of the received bytes, or the error in it.
 Expected<NetlinkAnswer, Errno> read_answer(std::span<const uint8_t> received) {
   nlmsghdr header{};
   if (received.size() < sizeof header) return error(EPROTO);

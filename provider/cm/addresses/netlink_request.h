@@ -12,12 +12,12 @@
 
 namespace urxe::cm {
 
-/// What rtnetlink has answered: a structure that depends on the question, and attributes.
+/// An answer of rtnetlink: a structure that depends on the request, and attributes.
 class NetlinkAnswer {
  public:
   explicit NetlinkAnswer(std::vector<uint8_t> payload) : payload_(std::move(payload)) {}
 
-  /// The structure that the payload begins with; zeros where it is shorter.
+  /// The structure at the start of the payload; zeros if the payload is shorter.
   template <class Header>
   [[nodiscard]] Header header() const {
     Header header{};
@@ -31,8 +31,8 @@ class NetlinkAnswer {
   std::vector<uint8_t> payload_;
 };
 
-/// One question to rtnetlink that has one answer, in the calling thread's network namespace. The
-/// kernel answers before the question is sent, so to speak: nothing is waited for.
+/// A request to rtnetlink that has one answer, in the calling thread's network namespace. The
+/// answer is there when the request has been sent: nothing blocks.
 class NetlinkRequest {
  public:
   template <class Header>
@@ -45,7 +45,7 @@ class NetlinkRequest {
   /// As many bytes as the address's family has.
   void add(uint16_t type, const Gid& address);
 
-  /// The kernel's error, or that of a system call. Allocates.
+  /// The errno of the kernel's answer, or of a system call. Allocates.
   Expected<NetlinkAnswer, Errno> ask() const;
 
  private:

@@ -11,7 +11,7 @@
 namespace urxe::cm {
 namespace {
 
-/// "Exactly", of the two bits that say how MTU, rate and life time are meant.
+/// The selector "exactly" of MTU, rate and life time.
 constexpr uint8_t kExactly = 2;
 constexpr uint8_t kSelectorShift = 6;
 constexpr uint8_t kSelected = 0x3f;

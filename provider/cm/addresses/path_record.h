@@ -13,8 +13,7 @@
 
 namespace urxe::cm {
 
-/// The path of an id, as a path record (IBTA vol. 1, 15.2.5.16) tells it, without what RoCE has no
-/// use for.
+/// The path of an id: the components of a path record (IBTA vol. 1, 15.2.5.16) that RoCE uses.
 struct Path {
   uint64_t service_id = 0;  ///< host byte order
   Gid local;
@@ -29,15 +28,15 @@ struct Path {
   uint8_t packet_lifetime = 16;  ///< 4.096 us * 2^n
 };
 
-/// As RDMA_USER_CM_CMD_QUERY_ROUTE has it.
+/// As RDMA_USER_CM_CMD_QUERY_ROUTE returns it.
 ib_user_path_rec to_user_path(const Path& path);
-/// As RDMA_USER_CM_QUERY_PATH has it: flags and the record's 64 bytes as on the wire.
+/// As RDMA_USER_CM_QUERY_PATH returns it: flags and the record's 64 bytes as on the wire.
 ib_path_rec_data to_path_data(const Path& path);
-/// The value of RDMA_OPTION_IB_PATH: the first record that serves both ways. EINVAL: there is none,
-/// or the size is not that of records.
+/// The first bidirectional record of the value of RDMA_OPTION_IB_PATH. EINVAL: there is none, or
+/// the size is not that of records.
 Expected<Path, Errno> read_path_option(std::span<const uint8_t> value);
 
-/// The ibv_rate that Linux gives the speed of a RoCE port.
+/// The ibv_rate that Linux reports for a RoCE port of that speed.
 uint8_t rate_of(uint32_t speed_mbps);
 
 }  // namespace urxe::cm

@@ -21,7 +21,7 @@ Expected<Route::Kind, Errno> kind_of(uint8_t type) {
       return Route::Kind::kLocal;
     case RTN_MULTICAST:
       return Route::Kind::kMulticast;
-    // As the kernel says where it has such a route of IPv4, which is not listed but an error.
+    // For IPv4 the kernel itself returns these errors instead of a route of such a type.
     case RTN_UNREACHABLE:
       return error(EHOSTUNREACH);
     case RTN_PROHIBIT:
@@ -35,7 +35,7 @@ Expected<Route::Kind, Errno> kind_of(uint8_t type) {
 
 std::optional<Gid> gateway_of(const NetlinkAnswer& answer) {
   if (const auto gateway = gid_of(answer.attribute(sizeof(rtmsg), RTA_GATEWAY))) return gateway;
-  // One of the other family: its family, then its address.
+  // A gateway of the other family: the family, then the address.
   const auto via = answer.attribute(sizeof(rtmsg), RTA_VIA);
   return via.size() > 2 ? gid_of(via.subspan(2)) : std::nullopt;
 }

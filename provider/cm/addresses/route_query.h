@@ -18,14 +18,15 @@ struct Route {
   std::optional<Gid> gateway;  ///< none: the destination is on the link
 };
 
-/// By the kernel's tables, as of now. `source`: the address that packets come from, where that is
-/// settled; `ifindex` 0: any interface. ENETUNREACH; EHOSTUNREACH, EACCES, EINVAL: an unreachable,
-/// a prohibited, a black-holed one; ENODEV: no such interface; EMFILE and the like.
+/// Asks the kernel's routing tables. `source`: the packets' source address, if it is known;
+/// `ifindex` 0: any interface. ENETUNREACH: there is no route; EHOSTUNREACH, EACCES, EINVAL: the
+/// route is of the type unreachable, prohibit, blackhole; ENODEV: no such interface; EMFILE and the
+/// like.
 Expected<Route, Errno> find_route(const Gid& destination, const std::optional<Gid>& source,
                                   uint32_t ifindex);
 
-/// Whether packets on the interface need the link address of whom they are for: not on loopback and
-/// point-to-point ones. False where there is no such interface.
+/// Whether packets on the interface need a neighbour's link address. False for loopback and
+/// point-to-point interfaces, and if there is no such interface.
 bool has_neighbours(uint32_t ifindex);
 
 }  // namespace urxe::cm

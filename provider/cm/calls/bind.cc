@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "provider/cm/calls/commands.h"
+#include "provider/cm/addresses/device_lookup.h"
 
 namespace urxe::cm {
 namespace {
@@ -52,9 +52,10 @@ Expected<void, Errno> bind_id(Service& service, CmId& id, const Address& address
     detach(id);
     return bound;
   }
-  // Some tell their peers the port before they listen, as qperf does; that must not take long then.
+  // Programs such as qperf tell their peers the port before they listen, so rdma_listen() must be
+  // quick.
   if (what == BindFor::kAnything && address.is_any() && id.uses_ip()) prepare_devices(service);
-  // As Linux has it, which callers see in rdma_get_peer_addr(3).
+  // As in Linux: applications see the family in rdma_get_peer_addr(3).
   if (!id.destination.is_set()) id.destination.storage.ss_family = address.family();
   id.state = IdState::kBound;
   return {};

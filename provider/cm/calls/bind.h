@@ -8,15 +8,19 @@
 
 namespace urxe::cm {
 
+/// BIND and BIND_IP, rdma_bind_addr(3).
+Expected<void, Errno> bind_address(CmFile& file, uint32_t id, const sockaddr_storage& address,
+                                   size_t size);
+
 /// What an id is bound for.
 enum class BindFor : uint8_t {
-  kAnything,    ///< it may come to listen: a port that is asked for as 0 is nobody else's
-  kConnecting,  ///< such a port only tells its connections from others
+  kAnything,    ///< it may come to listen: port 0 asks for one that nobody else has
+  kConnecting,  ///< port 0 asks for one that no other connection of this process has
 };
 
-/// rdma_bind_addr(3): kIdle becomes kBound. EINVAL: it is not idle, or a link-local address without
-/// an interface; EADDRNOTAVAIL, ENODEV: no device of ours has the address; EADDRINUSE; EMFILE.
-/// With the service's lock held.
+/// Brings an id from kIdle to kBound. EINVAL: it is not idle, or a link-local address without an
+/// interface; EADDRNOTAVAIL, ENODEV: no device has the address; EADDRINUSE; EMFILE. With the
+/// service's lock held.
 Expected<void, Errno> bind_id(Service& service, CmId& id, const Address& address, BindFor what);
 
 }  // namespace urxe::cm

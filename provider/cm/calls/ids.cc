@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Making, destroying and moving ids, and their events.
+#include "provider/cm/calls/ids.h"
+
 #include <cerrno>
 
-#include "provider/cm/calls/commands.h"
 #include "provider/cm/ids/event_response.h"
 #include "provider/cm/ids/service.h"
 
@@ -45,7 +46,7 @@ void count_read(Service& service, const CmFileEvent& event) {
   }
 }
 
-/// The id's unread events, and the ids that come with them, go along.
+/// Moves an id, with its unread events and the ids of its unread connection requests.
 Expected<void, Errno> move(Service& service, CmId& id, FileUse& from, FileUse& to) {
   for (CmFileEvent& event : from.file->take_back(id.number)) {
     if (CmId* request = service.ids.find(event.new_id); event.new_id != 0 && request != nullptr) {
@@ -53,7 +54,7 @@ Expected<void, Errno> move(Service& service, CmId& id, FileUse& from, FileUse& t
       from.ids.erase(request->number);
       request->file = to.file.get();
     }
-    if (!to.file->post(event)) ++service.counters.lost_events;
+    (void)to.file->post(event);  // one that finds no room is lost
   }
   to.ids.insert(id.number);
   from.ids.erase(id.number);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // rdma_listen(3).
+#include "provider/cm/calls/listen.h"
+
 #include <cerrno>
 
-#include "provider/cm/addresses/address_resolution.h"
 #include "provider/cm/addresses/device_lookup.h"
 #include "provider/cm/calls/bind.h"
-#include "provider/cm/calls/commands.h"
 #include "provider/cm/ids/service.h"
-#include "provider/runtime/device_registry.h"
+#include "provider/runtime/device/device_registry.h"
 
 namespace urxe::cm {
 namespace {
 
-/// What Linux allows, and takes where the application does not say (net.rdma_ucm.max_backlog).
+/// The largest backlog and the default, as in Linux (net.rdma_ucm.max_backlog).
 constexpr uint32_t kMostBacklog = 1024;
 
-/// OK where one device listens, or there is none; the first one's error where none does.
+/// Succeeds if one device listens, or if there is no device; else returns the first device's error.
 Expected<void, Errno> listen_everywhere(Service& service, CmId& id, uint64_t service_id) {
   std::optional<Errno> first;
   const auto devices = list_runtime_devices();
@@ -30,7 +30,6 @@ Expected<void, Errno> listen_everywhere(Service& service, CmId& id, uint64_t ser
     if (!listening && !first) first = listening.error();
   }
   if (id.listens_on.empty() && first) return Unexpected<Errno>(*first);
-  service.wildcard_listeners.insert(id.number);
   return {};
 }
 
@@ -38,7 +37,7 @@ Expected<void, Errno> start_listening(Service& service, CmId& id) {
   if (auto claimed = id.claim->listen(); !claimed) return claimed;
   const uint64_t service_id = service_of(id.space, id.source).value();
   if (id.device == nullptr) return listen_everywhere(service, id, service_id);
-  // Of all loopback addresses one is a GID: requests to the others come there, too.
+  // Only one loopback address is a GID. Requests to the others arrive there, too.
   auto local = find_local(id.source);
   if (!local) return Unexpected<Errno>(local.error());
   return listen_on(id, *id.device, service_id, local->gid);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// rdma_join_multicast(3). On RoCE an id needs nobody's leave to join a group: librdmacm attaches
-// its queue pair, which has the group's packets come to the host.
-#include <algorithm>
+// rdma_join_multicast(3). On RoCE there is no subnet administrator to ask: librdmacm attaches the
+// queue pair, and that makes the host join the group.
+#include "provider/cm/calls/multicast.h"
+
 #include <cerrno>
 #include <vector>
 
-#include "provider/cm/calls/commands.h"
 #include "provider/cm/connections/connection_messages.h"
 #include "provider/cm/ids/event_response.h"
 #include "provider/cm/ids/service.h"
@@ -36,7 +36,7 @@ Expected<uint32_t, Errno> join(Service& service, CmId& id, uint64_t uid, const G
   return number;
 }
 
-/// Its event, where it was not read; the id's others stay in their order.
+/// Removes the membership's event if it is unread. The id's other events stay in their order.
 void take_back_event(CmId& id, uint32_t membership) {
   for (CmFileEvent& event : id.file->take_back(id.number)) {
     const auto type = static_cast<EventType>(event.response.event);
@@ -47,11 +47,6 @@ void take_back_event(CmId& id, uint32_t membership) {
 }
 
 }  // namespace
-
-void leave_all_groups(Service& service, CmId& id) {
-  for (uint32_t number : id.memberships) service.memberships.remove(number);
-  id.memberships.clear();
-}
 
 Expected<uint32_t, Errno> join_multicast(CmFile& file, uint32_t number, uint64_t uid,
                                          const sockaddr_storage& address, size_t size,

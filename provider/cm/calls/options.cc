@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // rdma_set_option(3).
+#include "provider/cm/calls/options.h"
+
 #include <cerrno>
 #include <cstring>
 #include <optional>
 
-#include "provider/cm/calls/commands.h"
 #include "provider/cm/ids/event_response.h"
 #include "provider/cm/ids/service.h"
 
@@ -31,7 +32,7 @@ Expected<void, Errno> set_af_only(CmId& id, bool af_only) {
   return {};
 }
 
-/// Of the services that have acknowledgements, at the end that asks for the connection.
+/// For services with acknowledgements, at the end that connects.
 Expected<void, Errno> set_ack_timeout(CmId& id, uint8_t timeout) {
   if (id.qp_type != IBV_QPT_RC && id.qp_type != IBV_QPT_XRC_SEND) return error(EINVAL);
   id.options.ack_timeout = timeout;
@@ -60,8 +61,7 @@ Expected<void, Errno> set_id_option(CmId& id, uint32_t name, std::span<const uin
   }
 }
 
-/// A path from elsewhere in the place of rdma_resolve_route(3). Between which addresses it leads is
-/// known: they must be those that were resolved.
+/// Sets the path, instead of rdma_resolve_route(3). Its addresses must be those that were resolved.
 Expected<void, Errno> set_path(Service& service, CmId& id, std::span<const uint8_t> value) {
   auto path = read_path_option(value);
   if (!path) return Unexpected<Errno>(path.error());

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What an id is asked for: addresses, device and path.
+// rdma_get_local_addr(3) and its kin: the addresses, device and path of an id.
+#include "provider/cm/calls/query.h"
+
 #include <endian.h>
-#include <netinet/in.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
-#include "provider/cm/addresses/service_address.h"
-#include "provider/cm/calls/commands.h"
 #include "provider/cm/ids/service.h"
 
 namespace urxe::cm {
 namespace {
 
-/// librdmacm then goes by the GUID: the devices of the tree have no index of the kernel's.
+/// The devices of the tree have no index in the kernel; without one librdmacm goes by the GUID.
 constexpr uint32_t kNoIndex = UINT32_MAX;
 const uint16_t kPKey = htobe16(kDefaultPKey.value());
 
@@ -43,7 +42,7 @@ uint16_t put_ip_address(const Address& address, Sockaddr& out) {
   return address.family() == kAfIb ? uint16_t{0} : put_address(address, out);
 }
 
-/// As AF_IB has it.
+/// The address as an AF_IB address.
 Address gid_address(const CmId& id, const Address& address) {
   if (address.family() == kAfIb) return address;
   const bool known = id.device != nullptr && address.size() != 0;

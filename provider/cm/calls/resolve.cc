@@ -1,71 +1,26 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // rdma_resolve_addr(3) and rdma_resolve_route(3).
-#include <sys/epoll.h>
+#include "provider/cm/calls/resolve.h"
 
 #include <cerrno>
 #include <utility>
 
 #include "packet/host/clock.h"
 #include "provider/cm/calls/bind.h"
-#include "provider/cm/calls/commands.h"
 #include "provider/cm/ids/event_response.h"
+#include "provider/cm/ids/resolution.h"
 #include "provider/cm/ids/service.h"
 
 namespace urxe::cm {
 namespace {
 
-/// An id that was not bound is bound to what the caller says, else to any address of the family.
+/// Binds an id that is not bound: to `source`, or else to the wildcard of the family.
 Expected<void, Errno> bind_for(Service& service, CmId& id, const Address& source,
                                const Address& destination) {
   if (id.state != IdState::kIdle) return {};
   Address local = source;
   if (!local.is_set()) local = make_address(destination.family(), Gid{}, 0, 0);
   return bind_id(service, id, local, BindFor::kConnecting);
-}
-
-/// Sleeps on what the resolution waits for.
-Expected<void, Errno> watch(Service& service, CmId& id) {
-  id.resolution_deadline = id.resolution->deadline();
-  service.resolutions.emplace(id.resolution_deadline, id.number);
-  const int fd = id.resolution->wait_fd();
-  if (fd < 0) return {};
-  auto added = service.watch.add(fd, EPOLLIN, Watch::What::kResolution, id.number);
-  if (added) id.resolution_fd = fd;
-  return added;
-}
-
-Expected<void, Errno> use_route(Service& service, CmId& id, const Resolved& route) {
-  auto device = use_device(service, route.device);
-  if (!device) return Unexpected<Errno>(device.error());
-  if (auto attached = attach(id, **device); !attached) return attached;
-  Progress::Guard guard((*device)->runtime->progress());
-  (*device)->runtime->refresh_gids();
-  if (auto opened = (*device)->runtime->open_address(route.local); !opened) return opened;
-  id.source = route.source;
-  id.destination = route.destination;
-  id.port = route.port;
-  id.gid_index = route.gid_index;
-  Path path;
-  path.service_id = service_of(id.space, id.destination).value();
-  path.local = route.local;
-  path.remote = route.remote;
-  path.hop_limit = route.hop_limit;
-  path.mtu = (*device)->runtime->device().config().active_mtu;
-  path.rate = rate_of((*device)->runtime->described().speed_mbps);
-  id.paths.assign(1, path);
-  return {};
-}
-
-void finish(Service& service, CmId& id, const Expected<Resolved, Errno>& result) {
-  cancel_resolution(service, id);
-  auto used = result ? use_route(service, id, *result)
-                     : Expected<void, Errno>(Unexpected<Errno>(result.error()));
-  if (used) {
-    id.state = IdState::kAddressResolved;
-    return service.post(id, plain_event(EventType::kAddressResolved));
-  }
-  id.state = IdState::kBound;
-  service.post(id, plain_event(EventType::kAddressError, -used.error().value));
 }
 
 Expected<void, Errno> resolve(Service& service, CmId& id, const Address& source,
@@ -77,52 +32,10 @@ Expected<void, Errno> resolve(Service& service, CmId& id, const Address& source,
       AddressResolution::start(id.source, destination, milliseconds(timeout_ms), clock_now());
   if (!resolution) return Unexpected<Errno>(resolution.error());
   id.destination = destination;
-  id.resolution = *std::move(resolution);
-  id.state = IdState::kAddressQuery;
-  // What is known already needs nobody to wait for it.
-  if (auto result = id.resolution->poll(clock_now())) {
-    finish(service, id, *result);
-    return {};
-  }
-  if (auto watched = watch(service, id); !watched) {
-    cancel_resolution(service, id);
-    id.state = IdState::kBound;
-    return watched;
-  }
-  service.watch.wake();
-  return {};
+  return start_resolution(service, id, *std::move(resolution));
 }
 
 }  // namespace
-
-void cancel_resolution(Service& service, CmId& id) {
-  if (id.resolution_fd >= 0) service.watch.remove(std::exchange(id.resolution_fd, -1));
-  service.resolutions.erase({id.resolution_deadline, id.number});
-  id.resolution.reset();
-}
-
-void poll_resolution(Service& service, CmId& id, Instant now) {
-  if (id.resolution == nullptr) return;
-  if (auto result = id.resolution->poll(now)) return finish(service, id, *result);
-  if (id.resolution_fd >= 0) service.watch.remove(std::exchange(id.resolution_fd, -1));
-  service.resolutions.erase({id.resolution_deadline, id.number});
-  if (auto watched = watch(service, id); !watched)
-    finish(service, id, error(watched.error().value));
-}
-
-void poll_due_resolutions(Service& service, Instant now) {
-  // Each is put back with a later time, or is done; so many rounds do.
-  for (size_t rounds = service.resolutions.size(); rounds > 0; --rounds) {
-    if (service.resolutions.empty() || service.resolutions.begin()->first > now) return;
-    const auto due = *service.resolutions.begin();
-    CmId* id = service.ids.find(due.second);
-    if (id == nullptr) {
-      service.resolutions.erase(due);
-    } else {
-      poll_resolution(service, *id, now);
-    }
-  }
-}
 
 Expected<void, Errno> resolve_address(CmFile& file, uint32_t number, uint32_t timeout_ms,
                                       const sockaddr_storage& source, size_t source_size,
@@ -141,7 +54,7 @@ Expected<void, Errno> resolve_address(CmFile& file, uint32_t number, uint32_t ti
   });
 }
 
-// On RoCE the address is the route.
+// On RoCE the resolved address is all there is to a route.
 Expected<void, Errno> resolve_route(CmFile& file, uint32_t number, uint32_t /*timeout_ms*/) {
   return Service::run(file, number, [&](Service& service, CmId& id) -> Expected<void, Errno> {
     if (id.state != IdState::kAddressResolved) return error(EINVAL);

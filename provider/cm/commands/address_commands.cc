@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The commands that take addresses, and those that ask for them. The older ones (BIND_IP,
-// RESOLVE_IP, JOIN_IP_MCAST) have room for an IPv6 address and go by its family; the newer ones
-// tell the length as well, which must be the family's.
+// The commands that carry or return addresses. The older ones (BIND_IP, RESOLVE_IP, JOIN_IP_MCAST)
+// have room for an IPv6 address, and its family gives the length. The newer ones have the length as
+// well, which must be the family's.
 #include <cerrno>
 
 #include "provider/cm/addresses/addresses.h"
@@ -10,7 +10,7 @@
 namespace urxe::cm {
 namespace {
 
-/// An address out of a command; size 0: none that could be.
+/// An address in a command; size 0: of no known family, or too short.
 struct CommandAddress {
   sockaddr_storage storage{};
   size_t size = 0;
@@ -47,7 +47,7 @@ Expected<void, Errno> join(const CommandCall& call, const rdma_ucm_join_mcast& c
   return answered;
 }
 
-/// As many paths as there is room for; their number is told in full.
+/// Returns as many paths as there is room for, and the number of all.
 Expected<void, Errno> query_path(const CommandCall& call, const rdma_ucm_query& command) {
   rdma_ucm_query_path_resp head;  // has no initializer: it ends in an array of any length
   std::memset(&head, 0, sizeof head);

@@ -35,7 +35,7 @@ struct CommandCall {
     return command;
   }
 
-  /// Writes the response: no more of it than there is room for, as older layouts are shorter.
+  /// Writes as much of the response as there is room for, because older layouts are shorter.
   template <class Response>
   Expected<void, Errno> answer(uint64_t address, const Response& response) const {
     return write_user(address, &response, std::min(out, sizeof response));

@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "provider/cm/calls/commands.h"
+#include "provider/cm/calls/bind.h"
+#include "provider/cm/calls/ids.h"
+#include "provider/cm/calls/listen.h"
+#include "provider/cm/calls/multicast.h"
+#include "provider/cm/calls/options.h"
+#include "provider/cm/calls/query.h"
+#include "provider/cm/calls/resolve.h"
+#include "provider/cm/connections/connect.h"
+#include "provider/cm/service_thread.h"
 
 namespace urxe::cm {
 
-/// The calls of commands.h as the dispatcher knows them: who tests it brings others.
+/// The calls that carry out the commands of <rdma/rdma_user_cm.h>, so that a test can give the
+/// dispatcher others. Their arguments were read from the application's memory and have the lengths
+/// that the ABI asks for. Older layouts of a command have been extended: missing members are zero,
+/// and the reason of a rejection is one that applications may give. Addresses have a known family
+/// and its length. ENOENT: there is no such id; EINVAL: it is another file's, or in the wrong
+/// state. All take the service's lock; none blocks for long.
 struct CommandTable {
   decltype(cm::add_file)* add_file;
   decltype(cm::create_id)* create_id;
@@ -31,7 +44,7 @@ struct CommandTable {
   decltype(cm::get_event)* get_event;
 };
 
-/// The real ones.
+/// The real calls.
 const CommandTable& command_table();
 
 }  // namespace urxe::cm

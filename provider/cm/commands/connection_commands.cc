@@ -21,7 +21,7 @@ Expected<void, Errno> handle_accept(const CommandCall& call) {
   return call.commands().accept(call.file, call.command<rdma_ucm_accept>());
 }
 
-/// Consumers may give two reasons; older layouts have zero, which means the first.
+/// Applications may give two reasons; older layouts have zero, which means the first.
 Expected<void, Errno> handle_reject(const CommandCall& call) {
   constexpr uint8_t kConsumer = 28;
   constexpr uint8_t kVendorOptionNotSupported = 35;

@@ -8,7 +8,7 @@
 namespace urxe::cm {
 namespace {
 
-// The layouts of the ABI are those of 64-bit programs, to the byte.
+// The layouts of the ABI, as in 64-bit programs.
 static_assert(sizeof(rdma_ucm_cmd_hdr) == 8);
 static_assert(sizeof(rdma_ucm_create_id) == 24 && offsetof(rdma_ucm_create_id, ps) == 16);
 static_assert(sizeof(rdma_ucm_destroy_id) == 16 && offsetof(rdma_ucm_destroy_id, id) == 8);
@@ -33,9 +33,9 @@ static_assert(sizeof(rdma_ucm_query_route_resp) == 208);
 static_assert(offsetof(rdma_ucm_query_route_resp, ibdev_index) == 200);
 static_assert(sizeof(ib_path_rec_data) == 72 && sizeof(ib_uverbs_qp_attr) == 144);
 
-/// Which bytes a command must have at least, and its response room for.
+/// The handler of a command, and the least bytes of the command and of the room for its response.
 struct Row {
-  CommandHandler* handler = nullptr;  ///< null: the kernel does not carry it out either
+  CommandHandler* handler = nullptr;  ///< null: not implemented in the kernel either
   size_t least_in = 0;
   size_t least_out = 0;
 };
@@ -56,10 +56,10 @@ constexpr std::array<Row, kCommandCount> make_rows() {
   rows[RDMA_USER_CM_CMD_BIND_IP] = row<rdma_ucm_bind_ip>(handle_bind_ip);
   rows[RDMA_USER_CM_CMD_RESOLVE_IP] = row<rdma_ucm_resolve_ip>(handle_resolve_ip);
   rows[RDMA_USER_CM_CMD_RESOLVE_ROUTE] = row<rdma_ucm_resolve_route>(handle_resolve_route);
-  // Without the device's index, which came later.
+  // Older layouts lack the device's index.
   rows[RDMA_USER_CM_CMD_QUERY_ROUTE] =
       row<rdma_ucm_query>(handle_query_route, offsetof(rdma_ucm_query_route_resp, ibdev_index));
-  // Without the enhanced connection establishment, likewise.
+  // Older layouts lack the enhanced connection establishment.
   rows[RDMA_USER_CM_CMD_CONNECT] = {handle_connect, offsetof(rdma_ucm_connect, ece), 0};
   rows[RDMA_USER_CM_CMD_LISTEN] = row<rdma_ucm_listen>(handle_listen);
   rows[RDMA_USER_CM_CMD_ACCEPT] = {handle_accept, offsetof(rdma_ucm_accept, ece), 0};
@@ -109,7 +109,7 @@ std::optional<Expected<size_t, Errno>> try_command(const Dispatcher& dispatcher,
   const auto* bytes = static_cast<const uint8_t*>(buffer) + sizeof header;
   if (auto read = read_user(call.bytes.data(), bytes, known); !read) return Result(error(EFAULT));
   const Expected<void, Errno> done = row.handler(call);
-  // Whatever the command was, it may have taken events back.
+  // Any command may have taken events back.
   file->settle(fd);
   if (done) return Result(length);
   if (header.cmd == RDMA_USER_CM_CMD_GET_EVENT && done.error().value == EAGAIN) return std::nullopt;

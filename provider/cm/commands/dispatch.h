@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 
 #include "packet/base/expected.h"
@@ -11,21 +10,20 @@
 
 namespace urxe::cm {
 
-/// Where commands come from and go to.
+/// The files that commands are written to, and the calls that carry them out.
 struct Dispatcher {
   const CommandTable& commands;
   OpenFiles& files;
 };
 
-/// Carries out what the application writes to the descriptor `fd` of a file: a rdma_ucm_cmd_hdr and
-/// the command of <rdma/rdma_user_cm.h> (ABI version 4), as the kernel's ucma does.
+/// Carries out a command that the application writes to the descriptor `fd` of a file, as the
+/// kernel's ucma does: a rdma_ucm_cmd_hdr and a command of <rdma/rdma_user_cm.h>, ABI version 4.
 ///
-/// The result is what write(2) returns. Nullopt: no event waits, which the command is for; to be
-/// tried again after CmFile::wait(). EINVAL: an unknown command, one shorter than it should be, or
-/// with arguments that make no sense; ENOSYS: a command or option that the kernel knows, but does
-/// not carry out; ENOSPC: no room for the response; EFAULT: addresses; ENODEV: not a file of this
-/// process; others are the commands' own. Blocks for nothing but locks. Thread-safe. Throws
-/// std::bad_alloc.
+/// Returns the result of write(2). Nullopt: the command asks for an event and none waits; try again
+/// after CmFile::wait(). EINVAL: an unknown command, one that is too short, or wrong arguments;
+/// ENOSYS: a command or option that the kernel knows but does not implement; ENOSPC: no room for
+/// the response; EFAULT; ENODEV: not a file of this process; other errors are the commands' own.
+/// Blocks only for locks. Thread-safe. Throws std::bad_alloc.
 std::optional<Expected<size_t, Errno>> try_command(const Dispatcher& dispatcher, int fd,
                                                    const void* buffer, size_t length);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The commands about ids as such: made, moved, and what they have to tell.
+// The commands that make, destroy and move ids, set their options and read their events.
 #include <cerrno>
 
 #include "provider/cm/commands/command_call.h"
@@ -40,7 +40,7 @@ Expected<void, Errno> handle_migrate_id(const CommandCall& call) {
 
 Expected<void, Errno> handle_get_event(const CommandCall& call) {
   const auto command = call.command<rdma_ucm_get_event>();
-  // An event that is taken cannot be put back, so its place is tried first.
+  // An event that was taken cannot be put back, so the memory for it is tried first.
   if (auto there = call.answer(command.response, rdma_ucm_event_resp{}); !there) return there;
   auto event = call.commands().get_event(call.file);
   if (!event) return error(event.error().value);
@@ -48,7 +48,7 @@ Expected<void, Errno> handle_get_event(const CommandCall& call) {
 }
 
 Expected<void, Errno> handle_set_option(const CommandCall& call) {
-  /// More than any option has; path records are the longest.
+  /// Longer than any option; path records are the longest.
   constexpr uint32_t kMaxOption = 4096;
   const auto command = call.command<rdma_ucm_set_option>();
   if (command.optlen > kMaxOption) return error(EINVAL);

@@ -8,9 +8,8 @@
 
 namespace urxe::cm {
 
-// Memory that a command of the application's names, by the address in it. What is not mapped so is
-// EFAULT, as it would be the kernel's answer, and not the end of the program; where the system does
-// not let a process ask so (see guarded_access_works()) it is that.
+// Access to memory by an address in a command. Memory that is not mapped gives EFAULT, as in the
+// kernel, and does not end the program, if the system allows such access (guarded_access_works()).
 
 Expected<void, Errno> read_user(void* to, const void* address, size_t bytes);
 Expected<void, Errno> read_user(void* to, uint64_t address, size_t bytes);

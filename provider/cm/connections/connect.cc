@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // rdma_connect(3), rdma_accept(3), rdma_reject(3), rdma_disconnect(3), rdma_notify(3).
+#include "provider/cm/connections/connect.h"
+
 #include <cerrno>
-#include <optional>
 #include <span>
 
 #include "packet/host/clock.h"
-#include "provider/cm/calls/commands.h"
 #include "provider/cm/connections/connection_messages.h"
+#include "provider/cm/connections/qp_attributes.h"
 #include "provider/cm/ids/service.h"
 
 namespace urxe::cm {
@@ -34,7 +35,7 @@ Expected<void, Errno> send_request(CmId& id, const rdma_ucm_conn_param& paramete
   return {};
 }
 
-/// As long as Linux waits, in shorter steps: datagrams get lost.
+/// Waits as long as Linux does, but repeats the request more often, because datagrams get lost.
 Expected<void, Errno> send_service_request(CmId& id, const rdma_ucm_conn_param& parameters) {
   constexpr Duration kTimeout = milliseconds(1000);
   auto request = make_service_request(id, parameters);
@@ -87,7 +88,7 @@ Expected<void, Errno> send_rejection(CmId& id, CmRejectReason reason,
   });
 }
 
-/// AF_IB alone may say which.
+/// Only an AF_IB id may choose the Q_Key.
 QKey qkey_of(const CmId& id, const rdma_ucm_conn_param& parameters) {
   return id.uses_ip() ? QKey{} : QKey(parameters.qkey);
 }
@@ -141,7 +142,7 @@ Expected<void, Errno> accept(CmFile& file, const rdma_ucm_accept& command) {
 }
 
 Expected<void, Errno> reject(CmFile& file, const rdma_ucm_reject& command) {
-  // Of the reasons an application may give but these, as in Linux.
+  // An application may give these two reasons only, as in Linux.
   const auto reason =
       command.reason != 0 ? static_cast<CmRejectReason>(command.reason) : CmRejectReason::kConsumer;
   if (reason != CmRejectReason::kConsumer && reason != CmRejectReason::kVendorOptionNotSupported) {
@@ -152,7 +153,6 @@ Expected<void, Errno> reject(CmFile& file, const rdma_ucm_reject& command) {
   });
 }
 
-// Answers OK where the connection has ended already: both ends may disconnect at once.
 Expected<void, Errno> disconnect(CmFile& file, uint32_t number) {
   return Service::run(file, number, [&](Service&, CmId& id) -> Expected<void, Errno> {
     if (id.comm == CommId{}) return error(EINVAL);

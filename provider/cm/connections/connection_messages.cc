@@ -28,7 +28,7 @@ IpCmHeader header_of(const CmId& id) {
   return header;
 }
 
-/// The IP header, where the port space has one, and what the application says.
+/// The IP addressing header, if the id uses IP addresses, and the application's private data.
 template <size_t N>
 Expected<void, Errno> put_private_data(const CmId& id, const rdma_ucm_conn_param& parameters,
                                        CmBytes<N>& field) {
@@ -94,7 +94,7 @@ void take_common(CmId& id, const CmReq& request) {
 
 }  // namespace
 
-// Twice the life time of a packet, and what the end takes to answer where that matters beside it.
+// Twice the life time of a packet, plus the ACK delay if it is of a similar length.
 uint8_t ack_timeout_of(const CmId& id, uint8_t ack_delay) {
   const int lifetime = id.paths.empty() ? kPacketLifetime : id.paths[0].packet_lifetime;
   const int longer = std::max(lifetime + 1, int{ack_delay});
@@ -166,7 +166,7 @@ void take_sent_request(CmId& id, const CmReq& request) {
   id.connection.rnr_retry_count = request.rnr_retry_count;
 }
 
-// The peer's initiator depth is what our responder has to provide for, and the other way about.
+// The peer's initiator depth bounds our responder resources, and the reverse.
 void take_received_request(CmId& id, const CmReq& request) {
   take_common(id, request);
   id.connection.remote_qpn = request.local_qpn;

@@ -11,21 +11,21 @@
 
 namespace urxe::cm {
 
-// The messages of a connection: made of an id and what the application asks for, and what is learnt
-// from the peer's. Nothing here needs a lock but the id's.
+// Makes a connection's messages of an id and the application's parameters, and takes the parameters
+// of the peer's messages into the id. Needs no lock but the service's, for the id.
 
-/// 4.096 us * 2^n: how long the peer may take to answer, and we: a second, which is much for
-/// processes that wait for a processor. With the retries nobody waits for longer than half a
-/// minute; Linux has 20, and lets one wait for a peer that is gone for more than a minute.
+/// CM response timeout of both ends, 4.096 us * 2^n: a second, which is long enough for a process
+/// that waits for a processor. With the retries a connect to a dead peer fails after half a minute;
+/// with Linux's value, 20, it takes more than a minute.
 inline constexpr uint8_t kCmResponseTimeout = 18;
 inline constexpr uint8_t kMaxCmRetries = 15;
-/// As Linux has it for RoCE, whose packets live for this long at most (2^16: a quarter second).
+/// The life time of a RoCE packet as in Linux, 4.096 us * 2^n: a quarter second.
 inline constexpr uint8_t kPacketLifetime = 16;
-/// Of datagram services, unless the application has another.
+/// The Q_Key of datagram services, unless the application sets another.
 inline constexpr QKey kUdpQKey{0x01234567};
 
-/// The local ACK timeout of an id's connections with an end that takes `ack_delay` to answer, both
-/// 4.096 us * 2^n: the option's, else IBTA vol. 1, 12.7.34.
+/// The local ACK timeout of a connection with an end whose ACK delay is `ack_delay`, both
+/// 4.096 us * 2^n: the value of the option, else by IBTA vol. 1, 12.7.34.
 uint8_t ack_timeout_of(const CmId& id, uint8_t ack_delay);
 
 /// EINVAL: more private data than the message has room for.
@@ -36,17 +36,18 @@ Expected<CmRep, Errno> make_reply(const CmId& id, const rdma_ucm_conn_param& par
 Expected<CmSidrReq, Errno> make_service_request(const CmId& id,
                                                 const rdma_ucm_conn_param& parameters);
 
-/// What a connection is from its REQ on: sent by the id, or received for it.
+/// Takes the parameters of the REQ that the id has sent or received.
 void take_sent_request(CmId& id, const CmReq& request);
 void take_received_request(CmId& id, const CmReq& request);
-/// What the REP has settled.
+/// Takes the parameters of the REP.
 void take_sent_reply(CmId& id, const CmRep& reply);
 void take_reply(CmId& id, const CmRep& reply);
 
-/// The Q_Key of a datagram service: `qkey`, 0: the id's, or the port space's. EINVAL: the id has
-/// another.
+/// Sets the Q_Key of a datagram service. 0 leaves the id's, or else sets kUdpQKey. EINVAL: the id
+/// has another one.
 Expected<void, Errno> set_qkey(CmId& id, QKey qkey);
-/// ESTABLISHED, UNREACHABLE, or ADDR_ERROR where the peer's Q_Key is not the id's.
+/// The event for a SIDR_REP: ESTABLISHED, UNREACHABLE, or ADDR_ERROR if the peer's Q_Key is not the
+/// id's.
 rdma_ucm_event_resp take_service_reply(CmId& id, const CmSidrRep& reply);
 
 }  // namespace urxe::cm

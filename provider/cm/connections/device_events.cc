@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What has happened on a device, and what the application hears of it.
+#include "provider/cm/connections/device_events.h"
+
 #include <cerrno>
 #include <utility>
 #include <variant>
@@ -7,13 +8,14 @@
 
 #include "packet/host/clock.h"
 #include "provider/cm/connections/connection_messages.h"
+#include "provider/cm/connections/incoming.h"
 #include "provider/cm/ids/event_response.h"
-#include "provider/cm/ids/service.h"
+#include "provider/cm/ids/resolution.h"
 
 namespace urxe::cm {
 namespace {
 
-/// Taken at a time, so that others get at the device and the service in between.
+/// Events handled at a time; other threads can take the locks in between.
 constexpr size_t kEventsAtOnce = 256;
 
 void end_connection(Service& service, CmId& id, int status) {
@@ -21,7 +23,7 @@ void end_connection(Service& service, CmId& id, int status) {
   service.post(id, plain_event(EventType::kDisconnected, status));
 }
 
-/// In the state kConnect all but the end of time-wait are told, as Linux does.
+/// Handles the events of an id in the state kConnect: all but the end of time-wait, as in Linux.
 void handle_connected(Service& service, CmId& id, CmEvent& event) {
   switch (event.kind) {
     case CmEvent::Kind::kReply:
@@ -35,8 +37,8 @@ void handle_connected(Service& service, CmId& id, CmEvent& event) {
     case CmEvent::Kind::kReplyTimeout:
     case CmEvent::Kind::kServiceTimeout:
       return service.post(id, plain_event(EventType::kUnreachable, -ETIMEDOUT));
-    // The peer's queue pair is in the error state by now: there is nothing to wait for with the
-    // answer, which the peer's application may be waiting for.
+    // The peer's queue pair is in the error state by now, and its application may be waiting for
+    // the DREP: it is sent at once.
     case CmEvent::Kind::kDisconnectRequest:
       (void)with_cm(*id.device, [&](ConnectionManager& cm) {
         return cm.answer_disconnect(id.comm, {}, clock_now());
@@ -80,8 +82,8 @@ void handle_event(Service& service, DeviceUse& device, CmEvent& event) {
   if (id->state == IdState::kConnect) handle_connected(service, *id, event);
 }
 
-/// The interface is gone: each id hears of it and can then only be destroyed. Wildcard listeners do
-/// without.
+/// The interface is gone: each id of the device gets an event and can then only be destroyed.
+/// Wildcard listeners are not bound to the device and go on.
 void remove_device(Service& service, DeviceUse& device) {
   device.gone = true;
   for (uint32_t number : std::vector<uint32_t>(device.ids.begin(), device.ids.end())) {
@@ -95,7 +97,7 @@ void remove_device(Service& service, DeviceUse& device) {
   }
 }
 
-/// One that came back is opened anew with the next use.
+/// A device that came back is opened again by its next use.
 void follow_interface(Service& service, DeviceUse& device, bool gone) {
   if (gone && !device.gone) remove_device(service, device);
   if (!gone) device.gone = false;

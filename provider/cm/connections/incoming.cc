@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Requests that come to listeners.
+#include "provider/cm/connections/incoming.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <optional>
@@ -7,19 +8,17 @@
 #include <variant>
 
 #include "packet/host/clock.h"
-#include "provider/cm/addresses/service_address.h"
 #include "provider/cm/connections/connection_messages.h"
 #include "provider/cm/ids/event_response.h"
-#include "provider/cm/ids/service.h"
 
 namespace urxe::cm {
 namespace {
 
-/// Why a request is not taken.
+/// Why a request is refused.
 struct Refusal {
   CmRejectReason reason = CmRejectReason::kConsumer;
   CmSidrStatus status = CmSidrStatus::kReject;  ///< of a datagram service
-  std::optional<uint8_t> info;                  ///< what would be taken instead
+  std::optional<uint8_t> info;                  ///< the value that would be accepted
 };
 
 constexpr Refusal kNoListener{CmRejectReason::kInvalidServiceId, CmSidrStatus::kUnsupported, {}};
@@ -27,7 +26,7 @@ constexpr Refusal kNoRoom{CmRejectReason::kNoResources, CmSidrStatus::kReject, {
 constexpr Refusal kWrongType{CmRejectReason::kInvalidTransportType, CmSidrStatus::kUnsupported, {}};
 constexpr Refusal kBadGid{CmRejectReason::kInvalidGid, CmSidrStatus::kReject, {}};
 
-/// What of a request and of the device matters, of either kind.
+/// The parts of a REQ or SIDR_REQ and of the device that the new id needs.
 struct Incoming {
   ServiceId service;
   ibv_qp_type qp_type = IBV_QPT_UD;
@@ -39,9 +38,7 @@ struct Incoming {
   ibv_mtu active_mtu = IBV_MTU_1024;
 };
 
-void refuse(Service& service, DeviceUse& device, const CmEvent& event, const Refusal& refusal) {
-  ++(refusal.reason == CmRejectReason::kNoResources ? service.counters.backlog_overflows
-                                                    : service.counters.refused_requests);
+void refuse(DeviceUse& device, const CmEvent& event, const Refusal& refusal) {
   with_cm(device, [&](ConnectionManager& cm) {
     const Instant now = clock_now();
     if (event.kind == CmEvent::Kind::kRequest) {
@@ -75,7 +72,7 @@ Incoming describe(const CmEvent& event) {
   return incoming;
 }
 
-/// The path must be to one of the device's addresses, and its packets must fit.
+/// Checks that the path leads to an address of the device and that its MTU fits.
 std::optional<Refusal> check_device(DeviceUse& device, const CmEvent& event, Incoming& incoming) {
   Progress::Guard guard(device.runtime->progress());
   const DeviceConfig& config = device.runtime->device().config();
@@ -93,7 +90,7 @@ std::optional<Refusal> check_device(DeviceUse& device, const CmEvent& event, Inc
   return std::nullopt;
 }
 
-/// Whether the listener is meant: wildcards may be for one IP version only.
+/// Whether the request is for the listener. A wildcard listener may take one IP version only.
 bool is_for(const CmId& listener, const Expected<IpCmHeader, MadDropReason>& header) {
   if (!listener.uses_ip()) return true;
   if (!header) return false;
@@ -136,7 +133,7 @@ Path path_of(const CmEvent& event, const Incoming& incoming) {
   path.local = incoming.local;
   path.remote = incoming.remote;
   path.mtu = incoming.active_mtu;
-  path.traffic_class = event.flow.traffic_class & 0xfc;  // not what routers have marked
+  path.traffic_class = event.flow.traffic_class & 0xfc;  // without the ECN bits
   path.packet_lifetime = kPacketLifetime;
   if (const auto* request = std::get_if<CmReq>(&event.body)) {
     path.flow_label = request->primary.flow_label;
@@ -153,7 +150,7 @@ Path path_of(const CmEvent& event, const Incoming& incoming) {
   return path;
 }
 
-/// The new id, which its listener's application gets with the event.
+/// Makes the new id and posts the event by which the listener's application gets it.
 Expected<void, Errno> announce(Service& service, DeviceUse& device, CmId& listener, CmEvent& event,
                                const Incoming& incoming,
                                const Expected<IpCmHeader, MadDropReason>& header) {
@@ -180,7 +177,7 @@ Expected<void, Errno> announce(Service& service, DeviceUse& device, CmId& listen
   }
   auto posted = service.post_request(listener, id, response);
   if (!posted) {
-    // Who refuses the request gives the communication up.
+    // The caller refuses the request, which ends the communication.
     device.communications.erase(event.id.value());
     id.comm = CommId{};
     service.destroy_id(id);
@@ -195,15 +192,15 @@ Expected<void, Errno> announce(Service& service, DeviceUse& device, CmId& listen
 void handle_request(Service& service, DeviceUse& device, CmEvent& event) {
   Incoming incoming = describe(event);
   if (auto refusal = check_device(device, event, incoming)) {
-    return refuse(service, device, event, *refusal);
+    return refuse(device, event, *refusal);
   }
   const auto header = parse_ip_cm_header(incoming.private_data);
   CmId* listener = find_listener(service, device, event, header);
-  if (listener == nullptr) return refuse(service, device, event, kNoListener);
-  if (listener->qp_type != incoming.qp_type) return refuse(service, device, event, kWrongType);
-  if (listener->backlog_room == 0) return refuse(service, device, event, kNoRoom);
+  if (listener == nullptr) return refuse(device, event, kNoListener);
+  if (listener->qp_type != incoming.qp_type) return refuse(device, event, kWrongType);
+  if (listener->backlog_room == 0) return refuse(device, event, kNoRoom);
   if (!announce(service, device, *listener, event, incoming, header)) {
-    refuse(service, device, event, kNoRoom);
+    refuse(device, event, kNoRoom);
   }
 }
 

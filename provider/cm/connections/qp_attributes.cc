@@ -7,7 +7,7 @@
 namespace urxe::cm {
 namespace {
 
-/// Of what a primary and an alternate path have alike.
+/// The address vector of a primary or an alternate path.
 template <class Path>
 ib_uverbs_ah_attr address_vector(const Path& path) {
   ib_uverbs_ah_attr vector{};

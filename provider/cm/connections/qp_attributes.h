@@ -4,58 +4,15 @@
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_verbs.h>
 
-#include <cstdint>
-#include <optional>
-
 #include "packet/base/expected.h"
-#include "packet/wire/cm_message.h"
+#include "provider/cm/ids/connection_parameters.h"
 
 namespace urxe::cm {
 
-/// The way that a connection may migrate to.
-struct AlternatePath {
-  uint8_t port = 1;
-  uint8_t gid_index = 0;
-  uint16_t pkey_index = 0;
-  Gid remote;
-  uint32_t flow_label = 0;
-  uint8_t traffic_class = 0;
-  uint8_t hop_limit = 64;
-  uint8_t sl = 0;
-  uint8_t static_rate = 0;
-  uint8_t ack_timeout = 0;
-};
-
-/// What a connection has come to, as the end that asks sees it: from REQ and REP.
-struct ConnectionParameters {
-  ibv_qp_type qp_type = IBV_QPT_RC;  ///< RC, UC, XRC_SEND (active), XRC_RECV (passive), UD
-  uint8_t port = 1;
-  uint8_t gid_index = 0;
-  uint16_t pkey_index = 0;
-  Gid remote;
-  uint32_t flow_label = 0;
-  uint8_t traffic_class = 0;
-  uint8_t hop_limit = 64;
-  uint8_t sl = 0;
-  uint8_t static_rate = 0;
-  ibv_mtu path_mtu = IBV_MTU_1024;
-  uint8_t ack_timeout = 0;
-  Qpn remote_qpn;  ///< 0: not known yet
-  Psn local_psn;   ///< sq_psn
-  Psn remote_psn;  ///< rq_psn
-  uint8_t responder_resources = 0;
-  uint8_t initiator_depth = 0;
-  uint8_t retry_count = 0;
-  uint8_t rnr_retry_count = 0;
-  uint8_t min_rnr_timer = 0;
-  QKey qkey;  ///< UD
-  std::optional<AlternatePath> alternate;
-};
-
 /// The attributes and their mask (qp_attr_mask) that bring a queue pair of the connection to
-/// `state`: INIT, RTR or RTS. Before the peer's queue pair is known INIT gives it no rights to our
-/// memory. Of UD queue pairs it is the Q_Key and the port for each state: the rest is nobody's but
-/// the application's. EINVAL: another state, or RTR and RTS while the peer's queue pair is unknown.
+/// `state`: INIT, RTR or RTS. INIT gives the peer no rights to memory until its queue pair is
+/// known. For UD queue pairs every state gets the Q_Key and the port; the application sets the
+/// rest. EINVAL: another state, or RTR or RTS while the peer's queue pair is unknown.
 Expected<ib_uverbs_qp_attr, Errno> qp_attributes(const ConnectionParameters& connection,
                                                  ibv_qp_state state);
 

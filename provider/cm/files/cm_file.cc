@@ -15,7 +15,7 @@
 namespace urxe {
 namespace {
 
-/// Fills the smallest buffer that the kernel gives, with what nobody reads: a few bytes.
+/// Fills the smallest buffer that the kernel allows with a few bytes that are never read.
 void make_unwritable(int fd) {
   const int smallest = 0;
   setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &smallest, sizeof smallest);
@@ -31,8 +31,8 @@ bool set_flags(int fd, int open_flags) {
   return (open_flags & O_NONBLOCK) == 0 || fcntl(fd, F_SETFL, O_NONBLOCK) == 0;
 }
 
-/// A descriptor of the same file that nobody else closes. Without one (EMFILE) the caller's own
-/// must do.
+/// A descriptor of the same file that no other thread closes; if there is none (EMFILE), the
+/// caller's own.
 class Borrowed {
  public:
   explicit Borrowed(int fd)
@@ -57,7 +57,7 @@ ino_t CmFile::socket_inode(int fd) {
 
 Expected<std::shared_ptr<CmFile>, Errno> CmFile::create(int open_flags, int* application_fd) {
   int fds[2];
-  // A stream: all readers of one are woken, and a byte that is looked at is still there for others.
+  // A stream wakes all its readers, and a byte that one of them peeks at is still there for others.
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) return error(errno);
   FileDescriptor application(fds[0]);
   FileDescriptor own(fds[1]);
@@ -77,7 +77,7 @@ CmFile::~CmFile() = default;
 /// False: the socket took no byte, and holds none that the application may read.
 bool CmFile::send_token_locked() {
   const ssize_t sent = send(own_fd_.get(), "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-  // A closed end is nobody's any more: whoever watches own_fd() will know.
+  // The application has closed its end; own_fd() reports that.
   if (sent == 1 || errno == EPIPE || errno == ECONNRESET) is_readable_ = true;
   return is_readable_;
 }
@@ -133,7 +133,7 @@ void CmFile::settle(int application_fd) {
 Expected<void, Errno> CmFile::wait(int application_fd) {
   char token = 0;
   const ssize_t got = recv(application_fd, &token, sizeof token, MSG_PEEK);
-  // A reset, because of what this end has not read.
+  // ECONNRESET instead of an end of file, because this end has unread bytes.
   const bool is_gone = got == 0 || (got < 0 && errno == ECONNRESET);
   if (is_gone) return error(ENODEV);
   if (got < 0) return error(errno);

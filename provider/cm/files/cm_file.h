@@ -20,60 +20,59 @@ namespace urxe {
 /// An event on its way to an event channel.
 struct CmFileEvent {
   rdma_ucm_event_resp response{};
-  uint32_t owner =
-      0;  ///< the id that the event is counted for; of a connection request: the listener
-  uint32_t new_id = 0;  ///< of a connection request: the id that comes with it; else 0
+  /// The id that the event is counted for; of a connection request: the listener.
+  uint32_t owner = 0;
+  uint32_t new_id = 0;  ///< of a connection request: the new id; else 0
 };
 
-/// One open file of /dev/infiniband/rdma_cm: an event channel of librdmacm. The application holds
-/// one end of a stream socket pair, which is readable while events wait and never writable, as the
-/// kernel's file; this end belongs to the object.
+/// An open file of /dev/infiniband/rdma_cm: an event channel of librdmacm. The application holds
+/// one end of a stream socket pair, which like the kernel's file is readable while events wait and
+/// never writable. The other end belongs to this object.
 ///
-/// Each event sends a byte, so that an edge-triggered poller is told of each; a socket that is full
-/// of unread ones takes no more, and is readable anyhow. The bytes cannot be taken back from this
-/// end: settle() does it where the application's descriptor is at hand.
+/// Each event sends a byte, so that edge-triggered polling reports each. If the socket is full of
+/// unread bytes no more are sent, and it is readable anyway. The bytes cannot be taken back from
+/// this end; settle() does that by the application's descriptor.
 ///
 /// Thread-safe. Its lock is the innermost: nothing is called under it.
 class CmFile {
  public:
-  /// Events that may wait: enough for what ids of one process can have coming at once.
+  /// Events that may wait: as many as the ids of a process can have at once.
   static constexpr size_t kMaxWaiting = 65536;
 
-  /// `open_flags`: what of open(2)'s flags matters (O_CLOEXEC, O_NONBLOCK). The caller takes over
+  /// `open_flags`: flags of open(2), of which O_CLOEXEC and O_NONBLOCK count. The caller owns
   /// `application_fd`. EMFILE, ENFILE, ENOMEM.
   static Expected<std::shared_ptr<CmFile>, Errno> create(int open_flags, int* application_fd);
   ~CmFile();
   CmFile(const CmFile&) = delete;
   CmFile& operator=(const CmFile&) = delete;
 
-  /// Never blocks. ENOMEM where it cannot be kept: no memory, or kMaxWaiting wait.
+  /// Never blocks. ENOMEM: no memory, or kMaxWaiting events wait already.
   Expected<void, Errno> post(const CmFileEvent& event);
   /// The oldest event; nullopt: none.
   std::optional<CmFileEvent> take();
-  /// Takes back what is counted for `owner` and was not read, oldest first.
+  /// Takes back the unread events that are counted for `owner`, oldest first.
   std::vector<CmFileEvent> take_back(uint32_t owner);
   [[nodiscard]] size_t waiting() const;
 
-  /// Makes the application's end unreadable where no event waits any more. To be called with the
-  /// descriptor that a command came by once the command has been carried out; a descriptor of
-  /// another file is left alone. Until then the end may be readable without an event.
+  /// Makes the application's end unreadable if no event waits any more. Called after each command
+  /// with the descriptor that the command was written to; a descriptor of another file is left
+  /// alone. Until then the end may be readable without an event.
   void settle(int application_fd);
 
-  /// Blocks until an event waits, unless the application has made its descriptor `application_fd`
-  /// non-blocking. EAGAIN; EINTR (as recv(2) would: a handler with SA_RESTART does not interrupt);
-  /// ENODEV where the file is no more. Another thread may take the event before the caller does,
-  /// and it may have been taken already: settle() before the next call. A cancellation point: the
-  /// callers must let a forced unwinding pass.
+  /// Blocks until an event waits, unless the application's descriptor `application_fd` is
+  /// non-blocking. EAGAIN; EINTR as from recv(2), so not for a handler with SA_RESTART; ENODEV: the
+  /// file has been closed. Another thread may take the event first, so call settle() before the
+  /// next wait. A cancellation point: the callers must let a forced unwinding pass.
   static Expected<void, Errno> wait(int application_fd);
 
-  /// The inode of a descriptor's socket; 0: it is none, or not open. Bypasses what may stand in
-  /// front of fstat(). errno is left alone.
+  /// The inode of a socket; 0: not a socket, or not open. Bypasses a preloaded fstat(). Keeps
+  /// errno.
   static ino_t socket_inode(int fd);
 
-  /// Tells the file from others, whatever number its descriptor has.
+  /// Identifies the file under any of its descriptors.
   [[nodiscard]] ino_t application_inode() const { return inode_; }
-  /// Hung up (EPOLLHUP) once no descriptor of the application's end is open any more. To be watched
-  /// for that alone: it may be readable.
+  /// Hangs up (EPOLLHUP) when the application has closed its last descriptor. Watch it for that
+  /// alone: it may be readable.
   [[nodiscard]] int own_fd() const { return own_fd_.get(); }
 
  private:

@@ -8,7 +8,7 @@ namespace urxe::cm {
 void OpenFiles::add(const std::shared_ptr<CmFile>& file) {
   std::lock_guard lock(mutex_);
   if (entries_.size() >= sweep_at_) {
-    // What was inherited stays: nobody tells when the child has closed the last descriptor.
+    // Inherited files stay: the child's close() of the last descriptor goes unnoticed.
     std::erase_if(entries_, [](const auto& entry) {
       return !entry.second.is_inherited && entry.second.file.expired();
     });

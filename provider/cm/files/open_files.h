@@ -10,8 +10,8 @@
 
 namespace urxe::cm {
 
-/// The open files of this process, found by any of their descriptors. It does not keep them: the
-/// connection manager does, until the application has closed its end. Thread-safe.
+/// The open files of this process, found by any of their descriptors. The service keeps the files
+/// until the application has closed its end; this table does not. Thread-safe.
 class OpenFiles {
  public:
   OpenFiles() = default;
@@ -20,13 +20,13 @@ class OpenFiles {
 
   /// Throws std::bad_alloc.
   void add(const std::shared_ptr<CmFile>& file);
-  /// Null: `fd` is no such file, or one that the child of a fork() has inherited.
+  /// Null: `fd` is no such file, or was inherited by fork().
   std::shared_ptr<CmFile> find(int fd);
-  /// Whether `fd` is a file of this process, or one that it has inherited. errno is left alone.
+  /// Whether `fd` is a file of this process or an inherited one. Keeps errno.
   bool has(int fd);
   [[nodiscard]] size_t size() const;
 
-  // Around a fork(): the child knows its parent's files for what they are, but cannot use them.
+  // Around a fork(): the child recognizes its parent's files, but cannot use them.
   void before_fork() { mutex_.lock(); }
   void after_fork_in_parent() { mutex_.unlock(); }
   void after_fork_in_child();

@@ -13,15 +13,15 @@
 #include "provider/cm/addresses/address_resolution.h"
 #include "provider/cm/addresses/addresses.h"
 #include "provider/cm/addresses/path_record.h"
-#include "provider/cm/connections/qp_attributes.h"
 #include "provider/cm/files/cm_file.h"
+#include "provider/cm/ids/connection_parameters.h"
 #include "provider/cm/ports/port_claim.h"
 
 namespace urxe::cm {
 
 struct DeviceUse;
 
-/// What an id has come to; which calls it takes depends on it, as in Linux's RDMA CM.
+/// The state of an id. As in Linux's RDMA CM, each call needs one of certain states.
 enum class IdState : uint8_t {
   kIdle,
   kBound,
@@ -31,10 +31,10 @@ enum class IdState : uint8_t {
   kConnect,     ///< from rdma_connect(), or from the request on, to the end of the connection
   kDisconnect,  ///< the connection has ended
   kListen,
-  kDeviceGone,  ///< nothing but destroying it is left
+  kDeviceGone,  ///< it can only be destroyed
 };
 
-/// What rdma_set_option() has set.
+/// The options of rdma_set_option(3).
 struct IdOptions {
   bool reuse_address = false;
   std::optional<bool> af_only;
@@ -42,10 +42,10 @@ struct IdOptions {
   std::optional<uint8_t> ack_timeout;  ///< 4.096 us * 2^n
 };
 
-/// One rdma_cm_id as the kernel would have it.
+/// An rdma_cm_id: the part that is the kernel's on other systems.
 struct CmId {
   uint32_t number = 0;
-  uint64_t uid = 0;        ///< librdmacm's; 0: a request that was not accepted yet
+  uint64_t uid = 0;        ///< given by librdmacm; 0: a request that was not accepted yet
   CmFile* file = nullptr;  ///< where its events go
   PortSpace space = PortSpace::kTcp;
   ibv_qp_type qp_type = IBV_QPT_RC;
@@ -63,12 +63,12 @@ struct CmId {
   std::vector<Path> paths;  ///< [0]: primary, [1]: alternate
 
   std::unique_ptr<AddressResolution> resolution;  ///< kAddressQuery
-  int resolution_fd = -1;                         ///< what is waited for
+  int resolution_fd = -1;                         ///< watched
   Instant resolution_deadline{};
 
   // The connection.
   CommId comm;       ///< 0: none
-  Psn psn;           ///< ours: that of the first packet that we expect
+  Psn psn;           ///< ours: the first PSN that we expect
   Qpn qpn;           ///< ours
   bool srq = false;  ///< ours has one
   QKey qkey;         ///< of datagram services; 0: not set

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/cm/ids/device_use.h"
 
-#include <algorithm>
 #include <cerrno>
 
 #include "packet/host/clock.h"
 #include "provider/cm/ids/service.h"
-#include "provider/runtime/device_registry.h"
+#include "provider/runtime/device/device_registry.h"
 
 namespace urxe::cm {
 

@@ -14,22 +14,22 @@
 
 #include "packet/base/expected.h"
 #include "packet/wire/gid.h"
-#include "provider/runtime/runtime_device.h"
+#include "provider/runtime/device/runtime_device.h"
 
 namespace urxe::cm {
 
 struct CmId;
 class Service;
 
-/// What ids listen for on a device: a service, on one address or on all. Several ids may share one:
-/// wildcards of IPv4 and of IPv6.
+/// A service that ids listen for on a device, on one address or on all. Two ids share one if they
+/// listen on the wildcards of IPv4 and of IPv6.
 struct ListenPoint {
   using Key = std::pair<uint64_t, std::array<uint8_t, 16>>;
   Key key;
   std::vector<uint32_t> owners;  ///< ids
 };
 
-/// A device of this process while there are ids that use it.
+/// A device of this process that the connection manager uses.
 struct DeviceUse {
   std::string name;
   std::shared_ptr<RuntimeDevice> runtime;
@@ -40,7 +40,8 @@ struct DeviceUse {
   bool gone = false;
 };
 
-/// Calls `work` with the device's connection manager; what it sends goes out before this returns.
+/// Calls `work` with the device's connection manager, with the device's lock held, and sends what
+/// it has to send before it returns.
 template <class Work>
 auto with_cm(DeviceUse& device, Work work) {
   Progress::Guard guard(device.runtime->progress());
@@ -49,19 +50,19 @@ auto with_cm(DeviceUse& device, Work work) {
 
 // All with the service's lock held.
 
-/// The device of that name, opened and with its engine running. ENODEV and what start() says.
+/// The device of that name, opened and started. ENODEV and the errors of RuntimeDevice::start().
 Expected<DeviceUse*, Errno> use_device(Service& service, const std::string& name);
-/// Has all devices ready to listen on, as far as that goes: what takes its time.
+/// Starts all devices and opens their addresses, so that a later listen is quick. Ignores errors.
 void prepare_devices(Service& service);
-/// Binds the id to the device. Where it is bound already: to another is EINVAL.
+/// Binds the id to the device. EINVAL: it is bound to another one.
 Expected<void, Errno> attach(CmId& id, DeviceUse& device);
-/// From now on the communication's events are the id's.
+/// The communication's events go to the id from now on.
 void set_communication(CmId& id, CommId comm);
-/// Gives the communication up. What the peer is owed is sent.
+/// Ends the communication, with the messages that the peer still gets.
 void drop_communication(CmId& id);
 void detach(CmId& id);
 
-/// `local` nullopt: all addresses. EADDRINUSE and such.
+/// `local` nullopt: all addresses. The errors of RuntimeDevice::listen().
 Expected<void, Errno> listen_on(CmId& id, DeviceUse& device, uint64_t service_id,
                                 std::optional<Gid> local);
 void stop_listening(CmId& id);

@@ -12,8 +12,8 @@
 
 namespace urxe::cm {
 
-/// The events by librdmacm's numbers (enum rdma_cm_event_type, whose header does not go together
-/// with that of the ABI).
+/// The event types of librdmacm: enum rdma_cm_event_type, whose header conflicts with that of the
+/// ABI.
 enum class EventType : uint32_t {
   kAddressResolved,
   kAddressError,
@@ -33,19 +33,18 @@ enum class EventType : uint32_t {
   kTimeWaitExit,
 };
 
-// What the messages of a peer become in the events that librdmacm reads. The private data has the
-// full length of the message's field, because its receiver cannot tell how much was filled in.
+// Events as librdmacm reads them, made of the peer's messages. The private data has the full length
+// of the message's field, because the receiver cannot tell how much of it the sender has filled.
 
-/// The response of an event without parameters. `status`: 0, a negative errno value, or a reason of
-/// the peer's.
+/// An event without parameters. `status`: 0, a negative errno value, or the peer's reason.
 rdma_ucm_event_resp plain_event(EventType type, int status = 0);
 
 /// CONNECT_REQUEST. `header`: bytes at the start of the private data that are not the peer's.
 rdma_ucm_event_resp connect_request(const CmReq& request, size_t header);
-/// The same of a datagram service.
+/// CONNECT_REQUEST of a datagram service.
 rdma_ucm_event_resp service_request(const CmSidrReq& request, size_t header);
-/// CONNECT_RESPONSE. What the peer offers is told as this end sees it: its initiator depth bounds
-/// our responder resources.
+/// CONNECT_RESPONSE. The peer's resources are reported as this end sees them: its initiator depth
+/// is the bound of our responder resources.
 rdma_ucm_event_resp connect_response(const CmRep& reply);
 /// REJECTED.
 rdma_ucm_event_resp rejected(const CmRej& rejection);

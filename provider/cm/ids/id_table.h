@@ -14,15 +14,15 @@
 
 namespace urxe::cm {
 
-/// Things by number, from 1. A new one gets the lowest number that is free, as the kernel gives
-/// them: librdmacm keeps a table of 65536 that it indexes by them. Pointers stay valid until the
-/// thing is taken out. Not thread-safe.
+/// Objects by number, from 1. A new one gets the lowest free number, as in the kernel, because
+/// librdmacm indexes a table of 65536 by it. Pointers stay valid until the object is removed. Not
+/// thread-safe.
 template <class T>
 class IdTable {
  public:
   static constexpr uint32_t kMost = 65535;
 
-  /// ENOMEM: kMost are in use, or memory is.
+  /// ENOMEM: kMost are in use, or no memory.
   Expected<std::pair<uint32_t, T*>, Errno> add() {
     uint32_t number = next_;
     if (!free_.empty()) {
@@ -49,9 +49,6 @@ class IdTable {
   }
 
   [[nodiscard]] size_t size() const { return things_.size(); }
-  [[nodiscard]] const std::unordered_map<uint32_t, std::unique_ptr<T>>& all() const {
-    return things_;
-  }
 
  private:
   std::unordered_map<uint32_t, std::unique_ptr<T>> things_;

@@ -2,87 +2,31 @@
 #include "provider/cm/ids/service.h"
 
 #include <pthread.h>
-#include <sys/epoll.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <vector>
 
 #include "packet/host/clock.h"
 #include "packet/host/random.h"
-#include "provider/cm/calls/commands.h"
-#include "provider/cm/ids/event_response.h"
-#include "provider/runtime/device_registry.h"
+#include "provider/cm/ids/resolution.h"
+#include "provider/runtime/device/device_registry.h"
 
 namespace urxe::cm {
 namespace {
-
-void handle_ready(Service& service, std::span<const Watch::Ready> ready) {
-  for (const Watch::Ready& one : ready) {
-    switch (one.what) {
-      case Watch::What::kWake:
-        break;
-      case Watch::What::kFile: {
-        auto file =
-            std::find_if(service.files.begin(), service.files.end(), [&](const auto& entry) {
-              return entry.first->own_fd() == static_cast<int>(one.number);
-            });
-        if (file != service.files.end()) close_file(service, file->first);
-        break;
-      }
-      case Watch::What::kResolution:
-        if (CmId* id = service.ids.find(one.number)) poll_resolution(service, *id, clock_now());
-        break;
-    }
-  }
-}
-
-void handle_marked(Service& service) {
-  for (const RuntimeDevice* device : service.watch.take_marked()) {
-    for (auto& [name, use] : service.devices) {
-      if (use->runtime.get() != device) continue;
-      // Others get a turn between two rounds.
-      if (!handle_events(service, *use)) service.watch.mark(device);
-      break;
-    }
-  }
-}
-
-std::optional<Instant> next_deadline(Service& service) {
-  if (service.resolutions.empty()) return std::nullopt;
-  return service.resolutions.begin()->first;
-}
-
-// Out of memory it goes on: what it could not do is looked at again with the next occasion.
-void* serve(void* argument) {
-  auto& service = *static_cast<Service*>(argument);
-  std::optional<Instant> deadline;
-  for (;;) {
-    const auto ready = service.watch.wait(deadline, clock_now());
-    (void)Service::run([&](Service& self) -> Expected<void, Errno> {
-      handle_ready(self, ready);
-      handle_marked(self);
-      poll_due_resolutions(self, clock_now());
-      deadline = next_deadline(self);
-      return {};
-    });
-  }
-  return nullptr;
-}
 
 void mark(RuntimeDevice& device) {
   Service::instance().watch.mark(&device);
 }
 
-constexpr CommunicationSink kSink{.events = mark, .interface_changed = mark, .at_exit = end_device};
-
 }  // namespace
 
-// The others' handlers of fork() must be there first: prepared last to first, this lock is then
-// taken before theirs, as everywhere else.
+// Handlers of fork() run last to first. The others' are registered first, so this lock is taken
+// before theirs, as everywhere else.
 Service::Service() {
   prepare_runtime_devices();
   PortClaim::prepare();
+  static constexpr CommunicationSink kSink{
+      .events = mark, .interface_changed = mark, .at_exit = end_device};
   register_communication_sink(kSink);
   pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
                  [] {
@@ -97,8 +41,8 @@ Service& Service::instance() {
   return *service;
 }
 
-// The child has no thread, and what the parent has begun is the parent's to go on with. Ids and
-// devices are left where they are: taking them down would speak to peers.
+// The child has no thread, and the parent goes on with its connections. The child leaks ids and
+// devices, because destroying them would send messages to peers.
 void Service::reset_in_child() {
   watch.after_fork_in_child();
   new IdTable<CmId>(std::move(ids));
@@ -107,9 +51,22 @@ void Service::reset_in_child() {
   devices.clear();
   memberships = {};
   files.clear();
-  wildcard_listeners.clear();
   resolutions.clear();
-  counters = {};
+}
+
+/// Sends the last messages of an exiting process's connections. The device's lock is held. The
+/// service's lock may belong to a thread that exists no more; then nothing is sent.
+void Service::end_device(RuntimeDevice& device) {
+  Service& service = instance();
+  if (!service.mutex_.try_lock()) return;
+  for (auto& [name, use] : service.devices) {
+    if (use->runtime.get() != &device) continue;
+    for (auto [comm, id] : use->communications) {
+      device.device().cm().destroy(CommId(comm), clock_now());
+    }
+    use->communications.clear();
+  }
+  service.mutex_.unlock();
 }
 
 Expected<CmId*, Errno> Service::find(CmFile& file, uint32_t number) {
@@ -138,8 +95,7 @@ Expected<CmId*, Errno> Service::add_id(FileUse& file) {
 uint32_t Service::destroy_id(CmId& id) {
   cancel_resolution(*this, id);
   stop_listening(id);
-  wildcard_listeners.erase(id.number);
-  leave_all_groups(*this, id);
+  leave_all_groups(id);
   drop_communication(id);
   detach(id);
   if (auto file = files.find(id.file); file != files.end()) {
@@ -154,11 +110,17 @@ uint32_t Service::destroy_id(CmId& id) {
   return reported;
 }
 
+void Service::leave_all_groups(CmId& id) {
+  for (uint32_t number : id.memberships) memberships.remove(number);
+  id.memberships.clear();
+}
+
 void Service::post(CmId& id, rdma_ucm_event_resp event) {
   if (id.uid == 0) return;
   event.uid = id.uid;
   event.id = id.number;
-  if (!id.file->post({.response = event, .owner = id.number, .new_id = 0})) ++counters.lost_events;
+  // An event that finds no room is lost.
+  (void)id.file->post({.response = event, .owner = id.number, .new_id = 0});
 }
 
 Expected<void, Errno> Service::post_request(CmId& listener, CmId& request,
@@ -169,27 +131,16 @@ Expected<void, Errno> Service::post_request(CmId& listener, CmId& request,
       {.response = event, .owner = listener.number, .new_id = request.number});
 }
 
-void close_file(Service& service, const CmFile* file) {
-  auto entry = service.files.find(file);
-  if (entry == service.files.end()) return;
-  service.watch.remove(file->own_fd());
-  const std::vector<uint32_t> ids(entry->second.ids.begin(), entry->second.ids.end());
-  for (uint32_t number : ids) {
-    if (CmId* id = service.ids.find(number)) service.destroy_id(*id);
+void Service::close_file(const CmFile* file) {
+  auto entry = files.find(file);
+  if (entry == files.end()) return;
+  watch.remove(file->own_fd());
+  const std::vector<uint32_t> numbers(entry->second.ids.begin(), entry->second.ids.end());
+  for (uint32_t number : numbers) {
+    if (CmId* id = ids.find(number)) destroy_id(*id);
   }
-  service.files.erase(file);
-  if (service.files.empty()) service.devices.clear();
-}
-
-Expected<void, Errno> add_file(const std::shared_ptr<CmFile>& file) {
-  return Service::run([&](Service& service) -> Expected<void, Errno> {
-    if (auto started = service.watch.start(serve, &service); !started) return started;
-    service.files.emplace(file.get(), FileUse{file, {}});
-    auto added = service.watch.add(file->own_fd(), 0, Watch::What::kFile,
-                                   static_cast<uint32_t>(file->own_fd()));
-    if (!added) service.files.erase(file.get());
-    return added;
-  });
+  files.erase(file);
+  if (files.empty()) devices.clear();
 }
 
 }  // namespace urxe::cm

@@ -27,22 +27,15 @@ struct FileUse {
   std::unordered_set<uint32_t> ids;
 };
 
-/// What was lost for want of room; for the curious, and for tests.
-struct ServiceCounters {
-  uint64_t backlog_overflows = 0;  ///< connection requests that were rejected for it
-  uint64_t refused_requests = 0;   ///< rejected because the listener could not take them
-  uint64_t lost_events = 0;        ///< no memory
-};
-
-/// All there is of the connection manager in this process, behind one lock: files, ids and the
-/// devices that they use. Order of locks: this one, a device's, all others. Devices say that
-/// something has happened with their lock held; so they only wake the service's thread.
+/// The connection manager of this process: files, ids and the devices that they use, behind one
+/// lock. Order of locks: this one, a device's, all others. A device reports events with its lock
+/// held, so the report only wakes the service's thread (see Watch and service_thread.h).
 class Service {
  public:
-  /// Made with the first use and never destroyed.
+  /// Made by the first call and never destroyed.
   static Service& instance();
 
-  /// Runs `work(Service&)` with the lock held. ENOMEM where it runs out of memory.
+  /// Runs `work(Service&)` with the lock held. ENOMEM: it threw std::bad_alloc.
   template <class Work>
   static auto run(Work work) -> decltype(work(std::declval<Service&>())) {
     try {
@@ -53,8 +46,8 @@ class Service {
       return error(ENOMEM);
     }
   }
-  /// The same with the id of that number. ENOENT: there is none; EINVAL: it is another file's; EIO:
-  /// its device is gone.
+  /// Runs `work(Service&, CmId&)` with the id of that number. ENOENT: there is none; EINVAL: it is
+  /// another file's; EIO: its device is gone.
   template <class Work>
   static auto run(CmFile& file, uint32_t number, Work work)
       -> decltype(work(std::declval<Service&>(), std::declval<CmId&>())) {
@@ -66,55 +59,37 @@ class Service {
     });
   }
 
-  /// Whether the lock can be had within a while; then the caller must unlock().
-  bool try_lock() { return mutex_.try_lock(); }
-  void unlock() { mutex_.unlock(); }
-
   // With the lock held:
 
   Expected<CmId*, Errno> find(CmFile& file, uint32_t number);
   /// A new id in the file. ENOMEM.
   Expected<CmId*, Errno> add_id(FileUse& file);
   /// Ends all that the id does, takes its unread events back and forgets it. Unread connection
-  /// requests of a listener are rejected. Answers how many of its events were read.
+  /// requests of a listener are rejected. Returns how many of its events were read.
   uint32_t destroy_id(CmId& id);
-  /// Tells the application; not where it does not know the id yet.
+  /// Posts an event of the id to its file, unless the application has not accepted the id yet.
   void post(CmId& id, rdma_ucm_event_resp event);
-  /// The same about a new id, to its listener. ENOMEM.
+  /// Posts a connection request, the new id, to the listener's file. ENOMEM.
   Expected<void, Errno> post_request(CmId& listener, CmId& request, rdma_ucm_event_resp event);
+
+  /// The application has closed its last descriptor of the file: destroys the file's ids.
+  void close_file(const CmFile* file);
 
   IdTable<CmId> ids;
   IdTable<Membership> memberships;
   std::unordered_map<const CmFile*, FileUse> files;
   std::unordered_map<std::string, std::unique_ptr<DeviceUse>> devices;
-  std::unordered_set<uint32_t> wildcard_listeners;
-  /// Address resolutions under way, the next one due first.
+  /// Address resolutions under way, by the time of their next poll.
   std::set<std::pair<Instant, uint32_t>> resolutions;
-  ServiceCounters counters;
   Watch watch;
 
  private:
   Service();
+  void leave_all_groups(CmId& id);
   void reset_in_child();
+  static void end_device(RuntimeDevice& device);
 
   std::mutex mutex_;
 };
-
-// Each in a file of its own; with the lock held:
-
-/// Looks at address resolutions: those whose descriptors are ready and those due.
-void poll_resolution(Service& service, CmId& id, Instant now);
-void poll_due_resolutions(Service& service, Instant now);
-void cancel_resolution(Service& service, CmId& id);
-/// Takes and handles what has happened on the device; false: there is more.
-bool handle_events(Service& service, DeviceUse& device);
-/// What a device's end at exit of the process is to its peers; its lock is held, the service's is
-/// not.
-void end_device(RuntimeDevice& device);
-/// A request that has come to a listener.
-void handle_request(Service& service, DeviceUse& device, CmEvent& event);
-/// The file is closed: all its ids go.
-void close_file(Service& service, const CmFile* file);
-void leave_all_groups(Service& service, CmId& id);
 
 }  // namespace urxe::cm

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <climits>
 
-#include "provider/runtime/start_thread.h"
+#include "packet/host/start_thread.h"
 
 namespace urxe::cm {
 namespace {

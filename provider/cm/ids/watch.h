@@ -19,7 +19,8 @@ class RuntimeDevice;
 
 namespace urxe::cm {
 
-/// What the service's thread sleeps on.
+/// What the service's thread sleeps on: files, address resolutions, and marks of devices that have
+/// events.
 class Watch {
  public:
   enum class What : uint32_t { kWake, kFile, kResolution };
@@ -30,22 +31,21 @@ class Watch {
 
   /// Makes the descriptors and starts the thread with `main(argument)`. Once. EMFILE, EAGAIN.
   Expected<void, Errno> start(void* (*main)(void*), void* argument);
-  [[nodiscard]] bool is_started() const { return started_; }
-  /// Any thread, any lock held: the thread looks at what has happened.
+  /// Wakes the thread. Any thread, with any lock held.
   void wake() const;
-  /// The same for a device: once each until take_marked(). Only to be compared: the device may be
-  /// gone by then.
+  /// Marks a device, once until take_marked(), and wakes the thread. The device may be gone when
+  /// its mark is taken, so the pointer may only be compared.
   void mark(const RuntimeDevice* device);
   std::vector<const RuntimeDevice*> take_marked();
 
-  /// `events` as epoll_ctl(2); hang-ups are told always. ENOMEM, ENOSPC.
+  /// `events` as for epoll_ctl(2); hang-ups are always reported. ENOMEM, ENOSPC.
   Expected<void, Errno> add(int fd, uint32_t events, What what, uint32_t number);
   void remove(int fd);
 
   /// Sleeps until something is ready or the time has come. The service's thread only.
   std::span<const Ready> wait(std::optional<Instant> until, Instant now);
 
-  /// fork(): with the service's lock and those of all devices held, so that nobody was at a mark.
+  /// fork(): the service's lock and those of all devices are held, so no mark was being set.
   void after_fork_in_child();
 
  private:

@@ -9,21 +9,21 @@
 
 namespace urxe::cm {
 
-/// The kernel's range of ports for who asks for none (net.ipv4.ip_local_port_range).
+/// The kernel's range of ephemeral ports (net.ipv4.ip_local_port_range).
 struct PortRange {
   uint16_t first = 32768;
   uint16_t last = 60999;
 
   [[nodiscard]] uint32_t size() const { return static_cast<uint32_t>(last) - first + 1; }
 };
-/// As it was when it was first asked for; the default where it cannot be read.
+/// The range at the time of the first call; the default if it cannot be read.
 PortRange ephemeral_range();
 
-/// Tells the ports of a range, each once, from a random one onwards.
+/// Returns the ports of a range, each once, beginning with a random one.
 class PortSearch {
  public:
   explicit PortSearch(PortRange range);
-  /// nullopt: they were all told.
+  /// nullopt: all were returned.
   std::optional<uint16_t> next();
 
  private:
@@ -32,7 +32,7 @@ class PortSearch {
   uint32_t told_ = 0;
 };
 
-/// Which ports of its spaces this process uses. Not thread-safe.
+/// The ports that this process uses, by port space. Not thread-safe.
 class UsedPorts {
  public:
   [[nodiscard]] bool has(PortSpace space, uint16_t port) const { return set(space).test(port); }

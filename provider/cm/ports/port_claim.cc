@@ -18,18 +18,18 @@
 namespace urxe::cm {
 namespace {
 
-/// The process as one that has ports in a network namespace.
+/// This process as a holder of ports in a network namespace.
 struct Claimant {
   HolderTable* table = nullptr;
-  Holder holder;  ///< nobody: this is a child's copy of its parent's
+  Holder holder;  ///< none: a forked child's copy
   UsedPorts ephemeral;
 };
 
-/// What the process is in its network namespaces. A forked child is somebody else, and must not
-/// keep the parent's ports alive: so no thread may be half way through a claim while another forks.
+/// This process as a holder, by network namespace. A forked child is another holder, and must not
+/// keep the parent's ports alive, so a fork() waits until no claim is under way.
 class Claimants {
  public:
-  // Never destroyed: exit handlers may still give ports back.
+  // Never destroyed: exit handlers may still release ports.
   static Claimants& instance() {
     static auto* const claimants = new Claimants;
     return *claimants;
@@ -75,7 +75,7 @@ struct PortClaim::Impl {
   PortSpace space = PortSpace::kTcp;
   uint16_t port = 0;
   PortUse use;
-  std::shared_ptr<Claimant> claimant;  ///< none: there is nothing to be given back
+  std::shared_ptr<Claimant> claimant;  ///< null: nothing was claimed
   uint32_t place = 0;                  ///< in the table; 0: an ephemeral port
 
   [[nodiscard]] bool is_parents() const { return claimant->holder.number == 0; }
@@ -124,7 +124,7 @@ void PortClaim::prepare() {
   Claimants::instance();
 }
 
-// The object is made before the lock is taken: where something fails its destructor takes the lock.
+// The object is made before the lock is taken, because its destructor takes the lock on failure.
 Expected<std::shared_ptr<PortClaim>, Errno> PortClaim::claim(const Request& request) try {
   auto claim = std::shared_ptr<PortClaim>(new PortClaim(std::make_unique<Impl>()));
   Impl& impl = *claim->impl_;

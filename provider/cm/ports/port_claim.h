@@ -9,27 +9,27 @@
 
 namespace urxe::cm {
 
-/// A port of a port space that no other process of the user has in this network namespace, on one
-/// address or on all: a record in a HolderTable, which costs no descriptor. It is free as soon as
-/// its process has ended, however that was. A forked child does not have the ports of its parent.
+/// A port of a port space, on one address or on all, that this process alone has among the user's
+/// processes in the network namespace. It is a record in a HolderTable, which costs no descriptor,
+/// and becomes free when the process ends in any way. A forked child does not have its parent's
+/// ports.
 ///
-/// Two claims of a port, of one process or of two, get on where they have no address in common, or
-/// where both ask for reuse_address and neither listens. "All" of IPv4 is all IPv4 addresses; "all"
-/// of IPv6 and AF_IB is IPv4 too unless af_only.
+/// Two claims of a port do not conflict if they have no address in common, or if both ask for
+/// reuse_address and neither listens. The IPv4 wildcard means all IPv4 addresses; that of IPv6 and
+/// AF_IB means IPv4 as well, unless af_only is set.
 class PortClaim {
  public:
   struct Request {
     PortSpace space = PortSpace::kTcp;
-    Address address;  ///< any: all; port 0: one that is free, from the kernel's ephemeral range
+    Address address;  ///< may be a wildcard; port 0: a free one of the kernel's ephemeral range
     bool reuse_address = false;
     bool af_only = false;  ///< an IPv6 wildcard leaves IPv4 alone
   };
-  /// EADDRINUSE: somebody has it (for port 0: no port is free), EMFILE, ENFILE, ENOMEM. Waits for
-  /// others that are about to claim the same port, or one of some others, for half a second at
-  /// most. Any thread.
+  /// EADDRINUSE: another claim conflicts (for port 0: no port is free), EMFILE, ENFILE, ENOMEM. May
+  /// wait up to half a second for other processes that are claiming a port. Any thread.
   static Expected<std::shared_ptr<PortClaim>, Errno> claim(const Request& request);
-  /// A port number for the source of a connection: not claimed, and no other connection's of this
-  /// process; those of other processes' connections are not noticed. EADDRNOTAVAIL: all are in use;
+  /// A source port for a connection: one that nobody has claimed and that no other connection of
+  /// this process uses. Connections of other processes may use it. EADDRNOTAVAIL: all are in use;
   /// EMFILE, ENFILE, ENOMEM.
   static Expected<std::shared_ptr<PortClaim>, Errno> take_ephemeral(PortSpace space);
   ~PortClaim();
@@ -37,11 +37,11 @@ class PortClaim {
   PortClaim& operator=(const PortClaim&) = delete;
 
   [[nodiscard]] uint16_t port() const;
-  /// For a listener: from now on nobody else, with or without reuse_address, may have the port.
-  /// EADDRINUSE: somebody has it too; EINVAL: an ephemeral port, or one of the parent of a forked
-  /// child. Any thread.
+  /// For a listener: from now on no other claim of the port succeeds, with or without
+  /// reuse_address. EADDRINUSE: there is another one already; EINVAL: the port was taken by
+  /// take_ephemeral(), or belongs to the parent of this forked child. Any thread.
   Expected<void, Errno> listen();
-  /// To be called before the handlers of fork() are registered of who claims with a lock held.
+  /// A caller that claims with a lock held calls this before it registers its handlers of fork().
   static void prepare();
 
  private:

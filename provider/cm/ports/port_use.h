@@ -9,11 +9,11 @@
 
 namespace urxe::cm {
 
-/// What somebody has of a port: one address, or all of a kind.
+/// The addresses for which a claim has a port: one, or all of a kind.
 struct PortUse {
   enum class Which : uint8_t { kOne, kAllIpv4, kAllIpv6, kAll };
   Which which = Which::kOne;
-  bool may_share = false;  ///< with others of whom that is true
+  bool may_share = false;  ///< with other claims that may share
   uint32_t scope_id = 0;   ///< of a link-local address
   Gid address;             ///< of kOne
 
@@ -22,8 +22,7 @@ struct PortUse {
   friend bool operator==(const PortUse&, const PortUse&) = default;
 };
 
-/// Whether the two cannot have the port at the same time: they have an address in common, and not
-/// both may share.
+/// Whether two claims of a port conflict: they have an address in common, and not both may share.
 bool conflict(const PortUse& a, const PortUse& b);
 
 // In a HolderTable:

@@ -5,8 +5,8 @@
 
 #include <atomic>
 
-#include "provider/runtime/patience.h"
-#include "provider/runtime/spinlock.h"
+#include "provider/runtime/locks/patience.h"
+#include "provider/runtime/locks/spinlock.h"
 
 namespace urxe {
 

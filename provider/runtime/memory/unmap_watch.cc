@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "provider/presence/presence_abi.h"
+#include "provider/runtime/device/runtime_device.h"
+#include "provider/runtime/locks/spinlock.h"
 #include "provider/runtime/memory/mapped_memory.h"
 #include "provider/runtime/memory/unmap_gate.h"
-#include "provider/runtime/runtime_device.h"
-#include "provider/runtime/spinlock.h"
 
 namespace urxe {
 namespace {

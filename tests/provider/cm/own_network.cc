@@ -10,9 +10,9 @@
 #include <filesystem>
 
 #include "provider/devices/device_list.h"
+#include "provider/devices/device_tree.h"
 #include "provider/devices/network_namespace.h"
 #include "provider/devices/tree_store.h"
-#include "provider/runtime/config.h"
 
 namespace urxe::test {
 namespace {

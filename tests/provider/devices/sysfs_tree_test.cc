@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cctype>
 #include <set>
 
 #include "provider/devices/counter_names.h"

@@ -104,14 +104,6 @@ TEST(Addresses, KindsAreTold) {
   EXPECT_FALSE(ipv6("fec0::1").is_link_local());
 }
 
-TEST(Addresses, SameHostDoesNotLookAtPortsAndFamilies) {
-  EXPECT_TRUE(ipv4("192.0.2.1", 1).same_host(ipv4("192.0.2.1", 2)));
-  EXPECT_TRUE(ipv4("192.0.2.1").same_host(ipv6("::ffff:192.0.2.1")));
-  EXPECT_TRUE(ipv6("fe80::1", 1, 2).same_host(ipv6("fe80::1", 1, 3)));
-  EXPECT_FALSE(ipv4("192.0.2.1").same_host(ipv4("192.0.2.2")));
-  EXPECT_FALSE(Address{}.same_host(Address{}));
-}
-
 TEST(Addresses, AreWrittenWithPortAndScope) {
   EXPECT_EQ(to_string(ipv4("192.0.2.1", 7471)), "192.0.2.1:7471");
   EXPECT_EQ(to_string(ipv4("0.0.0.0", 1)), "0.0.0.0:1");

@@ -2,7 +2,6 @@
 #include "tests/provider/cm/commands/fake_commands.h"
 
 #include <cerrno>
-#include <cstring>
 #include <mutex>
 #include <sstream>
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <vector>
 
 namespace urxe::cm {
 namespace {

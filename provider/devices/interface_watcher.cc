@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/devices/interface_watcher.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "packet/host/start_thread.h"
+#include "provider/devices/device_tree.h"
+#include "provider/devices/tree_update.h"
+
+namespace urxe {
+namespace {
+
+/// Changes that follow so soon after another are handled together.
+constexpr int kBurstMs = 20;
+/// Pause before another try if the interfaces could not be listed.
+constexpr int kRetryMs = 500;
+
+}  // namespace
+
+// Never destroyed: its thread and exit handlers outlive static objects.
+InterfaceWatcher& InterfaceWatcher::instance() {
+  static auto* const watcher = new InterfaceWatcher;
+  return *watcher;
+}
+
+std::string InterfaceWatcher::add(const Follower& follower) {
+  std::lock_guard lifecycle(lifecycle_);
+  {
+    std::lock_guard lock(mutex_);
+    followers_.push_back(&follower);
+  }
+  if (running_) return "";
+  std::string reason = start();
+  if (running_) return "";
+  release();
+  return std::exchange(complained_, true) ? "" : reason;
+}
+
+void InterfaceWatcher::remove(const Follower& follower) {
+  std::lock_guard lifecycle(lifecycle_);
+  bool last = false;
+  {
+    std::lock_guard lock(mutex_);
+    std::erase(followers_, &follower);
+    last = followers_.empty();
+  }
+  if (last && running_) stop();
+}
+
+/// Returns an empty string, or why the interfaces cannot be watched.
+std::string InterfaceWatcher::start() {
+  if (!is_of_this_namespace(device_tree())) {
+    return "the devices are those of another network namespace";
+  }
+  tree_use_ = hold_tree(device_tree());
+  wake_fd_ = FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  // The kernel's reports are subscribed to before the first look, so no change is missed.
+  if (!wake_fd_ || !changes_.open()) return std::strerror(errno);
+  (void)update();
+  stop_.store(false);
+  const int wrong = start_thread(&thread_, thread_main, this);
+  running_ = wrong == 0;
+  return running_ ? "" : std::strerror(wrong);
+}
+
+void InterfaceWatcher::stop() {
+  stop_.store(true);
+  const uint64_t one = 1;
+  [[maybe_unused]] ssize_t written = write(wake_fd_.get(), &one, sizeof one);
+  pthread_join(thread_, nullptr);
+  running_ = false;
+  release();
+}
+
+void InterfaceWatcher::release() {
+  wake_fd_.reset();
+  changes_.close();
+  tree_use_.reset();
+}
+
+void* InterfaceWatcher::thread_main(void* self) {
+  pthread_setname_np(pthread_self(), "urxe-watch");
+  static_cast<InterfaceWatcher*>(self)->run();
+  return nullptr;
+}
+
+void InterfaceWatcher::run() {
+  int retry_ms = -1;
+  while (!stop_.load()) {
+    pollfd fds[2] = {{wake_fd_.get(), POLLIN, 0}, {changes_.fd(), POLLIN, 0}};
+    const int ready = poll(fds, 2, retry_ms);
+    if (stop_.load()) return;
+    if (ready < 0) continue;
+    if (!changes_.take(ifindexes_) && retry_ms < 0) continue;
+    retry_ms = update() ? -1 : kRetryMs;
+    poll(fds, 1, kBurstMs);
+  }
+}
+
+/// False: the interfaces could not be listed; try again later.
+bool InterfaceWatcher::update() try {
+  std::lock_guard lock(mutex_);
+  auto now = update_tree(device_tree());
+  if (!now) return false;
+  ifindexes_.clear();
+  for (const DeviceDescription& description : *now) {
+    ifindexes_.push_back(description.ifindex);
+    for (const Follower* follower : followers_) {
+      if (follower->name == description.name) follower->follow(description);
+    }
+  }
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+void InterfaceWatcher::before_fork() {
+  lifecycle_.lock();
+  mutex_.lock();
+}
+
+void InterfaceWatcher::after_fork_in_parent() {
+  mutex_.unlock();
+  lifecycle_.unlock();
+}
+
+void InterfaceWatcher::after_fork_in_child() {
+  followers_.clear();
+  running_ = false;
+  release();
+  mutex_.unlock();
+  lifecycle_.unlock();
+}
+
+}  // namespace urxe

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "packet/host/file_descriptor.h"
+#include "provider/devices/change_socket.h"
+#include "provider/devices/device_file.h"
+
+namespace urxe {
+
+/// Keeps the open devices of this process, and the tree, up to date with their interfaces. Its
+/// thread runs while a device is open, and sleeps until the kernel reports a change of an interface
+/// or address. Changes that follow within 20 ms are handled together.
+///
+/// Thread-safe. Must not be called with a device's lock held: the thread calls the followers, which
+/// take that lock, while it holds the watcher's own.
+class InterfaceWatcher {
+ public:
+  static InterfaceWatcher& instance();
+
+  /// An open device of this process.
+  struct Follower {
+    std::string name;
+    /// Takes over the state of the interface. Called by the watcher's thread, and by add().
+    std::function<void(const DeviceDescription& now)> follow;
+  };
+
+  /// Calls the follower with each change, until remove(). If the watcher was not running, it also
+  /// brings the tree up to date, and so calls the follower, at once. Returns why the interfaces
+  /// cannot be watched, the first time that they cannot; else an empty string. Devices then stay as
+  /// they are.
+  std::string add(const Follower& follower);
+  void remove(const Follower& follower);
+
+  // fork(): the child begins without devices, thread and descriptors.
+  void before_fork();
+  void after_fork_in_parent();
+  void after_fork_in_child();
+
+ private:
+  std::string start();
+  void stop();
+  void release();
+  static void* thread_main(void* self);
+  void run();
+  bool update();
+
+  std::mutex lifecycle_;  ///< of the thread; held while it is joined
+  bool running_ = false;
+  bool complained_ = false;
+  pthread_t thread_{};
+  std::atomic<bool> stop_{false};
+  FileDescriptor wake_fd_;
+  ChangeSocket changes_;
+  FileDescriptor tree_use_;
+
+  std::mutex mutex_;  ///< held throughout an update; taken after lifecycle_
+  std::vector<const Follower*> followers_;
+  std::vector<uint32_t> ifindexes_;  ///< of the tree's devices
+};
+
+}  // namespace urxe

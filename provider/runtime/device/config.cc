@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/runtime/device/config.h"
+
+#include <stdlib.h>
+
+#include "provider/runtime/errors.h"
+
+namespace urxe {
+namespace {
+
+std::string environment(const char* name) {
+  const char* value = secure_getenv(name);
+  return value != nullptr ? value : "";
+}
+
+std::optional<FaultPlan> find_fault_plan() {
+  const std::string text = environment("URXE_FAULTS");
+  if (text.empty()) return std::nullopt;
+  auto plan = parse_fault_plan(text);
+  if (plan) return *plan;
+  print_error("URXE_FAULTS is ignored: " + plan.error());
+  return std::nullopt;
+}
+
+}  // namespace
+
+// Never destroyed: threads and exit handlers may still ask.
+const std::string& capture_path() {
+  static const auto* const path = new std::string(environment("URXE_CAPTURE"));
+  return *path;
+}
+
+const std::optional<FaultPlan>& fault_plan() {
+  static const auto* const plan = new std::optional<FaultPlan>(find_fault_plan());
+  return *plan;
+}
+
+}  // namespace urxe

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "packet/engine/fault_plan.h"
+
+namespace urxe {
+
+// What the environment asks for.
+
+/// URXE_CAPTURE: the file that records all RoCE packets; empty: none.
+const std::string& capture_path();
+
+/// URXE_FAULTS: the faults that the network is to have, see parse_fault_plan(); nullopt: none. A
+/// plan that cannot be parsed is ignored, with one line on stderr.
+const std::optional<FaultPlan>& fault_plan();
+
+}  // namespace urxe

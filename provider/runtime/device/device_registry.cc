@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/runtime/device/device_registry.h"
+
+#include <pthread.h>
+
+#include <cerrno>
+#include <map>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "packet/sharing/holder_table.h"
+#include "provider/devices/device_tree.h"
+#include "provider/devices/interface_watcher.h"
+#include "provider/runtime/errors.h"
+#include "provider/runtime/memory/unmap_watch.h"
+
+namespace urxe {
+namespace {
+
+/// The open devices. Never destroyed: background threads and exit handlers outlive static objects.
+class Registry {
+ public:
+  static Registry& instance() {
+    static auto* const registry = new Registry;
+    return *registry;
+  }
+
+  Expected<std::shared_ptr<RuntimeDevice>, Errno> open(const std::string& name) {
+    std::lock_guard lock(mutex_);
+    std::weak_ptr<RuntimeDevice>& entry = devices_[name];
+    if (auto device = entry.lock()) return device;
+    auto description = read_device(device_tree(), name);
+    if (!description) {
+      print_error(description.error());
+      return error(ENODEV);
+    }
+    auto device = std::make_shared<RuntimeDevice>(*description);
+    entry = device;
+    return device;
+  }
+
+  void finish() {
+    if (!mutex_.try_lock()) return;
+    for (auto& [name, entry] : devices_) {
+      if (auto device = entry.lock()) device->progress().finish_at_exit();
+    }
+    mutex_.unlock();
+  }
+
+ private:
+  Registry() {
+    prepare_unmap_watch();
+    HolderTable::prepare();
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  }
+
+  // During a fork() all devices are locked, because the child gets a copy of them, and no thread
+  // may be half way through a change. They are held so that none is destroyed in between.
+  static void before_fork() {
+    Registry& self = instance();
+    self.mutex_.lock();
+    InterfaceWatcher::instance().before_fork();
+    for (auto& [name, entry] : self.devices_) {
+      auto device = entry.lock();
+      if (device == nullptr) continue;
+      device->before_fork();
+      self.held_.push_back(std::move(device));
+    }
+  }
+  static void after_fork_in_parent() {
+    Registry& self = instance();
+    std::vector<std::shared_ptr<RuntimeDevice>> held;
+    held.swap(self.held_);
+    for (auto& device : held) device->after_fork_in_parent();
+    InterfaceWatcher::instance().after_fork_in_parent();
+    self.mutex_.unlock();
+  }
+  static void after_fork_in_child() {
+    Registry& self = instance();
+    for (auto& device : self.held_) device->after_fork_in_child();
+    InterfaceWatcher::instance().after_fork_in_child();
+    self.held_.clear();
+    self.devices_.clear();
+    self.mutex_.unlock();
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<RuntimeDevice>> devices_;
+  std::vector<std::shared_ptr<RuntimeDevice>> held_;
+};
+
+}  // namespace
+
+Expected<std::shared_ptr<RuntimeDevice>, Errno> open_runtime_device(const std::string& name) {
+  try {
+    return Registry::instance().open(name);
+  } catch (const std::bad_alloc&) {
+    return error(ENOMEM);
+  }
+}
+
+void finish_runtime_devices() noexcept {
+  Registry::instance().finish();
+}
+
+std::vector<DeviceDescription> list_runtime_devices() {
+  if (device_tree().empty()) return {};
+  return read_devices(device_tree());
+}
+
+void prepare_runtime_devices() {
+  Registry::instance();
+}
+
+bool is_runtime_device(const std::string& name) {
+  return !device_tree().empty() && read_device(device_tree(), name).has_value();
+}
+
+}  // namespace urxe

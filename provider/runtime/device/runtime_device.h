@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "packet/base/expected.h"
+#include "packet/sharing/address_sharing.h"
+#include "packet/sharing/slots.h"
+#include "provider/devices/device_file.h"
+#include "provider/devices/interface_watcher.h"
+#include "provider/runtime/device/xrc_domains.h"
+#include "provider/runtime/progress/progress.h"
+#include "transport/device/device.h"
+
+namespace urxe {
+
+/// An open device of this process, shared by all contexts. It uses only memory until the first
+/// queue pair is made or the connection manager is used; then start() takes a slot, an engine and a
+/// thread.
+class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
+ public:
+  explicit RuntimeDevice(const DeviceDescription& description);
+  ~RuntimeDevice();
+  RuntimeDevice(const RuntimeDevice&) = delete;
+  RuntimeDevice& operator=(const RuntimeDevice&) = delete;
+
+  [[nodiscard]] Progress& progress() { return progress_; }
+  /// Whether this is the copy of a parent's device in a forked child, which must not be used.
+  [[nodiscard]] bool is_forked() const { return forked_.load(std::memory_order_relaxed); }
+  /// Counts that the transport does not keep: address handles, and bytes of ibv_alloc_dm(3).
+  std::atomic<int> address_handles{0};
+  std::atomic<uint64_t> device_memory{0};
+
+  /// The device and its interface as they are now.
+  [[nodiscard]] DeviceDescription description();
+  /// Takes over the state of the interface, and sends events to the contexts.
+  void follow(const DeviceDescription& now);
+
+  // With the lock of progress() held:
+
+  [[nodiscard]] const DeviceDescription& described() const { return description_; }
+  [[nodiscard]] Device& device() { return device_; }
+  [[nodiscard]] XrcDomains& xrc_domains() { return xrc_domains_; }
+  /// Takes a slot and an engine and starts the thread, unless that was done before. Prints errors
+  /// on stderr.
+  Expected<void, Errno> start();
+  /// The next queue pair number, which was not used lately. Only after start().
+  Qpn next_qpn();
+  /// Whether the number has this process's slot. Only after start().
+  [[nodiscard]] bool is_own(Qpn qpn) const;
+  /// As follow(), from the tree: another process may have seen a change first.
+  void refresh_gids();
+  /// Adds a context's asynchronous events: those of the port go there until remove_listener().
+  void add_listener(std::shared_ptr<EventSocket> events);
+  void remove_listener(const std::shared_ptr<EventSocket>& events);
+  /// Makes a local address usable, for QP1 too. Prints errors on stderr. Only after start().
+  Expected<void, Errno> open_address(const Gid& local);
+  /// Makes all local addresses usable, because datagrams may come to any. If none can be, returns
+  /// the first one's error and prints it on stderr. Only after start().
+  Expected<void, Errno> open_addresses();
+
+  // For the connection manager. To connect, it calls start() and open_address() of its own end; to
+  // listen, these. The CommunicationSink gets the events of device().cm().
+
+  /// Directs REQs and SIDR_REQs for `service` to this process, whichever of the processes that
+  /// share the address they reach, and there to the returned listener. On `local`, or on all
+  /// addresses that the device has or will have. Starts the device. EADDRINUSE: a process of the
+  /// user listens there already; EMFILE and the like.
+  Expected<ListenerId, Errno> listen(ServiceId service, const std::optional<Gid>& local);
+  void stop_listening(ListenerId listener);
+
+  // fork():
+  void before_fork() { progress_.before_fork(); }
+  void after_fork_in_parent() { progress_.after_fork_in_parent(); }
+  void after_fork_in_child();
+
+ private:
+  Expected<std::unique_ptr<PacketEngine>, Errno> make_engine();
+  void follow_locked(const DeviceDescription& now);
+  void tell(ibv_event_type type);
+  void configure_cm();
+  Expected<void, EngineError> open_in_engine(const Gid& local);
+
+  struct Service {
+    ServiceId service;
+    std::optional<Gid> local;
+  };
+
+  const std::string name_;
+  const uint32_t ifindex_;
+  DeviceDescription description_;                        ///< under the lock
+  std::vector<std::shared_ptr<EventSocket>> listeners_;  ///< under the lock
+  std::unordered_map<uint32_t, Service> services_;       ///< listened for, by listener
+  bool opens_addresses_ = false;                         ///< open_addresses() was called
+  std::atomic<bool> forked_{false};
+  Device device_;
+  XrcDomains xrc_domains_;
+  std::optional<Slot> slot_;
+  std::optional<AddressSharing> sharing_;
+  Progress progress_;
+  const InterfaceWatcher::Follower follower_;
+};
+
+/// The largest path MTU whose packets fit an interface of `interface_mtu` bytes.
+ibv_mtu path_mtu_for(uint32_t interface_mtu);
+
+}  // namespace urxe

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "packet/base/expected.h"
+
+namespace urxe {
+
+/// A queue of events that the application reads from a file descriptor, as it does from the
+/// kernel's: a completion channel or a context's asynchronous events. The reading end belongs to
+/// the application (or libibverbs), which may poll it, make it non-blocking and close it.
+///
+/// Up to kMaxWaiting events for which the socket has no room are kept until flush(). Thread-safe.
+class EventSocket {
+ public:
+  struct Event {
+    std::array<uint8_t, 16> bytes{};
+    /// The object that the event is about: its first eight bytes, native order.
+    [[nodiscard]] uint64_t element() const;
+  };
+
+  /// `event_size`: 8 or 16 bytes. The caller owns `reader_fd`. EMFILE, ENFILE, ENOMEM.
+  static Expected<std::shared_ptr<EventSocket>, Errno> create(size_t event_size, int* reader_fd);
+
+  ~EventSocket();
+  EventSocket(const EventSocket&) = delete;
+  EventSocket& operator=(const EventSocket&) = delete;
+
+  /// False: dropped, because kMaxWaiting events wait for the application already.
+  bool send(const Event& event);
+  /// Sends the waiting events; false: some still wait.
+  bool flush();
+  [[nodiscard]] bool has_waiting() const;
+  /// Takes back the unread events about `element`; returns their number.
+  uint32_t take_back(uint64_t element);
+  /// Whether `fd` is the reading end of this socket, still open.
+  [[nodiscard]] bool is_reader(int fd) const;
+  /// Whether no reading end is open any more.
+  [[nodiscard]] bool reader_is_gone() const;
+
+ private:
+  EventSocket(size_t event_size, int reader_fd, int writer_fd, ino_t reader_inode);
+  bool flush_locked();
+  bool read_back(std::deque<Event>& events) const;
+
+  /// Events sent or taken back by one call: so few that the socket takes all of them or none.
+  static constexpr size_t kAtOnce = 128;
+  using Batch = std::array<uint8_t, kAtOnce * 16>;
+  static constexpr size_t kMaxWaiting = 65536;
+
+  const size_t event_size_;
+  const int reader_fd_;  ///< the application's, which may have closed it and reused the number
+  const int writer_fd_;
+  const ino_t reader_inode_;
+  mutable std::mutex mutex_;
+  std::deque<Event> waiting_;
+};
+
+}  // namespace urxe

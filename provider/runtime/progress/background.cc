@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The background thread of Progress.
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "packet/host/clock.h"
+#include "packet/host/start_thread.h"
+#include "provider/runtime/progress/progress.h"
+
+namespace urxe {
+namespace {
+
+/// So many polls between two looks mean that the application is polling.
+constexpr uint64_t kBusyPolls = 2;
+/// The first rest is short, because the application may have stopped polling to wait for memory to
+/// change. While it polls, each further rest is twice as long.
+constexpr Duration kFirstRest = microseconds(50);
+constexpr Duration kLongestRest = microseconds(800);
+/// An application that has posted this recently may be about to reply to new packets.
+constexpr Duration kActive = microseconds(100);
+constexpr Duration kAnswerTime = microseconds(20);
+constexpr Duration kSlice = microseconds(100);
+/// Bursts received before other threads can take the lock.
+constexpr int kBurstsAtOnce = 16;
+constexpr Instant kNever{INT64_MAX};
+
+timespec to_timespec(Duration d) {
+  int64_t ns = std::max<int64_t>(d.ns, 0);
+  return {static_cast<time_t>(ns / 1000000000), static_cast<long>(ns % 1000000000)};
+}
+
+/// Asks for short time slices. The thread then preempts one that spins, such as an application that
+/// waits for its memory to change, instead of waiting for the end of that thread's slice. Needs no
+/// privilege; kernels before 6.12 ignore it.
+void ask_for_short_slices() {
+  struct {
+    uint32_t size;
+    uint32_t policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime;
+    uint64_t deadline;
+    uint64_t period;
+  } attributes{};
+  attributes.size = sizeof attributes;
+  attributes.policy = SCHED_OTHER;
+  attributes.nice = getpriority(PRIO_PROCESS, 0);
+  attributes.runtime = static_cast<uint64_t>(kSlice.ns);
+  syscall(SYS_sched_setattr, 0, &attributes, 0U);
+}
+
+}  // namespace
+
+Expected<void, Errno> Progress::start(std::unique_ptr<PacketEngine> engine, CounterTable counters) {
+  TxBatch batch(engine->batch_limits());
+  kick_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (kick_fd_ < 0) return error(errno);
+  engine_ = std::move(engine);
+  batch_.emplace(std::move(batch));
+  counters_ = std::move(counters);
+  int result = start_thread(&thread_, thread_main, this);
+  if (result != 0) {
+    close(std::exchange(kick_fd_, -1));
+    batch_.reset();
+    engine_.reset();
+    return error(result);
+  }
+  started_ = true;
+  return {};
+}
+
+Progress::~Progress() {
+  if (started_) {
+    stop_.store(true);
+    kick();
+    pthread_join(thread_, nullptr);
+  }
+  if (engine_) counters_.publish(device_.counters(), engine_->totals(), device_.cm().counters());
+  if (kick_fd_ >= 0) close(kick_fd_);
+}
+
+void* Progress::thread_main(void* self) {
+  pthread_setname_np(pthread_self(), "urxe");
+  prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+  ask_for_short_slices();
+  static_cast<Progress*>(self)->run();
+  return nullptr;
+}
+
+void Progress::run() {
+  while (!stop_.load()) {
+    if (mode_.load() == Mode::kResting) {
+      rest();
+    } else {
+      serve();
+    }
+  }
+}
+
+/// Drives the device, then sleeps until something happens, or goes to rest.
+void Progress::serve() {
+  lock_.lock();
+  Instant now = clock_now();
+  serve_arrivals(now);
+  flush_events();
+  deliver_events();
+  publish_counters(now);
+  bool answer_expected = device_.has_deferred_acks() &&
+                         now.ns - last_post_ns_.load(std::memory_order_relaxed) < kActive.ns;
+
+  uint64_t polls = inline_polls_.load(std::memory_order_relaxed);
+  bool application_polls = polls - polls_seen_ >= kBusyPolls;
+  polls_seen_ = polls;
+  if (application_polls && armed_.load() == 0) {
+    mode_.store(Mode::kResting);
+    // A thread that arms a queue now either sees the mode, or its count is seen here.
+    if (armed_.load() != 0) mode_.store(Mode::kAwake);
+    unlock();
+    return;
+  }
+  Instant wake = deadline(now);
+  if (answer_expected) wake = std::min(wake, now + kAnswerTime);
+  mode_.store(Mode::kWatching);
+  asleep_until_ns_.store(wake.ns);
+  unlock();
+  sleep_until(wake);
+  asleep_until_ns_.store(INT64_MIN);
+  mode_.store(Mode::kAwake);
+}
+
+void Progress::serve_arrivals(Instant now) {
+  int bursts = 0;
+  bool drained = false;
+  while (!drained && bursts++ < kBurstsAtOnce) {
+    drained = !receive(now);
+    if (!drained) transmit(AckPolicy::kUrgentOnly, now);
+  }
+  if (!drained) return;
+  device_.advance(now);
+  last_advance_ = now;
+  bool answer_expected =
+      bursts > 1 && now.ns - last_post_ns_.load(std::memory_order_relaxed) < kActive.ns;
+  transmit(answer_expected ? AckPolicy::kUrgentOnly : AckPolicy::kAll, now);
+}
+
+void Progress::sleep_until(Instant when) {
+  pollfd fds[2] = {{kick_fd_, POLLIN, 0}, {engine_->wait_fd(), POLLIN, 0}};
+  timespec timeout{};
+  if (when != kNever) timeout = to_timespec(when - clock_now());
+  ppoll(fds, 2, when == kNever ? nullptr : &timeout, nullptr);
+  if (fds[0].revents != 0) take_kicks();
+}
+
+/// The application polls: sleeps, and checks now and then that it still does.
+void Progress::rest() {
+  pollfd fd{kick_fd_, POLLIN, 0};
+  timespec timeout = to_timespec(rest_);
+  ppoll(&fd, 1, &timeout, nullptr);
+  if (fd.revents != 0) take_kicks();
+  uint64_t polls = inline_polls_.load(std::memory_order_relaxed);
+  bool still_polls = polls != polls_seen_;
+  polls_seen_ = polls;
+  if (fd.revents != 0 || !still_polls) mode_.store(Mode::kAwake);
+  rest_ = still_polls ? std::min(rest_ * 2, kLongestRest) : kFirstRest;
+}
+
+void Progress::flush_events() {
+  std::erase_if(clogged_, [](const auto& socket) { return socket->flush(); });
+}
+
+}  // namespace urxe

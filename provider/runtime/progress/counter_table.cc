@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/runtime/progress/counter_table.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <utility>
+
+#include "provider/devices/counter_names.h"
+
+namespace urxe {
+namespace {
+
+uint64_t* map_table(const std::string& path) {
+  int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) return nullptr;
+  struct stat status {};
+  void* memory = MAP_FAILED;
+  if (fstat(fd, &status) == 0 && status.st_size >= static_cast<off_t>(kCounterTableBytes)) {
+    memory = mmap(nullptr, kCounterTableBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  }
+  close(fd);
+  return memory != MAP_FAILED ? static_cast<uint64_t*>(memory) : nullptr;
+}
+
+/// Packets dropped because they are malformed, and not because of the state of the device.
+uint64_t broken_packets(const Counters& c) {
+  uint64_t sum = 0;
+  for (size_t reason = 0; reason <= static_cast<size_t>(DropReason::kBadIcrc); ++reason) {
+    sum += c.drops[reason];
+  }
+  return sum;
+}
+
+}  // namespace
+
+CounterTable::CounterTable(const std::string& tree, const std::string& device, uint32_t row) {
+  if (tree.empty() || row >= kCounterRows) return;
+  table_ = map_table(tree + "/devices/" + device + ".counters");
+  if (table_ == nullptr) return;
+  row_ = table_ + static_cast<size_t>(row) * kCounterColumns;
+  before_.assign(row_, row_ + kCounterColumns);
+}
+
+CounterTable::~CounterTable() {
+  if (table_ != nullptr) munmap(table_, kCounterTableBytes);
+}
+
+CounterTable::CounterTable(CounterTable&& other) noexcept
+    : table_(std::exchange(other.table_, nullptr)),
+      row_(std::exchange(other.row_, nullptr)),
+      before_(std::move(other.before_)) {}
+
+CounterTable& CounterTable::operator=(CounterTable&& other) noexcept {
+  std::swap(table_, other.table_);
+  std::swap(row_, other.row_);
+  std::swap(before_, other.before_);
+  return *this;
+}
+
+void CounterTable::add(size_t column, uint64_t value) {
+  std::atomic_ref(row_[column]).store(before_[column] + value, std::memory_order_relaxed);
+}
+
+void CounterTable::add_cm(const CmCounters& cm) {
+  static_assert(kCmCounterGroups.size() == 4);
+  size_t column = cm_counter_column(0);
+  for (const auto* group : {&cm.sent, &cm.retries, &cm.received, &cm.duplicates}) {
+    for (const uint64_t value : *group) add(column++, value);
+  }
+  for (size_t reason = 0; reason < cm.drops.size(); ++reason) {
+    add(drop_counter_column(static_cast<MadDropReason>(reason)), cm.drops[reason]);
+  }
+}
+
+void CounterTable::add_faults(const EngineCounters& engine) {
+  add(counter_column("fault_tx_lost"), engine.outgoing_faults.lost);
+  add(counter_column("fault_tx_duplicated"), engine.outgoing_faults.duplicated);
+  add(counter_column("fault_tx_reordered"), engine.outgoing_faults.reordered);
+  add(counter_column("fault_tx_corrupted"), engine.outgoing_faults.corrupted);
+  add(counter_column("fault_rx_lost"), engine.incoming_faults.lost);
+  add(counter_column("fault_rx_duplicated"), engine.incoming_faults.duplicated);
+  add(counter_column("fault_rx_reordered"), engine.incoming_faults.reordered);
+  add(counter_column("fault_rx_corrupted"), engine.incoming_faults.corrupted);
+}
+
+void CounterTable::publish(const Counters& c, const EngineCounters& engine, const CmCounters& cm) {
+  if (row_ == nullptr) return;
+  add(counter_column("port_xmit_data"), c.sent_bytes / 4);
+  add(counter_column("port_rcv_data"), c.received_bytes / 4);
+  add(counter_column("port_xmit_packets"), c.sent_packets);
+  add(counter_column("port_rcv_packets"), c.received_packets);
+  add(counter_column("unicast_xmit_packets"), c.sent_packets - c.multicast_packets_sent);
+  add(counter_column("unicast_rcv_packets"), c.received_packets - c.multicast_packets_received);
+  add(counter_column("multicast_xmit_packets"), c.multicast_packets_sent);
+  add(counter_column("multicast_rcv_packets"), c.multicast_packets_received);
+  add(counter_column("sent_pkts"), c.sent_packets);
+  add(counter_column("rcvd_pkts"), c.received_packets);
+  add(counter_column("duplicate_request"), c.duplicate_requests);
+  add(counter_column("out_of_seq_request"), c.out_of_sequence_requests);
+  add(counter_column("out_of_sequence"), c.out_of_sequence_requests);
+  add(counter_column("rcvd_rnr_err"), c.rnr_naks_received);
+  add(counter_column("rnr_nak_retry_err"), c.rnr_naks_received);
+  add(counter_column("send_rnr_err"), c.rnr_naks_sent);
+  add(counter_column("rcvd_seq_err"), c.sequence_naks_received);
+  add(counter_column("packet_seq_err"), c.sequence_naks_received);
+  add(counter_column("implied_nak_seq_err"), c.implied_naks);
+  add(counter_column("local_ack_timeout_err"), c.ack_timeouts);
+  add(counter_column("retry_exceeded_err"), c.retries_exceeded);
+  add(counter_column("retry_rnr_exceeded_err"), c.rnr_retries_exceeded);
+  add(counter_column("completer_retry_err"), c.retransmitted_packets);
+  add(counter_column("rdma_sends"), c.sends);
+  add(counter_column("rdma_recvs"), c.receives);
+  add(counter_column("ack_deferred"), c.acks_deferred);
+  add(counter_column("rx_read_requests"), c.read_requests);
+  add(counter_column("rx_write_requests"), c.write_requests);
+  add(counter_column("rx_atomic_requests"), c.atomic_requests);
+  add(counter_column("rp_cnp_handled"), c.cnps_received);
+  add(counter_column("np_ecn_marked_roce_packets"), c.ecn_marked_packets);
+  add(counter_column("send_err"), engine.send_lost);
+  add(counter_column("port_xmit_discards"), engine.send_lost);
+  add(counter_column("excessive_buffer_overrun_errors"), engine.receive_lost);
+  add(counter_column("forwarded_pkts"), engine.forwarded);
+  add(counter_column("uncopied_mads"), engine.not_copied);
+  add_cm(cm);
+  add_faults(engine);
+  for (size_t reason = 0; reason < c.drops.size(); ++reason) {
+    add(drop_counter_column(static_cast<DropReason>(reason)), c.drops[reason]);
+  }
+  add(counter_column("drop_not_owner"), engine.not_owner);
+  add(counter_column("port_rcv_errors"), broken_packets(c));
+}
+
+}  // namespace urxe

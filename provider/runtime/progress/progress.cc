@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/runtime/progress/progress.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "packet/host/clock.h"
+#include "provider/runtime/locks/fence.h"
+
+namespace urxe {
+namespace {
+
+/// Rounds of receiving that one call to poll makes at most.
+constexpr int kInlineRounds = 4;
+/// Small requests that may wait for each other.
+constexpr uint32_t kGatheredPosts = 16;
+constexpr uint32_t kSmallRequest = 4096;  ///< bytes
+/// Between unanswered requests of one burst.
+constexpr Duration kBurstGap = microseconds(3);
+/// Interval of the timers while packets keep arriving.
+constexpr Duration kAdvanceAnyway = milliseconds(10);
+/// An application that polls in vain for longer than this yields the processor, because the peer
+/// that it waits for may need it.
+constexpr Duration kSpinTime = microseconds(20);
+constexpr int kExitAttempts = 1000;
+/// In so many rounds an engine has read all its sockets.
+constexpr int kExitRounds = 32;
+constexpr Duration kPublishInterval = milliseconds(10);
+/// How long an ACK may be deferred while nobody polls.
+constexpr Duration kDeferredAckDelay = microseconds(50);
+constexpr Duration kEventRetryDelay = milliseconds(1);
+constexpr Instant kNever{INT64_MAX};
+
+}  // namespace
+
+/// Whether the request may wait for others, so that one system call sends several. The next poll of
+/// the application sends them, and so does the response that is due. A request goes out at once if
+/// nothing is in flight, or, for services without responses, if it does not follow close behind
+/// another.
+bool Progress::may_gather(QueuePair& qp) {
+  if (mode_.load() != Mode::kResting || armed_.load() != 0) return false;
+  const bool answered = qp.service == Service::kRc || qp.service == Service::kXrc;
+  const bool answer_due = qp.path != nullptr && qp.path->in_flight() > 0;
+  if (answered ? !answer_due : clock_now() - last_transmission_ > kBurstGap) return false;
+  return qp.sq.at(qp.sq.posted() - 1).length <= kSmallRequest && ++gathered_posts_ < kGatheredPosts;
+}
+
+void Progress::on_post(QueuePair& qp) {
+  if (!lock_.try_lock()) return;  // the holder checks for doorbells when it unlocks
+  if (may_gather(qp)) {
+    lock_.unlock();
+    return;
+  }
+  Instant now = clock_now();
+  last_post_ns_.store(now.ns, std::memory_order_relaxed);
+  transmit(AckPolicy::kUrgentOnly, now);
+  finish(now);
+  unlock();
+}
+
+void Progress::drive_inline(const CompletionQueue& cq) {
+  if (!engine_) {
+    unlock();
+    return;
+  }
+  Instant now = clock_now();
+  drive_rounds(cq, now);
+  finish(now);
+  const bool spins = now - last_empty_poll_ < kSpinTime;
+  last_empty_poll_ = now;
+  bool quiet = spins && now - last_arrival_ > kSpinTime;
+  unlock();
+  if (quiet) sched_yield();
+}
+
+void Progress::drive_rounds(const CompletionQueue& cq, Instant now) {
+  for (int round = 0; round < kInlineRounds && cq.empty(); ++round) {
+    if (!receive(now)) {
+      device_.advance(now);
+      last_advance_ = now;
+      transmit(AckPolicy::kAll, now);
+      return;
+    }
+    // An ACK may share its datagram with the application's reply to this packet. If there is no
+    // reply, the next poll finds no packet and sends the ACK.
+    transmit(AckPolicy::kUrgentOnly, now);
+  }
+}
+
+void Progress::flush_acks() {
+  if (engine_ && device_.has_deferred_acks()) transmit(AckPolicy::kAll, clock_now());
+}
+
+void Progress::transmit_posted() {
+  transmit(AckPolicy::kUrgentOnly, clock_now());
+}
+
+void Progress::finish_at_exit() {
+  for (int attempt = 0; attempt < kExitAttempts; ++attempt) {
+    if (lock_.try_lock()) {
+      if (engine_) say_farewell(clock_now());
+      lock_.unlock();
+      return;
+    }
+    sched_yield();
+  }
+}
+
+/// The kernel may have put other processes' packets into this process's sockets, even packets that
+/// it has just sent to another process of this host. They are forwarded now, or they would be lost.
+void Progress::say_farewell(Instant now) {
+  if (communication_sink().at_exit != nullptr) communication_sink().at_exit(owner_);
+  transmit(AckPolicy::kAll, now);
+  for (int round = 0; round < kExitRounds; ++round) receive(now);
+  transmit(AckPolicy::kAll, now);
+  engine_->leave();
+  publish_counters(now);
+}
+
+void Progress::wait_for_holder() {
+  if (lock_.is_mine() || !lock_.lock_within({})) return;
+  lock_.unlock();
+  full_fence();
+  // A thread that rang the doorbell meanwhile found the lock taken. The device is not driven here,
+  // because that could allocate.
+  if (device_.doorbell_pending() && kick_fd_ >= 0) kick();
+}
+
+bool Progress::receive(Instant now) {
+  std::span<const RxPacket> packets = engine_->receive();
+  for (const RxPacket& packet : packets) device_.receive(packet, now);
+  if (!packets.empty()) last_arrival_ = now;
+  if (!packets.empty() && now - last_advance_ > kAdvanceAnyway) {
+    device_.advance(now);
+    last_advance_ = now;
+  }
+  return !packets.empty();
+}
+
+void Progress::transmit(AckPolicy policy, Instant now) {
+  if (!batch_) return;
+  gathered_posts_ = 0;
+  bool more = true;
+  while (more) {
+    more = device_.transmit(*batch_, now, policy);
+    if (batch_->empty()) return;
+    last_transmission_ = now;
+    engine_->transmit(*batch_);
+  }
+}
+
+void Progress::flush_later(std::shared_ptr<EventSocket> socket) {
+  if (socket == nullptr || std::ranges::find(clogged_, socket) != clogged_.end()) return;
+  try {
+    clogged_.push_back(std::move(socket));
+  } catch (const std::bad_alloc&) {
+    // The socket sends what waits in it with its next event.
+  }
+}
+
+void Progress::deliver_events() {
+  while (CompletionQueue* cq = device_.take_notified()) {
+    flush_later(event_sink().completion(cq->user()));
+  }
+  while (std::optional<AsyncEvent> event = device_.take_event()) {
+    flush_later(event_sink().asynchronous(*event));
+  }
+  if (device_.cm().has_event() && !communication_told_) {
+    communication_told_ = true;
+    if (communication_sink().events != nullptr) communication_sink().events(owner_);
+  }
+}
+
+Instant Progress::deadline(Instant now) const {
+  Instant when = device_.next_deadline().value_or(kNever);
+  if (device_.has_deferred_acks()) when = std::min(when, now + kDeferredAckDelay);
+  if (!clogged_.empty()) when = std::min(when, now + kEventRetryDelay);
+  return when;
+}
+
+void Progress::finish(Instant now) {
+  deliver_events();
+  if (now - last_published_ > kPublishInterval) publish_counters(now);
+  int64_t asleep_until = asleep_until_ns_.load();
+  if (asleep_until != INT64_MIN && deadline(now).ns < asleep_until) kick();
+}
+
+void Progress::publish_counters(Instant now) {
+  if (engine_) counters_.publish(device_.counters(), engine_->totals(), device_.cm().counters());
+  last_published_ = now;
+}
+
+void Progress::settle_and_unlock() {
+  communication_told_ = false;
+  if (engine_) {
+    Instant now = clock_now();
+    transmit(AckPolicy::kUrgentOnly, now);
+    finish(now);
+  }
+  unlock();
+}
+
+void Progress::unlock() {
+  for (;;) {
+    lock_.unlock();
+    full_fence();
+    if (!device_.doorbell_pending() || !lock_.try_lock()) return;
+    Instant now = clock_now();
+    transmit(AckPolicy::kUrgentOnly, now);
+    finish(now);
+  }
+}
+
+void Progress::on_armed(std::atomic<bool>& counted) {
+  if (!counted.exchange(true)) armed_.fetch_add(1);
+  if (mode_.load() == Mode::kResting) kick();
+}
+
+void Progress::on_disarmed(std::atomic<bool>& counted) {
+  if (counted.exchange(false)) armed_.fetch_sub(1);
+}
+
+void Progress::kick() {
+  asleep_until_ns_.store(INT64_MIN);
+  uint64_t one = 1;
+  [[maybe_unused]] ssize_t written = write(kick_fd_, &one, sizeof one);
+}
+
+void Progress::take_kicks() const {
+  uint64_t count = 0;
+  [[maybe_unused]] ssize_t got = read(kick_fd_, &count, sizeof count);
+}
+
+void Progress::after_fork_in_child() {
+  lock_.unlock();
+  if (engine_) engine_->abandon();
+  engine_.reset();
+  counters_ = CounterTable();
+  if (kick_fd_ >= 0) close(kick_fd_);
+  kick_fd_ = -1;
+  started_ = false;  // the thread stayed with the parent
+}
+
+}  // namespace urxe

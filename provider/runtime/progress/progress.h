@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "packet/base/expected.h"
+#include "packet/base/time.h"
+#include "packet/engine/engine.h"
+#include "packet/wire/tx_batch.h"
+#include "provider/runtime/events/event_sink.h"
+#include "provider/runtime/events/event_socket.h"
+#include "provider/runtime/locks/device_lock.h"
+#include "provider/runtime/progress/counter_table.h"
+#include "transport/device/device.h"
+
+namespace urxe {
+
+/// Runs a device, and gives it the time. A thread that posts or polls drives the device itself
+/// unless another thread does (on_post(), poll()). A background thread drives it while the
+/// application does not poll; while the application polls, that thread rests and only checks now
+/// and then that it still does. If nothing is due and nothing arrives it sleeps without a timeout.
+///
+/// No doorbell is lost: a thread that unlocks the device then checks whether one was rung
+/// meanwhile. Thread-safe, except where a function needs the lock.
+class Progress {
+ public:
+  /// Runs `device`, and reports its communication events with `owner`, to which it belongs.
+  Progress(Device& device, RuntimeDevice& owner) : device_(device), owner_(owner) {}
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// Holds the device's lock. Its end sends what the holder has posted, delivers events and
+  /// unlocks.
+  class Guard {
+   public:
+    explicit Guard(Progress& progress) : progress_(progress) { progress_.lock_.lock(); }
+    ~Guard() { progress_.settle_and_unlock(); }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    Progress& progress_;
+  };
+
+  // With the lock held:
+
+  /// Takes the engine and starts the background thread. Once. EAGAIN, ENOMEM, EMFILE.
+  Expected<void, Errno> start(std::unique_ptr<PacketEngine> engine, CounterTable counters);
+  [[nodiscard]] PacketEngine* engine() { return engine_.get(); }
+  /// Sends deferred ACKs; called before their queue pair goes.
+  void flush_acks();
+  /// Flushes later the events that `socket` has no room for now.
+  void flush_later(std::shared_ptr<EventSocket> socket);
+  /// Sends posted requests; called before something that they need goes.
+  void transmit_posted();
+
+  // Without the lock:
+
+  /// The doorbell of `qp` was rung. Transmits, unless another thread holds the lock and so will; or
+  /// unless the application polls and a response is due: then a few small requests go out together.
+  void on_post(QueuePair& qp);
+  /// Takes completions by `take`. If it returns 0 or false, because there are none yet, drives the
+  /// device and calls it again. The caller holds no lock.
+  template <class Take>
+  auto poll(const CompletionQueue& cq, Take take);
+  /// A completion queue was armed: a thread is going to wait for its event. `counted` belongs to
+  /// the queue.
+  void on_armed(std::atomic<bool>& counted);
+  /// The queue that `counted` belongs to is not armed any more.
+  void on_disarmed(std::atomic<bool>& counted);
+
+  /// Waits until the thread that holds the device's lock now has released it; returns at once if
+  /// that is the calling thread. Its callers may hold locks of the application that the holder
+  /// needs, so it waits for a bounded time, which is far longer than a turn takes.
+  void wait_for_holder();
+
+  /// The process exits: sends what its peers should still get, and what CommunicationSink::at_exit
+  /// adds. Does nothing if the lock cannot be had soon.
+  void finish_at_exit();
+
+  // fork(): the child must not disturb the parent.
+  void before_fork() { lock_.lock(); }
+  void after_fork_in_parent() { lock_.unlock(); }
+  /// Closes what the child inherited. The object is of no use afterwards.
+  void after_fork_in_child();
+
+ private:
+  enum class Mode : uint8_t { kAwake, kWatching, kResting };
+
+  [[nodiscard]] bool may_gather(QueuePair& qp);
+  void drive_inline(const CompletionQueue& cq);
+  void settle_and_unlock();
+  void unlock();
+  void drive_rounds(const CompletionQueue& cq, Instant now);
+  void finish(Instant now);
+  void say_farewell(Instant now);
+  bool receive(Instant now);
+  void transmit(AckPolicy policy, Instant now);
+  void deliver_events();
+  [[nodiscard]] Instant deadline(Instant now) const;
+  void publish_counters(Instant now);
+
+  static void* thread_main(void* self);
+  void run();
+  void serve();
+  void serve_arrivals(Instant now);
+  void sleep_until(Instant when);
+  void rest();
+  void kick();
+  void take_kicks() const;
+  void flush_events();
+
+  Device& device_;
+  RuntimeDevice& owner_;
+  DeviceLock lock_;
+
+  // Under the lock.
+  std::unique_ptr<PacketEngine> engine_;
+  std::optional<TxBatch> batch_;
+  CounterTable counters_;
+  uint32_t gathered_posts_ = 0;  ///< since the last transmission
+  Instant last_transmission_{};
+  Instant last_advance_{};
+  Instant last_arrival_{};
+  Instant last_empty_poll_{};
+  Instant last_published_{};
+  std::vector<std::shared_ptr<EventSocket>> clogged_;  ///< sockets that events wait for
+  bool communication_told_ = false;  ///< events were reported since the last Guard
+
+  std::atomic<int64_t> last_post_ns_{INT64_MIN / 2};
+  std::atomic<uint64_t> inline_polls_{0};
+  std::atomic<int32_t> armed_{0};  ///< completion queues armed for an event
+
+  // The background thread.
+  pthread_t thread_{};
+  bool started_ = false;
+  int kick_fd_ = -1;
+  std::atomic<bool> stop_{false};
+  std::atomic<Mode> mode_{Mode::kAwake};
+  std::atomic<int64_t> asleep_until_ns_{INT64_MIN};  ///< INT64_MIN: no need to wake it
+  uint64_t polls_seen_ = 0;
+  Duration rest_ = microseconds(50);
+};
+
+template <class Take>
+auto Progress::poll(const CompletionQueue& cq, Take take) {
+  if (auto taken = take()) return taken;
+  inline_polls_.fetch_add(1, std::memory_order_relaxed);
+  if (!lock_.try_lock()) return decltype(take()){};
+  drive_inline(cq);
+  return take();
+}
+
+}  // namespace urxe
