@@ -61,7 +61,7 @@ function(urxe_test name)
   if("unit" IN_LIST test_LABELS OR "lint" IN_LIST test_LABELS)
     foreach(word IN LISTS test_COMMAND)
       string(REGEX REPLACE "^\\$<TARGET_FILE:(.*)>$" "\\1" word "${word}")
-      if(TARGET "${word}")
+      if(TARGET "${word}" AND NOT word MATCHES "::")  # an interpreter, say, is there already
         list(APPEND test_NEEDS ${word})
       endif()
     endforeach()
