@@ -94,7 +94,7 @@ def wait_counted(before, least, group="hw_counters"):
         after = counters(group)
         return all(after[name] - before[name] >= count for name, count in least.items())
     try:
-        harness.wait_until(is_counted, f"{least} in {group}", 20)
+        harness.wait_until(is_counted, f"{least} in {group}")
     finally:
         after = counters(group)
         print({name: after[name] - before[name] for name in after if after[name] != before[name]}, flush=True)
