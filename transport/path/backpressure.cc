@@ -3,13 +3,12 @@
 
 #include <algorithm>
 
+#include "packet/wire/qpn_layout.h"
 #include "transport/device/channel_adapter.h"
 #include "transport/queue_pair/queue_pair.h"
 
 namespace urxe {
 namespace {
-
-constexpr int kProcessBits = 15;
 
 // The room that a packet takes in a receive buffer, as the kernel counts: for a single datagram up
 // to twice its size plus some hundred bytes; less in a segmented one.
@@ -59,7 +58,7 @@ void Backpressure::enable() {
 }
 
 Backpressure::Peer* Backpressure::find(const ChannelAdapter& ca, const Flow& flow, Qpn qpn) const {
-  const size_t process = qpn.value() >> kProcessBits;
+  const size_t process = slot_of(qpn);
   if (!peers_ || process >= kProcesses || !is_own(ca, flow.destination)) return nullptr;
   return &(*peers_)[process];
 }
@@ -114,7 +113,7 @@ void Backpressure::receive(ChannelAdapter& ca, const Headers& headers, const Flo
 }
 
 void Backpressure::take_answer(ChannelAdapter& ca, const Headers& headers) {
-  const size_t process = headers.deth.source_qp.value() >> kProcessBits;
+  const size_t process = slot_of(headers.deth.source_qp);
   if (process >= kProcesses) return;
   Peer& peer = (*peers_)[process];
   const uint32_t since = (peer.sent - headers.bth.psn.value()) & Psn::kMask;

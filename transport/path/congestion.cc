@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "packet/wire/qpn_layout.h"
 #include "transport/queue_pair/queue_pair.h"
 
 namespace urxe {
@@ -13,7 +14,6 @@ constexpr Duration kMinProbeTimeout = milliseconds(4);
 constexpr Duration kFirstProbeTimeout = milliseconds(20);
 // Losses closer together than this count as one, also before a round trip was measured.
 constexpr Duration kMinLossInterval = microseconds(50);
-constexpr int kProcessBits = 15;
 
 }  // namespace
 
@@ -72,7 +72,7 @@ size_t PathTable::Hash::operator()(const Key& key) const {
 }
 
 Path* PathTable::acquire(const Gid& destination, uint32_t qpn, uint32_t max_window) {
-  std::unique_ptr<Path>& path = paths_[{destination, qpn >> kProcessBits}];
+  std::unique_ptr<Path>& path = paths_[{destination, slot_of(Qpn(qpn))}];
   if (!path) path = std::make_unique<Path>(max_window);
   ++path->references;
   return path.get();

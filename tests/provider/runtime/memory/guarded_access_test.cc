@@ -92,7 +92,9 @@ TEST(GuardedAccess, WritesWhileASanitizerDropsItsNotes) {
   const std::vector<uint8_t> data(16, 0x5a);
   std::atomic<bool> done{false};
   std::thread writer([&] {
-    while (!done.load()) write_in_order({}, target, data);
+    do {
+      write_in_order({}, target, data);
+    } while (!done.load());
   });
   for (int i = 0; i < 300; ++i) EXPECT_EQ(munmap(static_cast<uint8_t*>(at) + 8, kBytes - 8), -1);
   done.store(true);
