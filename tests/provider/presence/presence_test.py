@@ -524,9 +524,13 @@ class ConnectionManagerTest(Scratch):
         self.output(probe, options=("--device", "dev0=lo"), env=environment(URXE_PRELOAD_FIRST=first))
 
     def test_channels(self):
-        probe = os.path.join(BUILD, "bin", "presence_channel_probe")
+        command = [os.path.join(BUILD, "bin", "presence_channel_probe")]
         first = os.environ.get("URXE_TEST_PRELOAD_FIRST", "")
-        self.output(probe, options=("--device", "dev0=lo"), env=environment(URXE_PRELOAD_FIRST=first))
+        if "libasan" in first:
+            # AddressSanitizer does not see that pthread_cancel(3) unwinds a stack: it keeps its marks on the frames
+            # that are gone, and takes a later use of that memory for an overflow.
+            command.append("without-cancellation")
+        self.output(*command, options=("--device", "dev0=lo"), env=environment(URXE_PRELOAD_FIRST=first))
 
 
 class NetlinkTest(Scratch):
