@@ -47,8 +47,9 @@ def run(*command, options=(), **others):
 
 
 # Only a `urxe` or a provider built with a sanitizer reads this. It may start behind a preloaded object,
-# and the programs that it stays in are not ours to check for leaks.
-SANITIZER = {"ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0"}
+# and the programs that it stays in are not ours to check for leaks. A child of fork(2) opens the devices anew, which
+# starts threads.
+SANITIZER = {"ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0", "TSAN_OPTIONS": "die_after_fork=0"}
 
 
 def environment(**changes):
