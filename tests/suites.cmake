@@ -8,14 +8,17 @@
 #   system  programs over urxe
 #   interop other implementations
 
+# The code of unit tests is compiled more often than it runs: without optimisation, a third faster.
 add_library(urxe_test_precompiled OBJECT support/precompiled.cc)
 target_link_libraries(urxe_test_precompiled PRIVATE urxe_options GTest::gtest)
+target_compile_options(urxe_test_precompiled PRIVATE -O0)
 if(URXE_PRECOMPILED_HEADERS)
   target_precompile_headers(urxe_test_precompiled PRIVATE support/precompiled.h)
 endif()
 
-# urxe_precompile_test(TARGET): TARGET, compiled with the options of tests/, uses support/precompiled.h.
+# urxe_precompile_test(TARGET): TARGET, compiled with the options of tests/ and -O0, uses support/precompiled.h.
 function(urxe_precompile_test target)
+  target_compile_options(${target} PRIVATE -O0)
   if(URXE_PRECOMPILED_HEADERS)
     target_precompile_headers(${target} REUSE_FROM urxe_test_precompiled)
     target_compile_options(${target} PRIVATE $<TARGET_PROPERTY:GTest::gtest,INTERFACE_COMPILE_OPTIONS>)
