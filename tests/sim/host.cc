@@ -29,7 +29,7 @@ DeviceConfig device_config(const Plan& plan, const std::array<Gid, 2>& gids, uin
   config.gids = {gids[0], gids[1]};
   config.key_secret = {seed, ~seed};
   config.min_ack_timeout = plan.min_ack_timeout;
-  config.max_window = plan.max_window;
+  config.max_window = plan.max_window * 4096;
   config.guarded_access = {guarded_read, guarded_write, hold, release};
   return config;
 }

@@ -66,7 +66,7 @@ struct Plan {
   uint8_t max_dest_rd_atomic = 1;
   // Device.
   Duration min_ack_timeout{};
-  uint32_t max_window = 256;
+  uint32_t max_window = 256;  ///< in units of 4 KiB
   uint32_t segments_per_message = 1;
   // Traffic.
   uint32_t requests = 50;     ///< each side

@@ -159,7 +159,7 @@ void WireOracle::new_request(Direction& direction, const PacketView& packet) {
 
 void WireOracle::repeated_request(Direction& direction, const PacketView& packet,
                                   uint32_t distance) {
-  const Request& request = direction.requests[direction.request_of[distance]];
+  Request& request = direction.requests[direction.request_of[distance]];
   demand(request.opcode == packet.headers.bth.opcode, "repeated with another opcode", packet);
   if (!is_read(request.opcode)) {
     demand(request.digest == digest(packet), "repeated with other contents", packet);
@@ -167,8 +167,12 @@ void WireOracle::repeated_request(Direction& direction, const PacketView& packet
   }
   const uint32_t done = (distance - request.first) * direction.limits.mtu;
   demand(packet.headers.reth.va == request.va + done, "resumed READ: wrong address", packet);
-  demand(packet.headers.reth.dma_length == request.length - done, "resumed READ: wrong length",
-         packet);
+  const uint32_t length = packet.headers.reth.dma_length;
+  const uint32_t rest = request.length - done;
+  // A probe asks for one response of a READ that has begun to be answered.
+  const bool is_probe = done > 0 && length == std::min(rest, direction.limits.mtu);
+  demand(length == rest || is_probe, "resumed READ: wrong length", packet);
+  if (is_probe) request.probed.insert(distance - request.first);
 }
 
 void WireOracle::response_sent(const Direction& direction, const PacketView& packet) {
@@ -209,7 +213,8 @@ void WireOracle::read_response_sent(const Direction& direction, const PacketView
   const Operation operation = packet.headers.bth.opcode.operation();
   const bool says_last =
       operation == Operation::kReadResponseLast || operation == Operation::kReadResponseOnly;
-  demand(is_last == says_last, "READ response: LAST in the wrong place", packet);
+  demand(is_last == says_last || request.probed.contains(index),
+         "READ response: LAST in the wrong place", packet);
   demand(packet.payload.size() == (is_last ? request.length - index * mtu : mtu),
          "READ response: wrong length", packet);
 }
@@ -233,6 +238,7 @@ void WireOracle::on_received(size_t host, const PacketView& packet) {
   Direction& direction = receiver.direction;
   const uint32_t distance = (psn.value() - direction.limits.start.value()) & Psn::kMask;
   Request& request = direction.requests[direction.request_of[distance]];
+  if (distance + 1 != request.first + request.packets) return;  // the answer to a probe
   if (!request.answered) --direction.unanswered;
   request.answered = true;
 }

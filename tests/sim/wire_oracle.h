@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,8 +49,9 @@ class WireOracle {
     uint32_t length = 0;  ///< of a READ; else of the packet
     uint64_t digest = 0;
     uint64_t va = 0;
-    Msn messages;           ///< messages that end with or before it
-    bool answered = false;  ///< READ, atomic: the requester has been given the last response
+    Msn messages;               ///< messages that end with or before it
+    std::set<uint32_t> probed;  ///< READ: responses that were asked for alone
+    bool answered = false;      ///< READ, atomic: the requester has been given the last response
   };
   struct Direction {
     Limits limits;

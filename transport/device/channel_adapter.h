@@ -32,7 +32,9 @@ struct DeviceConfig {
   SipKey key_secret{1, 2};  ///< of memory keys; the same secret gives the same ones
   GuardedAccess guarded_access;
   Duration min_ack_timeout{};  ///< local ACK timeouts are never shorter than this
-  uint32_t max_window = 256;   ///< packets in flight to one destination
+  /// Bytes of a peer's receive buffer that this device may fill (receive_room()). More in flight
+  /// only causes cache misses.
+  uint32_t max_window = 1024 * 1024;
 };
 
 /// An asynchronous event (ibv_get_async_event(3)) and what it is about: one of the pointers.

@@ -61,7 +61,8 @@ class Device {
   /// The largest path MTU that a queue pair may ask for from now on.
   void set_active_mtu(ibv_mtu mtu);
   [[nodiscard]] const DeviceConfig& config() const;
-  /// The size of the receive buffer of a process of this host, in bytes; see Backpressure.
+  /// The size of the receive buffer of a process of this host, in bytes, as the kernel counts: what
+  /// is in flight to a peer is less (Path, Backpressure). Other hosts are taken to have the same.
   void set_receive_buffer(size_t bytes);
 
   Expected<PdId, Errno> alloc_pd();           ///< ENOMEM

@@ -84,7 +84,11 @@ void Device::set_active_mtu(ibv_mtu mtu) {
 }
 
 void Device::set_receive_buffer(size_t bytes) {
-  impl_->ca.backpressure.set_receive_buffer(bytes);
+  ChannelAdapter& ca = impl_->ca;
+  ca.backpressure.set_receive_buffer(bytes);
+  // Half is for what the peer has to send itself. A turn may go a quarter beyond the window.
+  const size_t window = std::min<size_t>(ca.config.max_window, bytes * 2 / 5);
+  ca.config.max_window = static_cast<uint32_t>(window);
 }
 
 Expected<PdId, Errno> Device::alloc_pd() {

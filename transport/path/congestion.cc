@@ -17,16 +17,16 @@ constexpr Duration kMinLossInterval = microseconds(50);
 
 }  // namespace
 
-void Path::on_acknowledged(uint32_t packets) {
+void Path::on_acknowledged(uint32_t room) {
   if (window_ >= max_window_) return;
   if (window_ < slow_start_threshold_) {
-    window_ = std::min({max_window_, slow_start_threshold_, window_ + packets});
+    window_ = std::min({max_window_, slow_start_threshold_, window_ + room});
     return;
   }
-  acknowledged_ += packets;
+  acknowledged_ += room;
   while (acknowledged_ >= window_ && window_ < max_window_) {
     acknowledged_ -= window_;
-    ++window_;
+    window_ = std::min(max_window_, window_ + kGrowth);
   }
 }
 
@@ -50,18 +50,49 @@ void Path::on_round_trip(Duration sample) {
   smoothed_.ns += error / 8;
 }
 
-Duration Path::probe_timeout() const {
-  if (smoothed_.ns == 0) return kFirstProbeTimeout;
-  return std::max(kMinProbeTimeout, smoothed_ * 2 + variation_ * 4);
+Duration Path::round_trip_bound() const {
+  return smoothed_ * 2 + variation_ * 4;
 }
 
-void wake_waiting(ChannelAdapter& ca, Path& path) {
-  for (uint32_t room = path.room(); room > 0; --room) {
-    QueuePair* qp = path.waiting.front();
-    if (qp == nullptr) return;
-    path.waiting.remove(*qp);
-    ca.active.push_back(*qp);
+Duration Path::probe_timeout() const {
+  if (smoothed_.ns == 0) return kFirstProbeTimeout;
+  return std::max(kMinProbeTimeout, round_trip_bound());
+}
+
+bool Path::begin_turn(QueuePair& qp, bool nothing_in_flight) {
+  const bool was_called = called_ == &qp;
+  if (has_room() && (was_called || (called_ == nullptr && !somebody_waits()))) {
+    called_ = nullptr;
+    static_cast<ListHook<WaitingTag>&>(qp).unlink();
+    return true;
   }
+  (nothing_in_flight ? fresh_ : waiting_).push_back(qp);
+  return false;
+}
+
+bool Path::end_turn(ChannelAdapter& ca, QueuePair& qp) {
+  if (!has_room()) return false;
+  // Who was called without having anything to send gives its place away.
+  if (called_ == &qp) leave_line(ca, qp);
+  wake_next(ca);
+  return called_ == &qp;
+}
+
+void Path::wake_next(ChannelAdapter& ca) {
+  if (!has_room()) return;
+  if (called_ == nullptr) {
+    const bool from_fresh = waiting_.empty() || (!fresh_was_last_ && !fresh_.empty());
+    called_ = (from_fresh ? fresh_ : waiting_).front();
+    fresh_was_last_ = from_fresh;
+  }
+  if (called_ != nullptr) ca.active.push_back(*called_);
+}
+
+void Path::leave_line(ChannelAdapter& ca, QueuePair& qp) {
+  static_cast<ListHook<WaitingTag>&>(qp).unlink();
+  if (called_ != &qp) return;
+  called_ = nullptr;
+  wake_next(ca);
 }
 
 size_t PathTable::Hash::operator()(const Key& key) const {

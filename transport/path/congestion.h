@@ -15,48 +15,79 @@ namespace urxe {
 struct ChannelAdapter;
 struct QueuePair;
 
+/// The room that a packet of `bytes` takes in the receiver's socket buffer, as Linux counts
+/// (measured on 6.18: a datagram of 16 B takes 832, of 1040 B 2304, of 4112 B 8448; a segmented one
+/// of 15 times 4112 B takes 62512). An upper bound; `joins`: the packet is a further segment of a
+/// datagram.
+constexpr uint32_t receive_room(size_t bytes, bool joins) {
+  return static_cast<uint32_t>(joins ? bytes + 64 : 2 * bytes + 768);
+}
+
 /// The state shared by the queue pairs that send to one peer, since they share its receive buffer:
-/// the window, the round-trip time, and the list of those that wait for room. The window grows with
-/// acknowledgements and halves, at most once per round trip, with loss. (In transport/, "path"
-/// means this. "Primary path" and "alternate path" are the specification's terms, of path migration
-/// and of the CM's messages; the addresses and ports of a packet are its flow.)
+/// the window, the round-trip time, and the line of those that wait for room. The window is counted
+/// in bytes of the receiver's buffer (receive_room()). It grows with acknowledgements and halves,
+/// at most once per round trip, with loss. Queue pairs take turns: who has its turn may send a
+/// number of packets in a row, so that they share datagrams, system calls and ACKs. (In transport/,
+/// "path" means this. "Primary path" and "alternate path" are the specification's terms, of path
+/// migration and of the CM's messages; the addresses and ports of a packet are its flow.)
 class Path {
  public:
-  explicit Path(uint32_t max_window) : max_window_(max_window) {}
+  explicit Path(uint32_t max_window) : max_window_(std::max(max_window, kMinWindow)) {}
 
+  /// Whether somebody may begin a turn. The packets of one turn may go beyond the window.
   [[nodiscard]] bool has_room() const { return in_flight_ < window_; }
-  [[nodiscard]] uint32_t room() const { return in_flight_ < window_ ? window_ - in_flight_ : 0; }
   [[nodiscard]] uint32_t window() const { return window_; }
   [[nodiscard]] uint32_t in_flight() const { return in_flight_; }
-  void change_in_flight(int32_t packets) { in_flight_ += static_cast<uint32_t>(packets); }
+  /// The room that one turn may use.
+  [[nodiscard]] uint32_t turn() const { return std::min(window_ / 4, kMaxTurn); }
+  void take(uint32_t room) { in_flight_ += room; }
+  void give_back(uint32_t room) { in_flight_ -= room; }
 
-  void on_acknowledged(uint32_t packets);
+  /// Packets that took `room` were acknowledged.
+  void on_acknowledged(uint32_t room);
   /// Halves the window. False: not again for the same loss.
   bool on_loss(Instant now);
   void on_round_trip(Duration sample);
-  /// How long to wait for an answer before a probe, from the measured round trips.
+  /// A bound of the round-trip time, from what was measured; 0: nothing was.
+  [[nodiscard]] Duration round_trip_bound() const;
+  /// How long to wait for an answer before a probe.
   [[nodiscard]] Duration probe_timeout() const;
 
-  IntrusiveList<QueuePair, struct WaitingTag>
-      waiting;  ///< queue pairs with requests that found no room
+  // The line. Who has nothing in flight and comes late must not wait until all the others had their
+  // turn: there are two lines, and the turns go to them alternately.
+
+  /// Whether the queue pair, which has no turn, may begin one now. If not it is in line afterwards.
+  bool begin_turn(QueuePair& qp, bool nothing_in_flight);
+  /// The queue pair has ended its turn, or had nothing to send in it: the next one has its turn, if
+  /// there is room. True: that is the same queue pair again.
+  bool end_turn(ChannelAdapter& ca, QueuePair& qp);
+  /// There may be room now: activates who is the next in line.
+  void wake_next(ChannelAdapter& ca);
+  /// The queue pair does not wait any more.
+  void leave_line(ChannelAdapter& ca, QueuePair& qp);
+  [[nodiscard]] bool somebody_waits() const { return !fresh_.empty() || !waiting_.empty(); }
+
   uint32_t references = 0;
 
  private:
-  static constexpr uint32_t kInitialWindow = 32;
-  static constexpr uint32_t kMinWindow = 4;
+  static constexpr uint32_t kInitialWindow = 128 * 1024;
+  static constexpr uint32_t kMinWindow = 16 * 1024;
+  static constexpr uint32_t kMaxTurn = 64 * 1024;
+  static constexpr uint32_t kGrowth = 4096;  ///< a window, without loss, after the slow start
 
   uint32_t max_window_;
   uint32_t window_ = std::min(kInitialWindow, max_window_);
   uint32_t slow_start_threshold_ = UINT32_MAX;
-  uint32_t acknowledged_ = 0;  ///< since the window last grew by one
-  uint32_t in_flight_ = 0;     ///< packets; includes READ responses asked for
+  uint32_t acknowledged_ = 0;  ///< since the window last grew by kGrowth
+  uint32_t in_flight_ = 0;     ///< includes READ responses asked for
   Instant last_loss_{INT64_MIN / 2};
   Duration smoothed_{};
   Duration variation_{};
+  IntrusiveList<QueuePair, struct WaitingTag> fresh_;    ///< have nothing in flight
+  IntrusiveList<QueuePair, struct WaitingTag> waiting_;  ///< have had a turn
+  QueuePair* called_ = nullptr;                          ///< was activated and has its turn next
+  bool fresh_was_last_ = false;
 };
-
-/// Activates as many of the queue pairs that wait for room on the path as there is room for.
-void wake_waiting(ChannelAdapter& ca, Path& path);
 
 /// The paths of one device, by the peer's address and the upper bits of its queue pair number: for
 /// urxe peers these name the process, and so the receive buffer.

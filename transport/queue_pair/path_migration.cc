@@ -81,15 +81,14 @@ void set_migration_state(ChannelAdapter& ca, QueuePair& qp, ibv_mig_state state)
 
 void change_flow(ChannelAdapter& ca, QueuePair& qp, const Flow& flow, Path* path) {
   qp.flow_ = flow;
-  const auto in_flight = static_cast<int32_t>(packets_in_flight(qp));
   if (Path* old = qp.path; old != nullptr) {
-    old->change_in_flight(-in_flight);
-    old->waiting.remove(qp);
-    wake_waiting(ca, *old);
+    old->give_back(qp.requester.room);
+    old->leave_line(ca, qp);
+    old->wake_next(ca);
     ca.paths.release(old);
   }
   qp.path = path;
-  path->change_in_flight(in_flight);
+  path->take(qp.requester.room);
   if (qp.state() == IBV_QPS_RTS || qp.state() == IBV_QPS_SQD) ca.active.push_back(qp);
 }
 

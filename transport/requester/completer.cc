@@ -36,11 +36,9 @@ void advance_oldest(ChannelAdapter& ca, QueuePair& qp, uint32_t packets) {
   const Psn end = wqe.last_psn() + 1;
   const bool ends = req.oldest_unacked + packets == end;
   const bool passes_send_psn = packets > in_flight;
-  // go_back() has already subtracted the packets beyond `in_flight` from the path's count.
   const Psn target = req.oldest_unacked + packets;
-  if (qp.path != nullptr) {
-    qp.path->change_in_flight(-static_cast<int32_t>(std::min(packets, in_flight)));
-  }
+  const uint32_t room = give_back_room(qp, packets);
+  if (qp.path != nullptr) qp.path->on_acknowledged(room);
   req.oldest_unacked = target;
   if (passes_send_psn) {
     req.send_psn = target;
@@ -70,15 +68,21 @@ uint32_t acknowledge(ChannelAdapter& ca, QueuePair& qp, uint32_t count) {
 /// Restarts timers and counts after packets were acknowledged.
 void settle(ChannelAdapter& ca, QueuePair& qp, Instant now, uint32_t acknowledged) {
   if (acknowledged == 0) return;
-  note_progress(ca, qp, now, acknowledged);
+  note_progress(ca, qp, now);
   report_drained(ca, qp);
 }
 
 void take_round_trip(QueuePair& qp, Psn acknowledged, Instant now) {
   RequesterState& req = qp.requester;
   if (!req.sample_sent || acknowledged.is_before(req.sample_psn)) return;
-  qp.path->on_round_trip(now - *req.sample_sent);
+  const Duration sample = now - *req.sample_sent;
   req.sample_sent.reset();
+  // After one silence the answer is perhaps to the probe. After several the peer is slow, or was
+  // away: that it is slow must be learnt from this, because all later samples would be as doubtful.
+  if (req.sample_is_doubtful && req.silences < 2) return;
+  qp.path->on_round_trip(sample);
+  req.probe_backoff = 0;
+  req.probe_answered = false;
 }
 
 void take_credits(QueuePair& qp, const Aeth& aeth) {

@@ -85,14 +85,13 @@ uint32_t message_packets(const QueuePair& qp, const SendWqe& wqe) {
   return (wqe.length - 1) / qp.mtu + 1;
 }
 
-RequestPacket next_request_packet(const QueuePair& qp, const SendWqe& wqe) {
-  const RequesterState& req = qp.requester;
-  const uint32_t index = packet_index(wqe, req.send_psn);
+RequestPacket request_packet_at(const QueuePair& qp, const SendWqe& wqe, Psn psn) {
+  const uint32_t index = packet_index(wqe, psn);
   RequestPacket packet;
   packet.offset = static_cast<uint64_t>(index) * qp.mtu;
   packet.headers.bth.dest_qp = qp.dest_qpn;
   packet.headers.bth.pkey = qp.pkey;
-  packet.headers.bth.psn = req.send_psn;
+  packet.headers.bth.psn = psn;
   packet.headers.bth.mig_req = mig_req(qp);
   packet.headers.xrc_srq = wqe.remote_srqn;
   if (is_read(wqe)) {

@@ -11,7 +11,7 @@ namespace urxe {
 
 // The request packets of a work queue element of an RC, XRC or UC queue pair (IBTA vol. 1, 9.4).
 
-/// The packet that comes next in a message.
+/// One packet of a message.
 struct RequestPacket {
   Headers headers;
   uint64_t offset = 0;   ///< into the message
@@ -25,8 +25,8 @@ bool needs_receive(const SendWqe& wqe);
 /// PSNs that the message takes.
 uint32_t message_packets(const QueuePair& qp, const SendWqe& wqe);
 
-/// The packet of `wqe` at the point of transmission. AckReq is not set.
-RequestPacket next_request_packet(const QueuePair& qp, const SendWqe& wqe);
+/// The packet of `wqe` that begins at `psn`, which lies in the message. AckReq is not set.
+RequestPacket request_packet_at(const QueuePair& qp, const SendWqe& wqe, Psn psn);
 
 /// Copies the packet's payload to `out`. False: a key of the list, or its range, is not valid.
 bool fill_payload(const ChannelAdapter& ca, QueuePair& qp, uint32_t position,

@@ -6,6 +6,7 @@
 #include "transport/memory/sge_copy.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/requester/completer.h"
+#include "transport/requester/probe.h"
 #include "transport/requester/request_packet.h"
 #include "transport/requester/retry.h"
 
@@ -41,32 +42,48 @@ bool beyond_credits(const RequesterState& req, const SendWqe& wqe) {
 
 /// Whether the element at the point of transmission may send a packet now.
 bool may_send(QueuePair& qp, const SendWqe& wqe) {
-  const RequesterState& req = qp.requester;
+  RequesterState& req = qp.requester;
   // A message that has begun continues even if the limit has become 0 since (in SQD).
   const uint32_t limit = std::max<uint32_t>(qp.attr.max_rd_atomic, 1);
   if (has_response(wqe) && req.rd_atomic_in_flight >= limit) return false;
-  if (req.in_flight() == 0) return true;
-  if (req.probing || beyond_credits(req, wqe)) return false;
-  if (!qp.path->has_room()) {
-    qp.path->waiting.push_back(qp);
-    return false;
-  }
+  const bool nothing_in_flight = req.in_flight() == 0;
+  if (!nothing_in_flight && (req.silences > 0 || beyond_credits(req, wqe))) return false;
+  if (req.turn_left > 0) return true;
+  if (!qp.path->begin_turn(qp, nothing_in_flight)) return false;
+  req.turn_left = qp.path->turn();
   return true;
 }
 
-/// Whether to set AckReq: at the end of a message, at intervals in a long one, and when the window
-/// closes or pacing pauses.
+/// The room in receive buffers that the packet takes, at most: at the peer, and here for the
+/// responses that it asks for, which come in segmented datagrams if the peer is of this kind.
+uint32_t room_for(const QueuePair& qp, const SendWqe& wqe, const RequestPacket& packet,
+                  bool joins) {
+  const uint32_t request =
+      receive_room(packet_size(packet.headers.bth.opcode, packet.payload), joins);
+  return is_read(wqe) ? request + packet.psns * receive_room(qp.mtu, true) : request;
+}
+
+/// Whether to set AckReq: at the end of a message, at intervals in a long one, and when the turn
+/// ends or pacing pauses. Nobody waits for room without an answer on its way.
 bool wants_ack(const QueuePair& qp, const SendWqe& wqe, const RequestPacket& packet, bool pauses) {
   const RequesterState& req = qp.requester;
-  const uint32_t interval = std::clamp(qp.path->window() / 4, 1U, kMaxAckInterval);
-  return packet.headers.bth.psn + (packet.psns - 1) == wqe.last_psn() || req.probing || pauses ||
-         beyond_credits(req, wqe) || qp.path->room() <= 1 || req.since_ack_request + 1 >= interval;
+  const uint32_t interval = std::clamp(qp.path->window() / 4 / qp.mtu, 1U, kMaxAckInterval);
+  return packet.headers.bth.psn + (packet.psns - 1) == wqe.last_psn() || pauses ||
+         req.turn_left <= room_for(qp, wqe, packet, false) || beyond_credits(req, wqe) ||
+         req.since_ack_request + 1 >= interval;
 }
 
 /// Whether the packet after one of `bytes` will have to wait for pacing. The peer must then
 /// acknowledge this one, or the timers would take the silence for a loss.
 bool pauses_after(const QueuePair& qp, uint32_t bytes, Instant now) {
   return qp.pacer.is_limited() && !qp.pacer.admits(bytes + qp.mtu, now);
+}
+
+void take_room(QueuePair& qp, uint32_t room) {
+  RequesterState& req = qp.requester;
+  qp.path->take(room);
+  req.room += room;
+  req.turn_left -= std::min(req.turn_left, room);
 }
 
 /// Updates PSNs, counts and timers after a packet was sent.
@@ -76,7 +93,7 @@ void note_sent(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, const Requ
   const Psn psn = packet.headers.bth.psn;
   const bool first_time = psn == req.next_psn;
   const bool ack_req = packet.headers.bth.ack_req;
-  set_send_psn(qp, psn + packet.psns);
+  req.send_psn = psn + packet.psns;
   if (first_time || req.send_psn.is_after(req.next_psn)) {
     req.next_psn = req.send_psn;
   } else {
@@ -86,10 +103,16 @@ void note_sent(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, const Requ
   req.since_ack_request = ack_req ? 0 : req.since_ack_request + 1;
   if (first_time && ack_req && !req.sample_sent) {
     req.sample_sent = now;
+    req.sample_is_doubtful = false;
     req.sample_psn = psn;
   }
   if (req.send_psn == wqe.last_psn() + 1) ++req.send_position;
   start_retry_timers(ca, qp, now);
+}
+
+void count_request(ChannelAdapter& ca, const RequestPacket& packet) {
+  ++ca.counters.sent_packets;
+  ca.counters.sent_bytes += packet_size(packet.headers.bth.opcode, packet.payload);
 }
 
 /// A message that cannot be carried out completes after all messages before it.
@@ -108,7 +131,7 @@ Turn send_one(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
     return Turn::kMore;
   }
   if (!may_send(qp, wqe)) return Turn::kIdle;
-  RequestPacket packet = next_request_packet(qp, wqe);
+  RequestPacket packet = request_packet_at(qp, wqe, qp.requester.send_psn);
   const uint32_t bytes = datagram_bytes(qp.flow(), packet.headers.bth.opcode, packet.payload);
   if (!pacing_admits(ca, qp, bytes, now)) return Turn::kIdle;
   packet.headers.bth.ack_req = wants_ack(qp, wqe, packet, pauses_after(qp, bytes, now));
@@ -120,9 +143,10 @@ Turn send_one(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
     wqe.local_status = IBV_WC_LOC_PROT_ERR;
     return hold_failed_message(ca, qp, position);
   }
+  const size_t datagrams = batch.messages().size();
   batch.commit();
-  ++ca.counters.sent_packets;
-  ca.counters.sent_bytes += packet_size(packet.headers.bth.opcode, packet.payload);
+  count_request(ca, packet);
+  take_room(qp, room_for(qp, wqe, packet, batch.messages().size() == datagrams));
   if (qp.pacer.is_limited()) qp.pacer.charge(bytes, now);
   note_sent(ca, qp, wqe, packet, now);
   return Turn::kMore;
@@ -132,6 +156,25 @@ Turn send_one(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
 bool may_start(const QueuePair& qp, const SendWqe& wqe) {
   if (qp.state() == IBV_QPS_SQD) return false;
   return (wqe.send_flags & IBV_SEND_FENCE) == 0 || qp.requester.rd_atomic_in_flight == 0;
+}
+
+Turn send_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
+                   uint32_t budget) {
+  RequesterState& req = qp.requester;
+  const ibv_qp_state state = qp.state();
+  if ((state != IBV_QPS_RTS && state != IBV_QPS_SQD) || req.rnr_until) return Turn::kIdle;
+  if (req.probe_due != RequesterState::Probe::kNone) {
+    if (const Turn turn = send_probe(ca, qp, batch, now); turn != Turn::kMore) return turn;
+  }
+  for (uint32_t sent = 0; sent < budget; ++sent) {
+    if (req.send_position == qp.sq.posted()) return Turn::kIdle;
+    if (req.send_position == req.assign_position) {
+      if (!may_start(qp, qp.sq.at(req.send_position))) return Turn::kIdle;
+      start_message(ca, qp, req.send_position);
+    }
+    if (const Turn turn = send_one(ca, qp, batch, now); turn != Turn::kMore) return turn;
+  }
+  return Turn::kMore;
 }
 
 }  // namespace
@@ -159,36 +202,41 @@ uint32_t read_piece_packets(const QueuePair& qp) {
   return std::clamp(kReadPieceBytes / qp.mtu, 16U, 64U);
 }
 
-void set_send_psn(QueuePair& qp, Psn psn) {
-  if (qp.path != nullptr) qp.path->change_in_flight(psn.distance_from(qp.requester.send_psn));
-  qp.requester.send_psn = psn;
+uint32_t give_back_room(QueuePair& qp, uint32_t packets) {
+  RequesterState& req = qp.requester;
+  const uint32_t in_flight = req.in_flight();
+  const uint32_t room =
+      packets >= in_flight
+          ? req.room
+          : static_cast<uint32_t>(static_cast<uint64_t>(req.room) * packets / in_flight);
+  req.room -= room;
+  if (qp.path != nullptr) qp.path->give_back(room);
+  return room;
 }
 
 void go_back(ChannelAdapter& ca, QueuePair& qp) {
   RequesterState& req = qp.requester;
-  set_send_psn(qp, req.oldest_unacked);
+  give_back_room(qp, req.in_flight());
+  req.send_psn = req.oldest_unacked;
+  req.ack_deadline.reset();
+  req.probe_deadline.reset();
+  req.probe_due = RequesterState::Probe::kNone;
   req.send_position = qp.sq.oldest();
   req.rd_atomic_in_flight = 0;
   req.since_ack_request = 0;
   req.sample_sent.reset();
   ca.active.push_back(qp);
-  wake_waiting(ca, *qp.path);
+  qp.path->wake_next(ca);
 }
 
 Turn transmit_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
                        uint32_t budget) {
+  const Turn turn = send_requests(ca, qp, batch, now, budget);
   RequesterState& req = qp.requester;
-  const ibv_qp_state state = qp.state();
-  if ((state != IBV_QPS_RTS && state != IBV_QPS_SQD) || req.rnr_until) return Turn::kIdle;
-  for (uint32_t sent = 0; sent < budget; ++sent) {
-    if (req.send_position == qp.sq.posted()) return Turn::kIdle;
-    if (req.send_position == req.assign_position) {
-      if (!may_start(qp, qp.sq.at(req.send_position))) return Turn::kIdle;
-      start_message(ca, qp, req.send_position);
-    }
-    if (const Turn turn = send_one(ca, qp, batch, now); turn != Turn::kMore) return turn;
-  }
-  return Turn::kMore;
+  if (turn == Turn::kIdle) req.turn_left = 0;
+  if (turn == Turn::kBatchFull || req.turn_left != 0 || qp.path == nullptr) return turn;
+  if (qp.path->end_turn(ca, qp)) return Turn::kMore;
+  return turn;
 }
 
 void reset_requester(QueuePair& qp) {
@@ -202,19 +250,21 @@ void set_first_psn(QueuePair& qp, Psn psn) {
 
 void stop_requester(ChannelAdapter& ca, QueuePair& qp) {
   RequesterState& req = qp.requester;
-  set_send_psn(qp, req.oldest_unacked);
-  req.next_psn = req.oldest_unacked;
+  give_back_room(qp, req.in_flight());
+  req.send_psn = req.next_psn = req.oldest_unacked;
   req.rd_atomic_in_flight = 0;
   req.rnr_until.reset();
   req.ack_deadline.reset();
   req.probe_deadline.reset();
   req.sample_sent.reset();
+  req.probe_due = RequesterState::Probe::kNone;
+  req.turn_left = 0;
   ca.timers.remove(qp);
   ca.pacing.remove(qp);
-  static_cast<ListHook<WaitingTag>&>(qp).unlink();
-  if (qp.path != nullptr) {
-    wake_waiting(ca, *qp.path);
-  }
+  static_cast<ListHook<WaitingTag>&>(qp).unlink();  // or from the line at a receiver (UC, UD)
+  if (qp.path == nullptr) return;
+  qp.path->leave_line(ca, qp);
+  qp.path->wake_next(ca);
 }
 
 void skip_completed_sends(QueuePair& qp) {

@@ -19,11 +19,12 @@ Turn transmit_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instan
 /// carried out. Executes it if it is a local operation.
 void start_message(ChannelAdapter& ca, QueuePair& qp, uint32_t position);
 
-/// Moves the point of transmission and adjusts the path's count of packets in flight.
-void set_send_psn(QueuePair& qp, Psn psn);
-
-/// Goes back to the oldest unacknowledged packet.
+/// Goes back to the oldest unacknowledged packet. Stops the timers: they start again when it is
+/// sent, for which it may have to wait.
 void go_back(ChannelAdapter& ca, QueuePair& qp);
+
+/// The oldest `packets` of those in flight have left the path. Returns the room that they took.
+uint32_t give_back_room(QueuePair& qp, uint32_t packets);
 
 /// The most PSNs that one READ request asks for. A longer READ is requested in pieces of this size,
 /// so that the responses do not overrun this side's receive buffer.

@@ -25,19 +25,31 @@ struct RequesterState {
   std::optional<Ssn> limit_ssn;      ///< the last message the responder has credit for
   uint32_t since_ack_request = 0;    ///< packets since the last one with AckReq
 
+  // Room on the path.
+  uint32_t room = 0;       ///< taken by the packets in flight, in bytes (receive_room())
+  uint32_t turn_left = 0;  ///< what the turn under way may still take
+
   // Retry.
   uint32_t retries_left = 0;
   uint32_t rnr_retries_left = 0;
   bool resending = false;               ///< went back: further signs of the same loss are ignored
-  bool probing = false;                 ///< after a timeout: one packet until an answer comes
-  uint32_t probe_backoff = 0;           ///< doublings of the probe timeout
   std::optional<Instant> rnr_until;     ///< nothing is sent before that
   std::optional<Instant> ack_deadline;  ///< local ACK timeout of the oldest outstanding packet
   std::optional<Instant> probe_deadline;
 
+  // Silence: packets are outstanding, and no answer comes. One of them is sent again, as a probe.
+  enum class Probe : uint8_t { kNone, kNewest, kOldest };
+  uint32_t silences = 0;       ///< timers that expired since the last answer
+  uint32_t late_timeouts = 0;  ///< of them, ACK timeouts noticed too late to count
+  uint32_t probe_backoff = 0;  ///< doublings of the probe timeout, until a round trip is measured
+  Probe probe_due = Probe::kNone;
+  Probe last_probe = Probe::kNone;  ///< the one that was sent since the last answer
+  bool probe_answered = false;      ///< a probe was, and what is behind it is still outstanding
+
   // One round trip being measured.
   std::optional<Instant> sample_sent;
   Psn sample_psn;
+  bool sample_is_doubtful = false;  ///< there was silence since
 
   [[nodiscard]] uint32_t in_flight() const {
     return (send_psn.value() - oldest_unacked.value()) & Psn::kMask;

@@ -6,6 +6,7 @@
 #include "packet/wire/aeth_syndrome.h"
 #include "transport/queue_pair/path_migration.h"
 #include "transport/queue_pair/qp_error.h"
+#include "transport/requester/probe.h"
 #include "transport/requester/requester.h"
 
 namespace urxe {
@@ -14,6 +15,11 @@ namespace {
 constexpr int64_t kAckTimeoutUnitNs = 4096;
 constexpr uint8_t kRnrRetryForEver = 7;
 constexpr uint32_t kMaxProbeBackoff = 10;
+/// An ACK timeout that is noticed so many timeouts late says nothing about the peer.
+constexpr int64_t kLateness = 1;
+/// How many of them in a row cost no retry. With a retry count of 7 a peer is given up, at the
+/// latest, after five times the usual time.
+constexpr uint32_t kMostLateTimeouts = 32;
 
 void schedule(ChannelAdapter& ca, QueuePair& qp) {
   const RequesterState& req = qp.requester;
@@ -22,11 +28,19 @@ void schedule(ChannelAdapter& ca, QueuePair& qp) {
   }
 }
 
-void start_probe_timer(QueuePair& qp, Instant now, Duration timeout) {
+void start_probe_timer(QueuePair& qp, Instant now, std::optional<Duration> timeout) {
   RequesterState& req = qp.requester;
   const Duration probe = qp.path->probe_timeout() * (int64_t{1} << req.probe_backoff);
   // A probe is of no use if the ACK timeout comes first.
-  if (probe < timeout) req.probe_deadline = now + probe;
+  if (!timeout || probe < *timeout) req.probe_deadline = now + probe;
+}
+
+/// The local ACK timeout is never shorter than what an answer takes that is on its way, through the
+/// queues at both ends.
+std::optional<Duration> effective_timeout(const ChannelAdapter& ca, const QueuePair& qp) {
+  const auto timeout = ack_timeout(ca, qp);
+  if (!timeout) return std::nullopt;
+  return std::max(*timeout, qp.path->round_trip_bound());
 }
 
 void stop_timers(RequesterState& req) {
@@ -51,26 +65,55 @@ bool take_retry(ChannelAdapter& ca, QueuePair& qp) {
   return false;
 }
 
-void on_ack_timeout(ChannelAdapter& ca, QueuePair& qp, Instant now) {
-  ++ca.counters.ack_timeouts;
-  if (!take_retry(ca, qp)) return;
-  stop_timers(qp.requester);
-  qp.requester.probing = qp.requester.resending = true;
-  back_off(ca, qp, now);
-  go_back(ca, qp);
+/// Whether an ACK timeout is noticed long after it was due: this process had no processor. The peer
+/// had perhaps none either, and what it has sent is only now being read. Such a timeout asks again,
+/// but costs no retry; not for ever, because the peer may be gone all the same.
+bool was_kept_from_running(RequesterState& req, Instant now, Duration timeout) {
+  const bool late = now - *req.ack_deadline >= timeout * kLateness;
+  return late && req.late_timeouts++ < kMostLateTimeouts;
 }
 
-/// If the last packet was lost, no NAK comes. Long before the ACK timeout, which is chosen for the
-/// worst network, one packet is sent as a probe; its answer tells where to continue. A probe costs
-/// no retry.
-void on_probe_timeout(ChannelAdapter& ca, QueuePair& qp, Instant now) {
+/// A timer has expired: nothing was heard of the peer.
+void on_silence(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   RequesterState& req = qp.requester;
-  ++ca.counters.loss_probes;
-  req.probe_deadline.reset();
   req.probe_backoff = std::min(req.probe_backoff + 1, kMaxProbeBackoff);
-  req.probing = req.resending = true;
-  back_off(ca, qp, now);
-  go_back(ca, qp);
+  req.sample_is_doubtful = true;  // the answer may be to the probe
+  req.resending = false;
+  if (req.probe_answered && !newest_can_ask(qp)) {
+    // The peer is there, and nothing comes behind the response that was asked for.
+    req.probe_answered = false;
+    req.resending = true;
+    back_off(ca, qp, now);
+    return go_back(ca, qp);
+  }
+  if (++req.silences > 1) {
+    // The packets in flight are lost, or will be: others may use their room.
+    back_off(ca, qp, now);
+    give_back_room(qp, req.in_flight());
+    qp.path->wake_next(ca);
+  }
+  owe_probe(ca, qp);
+}
+
+void on_ack_timeout(ChannelAdapter& ca, QueuePair& qp, Instant now) {
+  RequesterState& req = qp.requester;
+  ++ca.counters.ack_timeouts;
+  const Duration timeout = effective_timeout(ca, qp).value_or(Duration{});
+  if (!was_kept_from_running(req, now, timeout) && !take_retry(ca, qp)) return;
+  stop_timers(req);
+  on_silence(ca, qp, now);
+}
+
+void on_probe_timeout(ChannelAdapter& ca, QueuePair& qp, Instant now) {
+  ++ca.counters.loss_probes;
+  qp.requester.probe_deadline.reset();
+  on_silence(ca, qp, now);
+}
+
+/// An answer has come.
+void end_silence(RequesterState& req) {
+  req.silences = 0;
+  req.late_timeouts = 0;
 }
 
 }  // namespace
@@ -92,10 +135,9 @@ void restore_rnr_retries(QueuePair& qp) {
 void start_retry_timers(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   RequesterState& req = qp.requester;
   if (req.ack_deadline && req.probe_deadline) return;
-  const auto timeout = ack_timeout(ca, qp);
-  if (!timeout) return;
-  if (!req.ack_deadline) req.ack_deadline = now + *timeout;
-  if (!req.probe_deadline) start_probe_timer(qp, now, *timeout);
+  const auto timeout = effective_timeout(ca, qp);
+  if (timeout && !req.ack_deadline) req.ack_deadline = now + *timeout;
+  if (!req.probe_deadline) start_probe_timer(qp, now, timeout);
   schedule(ca, qp);
 }
 
@@ -103,32 +145,36 @@ void start_over(ChannelAdapter& ca, QueuePair& qp) {
   RequesterState& req = qp.requester;
   restore_retries(qp);
   req.probe_backoff = 0;
-  req.probing = req.resending = false;  // they concern the flow that was left
+  req.resending = req.probe_answered = false;  // they concern the flow that was left
+  req.last_probe = RequesterState::Probe::kNone;
+  end_silence(req);
   stop_timers(req);
   if (req.outstanding() != 0) go_back(ca, qp);
 }
 
-void note_progress(ChannelAdapter& ca, QueuePair& qp, Instant now, uint32_t acknowledged) {
+void note_progress(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   RequesterState& req = qp.requester;
   restore_retries(qp);
   restore_rnr_retries(qp);
-  req.probe_backoff = 0;
-  req.probing = req.resending = false;
+  req.resending = false;
   req.rnr_until.reset();
-  qp.path->on_acknowledged(acknowledged);
   stop_timers(req);
+  if (req.silences > 0) note_answered_probe(ca, qp);
+  end_silence(req);
   if (req.in_flight() > 0) start_retry_timers(ca, qp, now);
   ca.active.push_back(qp);
-  wake_waiting(ca, *qp.path);
+  qp.path->wake_next(ca);
 }
 
 void retry_after_loss(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   RequesterState& req = qp.requester;
   if (req.resending) return;  // this loss is being handled; the timers are running
   if (!take_retry(ca, qp)) return;
-  stop_timers(req);
+  end_silence(req);
   req.rnr_until.reset();
   req.resending = true;
+  req.probe_answered = false;
+  req.last_probe = RequesterState::Probe::kNone;
   back_off(ca, qp, now);
   go_back(ca, qp);
 }
@@ -144,8 +190,9 @@ void retry_after_rnr(ChannelAdapter& ca, QueuePair& qp, Instant now, uint8_t tim
     }
     --req.rnr_retries_left;
   }
-  stop_timers(req);
   restore_retries(qp);  // the responder is there
+  end_silence(req);
+  req.last_probe = RequesterState::Probe::kNone;
   req.resending = true;
   req.rnr_until = now + rnr_timer(timer_code);
   go_back(ca, qp);

@@ -24,7 +24,7 @@ void start_retry_timers(ChannelAdapter& ca, QueuePair& qp, Instant now);
 void start_over(ChannelAdapter& ca, QueuePair& qp);
 
 /// Packets were acknowledged: restarts counts and timers.
-void note_progress(ChannelAdapter& ca, QueuePair& qp, Instant now, uint32_t acknowledged);
+void note_progress(ChannelAdapter& ca, QueuePair& qp, Instant now);
 
 /// A NAK or a gap in the responses says that the oldest unacknowledged packet was lost.
 void retry_after_loss(ChannelAdapter& ca, QueuePair& qp, Instant now);

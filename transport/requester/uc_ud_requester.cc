@@ -60,7 +60,7 @@ Turn send_uc_packet(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant n
     complete_local_operations(ca, qp);
     return Turn::kMore;
   }
-  const RequestPacket packet = next_request_packet(qp, wqe);
+  const RequestPacket packet = request_packet_at(qp, wqe, qp.requester.send_psn);
   const uint32_t bytes = datagram_bytes(qp.flow(), packet.headers.bth.opcode, packet.payload);
   if (const Turn turn = admit(ca, qp, qp.flow(), qp.dest_qpn, bytes, batch, now);
       turn != Turn::kMore) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Duplicate requests (IBTA vol. 1, 9.7.5.1): their answer was lost or is late.
+#include <algorithm>
+
 #include "transport/responder/responder.h"
 #include "transport/responder/responder_resources.h"
 
@@ -22,7 +24,9 @@ void read_again(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
       (reth.dma_length == 0 && resource->length != 0)) {
     return ca.counters.drop(DropReason::kMalformedRequest);
   }
-  const auto reply_length = static_cast<uint32_t>(offset + reth.dma_length);
+  // What the request before has asked for and has not yet got is still owed.
+  const uint32_t owed = resource->pending ? resource->reply_length : 0;
+  const auto reply_length = std::max(static_cast<uint32_t>(offset + reth.dma_length), owed);
   const bool will_be_answered = resource->pending && resource->next == index &&
                                 resource->resumed_at == index &&
                                 resource->reply_length == reply_length;

@@ -341,15 +341,16 @@ TEST(PathMigration, WindowsFollow) {
   Path& primary = *m.bench.qp->path;
   Path& alternate = *m.bench.qp->migration.path;
   ++primary.references;  // to look at it afterwards
-  m.bench.post(IBV_WR_RDMA_WRITE, 40 * kMtu);
-  m.sent();
-  EXPECT_EQ(primary.in_flight(), 32U) << "the first window";
-  EXPECT_FALSE(primary.waiting.empty());
+  m.bench.post(IBV_WR_RDMA_WRITE, 64 * kMtu);
+  const size_t first_window = m.sent().size();
+  EXPECT_LT(first_window, 64U);
+  EXPECT_GE(primary.in_flight(), primary.window());
+  EXPECT_TRUE(primary.somebody_waits());
   EXPECT_EQ(m.set(IBV_MIG_MIGRATED), 0);
   EXPECT_EQ(primary.in_flight(), 0U);
-  EXPECT_TRUE(primary.waiting.empty());
-  EXPECT_EQ(m.sent().size(), 32U);
-  EXPECT_EQ(alternate.in_flight(), 32U);
+  EXPECT_FALSE(primary.somebody_waits());
+  EXPECT_EQ(m.sent().size(), first_window);
+  EXPECT_GE(alternate.in_flight(), alternate.window());
   EXPECT_EQ(m.bench.qp->path, &alternate);
 }
 
@@ -391,15 +392,15 @@ TEST(PathMigration, ResetForgets) {
 // Expect: a queue pair that waits for room on its path survives another address vector in SQD.
 TEST(PathMigration, AddressVectorChangesWhileWaitingForRoom) {
   Migration m;
-  m.bench.post(IBV_WR_RDMA_WRITE, 40 * kMtu);
-  m.sent();
+  m.bench.post(IBV_WR_RDMA_WRITE, 64 * kMtu);
+  const auto first = static_cast<uint32_t>(m.sent().size());
   EXPECT_EQ(m.bench.move_to(IBV_QPS_SQD), 0);
   ibv_qp_attr attr = alternate_attributes();
   attr.ah_attr = attr.alt_ah_attr;
   EXPECT_EQ(m.modify(attr, IBV_QP_AV), 0);
-  m.ack(kSqPsn + 31, true, kSecondPeer, kSecond);
-  EXPECT_EQ(m.sent().size(), 8U);
-  m.ack(kSqPsn + 39, true, kSecondPeer, kSecond);
+  m.ack(kSqPsn + first - 1, true, kSecondPeer, kSecond);
+  EXPECT_EQ(m.sent().size(), 64 - first);
+  m.ack(kSqPsn + 63, true, kSecondPeer, kSecond);
   EXPECT_EQ(m.bench.send_statuses(), (Statuses{{1, IBV_WC_SUCCESS}}));
 }
 

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/requester/probe.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "transport/queue_pair/qp_error.h"
+#include "transport/requester/request_packet.h"
+#include "transport/requester/requester.h"
+#include "transport/requester/retry.h"
+
+namespace urxe {
+namespace {
+
+using Probe = RequesterState::Probe;
+
+/// The element that the newest packet in flight belongs to; nullopt: it can no longer be sent.
+std::optional<uint32_t> newest_position(QueuePair& qp) {
+  const RequesterState& req = qp.requester;
+  for (uint32_t position = req.send_position;; --position) {
+    const SendWqe& wqe = qp.sq.at(position);
+    if (position != req.assign_position && !is_local(wqe) &&
+        packet_index(wqe, req.send_psn - 1) < wqe.packets) {
+      return wqe.failed_locally ? std::nullopt : std::optional(position);
+    }
+    if (position == qp.sq.oldest()) return std::nullopt;
+  }
+}
+
+/// A READ is asked for from its first missing response on. If responses have come, the request has
+/// arrived, and the next response is enough to tell that the peer is there. If none has, the
+/// request may be lost; it must then arrive as it was, since a responder counts requests (MSN).
+void shorten_read(const QueuePair& qp, const SendWqe& wqe, RequestPacket& packet) {
+  const uint32_t index = packet_index(wqe, packet.headers.bth.psn);
+  if (index % read_piece_packets(qp) == 0) return;
+  packet.psns = 1;
+  packet.headers.reth.dma_length =
+      static_cast<uint32_t>(std::min<uint64_t>(qp.mtu, wqe.length - packet.offset));
+}
+
+}  // namespace
+
+bool newest_can_ask(QueuePair& qp) {
+  const auto position = newest_position(qp);
+  return position && !is_read(qp.sq.at(*position));
+}
+
+void owe_probe(ChannelAdapter& ca, QueuePair& qp) {
+  RequesterState& req = qp.requester;
+  const bool newest = req.last_probe != Probe::kNewest && newest_can_ask(qp);
+  req.probe_due = newest ? Probe::kNewest : Probe::kOldest;
+  ca.active.push_back(qp);
+}
+
+void note_answered_probe(ChannelAdapter& ca, QueuePair& qp) {
+  RequesterState& req = qp.requester;
+  const Probe answered = std::exchange(req.last_probe, Probe::kNone);
+  req.probe_due = Probe::kNone;
+  if (req.in_flight() == 0) return;
+  req.probe_answered = true;
+  // Now that the responder has what it waited for, it says what else is missing.
+  if (answered == Probe::kOldest && newest_can_ask(qp)) {
+    req.probe_due = Probe::kNewest;
+    ca.active.push_back(qp);
+  }
+}
+
+Turn send_probe(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
+  RequesterState& req = qp.requester;
+  if (req.in_flight() == 0) {  // what was in flight has been answered, or will be sent again
+    req.probe_due = Probe::kNone;
+    return Turn::kMore;
+  }
+  const bool newest = req.probe_due == Probe::kNewest && newest_can_ask(qp);
+  const uint32_t position = newest ? *newest_position(qp) : qp.sq.oldest();
+  const SendWqe& wqe = qp.sq.at(position);
+  const Psn psn = newest ? req.send_psn - 1 : req.oldest_unacked;
+  RequestPacket packet = request_packet_at(qp, wqe, psn);
+  if (is_read(wqe)) shorten_read(qp, wqe, packet);
+  packet.headers.bth.ack_req = true;
+  const uint32_t bytes = datagram_bytes(qp.flow(), packet.headers.bth.opcode, packet.payload);
+  if (!pacing_admits(ca, qp, bytes, now)) return Turn::kIdle;
+  uint8_t* out = batch.append(qp.flow(), packet.headers, packet.payload);
+  if (out == nullptr) return Turn::kBatchFull;
+  req.last_probe = newest ? Probe::kNewest : Probe::kOldest;
+  req.probe_due = Probe::kNone;
+  if (!fill_payload(ca, qp, position, packet, out)) {
+    batch.abandon();
+    if (position != qp.sq.oldest()) return Turn::kMore;  // its turn comes when it is the oldest
+    fail_oldest_send(ca, qp, IBV_WC_LOC_PROT_ERR);
+    return Turn::kIdle;
+  }
+  batch.commit();
+  ++ca.counters.sent_packets;
+  ++ca.counters.retransmitted_packets;
+  ca.counters.sent_bytes += packet_size(packet.headers.bth.opcode, packet.payload);
+  if (qp.pacer.is_limited()) qp.pacer.charge(bytes, now);
+  start_retry_timers(ca, qp, now);
+  return Turn::kMore;
+}
+
+}  // namespace urxe
