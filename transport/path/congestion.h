@@ -48,6 +48,16 @@ class Path {
   /// Halves the window. False: not again for the same loss.
   bool on_loss(Instant now);
   void on_round_trip(Duration sample);
+  /// A packet that was sent at `sent` was answered.
+  void on_answer(Instant sent, Instant now) {
+    newest_answered_ = std::max(newest_answered_, sent);
+    last_answer_ = now;
+  }
+  /// Whether a packet that was sent at `sent` is still behind others in the queues of the path: there
+  /// are answers, recent ones, to earlier packets only. If it were lost, later ones would be answered.
+  [[nodiscard]] bool is_behind_others(Instant sent, Instant now) const {
+    return sent > newest_answered_ && last_answer_ > sent && now - last_answer_ < probe_timeout();
+  }
   /// A bound of the round-trip time, from what was measured; 0: nothing was.
   [[nodiscard]] Duration round_trip_bound() const;
   /// How long to wait for an answer before a probe.
@@ -83,6 +93,8 @@ class Path {
   Instant last_loss_{INT64_MIN / 2};
   Duration smoothed_{};
   Duration variation_{};
+  Instant newest_answered_{INT64_MIN / 2};  ///< when the newest answered packet was sent
+  Instant last_answer_{INT64_MIN / 2};
   IntrusiveList<QueuePair, struct WaitingTag> fresh_;    ///< have nothing in flight
   IntrusiveList<QueuePair, struct WaitingTag> waiting_;  ///< have had a turn
   QueuePair* called_ = nullptr;                          ///< was activated and has its turn next

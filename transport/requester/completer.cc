@@ -75,12 +75,13 @@ void settle(ChannelAdapter& ca, QueuePair& qp, Instant now, uint32_t acknowledge
 void take_round_trip(QueuePair& qp, Psn acknowledged, Instant now) {
   RequesterState& req = qp.requester;
   if (!req.sample_sent || acknowledged.is_before(req.sample_psn)) return;
-  const Duration sample = now - *req.sample_sent;
+  const Instant sent = *req.sample_sent;
   req.sample_sent.reset();
   // After one silence the answer is perhaps to the probe. After several the peer is slow, or was
   // away: that it is slow must be learnt from this, because all later samples would be as doubtful.
   if (req.sample_is_doubtful && req.silences < 2) return;
-  qp.path->on_round_trip(sample);
+  qp.path->on_round_trip(now - sent);
+  qp.path->on_answer(sent, now);
   req.probe_backoff = 0;
   req.probe_answered = false;
 }

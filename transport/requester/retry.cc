@@ -95,8 +95,19 @@ void on_silence(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   owe_probe(ca, qp);
 }
 
+/// Whether the answer only takes its time, because others of this side were there before.
+bool is_behind_others(const QueuePair& qp, Instant now) {
+  const RequesterState& req = qp.requester;
+  return req.sample_sent && !req.sample_is_doubtful &&
+         qp.path->is_behind_others(*req.sample_sent, now);
+}
+
 void on_ack_timeout(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   RequesterState& req = qp.requester;
+  if (is_behind_others(qp, now)) {
+    stop_timers(req);
+    return start_retry_timers(ca, qp, now);
+  }
   ++ca.counters.ack_timeouts;
   const Duration timeout = effective_timeout(ca, qp).value_or(Duration{});
   if (!was_kept_from_running(req, now, timeout) && !take_retry(ca, qp)) return;
@@ -105,8 +116,9 @@ void on_ack_timeout(ChannelAdapter& ca, QueuePair& qp, Instant now) {
 }
 
 void on_probe_timeout(ChannelAdapter& ca, QueuePair& qp, Instant now) {
-  ++ca.counters.loss_probes;
   qp.requester.probe_deadline.reset();
+  if (is_behind_others(qp, now)) return start_retry_timers(ca, qp, now);
+  ++ca.counters.loss_probes;
   on_silence(ca, qp, now);
 }
 
