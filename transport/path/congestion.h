@@ -53,8 +53,9 @@ class Path {
     newest_answered_ = std::max(newest_answered_, sent);
     last_answer_ = now;
   }
-  /// Whether a packet that was sent at `sent` is still behind others in the queues of the path: there
-  /// are answers, recent ones, to earlier packets only. If it were lost, later ones would be answered.
+  /// Whether a packet that was sent at `sent` is still behind others in the queues of the path:
+  /// there are answers, recent ones, to earlier packets only. If it were lost, later ones would be
+  /// answered.
   [[nodiscard]] bool is_behind_others(Instant sent, Instant now) const {
     return sent > newest_answered_ && last_answer_ > sent && now - last_answer_ < probe_timeout();
   }
@@ -83,7 +84,7 @@ class Path {
   static constexpr uint32_t kInitialWindow = 128 * 1024;
   static constexpr uint32_t kMinWindow = 16 * 1024;
   static constexpr uint32_t kMaxTurn = 64 * 1024;
-  static constexpr uint32_t kGrowth = 4096;  ///< a window, without loss, after the slow start
+  static constexpr uint32_t kGrowth = 8192;  ///< a window, without loss, after the slow start
 
   uint32_t max_window_;
   uint32_t window_ = std::min(kInitialWindow, max_window_);

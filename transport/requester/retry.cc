@@ -78,6 +78,9 @@ void on_silence(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   RequesterState& req = qp.requester;
   req.probe_backoff = std::min(req.probe_backoff + 1, kMaxProbeBackoff);
   req.sample_is_doubtful = true;  // the answer may be to the probe
+  // A responder that has sent its NAK waits for the oldest packet: the newest would tell it
+  // nothing.
+  if (req.resending) req.last_probe = RequesterState::Probe::kNewest;
   req.resending = false;
   if (req.probe_answered && !newest_can_ask(qp)) {
     // The peer is there, and nothing comes behind the response that was asked for.
@@ -186,6 +189,7 @@ void retry_after_loss(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   req.rnr_until.reset();
   req.resending = true;
   req.probe_answered = false;
+  req.probe_backoff = 0;  // the silence was no slowness
   req.last_probe = RequesterState::Probe::kNone;
   back_off(ca, qp, now);
   go_back(ca, qp);
