@@ -77,9 +77,11 @@ void take_round_trip(QueuePair& qp, Psn acknowledged, Instant now) {
   if (!req.sample_sent || acknowledged.is_before(req.sample_psn)) return;
   const Instant sent = *req.sample_sent;
   req.sample_sent.reset();
-  // After one silence the answer is perhaps to the probe. After several the peer is slow, or was
-  // away: that it is slow must be learnt from this, because all later samples would be as doubtful.
-  if (req.sample_is_doubtful && req.silences < 2) return;
+  // After one silence the answer is perhaps to the probe; not if it names a packet before the
+  // newest, which was the probe. After several the peer is slow, or was away: that it is slow must
+  // be learnt from this, because all later samples would be as doubtful.
+  const bool before_probe = req.last_probe == RequesterState::Probe::kNewest && req.in_flight() > 0;
+  if (req.sample_is_doubtful && req.silences < 2 && !before_probe) return;
   qp.path->on_round_trip(now - sent);
   qp.path->on_answer(sent, now);
   req.probe_backoff = 0;
