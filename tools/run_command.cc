@@ -134,14 +134,11 @@ Expected<std::string, std::string> write_tree(const RunOptions& options) {
   if (presentation->devices.empty()) {
     fmt::print(stderr, "urxe run: no interface is up and has an IP address: no devices\n");
   }
-  auto runtime_directory = open_runtime_directory();
-  if (!runtime_directory) return runtime_directory;
   auto netns = current_network_namespace();
   if (!netns) return Unexpected<std::string>(netns.error());
-  auto tree = publish_tree(*runtime_directory, *netns,
-                           describe_tree(presentation->devices, presentation->real));
+  auto tree = publish_tree_in(runtime_directory_places(), *netns,
+                              describe_tree(presentation->devices, presentation->real));
   if (tree) (void)update_tree(*tree);  // an earlier run's may be out of date
-  remove_stale_trees(*runtime_directory, *netns);
   return tree;
 }
 

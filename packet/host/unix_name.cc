@@ -1,40 +1,76 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "packet/host/unix_name.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
-#include <cstdarg>
 #include <cstddef>
 #include <cstdio>
+#include <string>
 
 namespace urxe {
+namespace {
 
-UnixName abstract_name(const char* pattern, ...) {
+constexpr size_t kLongestPath = sizeof(sockaddr_un::sun_path) - 1;
+
+/// Cuts the file's name if there is no room.
+UnixName make_name(int directory, std::string_view path, std::string_view file) {
   UnixName name;
   name.address.sun_family = AF_UNIX;
-  // Begins with a null byte, and has no end but its length.
-  char* const text = name.address.sun_path + 1;
-  constexpr size_t kRoom = sizeof name.address.sun_path - 1;
-  va_list arguments;
-  va_start(arguments, pattern);
-  const int length = std::vsnprintf(text, kRoom, pattern, arguments);
-  va_end(arguments);
-  const size_t used = std::min(static_cast<size_t>(std::max(length, 0)), kRoom - 1);
-  name.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + used);
+  name.directory = directory;
+  char* at = std::ranges::copy(path, name.address.sun_path).out;
+  *at++ = '/';
+  const size_t room = kLongestPath - path.size() - 1;
+  at = std::ranges::copy(file.substr(0, room), at).out;
+  name.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) +
+                                     static_cast<size_t>(at - name.address.sun_path) + 1);
   return name;
+}
+
+UnixName name_by_descriptor(int directory, std::string_view file) {
+  char path[32];
+  const int length = std::snprintf(path, sizeof path, "/proc/self/fd/%d", directory);
+  return make_name(directory, {path, static_cast<size_t>(length)}, file);
+}
+
+std::string_view file_of(const UnixName& name) {
+  const std::string_view path = name.path();
+  return path.substr(path.rfind('/') + 1);
+}
+
+}  // namespace
+
+UnixName socket_name(int directory, std::string_view path, std::string_view file) {
+  if (path.empty() || path.size() + 1 + file.size() > kLongestPath) {
+    return name_by_descriptor(directory, file);
+  }
+  return make_name(directory, path, file);
+}
+
+UnixName by_descriptor(const UnixName& name) {
+  return name_by_descriptor(name.directory, file_of(name));
 }
 
 Expected<FileDescriptor, Errno> open_unix_socket() {
   FileDescriptor fd(socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return error(errno);
-  const int on = 1;
-  if (setsockopt(fd.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) return error(errno);
   return fd;
 }
 
 Expected<FileDescriptor, Errno> open_named_socket(const UnixName& name) {
   auto fd = open_unix_socket();
-  if (fd && bind(fd->get(), name.get(), name.size) != 0) return error(errno);
+  if (!fd) return fd;
+  const std::string file(file_of(name));
+  if (unlinkat(name.directory, file.c_str(), 0) != 0 && errno != ENOENT) return error(errno);
+  int result = bind(fd->get(), name.get(), name.size);
+  if (result != 0 && errno == EACCES) {
+    const UnixName other = by_descriptor(name);
+    result = bind(fd->get(), other.get(), other.size);
+  }
+  // bind() has applied the umask.
+  if (result != 0 || fchmodat(name.directory, file.c_str(), 0666, 0) != 0) return error(errno);
   return fd;
 }
 

@@ -4,27 +4,36 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <string_view>
+
 #include "packet/base/expected.h"
 #include "packet/host/file_descriptor.h"
 
 namespace urxe {
 
-/// The address of a unix socket in the abstract namespace (unix(7)). A name belongs to a network
-/// namespace, not to a file system, and is free as soon as the last socket that is bound to it is
-/// closed, however its process ended.
+/// The address of a unix socket that is bound to a file (unix(7)). The file outlives the socket; to
+/// send to it then fails with ECONNREFUSED.
 struct UnixName {
   sockaddr_un address{};
   socklen_t size = 0;
+  int directory = -1;  ///< the file's directory, open; for by_descriptor()
   [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
+  [[nodiscard]] std::string_view path() const { return address.sun_path; }
 };
 
-/// The abstract name with the text that printf(3) makes of the arguments, up to 106 characters.
-[[gnu::format(printf, 1, 2)]] UnixName abstract_name(const char* pattern, ...);
+/// The socket `file`, up to 80 characters, in the open directory `directory`, whose path is `path`.
+/// If the path is empty or too long for an address, the name goes by the descriptor.
+UnixName socket_name(int directory, std::string_view path, std::string_view file);
 
-/// A datagram socket that has no name yet: nonblocking, SO_PASSCRED set. EMFILE, ENFILE, ENOMEM.
+/// The same socket by way of /proc and the descriptor of its directory. Slower, but asks for no
+/// right to the directories above it: for a process that has changed its user.
+UnixName by_descriptor(const UnixName& name);
+
+/// A nonblocking datagram socket that has no name yet. EMFILE, ENFILE, ENOMEM.
 Expected<FileDescriptor, Errno> open_unix_socket();
 
-/// As open_unix_socket(), bound to `name`. EADDRINUSE: another socket is.
+/// As open_unix_socket(), bound to `name`, whose file is made anew and may be sent to by everybody
+/// who can reach it. The caller sees to it that no living socket has the name. Errors as bind(2).
 Expected<FileDescriptor, Errno> open_named_socket(const UnixName& name);
 
 }  // namespace urxe

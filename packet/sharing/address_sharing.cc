@@ -13,8 +13,9 @@
 namespace urxe {
 namespace {
 
-/// The epoll event of forward_fd(); that of a service's socket carries the socket's number.
-constexpr uint32_t kForwardId = 0xffffffff;
+// The epoll events.
+constexpr uint32_t kForwardId = 0;   ///< of forward_fd()
+constexpr uint32_t kServicesId = 1;  ///< of the socket for requests
 
 // The pause between two tries grows with the number of waiting datagrams, which a try looks at.
 constexpr Duration kRetryPause = microseconds(100);
@@ -36,10 +37,11 @@ PacketRun part(const PacketRun& run, size_t begin, size_t end) {
 }  // namespace
 
 AddressSharing::AddressSharing(const Slot& slot, uint32_t interface_index)
-    : slot_(slot.number()),
+    : directory_(slot.directory()),
+      slot_(slot.number()),
       forward_fd_(slot.forward_fd()),
       queue_(forward_fd_, counters_),
-      gsi_(slot_, interface_index, queue_, counters_),
+      gsi_(directory_, slot_, interface_index, queue_, counters_),
       epoll_(epoll_create1(EPOLL_CLOEXEC)) {
   watch(forward_fd_, kForwardId);
 }
@@ -52,10 +54,11 @@ void AddressSharing::watch(int fd, uint32_t id) const {
 }
 
 Expected<void, Errno> AddressSharing::listen(ServiceId service, const std::optional<Gid>& local) {
-  auto opened = gsi_.directory().listen(service, local);
-  if (!opened) return Unexpected<Errno>(opened.error());
-  for (const uint32_t number : *opened) watch(gsi_.directory().socket(number), number);
-  return {};
+  auto listening = gsi_.directory().listen(service, local);
+  if (listening && !std::exchange(watches_services_, true)) {
+    watch(gsi_.directory().socket(), kServicesId);
+  }
+  return listening;
 }
 
 void AddressSharing::stop_listening(ServiceId service, const std::optional<Gid>& local) {
@@ -101,9 +104,13 @@ size_t AddressSharing::take_gsi(const PacketRun& datagram, size_t at, std::vecto
 
 /// False: nobody has the slot.
 bool AddressSharing::forward(uint32_t slot, const PacketRun& packets) {
-  if (queue_.send(slot_name(slot), packets, clock_now())) return true;
+  if (queue_.send(directory_.slot_name(slot), packets, clock_now())) return true;
   counters_.not_owner += packets.packets();
   return false;
+}
+
+void AddressSharing::answer(uint32_t to, const ProbeAnswer& answer) const {
+  send_answer(forward_fd_, directory_.slot_name(to), answer);
 }
 
 void AddressSharing::receive(std::vector<RxPacket>& own, std::vector<ProbeAnswer>& answers) {
@@ -113,7 +120,7 @@ void AddressSharing::receive(std::vector<RxPacket>& own, std::vector<ProbeAnswer
   ++counters_.rx_syscalls;
   for (int i = 0; i < count; ++i) {
     const uint32_t id = events[static_cast<size_t>(i)].data.u32;
-    read(id == kForwardId ? forward_fd_ : gsi_.directory().socket(id), own, answers);
+    read(id == kForwardId ? forward_fd_ : gsi_.directory().socket(), own, answers);
   }
 }
 

@@ -37,7 +37,7 @@ class AddressSharing {
 
   /// From now on requests for `service` that any process of the host receives on `local`, or
   /// (nullopt) on any address of the interface, come to this process. EADDRINUSE: a process,
-  /// perhaps this one, listens for it there; EMFILE, ENFILE, ENOMEM.
+  /// perhaps this one, listens for it there; otherwise as ServiceDirectory::listen().
   Expected<void, Errno> listen(ServiceId service, const std::optional<Gid>& local);
   /// Undoes listen(). Does nothing if the process does not listen there.
   void stop_listening(ServiceId service, const std::optional<Gid>& local);
@@ -45,8 +45,11 @@ class AddressSharing {
   // For the engine:
 
   [[nodiscard]] uint32_t slot() const { return slot_; }
-  /// The socket that bears the slot's name: other processes send to it.
+  /// The slot's socket: other processes send to it.
   [[nodiscard]] int forward_fd() const { return forward_fd_; }
+  /// Answers a probe of the process with the slot `to`. Never blocks. An answer that cannot be sent
+  /// is lost.
+  void answer(uint32_t to, const ProbeAnswer& answer) const;
 
   /// Appends to `own` the packets of `datagram` that are this process's, and forwards the others.
   /// Those in `own` point into the datagram. Returns true if a packet was for a queue pair of
@@ -87,12 +90,14 @@ class AddressSharing {
   void take_forwarded(const PacketRun& packets, std::vector<RxPacket>& own);
   void retry_forwarding(Instant now);
 
+  const SharingDirectory& directory_;
   uint32_t slot_;
   int forward_fd_;
   SharingCounters counters_;
   ForwardReader reader_;
   ForwardQueue queue_;
   GsiSharing gsi_;
+  bool watches_services_ = false;
   FileDescriptor epoll_;  ///< watches all sockets that other processes send to
   Instant retry_forwarding_at_{};
   std::deque<GsiSharing::Returned> returned_;  ///< to be taken

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "packet/sharing/forwarding.h"
 
-#include <unistd.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 
 #include <cerrno>
 #include <cstring>
-#include <optional>
-
-#include "packet/sharing/slots.h"
 
 namespace urxe {
 namespace {
@@ -31,17 +29,23 @@ struct Header {
   uint32_t index;
   uint32_t slot;
 };
-constexpr int kMaxRefused = 16;  ///< datagrams of other users that one read() clears away
+constexpr int kMaxRefused = 16;  ///< datagrams of no use that one read() clears away
 constexpr size_t kMaxDatagramBytes = 65536;
 constexpr size_t kBufferBytes = sizeof(Header) + kMaxDatagramBytes;
 
-int send_parts(int fd, UnixName to, std::span<iovec> parts) {
+int send_to(int fd, UnixName to, std::span<iovec> parts) {
   msghdr message{};
   message.msg_name = &to.address;
   message.msg_namelen = to.size;
   message.msg_iov = parts.data();
   message.msg_iovlen = parts.size();
   return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? errno : 0;
+}
+
+/// A process that is another user by now may no longer go by the path.
+int send_parts(int fd, const UnixName& to, std::span<iovec> parts) {
+  const int result = send_to(fd, to, parts);
+  return result == EACCES ? send_to(fd, by_descriptor(to), parts) : result;
 }
 
 ForwardReader::Item decode(std::span<const uint8_t> datagram) {
@@ -62,16 +66,6 @@ ForwardReader::Item decode(std::span<const uint8_t> datagram) {
   return packets;
 }
 
-std::optional<uint32_t> sender_of(msghdr& message) {
-  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
-    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_CREDENTIALS) continue;
-    ucred sender{};
-    std::memcpy(&sender, CMSG_DATA(c), sizeof sender);
-    return sender.uid;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 int forward_packets(int from_fd, const UnixName& to, const PacketRun& packets) {
@@ -89,7 +83,7 @@ int forward_packets(int from_fd, const UnixName& to, const PacketRun& packets) {
   return send_parts(from_fd, to, parts);
 }
 
-void send_answer(int from_fd, uint32_t to_slot, const ProbeAnswer& answer) {
+void send_answer(int from_fd, const UnixName& to, const ProbeAnswer& answer) {
   Header header{};
   header.magic = kMagic;
   header.kind = Kind::kAnswer;
@@ -97,30 +91,23 @@ void send_answer(int from_fd, uint32_t to_slot, const ProbeAnswer& answer) {
   header.index = answer.index;
   header.slot = answer.slot;
   iovec part[1] = {{&header, sizeof header}};
-  send_parts(from_fd, slot_name(to_slot), part);
+  send_parts(from_fd, to, part);
 }
 
 ForwardReader::ForwardReader()
-    : memory_(std::make_unique_for_overwrite<uint8_t[]>(kBurst * kBufferBytes)),
-      real_user_(getuid()),
-      effective_user_(geteuid()) {}
+    : memory_(std::make_unique_for_overwrite<uint8_t[]>(kBurst * kBufferBytes)) {}
 
 ForwardReader::Item ForwardReader::read(int fd) {
   if (next_buffer_ == kBurst) return {};
   for (int refused = 0; refused < kMaxRefused; ++refused) {
     uint8_t* const buffer = memory_.get() + next_buffer_ * kBufferBytes;
     iovec part{buffer, kBufferBytes};
-    // Room for the credentials only: file descriptors that come along are not accepted.
-    alignas(cmsghdr) uint8_t control[CMSG_SPACE(sizeof(ucred))];
+    // No room for what else comes along, such as file descriptors.
     msghdr message{};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
     const ssize_t size = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (size < 0) return {};
-    const auto sender = sender_of(message);
-    if (!sender || (*sender != real_user_ && *sender != effective_user_)) continue;
     if ((message.msg_flags & MSG_TRUNC) != 0) continue;
     Item item = decode({buffer, static_cast<size_t>(size)});
     if (std::holds_alternative<std::monostate>(item)) continue;

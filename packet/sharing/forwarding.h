@@ -22,13 +22,14 @@ struct ProbeAnswer {
 };
 
 /// Forwards packets to the process whose socket is bound to `to`. Never blocks. Returns 0 or the
-/// errno: ECONNREFUSED if no socket is bound to the name, EAGAIN if that socket is full.
+/// errno: ENOENT or ECONNREFUSED if no socket is bound to the name, EAGAIN if that socket is full.
 int forward_packets(int from_fd, const UnixName& to, const PacketRun& packets);
 /// Never blocks. An answer that cannot be sent is lost.
-void send_answer(int from_fd, uint32_t to_slot, const ProbeAnswer& answer);
+void send_answer(int from_fd, const UnixName& to, const ProbeAnswer& answer);
 
-/// Reads the datagrams that other processes send to the unix sockets of this one. Datagrams from
-/// processes of other users are thrown away.
+/// Reads the datagrams that other processes send to the unix sockets of this one. Only those that
+/// can reach the SharingDirectory send any, so they are not asked who they are; what is no datagram
+/// of ours is thrown away.
 class ForwardReader {
  public:
   using Item = std::variant<std::monostate, PacketRun, ProbeAnswer>;
@@ -43,8 +44,6 @@ class ForwardReader {
  private:
   std::unique_ptr<uint8_t[]> memory_;
   size_t next_buffer_ = 0;
-  uint32_t real_user_;
-  uint32_t effective_user_;
 };
 
 }  // namespace urxe

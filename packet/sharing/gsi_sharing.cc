@@ -6,8 +6,6 @@
 #include <cstring>
 #include <optional>
 
-#include "packet/sharing/slots.h"
-
 namespace urxe {
 namespace {
 
@@ -27,7 +25,7 @@ bool GsiSharing::pass_on(const GsiOwner& owner, const PacketRun& packets, Instan
     }
     case GsiOwner::Kind::kSlot: {
       const auto slot = static_cast<uint32_t>(owner.value);
-      return slot == own_slot_ || !queue_.send(slot_name(slot), packets, now);
+      return slot == own_slot_ || !queue_.send(sockets_.slot_name(slot), packets, now);
     }
     case GsiOwner::Kind::kEveryone:
       pass_to_everyone(packets, now);
@@ -42,9 +40,8 @@ GsiSharing::Service GsiSharing::pass_to_service(ServiceId service, const PacketR
                                                 Instant now) {
   for (const std::optional<Gid>& local : {std::optional<Gid>(packets.flow.destination), {}}) {
     if (directory_.listens(service, local)) return Service::kOurs;
-    for (const UnixName& name : directory_.find_others(service, local)) {
-      if (queue_.send(name, packets, now)) return Service::kPassedOn;
-    }
+    const auto other = directory_.find_other(service, local);
+    if (other && queue_.send(*other, packets, now)) return Service::kPassedOn;
   }
   return Service::kNobody;
 }
@@ -70,7 +67,7 @@ void GsiSharing::pass_to_everyone(const PacketRun& packets, Instant now) {
   }
   ++to_everyone_;
   for (uint32_t slot = 0; slot < kSlots; ++slot) {
-    if (slot != own_slot_) (void)queue_.send(slot_name(slot), packets, now);
+    if (slot != own_slot_) (void)queue_.send(sockets_.slot_name(slot), packets, now);
   }
 }
 

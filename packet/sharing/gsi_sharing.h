@@ -31,12 +31,16 @@ class GsiSharing {
   static constexpr Duration kMaxUnclaimedWait = milliseconds(100);
   static constexpr uint32_t kMaxToEveryone = 8;  ///< a second; further ones stay here only
 
-  /// `queue`, which sends the packets, and `counters` outlive this.
-  GsiSharing(uint32_t own_slot, uint32_t interface_index, ForwardQueue& queue,
-             SharingCounters& counters)
-      : own_slot_(own_slot), directory_(interface_index), queue_(queue), counters_(counters) {}
+  /// `queue`, which sends the packets, `counters` and the slot's directory outlive this.
+  GsiSharing(const SharingDirectory& directory, uint32_t own_slot, uint32_t interface_index,
+             ForwardQueue& queue, SharingCounters& counters)
+      : sockets_(directory),
+        own_slot_(own_slot),
+        directory_(directory, own_slot, interface_index),
+        queue_(queue),
+        counters_(counters) {}
 
-  /// The services that processes listen for, and the sockets of this process for its own.
+  /// The services that processes listen for, and the socket of this process for its own.
   [[nodiscard]] ServiceDirectory& directory() { return directory_; }
 
   /// Forwards packets that all have the owner `owner`, as gsi_owner() determined. Returns true if
@@ -67,6 +71,7 @@ class GsiSharing {
   bool keep_unclaimed(ServiceId service, const PacketRun& packets, Instant now);
   void pass_to_everyone(const PacketRun& packets, Instant now);
 
+  const SharingDirectory& sockets_;
   uint32_t own_slot_;
   ServiceDirectory directory_;
   ForwardQueue& queue_;

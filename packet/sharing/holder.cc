@@ -7,20 +7,19 @@
 #include "packet/host/random.h"
 
 namespace urxe {
-UnixName holder_name(uint64_t number) {
-  // Without the user's number, unlike other names: a process that changes its user keeps its
-  // entries.
-  return abstract_name("urxe/holder/%016llx", static_cast<unsigned long long>(number));
+
+Expected<Holder, Errno> make_holder(const SharingDirectory& directory) {
+  for (;;) {
+    const uint64_t number = random_number() >> 3;  // two holders have different bytes
+    if (number == 0) continue;
+    auto lock = directory.take(holder_lock(number));
+    if (lock) return Holder{number, *std::move(lock)};
+    if (lock.error().value != EADDRINUSE) return Unexpected<Errno>(lock.error());
+  }
 }
 
-Expected<Holder, Errno> make_holder() {
-  for (;;) {
-    const uint64_t number = random_number();
-    if (number == 0) continue;
-    auto socket = open_named_socket(holder_name(number));
-    if (socket) return Holder{number, *std::move(socket)};
-    if (socket.error().value != EADDRINUSE) return Unexpected<Errno>(socket.error());
-  }
+bool is_alive(const SharingDirectory& directory, uint64_t holder) {
+  return holder != 0 && directory.is_taken(holder_lock(holder));
 }
 
 }  // namespace urxe

@@ -11,8 +11,6 @@
 #include <new>
 #include <utility>
 
-#include "packet/host/user_file.h"
-
 namespace urxe {
 namespace {
 
@@ -57,30 +55,22 @@ HolderCell* HolderMemory::cell(uint32_t place) const {
   return reinterpret_cast<HolderCell*>(static_cast<std::byte*>(memory_) + bytes_of(place - 1));
 }
 
-Expected<std::unique_ptr<HolderMemory>, Errno> HolderMemory::map_whole(FileDescriptor file) {
-  const int flags = file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+int HolderMemory::reserve(int fd) {
+  // Allocated, not only sized: a full file system must fail here, not as SIGBUS later.
+  return posix_fallocate(fd, 0, static_cast<off_t>(bytes_of(kFirstCells)));
+}
+
+Expected<std::unique_ptr<HolderMemory>, Errno> HolderMemory::map(FileDescriptor file) {
   void* const memory =
-      mmap(nullptr, bytes_of(kMostCells), PROT_READ | PROT_WRITE, flags, file.get(), 0);
+      mmap(nullptr, bytes_of(kMostCells), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (memory == MAP_FAILED) return error(errno);
-  auto* const made = new (std::nothrow) HolderMemory(std::move(file), memory);
-  if (made != nullptr) return std::unique_ptr<HolderMemory>(made);
-  munmap(memory, bytes_of(kMostCells));
-  return error(ENOMEM);
-}
-
-Expected<std::unique_ptr<HolderMemory>, Errno> HolderMemory::map(const std::string& path) {
-  auto file = open_own_file(path);
-  if (!file) return Unexpected<Errno>(file.error());
-  auto memory = map_whole(*std::move(file));
-  if (!memory) return memory;
-  if (auto begun = (*memory)->begin(); !begun) return Unexpected<Errno>(begun.error());
-  return memory;
-}
-
-Expected<std::unique_ptr<HolderMemory>, Errno> HolderMemory::make_private() {
-  auto memory = map_whole(FileDescriptor());
-  if (memory) (*memory)->head().room = kMostCells;
-  return memory;
+  std::unique_ptr<HolderMemory> made(new (std::nothrow) HolderMemory(std::move(file), memory));
+  if (made == nullptr) {
+    munmap(memory, bytes_of(kMostCells));
+    return error(ENOMEM);
+  }
+  if (auto begun = made->begin(); !begun) return Unexpected<Errno>(begun.error());
+  return made;
 }
 
 HolderMemory::~HolderMemory() {
@@ -89,9 +79,7 @@ HolderMemory::~HolderMemory() {
 
 /// Nothing may be read from the mapping before the file is known to be that long.
 Expected<void, Errno> HolderMemory::begin() {
-  // Allocated, not only sized: a full file system must fail here, not as SIGBUS later.
-  const int full = posix_fallocate(file_.get(), 0, static_cast<off_t>(bytes_of(kFirstCells)));
-  if (full != 0) return error(full);
+  if (const int full = reserve(file_.get()); full != 0) return error(full);
   uint32_t magic = 0;
   if (!head().magic.compare_exchange_strong(magic, kMagic) && magic != kMagic) return error(EINVAL);
   uint32_t room = 0;
@@ -129,7 +117,6 @@ bool HolderMemory::grow(uint32_t cells) {
 Expected<HolderMemory::Lock, Errno> HolderMemory::Lock::take(HolderMemory& memory,
                                                              uint32_t bucket) {
   const int fd = memory.file_.get();
-  if (fd < 0) return Lock(-1, bucket);
   for (int attempt = 0;; ++attempt) {
     const int errno_value = set_lock(fd, F_WRLCK, bucket);
     if (errno_value == 0) return Lock(fd, bucket);

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <utility>
 
 #include "packet/base/expected.h"
 #include "packet/host/file_descriptor.h"
@@ -26,7 +26,7 @@ static_assert(sizeof(HolderCell) == 64);
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
 /// The memory of a HolderTable: a file that grows and is mapped at its full size from the
-/// beginning, or memory of this process alone. An empty file is an empty table. A process that is
+/// beginning. An empty file is an empty table. A process that is
 /// killed in the middle of a change leaves the table as it was, or with one record lost until the
 /// file is removed.
 class HolderMemory {
@@ -34,16 +34,14 @@ class HolderMemory {
   static constexpr uint32_t kBuckets = 4096;
   static constexpr uint32_t kMostCells = 1U << 17;
 
-  /// Errors as open_own_file(); ENOSPC: the file system is full; EINVAL: the file holds something
-  /// else; ENOMEM.
-  static Expected<std::unique_ptr<HolderMemory>, Errno> map(const std::string& path);
-  /// ENOMEM.
-  static Expected<std::unique_ptr<HolderMemory>, Errno> make_private();
+  /// ENOSPC: the file system is full; EINVAL: the file holds something else; ENOMEM.
+  static Expected<std::unique_ptr<HolderMemory>, Errno> map(FileDescriptor file);
+  /// Allocates what map() needs of a file, which may be empty. Returns 0 or the errno.
+  static int reserve(int fd);
   ~HolderMemory();
   HolderMemory(const HolderMemory&) = delete;
   HolderMemory& operator=(const HolderMemory&) = delete;
 
-  [[nodiscard]] bool is_shared() const { return static_cast<bool>(file_); }
   /// The place of the first cell in the bucket's chain.
   [[nodiscard]] std::atomic<uint32_t>& first(uint32_t bucket) const;
   /// Null if `place` is 0 or outside this memory.
@@ -71,7 +69,6 @@ class HolderMemory {
   struct Head;
   HolderMemory(FileDescriptor file, void* memory) : file_(std::move(file)), memory_(memory) {}
   static size_t bytes_of(uint32_t cells);
-  static Expected<std::unique_ptr<HolderMemory>, Errno> map_whole(FileDescriptor file);
   [[nodiscard]] Head& head() const;
   Expected<void, Errno> begin();
   bool grow(uint32_t cells);

@@ -2,9 +2,7 @@
 #include "packet/sharing/holder_table.h"
 
 #include <pthread.h>
-#include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <mutex>
@@ -12,13 +10,10 @@
 #include <optional>
 #include <utility>
 
-#include "packet/host/user_file.h"
-#include "packet/sharing/holder.h"
-
 namespace urxe {
 namespace {
 
-/// The tables of this process, by network namespace, and the lock for all changes. Never destroyed:
+/// The tables of this process, by directory, and the lock for all changes. Never destroyed:
 /// exit handlers may still release records.
 struct Tables {
   static Tables& instance() {
@@ -26,10 +21,11 @@ struct Tables {
     return *tables;
   }
   std::mutex mutex;
-  std::map<uint64_t, std::unique_ptr<HolderTable>> open;
+  std::map<const SharingDirectory*, std::unique_ptr<HolderTable>> open;
 
  private:
   Tables() {
+    SharingDirectory::prepare();
     pthread_atfork([] { instance().mutex.lock(); }, [] { instance().mutex.unlock(); },
                    [] { instance().mutex.unlock(); });
   }
@@ -69,10 +65,6 @@ std::optional<HolderTable::Record> read(const HolderCell& cell, HolderKey key) {
   return record;
 }
 
-bool is_lack_of_descriptors(Errno why) {
-  return why.value == EMFILE || why.value == ENFILE;
-}
-
 }  // namespace
 
 /// The cells of a key's bucket. Visiting ends even if the file is damaged.
@@ -105,42 +97,23 @@ void HolderTable::prepare() {
   Tables::instance();
 }
 
-Expected<std::unique_ptr<HolderTable>, Errno> HolderTable::make(
-    std::unique_ptr<HolderMemory> memory) {
-  FileDescriptor probe(socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!probe) return error(errno);
-  auto* const table = new (std::nothrow) HolderTable(std::move(memory), std::move(probe));
+Expected<std::unique_ptr<HolderTable>, Errno> HolderTable::map(FileDescriptor file,
+                                                               const SharingDirectory& directory) {
+  auto memory = HolderMemory::map(std::move(file));
+  if (!memory) return Unexpected<Errno>(memory.error());
+  auto* const table = new (std::nothrow) HolderTable(*std::move(memory), directory);
   if (table == nullptr) return error(ENOMEM);
   return std::unique_ptr<HolderTable>(table);
 }
 
-Expected<std::unique_ptr<HolderTable>, Errno> HolderTable::map(const std::string& path) {
-  auto memory = HolderMemory::map(path);
-  if (!memory) return Unexpected<Errno>(memory.error());
-  return make(*std::move(memory));
-}
-
-Expected<std::unique_ptr<HolderTable>, Errno> HolderTable::make_for(uint64_t network_namespace) {
-  std::optional<Expected<std::unique_ptr<HolderTable>, Errno>> made;
-  (void)try_user_files(network_namespace, "held", [&](const std::string& path) {
-    made = map(path);
-    // Too few descriptors for the right file: do not go on to another one.
-    return *made || is_lack_of_descriptors(made->error());
-  });
-  if (made && (*made || is_lack_of_descriptors(made->error()))) return *std::move(made);
-  auto memory = HolderMemory::make_private();
-  if (!memory) return Unexpected<Errno>(memory.error());
-  return make(*std::move(memory));
-}
-
-Expected<HolderTable*, Errno> HolderTable::open() try {
-  // Without /proc namespaces cannot be told apart: take all for one.
-  const uint64_t network_namespace = network_namespace_number().value_or(0);
+Expected<HolderTable*, Errno> HolderTable::open(const SharingDirectory& directory) try {
   Tables& tables = Tables::instance();
   std::lock_guard lock(tables.mutex);
-  auto& table = tables.open[network_namespace];
+  auto& table = tables.open[&directory];
   if (table == nullptr) {
-    auto made = make_for(network_namespace);
+    auto file = directory.open_file("held");
+    if (!file) return Unexpected<Errno>(file.error());
+    auto made = map(*std::move(file), directory);
     if (!made) return Unexpected<Errno>(made.error());
     table = *std::move(made);
   }
@@ -193,11 +166,6 @@ std::vector<HolderTable::Record> HolderTable::find(HolderKey key) const {
   return found;
 }
 
-bool HolderTable::lives(uint64_t holder) {
-  std::lock_guard lock(Tables::instance().mutex);
-  return is_alive(holder);
-}
-
 bool HolderTable::is_taken(const Chain& chain, HolderKey key, uint64_t besides,
                            const Conflict& conflict) {
   bool taken = false;
@@ -235,16 +203,9 @@ uint32_t HolderTable::find_free(const Chain& chain, uint64_t own) {
 
 bool HolderTable::forget_if_dead(HolderCell& cell) {
   uint64_t holder = cell.holder;
-  if (is_alive(holder)) return false;
+  if (lives(holder)) return false;
   cell.holder.compare_exchange_strong(holder, 0);
   return true;
-}
-
-/// A holder that cannot be probed counts as alive.
-bool HolderTable::is_alive(uint64_t holder) const {
-  if (holder == 0) return false;
-  const UnixName name = holder_name(holder);
-  return connect(probe_.get(), name.get(), name.size) == 0 || errno != ECONNREFUSED;
 }
 
 }  // namespace urxe

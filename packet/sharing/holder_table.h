@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "packet/base/expected.h"
 #include "packet/host/file_descriptor.h"
+#include "packet/sharing/holder.h"
 #include "packet/sharing/holder_memory.h"
+#include "packet/sharing/sharing_directory.h"
 
 namespace urxe {
 
@@ -25,12 +27,9 @@ struct HolderKey {
 };
 
 /// Port and service ownership: a table that the processes of a user share in each network
-/// namespace, in a mapped file. A record counts as long as its Holder is alive; the record of a
-/// dead holder counts as free. A process needs only a few descriptors, whatever the number of its
-/// records.
-///
-/// Processes that have no directory in common, such as those of containers that share only the
-/// network, do not see each other's records. Thread-safe.
+/// namespace, in a mapped file of their SharingDirectory. A record counts as long as its Holder is
+/// alive; the record of a dead holder counts as free. A process needs only a few descriptors,
+/// whatever the number of its records. Thread-safe.
 class HolderTable {
  public:
   /// Details of an entry, which its kind defines.
@@ -41,17 +40,18 @@ class HolderTable {
   };
   using Conflict = std::function<bool(const Words& other)>;
 
-  /// The table of the calling thread's network namespace. It is never destroyed, and stays valid in
-  /// a forked child. If no file can be opened, the table is private to this process. EMFILE,
-  /// ENFILE, ENOMEM.
-  static Expected<HolderTable*, Errno> open();
-  /// The table in a file; errors as HolderMemory::map(), EMFILE.
-  static Expected<std::unique_ptr<HolderTable>, Errno> map(const std::string& path);
+  /// The table of the directory. It is never destroyed, and stays valid in a forked child. EMFILE,
+  /// ENFILE, ENOMEM; otherwise as HolderMemory::map().
+  static Expected<HolderTable*, Errno> open(const SharingDirectory& directory);
+  /// The table in a file, whose holders are those of the directory, which outlives it. Errors as
+  /// HolderMemory::map().
+  static Expected<std::unique_ptr<HolderTable>, Errno> map(FileDescriptor file,
+                                                           const SharingDirectory& directory);
   /// Registers the handlers of fork(). A module that uses tables while it holds a lock of its own
   /// calls this before it registers its own handlers.
   static void prepare();
 
-  [[nodiscard]] bool is_shared() const { return memory_->is_shared(); }
+  [[nodiscard]] const SharingDirectory& directory() const { return directory_; }
 
   /// Adds a record and returns its place. EADDRINUSE: a living holder has a record of the same key
   /// for which `conflict` returns true, or a process that was stopped in the middle of a change is
@@ -67,21 +67,18 @@ class HolderTable {
   /// The records of that key, including those of dead holders. Takes no lock, so it misses a record
   /// that is being changed.
   [[nodiscard]] std::vector<Record> find(HolderKey key) const;
-  [[nodiscard]] bool lives(uint64_t holder);
+  [[nodiscard]] bool lives(uint64_t holder) const { return is_alive(directory_, holder); }
 
  private:
   class Chain;
-  HolderTable(std::unique_ptr<HolderMemory> memory, FileDescriptor probe)
-      : memory_(std::move(memory)), probe_(std::move(probe)) {}
-  static Expected<std::unique_ptr<HolderTable>, Errno> make(std::unique_ptr<HolderMemory> memory);
-  static Expected<std::unique_ptr<HolderTable>, Errno> make_for(uint64_t network_namespace);
+  HolderTable(std::unique_ptr<HolderMemory> memory, const SharingDirectory& directory)
+      : memory_(std::move(memory)), directory_(directory) {}
   bool is_taken(const Chain& chain, HolderKey key, uint64_t besides, const Conflict& conflict);
   uint32_t find_free(const Chain& chain, uint64_t own);
   bool forget_if_dead(HolderCell& cell);
-  bool is_alive(uint64_t holder) const;
 
   std::unique_ptr<HolderMemory> memory_;
-  FileDescriptor probe_;  ///< connects to holders, to see whether they are alive
+  const SharingDirectory& directory_;
 };
 
 }  // namespace urxe

@@ -3,43 +3,37 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include <new>
-#include <utility>
+#include <cerrno>
+#include <cstddef>
 
-#include "packet/host/user_file.h"
+#include "packet/host/random.h"
 
 namespace urxe {
-namespace {
 
-std::shared_ptr<SlotTable> private_table() {
-  return std::shared_ptr<SlotTable>(new (std::nothrow) SlotTable{});
+int make_slot_table(int fd) {
+  // Allocated, not only sized: a full file system must fail here, not as SIGBUS later.
+  if (const int full = posix_fallocate(fd, 0, sizeof(SlotTable)); full != 0) return full;
+  static_assert(offsetof(SlotTable, secret) == 0);
+  const SipKey secret = random_secret();
+  const ssize_t written = pwrite(fd, &secret, sizeof secret, 0);
+  if (written < 0) return errno;
+  return written == sizeof secret ? 0 : EIO;
 }
 
-}  // namespace
-
-std::shared_ptr<SlotTable> map_slot_table(const std::string& path) {
-  const auto fd = open_own_file(path);
-  if (!fd) return nullptr;
-  // Allocated, not only sized: a full file system must fail here, not as SIGBUS later.
-  if (posix_fallocate(fd->get(), 0, sizeof(SlotTable)) != 0) return nullptr;
+Expected<std::shared_ptr<SlotTable>, Errno> open_slot_table(const SharingDirectory& directory) {
+  const auto fd = directory.open_file("slots");
+  if (!fd) return Unexpected<Errno>(fd.error());
+  struct stat status {};
+  if (fstat(fd->get(), &status) != 0) return error(errno);
+  if (status.st_size < static_cast<off_t>(sizeof(SlotTable))) return error(EINVAL);
   void* const memory =
       mmap(nullptr, sizeof(SlotTable), PROT_READ | PROT_WRITE, MAP_SHARED, fd->get(), 0);
-  if (memory == MAP_FAILED) return nullptr;
-  auto* const table = static_cast<SlotTable*>(memory);
-  table->in_file = 1;
-  return {table, [](SlotTable* mapped) { munmap(mapped, sizeof *mapped); }};
-}
-
-std::shared_ptr<SlotTable> open_slot_table() {
-  const auto network_namespace = network_namespace_number();
-  if (!network_namespace) return private_table();
-  std::shared_ptr<SlotTable> table;
-  const bool found = try_user_files(*network_namespace, "qpn", [&](const std::string& path) {
-    table = map_slot_table(path);
-    return table != nullptr;
-  });
-  return found ? table : private_table();
+  if (memory == MAP_FAILED) return error(errno);
+  return std::shared_ptr<SlotTable>(static_cast<SlotTable*>(memory),
+                                    [](SlotTable* mapped) { munmap(mapped, sizeof *mapped); });
 }
 
 }  // namespace urxe

@@ -5,29 +5,28 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <string>
 
+#include "packet/base/expected.h"
+#include "packet/base/siphash.h"
+#include "packet/sharing/sharing_directory.h"
 #include "packet/wire/qpn_layout.h"
 
 namespace urxe {
 
-/// The record of the slots of a user's processes in one network namespace. Lies in shared memory,
-/// which begins as zeros.
+/// The record of the slots of a user's processes in one network namespace. Lies in the file "slots"
+/// of their SharingDirectory.
 struct SlotTable {
+  SipKey secret;  ///< decides the order of queue pair numbers; no other user knows it
   std::atomic<uint32_t> next_slot;  ///< where the search for a free slot begins
-  std::atomic<uint32_t> in_file;    ///< 1: lies in a file and so outlives the process
-  /// By slot: the next queue pair index, in the lower 15 bits; 0 if the slot has never been used.
-  /// Only the slot's owner writes here.
-  std::array<std::atomic<uint32_t>, kSlots> next_index;
+  /// By slot: how many queue pair numbers were given out. Only the slot's owner writes here.
+  std::array<std::atomic<uint32_t>, kSlots> given;
 };
 static_assert(std::atomic<uint32_t>::is_always_lock_free);
 
-/// The table of the effective user and this network namespace. It is private to this process if no
-/// directory takes the file, or if its name is taken by a file of another kind or user.
-std::shared_ptr<SlotTable> open_slot_table();
+/// Fills an empty file. Returns 0 or the errno.
+int make_slot_table(int fd);
 
-/// Maps the file, and creates it if need be. Null if `path` is not a regular file that only the
-/// effective user may open.
-std::shared_ptr<SlotTable> map_slot_table(const std::string& path);
+/// EINVAL: the file is too short; EMFILE, ENFILE, ENOMEM.
+Expected<std::shared_ptr<SlotTable>, Errno> open_slot_table(const SharingDirectory& directory);
 
 }  // namespace urxe

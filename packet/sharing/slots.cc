@@ -2,14 +2,14 @@
 #include "packet/sharing/slots.h"
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <string>
 #include <utility>
 
-#include "packet/host/random.h"
+#include "packet/host/byte_lock.h"
+#include "packet/sharing/index_order.h"
 #include "packet/sharing/slot_table.h"
 
 namespace urxe {
@@ -17,22 +17,9 @@ namespace {
 
 constexpr int kForwardBufferBytes = 4 << 20;  ///< the kernel cuts it to net.core.wmem_max
 
-Expected<FileDescriptor, Errno> open_forward_socket() {
-  auto fd = open_unix_socket();
-  if (fd) {
-    setsockopt(fd->get(), SOL_SOCKET, SO_SNDBUF, &kForwardBufferBytes, sizeof kForwardBufferBytes);
-  }
-  return fd;
-}
-
-bool bind_slot(int fd, uint32_t slot) {
-  const UnixName name = slot_name(slot);
-  return bind(fd, name.get(), name.size) == 0;
-}
-
-EngineError failed_call(const char* call, int errno_value) {
-  return {errno_value,
-          std::string("no slot for this process: ") + call + ": " + std::strerror(errno_value)};
+Unexpected<EngineError> failure(const std::string& what, int errno_value) {
+  return Unexpected<EngineError>(
+      {errno_value, "no slot for this process: " + what + ": " + std::strerror(errno_value)});
 }
 
 bool is_special(uint32_t slot, uint32_t index) {
@@ -42,53 +29,61 @@ bool is_special(uint32_t slot, uint32_t index) {
 
 }  // namespace
 
-UnixName slot_name(uint32_t slot) {
-  return abstract_name("urxe/%u/slot/%u", geteuid(), slot);
-}
-
-Slot::Slot(uint32_t number, FileDescriptor fd, std::shared_ptr<SlotTable> table)
-    : number_(number), fd_(std::move(fd)), table_(std::move(table)) {
-  std::atomic<uint32_t>& next = table_->next_index[number_];
-  // The bit above the index distinguishes "starts at index 0" from "never used".
-  if (next == 0) next = static_cast<uint32_t>(random_number() % kQpIndices + kQpIndices);
-}
+Slot::Slot(uint32_t number, const SharingDirectory& directory, std::shared_ptr<SlotTable> table)
+    : number_(number), directory_(&directory), table_(std::move(table)) {}
 
 Slot::Slot(Slot&&) noexcept = default;
 Slot& Slot::operator=(Slot&&) noexcept = default;
+// The socket's file stays, for the next owner to replace: in a forked child it is the parent's.
 Slot::~Slot() = default;
 
 Expected<Slot, EngineError> Slot::acquire() {
-  auto fd = open_forward_socket();
-  if (!fd) return Unexpected<EngineError>(failed_call("socket", fd.error().value));
-  std::shared_ptr<SlotTable> table = open_slot_table();
-  if (!table) return Unexpected<EngineError>({ENOMEM, "no slot for this process: out of memory"});
-  const bool shared = table->in_file != 0;
-  const uint32_t first = shared ? table->next_slot.load() : static_cast<uint32_t>(random_number());
+  const auto directory = SharingDirectory::here();
+  if (!directory) return Unexpected<EngineError>(directory.error());
+  return acquire(**directory);
+}
+
+Expected<Slot, EngineError> Slot::acquire(const SharingDirectory& directory) {
+  auto table = open_slot_table(directory);
+  if (!table) return failure(directory.path() + "/slots", table.error().value);
+  auto lock = directory.open_file("locks");
+  if (!lock) return failure(directory.path() + "/locks", lock.error().value);
+  const uint32_t first = (*table)->next_slot;
   for (uint32_t i = 0; i < kSlots; ++i) {
     const uint32_t number = (first + i) % kSlots;
-    if (bind_slot(fd->get(), number)) {
-      // Round robin: the slots freed last are looked at last.
-      table->next_slot = number + 1;
-      return Slot(number, *std::move(fd), std::move(table));
-    }
-    if (errno != EADDRINUSE) return Unexpected<EngineError>(failed_call("bind", errno));
+    const int taken = lock_byte(lock->get(), slot_lock(number), ByteLock::kExclusive);
+    if (taken == EAGAIN) continue;
+    if (taken != 0) return failure(directory.path() + "/locks", taken);
+    // Round robin: the slots freed last are looked at last.
+    (*table)->next_slot = number + 1;
+    Slot slot(number, directory, *std::move(table));
+    slot.lock_ = *std::move(lock);
+    if (auto opened = slot.open_socket(); !opened) return Unexpected<EngineError>(opened.error());
+    return slot;
   }
   return Unexpected<EngineError>(
       {EUSERS,
-       "all 512 slots of this user in this network namespace are taken: each process that has a "
-       "urxe device open holds one. What to do: end some of them (\"ss -xlp\" and \"ss -xap\" list "
-       "the holders of @urxe/...)"});
+       "all 512 slots of this user in this network namespace are taken: each process that "
+       "has a urxe device open holds one. What to do: end some of them (\"ss -xap\" lists "
+       "the holders of " +
+           directory.path() + "/slot-...)"});
+}
+
+Expected<void, EngineError> Slot::open_socket() {
+  const UnixName name = directory_->slot_name(number_);
+  auto fd = open_named_socket(name);
+  if (!fd) return failure(std::string(name.path()), fd.error().value);
+  setsockopt(fd->get(), SOL_SOCKET, SO_SNDBUF, &kForwardBufferBytes, sizeof kForwardBufferBytes);
+  fd_ = *std::move(fd);
+  return {};
 }
 
 uint32_t Slot::next_index() {
   for (;;) {
-    const uint32_t index = table_->next_index[number_].fetch_add(1) % kQpIndices;
+    const uint32_t place = table_->given[number_].fetch_add(1);
+    const uint32_t index = index_at(table_->secret, number_, place);
     if (!is_special(number_, index)) return index;
   }
-}
-
-bool Slot::remembers() const {
-  return table_->in_file != 0;
 }
 
 }  // namespace urxe

@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "packet/base/fnv.h"
+#include "packet/host/user_directory.h"
 
 namespace urxe {
 namespace {
@@ -33,30 +36,6 @@ constexpr std::chrono::hours kOthersTreeAge{1};
 
 Unexpected<std::string> failure(const std::string& what) {
   return Unexpected<std::string>(what + ": " + std::strerror(errno));
-}
-
-/// Returns an empty string, or why the directory cannot be trusted.
-std::string make_private_directory(const std::string& path) {
-  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return path + ": " + std::strerror(errno);
-  struct stat status {};
-  if (lstat(path.c_str(), &status) != 0) return path + ": " + std::strerror(errno);
-  if (!S_ISDIR(status.st_mode)) return path + " is not a directory";
-  if (status.st_uid != geteuid()) return path + " belongs to another user";
-  if ((status.st_mode & 077) != 0) return path + " is open to other users (it must have mode 0700)";
-  if (access(path.c_str(), W_OK | X_OK) != 0) return path + ": " + std::strerror(errno);
-  return "";
-}
-
-std::vector<std::string> runtime_directory_candidates() {
-  std::vector<std::string> candidates;
-  const char* xdg = std::getenv("XDG_RUNTIME_DIR");
-  struct stat status {};
-  if (xdg != nullptr && xdg[0] == '/' && stat(xdg, &status) == 0 && status.st_uid == geteuid()) {
-    candidates.push_back(std::string(xdg) + "/urxe");
-  }
-  candidates.push_back(fmt::format("/dev/shm/urxe-{}", geteuid()));
-  candidates.push_back(fmt::format("/tmp/urxe-{}", geteuid()));
-  return candidates;
 }
 
 /// The hash of `text` after what `hash` stands for, set off from what follows.
@@ -86,6 +65,7 @@ bool write_file(const fs::path& path, std::string_view text) {
   if (!make_directories(path.parent_path())) return false;
   int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return false;
+  errno = ENOSPC;  // if only a part is written
   bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
                  fchmod(fd, 0444) == 0;
   return close(fd) == 0 && written;
@@ -201,16 +181,6 @@ bool is_stale_tree(const fs::path& tree, const NetworkNamespace& netns) {
 
 }  // namespace
 
-Expected<std::string, std::string> open_runtime_directory() {
-  std::string reasons;
-  for (const std::string& path : runtime_directory_candidates()) {
-    std::string reason = make_private_directory(path);
-    if (reason.empty()) return path;
-    reasons += (reasons.empty() ? "" : "; ") + reason;
-  }
-  return Unexpected<std::string>("no directory for the description of the devices: " + reasons);
-}
-
 Expected<std::string, std::string> publish_tree(const std::string& runtime_directory,
                                                 const NetworkNamespace& netns,
                                                 TreeContent content) {
@@ -246,6 +216,30 @@ void remove_stale_trees(const std::string& runtime_directory, const NetworkNames
     bool is_stale = is_draft ? is_older_than(path, kDraftAge) : is_stale_tree(path, netns);
     if (is_stale) remove_tree(path);
   }
+}
+
+std::vector<std::string> runtime_directory_places() {
+  std::vector<std::string> places = user_directory_places();
+  const char* const runtime = secure_getenv("XDG_RUNTIME_DIR");
+  if (runtime != nullptr) {
+    std::ranges::stable_partition(places, [&](const std::string& p) { return p == runtime; });
+  }
+  return places;
+}
+
+Expected<std::string, std::string> publish_tree_in(const std::vector<std::string>& places,
+                                                   const NetworkNamespace& netns,
+                                                   const TreeContent& content) {
+  std::string reasons;
+  for (const std::string& place : places) {
+    auto directory = open_user_directory(place, IfMissing::kMake);
+    if (directory) remove_stale_trees(directory->path, netns);
+    auto tree = directory ? publish_tree(directory->path, netns, content)
+                          : Unexpected<std::string>(directory.error().what);
+    if (tree) return tree;
+    reasons += (reasons.empty() ? "" : "; ") + tree.error();
+  }
+  return Unexpected<std::string>("no directory for the description of the devices: " + reasons);
 }
 
 }  // namespace urxe

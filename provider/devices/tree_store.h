@@ -2,17 +2,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "packet/base/expected.h"
 #include "provider/devices/network_namespace.h"
 #include "provider/devices/sysfs_tree.h"
 
 namespace urxe {
-
-/// The directory that holds this user's trees, made if need be: $XDG_RUNTIME_DIR/urxe, else
-/// /dev/shm/urxe-<uid>, else /tmp/urxe-<uid>. It is a real directory that belongs to the user and
-/// to which nobody else has access. The error is a sentence for the user.
-Expected<std::string, std::string> open_runtime_directory();
 
 /// Writes the tree below `runtime_directory` and returns its path. A tree of an earlier run in the
 /// same network namespace that differs at most in its state is used again. A tree appears whole or
@@ -25,5 +21,15 @@ Expected<std::string, std::string> publish_tree(const std::string& runtime_direc
 /// week ago, or an hour ago if they are another namespace's; and files that a killed publisher has
 /// left. Trees that may be used by processes that /proc does not show stay. Failures are ignored.
 void remove_stale_trees(const std::string& runtime_directory, const NetworkNamespace& netns);
+
+/// The directories in which to look for the user's directory that holds the trees: $XDG_RUNTIME_DIR
+/// first, then as user_directory_places().
+std::vector<std::string> runtime_directory_places();
+
+/// publish_tree() in the user's directory in the first of `places` that has room for the tree, and
+/// remove_stale_trees() before. The error is a sentence for the user, with all reasons.
+Expected<std::string, std::string> publish_tree_in(const std::vector<std::string>& places,
+                                                   const NetworkNamespace& netns,
+                                                   const TreeContent& content);
 
 }  // namespace urxe

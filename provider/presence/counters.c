@@ -10,7 +10,11 @@
 #include "provider/presence/descriptors.h"
 #include "provider/presence/next.h"
 
-enum { kLongestText = 128, kTableBytes = URXE_COUNTER_ROWS * URXE_COUNTER_COLUMNS * 8 };
+enum {
+  kLongestText = 128,
+  kRowBytes = URXE_COUNTER_COLUMNS * 8,
+  kTableBytes = URXE_COUNTER_ROWS * kRowBytes,
+};
 
 struct counter {
   unsigned column;
@@ -48,6 +52,14 @@ static bool name_table(const struct counter* counter, char path[PATH_MAX]) {
   return true;
 }
 
+/// The row from which on the file may have data. Rows that no process has had are holes. They are
+/// not mapped, because that would take memory for them, which may not be there (SIGBUS).
+static long next_row(int fd, long row) {
+  off_t data = lseek(fd, row * kRowBytes, SEEK_DATA);
+  if (data >= 0) return data / kRowBytes;
+  return errno == ENXIO ? URXE_COUNTER_ROWS : row;
+}
+
 static bool sum_column(const struct counter* counter, unsigned long long* sum) {
   char path[PATH_MAX];
   if (!name_table(counter, path)) return false;
@@ -55,15 +67,16 @@ static bool sum_column(const struct counter* counter, unsigned long long* sum) {
   if (fd < 0) return false;
   struct stat status;
   bool whole = fstat(fd, &status) == 0 && status.st_size >= kTableBytes;
-  void* table = whole ? mmap(NULL, kTableBytes, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
-  close(fd);
-  if (table == MAP_FAILED) return false;
-  const volatile unsigned long long* cell = table;
-  cell += counter->column;
   *sum = 0;
-  for (int row = 0; row < URXE_COUNTER_ROWS; ++row, cell += URXE_COUNTER_COLUMNS) *sum += *cell;
-  munmap(table, kTableBytes);
-  return true;
+  for (long row = 0; whole && row < URXE_COUNTER_ROWS; ++row) {
+    row = next_row(fd, row);
+    unsigned long long cell = 0;
+    off_t at = row * kRowBytes + (off_t)counter->column * 8;
+    whole = row >= URXE_COUNTER_ROWS || pread(fd, &cell, sizeof(cell), at) == sizeof(cell);
+    *sum += cell;
+  }
+  close(fd);
+  return whole;
 }
 
 /// The value in decimal and a newline, without a terminating zero. Returns the length.

@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 namespace urxe::test {
 namespace {
@@ -51,9 +53,18 @@ class Isolation : public ::testing::Environment {
   void TearDown() override {
     struct stat netns {};
     if (!is_isolated || stat("/proc/self/ns/net", &netns) != 0) return;
-    const std::string table =
-        "/dev/shm/urxe-" + std::to_string(geteuid()) + "-" + std::to_string(netns.st_ino);
-    for (const char* kind : {"-qpn", "-held"}) unlink((table + kind).c_str());
+    // What the tests have shared is of no use to anybody any more.
+    namespace fs = std::filesystem;
+    const std::string number = "-" + std::to_string(netns.st_ino) + "-";
+    std::error_code failed;
+    fs::directory_iterator at("/dev/shm/urxe-" + std::to_string(geteuid()), failed);
+    for (; !failed && at != fs::directory_iterator(); at.increment(failed)) {
+      const std::string name = at->path().filename();
+      std::error_code ignored;
+      if (name.starts_with("net") && name.find(number) != std::string::npos) {
+        fs::remove_all(at->path(), ignored);
+      }
+    }
   }
 };
 

@@ -27,7 +27,7 @@ void UdpEngine::take_probe(Receiver& receiver, const Flow& flow, const Probe& pr
     answers_.push_back(answer);
     take_answers();
   } else {
-    send_answer(config_.sharing->forward_fd(), probe.prober, answer);
+    config_.sharing->answer(probe.prober, answer);
   }
 }
 

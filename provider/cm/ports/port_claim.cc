@@ -14,6 +14,7 @@
 #include "packet/sharing/holder_table.h"
 #include "provider/cm/ports/ephemeral_ports.h"
 #include "provider/cm/ports/port_use.h"
+#include "provider/runtime/errors.h"
 
 namespace urxe::cm {
 namespace {
@@ -24,6 +25,11 @@ struct Claimant {
   Holder holder;  ///< none: a forked child's copy
   UsedPorts ephemeral;
 };
+
+Unexpected<Errno> report(const EngineError& why) {
+  print_error(why.what);
+  return error(why.errno_value);
+}
 
 /// This process as a holder, by network namespace. A forked child is another holder, and must not
 /// keep the parent's ports alive, so a fork() waits until no claim is under way.
@@ -37,13 +43,16 @@ class Claimants {
 
   std::mutex mutex;
 
-  /// In the calling thread's namespace. With the lock held. EMFILE, ENFILE, ENOMEM.
+  /// In the calling thread's namespace. With the lock held. EMFILE, ENFILE, ENOMEM; otherwise as
+  /// SharingDirectory::here().
   Expected<std::shared_ptr<Claimant>, Errno> here() {
-    const auto table = HolderTable::open();
+    const auto directory = SharingDirectory::here();
+    if (!directory) return report(directory.error());
+    const auto table = HolderTable::open(**directory);
     if (!table) return error(table.error().value);
     std::shared_ptr<Claimant>& claimant = by_table_[*table];
     if (claimant != nullptr) return claimant;
-    auto holder = make_holder();
+    auto holder = make_holder(**directory);
     if (!holder) return error(holder.error().value);
     claimant = std::make_shared<Claimant>();
     claimant->table = *table;

@@ -6,12 +6,21 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string>
 #include <utility>
 
-#include "packet/host/unix_name.h"
+#include "packet/base/fnv.h"
+#include "packet/sharing/sharing_directory.h"
 #include "provider/runtime/errors.h"
 
 namespace urxe {
+namespace {
+
+uint64_t hash_of(const std::string& device_name, dev_t device, ino_t inode) {
+  return fnv1a("xrcd " + device_name + ' ' + std::to_string(device) + ' ' + std::to_string(inode));
+}
+
+}  // namespace
 
 XrcDomains::Named* XrcDomains::find(dev_t device, ino_t inode) {
   const auto found = std::ranges::find_if(
@@ -21,10 +30,10 @@ XrcDomains::Named* XrcDomains::find(dev_t device, ino_t inode) {
 
 Expected<FileDescriptor, Errno> XrcDomains::claim_name(dev_t device, ino_t inode,
                                                        int oflags) const {
-  auto socket_fd = open_named_socket(abstract_name("urxe/xrcd/%s/%llx/%llu", device_name_.c_str(),
-                                                   static_cast<unsigned long long>(device),
-                                                   static_cast<unsigned long long>(inode)));
-  if (socket_fd || socket_fd.error().value != EADDRINUSE) return socket_fd;
+  const auto directory = SharingDirectory::here();
+  if (!directory) return error(directory.error().errno_value);
+  auto lock = (*directory)->take(name_lock(hash_of(device_name_, device, inode)));
+  if (lock || lock.error().value != EADDRINUSE) return lock;
   if ((oflags & O_EXCL) != 0) return error(EINVAL);
   if ((oflags & O_CREAT) != 0) return FileDescriptor();
   print_error(

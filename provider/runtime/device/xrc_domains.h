@@ -19,7 +19,7 @@ namespace urxe {
 /// Two processes cannot share a domain, because its queue pairs and shared receive queues live in
 /// one process. With O_CREAT each process gets a domain of its own, which is enough for programs
 /// that do not need to share; the others get an error, here or from ibv_open_qp(). The first
-/// process binds a unix socket whose name has the file's number, so that the others notice. Not
+/// process takes a lock that stands for the file's number, so that the others notice. Not
 /// thread-safe.
 class XrcDomains {
  public:
@@ -28,7 +28,7 @@ class XrcDomains {
   /// `fd` -1: a new domain (EINVAL without O_CREAT). Else the domain of that file, which is made if
   /// this process has none and `oflags` has O_CREAT. Without O_CREAT: EAGAIN if no process has one,
   /// EOPNOTSUPP (and a line on stderr) if another process has. EINVAL: O_EXCL is set and there is
-  /// one. EBADF.
+  /// one. EBADF; otherwise as SharingDirectory::here().
   Expected<XrcDomain*, Errno> open(Device& device, int fd, int oflags);
   /// Releases a domain of open(). It ends with its last user.
   void close(Device& device, XrcDomain* domain);
@@ -42,7 +42,7 @@ class XrcDomains {
     XrcDomain* domain = nullptr;
     uint32_t references = 0;
     FileDescriptor file;  ///< keeps the number from being another file's
-    FileDescriptor name;  ///< the socket; none: another process holds the name
+    FileDescriptor name;  ///< the lock; none: another process has it
   };
   Named* find(dev_t device, ino_t inode);
   Expected<FileDescriptor, Errno> claim_name(dev_t device, ino_t inode, int oflags) const;

@@ -14,12 +14,17 @@
 namespace urxe {
 namespace {
 
-uint64_t* map_table(const std::string& path) {
+constexpr size_t kRowBytes = kCounterColumns * sizeof(uint64_t);
+
+/// The row's space is allocated first: on a full file system this must fail, not a write to the
+/// row, which would be SIGBUS.
+uint64_t* map_table(const std::string& path, uint32_t row) {
   int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) return nullptr;
   struct stat status {};
   void* memory = MAP_FAILED;
-  if (fstat(fd, &status) == 0 && status.st_size >= static_cast<off_t>(kCounterTableBytes)) {
+  if (fstat(fd, &status) == 0 && status.st_size >= static_cast<off_t>(kCounterTableBytes) &&
+      posix_fallocate(fd, static_cast<off_t>(row * kRowBytes), kRowBytes) == 0) {
     memory = mmap(nullptr, kCounterTableBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   }
   close(fd);
@@ -39,7 +44,7 @@ uint64_t broken_packets(const Counters& c) {
 
 CounterTable::CounterTable(const std::string& tree, const std::string& device, uint32_t row) {
   if (tree.empty() || row >= kCounterRows) return;
-  table_ = map_table(tree + "/devices/" + device + ".counters");
+  table_ = map_table(tree + "/devices/" + device + ".counters", row);
   if (table_ == nullptr) return;
   row_ = table_ + static_cast<size_t>(row) * kCounterColumns;
   before_.assign(row_, row_ + kCounterColumns);

@@ -16,7 +16,8 @@ namespace urxe {
 class CounterTable {
  public:
   CounterTable() = default;
-  /// If the table cannot be opened nothing is counted; traffic does not depend on it.
+  /// If the table cannot be opened, or the file system has no room for the row, nothing is counted;
+  /// traffic does not depend on it.
   CounterTable(const std::string& tree, const std::string& device, uint32_t row);
   ~CounterTable();
   CounterTable(CounterTable&& other) noexcept;

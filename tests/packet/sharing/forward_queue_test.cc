@@ -13,12 +13,16 @@
 namespace urxe::test {
 namespace {
 
+UnixName name_of(const Slot& slot) {
+  return slot.directory().slot_name(slot.number());
+}
+
 /// Packets for a process that does not read. The test keeps the time.
 class ForwardQueueTest : public ::testing::Test {
  protected:
   bool send(uint8_t mark) {
     std::ranges::fill(bytes_, mark);
-    return queue_.send(slot_name(other_.number()), {Flow{}, 280, bytes_}, now_);
+    return queue_.send(name_of(other_), {Flow{}, 280, bytes_}, now_);
   }
   /// Fills the other's socket until one packet waits. Returns how many fit.
   uint32_t fill() {
@@ -74,7 +78,7 @@ TEST_F(ForwardQueueTest, NothingOvertakesWhatWaits) {
 TEST_F(ForwardQueueTest, WhatWaitsForOneDoesNotHoldUpAnother) {
   Slot third = Slot::acquire().value();
   fill();
-  EXPECT_TRUE(queue_.send(slot_name(third.number()), {Flow{}, 280, bytes_}, now_));
+  EXPECT_TRUE(queue_.send(name_of(third), {Flow{}, 280, bytes_}, now_));
   reader_.rewind();
   EXPECT_TRUE(std::holds_alternative<PacketRun>(reader_.read(third.forward_fd())));
 }
@@ -101,7 +105,7 @@ TEST_F(ForwardQueueTest, NoMoreBytesWaitThanMay) {
 }
 
 TEST_F(ForwardQueueTest, WhereNobodyHasTheNameItSaysSo) {
-  const UnixName nobody = slot_name(kSlots + 1);
+  const UnixName nobody = self_.directory().slot_name(kSlots + 1);
   EXPECT_FALSE(queue_.send(nobody, {Flow{}, 280, bytes_}, now_));
   EXPECT_EQ(counters_.forwarded + counters_.forward_lost, 0U);
 }

@@ -206,7 +206,7 @@ TEST_F(SharedGsi, ThousandsOfServicesHaveNoDescriptorEach) {
   const auto service = [](uint64_t i) { return ServiceId(kService.value() + i); };
   const size_t before = open_descriptors();
   for (uint64_t i = 0; i < kMany; ++i) ASSERT_TRUE(a_.sharing.listen(service(i), address_)) << i;
-  EXPECT_LE(open_descriptors(), before + ServiceDirectory::kMostNamed + 3);
+  EXPECT_LE(open_descriptors(), before + 4);
   for (const uint64_t i : {uint64_t{0}, kMany / 2, kMany - 1}) {
     send({request(service(i))}, static_cast<uint32_t>(i));
     EXPECT_EQ(receive(1).a, (Psns{static_cast<uint32_t>(i)}));
@@ -215,24 +215,6 @@ TEST_F(SharedGsi, ThousandsOfServicesHaveNoDescriptorEach) {
     a_.sharing.stop_listening(service(i), address_);
     EXPECT_TRUE(b_.sharing.listen(service(i), address_));
   }
-}
-
-// As in a container that has another /dev/shm.
-TEST_F(SharedGsi, AProcessWithoutTheTableIsFoundByTheServicesName) {
-  const auto named = open_named_socket(service_name(0, kService, std::nullopt));
-  ASSERT_TRUE(named);
-  const auto listening = b_.sharing.listen(kService, std::nullopt);
-  ASSERT_FALSE(listening);
-  EXPECT_EQ(listening.error().value, EADDRINUSE);
-  send({request(kService)});
-  ForwardReader reader;
-  ForwardReader::Item item;
-  EXPECT_TRUE(eventually([&] {
-    EXPECT_TRUE(b_.engine.receive().empty());
-    item = reader.read(named->get());
-    return item.index() != 0;
-  }));
-  EXPECT_TRUE(std::holds_alternative<PacketRun>(item));
 }
 
 TEST_F(SharedGsi, AKilledListenersNameIsFreeAtOnce) {
@@ -247,6 +229,23 @@ TEST_F(SharedGsi, AKilledListenersNameIsFreeAtOnce) {
   send({request(kService)});
   EXPECT_EQ(receive(1).b, (Psns{0})) << "nobody listens any more";
   EXPECT_TRUE(b_.sharing.listen(kService, std::nullopt));
+}
+
+// Expect: a request for the dead one's service does not go to the process that has its slot now.
+TEST_F(SharedGsi, AKilledListenersSlotDoesNotGetItsRequests) {
+  ChildProcess listener([&](int pipe) {
+    Member member;
+    if (!member.sharing.listen(kService, std::nullopt)) _exit(1);
+    write_record(pipe, member.slot.number());
+    pause();
+  });
+  const auto slot = listener.read<uint32_t>();
+  ASSERT_TRUE(slot);
+  listener.kill();
+  const auto heir = open_named_socket(a_.slot.directory().services_name(*slot));
+  ASSERT_TRUE(heir);
+  send({request(kService)});
+  EXPECT_EQ(receive(1).b, (Psns{0}));
 }
 
 TEST_F(SharedGsi, WhatIsForNobodyInParticularGoesToAll) {
@@ -275,7 +274,7 @@ TEST_F(SharedGsi, WhatWasPassedOnIsNotPassedOnAgain) {
   std::ranges::copy(mad, batch.append(sender_.flow(), gsi_headers(5), mad.size()));
   batch.commit();
   const auto bytes = batch.bytes(batch.messages()[0]);
-  ASSERT_EQ(forward_packets(b_.slot.forward_fd(), slot_name(a_.slot.number()),
+  ASSERT_EQ(forward_packets(b_.slot.forward_fd(), a_.slot.directory().slot_name(a_.slot.number()),
                             {sender_.flow(), bytes.size(), bytes}),
             0);
   EXPECT_EQ(receive(1).a, (Psns{5}));
@@ -365,8 +364,8 @@ class Unclaimed : public ::testing::Test {
   // An interface that no device has.
   ForwardQueue queue_{self_.forward_fd(), counters_};
   ForwardQueue others_queue_{other_.forward_fd(), counters_};
-  GsiSharing sharing_{self_.number(), 0x7ffffffe, queue_, counters_};
-  GsiSharing others_{other_.number(), 0x7ffffffe, others_queue_, counters_};
+  GsiSharing sharing_{self_.directory(), self_.number(), 0x7ffffffe, queue_, counters_};
+  GsiSharing others_{other_.directory(), other_.number(), 0x7ffffffe, others_queue_, counters_};
   std::vector<uint8_t> bytes_ = std::vector<uint8_t>(280, 0x5a);
   PacketRun packets_{Flow{}, 280, bytes_};
   Instant now_{1000000000};
@@ -401,22 +400,6 @@ TEST_F(Unclaimed, StayInTheEndToBeRefused) {
 TEST_F(Unclaimed, NoMoreWaitThanMay) {
   for (size_t i = 0; i < GsiSharing::kMaxUnclaimed; ++i) EXPECT_FALSE(request());
   EXPECT_TRUE(request()) << "refused at once";
-}
-
-TEST(ServiceName, DiffersByInterfaceServiceAndAddress) {
-  const auto text = [](const UnixName& name) {
-    EXPECT_LE(name.size, sizeof name.address);
-    return std::string(name.address.sun_path, name.size - sizeof(sa_family_t));
-  };
-  const std::vector<std::string> names = {text(service_name(1, kService, std::nullopt)),
-                                          text(service_name(2, kService, std::nullopt)),
-                                          text(service_name(1, kOtherService, std::nullopt)),
-                                          text(service_name(1, kService, loopback_v6())),
-                                          text(service_name(1, kService, own_loopback(1)))};
-  for (size_t i = 0; i < names.size(); ++i) {
-    EXPECT_EQ(names[i][0], '\0') << "abstract: the kernel frees it";
-    for (size_t k = 0; k < i; ++k) EXPECT_NE(names[i], names[k]);
-  }
 }
 
 }  // namespace

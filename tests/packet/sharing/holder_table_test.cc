@@ -28,6 +28,9 @@ using Record = HolderTable::Record;
 constexpr HolderKey kPort{HolderKey::Kind::kPort, 7471};
 constexpr HolderKey kOtherPort{HolderKey::Kind::kPort, 7472};
 
+const SharingDirectory& here() {
+  return *SharingDirectory::here().value();
+}
 bool always(const Words&) {
   return true;
 }
@@ -42,14 +45,18 @@ class Held : public ::testing::Test {
     ASSERT_NE(mkdtemp(name), nullptr);
     directory_ = name;
     path_ = directory_ + "/table";
-    auto table = HolderTable::map(path_);
+    auto table = map(path_);
     ASSERT_TRUE(table) << table.error().value;
     table_ = *std::move(table);
-    holder_ = make_holder().value();
+    holder_ = make_holder(here()).value();
   }
   void TearDown() override {
     unlink(path_.c_str());
     rmdir(directory_.c_str());
+  }
+  static Expected<std::unique_ptr<HolderTable>, Errno> map(const std::string& path) {
+    FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    return HolderTable::map(std::move(file), here());
   }
   int take(const Holder& holder, HolderKey key, Words what = {},
            const HolderTable::Conflict& conflict = always) {
@@ -60,7 +67,7 @@ class Held : public ::testing::Test {
   struct Taker {
     Taker(HolderTable& table, HolderKey key)
         : process([&table, key](int pipe) {
-            const Holder holder = make_holder().value();
+            const Holder holder = make_holder(here()).value();
             const auto taken = table.take(key, {holder.number, {}}, always);
             write_record(pipe, taken ? 0 : taken.error().value);
             for (;;) pause();
@@ -77,7 +84,7 @@ class Held : public ::testing::Test {
 };
 
 TEST_F(Held, WhatIsInConflictIsTakenOnce) {
-  const Holder other = make_holder().value();
+  const Holder other = make_holder(here()).value();
   EXPECT_EQ(take(holder_, kPort), 0);
   EXPECT_EQ(take(holder_, kPort), EADDRINUSE) << "by the same holder, too";
   EXPECT_EQ(take(other, kPort), EADDRINUSE);
@@ -129,7 +136,7 @@ TEST_F(Held, OtherProcessesAreSeenAndSee) {
   const Taker other(*table_, kOtherPort);
   ASSERT_EQ(other.result, 0);
   EXPECT_EQ(take(holder_, kOtherPort), EADDRINUSE);
-  const auto again = HolderTable::map(path_);
+  const auto again = map(path_);
   ASSERT_TRUE(again);
   EXPECT_EQ((*again)->find(kOtherPort).size(), 1U) << "through another mapping";
 }
@@ -161,7 +168,7 @@ TEST_F(Held, TheDeadsRecordsAreUsedAgain) {
   };
   off_t first = 0;
   for (int round = 0; round < 10; ++round) {
-    const Holder holder = make_holder().value();
+    const Holder holder = make_holder(here()).value();
     for (uint64_t i = 0; i < kMany; ++i) {
       ASSERT_EQ(take(holder, {HolderKey::Kind::kPort, i}), 0);
     }
@@ -189,7 +196,7 @@ TEST_F(Held, ARaceHasOneWinner) {
     ASSERT_EQ(pipe(go), 0);
     const auto take_when_told = [&](int pipe) {
       close(go[1]);
-      const Holder holder = make_holder().value();
+      const Holder holder = make_holder(here()).value();
       pollfd told{go[0], POLLIN, 0};
       poll(&told, 1, -1);
       const auto taken = table_->take(kPort, {holder.number, {}}, always);
@@ -209,7 +216,7 @@ TEST_F(Held, ARaceHasOneWinner) {
 TEST_F(Held, AProcessThatIsKilledInTheMiddleLeavesNoHarm) {
   for (int round = 0; round < 30; ++round) {
     ChildProcess busy([&](int pipe) {
-      const Holder holder = make_holder().value();
+      const Holder holder = make_holder(here()).value();
       write_record(pipe, 0);
       for (uint64_t i = 0;; ++i) {
         const HolderKey key{HolderKey::Kind::kPort, i % 300};
@@ -237,7 +244,7 @@ TEST_F(Held, AFileWithSomethingElseIsRefused) {
   const int fd = open(path.c_str(), O_CREAT | O_RDWR, 0600);
   ASSERT_EQ(write(fd, "something", 9), 9);
   close(fd);
-  EXPECT_FALSE(HolderTable::map(path));
+  EXPECT_FALSE(map(path));
   unlink(path.c_str());
 }
 
@@ -261,11 +268,10 @@ TEST_F(Held, ADamagedFileIsOfNoHarm) {
 }
 
 TEST(HolderTables, OneForAProcessAndANamespace) {
-  const auto one = HolderTable::open();
-  const auto same = HolderTable::open();
+  const auto one = HolderTable::open(here());
+  const auto same = HolderTable::open(here());
   ASSERT_TRUE(one && same);
   EXPECT_EQ(*one, *same);
-  EXPECT_TRUE((*one)->is_shared());
 }
 
 }  // namespace

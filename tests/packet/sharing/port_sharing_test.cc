@@ -201,7 +201,7 @@ TEST_F(TwoMembers, AForwardedPacketThatIsNotOursIsNotForwardedAgain) {
   packet[5] = static_cast<uint8_t>(b_.slot.number() >> 1);
   packet[6] = static_cast<uint8_t>(b_.slot.number() << 7);
   ASSERT_EQ(owner_slot(packet, a_.slot.number()), b_.slot.number());
-  ASSERT_EQ(forward_packets(b_.slot.forward_fd(), slot_name(a_.slot.number()),
+  ASSERT_EQ(forward_packets(b_.slot.forward_fd(), a_.slot.directory().slot_name(a_.slot.number()),
                             {sender_.flow(), packet.size(), packet}),
             0);
   EXPECT_TRUE(eventually([&] {
@@ -214,7 +214,7 @@ TEST_F(TwoMembers, AForwardedPacketThatIsNotOursIsNotForwardedAgain) {
 
 TEST_F(TwoMembers, ForgedAnswersAndProbesChangeNothing) {
   for (uint32_t i = 0; i < 8; ++i) {
-    send_answer(b_.slot.forward_fd(), a_.slot.number(), {12345, i, 77});
+    b_.sharing.answer(a_.slot.number(), {12345, i, 77});
   }
   // Nobody answers a probe that comes from another address.
   const auto probe = encode_probe({0, 99, a_.slot.number()});
@@ -227,27 +227,6 @@ TEST_F(TwoMembers, ForgedAnswersAndProbesChangeNothing) {
   sender_.send(b_.slot.number(), 2);
   EXPECT_EQ(receive_packets(a_.engine, 1).size(), 1U);
   EXPECT_EQ(receive_packets(b_.engine, 1).size(), 1U);
-}
-
-TEST(PortSharing, AnotherUsersDatagramsAreNotHeard) {
-  if (geteuid() != 0) GTEST_SKIP() << "needs root";
-  const Slot slot = Slot::acquire().value();
-  const UnixName name = slot_name(slot.number());
-  const ChildProcess stranger([&](int pipe) {
-    if (setresuid(65534, 65534, 65534) != 0) _exit(1);
-    const int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
-    const char junk[200] = {};
-    const ssize_t sent = sendto(fd, junk, sizeof junk, 0,
-                                reinterpret_cast<const sockaddr*>(&name.address), name.size);
-    write_record(pipe, sent);
-  });
-  if (stranger.read<ssize_t>() != ssize_t{200}) GTEST_SKIP() << "no other user here";
-  const std::vector<uint8_t> packet(32, 0);
-  ASSERT_EQ(forward_packets(slot.forward_fd(), name, {Flow{}, packet.size(), packet}), 0);
-  ForwardReader reader;
-  const auto item = reader.read(slot.forward_fd());
-  ASSERT_TRUE(std::holds_alternative<PacketRun>(item)) << "the stranger's comes first";
-  EXPECT_EQ(std::get<PacketRun>(item).bytes.size(), packet.size());
 }
 
 // Packets for others wait in a member's socket when it leaves. Expect: it forwards them.

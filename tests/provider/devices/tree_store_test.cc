@@ -152,12 +152,22 @@ TEST(CurrentNetworkNamespace, IsTheSameEachTime) {
   EXPECT_EQ(current_network_namespace()->identity, once->identity);
 }
 
-TEST(RuntimeDirectory, IsPrivate) {
-  auto directory = open_runtime_directory();
-  ASSERT_TRUE(directory.has_value()) << directory.error();
+TEST_F(TreeStoreTest, LiesInAPrivateDirectoryOfTheFirstPlaceThatHasOne) {
+  const auto tree = publish_tree_in({directory_ + "/none", directory_}, kNamespace, content_);
+  ASSERT_TRUE(tree) << tree.error();
+  EXPECT_TRUE(tree->starts_with(directory_ + "/urxe/")) << *tree;
   struct stat status {};
-  ASSERT_EQ(lstat(directory->c_str(), &status), 0);
+  ASSERT_EQ(lstat((directory_ + "/urxe").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777, 0700u);
+}
+
+TEST_F(TreeStoreTest, SaysWhyNoPlaceWillDo) {
+  ASSERT_EQ(mkdir((directory_ + "/urxe").c_str(), 0700), 0);
+  ASSERT_EQ(chmod((directory_ + "/urxe").c_str(), 0755), 0);
+  const auto tree = publish_tree_in({directory_ + "/none", directory_}, kNamespace, content_);
+  ASSERT_FALSE(tree);
+  EXPECT_NE(tree.error().find("/none: No such file"), std::string::npos) << tree.error();
+  EXPECT_NE(tree.error().find("open to other users"), std::string::npos) << tree.error();
 }
 
 }  // namespace

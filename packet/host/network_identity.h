@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace urxe {
+
+/// The number of the calling thread's network namespace, as in "net:[4026531840]". The kernel may
+/// use it again after the namespace has ended. 0 if /proc does not tell.
+uint64_t network_namespace_number();
+
+/// Text that no other network namespace of any machine has, of at most 36 letters, digits and '-':
+/// the start of the machine, and the namespace's number and cookie (kernels from 5.14; on older
+/// ones the number alone tells namespaces apart).
+std::string network_identity();
+
+/// The part of network_identity() that all namespaces have in common until the machine starts
+/// again.
+std::string machine_identity();
+
+}  // namespace urxe

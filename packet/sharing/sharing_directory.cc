@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "packet/sharing/sharing_directory.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <map>
+#include <mutex>
+#include <new>
+#include <string_view>
+
+#include "packet/host/byte_lock.h"
+#include "packet/host/network_identity.h"
+
+namespace urxe {
+namespace {
+
+/// Those of this process, by the number of the network namespace. Never destroyed: exit handlers
+/// may still use them.
+struct Directories {
+  static Directories& instance() {
+    static auto* const directories = new Directories;
+    return *directories;
+  }
+  std::mutex mutex;
+  std::map<uint64_t, std::unique_ptr<SharingDirectory>> open;
+
+ private:
+  Directories() {
+    pthread_atfork([] { instance().mutex.lock(); }, [] { instance().mutex.unlock(); },
+                   [] { instance().mutex.unlock(); });
+  }
+};
+
+/// Another place would not help.
+bool is_lack_of_resources(const EngineError& why) {
+  return why.errno_value == EMFILE || why.errno_value == ENFILE || why.errno_value == ENOMEM;
+}
+
+/// The directory in that place; the error is that of the user's or of the network's directory.
+Expected<NetworkDirectory, EngineError> open_in(const std::string& place,
+                                                const std::string& network, IfMissing if_missing) {
+  const auto user = open_user_directory(place, if_missing);
+  if (!user) return Unexpected<EngineError>(user.error());
+  return open_network_directory(*user, network, if_missing);
+}
+
+Expected<NetworkDirectory, EngineError> find_or_make(const std::vector<std::string>& places,
+                                                     const std::string& network) {
+  std::string reasons;
+  for (const IfMissing if_missing : {IfMissing::kFail, IfMissing::kMake}) {
+    reasons.clear();
+    for (const std::string& place : places) {
+      auto found = open_in(place, network, if_missing);
+      // A directory that is there but cannot be opened is no reason to go without the others.
+      if (found || is_lack_of_resources(found.error()) || found.error().errno_value == EBUSY) {
+        return found;
+      }
+      reasons += (reasons.empty() ? "" : "; ") + found.error().what;
+    }
+  }
+  return Unexpected<EngineError>(
+      {EACCES, "no directory in which the programs of this user can meet: " + reasons +
+                   ". What to do: make one of them possible"});
+}
+
+}  // namespace
+
+void SharingDirectory::prepare() {
+  Directories::instance();
+}
+
+Expected<std::unique_ptr<SharingDirectory>, EngineError> SharingDirectory::open(
+    const std::vector<std::string>& places, const std::string& network) {
+  auto directory = find_or_make(places, network);
+  if (!directory) return Unexpected<EngineError>(std::move(directory.error()));
+  return std::unique_ptr<SharingDirectory>(new SharingDirectory(*std::move(directory)));
+}
+
+Expected<SharingDirectory*, EngineError> SharingDirectory::here() try {
+  // Without /proc namespaces cannot be told apart: take all for one.
+  const uint64_t number = network_namespace_number();
+  Directories& directories = Directories::instance();
+  std::lock_guard lock(directories.mutex);
+  auto& directory = directories.open[number];
+  if (directory == nullptr) {
+    auto opened = open(user_directory_places(), network_identity());
+    if (!opened) return Unexpected<EngineError>(std::move(opened.error()));
+    directory = *std::move(opened);
+  }
+  return directory.get();
+} catch (const std::bad_alloc&) {
+  return Unexpected<EngineError>({ENOMEM, "out of memory"});
+}
+
+UnixName SharingDirectory::name(const char* kind, uint32_t number) const {
+  char file[32];
+  char* const digits = std::ranges::copy(std::string_view(kind), file).out;
+  const auto end = std::to_chars(digits, file + sizeof file, number).ptr;
+  return socket_name(directory_.fd.get(), directory_.path, {file, static_cast<size_t>(end - file)});
+}
+
+Expected<FileDescriptor, Errno> SharingDirectory::open_file(const char* file) const {
+  FileDescriptor fd(openat(directory_.fd.get(), file, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd) return error(errno);
+  return fd;
+}
+
+Expected<FileDescriptor, Errno> SharingDirectory::take(uint64_t byte) const {
+  auto fd = open_file("locks");
+  if (!fd) return fd;
+  const int failed = lock_byte(fd->get(), byte, ByteLock::kExclusive);
+  if (failed != 0) return error(failed == EAGAIN ? EADDRINUSE : failed);
+  return fd;
+}
+
+bool SharingDirectory::is_taken(uint64_t byte) const {
+  return is_byte_locked(directory_.locks.get(), byte);
+}
+
+}  // namespace urxe
