@@ -16,6 +16,7 @@ namespace {
 // The epoll events.
 constexpr uint32_t kForwardId = 0;   ///< of forward_fd()
 constexpr uint32_t kServicesId = 1;  ///< of the socket for requests
+constexpr uint32_t kBeaconId = 2;
 
 // The pause between two tries grows with the number of waiting datagrams, which a try looks at.
 constexpr Duration kRetryPause = microseconds(100);
@@ -42,8 +43,10 @@ AddressSharing::AddressSharing(const Slot& slot, uint32_t interface_index)
       forward_fd_(slot.forward_fd()),
       queue_(forward_fd_, counters_),
       gsi_(directory_, slot_, interface_index, queue_, counters_),
+      beacon_(directory_.make_beacon()),
       epoll_(epoll_create1(EPOLL_CLOEXEC)) {
   watch(forward_fd_, kForwardId);
+  watch(beacon_.fd(), kBeaconId);
 }
 
 void AddressSharing::watch(int fd, uint32_t id) const {
@@ -120,6 +123,10 @@ void AddressSharing::receive(std::vector<RxPacket>& own, std::vector<ProbeAnswer
   ++counters_.rx_syscalls;
   for (int i = 0; i < count; ++i) {
     const uint32_t id = events[static_cast<size_t>(i)].data.u32;
+    if (id == kBeaconId) {
+      beacon_.answer();
+      continue;
+    }
     read(id == kForwardId ? forward_fd_ : gsi_.directory().socket(), own, answers);
   }
 }

@@ -97,6 +97,7 @@ class AddressSharing {
   ForwardReader reader_;
   ForwardQueue queue_;
   GsiSharing gsi_;
+  Beacon beacon_;
   bool watches_services_ = false;
   FileDescriptor epoll_;  ///< watches all sockets that other processes send to
   Instant retry_forwarding_at_{};

@@ -65,18 +65,23 @@ FileDescriptor open_directory(int in, const std::string& name) {
   return FileDescriptor(openat(in, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-Expected<NetworkDirectory, EngineError> join(const UserDirectory& user, const std::string& name) {
-  NetworkDirectory found;
-  found.path = user.path + "/" + name;
-  found.fd = open_directory(user.fd.get(), name);
-  if (!found.fd) return failed_call(found.path);
-  found.locks = FileDescriptor(openat(found.fd.get(), "locks", O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-  if (!found.locks) return failed_call(found.path + "/locks");
-  futimens(found.locks.get(), nullptr);
-  if (const int failed = lock_byte(found.locks.get(), 0, ByteLock::kShared); failed != 0) {
-    return Unexpected<EngineError>(describe(found.path + "/locks", failed));
+/// Opens the file "locks" of a directory, and marks the directory as used.
+Expected<NetworkDirectory, EngineError> use(NetworkDirectory directory) {
+  const std::string path = directory.path + "/locks";
+  directory.locks =
+      FileDescriptor(openat(directory.fd.get(), "locks", O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+  if (!directory.locks) return failed_call(path);
+  futimens(directory.locks.get(), nullptr);
+  if (const int failed = lock_byte(directory.locks.get(), 0, ByteLock::kShared); failed != 0) {
+    return Unexpected<EngineError>(describe(path, failed));
   }
-  return found;
+  return directory;
+}
+
+Expected<NetworkDirectory, EngineError> join(const UserDirectory& user, const std::string& name) {
+  NetworkDirectory found{name, user.path + "/" + name, open_directory(user.fd.get(), name), {}};
+  if (!found.fd) return failed_call(found.path);
+  return use(std::move(found));
 }
 
 /// The files of a directory, and nothing in them: none has directories.
@@ -170,6 +175,18 @@ Expected<NetworkDirectory, EngineError> open_network_directory(const UserDirecto
     remove_unused(user, name);
   }
   return join(user, name);
+}
+
+Expected<NetworkDirectory, EngineError> reopen_network_directory(const UserDirectory& user,
+                                                                 const std::string& name) {
+  const auto lock = lock_directory(user);
+  if (!lock) return Unexpected<EngineError>(lock.error());
+  return join(user, name);
+}
+
+Expected<NetworkDirectory, EngineError> adopt_network_directory(FileDescriptor fd,
+                                                                const std::string& name) {
+  return use({name, "", std::move(fd), {}});
 }
 
 }  // namespace urxe

@@ -18,7 +18,8 @@ namespace urxe {
 ///   slots    a SlotTable
 ///   held     the memory of a HolderTable
 struct NetworkDirectory {
-  std::string path;
+  std::string name;
+  std::string path;  ///< empty: it has none here; another process has handed it over
   FileDescriptor fd;
   /// The file "locks", whose first byte it locks (shared): the directory is in use.
   FileDescriptor locks;
@@ -31,6 +32,13 @@ struct NetworkDirectory {
 Expected<NetworkDirectory, EngineError> open_network_directory(const UserDirectory& user,
                                                                const std::string& network,
                                                                IfMissing if_missing);
+
+/// Opens the one with that name.
+Expected<NetworkDirectory, EngineError> reopen_network_directory(const UserDirectory& user,
+                                                                 const std::string& name);
+/// Makes use of one that a process of the user has handed over. ENOENT: it was removed.
+Expected<NetworkDirectory, EngineError> adopt_network_directory(FileDescriptor fd,
+                                                                const std::string& name);
 
 /// The name of such a directory is "net", the layout of its files, "-", the identity, '.', and a
 /// random number, by which one that was removed differs from one that was made later.

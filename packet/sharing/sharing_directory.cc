@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -67,6 +68,39 @@ Expected<NetworkDirectory, EngineError> find_or_make(const std::vector<std::stri
                    ". What to do: make one of them possible"});
 }
 
+Unexpected<EngineError> apart(const std::string& name) {
+  return Unexpected<EngineError>(
+      {EBUSY,
+       "programs of this user in this network namespace share their addresses through a directory "
+       "that was removed, or that this program cannot reach (" +
+           name +
+           "). What to do: end them and start them again; if they are in other containers, give "
+           "these the same /dev/shm"});
+}
+
+/// The directory that living processes of the user share; ENOENT: there are none.
+Expected<NetworkDirectory, EngineError> find_living(const std::vector<std::string>& places,
+                                                    const std::string& network) {
+  const auto links = find_beacons(network_directory_prefix(network), geteuid());
+  if (links.empty()) return Unexpected<EngineError>({ENOENT, ""});
+  for (const BeaconLink& link : links) {
+    if (link.directory_name != links[0].directory_name) return apart(link.directory_name);
+  }
+  const std::string& name = links[0].directory_name;
+  for (const std::string& place : places) {
+    const auto user = open_user_directory(place, IfMissing::kFail);
+    if (!user) continue;
+    auto found = reopen_network_directory(*user, name);
+    if (found || is_lack_of_resources(found.error())) return found;
+  }
+  for (const BeaconLink& link : links) {
+    auto directory = receive_directory(link);
+    if (!directory) continue;
+    if (auto found = adopt_network_directory(*std::move(directory), name)) return found;
+  }
+  return apart(name);
+}
+
 }  // namespace
 
 void SharingDirectory::prepare() {
@@ -75,9 +109,20 @@ void SharingDirectory::prepare() {
 
 Expected<std::unique_ptr<SharingDirectory>, EngineError> SharingDirectory::open(
     const std::vector<std::string>& places, const std::string& network) {
-  auto directory = find_or_make(places, network);
+  auto directory = find_living(places, network);
+  if (!directory && directory.error().errno_value == ENOENT) {
+    directory = find_or_make(places, network);
+  }
   if (!directory) return Unexpected<EngineError>(std::move(directory.error()));
-  return std::unique_ptr<SharingDirectory>(new SharingDirectory(*std::move(directory)));
+  return std::unique_ptr<SharingDirectory>(new SharingDirectory(*std::move(directory), geteuid()));
+}
+
+Expected<void, EngineError> SharingDirectory::check_alone() const {
+  const size_t network = directory_.name.rfind('.');
+  for (const BeaconLink& link : find_beacons(directory_.name.substr(0, network + 1), user_)) {
+    if (link.directory_name != directory_.name) return apart(link.directory_name);
+  }
+  return {};
 }
 
 Expected<SharingDirectory*, EngineError> SharingDirectory::here() try {

@@ -11,6 +11,7 @@
 #include "packet/base/expected.h"
 #include "packet/host/file_descriptor.h"
 #include "packet/host/unix_name.h"
+#include "packet/sharing/beacon.h"
 #include "packet/sharing/network_directory.h"
 
 namespace urxe {
@@ -38,15 +39,24 @@ class SharingDirectory {
   /// The directory of the calling thread's network namespace. It is never destroyed, and is valid
   /// in a forked child. The error names the directories that were tried, and why they failed.
   static Expected<SharingDirectory*, EngineError> here();
-  /// The directory of the network namespace with that network_identity(), in the first of `places`
-  /// that has it, or else in the first in which it can be made.
+  /// The directory of the network namespace with that network_identity(). If processes of the user
+  /// live there, the one that they share (EBUSY: they have none that this process can use);
+  /// otherwise the one in the first of `places` that has one, or else in the first in which it can
+  /// be made.
   static Expected<std::unique_ptr<SharingDirectory>, EngineError> open(
       const std::vector<std::string>& places, const std::string& network);
   /// Registers the handlers of fork(). A module that uses the directory while it holds a lock of
   /// its own calls this before it registers its own handlers.
   static void prepare();
 
+  /// Empty if it has none here, because processes with another file system have made it.
   [[nodiscard]] const std::string& path() const { return directory_.path; }
+  /// Lets processes of the user that cannot see the path find the directory, for as long as the
+  /// beacon exists.
+  [[nodiscard]] Beacon make_beacon() const { return {directory_.fd.get(), directory_.name, user_}; }
+  /// Whether all processes of the user that can be found share this directory. If not, neither they
+  /// nor this one can receive what comes for them: the error (EBUSY) says so.
+  [[nodiscard]] Expected<void, EngineError> check_alone() const;
   /// The socket of the process that has the slot.
   [[nodiscard]] UnixName slot_name(uint32_t slot) const { return name("slot-", slot); }
   /// The socket of that process for requests to its services.
@@ -60,10 +70,12 @@ class SharingDirectory {
   [[nodiscard]] bool is_taken(uint64_t byte) const;
 
  private:
-  explicit SharingDirectory(NetworkDirectory directory) : directory_(std::move(directory)) {}
+  SharingDirectory(NetworkDirectory directory, uid_t user)
+      : directory_(std::move(directory)), user_(user) {}
   [[nodiscard]] UnixName name(const char* kind, uint32_t number) const;
 
   NetworkDirectory directory_;
+  uid_t user_;  ///< whose directory it is
 };
 
 }  // namespace urxe

@@ -116,6 +116,9 @@ Expected<void, Errno> RuntimeDevice::start() {
     slot_.emplace(*std::move(slot));
   }
   sharing_.emplace(*slot_, ifindex_);
+  if (auto alone = slot_->directory().check_alone(); !alone) {
+    return Unexpected<Errno>(report(alone.error()));
+  }
   auto engine = make_engine();
   if (!engine) return Unexpected<Errno>(engine.error());
   if (const size_t bytes = (*engine)->receive_buffer(); bytes != 0) {

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "packet/sharing/beacon.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cinttypes>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+#include <utility>
+
+#include "packet/host/random.h"
+
+namespace urxe {
+namespace {
+
+constexpr std::string_view kPrefix = "urxe/";
+constexpr int kBacklog = 64;
+constexpr int kAnswersAtOnce = 16;
+constexpr int kMostLinks = 3;  ///< to one directory: a process may have been stopped
+constexpr int kAnswerMilliseconds = 1000;
+/// Stands for all users whom a user namespace does not know, so it proves nothing.
+constexpr uid_t kUnknownUser = 65534;
+
+struct AbstractName {
+  explicit AbstractName(std::string_view text) {
+    address.sun_family = AF_UNIX;
+    const size_t used = std::min(text.size(), sizeof address.sun_path - 1);
+    std::copy_n(text.data(), used, address.sun_path + 1);
+    size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + used);
+  }
+  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
+  sockaddr_un address{};
+  socklen_t size = 0;
+};
+
+FileDescriptor open_socket() {
+  return FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+/// Whether the process at the other end was the user's when it connected, or began to listen.
+bool is_of_user(int fd, uid_t user) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return user != kUnknownUser && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+         peer.uid == user;
+}
+
+union ControlBuffer {
+  cmsghdr header;
+  char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+/// `control` and `part` outlive the message.
+msghdr make_message(ControlBuffer& control, iovec& part) {
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.bytes;
+  message.msg_controllen = sizeof control.bytes;
+  return message;
+}
+
+void send_descriptor(int to, int fd) {
+  char byte = 0;
+  iovec part{&byte, 1};
+  ControlBuffer control{};
+  const msghdr message = make_message(control, part);
+  cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof fd);
+  std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
+  (void)sendmsg(to, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/// The names of abstract sockets that begin with `prefix`.
+std::vector<std::string> list_names(const std::string& prefix) {
+  std::vector<std::string> names;
+  std::ifstream sockets("/proc/thread-self/net/unix");
+  for (std::string line; std::getline(sockets, line);) {
+    const size_t at = line.rfind(" @" + prefix);
+    if (at != std::string::npos) names.push_back(line.substr(at + 2));
+  }
+  return names;
+}
+
+}  // namespace
+
+Beacon::Beacon(int directory, const std::string& directory_name, uid_t user)
+    : directory_(directory), user_(user), fd_(open_socket()) {
+  char number[20];
+  std::snprintf(number, sizeof number, "/%016" PRIx64, random_number());
+  const AbstractName name(std::string(kPrefix) + directory_name + number);
+  if (!fd_ || bind(fd_.get(), name.get(), name.size) != 0 || listen(fd_.get(), kBacklog) != 0) {
+    fd_.reset();
+  }
+}
+
+void Beacon::answer() const {
+  for (int i = 0; i < kAnswersAtOnce; ++i) {
+    const FileDescriptor peer(accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!peer) return;
+    if (is_of_user(peer.get(), user_)) send_descriptor(peer.get(), directory_);
+  }
+}
+
+std::vector<BeaconLink> find_beacons(const std::string& prefix, uid_t user) {
+  std::vector<BeaconLink> links;
+  for (const std::string& text : list_names(std::string(kPrefix) + prefix)) {
+    std::string directory = text.substr(kPrefix.size());
+    directory.resize(std::min(directory.find('/'), directory.size()));
+    if (std::ranges::count(links, directory, &BeaconLink::directory_name) >= kMostLinks) continue;
+    FileDescriptor fd = open_socket();
+    const AbstractName name(text);
+    if (!fd || connect(fd.get(), name.get(), name.size) != 0) continue;
+    if (is_of_user(fd.get(), user)) links.push_back({std::move(directory), std::move(fd)});
+  }
+  return links;
+}
+
+Expected<FileDescriptor, Errno> receive_directory(const BeaconLink& link) {
+  pollfd wait{link.socket.get(), POLLIN, 0};
+  if (poll(&wait, 1, kAnswerMilliseconds) != 1) return error(ETIMEDOUT);
+  char byte = 0;
+  iovec part{&byte, 1};
+  ControlBuffer control{};
+  msghdr message = make_message(control, part);
+  if (recvmsg(link.socket.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0) {
+    return error(errno);
+  }
+  const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return error(ETIMEDOUT);
+  int fd = -1;
+  std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
+  return FileDescriptor(fd);
+}
+
+}  // namespace urxe
