@@ -31,15 +31,20 @@ EngineError failed_call(const std::string& path, const char* call) {
   return failed(errno_value, path, std::string(call) + ": " + std::strerror(errno_value));
 }
 
-/// Writes the header to an empty file; checks that any other file begins with that header.
+/// Writes the header to an empty file, which from then on is the user's alone; checks that any
+/// other file begins with that header.
 Expected<void, EngineError> begin_or_join(int fd, const std::string& path) {
   struct stat status {};
   if (fstat(fd, &status) != 0) return Unexpected<EngineError>(failed_call(path, "fstat"));
   if (!S_ISREG(status.st_mode)) {
     return Unexpected<EngineError>(failed(EINVAL, path, "not a regular file"));
   }
+  if (status.st_uid != geteuid()) {
+    return Unexpected<EngineError>(failed(EACCES, path, "belongs to another user"));
+  }
   const auto header = capture_header();
   if (status.st_size == 0) {
+    if (fchmod(fd, 0600) != 0) return Unexpected<EngineError>(failed_call(path, "fchmod"));
     const ssize_t written = write(fd, header.data(), header.size());
     if (written == static_cast<ssize_t>(header.size())) return {};
     if (written >= 0) errno = ENOSPC;
@@ -63,7 +68,7 @@ Expected<std::unique_ptr<CaptureEngine>, EngineError> CaptureEngine::open(
     std::unique_ptr<PacketEngine> inner, const std::string& path) {
   // O_NONBLOCK has no effect on a regular file; opening a FIFO must not wait for its other end.
   const int fd =
-      ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+      ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
   if (fd < 0) return Unexpected<EngineError>(failed_call(path, "open"));
   std::unique_ptr<CaptureEngine> engine(new CaptureEngine(std::move(inner), path, fd));
   while (flock(fd, LOCK_EX) != 0) {

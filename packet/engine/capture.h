@@ -19,7 +19,9 @@ namespace urxe {
 class CaptureEngine final : public ForwardingEngine {
  public:
   /// Creates the file `path`, or appends to it if it is a capture that another CaptureEngine began.
-  /// Fails if it is anything else, and destroys `inner`.
+  /// Fails if it is anything else or belongs to another user, and destroys `inner`. A capture holds
+  /// payload: its file has mode 0600 when it begins. One that goes on keeps the mode that its owner
+  /// has given it since.
   static Expected<std::unique_ptr<CaptureEngine>, EngineError> open(
       std::unique_ptr<PacketEngine> inner, const std::string& path);
 

@@ -24,7 +24,6 @@ namespace {
 constexpr std::string_view kPrefix = "urxe/";
 constexpr int kBacklog = 64;
 constexpr int kAnswersAtOnce = 16;
-constexpr int kMostLinks = 3;  ///< to one directory: a process may have been stopped
 constexpr int kAnswerMilliseconds = 1000;
 /// Stands for all users whom a user namespace does not know, so it proves nothing.
 constexpr uid_t kUnknownUser = 65534;
@@ -112,12 +111,14 @@ void Beacon::answer() const {
   }
 }
 
-std::vector<BeaconLink> find_beacons(const std::string& prefix, uid_t user) {
+std::vector<BeaconLink> find_beacons(const std::string& prefix, uid_t user, size_t most,
+                                     const std::string& except) {
   std::vector<BeaconLink> links;
   for (const std::string& text : list_names(std::string(kPrefix) + prefix)) {
     std::string directory = text.substr(kPrefix.size());
     directory.resize(std::min(directory.find('/'), directory.size()));
-    if (std::ranges::count(links, directory, &BeaconLink::directory_name) >= kMostLinks) continue;
+    const auto found = std::ranges::count(links, directory, &BeaconLink::directory_name);
+    if (directory == except || static_cast<size_t>(found) >= most) continue;
     FileDescriptor fd = open_socket();
     const AbstractName name(text);
     if (!fd || connect(fd.get(), name.get(), name.size) != 0) continue;

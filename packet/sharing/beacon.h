@@ -40,9 +40,10 @@ struct BeaconLink {
   FileDescriptor socket;
 };
 
-/// Connects to a few beacons of `user` in the calling thread's network namespace for each directory
-/// whose name begins with `prefix`.
-std::vector<BeaconLink> find_beacons(const std::string& prefix, uid_t user);
+/// Connects to beacons of `user` in the calling thread's network namespace: to at most `most` for
+/// each directory whose name begins with `prefix`, and to none for the directory `except`.
+std::vector<BeaconLink> find_beacons(const std::string& prefix, uid_t user, size_t most = 1,
+                                     const std::string& except = "");
 
 /// Waits up to a second for the directory. ETIMEDOUT: the process does not answer; otherwise as
 /// recvmsg(2).

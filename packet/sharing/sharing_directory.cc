@@ -19,6 +19,9 @@
 namespace urxe {
 namespace {
 
+/// Processes that are asked for the directory, in case one of them was stopped.
+constexpr size_t kMostAsked = 3;
+
 /// Those of this process, by the number of the network namespace. Never destroyed: exit handlers
 /// may still use them.
 struct Directories {
@@ -81,7 +84,8 @@ Unexpected<EngineError> apart(const std::string& name) {
 /// The directory that living processes of the user share; ENOENT: there are none.
 Expected<NetworkDirectory, EngineError> find_living(const std::vector<std::string>& places,
                                                     const std::string& network) {
-  const auto links = find_beacons(network_directory_prefix(network), geteuid());
+  const std::string prefix = network_directory_prefix(network);
+  const auto links = find_beacons(prefix, geteuid());
   if (links.empty()) return Unexpected<EngineError>({ENOENT, ""});
   for (const BeaconLink& link : links) {
     if (link.directory_name != links[0].directory_name) return apart(link.directory_name);
@@ -93,7 +97,7 @@ Expected<NetworkDirectory, EngineError> find_living(const std::vector<std::strin
     auto found = reopen_network_directory(*user, name);
     if (found || is_lack_of_resources(found.error())) return found;
   }
-  for (const BeaconLink& link : links) {
+  for (const BeaconLink& link : find_beacons(prefix, geteuid(), kMostAsked)) {
     auto directory = receive_directory(link);
     if (!directory) continue;
     if (auto found = adopt_network_directory(*std::move(directory), name)) return found;
@@ -118,11 +122,9 @@ Expected<std::unique_ptr<SharingDirectory>, EngineError> SharingDirectory::open(
 }
 
 Expected<void, EngineError> SharingDirectory::check_alone() const {
-  const size_t network = directory_.name.rfind('.');
-  for (const BeaconLink& link : find_beacons(directory_.name.substr(0, network + 1), user_)) {
-    if (link.directory_name != directory_.name) return apart(link.directory_name);
-  }
-  return {};
+  const std::string prefix = directory_.name.substr(0, directory_.name.rfind('.') + 1);
+  const auto others = find_beacons(prefix, user_, 1, directory_.name);
+  return others.empty() ? Expected<void, EngineError>() : apart(others[0].directory_name);
 }
 
 Expected<SharingDirectory*, EngineError> SharingDirectory::here() try {

@@ -15,6 +15,7 @@ import subprocess
 
 from gids import gids, patterns
 from remote import forget, harness
+import sharing  # beside harness
 
 PATIENCE = 300  # Seconds: an emulated guest and its host may share two busy processors.
 TCP, UDP = 0x0106, 0x0111  # Port spaces of the connection manager.
@@ -154,9 +155,7 @@ class UrxeSide(Side):
     def _listens_rdma(self, process, port, space):
         """Whether a process has QP1's requests for the service, on this interface, come to it."""
         index = self.run_plain(["ip", "-o", "link", "show", "dev", self.interface]).split(":")[0]
-        name = f"/service/{index}/{space << 16 | port:016x}/"
-        with open(f"/proc/{process.pid}/net/unix", encoding="ascii", errors="replace") as lines:
-            return any(name in line for line in lines)
+        return sharing.listens(space << 16 | port, int(index), process=process.pid)
 
 
 class UrxePeerSide(UrxeSide):

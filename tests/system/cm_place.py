@@ -6,6 +6,7 @@ import socket
 import subprocess
 
 import harness
+import sharing
 import stock_programs
 from harness import Process
 
@@ -51,9 +52,7 @@ class Place:
     def _listens(self, space, port):
         """Whether a process has QP1's requests for the service, on the server's interface, come to it. (Who listens
         on all addresses takes one interface after the other.)"""
-        name = f"/service/{self._index}/{space << 16 | port:016x}/"
-        with open("/proc/net/unix") as lines:
-            return any(name in line for line in lines)
+        return sharing.listens(space << 16 | port, self._index)
 
     def start_client(self, words, env=None):
         return Process(self.there(harness.urxe_run(words)), name="client", env=env)

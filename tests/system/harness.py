@@ -111,6 +111,22 @@ def need_namespaces():
         skip("needs the right to make network namespaces (CAP_SYS_ADMIN)")
 
 
+def own_files():
+    """Starts the script anew in a network namespace and a mount namespace of its own: what it mounts, nobody else sees.
+    lo is up."""
+    if not is_root():
+        skip("needs root, for namespaces and mounts")
+    need_programs("unshare")
+    if "URXE_OWN_FILES" not in os.environ:
+        os.environ["URXE_OWN_FILES"] = "1"
+        os.execvp("unshare", ["unshare", "--net", "--mount", sys.executable, "-B", *sys.argv])
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+
+
+def mount_tmpfs(place, options="mode=1777"):
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", place], check=True)
+
+
 class Namespace:
     """Another network namespace, held by a process; it ends with that process."""
 

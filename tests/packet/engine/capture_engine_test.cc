@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -231,6 +232,36 @@ TEST_F(CaptureEngineTest, AnotherFileIsRefusedAndLeftAlone) {
     EXPECT_NE(engine.error().what.find(path_), std::string::npos);
     EXPECT_EQ(file(), content);
   }
+}
+
+// A capture holds payload.
+TEST_F(CaptureEngineTest, NobodyElseCanReadANewFile) {
+  const auto mode = [this] {
+    struct stat status {};
+    EXPECT_EQ(stat(path_.c_str(), &status), 0);
+    return status.st_mode & 07777;
+  };
+  const mode_t mask = umask(0);
+  ASSERT_TRUE(open_engine());
+  umask(mask);
+  EXPECT_EQ(mode(), 0600U);
+  ASSERT_EQ(chmod(path_.c_str(), 0640), 0);
+  ASSERT_TRUE(open_engine());
+  EXPECT_EQ(mode(), 0640U) << "its owner has decided so";
+  write_file("");
+  ASSERT_EQ(chmod(path_.c_str(), 0666), 0);
+  ASSERT_TRUE(open_engine());
+  EXPECT_EQ(mode(), 0600U) << "the capture begins";
+}
+
+TEST_F(CaptureEngineTest, AFileOfAnotherUserIsRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  write_file("");
+  if (chown(path_.c_str(), 64999, 64999) != 0) GTEST_SKIP() << "no other user here";
+  const auto engine = CaptureEngine::open(std::make_unique<FakeEngine>(), path_);
+  ASSERT_FALSE(engine);
+  EXPECT_EQ(engine.error().errno_value, EACCES);
+  EXPECT_EQ(file(), "");
 }
 
 TEST_F(CaptureEngineTest, PathsThatCannotBe) {

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -40,5 +43,11 @@ class ScratchPlace {
 
 /// The user as whom a test's child acts against root.
 inline constexpr unsigned kStranger = 64999;
+
+/// For a child. Another user does not inherit the signal at the parent's end.
+inline bool become_stranger() {
+  return setresgid(kStranger, kStranger, kStranger) == 0 &&
+         setresuid(kStranger, kStranger, kStranger) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
+}
 
 }  // namespace urxe::test

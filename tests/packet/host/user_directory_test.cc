@@ -25,7 +25,7 @@ class UserDirectoryTest : public ::testing::Test {
   /// user.
   bool as_stranger(const std::function<bool()>& action) {
     stranger_.emplace([&](int pipe) {
-      const bool done = setresuid(kStranger, kStranger, kStranger) == 0 && action();
+      const bool done = become_stranger() && action();
       write_record(pipe, done);
       pause();
     });

@@ -32,9 +32,7 @@ class TwoUsers : public ::testing::Test {
   /// Runs `attack` as the stranger, who then stays, and returns its result.
   int as_stranger(const std::function<int()>& attack) {
     strangers_.emplace_back([&](int pipe) {
-      const bool is_stranger = setresgid(kStranger, kStranger, kStranger) == 0 &&
-                               setresuid(kStranger, kStranger, kStranger) == 0;
-      write_record(pipe, is_stranger ? attack() : -1);
+      write_record(pipe, become_stranger() ? attack() : -1);
       for (;;) pause();
     });
     return strangers_.back().read<int>().value_or(-1);
@@ -166,7 +164,7 @@ TEST_F(TwoUsers, AStrangerIsNotHandedTheDirectory) {
   ASSERT_TRUE(directory);
   const Beacon beacon = (*directory)->make_beacon();
   const ChildProcess stranger([&](int pipe) {
-    if (setresuid(kStranger, kStranger, kStranger) != 0) _exit(1);
+    if (!become_stranger()) _exit(1);
     const auto links = find_beacons(network_directory_prefix(network), 0);
     write_record(pipe, links.size());
     const auto handed = links.empty() ? error(ENOENT) : receive_directory(links[0]);
@@ -191,8 +189,7 @@ TEST_F(TwoUsers, AProcessThatBecomesAnotherUserGoesOnSharing) {
   Member root;
   const ChildProcess other([&](int pipe) {
     Member member;
-    if (setresgid(kStranger, kStranger, kStranger) != 0) _exit(1);
-    if (setresuid(kStranger, kStranger, kStranger) != 0) _exit(1);
+    if (!become_stranger()) _exit(1);
     const std::vector<uint8_t> packet(32);
     write_record(pipe, member.sharing.listen(kService, std::nullopt).has_value());
     write_record(pipe, forward_packets(member.slot.forward_fd(),

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""full_disk.py CASE: programs run although the file systems on which they would share memory are full."""
+
+import glob
+import os
+import subprocess
+import sys
+
+import harness
+import sharing
+
+ROOM_FOR_ALL = "2560k"  # Less than the counters of a few devices would need if their space were taken at once.
+
+
+def prepare(shm, tmp):
+    """Mounts a /dev/shm and a /tmp of these sizes that nobody else sees."""
+    harness.need_programs("ibv_rc_pingpong")
+    harness.own_files()
+    os.environ.pop("XDG_RUNTIME_DIR", None)
+    # The output of programs goes to files, which must not be where there is no room.
+    harness.mount_tmpfs("/mnt")
+    harness.tempfile.tempdir = "/mnt"
+    harness.mount_tmpfs("/run")
+    harness.mount_tmpfs("/dev/shm", f"mode=1777,size={shm}")
+    harness.mount_tmpfs("/tmp", f"mode=1777,size={tmp}")
+
+
+def fill(place):
+    with open(f"{place}/filler", "wb", buffering=0) as filler:
+        try:
+            while filler.write(bytes(4096)) == 4096:
+                pass
+        except OSError:
+            pass
+
+
+def expect_pingpong():
+    port = harness.free_port()
+    command = harness.urxe_run(["ibv_rc_pingpong", "-d", "urxe_lo", "-g", "0", "-c", "-p", str(port)])
+    harness.run_pair(command, command + ["localhost"], port)
+
+
+def read_counters():
+    shown = subprocess.run(harness.urxe_run(["sh", "-c", "cat /sys/class/infiniband/urxe_lo/ports/1/hw_counters/*"]),
+                           capture_output=True, text=True, env=harness.environment())
+    harness.expect(shown.returncode == 0, f"{shown.returncode} {shown.stderr}")
+    values = [int(line) for line in shown.stdout.split()]
+    harness.expect(len(values) > 20, shown.stdout)
+    return sum(values)
+
+
+def elsewhere():
+    """/dev/shm has no room for anything."""
+    prepare("16k", "64m")
+    expect_pingpong()
+    harness.expect(sharing.directories(place="/tmp"), "the programs have not met in /tmp")
+    harness.expect(not sharing.directories(), "a directory without room was left")
+
+
+def small():
+    """There is room for what is needed, and no more."""
+    prepare(ROOM_FOR_ALL, "16k")
+    for number in range(6):
+        subprocess.run(["ip", "link", "add", f"more{number}", "type", "dummy"], check=True)
+        subprocess.run(["ip", "addr", "add", f"10.97.{number}.1/24", "dev", f"more{number}"], check=True)
+        subprocess.run(["ip", "link", "set", f"more{number}", "up"], check=True)
+    expect_pingpong()
+    harness.expect(read_counters() > 0, "nothing was counted")
+
+
+def full_later():
+    """The file system is filled while programs use it: later ones run without counters."""
+    prepare("64m", "16k")
+    expect_pingpong()
+    counted = read_counters()
+    harness.expect(counted > 0, "nothing was counted")
+    fill("/dev/shm")
+    for _ in range(4):  # They have slots that no program had before.
+        expect_pingpong()
+    harness.expect(read_counters() >= counted, "counters were lost")
+
+
+def no_room():
+    """No place has room: `urxe run` says so."""
+    prepare("16k", "16k")
+    run = subprocess.run(harness.urxe_run(["true"]), capture_output=True, text=True, env=harness.environment())
+    harness.expect(run.returncode == 125, f"{run.returncode} {run.stderr}")
+    for word in ("/dev/shm", "/tmp", "No space left"):
+        harness.expect(word in run.stderr, run.stderr)
+    harness.expect(not glob.glob("/dev/shm/urxe-*/.tmp-*"), "a draft was left")
+
+
+harness.main({case.__name__: case for case in (elsewhere, small, full_later, no_room)}[sys.argv[1]])
