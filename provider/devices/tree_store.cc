@@ -14,7 +14,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "packet/base/fnv.h"
@@ -71,6 +73,28 @@ bool write_file(const fs::path& path, std::string_view text) {
   return close(fd) == 0 && written;
 }
 
+/// Writes the files of a tree. Those with the same text, as most entries of GID tables are, are one
+/// file with several names: each file takes a page of memory. Nobody changes a file in place. Empty
+/// ones are files of their own, because processes lock them.
+class FileWriter {
+ public:
+  explicit FileWriter(fs::path root) : root_(std::move(root)) {}
+  /// False with errno.
+  bool write(const std::string& path, const std::string& text) {
+    const auto same = text.empty() ? written_.end() : written_.find(text);
+    if (same == written_.end()) {
+      written_.emplace(text, path);
+      return write_file(root_ / path, text);
+    }
+    return make_directories((root_ / path).parent_path()) &&
+           link((root_ / same->second).c_str(), (root_ / path).c_str()) == 0;
+  }
+
+ private:
+  fs::path root_;
+  std::map<std::string_view, std::string> written_;  ///< path by text
+};
+
 bool make_table(const fs::path& path, size_t size) {
   int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return false;
@@ -83,11 +107,12 @@ bool write_tree(const fs::path& root, const TreeContent& content) {
   for (const std::string& path : content.directories) {
     if (!make_directories(root / path)) return false;
   }
+  FileWriter writer(root);
   for (const auto& [path, text] : content.files) {
-    if (!write_file(root / path, text)) return false;
+    if (!writer.write(path, text)) return false;
   }
   for (const auto& [path, text] : content.state) {
-    if (!write_file(root / path, text)) return false;
+    if (!writer.write(path, text)) return false;
   }
   for (const auto& [path, target] : content.links) {
     fs::path link = root / path;
@@ -218,6 +243,19 @@ void remove_stale_trees(const std::string& runtime_directory, const NetworkNames
   }
 }
 
+namespace {
+
+/// Stale trees may be what takes the room.
+Expected<std::string, std::string> publish_and_clean_up(const std::string& runtime_directory,
+                                                        const NetworkNamespace& netns,
+                                                        const TreeContent& content) {
+  auto tree = publish_tree(runtime_directory, netns, content);
+  remove_stale_trees(runtime_directory, netns);
+  return tree ? tree : publish_tree(runtime_directory, netns, content);
+}
+
+}  // namespace
+
 std::vector<std::string> runtime_directory_places() {
   std::vector<std::string> places = user_directory_places();
   const char* const runtime = secure_getenv("XDG_RUNTIME_DIR");
@@ -233,8 +271,7 @@ Expected<std::string, std::string> publish_tree_in(const std::vector<std::string
   std::string reasons;
   for (const std::string& place : places) {
     auto directory = open_user_directory(place, IfMissing::kMake);
-    if (directory) remove_stale_trees(directory->path, netns);
-    auto tree = directory ? publish_tree(directory->path, netns, content)
+    auto tree = directory ? publish_and_clean_up(directory->path, netns, content)
                           : Unexpected<std::string>(directory.error().what);
     if (tree) return tree;
     reasons += (reasons.empty() ? "" : "; ") + tree.error();

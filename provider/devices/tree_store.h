@@ -27,7 +27,7 @@ void remove_stale_trees(const std::string& runtime_directory, const NetworkNames
 std::vector<std::string> runtime_directory_places();
 
 /// publish_tree() in the user's directory in the first of `places` that has room for the tree, and
-/// remove_stale_trees() before. The error is a sentence for the user, with all reasons.
+/// remove_stale_trees() there. The error is a sentence for the user, with all reasons.
 Expected<std::string, std::string> publish_tree_in(const std::vector<std::string>& places,
                                                    const NetworkNamespace& netns,
                                                    const TreeContent& content);

@@ -10,7 +10,7 @@ import sys
 import harness
 import sharing
 
-ROOM_FOR_ALL = "2560k"  # Less than the counters of a few devices would need if their space were taken at once.
+ROOM_FOR_ALL = "4500k"  # A page for each file of the seven devices would not fit.
 
 
 def prepare(shm, tmp):
@@ -61,10 +61,12 @@ def elsewhere():
 def small():
     """There is room for what is needed, and no more."""
     prepare(ROOM_FOR_ALL, "16k")
-    for number in range(6):
-        subprocess.run(["ip", "link", "add", f"more{number}", "type", "dummy"], check=True)
-        subprocess.run(["ip", "addr", "add", f"10.97.{number}.1/24", "dev", f"more{number}"], check=True)
-        subprocess.run(["ip", "link", "set", f"more{number}", "up"], check=True)
+    for number in range(0, 6, 2):
+        run = lambda *words: subprocess.run(["ip", *words], check=True)
+        run("link", "add", f"more{number}", "type", "veth", "peer", "name", f"more{number + 1}")
+        for end in (number, number + 1):
+            run("addr", "add", f"10.97.{end}.1/24", "dev", f"more{end}")
+            run("link", "set", f"more{end}", "up")
     expect_pingpong()
     harness.expect(read_counters() > 0, "nothing was counted")
 
@@ -73,12 +75,10 @@ def full_later():
     """The file system is filled while programs use it: later ones run without counters."""
     prepare("64m", "16k")
     expect_pingpong()
-    counted = read_counters()
-    harness.expect(counted > 0, "nothing was counted")
     fill("/dev/shm")
     for _ in range(4):  # They have slots that no program had before.
         expect_pingpong()
-    harness.expect(read_counters() >= counted, "counters were lost")
+    harness.expect(read_counters() > 0, "nothing was counted")
 
 
 def no_room():

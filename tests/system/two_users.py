@@ -8,7 +8,6 @@ import os
 import resource
 import shutil
 import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -117,12 +116,8 @@ def names():
 def side_by_side():
     """Both users run programs, on addresses of their own."""
     with stage() as urxe:
-        subprocess.run(["ip", "link", "add", "other", "type", "dummy"], check=True)
-        subprocess.run(["ip", "addr", "add", "10.98.0.1/24", "dev", "other"], check=True)
-        subprocess.run(["ip", "link", "set", "other", "up"], check=True)
         port = harness.free_port()
-        theirs = as_user(ATTACKER, [urxe, "run", "--device", "theirs=other", "--", "ibv_rc_pingpong", "-d", "theirs",
-                                    "-g", "1", "-p", str(port)])
+        theirs = as_user(ATTACKER, [urxe, "run", "--", "ibv_rc_pingpong", "-d", "urxe_lo", "-g", "1", "-p", str(port)])
         server = Process(theirs, name="the other user's server")
         server.wait_for_listener(port)
         expect_pingpong(urxe)

@@ -50,6 +50,17 @@ TEST_F(TreeStoreTest, WritesEverythingReadOnlyButTheTables) {
   EXPECT_EQ(entries(), 1u);
 }
 
+// Expect: a page of memory for a text, not for a file; but those that are locked are no others.
+TEST_F(TreeStoreTest, TheSameTextIsOneFile) {
+  content_.files["a"] = content_.state["b"] = "same\n";
+  content_.files["lock"] = content_.files["users"] = "";
+  auto tree = publish_tree(directory_, kNamespace, content_);
+  ASSERT_TRUE(tree.has_value()) << tree.error();
+  EXPECT_TRUE(fs::equivalent(*tree + "/a", *tree + "/b"));
+  EXPECT_FALSE(fs::equivalent(*tree + "/lock", *tree + "/users"));
+  EXPECT_EQ(fs::hard_link_count(*tree + "/sys/x/y"), 1u);
+}
+
 TEST_F(TreeStoreTest, TheSameContentIsTheSameTreeAndKeepsItsCounters) {
   auto tree = publish_tree(directory_, kNamespace, content_);
   std::ofstream(*tree + "/devices/d.counters", std::ios::in | std::ios::binary) << "count";
