@@ -45,7 +45,8 @@ void advance_oldest(ChannelAdapter& ca, QueuePair& qp, uint32_t packets) {
     req.rd_atomic_in_flight = 0;
   }
   if (!ends) return;
-  if (req.send_position == position && !wqe.failed_locally) req.send_position = position + 1;
+  // Also if the element could not be sent again: the answer is to an earlier transmission.
+  if (req.send_position == position) req.send_position = position + 1;
   complete_oldest_send(ca, qp);
   complete_local_operations(ca, qp);
 }

@@ -256,6 +256,27 @@ TEST(Completer, BadResponses) {
   }
 }
 
+// The memory of an element goes away before it is sent again, and then a late ACK of its first
+// transmission comes. Expect: success, and the queue goes on behind it.
+TEST(Completer, LateAckOfAnElementThatCannotBeSentAgain) {
+  Bench bench;
+  std::vector<uint8_t> gone(16);
+  MemoryRegion* const region =
+      bench.device.register_memory(bench.pd, gone.data(), gone.size(), 0, 0).value();
+  bench.post(IBV_WR_SEND, 0);
+  sim::SendRequest request;
+  request.sges = {{0, 16, region->lkey}};
+  bench.post(request);
+  bench.sent();
+  bench.receive_nak(100, NakCode::kPsnSequenceError);
+  ASSERT_TRUE(bench.device.deregister_memory(region));
+  EXPECT_EQ(bench.sent(), (Lines{"SEND Only psn 100 ack len 0"}));
+  bench.receive_ack(101);
+  EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_SUCCESS}, {2, IBV_WC_SUCCESS}}));
+  bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.sent(), (Lines{"SEND Only psn 102 ack len 0"}));
+}
+
 // Expect: an ACK with a reserved syndrome or NAK code is not taken for success.
 TEST(Completer, ReservedSyndromes) {
   for (const uint8_t syndrome : std::initializer_list<uint8_t>{0x40, 0x5f, 0x7f, 0x80, 0xff}) {
