@@ -131,7 +131,7 @@ Expected<uint16_t, EngineError> UdpEngine::claim_source_port(const Gid& local, u
 
 void UdpEngine::release_source_port(const Gid& local, uint16_t port) {
   sender_.release_source_port(local, port);
-  watch_blocked_socket();
+  watch_blocked_sockets();
 }
 
 TxBatch::Limits UdpEngine::batch_limits() const {
@@ -150,22 +150,37 @@ size_t UdpEngine::receive_buffer() const {
 
 void UdpEngine::transmit(TxBatch& batch) {
   sender_.transmit(batch);
-  if (sender_.blocked_fd() != watched_blocked_fd_) watch_blocked_socket();
+  watch_blocked_sockets();
 }
 
-void UdpEngine::watch_blocked_socket() {
-  if (watched_blocked_fd_ >= 0) {
-    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, watched_blocked_fd_, nullptr);
+void UdpEngine::watch_blocked_sockets() {
+  const auto blocked = sender_.blocked_fds();
+  if (std::ranges::equal(blocked, watched_blocked_)) return;
+  for (const int fd : watched_blocked_) watch_room(fd, false);
+  watched_blocked_.assign(blocked.begin(), blocked.end());
+  for (const int fd : watched_blocked_) watch_room(fd, true);
+}
+
+void UdpEngine::watch_room(int fd, bool on) const {
+  const auto receiver =
+      std::ranges::find_if(receivers_, [fd](const Receiver& r) { return r.fd.get() == fd; });
+  if (receiver == receivers_.end()) {
+    if (on) return watch(fd, kBlockedId, EPOLLOUT);
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+    return;
   }
-  watched_blocked_fd_ = sender_.blocked_fd();
-  if (watched_blocked_fd_ >= 0) watch(watched_blocked_fd_, kBlockedId, EPOLLOUT);
+  // Port 4791 is watched already, for what comes in.
+  epoll_event event{};
+  event.events = on ? EPOLLIN | EPOLLOUT : EPOLLIN;
+  event.data.u32 = static_cast<uint32_t>(receiver - receivers_.begin());
+  epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
 }
 
 std::span<const RxPacket> UdpEngine::receive() {
   packets_.clear();
-  if (sender_.has_backlog()) {
+  if (!sender_.blocked_fds().empty()) {
     sender_.flush();
-    if (sender_.blocked_fd() != watched_blocked_fd_) watch_blocked_socket();
+    watch_blocked_sockets();
   }
   if (receivers_.empty()) return {};
   if (calls_until_look_-- == 0) look_around();

@@ -67,7 +67,8 @@ class UdpEngine final : public PacketEngine {
   };
 
   void watch(int fd, uint32_t id, uint32_t events) const;
-  void watch_blocked_socket();
+  void watch_blocked_sockets();
+  void watch_room(int fd, bool on) const;
   void read_receiver(Receiver& receiver);
   void pass_on_rest(Receiver& receiver);
   void take_from_others();
@@ -96,8 +97,8 @@ class UdpEngine final : public PacketEngine {
   bool expect_more_ = false;          ///< the last read found something
   bool returned_packets_ = true;      ///< the last receive() returned some
   unsigned calls_until_look_ = 0;
-  bool ticking_ = false;  ///< a calibration runs, or packets wait in config_.sharing
-  int watched_blocked_fd_ = -1;
+  bool ticking_ = false;              ///< a calibration runs, or packets wait in config_.sharing
+  std::vector<int> watched_blocked_;  ///< wait_fd() tells when they have room again
 };
 
 }  // namespace urxe

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
+#include <utility>
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
@@ -104,8 +106,7 @@ void UdpSender::release_source_port(const Gid& local, uint16_t port) {
   if (address == nullptr) return;
   address->release(port);
   last_fd_ = express_.fd = -1;
-  // Messages that wait for a socket that is now closed are lost.
-  if (has_backlog()) flush();
+  for (size_t i = blocked_fds_.size(); i-- > 0;) lose_if_closed(i);
 }
 
 int UdpSender::find_socket(const Flow& flow) {
@@ -181,10 +182,7 @@ UdpSender::Progress UdpSender::send_run(int fd, Messages run, const uint8_t* mem
     }
     const TxBatch::Message& refused = burst[0];
     if (sent == -EINTR) continue;
-    if (sent == -EAGAIN) {
-      blocked_fd_ = fd;
-      return {done, Progress::Stop::kBufferFull};
-    }
+    if (sent == -EAGAIN) return {done, Progress::Stop::kBufferFull};
     if (segmentation_is_to_blame(fd, refused, memory, -sent)) {
       return {done, Progress::Stop::kSegmentationFailed};
     }
@@ -204,9 +202,16 @@ UdpSender::Progress UdpSender::send(Messages messages, const uint8_t* memory) {
     }
     size_t end = done + 1;
     while (end < messages.size() && find_socket(messages[end].flow) == fd) ++end;
-    const Progress progress = send_run(fd, messages.subspan(done, end - done), memory);
-    done += progress.done;
-    if (progress.why != Progress::Stop::kEnd) return {done, progress.why};
+    const Messages run = messages.subspan(done, end - done);
+    const Progress progress =
+        is_blocked(fd) ? Progress{0, Progress::Stop::kBufferFull} : send_run(fd, run, memory);
+    if (progress.why == Progress::Stop::kSegmentationFailed) {
+      return {done + progress.done, progress.why};
+    }
+    if (progress.why == Progress::Stop::kBufferFull) {
+      delay(fd, run.subspan(progress.done), memory);
+    }
+    done = end;
   }
   return {done, Progress::Stop::kEnd};
 }
@@ -234,59 +239,99 @@ bool UdpSender::send_express(const TxBatch& batch) {
 
 void UdpSender::transmit(TxBatch& batch) {
   if (batch.empty()) return;
-  if (batch.packets() == 1 && backlog_.empty() && send_express(batch)) {
+  if (batch.packets() == 1 && blocked_fds_.empty() && send_express(batch)) {
     batch.clear();
     return;
   }
-  if (!backlog_.empty()) flush();
+  if (!blocked_fds_.empty()) flush();
   const bool numbered = batch.limits().identification == Identification::kBySegment;
   if (batch.limits().segments_per_message > 1 && !(segments_ && numbered)) batch.unsegment();
-  Messages messages = batch.messages();
+  const Messages messages = batch.messages();
   const uint8_t* const memory = batch.bytes(messages[0]).data() - messages[0].offset;
-  if (!backlog_.empty()) {
-    delay(messages, memory);
-    batch.clear();
-    return;
-  }
-  Progress progress = send(messages, memory);
+  const Progress progress = send(messages, memory);
   if (progress.why == Progress::Stop::kSegmentationFailed) {
     segments_ = false;
     counters_.tx_unsegmented = 1;
-    size_t sent_packets = 0;
-    for (const TxBatch::Message& m : messages.first(progress.done)) sent_packets += m.segments;
+    size_t done_packets = 0;
+    for (const TxBatch::Message& m : messages.first(progress.done)) done_packets += m.segments;
     batch.unsegment();
-    messages = batch.messages().subspan(sent_packets);
-    progress = send(messages, memory);
+    send(batch.messages().subspan(done_packets), memory);
   }
-  if (progress.why == Progress::Stop::kBufferFull) delay(messages.subspan(progress.done), memory);
   batch.clear();
 }
 
 void UdpSender::flush() {
-  blocked_fd_ = -1;
-  while (!backlog_.empty()) {
-    const Progress progress = send(backlog_.messages(), backlog_.memory());
-    backlog_.pop(progress.done);
+  for (size_t i = blocked_fds_.size(); i-- > 0;) {
+    flush(blocked_fds_[i], *backlogs_[i]);
+    if (backlogs_[i]->empty()) unblock(i);
+  }
+}
+
+void UdpSender::flush(int fd, SendBacklog& backlog) {
+  while (!backlog.empty()) {
+    const Progress progress = send_run(fd, backlog.messages(), backlog.memory());
+    backlog.pop(progress.done);
     if (progress.why == Progress::Stop::kBufferFull) return;
     if (progress.why == Progress::Stop::kSegmentationFailed) {
       // Its ICRCs cover its identifications, so it cannot be split; later batches are not
       // segmented.
       segments_ = false;
       counters_.tx_unsegmented = 1;
-      counters_.tx_failed += backlog_.messages()[0].segments;
-      backlog_.pop(1);
+      counters_.tx_failed += backlog.messages()[0].segments;
+      backlog.pop(1);
     }
   }
 }
 
-void UdpSender::delay(Messages messages, const uint8_t* memory) {
+void UdpSender::delay(int fd, Messages messages, const uint8_t* memory) {
+  SendBacklog* const backlog = block(fd);
   for (const TxBatch::Message& message : messages) {
-    if (backlog_.push(message, memory)) {
+    if (backlog != nullptr && backlog->push(message, memory)) {
       counters_.tx_delayed += message.segments;
     } else {
       counters_.tx_buffer_full += message.segments;
     }
   }
+}
+
+bool UdpSender::is_blocked(int fd) const {
+  return std::ranges::find(blocked_fds_, fd) != blocked_fds_.end();
+}
+
+/// The backlog of a socket, which it gets if it has none; nullptr if there is no memory for one.
+SendBacklog* UdpSender::block(int fd) {
+  const auto found = std::ranges::find(blocked_fds_, fd);
+  if (found != blocked_fds_.end()) {
+    return backlogs_[static_cast<size_t>(found - blocked_fds_.begin())].get();
+  }
+  try {
+    if (!spare_) spare_ = std::make_unique<SendBacklog>();
+    blocked_fds_.reserve(blocked_fds_.size() + 1);
+    backlogs_.reserve(backlogs_.size() + 1);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+  blocked_fds_.push_back(fd);
+  backlogs_.push_back(std::move(spare_));
+  return backlogs_.back().get();
+}
+
+void UdpSender::unblock(size_t index) {
+  const auto at = static_cast<std::ptrdiff_t>(index);
+  spare_ = std::move(backlogs_[index]);
+  backlogs_.erase(backlogs_.begin() + at);
+  blocked_fds_.erase(blocked_fds_.begin() + at);
+}
+
+/// Messages that wait for a socket that is closed now are lost.
+void UdpSender::lose_if_closed(size_t index) {
+  SendBacklog& backlog = *backlogs_[index];
+  if (find_socket(backlog.messages()[0].flow) == blocked_fds_[index]) return;
+  while (!backlog.empty()) {
+    counters_.tx_no_socket += backlog.messages()[0].segments;
+    backlog.pop(1);
+  }
+  unblock(index);
 }
 
 void UdpSender::count_sent(Messages messages) {

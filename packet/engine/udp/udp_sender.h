@@ -30,12 +30,12 @@ class UdpSender {
   [[nodiscard]] bool segments() const { return segments_; }
 
   /// Sends the batch and clears it. Messages for which a socket buffer has no room are kept, within
-  /// bounds; flush() sends them, or transmit() ahead of the next batch.
+  /// bounds per socket; flush() sends them, or transmit() ahead of the next batch. Those of other
+  /// sockets do not wait for them.
   void transmit(TxBatch& batch);
   void flush();
-  [[nodiscard]] bool has_backlog() const { return !backlog_.empty(); }
-  /// The socket whose full buffer the backlog waits for; -1 if there is none.
-  [[nodiscard]] int blocked_fd() const { return blocked_fd_; }
+  /// The sockets whose buffers are full: each has a backlog.
+  [[nodiscard]] std::span<const int> blocked_fds() const { return blocked_fds_; }
 
  private:
   static constexpr size_t kBurst = 64;
@@ -45,7 +45,7 @@ class UdpSender {
   };
   /// How far a run of messages has got.
   struct Progress {
-    size_t done = 0;  ///< messages sent or lost
+    size_t done = 0;  ///< messages sent, delayed or lost
     enum class Stop : uint8_t { kEnd, kBufferFull, kSegmentationFailed } why = Stop::kEnd;
   };
 
@@ -61,15 +61,21 @@ class UdpSender {
                                 int errno_value);
   void count_sent(Messages messages);
   void count_lost(const TxBatch::Message& message, int errno_value);
-  void delay(Messages messages, const uint8_t* memory);
+  void delay(int fd, Messages messages, const uint8_t* memory);
+  [[nodiscard]] bool is_blocked(int fd) const;
+  SendBacklog* block(int fd);
+  void unblock(size_t index);
+  void flush(int fd, SendBacklog& backlog);
+  void lose_if_closed(size_t index);
 
   UdpSocketOptions options_;
   size_t max_source_ports_;
   bool segments_;
   UdpCounters& counters_;
   std::vector<SendSockets> addresses_;
-  SendBacklog backlog_;
-  int blocked_fd_ = -1;
+  std::vector<int> blocked_fds_;
+  std::vector<std::unique_ptr<SendBacklog>> backlogs_;  ///< of blocked_fds_, in the same order
+  std::unique_ptr<SendBacklog> spare_;                  ///< the next to be blocked gets it
 
   // The socket that was used last.
   Gid last_source_;

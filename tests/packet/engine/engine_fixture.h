@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <arpa/inet.h>
+#include <dirent.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <vector>
@@ -53,6 +59,22 @@ inline Received keep(const RxPacket& packet) {
   kept.headers = view->headers;
   kept.payload.assign(view->payload.begin(), view->payload.end());
   return kept;
+}
+
+/// This process's socket that is bound to an IPv4 address and port; -1: none.
+inline int find_socket(const Gid& local, uint16_t port) {
+  DIR* const directory = opendir("/proc/self/fd");
+  int found = -1;
+  while (const dirent* entry = readdir(directory)) {
+    const int fd = std::atoi(entry->d_name);
+    sockaddr_in name{};
+    socklen_t size = sizeof name;
+    if (fd <= 2 || getsockname(fd, reinterpret_cast<sockaddr*>(&name), &size) != 0) continue;
+    if (name.sin_family != AF_INET || ntohs(name.sin_port) != port) continue;
+    if (memcmp(&name.sin_addr, local.ipv4(), 4) == 0) found = fd;
+  }
+  closedir(directory);
+  return found;
 }
 
 inline constexpr auto kPatience = std::chrono::seconds(20);

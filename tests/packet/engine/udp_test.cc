@@ -2,13 +2,11 @@
 #include "packet/engine/udp/udp.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <set>
 
@@ -52,22 +50,6 @@ void expect_carried(PacketEngine& from, PacketEngine& to, const Flow& flow, uint
     EXPECT_EQ(got[psn].flow, flow);
   }
   EXPECT_TRUE(to.receive().empty());
-}
-
-/// This process's socket that is bound to an IPv4 address and port; -1: none.
-int find_socket(const Gid& local, uint16_t port) {
-  DIR* const directory = opendir("/proc/self/fd");
-  int found = -1;
-  while (const dirent* entry = readdir(directory)) {
-    const int fd = std::atoi(entry->d_name);
-    sockaddr_in name{};
-    socklen_t size = sizeof name;
-    if (fd <= 2 || getsockname(fd, reinterpret_cast<sockaddr*>(&name), &size) != 0) continue;
-    if (name.sin_family != AF_INET || ntohs(name.sin_port) != port) continue;
-    if (memcmp(&name.sin_addr, local.ipv4(), 4) == 0) found = fd;
-  }
-  closedir(directory);
-  return found;
 }
 
 TEST(UdpEngine, CarriesBothWaysOverIpv4) {
