@@ -110,6 +110,7 @@ struct Cq : abi::VerbsCq, ListHook<struct CqTag> {
 struct SourcePort {
   Gid local;
   uint16_t port = 0;
+  uint16_t wanted = 0;  ///< what was asked for
 };
 
 struct Srq : abi::VerbsSrq, ListHook<struct SrqTag> {

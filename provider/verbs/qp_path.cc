@@ -15,15 +15,17 @@ void release(Qp& qp, std::optional<SourcePort>& port) {
   port.reset();
 }
 
-/// Claims a port and releases the one held; 0 or an errno.
+/// Claims a port and releases the one held; 0 or an errno. If nothing else is wanted the port
+/// stays: the peer knows it.
 int claim(Qp& qp, std::optional<SourcePort>& port, const Flow& flow) {
+  if (port && port->local == flow.source && port->wanted == flow.source_port) return 0;
   release(qp, port);
   auto claimed = qp.progress->engine()->claim_source_port(flow.source, flow.source_port);
   if (!claimed) {
     print_error(claimed.error().what);
     return claimed.error().errno_value;
   }
-  port = SourcePort{flow.source, *claimed};
+  port = SourcePort{flow.source, *claimed, flow.source_port};
   return 0;
 }
 

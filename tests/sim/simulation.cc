@@ -90,9 +90,13 @@ void Simulation::transmit(size_t host, const Packet& packet, Instant now) {
     return text("wire: an emitted packet is invalid: %s",
                 std::string(drop_reason_name(view.error())).c_str());
   });
-  const bool is_answer = view->headers.bth.opcode == kDrainAnswerOpcode;
-  require(hosts_[host]->has(packet.flow.source) && (packet.flow.source_port >= 0xc000 || is_answer),
-          [] { return std::string("wire: wrong source address or port"); });
+  // Queries and answers about room come from the port that a host receives on.
+  const Opcode opcode = view->headers.bth.opcode;
+  const bool is_drain = opcode == kDrainQueryOpcode || opcode == kDrainAnswerOpcode;
+  const uint16_t port = packet.flow.source_port;
+  require(
+      hosts_[host]->has(packet.flow.source) && (is_drain ? port == kRoceUdpPort : port >= 0xc000),
+      [] { return std::string("wire: wrong source address or port"); });
   const std::vector<size_t> receivers = hosts_of(packet.flow.destination);
   uint64_t tail = 0;
   std::memcpy(&tail, packet.bytes.data() + packet.bytes.size() - 8, 8);

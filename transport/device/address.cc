@@ -31,6 +31,10 @@ bool peer_is_valid(const DeviceConfig& config, const ibv_ah_attr& av) {
   return address_is_valid(config, av) && !Gid::from_ipv6(av.grh.dgid.raw).is_multicast();
 }
 
+bool is_own_address(const DeviceConfig& config, const Gid& address) {
+  return std::ranges::find(config.gids, address) != config.gids.end();
+}
+
 Flow flow_to(const DeviceConfig& config, const ibv_ah_attr& av) {
   Flow flow;
   flow.source = config.gids[av.grh.sgid_index];

@@ -19,6 +19,9 @@ bool address_is_valid(const DeviceConfig& config, const ibv_ah_attr& av);
 /// Whether a connected queue pair can have it: as address_is_valid(), and not a multicast group.
 bool peer_is_valid(const DeviceConfig& config, const ibv_ah_attr& av);
 
+/// Whether this device has the address.
+bool is_own_address(const DeviceConfig& config, const Gid& address);
+
 /// The flow to a valid address vector, with the source port that datagrams have.
 Flow flow_to(const DeviceConfig& config, const ibv_ah_attr& av);
 

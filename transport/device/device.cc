@@ -43,8 +43,8 @@ bool takes(ibv_qp_type type, Opcode opcode) {
   return is_request ? type != IBV_QPT_XRC_SEND : type != IBV_QPT_XRC_RECV;
 }
 
-std::optional<DropReason> reason_to_drop(const QueuePair* qp, const PacketView& packet,
-                                         const Flow& flow) {
+std::optional<DropReason> reason_to_drop(const ChannelAdapter& ca, QueuePair* qp,
+                                         const PacketView& packet, const Flow& flow) {
   const Bth& bth = packet.headers.bth;
   if (qp == nullptr) return DropReason::kUnknownQp;
   if (bth.opcode.service() != qp->service || !takes(qp->type, bth.opcode)) {
@@ -57,13 +57,17 @@ std::optional<DropReason> reason_to_drop(const QueuePair* qp, const PacketView& 
   if (!opcode_info(bth.opcode).is_request && !takes_responses_in(qp->state())) {
     return DropReason::kQpState;
   }
+  if (connected && !comes_from_peer_port(ca, *qp, bth, flow)) return DropReason::kWrongPeer;
   return std::nullopt;
 }
 
 /// A congestion notification slows the path that the queue pair sends on (annex A17.9).
-void receive_cnp(ChannelAdapter& ca, QueuePair* qp, Instant now) {
+void receive_cnp(ChannelAdapter& ca, QueuePair* qp, const Flow& flow, Instant now) {
   ++ca.counters.cnps_received;
   if (qp == nullptr || qp->path == nullptr) return ca.counters.drop(DropReason::kUnknownQp);
+  if (!unnumbered_comes_from_peer(ca, *qp, flow)) {
+    return ca.counters.drop(DropReason::kWrongPeer);
+  }
   if (qp->path->on_loss(now)) ++ca.counters.congestion_backoffs;
 }
 
@@ -93,7 +97,7 @@ void receive_multicast(ChannelAdapter& ca, const PacketView& packet, const Flow&
   if (!to_group || members.empty()) return ca.counters.drop(DropReason::kUnknownQp);
   for (QueuePair* qp : members) {
     if (is_own_unwanted(ca, *qp, packet, flow)) continue;
-    if (const auto reason = reason_to_drop(qp, packet, flow)) {
+    if (const auto reason = reason_to_drop(ca, qp, packet, flow)) {
       ca.counters.drop(*reason);
       continue;
     }
@@ -179,12 +183,12 @@ void Device::receive(const RxPacket& packet, Instant now) {
   const Bth& bth = view->headers.bth;
   if (packet.flow.destination.is_multicast()) return receive_multicast(ca, *view, packet.flow);
   QueuePair* qp = impl_->find(bth.dest_qp);
-  if (bth.opcode == kCnpOpcode) return receive_cnp(ca, qp, now);
+  if (bth.opcode == kCnpOpcode) return receive_cnp(ca, qp, packet.flow, now);
   if (bth.opcode == kDrainQueryOpcode || bth.opcode == kDrainAnswerOpcode) {
     return ca.backpressure.receive(ca, view->headers, packet.flow);
   }
   if (qp == nullptr && bth.dest_qp == kGsiQpn) return ca.gsi.receive(ca, *view, packet.flow, now);
-  if (const auto reason = reason_to_drop(qp, *view, packet.flow)) {
+  if (const auto reason = reason_to_drop(ca, qp, *view, packet.flow)) {
     if (*reason == DropReason::kWrongPeer) refuse_migration(ca, *qp, bth);
     return ca.counters.drop(*reason);
   }

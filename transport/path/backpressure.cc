@@ -43,7 +43,9 @@ bool ask(ChannelAdapter& ca, TxBatch& batch, const Flow& flow, Qpn from, Qpn to,
   query.bth.dest_qp = to;
   query.bth.psn = Psn(mark);
   query.deth.source_qp = from;
-  return append(ca, batch, flow, query);
+  Flow from_receiver = flow;
+  from_receiver.source_port = kRoceUdpPort;
+  return append(ca, batch, from_receiver, query);
 }
 
 }  // namespace
@@ -107,7 +109,10 @@ void Backpressure::wake(ChannelAdapter& ca, Peer& peer) const {
 }
 
 void Backpressure::receive(ChannelAdapter& ca, const Headers& headers, const Flow& flow) {
-  if (!peers_ || !is_own(ca, flow.source)) return ca.counters.drop(DropReason::kWrongPeer);
+  // No other user's process can send from the port that this user's processes receive on.
+  if (!peers_ || !is_own(ca, flow.source) || flow.source_port != kRoceUdpPort) {
+    return ca.counters.drop(DropReason::kWrongPeer);
+  }
   if (headers.bth.opcode == kDrainQueryOpcode) return owe_answer(headers, flow);
   take_answer(ca, headers);
 }

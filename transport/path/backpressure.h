@@ -19,7 +19,8 @@ struct QueuePair;
 /// services have no acknowledgements, and the kernel silently drops what does not fit. (On a wire,
 /// Ethernet's flow control prevents this.) The sender adds queries to the stream: packets with a
 /// manufacturer specific opcode (IBTA vol. 1, table 38). The receiver answers a query after it has
-/// taken all packets before it. A process that does not answer queries is sent to without a limit.
+/// taken all packets before it. Both come from port 4791, which no other user of the host can send
+/// from. A process that does not answer queries is sent to without a limit.
 /// Packets to other hosts are not held back, and no queries go there.
 class Backpressure {
  public:

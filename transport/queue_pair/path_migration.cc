@@ -81,6 +81,7 @@ void set_migration_state(ChannelAdapter& ca, QueuePair& qp, ibv_mig_state state)
 
 void change_flow(ChannelAdapter& ca, QueuePair& qp, const Flow& flow, Path* path) {
   qp.flow_ = flow;
+  qp.peer_ports = PeerPorts{};
   if (Path* old = qp.path; old != nullptr) {
     old->give_back(qp.requester.room);
     old->leave_line(ca, qp);
@@ -92,9 +93,12 @@ void change_flow(ChannelAdapter& ca, QueuePair& qp, const Flow& flow, Path* path
   if (qp.state() == IBV_QPS_RTS || qp.state() == IBV_QPS_SQD) ca.active.push_back(qp);
 }
 
+bool asks_to_migrate(const QueuePair& qp, const Bth& bth) {
+  return bth.mig_req && qp.migration.state == IBV_MIG_ARMED;
+}
+
 bool comes_from_peer(const QueuePair& qp, const Bth& bth, const Flow& flow) {
-  const bool asks = bth.mig_req && qp.migration.state == IBV_MIG_ARMED;
-  return is_reverse_of(flow, asks ? qp.migration.alternate : qp.flow());
+  return is_reverse_of(flow, asks_to_migrate(qp, bth) ? qp.migration.alternate : qp.flow());
 }
 
 void follow_peer(ChannelAdapter& ca, QueuePair& qp, const Bth& bth) {

@@ -30,6 +30,9 @@ void set_migration_state(ChannelAdapter& ca, QueuePair& qp, ibv_mig_state state)
 /// caller's reference to `path`, the state shared by the queue pairs that send there.
 void change_flow(ChannelAdapter& ca, QueuePair& qp, const Flow& flow, Path* path);
 
+/// Whether the packet asks an armed queue pair to migrate to the alternate path.
+bool asks_to_migrate(const QueuePair& qp, const Bth& bth);
+
 /// Whether a packet came from the peer's address: that of the primary path or, if the packet asks
 /// an armed queue pair to migrate, that of the alternate path.
 bool comes_from_peer(const QueuePair& qp, const Bth& bth, const Flow& flow);

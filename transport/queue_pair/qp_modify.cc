@@ -145,6 +145,7 @@ void reset(ChannelAdapter& ca, QueuePair& qp) {
   reset_responder(qp);
   qp.attr = ibv_qp_attr{};
   qp.flow_ = Flow{};
+  qp.peer_ports = PeerPorts{};
   qp.pacer = Pacer{};
   qp.sq_drained_pending = false;
   qp.answers_go_first = false;

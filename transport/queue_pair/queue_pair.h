@@ -13,6 +13,7 @@
 #include "transport/device/channel_adapter.h"
 #include "transport/path/congestion.h"
 #include "transport/path/pacing.h"
+#include "transport/queue_pair/peer_ports.h"
 #include "transport/queues/completion_queue.h"
 #include "transport/queues/shared_receive_queue.h"
 #include "transport/queues/work_queue.h"
@@ -130,6 +131,7 @@ struct QueuePair : ListHook<struct ActiveTag>,
   uint32_t mtu = 0;      ///< path MTU in bytes
   Path* path = nullptr;  ///< from RTR on
   PathMigration migration;
+  PeerPorts peer_ports;
   Pacer pacer;
 
   RequesterState requester;

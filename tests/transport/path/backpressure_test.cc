@@ -136,8 +136,38 @@ TEST_F(BackpressureTest, ResetWhileWaiting) {
   bench.device.destroy_qp(bench.qp);
 }
 
+// Expect: queries leave by the port that this user's processes alone can have.
+TEST_F(BackpressureTest, QueriesComeFromTheReceivingPort) {
+  post(own(), 10);
+  TxBatch batch(TxBatch::Limits{});
+  bench.device.transmit(batch, bench.now, AckPolicy::kAll);
+  size_t queries = 0;
+  for (const TxBatch::Message& message : batch.messages()) {
+    const auto view = parse({batch.bytes(message), message.flow, batch.identification(0)});
+    ASSERT_TRUE(view);
+    const bool is_query = view->headers.bth.opcode == kDrainQueryOpcode;
+    EXPECT_EQ(message.flow.source_port == kRoceUdpPort, is_query);
+    if (is_query) ++queries;
+  }
+  EXPECT_EQ(queries, 2U);
+}
+
+// Expect: an answer from a port that other users can have lets nothing through.
+TEST_F(BackpressureTest, ForgedAnswer) {
+  post(own(), 10);
+  sent();
+  Headers headers;
+  headers.bth.opcode = kDrainAnswerOpcode;
+  headers.bth.dest_qp = Qpn{Bench::kQpn};
+  headers.bth.psn = Psn{kBurst * kUnits};
+  headers.deth.source_qp = Qpn{Bench::kPeerQpn};
+  bench.receive_raw(headers, {own(), own(), 0xc123}, {});
+  EXPECT_EQ(sent().first, 0U);
+  EXPECT_EQ(bench.dropped(DropReason::kWrongPeer), 1U);
+}
+
 // Expect: a query of this host's is answered from port 4791, the latest for all of one asker; one
-// from elsewhere is not answered.
+// from elsewhere, or from a port that other users can have, is not answered.
 TEST_F(BackpressureTest, Answers) {
   Headers headers;
   headers.bth.opcode = kDrainQueryOpcode;
@@ -145,9 +175,13 @@ TEST_F(BackpressureTest, Answers) {
   headers.deth.source_qp = Qpn{Bench::kPeerQpn};
   for (const uint32_t mark : {5U, 9U}) {
     headers.bth.psn = Psn{mark};
-    bench.receive_raw(headers, {own(), own(), 0xc123}, {});
+    bench.receive_raw(headers, {own(), own(), kRoceUdpPort}, {});
   }
-  bench.receive_raw(headers, bench.flow_from_peer(), {});
+  headers.bth.psn = Psn{12};
+  bench.receive_raw(headers, {own(), own(), 0xc123}, {});
+  Flow elsewhere = bench.flow_from_peer();
+  elsewhere.source_port = kRoceUdpPort;
+  bench.receive_raw(headers, elsewhere, {});
   TxBatch batch(TxBatch::Limits{});
   EXPECT_FALSE(bench.device.transmit(batch, bench.now, AckPolicy::kUrgentOnly));
   ASSERT_EQ(batch.packets(), 1U);
