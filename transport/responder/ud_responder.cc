@@ -19,7 +19,15 @@ bool place(ChannelAdapter& ca, const TakenReceive& receive, const PacketView& pa
          scatter(ca.memory, receive.pd, receive.list, kGrhBytes, packet.payload);
 }
 
-void complete(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
+/// The IP version as NICs report it in the place of the service level, which RoCE does not have.
+/// UCX drops datagrams whose version is not its own.
+uint8_t reported_sl(const Flow& flow) {
+  constexpr uint8_t kIpv6 = 1;
+  constexpr uint8_t kIpv4 = 2;
+  return flow.source.is_ipv4() ? kIpv4 : kIpv6;
+}
+
+void complete(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, const Flow& flow) {
   const Headers& headers = packet.headers;
   ibv_wc wc{};
   wc.status = IBV_WC_SUCCESS;
@@ -27,6 +35,7 @@ void complete(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
   wc.byte_len = static_cast<uint32_t>(kGrhBytes + packet.payload.size());
   wc.src_qp = headers.deth.source_qp.value();
   wc.wc_flags = IBV_WC_GRH;
+  wc.sl = reported_sl(flow);
   if (headers.bth.opcode.operation() == Operation::kSendOnlyImm) {
     wc.imm_data = headers.immediate_be;
     wc.wc_flags |= IBV_WC_WITH_IMM;
@@ -46,7 +55,7 @@ void receive_ud_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& pac
   if (kGrhBytes + packet.payload.size() > qp.responder.receive->length) {
     return ca.counters.drop(DropReason::kMalformedRequest);
   }
-  if (place(ca, *qp.responder.receive, packet, flow)) return complete(ca, qp, packet);
+  if (place(ca, *qp.responder.receive, packet, flow)) return complete(ca, qp, packet, flow);
   complete_receive_in_error(ca, qp, IBV_WC_LOC_PROT_ERR);
   enter_error(ca, qp, OwedAnswers::kDrop);
 }

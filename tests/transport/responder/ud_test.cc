@@ -113,6 +113,27 @@ TEST(UdRequester, Inline) {
 
 // --- The responder.
 
+// UCX 1.11 to 1.18 takes the IP version from the low three bits of the service level, as ConnectX
+// reports it, and drops what is not its own.
+TEST(UdResponder, ServiceLevelTellsTheIpVersion) {
+  Bench bench(ud());
+  bench.post_receive();
+  bench.post_receive();
+  Headers headers = Bench::deth();
+  headers.bth.opcode = Opcode(Service::kUd, Operation::kSendOnly);
+  headers.bth.dest_qp = Qpn{Bench::kQpn};
+  bench.receive_raw(headers, bench.flow_from_peer(), {1});
+  Flow ipv6;
+  ipv6.source.bytes[0] = ipv6.destination.bytes[0] = 0xfe;
+  ipv6.source.bytes[15] = 1;
+  ipv6.destination.bytes[15] = 2;
+  bench.receive_raw(headers, ipv6, {1});
+  const auto wcs = bench.poll(*bench.recv_cq);
+  ASSERT_EQ(wcs.size(), 2U);
+  EXPECT_EQ(wcs[0].sl, 2);
+  EXPECT_EQ(wcs[1].sl, 1);
+}
+
 // Expect: GRH area and payload in the receive; the completion says who sent it.
 TEST(UdResponder, Receives) {
   Bench bench(ud());
