@@ -330,14 +330,14 @@ TEST_F(Mw, Type2InvalidatedByThePeer) {
 }
 
 TEST_F(Mw, InvalidatingAnUnknownKeyRemotely) {
-  checks("IBTA 9.7.4.1.6, o9-5.1.x: SEND with Invalidate of an R_Key that cannot be invalidated");
+  checks("IBTA 9.9.6.3, class J: SEND with Invalidate of an R_Key that cannot be invalidated");
   Buffer inbox(right_->pd, kSize);
   ASSERT_EQ(Recv(6).data(inbox.sge()).post(right_qp()), 0);
   Send send(7, IBV_WR_SEND_WITH_INV);
   ASSERT_EQ(send.data(source_->sge(0, 8)).invalidate(0x12345678).post(left_qp()), 0);
-  const ibv_wc wc = next_completion(left_done());
-  EXPECT_TRUE(wc.status == IBV_WC_REM_ACCESS_ERR || wc.status == IBV_WC_REM_OP_ERR)
-      << ibv_wc_status_str(wc.status);
+  EXPECT_NE(next_completion(right_received()).status, IBV_WC_SUCCESS);
+  // The class has no NAK: the sender's retries run out. Some devices send one.
+  EXPECT_NE(next_completion(left_done()).status, IBV_WC_SUCCESS);
 }
 
 TEST_F(Mw, BindHoldsTheRegion) {

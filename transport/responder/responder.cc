@@ -39,11 +39,10 @@ void owe_rnr_nak(ChannelAdapter& ca, QueuePair& qp) {
 enum class Verdict : uint8_t { kExecuted, kAnswered };
 
 /// The receive work queue element cannot take the SEND: both the receive and the request fail.
-Verdict refuse_receive(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status, NakCode code,
-                       RequestFault fault = RequestFault::kInReceive) {
+Verdict refuse_receive(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status, NakCode code) {
   const Psn psn = qp.responder.expected_psn;
   complete_receive_in_error(ca, qp, status);
-  refuse(ca, qp, psn, code, fault);
+  refuse(ca, qp, psn, code, RequestFault::kInReceive);
   return Verdict::kAnswered;
 }
 
@@ -56,17 +55,20 @@ void receive_ahead(ChannelAdapter& ca, QueuePair& qp) {
   owe_nak(ca, qp, resp.expected_psn, nak_syndrome(NakCode::kPsnSequenceError));
 }
 
+/// Invalidates a key for the SEND that holds a receive. A key that cannot be invalidated is the
+/// owner's affair: the receive completes in error, the queue pair fails, and no NAK tells the peer
+/// (9.9.6.3, class J).
+bool invalidate(ChannelAdapter& ca, QueuePair& qp, RKey rkey) {
+  if (ca.memory.invalidate(qp.responder.pd, qp.qpn, rkey)) return true;
+  complete_receive_in_error(ca, qp, IBV_WC_MW_BIND_ERR);
+  enter_error(ca, qp, OwedAnswers::kDrop);
+  return false;
+}
+
 Verdict execute_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
                      const OpcodeInfo& info) {
   ResponderState& resp = qp.responder;
   const Operation op = packet.headers.bth.opcode.operation();
-  // A SEND that is not fenced may be executed before an earlier READ is answered (10.8.3.3), and
-  // could then invalidate the READ's key. This responder avoids that: it asks for the SEND again,
-  // as if it had been lost, and executes it after the READ's response.
-  if (with_invalidate(op) && is_being_read(resp, packet.headers.invalidate)) {
-    receive_ahead(ca, qp);
-    return Verdict::kAnswered;
-  }
   if (info.starts_message) {
     if (!take_receive(ca, qp)) {
       owe_rnr_nak(ca, qp);
@@ -82,12 +84,18 @@ Verdict execute_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet
   if (!scatter(ca.memory, receive.pd, receive.list, resp.received, packet.payload)) {
     return refuse_receive(ca, qp, IBV_WC_LOC_PROT_ERR, NakCode::kRemoteOperationalError);
   }
-  if (with_invalidate(op) && !ca.memory.invalidate(resp.pd, qp.qpn, packet.headers.invalidate)) {
-    return refuse_receive(ca, qp, IBV_WC_MW_BIND_ERR, NakCode::kRemoteAccessError,
-                          RequestFault::kAccess);
-  }
   resp.received = end;
   resp.message = Message::kSend;
+  // A SEND that is not fenced may be executed before an earlier READ is answered (10.8.3.3), and
+  // could then invalidate the READ's key. This responder avoids that.
+  if (with_invalidate(op) && is_being_read(resp, packet.headers.invalidate)) {
+    resp.held_send = packet.headers;
+    resp.dropped_behind_held = false;
+    return Verdict::kAnswered;
+  }
+  if (with_invalidate(op) && !invalidate(ca, qp, packet.headers.invalidate)) {
+    return Verdict::kAnswered;
+  }
   if (info.ends_message) {
     complete_receive(ca, qp, packet.headers, static_cast<uint32_t>(end));
     end_message(resp);
@@ -108,6 +116,13 @@ Verdict refuse_access(ChannelAdapter& ca, QueuePair& qp, NakCode code = NakCode:
   return Verdict::kAnswered;
 }
 
+/// The WRITE's key or bounds are wrong. With immediate data it has taken a receive, whose
+/// completion tells of it (11.6.2, local access error).
+Verdict refuse_write_key(ChannelAdapter& ca, QueuePair& qp) {
+  if (!holds_receive(qp)) return refuse_access(ca, qp, NakCode::kRemoteAccessError);
+  return refuse_receive(ca, qp, IBV_WC_LOC_ACCESS_ERR, NakCode::kRemoteAccessError);
+}
+
 Verdict execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
                       const OpcodeInfo& info) {
   ResponderState& resp = qp.responder;
@@ -120,16 +135,12 @@ Verdict execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packe
     if (packet.headers.reth.dma_length > kMaxMessage) {
       return refuse_access(ca, qp);
     }
-    if (!begin_write(ca, qp, packet.headers.reth)) {
-      return refuse_access(ca, qp, NakCode::kRemoteAccessError);
-    }
+    if (!begin_write(ca, qp, packet.headers.reth)) return refuse_write_key(ca, qp);
   }
   const auto bytes = static_cast<uint32_t>(packet.payload.size());
   const bool fits = info.ends_message ? bytes == resp.write_left : bytes < resp.write_left;
   if (!fits) return refuse_access(ca, qp);
-  if (!continue_write(ca, qp, packet.payload)) {
-    return refuse_access(ca, qp, NakCode::kRemoteAccessError);
-  }
+  if (!continue_write(ca, qp, packet.payload)) return refuse_write_key(ca, qp);
   resp.message = Message::kWrite;
   if (info.ends_message) {
     ++ca.counters.write_requests;
@@ -209,19 +220,33 @@ Verdict execute(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
   return execute_read(ca, qp, packet.headers);
 }
 
+/// The packet with the expected PSN has been executed.
+void note_executed(ChannelAdapter& ca, QueuePair& qp, const Bth& bth) {
+  ResponderState& resp = qp.responder;
+  const bool answered_otherwise = has_own_response(bth.opcode.operation());
+  if (!answered_otherwise) resp.acknowledgeable = resp.expected_psn;
+  resp.expected_psn = resp.expected_psn + 1;
+  ++resp.unacked_packets;
+  if (resp.pending_resources > 0) ca.active.push_back(qp);
+  if (bth.ack_req && !answered_otherwise) owe_ack(ca, qp, false);
+}
+
 void receive_expected(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
   ResponderState& resp = qp.responder;
   const OpcodeInfo& info = opcode_info(packet.headers.bth.opcode);
   if (!resp.established) note_first_request(ca, qp);
   resp.nak_outstanding = false;
   if (resp.ack && resp.ack->is_nak) resp.ack.reset();  // the packet that it asked for has come
-  if (execute(ca, qp, packet, info) == Verdict::kAnswered) return;
-  const Operation op = packet.headers.bth.opcode.operation();
-  if (!has_own_response(op)) resp.acknowledgeable = resp.expected_psn;
-  resp.expected_psn = resp.expected_psn + 1;
-  ++resp.unacked_packets;
-  if (resp.pending_resources > 0) ca.active.push_back(qp);
-  if (packet.headers.bth.ack_req && !has_own_response(op)) owe_ack(ca, qp, false);
+  if (execute(ca, qp, packet, info) == Verdict::kExecuted) {
+    note_executed(ca, qp, packet.headers.bth);
+  }
+}
+
+/// A request that arrives while a SEND is held. Its turn has not come, so there is no place for it;
+/// the SEND itself may be repeated.
+void receive_behind_held(QueuePair& qp, ChannelAdapter& ca, bool is_held_one) {
+  ca.counters.drop(DropReason::kOutOfSequence);
+  if (!is_held_one) qp.responder.dropped_behind_held = true;
 }
 
 }  // namespace
@@ -254,10 +279,28 @@ void refuse(ChannelAdapter& ca, QueuePair& qp, Psn psn, NakCode code, RequestFau
   enter_error(ca, qp, OwedAnswers::kSend);
 }
 
+void resume_held_send(ChannelAdapter& ca, QueuePair& qp) {
+  ResponderState& resp = qp.responder;
+  if (!resp.held_send || is_being_read(resp, resp.held_send->invalidate)) return;
+  const Headers headers = *resp.held_send;
+  resp.held_send.reset();
+  // The shared queue that the receive came from may be gone (annex A14).
+  if (!holds_receive(qp)) return static_cast<void>(refuse_operation(ca, qp));
+  if (!invalidate(ca, qp, headers.invalidate)) return;
+  complete_receive(ca, qp, headers, static_cast<uint32_t>(resp.received));
+  end_message(resp);
+  note_executed(ca, qp, headers.bth);
+  if (!resp.dropped_behind_held) return;
+  ++ca.counters.out_of_sequence_requests;
+  owe_nak(ca, qp, resp.expected_psn, nak_syndrome(NakCode::kPsnSequenceError));
+}
+
 void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
   ResponderState& resp = qp.responder;
   const int32_t ahead = packet.headers.bth.psn.distance_from(resp.expected_psn);
-  if (ahead > 0) {
+  if (ahead >= 0 && resp.held_send) {
+    receive_behind_held(qp, ca, ahead == 0);
+  } else if (ahead > 0) {
     receive_ahead(ca, qp);
   } else if (ahead < 0) {
     receive_duplicate(ca, qp, packet);

@@ -18,6 +18,10 @@ namespace urxe {
 /// Handles a request packet to a queue pair in RTR, RTS, SQD or SQE.
 void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet);
 
+/// Executes the SEND with invalidate that was held until the READs through its key are answered, if
+/// they are. Call when a READ's last response has been sent.
+void resume_held_send(ChannelAdapter& ca, QueuePair& qp);
+
 /// Handles a packet that repeats a request already executed (9.7.5.1, duplicate requests).
 void receive_duplicate(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet);
 

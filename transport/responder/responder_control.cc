@@ -13,6 +13,7 @@ void reset_responder(QueuePair& qp) {
 void stop_responder(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed) {
   ResponderState& resp = qp.responder;
   resp.message = ResponderState::Message::kNone;
+  resp.held_send.reset();
   ca.deferred.remove(qp);
   if (owed == OwedAnswers::kDrop || !resp.ack || !resp.ack->is_nak) {
     resp.ack.reset();

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "packet/wire/headers.h"
 #include "packet/wire/psn.h"
 #include "packet/wire/types.h"
 #include "transport/limits.h"
@@ -67,6 +68,10 @@ struct ResponderState {
   PdId pd;                            ///< of the requests' remote keys
   SharedReceiveQueue* srq = nullptr;  ///< XRC: named by the last request; nullptr: none
   std::optional<TakenReceive> receive;
+  /// The last packet of a SEND with invalidate whose data has been placed. It is executed when the
+  /// READs through its key have been answered; until then no other request is.
+  std::optional<Headers> held_send;
+  bool dropped_behind_held = false;  ///< requests came meanwhile: they must be sent again
   // SEND.
   uint64_t received = 0;  ///< bytes placed of the current message
   // WRITE.

@@ -87,7 +87,10 @@ Turn send_read_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
   batch.commit();
   count_sent(ca, headers, bytes);
   drop_implied_ack(ca, qp, psn);
-  if (++resource.next == resource.until) finish_pending(qp.responder, resource);
+  if (++resource.next == resource.until) {
+    finish_pending(qp.responder, resource);
+    resume_held_send(ca, qp);
+  }
   return Turn::kMore;
 }
 

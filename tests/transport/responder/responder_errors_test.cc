@@ -131,6 +131,26 @@ void expect_all_refused(std::span<const Case> cases, ibv_event_type event) {
   }
 }
 
+// 11.6.2: a WRITE with immediate to a bad key, or one that goes bad on the way. Expect: the receive
+// that it took tells, and no event.
+TEST(ResponderErrors, WriteWithImmediateToABadKey) {
+  Bench only;
+  only.post_receive();
+  only.receive(Operation::kWriteOnlyImm, 200, only.reth(Bench::kTargetVa, RKey{0xbad}, 1), {1});
+  expect_refusal(only, "remote access error", 200, {});
+  EXPECT_EQ(only.receive_statuses(), (Statuses{{1, IBV_WC_LOC_ACCESS_ERR}}));
+
+  Bench last;
+  last.post_receive();
+  last.post_receive();
+  last.receive(Operation::kWriteFirst, 200, write_to(last, kMtu + 1), kFull);
+  ASSERT_TRUE(last.device.deregister_memory(last.target_region));
+  last.receive(Operation::kWriteLastImm, 201, {}, {1});
+  expect_refusal(last, "remote access error", 201, {});
+  EXPECT_EQ(last.receive_statuses(),
+            (Statuses{{1, IBV_WC_LOC_ACCESS_ERR}, {2, IBV_WC_WR_FLUSH_ERR}}));
+}
+
 TEST(ResponderErrors, InvalidRequests) {
   expect_all_refused(kInvalidRequests, IBV_EVENT_QP_REQ_ERR);
 }
