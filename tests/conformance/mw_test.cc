@@ -140,6 +140,15 @@ TEST_F(Mw, Type2TakesTheKeyOfTheRequest) {
   EXPECT_EQ(target_->bytes[kOffset + 1], source_->bytes[1]);
 }
 
+TEST_F(Mw, Type2TakesTheLowBitsOfTheKey) {
+  checks("ibv_inc_rkey(3): the low 8 bits are the consumer's, the others the device's");
+  if (!need_type_2()) return;
+  const MwPtr mw = alloc(IBV_MW_TYPE_2);
+  const uint32_t key = ibv_inc_rkey(mw->rkey);
+  bind2(mw.get(), key ^ 0x12345600, part(IBV_ACCESS_REMOTE_WRITE));
+  write(start(), key, IBV_WC_SUCCESS);
+}
+
 // Some devices write the new key into the handle, others leave that to the application.
 TEST_F(Mw, Type2KeyInTheHandleMayBeTheNewOne) {
   checks("ibv_post_send(3): IBV_WR_BIND_MW; mw->rkey after the bind was posted");

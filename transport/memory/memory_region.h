@@ -71,7 +71,7 @@ struct MemoryWindow {
 /// The parameters of a bind. Length 0 unbinds.
 struct BindRequest {
   RKey window;   ///< any key of the window: only the name counts
-  RKey new_key;  ///< of the same name
+  RKey new_key;  ///< only the low 8 bits count, as with NICs: the rest is the window's name
   LKey region;
   uint64_t va = 0;
   uint64_t length = 0;

@@ -10,8 +10,12 @@ namespace {
 
 constexpr int kWriteRights = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 
+/// The part of a key that a bind chooses.
+constexpr uint32_t kKeyBits = 8;
+constexpr uint32_t kKeyMask = (1U << kKeyBits) - 1;
+
 uint32_t name_of(RKey key) {
-  return key.value() >> 8;
+  return key.value() >> kKeyBits;
 }
 
 void unbind(MemoryWindow& window) {
@@ -57,7 +61,6 @@ bool MemoryTable::bind(PdId pd, Qpn qpn, const BindRequest& request) {
   // Not by its whole key: a bind that was flushed has not given the window its new key.
   MemoryWindow* window = windows_.find(name_of(request.window));
   if (window == nullptr || window->pd != pd) return false;
-  if (name_of(request.new_key) != name_of(request.window)) return false;
   const bool type_2 = window->type == IBV_MW_TYPE_2;
   if (type_2 && (window->region != nullptr || request.length == 0)) return false;
   MemoryRegion* region = nullptr;
@@ -67,7 +70,7 @@ bool MemoryTable::bind(PdId pd, Qpn qpn, const BindRequest& request) {
     ++region->windows;
   }
   unbind(*window);
-  window->rkey = request.new_key;
+  window->rkey = RKey(name_of(window->rkey) << kKeyBits | (request.new_key.value() & kKeyMask));
   window->region = region;
   window->qpn = qpn;
   window->va = (request.access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : request.va;
