@@ -41,13 +41,12 @@ ibv_qp_init_attr_ex meaningful(const ibv_qp_init_attr_ex& init) {
   return result;
 }
 
-/// Whether the queue pair may use this shared receive queue: a basic one of the same protection
-/// domain, and only for RC and UD (ibv_create_qp(3)).
+/// Whether the queue pair may use this shared receive queue: a basic one, and only for RC and UD
+/// (ibv_create_qp(3)). Its protection domain, which receives are checked against, may be another.
 bool may_share(ibv_srq* handle, const Context& owner, const ibv_qp_init_attr_ex& init) {
   if (init.qp_type != IBV_QPT_RC && init.qp_type != IBV_QPT_UD) return false;
   const Srq& srq = srq_of(handle);
-  if (srq.owner != &owner || srq.queue->domain != nullptr) return false;
-  return pd_of(handle->pd).id == pd_of(init.pd).id;
+  return srq.owner == &owner && srq.queue->domain == nullptr;
 }
 
 /// Checks that the objects that the type needs are given, and belong to this context. The transport
