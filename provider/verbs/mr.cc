@@ -18,6 +18,9 @@ constexpr int kKnownAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                              IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND |
                              IBV_ACCESS_HUGETLB;
 
+/// Of rdma-core 44 and later; no device capability offers FLUSH here.
+constexpr int kFlushAccess = 1 << 8 | 1 << 9;
+
 /// A region's memory and rights. The provider checks what the transport cannot.
 struct Span {
   uint8_t* host = nullptr;
@@ -29,8 +32,10 @@ struct Span {
   [[nodiscard]] bool implicit() const { return host == nullptr && length == SIZE_MAX; }
 };
 
-/// Checks the access flags by themselves.
+/// Checks the access flags by themselves, as the kernel does: the optional ones, bits 20 to 29, are
+/// ignored.
 int check_access(int access) {
+  if ((access & kFlushAccess) != 0) return EOPNOTSUPP;
   if ((access & ~(kKnownAccess | IBV_ACCESS_OPTIONAL_RANGE)) != 0) return EINVAL;
   if (!MemoryTable::access_is_valid(mr_rights(access))) return EINVAL;
   if ((access & IBV_ACCESS_ON_DEMAND) != 0 && !guarded_access_works()) return EOPNOTSUPP;

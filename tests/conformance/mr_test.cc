@@ -71,6 +71,16 @@ TEST_F(Mr, UnknownAccessFlagIsRefused) {
 TEST_F(Mr, OptionalFlagsAreIgnored) {
   checks("ibv_reg_mr(3): IBV_ACCESS_RELAXED_ORDERING, optional access flags");
   EXPECT_NE(reg(kAllAccess | IBV_ACCESS_RELAXED_ORDERING), nullptr);
+  EXPECT_NE(reg(kAllAccess | IBV_ACCESS_OPTIONAL_RANGE), nullptr);
+}
+
+TEST_F(Mr, FlushFlagsNeedADeviceThatFlushes) {
+  checks("ibv_reg_mr(3): IBV_ACCESS_FLUSH_GLOBAL, IBV_ACCESS_FLUSH_PERSISTENT");
+  for (const unsigned flag : {1U << 8, 1U << 9}) {
+    errno = 0;
+    const MrPtr mr = reg(kAllAccess | flag);
+    EXPECT_TRUE(mr != nullptr || errno == EINVAL || is_unsupported(errno)) << errno;
+  }
 }
 
 TEST_F(Mr, HugeTlbFlagDoesNotHarm) {

@@ -17,12 +17,6 @@ namespace urxe {
 namespace {
 
 constexpr uint32_t kQpnMask = 0xffffff;
-/// Programs pass the access flags of memory regions: those without a meaning for queue pairs are
-/// accepted.
-constexpr unsigned kQpAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                               IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
-                               IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND |
-                               IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE;
 constexpr uint8_t kMaxTimeout = 31;
 constexpr uint8_t kMaxRetry = 7;
 
@@ -43,6 +37,8 @@ bool fits_pending(const QueuePair& qp, const ibv_qp_attr& attr, int mask) {
          attr.max_dest_rd_atomic >= pending_resources(qp);
 }
 
+/// Access flags are not checked, as in the kernel: programs pass the flags of their regions, newer
+/// ones too. Those without a meaning for queue pairs grant nothing.
 bool values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, int mask) {
   const auto within = [&](int bit, uint32_t value, uint32_t most) {
     return (mask & bit) == 0 || value <= most;
@@ -55,8 +51,7 @@ bool values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, int mas
          within(IBV_QP_MIN_RNR_TIMER, attr.min_rnr_timer, kMaxTimeout) &&
          within(IBV_QP_RETRY_CNT, attr.retry_cnt, kMaxRetry) &&
          within(IBV_QP_RNR_RETRY, attr.rnr_retry, kMaxRetry) &&
-         ((mask & IBV_QP_RATE_LIMIT) == 0 || rate_is_valid(attr.rate_limit)) &&
-         ((mask & IBV_QP_ACCESS_FLAGS) == 0 || (attr.qp_access_flags & ~kQpAccess) == 0);
+         ((mask & IBV_QP_RATE_LIMIT) == 0 || rate_is_valid(attr.rate_limit));
 }
 
 void resolve_address(ChannelAdapter& ca, QueuePair& qp) {
