@@ -170,7 +170,7 @@ Verdict execute_read(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) 
   resource->packets = reth.dma_length == 0 ? 1 : (reth.dma_length - 1) / qp.mtu + 1;
   resource->until = resource->packets;
   resource->msn = resp.msn;
-  resp.expected_psn = resp.expected_psn + (resource->packets - 1);
+  resp.advance(resource->packets - 1);
   return Verdict::kExecuted;
 }
 
@@ -225,7 +225,7 @@ void note_executed(ChannelAdapter& ca, QueuePair& qp, const Bth& bth) {
   ResponderState& resp = qp.responder;
   const bool answered_otherwise = has_own_response(bth.opcode.operation());
   if (!answered_otherwise) resp.acknowledgeable = resp.expected_psn;
-  resp.expected_psn = resp.expected_psn + 1;
+  resp.advance(1);
   ++resp.unacked_packets;
   if (resp.pending_resources > 0) ca.active.push_back(qp);
   if (bth.ack_req && !answered_otherwise) owe_ack(ca, qp, false);

@@ -63,6 +63,7 @@ ResponderResource* add_resource(ResponderState& resp) {
   ++resp.pending_resources;
   resource = ResponderResource{};
   resource.pending = true;
+  resource.begins_at = resp.position;
   return &resource;
 }
 
@@ -86,8 +87,10 @@ bool is_being_read(ResponderState& resp, RKey rkey) {
 }
 
 ResponderResource* find_resource(ResponderState& resp, Psn psn) {
-  for (uint32_t p = begin(resp); p != resp.resource_end; ++p) {
-    ResponderResource& resource = at(resp, p);
+  constexpr uint64_t kMaxAge = 1U << 23;  // a PSN further back is one to come
+  for (uint32_t p = resp.resource_end; p != begin(resp); --p) {
+    ResponderResource& resource = at(resp, p - 1);
+    if (resp.position - resource.begins_at > kMaxAge) return nullptr;
     const uint32_t index = (psn.value() - resource.first_psn.value()) & Psn::kMask;
     if (index < resource.packets) return &resource;
   }

@@ -33,6 +33,7 @@ struct ResponderResource {
   uint64_t va = 0;          ///< READ: of response 0
   RKey rkey;
   PdId pd;                    ///< READ: the key's
+  uint64_t begins_at = 0;     ///< ResponderState::position of its first PSN
   uint32_t length = 0;        ///< READ: bytes from response 0
   uint32_t reply_length = 0;  ///< READ: where this execution ends, in bytes from response 0
   uint64_t original = 0;      ///< atomic: the value found
@@ -58,7 +59,8 @@ struct TakenReceive {
 /// The state of a queue pair's responder (IBTA vol. 1, 9.7.4).
 struct ResponderState {
   Psn expected_psn;
-  Psn acknowledgeable;  ///< the last packet executed that an ACK may name: no READ, no atomic
+  uint64_t position = 0;  ///< PSNs executed so far: tells those apart that have wrapped
+  Psn acknowledgeable;    ///< the last packet executed that an ACK may name: no READ, no atomic
   Msn msn;
   /// A sequence or RNR NAK was sent: no further one until expected_psn comes.
   bool nak_outstanding = false;
@@ -85,12 +87,19 @@ struct ResponderState {
   bool ack_urgent = false;       ///< the answer goes out with the next transmission
   bool established = false;      ///< note_first_request() has been called
 
-  // Ring of the last max_dest_rd_atomic READs and atomics, in PSN order.
+  // Ring of the last max_dest_rd_atomic READs and atomics, in PSN order. Those that lie more than
+  // half the PSNs back answer no duplicate any more.
   std::unique_ptr<ResponderResource[]> resources;
   uint32_t resource_capacity = 0;
   uint32_t resource_end = 0;  ///< position of the next new one
   uint32_t resource_count = 0;
   uint32_t pending_resources = 0;
+
+  /// The next `psns` have been executed.
+  void advance(uint32_t psns) {
+    expected_psn = expected_psn + psns;
+    position += psns;
+  }
 };
 
 }  // namespace urxe

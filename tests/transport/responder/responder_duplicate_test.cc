@@ -197,6 +197,35 @@ TEST(Duplicates, OldAtomicsAreForgotten) {
   EXPECT_EQ(bench.target[0], 5);
 }
 
+// PSNs wrap with no READ or atomic between. Expect: a record of the last round answers nothing.
+TEST(Duplicates, RecordsExpire) {
+  Bench bench;
+  bench.receive(Operation::kFetchAdd, 200, fetch_add(bench, 1));
+  EXPECT_EQ(bench.sent().size(), 1U);
+  bench.qp->responder.advance((1U << 23) - 10);
+  bench.receive(Operation::kFetchAdd, 200, fetch_add(bench, 1));
+  EXPECT_EQ(bench.sent().size(), 1U);
+  bench.qp->responder.advance((1U << 23) + 60);
+  bench.receive(Operation::kFetchAdd, 200, fetch_add(bench, 1));
+  EXPECT_EQ(bench.sent(), Lines{});
+  EXPECT_EQ(bench.target[0], 1);
+}
+
+// Expect: of two records with the same PSN the newer one answers.
+TEST(Duplicates, NewestRecordAnswers) {
+  Bench bench;
+  bench.receive(Operation::kFetchAdd, 200, fetch_add(bench, 1));
+  bench.sent();
+  bench.qp->responder.advance((1U << 24) - 1);
+  for (int i = 0; i < 2; ++i) {
+    bench.receive(Operation::kFetchAdd, 200, fetch_add(bench, 1));
+    const Lines lines = bench.sent();
+    ASSERT_EQ(lines.size(), 1U);
+    EXPECT_NE(lines[0].find("original 0x1"), std::string::npos) << lines[0];
+  }
+  EXPECT_EQ(bench.target[0], 2);
+}
+
 // A duplicate's answer not yet sent held the place that the next request needs: the requester,
 // which keeps to its limit because it has had the first answer, was refused.
 TEST(Duplicates, OwedDuplicateDoesNotRefuseANewRequest) {
