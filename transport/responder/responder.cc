@@ -274,6 +274,9 @@ void owe_nak(ChannelAdapter& ca, QueuePair& qp, Psn psn, uint8_t syndrome) {
 void refuse(ChannelAdapter& ca, QueuePair& qp, Psn psn, NakCode code, RequestFault fault) {
   ++ca.counters.other_naks_sent;
   owe_nak(ca, qp, psn, nak_syndrome(code));
+  // A READ before the request that failed can no longer be answered: the NAK is the READ's then,
+  // but the application knows.
+  if (qp.state() == IBV_QPS_ERR) return;
   if (fault == RequestFault::kOperation) ca.raise(IBV_EVENT_QP_REQ_ERR, &qp);
   if (fault == RequestFault::kAccess) ca.raise(IBV_EVENT_QP_ACCESS_ERR, &qp);
   enter_error(ca, qp, OwedAnswers::kSend);

@@ -131,6 +131,21 @@ void expect_all_refused(std::span<const Case> cases, ibv_event_type event) {
   }
 }
 
+// A request is refused while the answer to a READ before it is still to go out, and then the READ's
+// key is gone. Expect: the READ's NAK, and each event once.
+TEST(ResponderErrors, ReadThatFailsAfterALaterRequest) {
+  BenchOptions options;
+  options.shared_receives = true;
+  Bench bench(options);
+  bench.receive(Operation::kReadRequest, 200, write_to(bench, 8));
+  bench.receive(Operation::kWriteOnly, 201, bench.reth(Bench::kTargetVa, RKey{0xbad}, 1), {1});
+  ASSERT_TRUE(bench.device.deregister_memory(bench.target_region));
+  const Lines lines = bench.sent();
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0].substr(0, lines[0].find(" msn")), "ACK psn 200 nak \"remote access error\"");
+  EXPECT_EQ(bench.events(), (std::vector{IBV_EVENT_QP_ACCESS_ERR, IBV_EVENT_QP_LAST_WQE_REACHED}));
+}
+
 // 11.6.2: a WRITE with immediate to a bad key, or one that goes bad on the way. Expect: the receive
 // that it took tells, and no event.
 TEST(ResponderErrors, WriteWithImmediateToABadKey) {
