@@ -135,8 +135,16 @@ void receive_implied_nak(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   retry_after_loss(ca, qp, now);
 }
 
+/// Fails the oldest element for a response that breaks the protocol (9.7.5.2: bad response).
+void fail_bad_response(ChannelAdapter& ca, QueuePair& qp) {
+  ca.counters.drop(DropReason::kMalformedResponse);
+  fail_oldest_send(ca, qp, IBV_WC_BAD_RESP_ERR);
+}
+
 void receive_acknowledge(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, uint32_t offset,
                          Instant now) {
+  // A reserved syndrome is neither an ACK nor a NAK: its low bits are no NAK code.
+  if (ack_kind(headers.aeth.syndrome) == AckKind::kReserved) return fail_bad_response(ca, qp);
   const bool is_ack = ack_kind(headers.aeth.syndrome) == AckKind::kAck;
   const uint32_t count = is_ack ? offset + 1 : offset;
   const uint32_t acknowledged = acknowledge(ca, qp, count);
@@ -145,12 +153,6 @@ void receive_acknowledge(ChannelAdapter& ca, QueuePair& qp, const Headers& heade
   if (qp.state() == IBV_QPS_ERR) return;
   if (acknowledged < count) return receive_implied_nak(ca, qp, now);
   if (!is_ack) receive_nak(ca, qp, headers.aeth.syndrome, now);
-}
-
-/// Fails the oldest element for a response that breaks the protocol (9.7.5.2: bad response).
-void fail_bad_response(ChannelAdapter& ca, QueuePair& qp) {
-  ca.counters.drop(DropReason::kMalformedResponse);
-  fail_oldest_send(ca, qp, IBV_WC_BAD_RESP_ERR);
 }
 
 void receive_read_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
