@@ -89,10 +89,16 @@ Expected<QueuePair*, Errno> make_queue_pair(RuntimeDevice& device, QpInit init) 
 
 /// Claims source ports for the address handles that were made before the context had a UD queue
 /// pair. One that fails prints an error, and fails again when it is used.
-void prepare_address_handles(Context& owner) {
+void prepare_address_handles(Context& owner) noexcept {
   if (owner.sends_datagrams) return;
   owner.sends_datagrams = true;
-  owner.ahs.for_each([](Ah& ah) { (void)prepare(ah); });
+  owner.ahs.for_each([](Ah& ah) {
+    try {
+      (void)prepare(ah);
+    } catch (const std::bad_alloc&) {
+      // Not prepared: as above.
+    }
+  });
 }
 
 void show(Qp& qp, ibv_context* context, const ibv_qp_init_attr_ex& init) {

@@ -2,6 +2,7 @@
 // The objects of a device: made, changed, queried and destroyed.
 #include <cerrno>
 #include <new>
+#include <utility>
 
 #include "transport/device/address.h"
 #include "transport/device/device_impl.h"
@@ -187,11 +188,13 @@ Expected<QueuePair*, Errno> Device::create_qp(const QpInit& init) {
   if (impl_->qps.empty()) impl_->qps.resize(kQpIndices);
   auto& place = impl_->qps[index_of(init.qpn)];
   if (place) return error(EEXIST);
-  place = std::make_unique<QueuePair>(init);
+  // What may run out of memory comes first.
+  auto qp = std::make_unique<QueuePair>(init);
+  impl_->ca.timers.reserve(impl_->qp_count + 1);
+  impl_->ca.pacing.reserve(impl_->qp_count + 1);
+  impl_->count_references(*qp, 1);
   ++impl_->qp_count;
-  impl_->ca.timers.reserve(impl_->qp_count);
-  impl_->ca.pacing.reserve(impl_->qp_count);
-  impl_->count_references(*place, 1);
+  place = std::move(qp);
   return place.get();
 }
 

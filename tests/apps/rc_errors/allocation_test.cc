@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// ibv_create_qp() when memory runs out.
+#include <cerrno>
+#include <cstdlib>
+#include <new>
+
+#include "pair.h"
+
+// The sanitizers bring operators of their own.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define URXE_CAN_FAIL_ALLOCATIONS 1
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // inlined, the operators are a mismatch
+
+namespace {
+
+// Of this thread: until one fails; 0: none does. The provider's allocations come here, too.
+thread_local int until_failure = 0;
+
+void* checked(void* memory) {
+  if (until_failure > 0 && --until_failure == 0) {
+    std::free(memory);
+    memory = nullptr;
+  }
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(size_t size) {
+  return checked(std::malloc(size));
+}
+void* operator new(size_t size, std::align_val_t alignment) {
+  const auto align = static_cast<size_t>(alignment);
+  return checked(std::aligned_alloc(align, (size + align - 1) / align * align));
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+#endif
+
+namespace rc_errors {
+namespace {
+
+using Allocations = PairTest;
+
+// Whichever allocation fails: ENOMEM, and nothing that the queue pair would use is in use.
+TEST_F(Allocations, QueuePairThatCannotBeMade) {
+#ifndef URXE_CAN_FAIL_ALLOCATIONS
+  GTEST_SKIP() << "the sanitizer has its own operator new";
+#else
+  for (const ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UD}) {
+    for (int n = 1;; ++n) {
+      ASSERT_LT(n, 1000);
+      const ContextPtr context = open_device();
+      PdPtr pd(ibv_alloc_pd(context.get()));
+      CqPtr cq(ibv_create_cq(context.get(), 16, nullptr, nullptr, 0));
+      // Address handles get their ports with the first UD queue pair.
+      ibv_ah_attr address{};
+      address.is_global = 1;
+      address.port_num = kPort;
+      address.grh.dgid = gid_;
+      address.grh.sgid_index = static_cast<uint8_t>(gid_index());
+      ibv_ah* const handle = ibv_create_ah(pd.get(), &address);
+      ASSERT_NE(handle, nullptr);
+      ibv_qp_init_attr init{};
+      init.qp_type = type;
+      init.send_cq = init.recv_cq = cq.get();
+      init.cap = {4, 4, 1, 1, 0};
+      errno = 0;
+      until_failure = n;
+      ibv_qp* const made = ibv_create_qp(pd.get(), &init);
+      const bool all_succeeded = until_failure > 0;
+      until_failure = 0;
+      if (made == nullptr) {
+        EXPECT_EQ(errno, ENOMEM) << n;
+      } else {
+        EXPECT_EQ(ibv_destroy_qp(made), 0);
+      }
+      EXPECT_EQ(ibv_destroy_ah(handle), 0);
+      EXPECT_EQ(ibv_destroy_cq(cq.release()), 0) << n;
+      EXPECT_EQ(ibv_dealloc_pd(pd.release()), 0) << n;
+      if (all_succeeded) break;
+    }
+  }
+#endif
+}
+
+}  // namespace
+}  // namespace rc_errors
