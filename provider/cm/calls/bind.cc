@@ -43,7 +43,10 @@ Expected<void, Errno> bind_id(Service& service, CmId& id, const Address& address
   if (address.family() == AF_INET6 && address.is_link_local() && address.scope_id() == 0) {
     return error(EINVAL);
   }
-  if (!address.is_any()) {
+  // As in Linux a loopback address binds no device, and needs none: libfabric looks for devices so.
+  const bool is_ip_loopback = address.is_loopback() && address.family() != kAfIb;
+  const bool has_device = !address.is_any() && !is_ip_loopback;
+  if (has_device) {
     if (auto bound = bind_device(service, id, address); !bound) return bound;
   }
   const Address before = std::exchange(id.source, address);
@@ -54,7 +57,7 @@ Expected<void, Errno> bind_id(Service& service, CmId& id, const Address& address
   }
   // Programs such as qperf tell their peers the port before they listen, so rdma_listen() must be
   // quick.
-  if (what == BindFor::kAnything && address.is_any() && id.uses_ip()) prepare_devices(service);
+  if (what == BindFor::kAnything && !has_device && id.uses_ip()) prepare_devices(service);
   // As in Linux: applications see the family in rdma_get_peer_addr(3).
   if (!id.destination.is_set()) id.destination.storage.ss_family = address.family();
   id.state = IdState::kBound;

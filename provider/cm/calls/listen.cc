@@ -36,11 +36,14 @@ Expected<void, Errno> listen_everywhere(Service& service, CmId& id, uint64_t ser
 Expected<void, Errno> start_listening(Service& service, CmId& id) {
   if (auto claimed = id.claim->listen(); !claimed) return claimed;
   const uint64_t service_id = service_of(id.space, id.source).value();
-  if (id.device == nullptr) return listen_everywhere(service, id, service_id);
+  if (id.source.is_any()) return listen_everywhere(service, id, service_id);
   // Only one loopback address is a GID. Requests to the others arrive there, too.
   auto local = find_local(id.source);
   if (!local) return Unexpected<Errno>(local.error());
-  return listen_on(id, *id.device, service_id, local->gid);
+  // A loopback address has bound no device.
+  auto device = use_device(service, local->device);
+  if (!device) return Unexpected<Errno>(device.error());
+  return listen_on(id, **device, service_id, local->gid);
 }
 
 }  // namespace

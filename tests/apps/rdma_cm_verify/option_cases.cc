@@ -133,6 +133,27 @@ void call_settling(const Place& place) {
   destroy(id);
 }
 
+// --- What an address binds.
+
+/// As Linux has it: a device only if the address is neither the wildcard nor a loopback address.
+void bind_loopback(const Place& place) {
+  const Channel channel;
+  const AddressInfo info(place, true);
+  for (const bool names_another : {false, true}) {
+    sockaddr_in another{};
+    another.sin_family = AF_INET;
+    another.sin_addr.s_addr = htonl(0x7f090909);
+    rdma_cm_id* id = create_id(channel);
+    sockaddr* const address =
+        names_another ? reinterpret_cast<sockaddr*>(&another) : info.address();
+    need(rdma_bind_addr(id, address), "rdma_bind_addr");
+    expect(id->verbs == nullptr, "no device");
+    expect(rdma_get_src_port(id) != 0, "a port");
+    need(rdma_listen(id, 1), "rdma_listen");
+    destroy(id);
+  }
+}
+
 // --- Who may have a port.
 
 rdma_cm_id* bind_sharing(const Channel& channel, const Place& place) {
@@ -186,9 +207,8 @@ void keep_families_apart(const Place& place) {
 }  // namespace
 
 const std::vector<Case> kOptionCases = {
-    {"options", serve_one, call_with_options},
-    {"settled", serve_settling, call_settling},
-    {"reuse_address", nullptr, share_a_port},
+    {"options", serve_one, call_with_options}, {"settled", serve_settling, call_settling},
+    {"bind_loopback", nullptr, bind_loopback}, {"reuse_address", nullptr, share_a_port},
     {"af_only", nullptr, keep_families_apart},
 };
 
