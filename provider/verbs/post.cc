@@ -134,7 +134,9 @@ int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) noexcept {
     full_fence();
   }
   if (result != 0) *bad_wr = wr;
-  if (result != ENODEV && qp.queue_pair->state() == IBV_QPS_ERR) ring(qp);
+  if (result == ENODEV) return result;
+  const bool is_awaited = qp.queue_pair->wants_receives.load(std::memory_order_seq_cst);
+  if (is_awaited || qp.queue_pair->state() == IBV_QPS_ERR) ring(qp);
   return result;
 }
 

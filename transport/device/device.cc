@@ -205,6 +205,7 @@ void Device::advance(Instant now) {
       ca.active.push_back(*qp);  // waits for room at the receiver
       continue;
     }
+    stop_waiting_for_credits(ca, *qp);
     on_retry_timer(ca, *qp, now);
     fail_if_cq_failed(ca, *qp);
   }

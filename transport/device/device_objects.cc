@@ -71,6 +71,7 @@ void Device::Impl::take_doorbells() {
       qp.cq_failed = false;
     } else {
       if (qp.state() == IBV_QPS_SQE) flush_sends(ca, qp);
+      announce_receives(ca, qp);
       ca.active.push_back(qp);
     }
   });

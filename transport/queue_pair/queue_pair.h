@@ -142,6 +142,10 @@ struct QueuePair : ListHook<struct ActiveTag>,
   bool cq_failed = false;             ///< a completion could not be delivered
   bool answers_go_first = false;      ///< requests filled the last batch, and answers had no room
 
+  /// The peer was told that no receive is posted: the doorbell is to be rung when one is. Any
+  /// thread reads it.
+  std::atomic<bool> wants_receives{false};
+
   // Used by DoorbellList, on any thread.
   std::atomic<bool> doorbell{false};
   QueuePair* next_doorbell = nullptr;

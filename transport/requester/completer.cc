@@ -94,7 +94,9 @@ void take_credits(QueuePair& qp, const Aeth& aeth) {
   const auto credits = credits_from_code(syndrome_value(aeth.syndrome));
   RequesterState& req = qp.requester;
   if (credits) {
-    req.limit_ssn = credit_limit(aeth.msn, *credits);
+    const Ssn limit = credit_limit(aeth.msn, *credits);
+    if (req.limit_ssn != limit) req.credits_due.reset();
+    req.limit_ssn = limit;
   } else {
     req.limit_ssn.reset();
   }

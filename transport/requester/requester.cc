@@ -14,6 +14,8 @@ namespace urxe {
 namespace {
 
 constexpr uint32_t kReadPieceBytes = 65536;
+/// How long a queue pair without RNR retries waits for credits.
+constexpr Duration kCreditPatience = milliseconds(1000);
 /// AckReq is set at least this often (in packets), however large the window.
 constexpr uint32_t kMaxAckInterval = 16;
 
@@ -40,14 +42,30 @@ bool beyond_credits(const RequesterState& req, const SendWqe& wqe) {
   return req.limit_ssn && needs_receive(wqe) && wqe.ssn.is_after(*req.limit_ssn);
 }
 
+/// Without credits one SEND may still go out to ask (9.7.7.2.5), and if there is no receive an RNR
+/// NAK returns. A queue pair that has no RNR retries would fail then: it waits for the credits that
+/// a responder announces when receives are posted, and sends without them only if none come.
+bool waits_for_credits(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, Instant now) {
+  RequesterState& req = qp.requester;
+  if (qp.attr.rnr_retry != 0 || !beyond_credits(req, wqe)) return false;
+  if (!req.credits_due) req.credits_due = now + kCreditPatience;
+  if (*req.credits_due <= now) return false;
+  ca.timers.schedule(qp, *req.credits_due);
+  return true;
+}
+
 /// Whether the element at the point of transmission may send a packet now.
-bool may_send(QueuePair& qp, const SendWqe& wqe) {
+bool may_send(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, Instant now) {
   RequesterState& req = qp.requester;
   // A message that has begun continues even if the limit has become 0 since (in SQD).
   const uint32_t limit = std::max<uint32_t>(qp.attr.max_rd_atomic, 1);
   if (has_response(wqe) && req.rd_atomic_in_flight >= limit) return false;
   const bool nothing_in_flight = req.in_flight() == 0;
-  if (!nothing_in_flight && (req.silences > 0 || beyond_credits(req, wqe))) return false;
+  if (nothing_in_flight) {
+    if (waits_for_credits(ca, qp, wqe, now)) return false;
+  } else if (req.silences > 0 || beyond_credits(req, wqe)) {
+    return false;
+  }
   if (req.turn_left > 0) return true;
   if (!qp.path->begin_turn(qp, nothing_in_flight)) return false;
   req.turn_left = qp.path->turn();
@@ -130,7 +148,7 @@ Turn send_one(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
     complete_local_operations(ca, qp);
     return Turn::kMore;
   }
-  if (!may_send(qp, wqe)) return Turn::kIdle;
+  if (!may_send(ca, qp, wqe, now)) return Turn::kIdle;
   RequestPacket packet = request_packet_at(qp, wqe, qp.requester.send_psn);
   const uint32_t bytes = datagram_bytes(qp.flow(), packet.headers.bth.opcode, packet.payload);
   if (!pacing_admits(ca, qp, bytes, now)) return Turn::kIdle;
@@ -198,6 +216,10 @@ void start_message(ChannelAdapter& ca, QueuePair& qp, uint32_t position) {
   req.ssn = req.ssn + messages;
 }
 
+void stop_waiting_for_credits(ChannelAdapter& ca, QueuePair& qp) {
+  if (qp.requester.credits_due) ca.active.push_back(qp);
+}
+
 uint32_t read_piece_packets(const QueuePair& qp) {
   return std::clamp(kReadPieceBytes / qp.mtu, 16U, 64U);
 }
@@ -256,6 +278,7 @@ void stop_requester(ChannelAdapter& ca, QueuePair& qp) {
   req.rnr_until.reset();
   req.ack_deadline.reset();
   req.probe_deadline.reset();
+  req.credits_due.reset();
   req.sample_sent.reset();
   req.probe_due = RequesterState::Probe::kNone;
   req.turn_left = 0;

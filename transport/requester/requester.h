@@ -15,6 +15,10 @@ namespace urxe {
 Turn transmit_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
                        uint32_t budget);
 
+/// A timer has run out: a queue pair that waits for credits looks whether it has waited long
+/// enough.
+void stop_waiting_for_credits(ChannelAdapter& ca, QueuePair& qp);
+
 /// Gives the element at `position`, which is the next, its PSNs, or records why it cannot be
 /// carried out. Executes it if it is a local operation.
 void start_message(ChannelAdapter& ca, QueuePair& qp, uint32_t position);

@@ -23,7 +23,10 @@ struct RequesterState {
 
   uint32_t rd_atomic_in_flight = 0;  ///< READ requests and atomics sent, not answered
   std::optional<Ssn> limit_ssn;      ///< the last message the responder has credit for
-  uint32_t since_ack_request = 0;    ///< packets since the last one with AckReq
+  /// A queue pair without RNR retries waits until then for credits; they reset it. After that it
+  /// sends without.
+  std::optional<Instant> credits_due;
+  uint32_t since_ack_request = 0;  ///< packets since the last one with AckReq
 
   // Room on the path.
   uint32_t room = 0;       ///< taken by the packets in flight, in bytes (receive_room())

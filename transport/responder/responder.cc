@@ -264,6 +264,12 @@ void owe_ack(ChannelAdapter& ca, QueuePair& qp, bool urgent) {
   }
 }
 
+void announce_receives(ChannelAdapter& ca, QueuePair& qp) {
+  if (!qp.wants_receives.load(std::memory_order_seq_cst) || qp.rq.empty()) return;
+  qp.wants_receives.store(false, std::memory_order_seq_cst);
+  owe_ack(ca, qp, true);
+}
+
 void owe_nak(ChannelAdapter& ca, QueuePair& qp, Psn psn, uint8_t syndrome) {
   ResponderState& resp = qp.responder;
   resp.ack = PendingAck{psn, syndrome, true};

@@ -35,6 +35,10 @@ Turn transmit_responses(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, uint3
 /// transmission.
 void owe_ack(ChannelAdapter& ca, QueuePair& qp, bool urgent);
 
+/// Owes an ACK that announces receives, if the peer was told that there are none and there are by
+/// now (9.7.7.2, unsolicited ACK).
+void announce_receives(ChannelAdapter& ca, QueuePair& qp);
+
 /// Owes a NAK, sequence error or RNR, for the expected PSN. All others end the connection: call
 /// refuse().
 void owe_nak(ChannelAdapter& ca, QueuePair& qp, Psn psn, uint8_t syndrome);

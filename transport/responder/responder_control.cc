@@ -6,6 +6,7 @@ namespace urxe {
 
 void reset_responder(QueuePair& qp) {
   qp.responder = ResponderState{};
+  qp.wants_receives.store(false, std::memory_order_seq_cst);
   qp.responder.pd = qp.pd;
   qp.responder.srq = qp.srq;
 }

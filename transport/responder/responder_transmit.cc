@@ -22,6 +22,16 @@ Headers response_headers(const QueuePair& qp, Operation operation, Psn psn, Msn 
   return headers;
 }
 
+/// Remembers that the peer was told of no receive. It matters to a peer that has no RNR retries and
+/// so waits for credits; programs that have none on one side usually have none on the other, and
+/// all others are spared the additional ACKs.
+void note_credits(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
+  constexpr uint8_t kNoReceive = 0;
+  if (headers.aeth.syndrome != kNoReceive || qp.attr.rnr_retry != 0) return;
+  qp.wants_receives.store(true, std::memory_order_seq_cst);
+  announce_receives(ca, qp);  // one may have been posted meanwhile
+}
+
 /// The MSN in a response: that of the request. The response to a duplicate carries the present one,
 /// since an MSN must not go back.
 Msn msn_of(const ResponderState& resp, const ResponderResource& resource) {
@@ -119,6 +129,7 @@ Turn send_ack(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch) {
   resp.ack_urgent = false;
   resp.unacked_packets = 0;
   ca.deferred.remove(qp);
+  note_credits(ca, qp, headers);
   return Turn::kIdle;
 }
 

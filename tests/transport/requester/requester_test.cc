@@ -215,6 +215,41 @@ TEST(Requester, CreditsAreRespected) {
   EXPECT_EQ(bench.sent(), (Lines{"SEND Only psn 102 ack len 0", "SEND Only psn 103 ack len 0"}));
 }
 
+// fio asks for no RNR retries and floods its receiver. Expect: without credits nothing goes out
+// until an ACK announces some, or after a while.
+TEST(Requester, WaitsForCreditsWithoutRnrRetries) {
+  BenchOptions options;
+  options.connect.rnr_retry = 0;
+  Bench bench(options);
+  bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.sent().size(), 1U);
+  bench.receive_ack(100, 0, 1);
+  bench.post(IBV_WR_SEND, 0);
+  bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.sent(), Lines{});
+  bench.pass(milliseconds(999));
+  EXPECT_EQ(bench.sent(), Lines{});
+  bench.receive_ack(100, 1, 1);  // unsolicited
+  EXPECT_EQ(bench.sent(), (Lines{"SEND Only psn 101 ack len 0"}));
+  bench.receive_ack(101, 0, 2);
+  EXPECT_EQ(bench.sent(), Lines{});
+  bench.pass(milliseconds(1000));
+  EXPECT_EQ(bench.sent(), (Lines{"SEND Only psn 102 ack len 0"}));
+  EXPECT_EQ(bench.qp->state(), IBV_QPS_RTS);
+}
+
+// Expect: WRITEs need no credits.
+TEST(Requester, WritesDoNotWaitForCredits) {
+  BenchOptions options;
+  options.connect.rnr_retry = 0;
+  Bench bench(options);
+  bench.post(IBV_WR_SEND, 0);
+  bench.sent();
+  bench.receive_ack(100, 0, 1);
+  bench.post(IBV_WR_RDMA_WRITE, 0);
+  EXPECT_EQ(bench.sent().size(), 1U);
+}
+
 // Expect: an unsignaled request has no completion; the next signaled one speaks for it.
 TEST(Requester, UnsignaledHasNoCompletion) {
   BenchOptions options;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <initializer_list>
 #include <utility>
 
 #include "tests/transport/bench.h"
@@ -138,6 +139,30 @@ TEST(Responder, WriteWithImmediate) {
   EXPECT_EQ(wcs[0].byte_len, 3U);
   EXPECT_EQ(wcs[0].imm_data, 9U);
   EXPECT_EQ(bench.target[2], 3);
+}
+
+// 9.7.7.2. Expect: a peer that was told of no receive hears of the next, once, if there are no RNR
+// retries; else it asks itself.
+TEST(Responder, AnnouncesReceivesToWhoWaits) {
+  for (const uint8_t rnr_retry : std::initializer_list<uint8_t>{0, 7}) {
+    BenchOptions options;
+    options.connect.rnr_retry = rnr_retry;
+    Bench bench(options);
+    bench.post_receive();
+    Headers asks;
+    asks.bth.ack_req = true;
+    bench.receive(Operation::kSendOnly, 200, asks, {1});
+    EXPECT_EQ(bench.sent(), (Lines{"ACK psn 200 credits 0 msn 1"}));
+    EXPECT_EQ(bench.qp->wants_receives.load(), rnr_retry == 0);
+    bench.device.ring_doorbell(*bench.qp);
+    EXPECT_EQ(bench.sent(), Lines{});
+    for (int i = 0; i < 2; ++i) {
+      bench.post_receive();
+      bench.device.ring_doorbell(*bench.qp);
+      const bool tells = rnr_retry == 0 && i == 0;
+      EXPECT_EQ(bench.sent(), tells ? Lines{"ACK psn 200 credits 1 msn 1"} : Lines{});
+    }
+  }
 }
 
 // 9.7.4.1 Expect: nothing of a zero-length access is checked.
