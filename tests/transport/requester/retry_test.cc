@@ -11,6 +11,16 @@ namespace {
 
 const Lines kOneSend = {"SEND Only psn 100 ack len 0"};
 
+/// What the next timer sends that sends something; nothing if the queue pair has failed meanwhile.
+Lines next_sent(Bench& bench) {
+  Lines lines = bench.sent();
+  while (lines.empty() && bench.qp->state() == IBV_QPS_RTS) {
+    bench.now = bench.device.next_deadline().value();
+    lines = bench.sent();
+  }
+  return lines;
+}
+
 // 9.7.6.1.3. Expect: 4.096 us * 2^timeout after the packet, to the nanosecond, it is sent again.
 TEST(Retry, LocalAckTimeoutIsExact) {
   for (const uint8_t code : std::initializer_list<uint8_t>{1, 5, 8, 9}) {
@@ -94,11 +104,9 @@ TEST(Retry, ProgressRefillsRetries) {
   EXPECT_FALSE(bench.sent().empty());
   bench.receive_ack(100);
   bench.sent();
-  bench.pass(kAckTimeout);
-  EXPECT_EQ(bench.sent(), (Lines{"SEND Only psn 101 ack len 0"}));
+  EXPECT_EQ(next_sent(bench), (Lines{"SEND Only psn 101 ack len 0"}));
   EXPECT_EQ(bench.qp->state(), IBV_QPS_RTS);
-  bench.pass(kAckTimeout);
-  EXPECT_EQ(bench.sent(), Lines{});
+  EXPECT_EQ(next_sent(bench), Lines{});
   EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_SUCCESS}, {2, IBV_WC_RETRY_EXC_ERR}}));
 }
 
@@ -154,8 +162,7 @@ TEST(Retry, SilenceAfterAnAnswerIsNoLossYet) {
   EXPECT_EQ(bench.sent(), kNewestOfThree);
   bench.receive_ack(100);
   EXPECT_EQ(bench.sent(), Lines{});
-  bench.pass(kAckTimeout);
-  EXPECT_EQ(bench.sent(), kNewestOfThree);
+  EXPECT_EQ(next_sent(bench), kNewestOfThree);
   bench.receive_nak(101, NakCode::kPsnSequenceError);
   EXPECT_EQ(bench.sent(), (Lines{"SEND Only psn 101 ack len 0", "SEND Only psn 102 ack len 0"}));
 }
