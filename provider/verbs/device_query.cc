@@ -29,6 +29,10 @@ constexpr unsigned kCapabilities =
 /// IBV_DEVICE_ATOMIC_WRITE of later headers.
 constexpr uint64_t kAtomicWrite = uint64_t{1} << 40;
 
+/// Bytes of ibv_port_attr that every release has. The library has zeroed what its own has more.
+constexpr size_t kOldPortAttr = 52;
+static_assert(sizeof(ibv_port_attr) >= kOldPortAttr);
+
 /// Completion timestamps are nanoseconds.
 constexpr uint64_t kClockKhz = 1'000'000;
 
@@ -150,7 +154,7 @@ int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attr) noexcept
   try {
     auto device = describe(context);
     if (!device) return device.error().value;
-    *attr = ibv_port_attr{};
+    std::memset(static_cast<void*>(attr), 0, kOldPortAttr);
     fill_port(*device, *attr);
     fill_violations(context_of(context), *attr);
     return 0;

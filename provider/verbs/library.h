@@ -2,19 +2,24 @@
 #pragma once
 
 #include "provider/verbs/private_abi.h"
+#include "provider/verbs/qp_layout.h"
 
 namespace urxe {
 
-/// The functions of libibverbs that the provider calls. They are looked up and not linked, so that
-/// with a library of another private ABI the provider can say so instead of failing to load.
+/// What the provider needs to know of the loaded libibverbs: the functions that it calls, and where
+/// its release differs from others of the same private ABI. The functions are looked up and not
+/// linked, so that with a library of another private ABI the provider can say so instead of failing
+/// to load.
 struct Library {
+  int private_abi = 0;  ///< the number in the names
   abi::RegisterDriver register_driver = nullptr;
   abi::InitAndAllocContext init_and_alloc_context = nullptr;
   abi::SetOps set_ops = nullptr;
   abi::UninitContext uninit_context = nullptr;
+  QpLayout qp_layout;
 };
 
-/// Finds the functions in the libibverbs that this process has loaded; false if one is missing.
+/// Finds all of it in the libibverbs that this process has loaded; false if something is missing.
 bool find_library() noexcept;
 
 /// After find_library().

@@ -12,6 +12,7 @@
 #include "provider/runtime/memory/unmap_watch.h"
 #include "provider/verbs/context.h"
 #include "provider/verbs/private_abi.h"
+#include "provider/verbs/qp_layout.h"
 #include "transport/device/device.h"
 
 namespace urxe {
@@ -142,6 +143,7 @@ struct Qp : abi::VerbsQp, ListHook<struct QpTag> {
   DomainUse domain;
   Progress* progress = nullptr;
   QueuePair* queue_pair = nullptr;
+  Xrcd* xrcd = nullptr;  ///< of an XRC target
   Spinlock send_poster;
   SendBatch batch;  ///< under `send_poster`
   Spinlock recv_poster;
@@ -264,12 +266,13 @@ ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attr) noexcept;
 
 ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* init) noexcept;
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init) noexcept;
-/// Whether queue pairs of that type have all these (ibv_qp_create_send_ops_flags); else EOPNOTSUPP.
-int check_send_operations(ibv_qp_type type, uint64_t flags);
+/// Whether queue pairs of that type have all these (ibv_qp_create_send_ops_flags), in a library
+/// with that layout; else EOPNOTSUPP.
+int check_send_operations(ibv_qp_type type, uint64_t flags, const QpLayout& layout);
 /// Bytes of inline data that an element needs for these operations.
 uint32_t inline_bytes_for(uint64_t send_operations);
 /// Sets the builders of these operations (ibv_wr_post(3)).
-void set_send_operations(Qp& qp, uint64_t flags);
+void set_send_operations(Qp& qp, uint64_t flags, const QpLayout& layout);
 int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) noexcept;
 int query_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask, ibv_qp_init_attr* init) noexcept;
 int modify_qp_rate_limit(ibv_qp* qp, ibv_qp_rate_limit_attr* attr) noexcept;

@@ -2,7 +2,8 @@
 #pragma once
 
 /// The private ABI between libibverbs and its providers: version 34, rdma-core 36 to 56. It is
-/// declared nowhere else in this project.
+/// declared nowhere else in this project. What differs between these releases is found when the
+/// provider is loaded (qp_layout.h).
 
 #include <infiniband/verbs.h>
 #include <sys/types.h>
@@ -12,9 +13,6 @@
 #include <cstdint>
 
 namespace urxe::abi {
-
-inline constexpr const char* kSymbolVersion = "IBVERBS_PRIVATE_34";
-inline constexpr const char* kRegisterDriver = "verbs_register_driver_34";
 
 struct ListNode {
   ListNode* next;
@@ -97,16 +95,15 @@ struct VerbsXrcd {
   uint32_t handle;
 };
 
-/// VerbsQp::comp_mask: the queue pair has builders (ibv_qp_to_qp_ex).
-inline constexpr uint32_t kQpEx = 1U << 1;
-
+/// A queue pair, with room for the members of all releases. The library's flags, and of the members
+/// of ibv_qp_ex the last, lie where QpLayout says.
 struct VerbsQp {
+  static constexpr size_t kRoom = 512;
   union {
     ibv_qp qp;
     ibv_qp_ex qp_ex;
+    alignas(8) unsigned char bytes[kRoom];
   };
-  uint32_t comp_mask;
-  VerbsXrcd* xrcd;
 };
 
 struct VerbsSrq {
@@ -231,7 +228,8 @@ static_assert(offsetof(VerbsDeviceOps, uninit_device) == 64 && sizeof(VerbsDevic
 static_assert(offsetof(VerbsMr, mr_type) == 48 && sizeof(VerbsMr) == 56);
 static_assert(sizeof(VerbsCq) == 288);
 static_assert(sizeof(VerbsXrcd) == 16);
-static_assert(offsetof(VerbsQp, comp_mask) == 352 && sizeof(VerbsQp) == 368);
+static_assert(sizeof(ibv_qp) == 160 && sizeof(VerbsQp) == VerbsQp::kRoom);
+static_assert(sizeof(ibv_qp_ex) < VerbsQp::kRoom && offsetof(ibv_qp_ex, wr_atomic_write) == 344);
 static_assert(offsetof(VerbsSrq, xrcd) == 136 && sizeof(VerbsSrq) == 160);
 static_assert(sizeof(VerbsContextOps) == 76 * sizeof(void*));
 static_assert(offsetof(VerbsContextOps, advise_mr) == 0);

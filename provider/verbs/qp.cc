@@ -10,6 +10,7 @@
 #include "packet/host/clock.h"
 #include "packet/wire/qpn_layout.h"
 #include "provider/runtime/errors.h"
+#include "provider/verbs/library.h"
 #include "provider/verbs/objects.h"
 #include "provider/verbs/qp_path.h"
 #include "provider/verbs/xrc.h"
@@ -220,7 +221,7 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init) noexcept {
   const bool builds = (init->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
   if ((init->comp_mask & ~kKnown) != 0) return fail(EOPNOTSUPP);
   if (builds) {
-    int wrong = check_send_operations(init->qp_type, init->send_ops_flags);
+    int wrong = check_send_operations(init->qp_type, init->send_ops_flags, library().qp_layout);
     if (wrong != 0) return fail(wrong);
   }
   if ((flags & ~uint32_t{IBV_QP_CREATE_BLOCK_SELF_MCAST_LB}) != 0) return fail(EOPNOTSUPP);
@@ -240,7 +241,7 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init) noexcept {
   // handle, to make a shared receive queue.
   if ((init->comp_mask & IBV_QP_INIT_ATTR_PD) != 0) qp->pd = init->pd;
   qp_of(qp).queue_pair->blocks_own_multicast = flags != 0;
-  if (builds) set_send_operations(qp_of(qp), init->send_ops_flags);
+  if (builds) set_send_operations(qp_of(qp), init->send_ops_flags, library().qp_layout);
   return qp;
 }
 

@@ -226,7 +226,7 @@ constexpr std::array kBuilders{
             [](ibv_qp_ex& qp) { qp.wr_bind_mw = wr_bind_mw; }},
 };
 
-void refuse_all_operations(ibv_qp_ex& qp) {
+void refuse_all_operations(ibv_qp_ex& qp, const QpLayout& layout) {
   qp.wr_send = refuse;
   qp.wr_send_imm = refuse;
   qp.wr_send_inv = refuse;
@@ -236,14 +236,17 @@ void refuse_all_operations(ibv_qp_ex& qp) {
   qp.wr_rdma_read = refuse;
   qp.wr_atomic_cmp_swp = refuse;
   qp.wr_atomic_fetch_add = refuse;
-  qp.wr_atomic_write = refuse;
+  if (layout.has_wr_atomic_write()) qp.wr_atomic_write = refuse;
   qp.wr_local_inv = refuse;
   qp.wr_bind_mw = refuse;
 }
 
 }  // namespace
 
-int check_send_operations(ibv_qp_type type, uint64_t flags) {
+int check_send_operations(ibv_qp_type type, uint64_t flags, const QpLayout& layout) {
+  // A release without the member has no such flag either.
+  const bool writes_atomically = (flags & IBV_QP_EX_WITH_ATOMIC_WRITE) != 0;
+  if (writes_atomically && !layout.has_wr_atomic_write()) return EOPNOTSUPP;
   for (const Builder& builder : kBuilders) {
     if ((flags & builder.flag) == 0) continue;
     if (!takes_opcode(type, builder.opcode)) return EOPNOTSUPP;
@@ -256,10 +259,11 @@ uint32_t inline_bytes_for(uint64_t send_operations) {
   return (send_operations & IBV_QP_EX_WITH_ATOMIC_WRITE) != 0 ? sizeof(uint64_t) : 0;
 }
 
-void set_send_operations(Qp& qp, uint64_t flags) {
+void set_send_operations(Qp& qp, uint64_t flags, const QpLayout& layout) {
   ibv_qp_ex& handle = qp.qp_ex;
-  qp.comp_mask |= abi::kQpEx;
-  refuse_all_operations(handle);
+  announce_builders(layout, qp);
+  refuse_all_operations(handle, layout);
+  set_later_builders(layout, qp, refuse<>);
   for (const Builder& builder : kBuilders) {
     if ((flags & builder.flag) != 0) builder.set(handle);
   }

@@ -13,7 +13,6 @@ namespace urxe {
 namespace {
 
 constexpr uint32_t kXrcdHandle = 1;  // of VerbsXrcd::comp_mask
-constexpr uint32_t kQpXrcd = 1;      // of VerbsQp::comp_mask
 
 int check_open(const Context& owner, const ibv_qp_open_attr& attr) {
   constexpr uint32_t kNeeded = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE;
@@ -114,13 +113,12 @@ ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attr) noexcept {
 }
 
 void join_domain(Qp& qp, Xrcd& xrcd) {
-  qp.comp_mask |= kQpXrcd;
   qp.xrcd = &xrcd;
   ++xrcd.users;
 }
 
 bool leave_sharers(Qp& qp) {
-  if (qp.xrcd != nullptr) --static_cast<Xrcd*>(qp.xrcd)->users;
+  if (qp.xrcd != nullptr) --qp.xrcd->users;
   if (qp.next_sharer == &qp) return false;
   Qp* previous = qp.next_sharer;
   while (previous->next_sharer != &qp) previous = previous->next_sharer;
