@@ -87,6 +87,7 @@ ibv_ah* create_ah(ibv_pd* handle, ibv_ah_attr* attr) noexcept {
     ah->domain = DomainUse(pd);
     Progress::Guard guard(pd.owner->progress());
     if (int wrong = make_address(*ah, *attr); wrong != 0) return fail(wrong);
+    ah->handle = admit(*ah);
     return ah.release();
   } catch (const std::bad_alloc&) {
     return fail(ENOMEM);
@@ -108,7 +109,8 @@ int destroy_ah(ibv_ah* handle) noexcept {
     Progress::Guard guard(ah.owner->progress());
     end_ah(ah);
   }
-  delete &ah;
+  ah.domain = DomainUse();
+  ah.owner->retired.add(ah);
   return 0;
 }
 

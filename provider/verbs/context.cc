@@ -12,6 +12,7 @@
 #include "provider/runtime/device/device_registry.h"
 #include "provider/runtime/errors.h"
 #include "provider/verbs/comp_channel.h"
+#include "provider/verbs/entry.h"
 #include "provider/verbs/library.h"
 #include "provider/verbs/objects.h"
 
@@ -88,6 +89,7 @@ verbs_context* alloc_context(ibv_device* device, int cmd_fd, void* /*private_dat
     block->verbs.context.num_comp_vectors = 1;
     library().set_ops(&block->verbs, &context_ops());
     add_channel_source(cmd_fd);
+    context->handle = &block->verbs.context;
     block->self = context.release();
     return &block->verbs;
   } catch (const std::bad_alloc&) {
@@ -109,58 +111,58 @@ void free_context(ibv_context* context) noexcept {
 const abi::VerbsContextOps& context_ops() {
   static constexpr abi::VerbsContextOps kOps = [] {
     abi::VerbsContextOps ops{};
-    ops.advise_mr = advise_mr;
-    ops.alloc_dm = alloc_dm;
-    ops.alloc_mw = alloc_mw;
-    ops.alloc_null_mr = alloc_null_mr;
-    ops.alloc_parent_domain = alloc_parent_domain;
-    ops.alloc_pd = alloc_pd;
-    ops.alloc_td = alloc_td;
-    ops.attach_mcast = attach_mcast;
-    ops.bind_mw = bind_mw;
-    ops.close_xrcd = close_xrcd;
-    ops.create_ah = create_ah;
-    ops.create_cq = create_cq;
-    ops.create_cq_ex = create_cq_ex;
-    ops.create_qp = create_qp;
-    ops.create_qp_ex = create_qp_ex;
-    ops.create_srq = create_srq;
-    ops.create_srq_ex = create_srq_ex;
-    ops.dealloc_mw = dealloc_mw;
-    ops.dealloc_pd = dealloc_pd;
-    ops.dealloc_td = dealloc_td;
-    ops.dereg_mr = dereg_mr;
-    ops.destroy_ah = destroy_ah;
-    ops.detach_mcast = detach_mcast;
-    ops.destroy_cq = destroy_cq;
-    ops.destroy_qp = destroy_qp;
-    ops.destroy_srq = destroy_srq;
+    ops.advise_mr = Entry<advise_mr>::checking;
+    ops.alloc_dm = Entry<alloc_dm>::checking;
+    ops.alloc_mw = Entry<alloc_mw>::checking;
+    ops.alloc_null_mr = Entry<alloc_null_mr>::checking;
+    ops.alloc_parent_domain = Entry<alloc_parent_domain>::checking;
+    ops.alloc_pd = Entry<alloc_pd>::checking;
+    ops.alloc_td = Entry<alloc_td>::checking;
+    ops.attach_mcast = Entry<attach_mcast>::checking;
+    ops.bind_mw = Entry<bind_mw>::checking;
+    ops.close_xrcd = Entry<close_xrcd>::checking;
+    ops.create_ah = Entry<create_ah>::checking;
+    ops.create_cq = Entry<create_cq>::checking;
+    ops.create_cq_ex = Entry<create_cq_ex>::checking;
+    ops.create_qp = Entry<create_qp>::checking;
+    ops.create_qp_ex = Entry<create_qp_ex>::checking;
+    ops.create_srq = Entry<create_srq>::checking;
+    ops.create_srq_ex = Entry<create_srq_ex>::checking;
+    ops.dealloc_mw = Entry<dealloc_mw>::checking;
+    ops.dealloc_pd = Entry<dealloc_pd>::checking;
+    ops.dealloc_td = Entry<dealloc_td>::checking;
+    ops.dereg_mr = Entry<dereg_mr>::checking;
+    ops.destroy_ah = Entry<destroy_ah>::checking;
+    ops.detach_mcast = Entry<detach_mcast>::checking;
+    ops.destroy_cq = Entry<destroy_cq>::checking;
+    ops.destroy_qp = Entry<destroy_qp>::checking;
+    ops.destroy_srq = Entry<destroy_srq>::checking;
     ops.free_context = free_context;
-    ops.free_dm = free_dm;
-    ops.get_srq_num = get_srq_num;
-    ops.modify_cq = modify_cq;
-    ops.modify_qp = modify_qp;
-    ops.modify_qp_rate_limit = modify_qp_rate_limit;
-    ops.modify_srq = modify_srq;
-    ops.open_qp = open_qp;
-    ops.open_xrcd = open_xrcd;
+    ops.free_dm = Entry<free_dm>::checking;
+    ops.get_srq_num = Entry<get_srq_num>::checking;
+    ops.modify_cq = Entry<modify_cq>::checking;
+    ops.modify_qp = Entry<modify_qp>::checking;
+    ops.modify_qp_rate_limit = Entry<modify_qp_rate_limit>::checking;
+    ops.modify_srq = Entry<modify_srq>::checking;
+    ops.open_qp = Entry<open_qp>::checking;
+    ops.open_xrcd = Entry<open_xrcd>::checking;
     ops.poll_cq = poll_cq;
-    ops.post_recv = post_recv;
-    ops.post_send = post_send;
-    ops.post_srq_recv = post_srq_recv;
-    ops.query_device_ex = query_device;
-    ops.query_ece = query_ece;
-    ops.query_port = query_port;
-    ops.query_qp = query_qp;
-    ops.query_rt_values = query_rt_values;
-    ops.query_srq = query_srq;
-    ops.reg_dm_mr = reg_dm_mr;
-    ops.reg_dmabuf_mr = reg_dmabuf_mr;
-    ops.reg_mr = reg_mr;
-    ops.req_notify_cq = req_notify_cq;
-    ops.rereg_mr = rereg_mr;
-    ops.resize_cq = resize_cq;
-    ops.set_ece = set_ece;
+    ops.post_recv = Entry<post_recv>::reporting;
+    ops.post_send = Entry<post_send>::reporting;
+    ops.post_srq_recv = Entry<post_srq_recv>::reporting;
+    ops.query_device_ex = Entry<query_device>::checking;
+    ops.query_ece = Entry<query_ece>::checking;
+    ops.query_port = Entry<query_port>::checking;
+    ops.query_qp = Entry<query_qp>::checking;
+    ops.query_rt_values = Entry<query_rt_values>::checking;
+    ops.query_srq = Entry<query_srq>::checking;
+    ops.reg_dm_mr = Entry<reg_dm_mr>::checking;
+    ops.reg_dmabuf_mr = Entry<reg_dmabuf_mr>::checking;
+    ops.reg_mr = Entry<reg_mr>::checking;
+    ops.req_notify_cq = Entry<req_notify_cq>::reporting;
+    ops.rereg_mr = Entry<rereg_mr>::checking;
+    ops.resize_cq = Entry<resize_cq>::checking;
+    ops.set_ece = Entry<set_ece>::checking;
     return ops;
   }();
   return kOps;

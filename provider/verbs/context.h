@@ -6,6 +6,7 @@
 #include "packet/base/intrusive_list.h"
 #include "provider/runtime/device/runtime_device.h"
 #include "provider/runtime/events/event_socket.h"
+#include "provider/verbs/handles.h"
 #include "provider/verbs/private_abi.h"
 
 namespace urxe {
@@ -45,6 +46,8 @@ class Context {
   IntrusiveList<Srq, struct SrqTag> srqs;
   IntrusiveList<Qp, struct QpTag> qps;
   bool sends_datagrams = false;  ///< has had a UD queue pair
+  ibv_context* handle = nullptr;
+  RetiredHandles retired;
 
  private:
   std::shared_ptr<RuntimeDevice> device_;

@@ -39,7 +39,8 @@ int check_init(const ibv_context& context, const ibv_cq_init_attr_ex& init) {
   if ((init.wc_flags & ~kShown) != 0 || (flags_of(init) & ~kFlags) != 0) return EOPNOTSUPP;
   if ((init.comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0) {
     const Pd* domain = domain_of(init);
-    if (domain == nullptr || domain->base == nullptr || domain->context != &context) return EINVAL;
+    if (domain == nullptr || check_handle(init.parent_domain) != 0) return EINVAL;
+    if (domain->base == nullptr || domain->context != &context) return EINVAL;
   }
   const bool has_vector = init.comp_vector < static_cast<uint32_t>(context.num_comp_vectors);
   return init.cqe != 0 && has_vector ? 0 : EINVAL;
@@ -55,6 +56,7 @@ int make_queue(Cq& cq, const ibv_cq_init_attr_ex& init) {
   if (!queue) return queue.error().value;
   cq.queue = *queue;
   cq.cq.cqe = static_cast<int>(cq.queue->capacity());
+  cq.cq.handle = admit(cq);
   owner.cqs.push_back(cq);
   return 0;
 }
@@ -161,13 +163,15 @@ int destroy_cq(ibv_cq* handle) noexcept {
     }
     await_acknowledgements(cq);
   }
-  delete &cq;
+  cq.domain = DomainUse();
+  cq.channel.reset();
+  cq.owner->retired.add(cq);
   return 0;
 }
 
 int poll_cq(ibv_cq* handle, int count, ibv_wc* wc) noexcept {
   Cq& cq = cq_of(handle);
-  if (cq.owner->is_forked()) return -ENODEV;
+  if (cq.owner->is_forked()) return fail(ENODEV);
   if (count <= 0) return 0;
   return cq.progress->poll(*cq.queue, [&] {
     std::lock_guard poller(cq.poller);

@@ -28,8 +28,8 @@ bool take_and_keep_lock(Cq& cq) {
 
 int start_poll(ibv_cq_ex* handle, ibv_poll_cq_attr* attr) noexcept {
   Cq& cq = cq_of(handle);
-  if (cq.owner->is_forked()) return ENODEV;
-  if (attr != nullptr && attr->comp_mask != 0) return EINVAL;
+  if (cq.owner->is_forked()) return errno = ENODEV;
+  if (attr != nullptr && attr->comp_mask != 0) return errno = EINVAL;
   if (!cq.progress->poll(*cq.queue, [&cq] { return take_and_keep_lock(cq); })) return ENOENT;
   if (cq.shows_wallclock) {
     cq.wallclock_offset_ns = wall_clock_ns() - clock_now().ns;

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "provider/runtime/errors.h"
+#include "provider/verbs/entry.h"
 #include "provider/verbs/mr_objects.h"
 #include "provider/verbs/objects.h"
 
@@ -76,9 +77,10 @@ ibv_dm* alloc_dm(ibv_context* handle, ibv_alloc_dm_attr* attr) noexcept {
     return fail(ENOMEM);
   }
   dm->owner = &owner;
+  dm->handle = admit(*dm);
   dm->context = handle;
-  dm->memcpy_to_dm = memcpy_to_dm;
-  dm->memcpy_from_dm = memcpy_from_dm;
+  dm->memcpy_to_dm = Entry<memcpy_to_dm>::reporting;
+  dm->memcpy_from_dm = Entry<memcpy_from_dm>::reporting;
   Progress::Guard guard(owner.progress());
   owner.dms.push_back(*dm);
   return dm;
@@ -89,7 +91,8 @@ ibv_mr* reg_dm_mr(ibv_pd* handle, ibv_dm* memory, uint64_t offset, size_t length
   Pd& pd = pd_of(handle);
   Dm& dm = dm_of(memory);
   if (pd.owner->is_forked()) return fail(ENODEV);
-  if (dm.owner != pd.owner || (access & ~(kKnownAccess | IBV_ACCESS_OPTIONAL_RANGE)) != 0 ||
+  if (!is_handle_of(*pd.owner, memory) ||
+      (access & ~(kKnownAccess | IBV_ACCESS_OPTIONAL_RANGE)) != 0 ||
       (access & IBV_ACCESS_ZERO_BASED) == 0 || !range_is_inside(dm, offset, length)) {
     return fail(EINVAL);
   }
@@ -125,7 +128,7 @@ int free_dm(ibv_dm* handle) noexcept {
     if (dm.regions != 0) return EBUSY;
     end_dm(dm);
   }
-  delete &dm;
+  dm.owner->retired.add(dm);
   return 0;
 }
 

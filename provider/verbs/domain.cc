@@ -13,10 +13,10 @@ int check_init(const Context& owner, const ibv_parent_domain_init_attr& init) {
   // No memory is shared with a device, so custom allocators would have nothing to allocate.
   if ((init.comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) != 0) return EOPNOTSUPP;
   if ((init.comp_mask & ~IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT) != 0) return EINVAL;
-  if (init.pd == nullptr || pd_of(init.pd).owner != &owner || pd_of(init.pd).base != nullptr) {
+  if (init.pd == nullptr || !is_handle_of(owner, init.pd) || pd_of(init.pd).base != nullptr) {
     return EINVAL;
   }
-  return init.td == nullptr || td_of(init.td).owner == &owner ? 0 : EINVAL;
+  return init.td == nullptr || is_handle_of(owner, init.td) ? 0 : EINVAL;
 }
 
 }  // namespace
@@ -33,13 +33,14 @@ ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* init) noexcept {
   if (td == nullptr) return fail(ENOMEM);
   td->context = context;
   td->owner = &owner;
+  admit(*td);
   return td;
 }
 
 int dealloc_td(ibv_td* handle) noexcept {
   Td& td = td_of(handle);
   if (td.users.load() != 0) return EBUSY;
-  delete &td;
+  td.owner->retired.add(td);
   return 0;
 }
 
@@ -58,6 +59,7 @@ ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* i
     pd->thread = &td_of(init->td);
     pd->thread->users.fetch_add(1);
   }
+  pd->handle = admit(*pd);
   Progress::Guard guard(owner.progress());
   owner.pds.push_back(*pd);
   return pd;

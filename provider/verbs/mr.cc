@@ -92,11 +92,6 @@ Span changed_span(const Mr& mr, int flags, void* addr, size_t length, int access
   return span;
 }
 
-int fail_change(int errno_value) {
-  errno = errno_value;  // the library returns a code of its own
-  return errno_value;
-}
-
 int change(Mr& mr, PdId pd, const Span& span) {
   Progress::Guard guard(mr.owner->progress());
   auto changed = mr.owner->device().device().reregister_memory(
@@ -123,7 +118,7 @@ void attach_region(Mr& mr, Pd& pd, MemoryRegion* region) {
   mr.mr.pd = &pd;
   mr.mr.lkey = region->lkey.value();
   mr.mr.rkey = region->rkey.value();
-  mr.mr.handle = region->lkey.value() >> 8;
+  mr.mr.handle = admit(mr, region->lkey.value() >> 8);
   pd.owner->mrs.push_back(mr);
 }
 
@@ -176,16 +171,16 @@ ibv_mr* alloc_null_mr(ibv_pd* handle) noexcept {
 int rereg_mr(abi::VerbsMr* handle, int flags, ibv_pd* new_pd, void* addr, size_t length,
              int access) noexcept {
   Mr& mr = mr_of(handle);
-  if (mr.owner->is_forked()) return fail_change(ENODEV);
-  if (flags == 0) return fail_change(EINVAL);
+  if (mr.owner->is_forked()) return ENODEV;
+  if (flags == 0) return EINVAL;
   const bool changes_pd = (flags & IBV_REREG_MR_CHANGE_PD) != 0;
-  if (changes_pd && (new_pd == nullptr || pd_of(new_pd).owner != mr.owner)) {
-    return fail_change(EINVAL);
+  if (changes_pd && (new_pd == nullptr || !is_handle_of(*mr.owner, new_pd))) {
+    return EINVAL;
   }
   const Span span = changed_span(mr, flags, addr, length, access);
-  if (int wrong = check(span); wrong != 0) return fail_change(wrong);
+  if (int wrong = check(span); wrong != 0) return wrong;
   const int wrong = change(mr, changes_pd ? pd_of(new_pd).id : mr.region->pd, span);
-  if (wrong != 0) return fail_change(wrong);
+  if (wrong != 0) return wrong;
   if (changes_pd) mr.domain = DomainUse(pd_of(new_pd));
   return 0;
 }
@@ -204,7 +199,8 @@ int dereg_mr(abi::VerbsMr* handle) noexcept {
     if (mr.region->windows != 0) return EBUSY;
     end_mr(mr);
   }
-  delete &mr;
+  mr.domain = DomainUse();
+  mr.owner->retired.add(mr);
   return 0;
 }
 

@@ -29,7 +29,7 @@ ibv_mw* alloc_mw(ibv_pd* handle, ibv_mw_type type) noexcept {
     mw->pd = handle;
     mw->type = type;
     mw->rkey = mw->window->rkey.value();
-    mw->handle = mw->rkey >> 8;
+    mw->handle = admit(*mw, mw->rkey >> 8);
     pd.owner->mws.push_back(*mw);
     return mw.release();
   } catch (const std::bad_alloc&) {
@@ -48,7 +48,8 @@ int dealloc_mw(ibv_mw* handle) noexcept {
     Progress::Guard guard(mw.owner->progress());
     end_mw(mw);
   }
-  delete &mw;
+  mw.domain = DomainUse();
+  mw.owner->retired.add(mw);
   return 0;
 }
 
@@ -60,7 +61,7 @@ bool bind_info_is_valid(const ibv_mw_bind_info& info) {
 
 BindRequest bind_request(const Mw& mw, RKey new_key, const ibv_mw_bind_info& info) {
   BindRequest request;
-  request.window = RKey(mw.handle << 8);
+  request.window = RKey(mw.mark.number << 8);
   request.new_key = new_key;
   request.region = LKey(info.mr != nullptr ? info.mr->lkey : 0);
   request.va = info.addr;

@@ -11,6 +11,7 @@
 #include "provider/runtime/locks/spinlock.h"
 #include "provider/runtime/memory/unmap_watch.h"
 #include "provider/verbs/context.h"
+#include "provider/verbs/handles.h"
 #include "provider/verbs/private_abi.h"
 #include "provider/verbs/qp_layout.h"
 #include "transport/device/device.h"
@@ -21,6 +22,7 @@ namespace urxe {
 
 /// A promise of the application that one thread at a time uses the objects made with it.
 struct Td : ibv_td {
+  HandleMark mark;
   Context* owner = nullptr;
   std::atomic<int> users{0};
 };
@@ -28,6 +30,7 @@ struct Td : ibv_td {
 /// A protection domain, or a parent domain: a second handle of a protection domain, with or without
 /// a thread domain.
 struct Pd : ibv_pd, ListHook<struct PdTag> {
+  HandleMark mark;
   Context* owner = nullptr;
   PdId id;
   std::atomic<int> users{0};  ///< objects made with this handle
@@ -57,6 +60,7 @@ class DomainUse {
 struct Dm : ibv_dm, ListHook<struct DmTag> {
   Dm() : ibv_dm{} {}
 
+  HandleMark mark;
   Context* owner = nullptr;
   void* mapping = nullptr;
   size_t mapped_bytes = 0;
@@ -66,6 +70,7 @@ struct Dm : ibv_dm, ListHook<struct DmTag> {
 };
 
 struct Mr : abi::VerbsMr, ListHook<struct MrTag> {
+  HandleMark mark;
   Context* owner = nullptr;
   DomainUse domain;
   MemoryRegion* region = nullptr;
@@ -74,12 +79,14 @@ struct Mr : abi::VerbsMr, ListHook<struct MrTag> {
 };
 
 struct Mw : ibv_mw, ListHook<struct MwTag> {
+  HandleMark mark;
   Context* owner = nullptr;
   DomainUse domain;
   MemoryWindow* window = nullptr;
 };
 
 struct Ah : ibv_ah, ListHook<struct AhTag> {
+  HandleMark mark;
   Context* owner = nullptr;
   DomainUse domain;
   Flow flow;
@@ -89,6 +96,7 @@ struct Ah : ibv_ah, ListHook<struct AhTag> {
 };
 
 struct Cq : abi::VerbsCq, ListHook<struct CqTag> {
+  HandleMark mark;
   Context* owner = nullptr;
   Progress* progress = nullptr;
   CompletionQueue* queue = nullptr;
@@ -115,6 +123,7 @@ struct SourcePort {
 };
 
 struct Srq : abi::VerbsSrq, ListHook<struct SrqTag> {
+  HandleMark mark;
   Context* owner = nullptr;
   Progress* progress = nullptr;
   DomainUse domain;
@@ -126,6 +135,7 @@ struct Srq : abi::VerbsSrq, ListHook<struct SrqTag> {
 };
 
 struct Xrcd : abi::VerbsXrcd, ListHook<struct XrcdTag> {
+  HandleMark mark;
   Context* owner = nullptr;
   XrcDomain* domain = nullptr;
   uint32_t users = 0;  ///< shared receive queues and target handles; under the device's lock
@@ -139,6 +149,7 @@ struct SendBatch {
 };
 
 struct Qp : abi::VerbsQp, ListHook<struct QpTag> {
+  HandleMark mark;
   Context* owner = nullptr;
   DomainUse domain;
   Progress* progress = nullptr;
@@ -191,6 +202,21 @@ inline Srq& srq_of(ibv_srq* srq) {
 }
 inline Xrcd& xrcd_of(ibv_xrcd* xrcd) {
   return *static_cast<Xrcd*>(reinterpret_cast<abi::VerbsXrcd*>(xrcd));
+}
+
+/// Makes the object one that check_handle() takes, with a number that no other of its kind has in
+/// this process. The caller sets libibverbs' member to it.
+template <class Object>
+uint32_t admit(Object& object, uint32_t number = next_handle_number()) {
+  object.mark.number = number;
+  object.mark.live = true;
+  return number;
+}
+
+/// Whether the handle, not null, is one of `owner` and passes check_handle().
+template <class Handle>
+bool is_handle_of(const Context& owner, Handle* handle) {
+  return check_handle(handle) == 0 && handle->context == owner.handle;
 }
 
 /// Takes the events of all devices. `user` of a queue is its Cq, Srq or Qp.

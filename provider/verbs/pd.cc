@@ -17,6 +17,7 @@ ibv_pd* alloc_pd(ibv_context* context) noexcept {
     if (!id) return fail(id.error().value);
     pd->owner = &owner;
     pd->id = *id;
+    pd->handle = admit(*pd);
     owner.pds.push_back(*pd);
     return pd.release();
   } catch (const std::bad_alloc&) {
@@ -42,7 +43,7 @@ int dealloc_pd(ibv_pd* handle) noexcept {
   }
   if (pd.base != nullptr) pd.base->users.fetch_sub(1);
   if (pd.thread != nullptr) pd.thread->users.fetch_sub(1);
-  delete &pd;
+  pd.owner->retired.add(pd);
   return 0;
 }
 

@@ -104,7 +104,9 @@ int bind_mw(ibv_qp* handle, ibv_mw* window, ibv_mw_bind* bind) noexcept {
   Qp& qp = qp_of(handle);
   Mw& mw = mw_of(window);
   if (qp.owner->is_forked()) return ENODEV;
-  if (!same_domain(window->pd, handle->pd) || !bind_info_is_valid(bind->bind_info)) return EINVAL;
+  if (check_handle(window) != 0 || !same_domain(window->pd, handle->pd) ||
+      !bind_info_is_valid(bind->bind_info))
+    return EINVAL;
   {
     std::lock_guard poster(qp.send_poster);
     SendQueue& queue = qp.queue_pair->sq;

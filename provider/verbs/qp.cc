@@ -47,20 +47,20 @@ ibv_qp_init_attr_ex meaningful(const ibv_qp_init_attr_ex& init) {
 bool may_share(ibv_srq* handle, const Context& owner, const ibv_qp_init_attr_ex& init) {
   if (init.qp_type != IBV_QPT_RC && init.qp_type != IBV_QPT_UD) return false;
   const Srq& srq = srq_of(handle);
-  return srq.owner == &owner && srq.queue->domain == nullptr;
+  return is_handle_of(owner, handle) && srq.queue->domain == nullptr;
 }
 
 /// Checks that the objects that the type needs are given, and belong to this context. The transport
 /// checks the rest.
 int check_init(const Context& owner, const ibv_qp_init_attr_ex& init) {
   if (init.qp_type == IBV_QPT_XRC_RECV) {
-    return init.xrcd != nullptr && xrcd_of(init.xrcd).owner == &owner ? 0 : EINVAL;
+    return init.xrcd != nullptr && is_handle_of(owner, init.xrcd) ? 0 : EINVAL;
   }
-  if (init.pd == nullptr || pd_of(init.pd).owner != &owner) return EINVAL;
-  if (init.send_cq == nullptr || cq_of(init.send_cq).owner != &owner) return EINVAL;
+  if (init.pd == nullptr || !is_handle_of(owner, init.pd)) return EINVAL;
+  if (init.send_cq == nullptr || !is_handle_of(owner, init.send_cq)) return EINVAL;
   if (init.srq != nullptr && !may_share(init.srq, owner, init)) return EINVAL;
   if (init.qp_type == IBV_QPT_XRC_SEND) return 0;
-  return init.recv_cq != nullptr && cq_of(init.recv_cq).owner == &owner ? 0 : EINVAL;
+  return init.recv_cq != nullptr && is_handle_of(owner, init.recv_cq) ? 0 : EINVAL;
 }
 
 QpInit transport_init(const ibv_qp_init_attr_ex& init, Qp& qp) {
@@ -110,7 +110,7 @@ void show(Qp& qp, ibv_context* context, const ibv_qp_init_attr_ex& init) {
   handle.send_cq = init.send_cq;
   handle.recv_cq = init.recv_cq;
   handle.srq = init.srq;
-  handle.qp_num = handle.handle = qp.queue_pair->qpn.value();
+  handle.qp_num = handle.handle = admit(qp, qp.queue_pair->qpn.value());
   handle.qp_type = init.qp_type;
   handle.state = IBV_QPS_RESET;
   pthread_mutex_init(&handle.mutex, nullptr);
@@ -121,10 +121,11 @@ void show(Qp& qp, ibv_context* context, const ibv_qp_init_attr_ex& init) {
 class PollerGuard {
  public:
   explicit PollerGuard(const Qp& qp) {
-    const ibv_qp& handle = qp.qp;
-    if (handle.send_cq != nullptr) send_ = std::unique_lock(cq_of(handle.send_cq).poller);
-    if (handle.recv_cq != nullptr && handle.recv_cq != handle.send_cq) {
-      recv_ = std::unique_lock(cq_of(handle.recv_cq).poller);
+    const CompletionQueue* send_cq = qp.queue_pair->send_cq;
+    const CompletionQueue* recv_cq = qp.queue_pair->recv_cq;
+    if (send_cq != nullptr) send_ = std::unique_lock(static_cast<Cq*>(send_cq->user())->poller);
+    if (recv_cq != nullptr && recv_cq != send_cq) {
+      recv_ = std::unique_lock(static_cast<Cq*>(recv_cq->user())->poller);
     }
   }
 
@@ -300,7 +301,8 @@ int destroy_qp(ibv_qp* handle) noexcept {
     }
     await_acknowledgements(qp);
   }
-  delete &qp;
+  qp.domain = DomainUse();
+  qp.owner->retired.add(qp);
   return 0;
 }
 

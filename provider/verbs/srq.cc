@@ -23,17 +23,17 @@ int check_init(const Context& owner, const ibv_srq_init_attr_ex& init) {
   if ((init.comp_mask & ~kKnown) != 0) return EOPNOTSUPP;
   if (type != IBV_SRQT_BASIC && type != IBV_SRQT_XRC) return EINVAL;
   if ((init.comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0 || init.pd == nullptr) return EINVAL;
-  if (pd_of(init.pd).owner != &owner) return EINVAL;
+  if (!is_handle_of(owner, init.pd)) return EINVAL;
   if (type == IBV_SRQT_BASIC) return 0;
   if ((init.comp_mask & kXrc) != kXrc || init.xrcd == nullptr || init.cq == nullptr) return EINVAL;
-  return xrcd_of(init.xrcd).owner == &owner && cq_of(init.cq).owner == &owner ? 0 : EINVAL;
+  return is_handle_of(owner, init.xrcd) && is_handle_of(owner, init.cq) ? 0 : EINVAL;
 }
 
 void show(Srq& srq, ibv_context* context, ibv_pd* pd, void* user_context) {
   srq.srq.context = context;
   srq.srq.srq_context = user_context;
   srq.srq.pd = pd;
-  srq.srq.handle = srq.srq_num = srq.queue->number.value();
+  srq.srq.handle = srq.srq_num = admit(srq, srq.queue->number.value());
   pthread_mutex_init(&srq.srq.mutex, nullptr);
   pthread_cond_init(&srq.srq.cond, nullptr);
 }
@@ -138,7 +138,8 @@ int destroy_srq(ibv_srq* handle) noexcept {
     }
     await_acknowledgements(srq);
   }
-  delete &srq;
+  srq.domain = DomainUse();
+  srq.owner->retired.add(srq);
   return 0;
 }
 

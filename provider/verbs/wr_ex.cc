@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <span>
 
+#include "provider/verbs/entry.h"
 #include "provider/verbs/objects.h"
 #include "provider/verbs/send_request.h"
 
@@ -274,7 +275,7 @@ void set_send_operations(Qp& qp, uint64_t flags, const QpLayout& layout) {
   handle.wr_set_ud_addr = wr_set_ud_addr;
   handle.wr_set_xrc_srqn = wr_set_xrc_srqn;
   handle.wr_start = wr_start;
-  handle.wr_complete = wr_complete;
+  handle.wr_complete = Entry<wr_complete>::reporting;
   handle.wr_abort = wr_abort;
 }
 

@@ -18,7 +18,7 @@ int check_open(const Context& owner, const ibv_qp_open_attr& attr) {
   constexpr uint32_t kNeeded = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE;
   if (attr.comp_mask >= IBV_QP_OPEN_ATTR_RESERVED) return EOPNOTSUPP;
   if ((attr.comp_mask & kNeeded) != kNeeded || attr.qp_type != IBV_QPT_XRC_RECV ||
-      attr.xrcd == nullptr || xrcd_of(attr.xrcd).owner != &owner) {
+      attr.xrcd == nullptr || !is_handle_of(owner, attr.xrcd)) {
     return EINVAL;
   }
   return 0;
@@ -37,7 +37,7 @@ void show(Qp& qp, ibv_context* context, const ibv_qp_open_attr& attr) {
   ibv_qp& handle = qp.qp;
   handle.context = context;
   if ((attr.comp_mask & IBV_QP_OPEN_ATTR_CONTEXT) != 0) handle.qp_context = attr.qp_context;
-  handle.qp_num = handle.handle = qp.queue_pair->qpn.value();
+  handle.qp_num = handle.handle = admit(qp, qp.queue_pair->qpn.value());
   handle.qp_type = IBV_QPT_XRC_RECV;
   handle.state = qp.queue_pair->state();
   pthread_mutex_init(&handle.mutex, nullptr);
@@ -62,6 +62,7 @@ ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* init) noexcept {
     xrcd->domain = *domain;
     xrcd->xrcd.context = context;
     xrcd->comp_mask = kXrcdHandle;
+    xrcd->handle = admit(*xrcd);
     owner.xrcds.push_back(*xrcd);
     return &xrcd.release()->xrcd;
   } catch (const std::bad_alloc&) {
@@ -82,7 +83,7 @@ int close_xrcd(ibv_xrcd* handle) noexcept {
     if (xrcd.users != 0) return EBUSY;
     end_xrcd(xrcd);
   }
-  delete &xrcd;
+  xrcd.owner->retired.add(xrcd);
   return 0;
 }
 

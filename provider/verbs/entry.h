@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cerrno>
+#include <type_traits>
+
+#include "provider/runtime/errors.h"
+#include "provider/verbs/handles.h"
+
+namespace urxe {
+
+/// A verb as libibverbs calls it: in an operations table, a verb's function stands as one of these.
+template <auto kVerb>
+struct Entry;
+
+template <class Result, class... Arguments, Result (*kVerb)(Arguments...) noexcept>
+struct Entry<kVerb> {
+  /// Verbs return an errno or null; errno is set either way, for perror().
+  static Result reporting(Arguments... arguments) noexcept {
+    const Result result = kVerb(arguments...);
+    if constexpr (std::is_same_v<Result, int>) {
+      if (result != 0) [[unlikely]]
+        errno = result;
+    }
+    return result;
+  }
+
+  /// The same, and the first argument is checked.
+  static Result checking(Arguments... arguments) noexcept {
+    if (const int wrong = check_first(arguments...); wrong != 0) [[unlikely]] {
+      if constexpr (std::is_same_v<Result, int>) {
+        return errno = wrong;
+      } else {
+        return fail(wrong);
+      }
+    }
+    return reporting(arguments...);
+  }
+
+ private:
+  template <class First, class... Rest>
+  static int check_first(First first, Rest... /*rest*/) {
+    return check_handle(first);
+  }
+};
+
+}  // namespace urxe
