@@ -34,18 +34,30 @@ struct urxe_cm_hooks {
   urxe_write_hook write;
 };
 
-/// Called on a thread of the application that is about to unmap memory, map something else over it,
-/// take rights away, or free it. Any thread may call them, and calls may nest. The hooks must not
-/// allocate or free, and keep errno.
+/// What becomes of a range of memory.
+enum urxe_loss {
+  /// It may be unmapped unannounced, now or later: a block was given back to the allocator, or
+  /// rights were taken away.
+  URXE_UNCERTAIN = 1,
+  /// It is unmapped, or something else is mapped over it.
+  URXE_GONE = 2
+};
+
+/// Called on a thread of the application that takes memory away, or gets some. Any thread may call
+/// them, and calls may nest. The hooks must not allocate or free, and keep errno.
 struct urxe_memory_hooks {
-  /// Before the call, with the range that it may take away. Non-zero: call `after` too.
-  int (*before)(const void* address, size_t length);
+  /// Before the call, with the range that it may take away and an urxe_loss. Non-zero: call `after`
+  /// too.
+  int (*before)(const void* address, size_t length, int loss);
   /// After the call, on the same thread.
   void (*after)(void);
+  /// The allocator returns a block. It undoes URXE_UNCERTAIN there; if `same`, also URXE_GONE: a
+  /// block that was expected to move has stayed.
+  void (*allocated)(const void* block, size_t length, int same);
 };
 
 struct urxe_presence {
-  uint32_t version;  ///< 3
+  uint32_t version;  ///< 4
   /// Absolute path of the directory tree that describes the devices, without a trailing slash; null
   /// if the environment names none. Valid as long as the process exists.
   const char* tree;
@@ -54,8 +66,8 @@ struct urxe_presence {
   void (*set_write_hook)(urxe_write_hook hook);
   /// 1 if `fd` was opened as one of urxe's device nodes, else 0. Thread-safe.
   int (*is_node)(int fd);
-  /// Since version 2. Installs hooks, which must stay valid, or removes them (null). Thread-safe. A
-  /// call that is under way may still use the old ones.
+  /// Since version 4 with these hooks. Installs hooks, which must stay valid, or removes them
+  /// (null). Thread-safe. A call that is under way may still use the old ones.
   void (*set_memory_hooks)(const struct urxe_memory_hooks* hooks);
   /// Since version 3. Installs hooks, which must stay valid, or removes them (null). Thread-safe.
   /// If there are no hooks yet, opening the node makes libibverbs load the provider, which installs

@@ -65,9 +65,9 @@ static int is_node(int fd) {
 
 URXE_EXPORT const struct urxe_presence* urxe_presence_v1(void) {
   static const struct urxe_presence kWithTree = {
-      3, urxe_tree, set_write_hook, is_node, urxe_set_memory_hooks, urxe_set_cm_hooks};
+      4, urxe_tree, set_write_hook, is_node, urxe_set_memory_hooks, urxe_set_cm_hooks};
   static const struct urxe_presence kWithoutTree = {
-      3, NULL, set_write_hook, is_node, urxe_set_memory_hooks, urxe_set_cm_hooks};
+      4, NULL, set_write_hook, is_node, urxe_set_memory_hooks, urxe_set_cm_hooks};
   (void)URXE_NEXT(write);
   return urxe_tree_length != 0 ? &kWithTree : &kWithoutTree;
 }

@@ -23,12 +23,13 @@ Expected<void, Errno> check(const RegionRequest& request) {
   return {};
 }
 
-HostMemory::Kind kind_of(Backing backing) {
-  switch (backing) {
-    case Backing::kOnDemand:
+/// How to access pinned memory.
+HostMemory::Kind kind_after(Loss loss) {
+  switch (loss) {
+    case Loss::kUncertain:
       return HostMemory::Kind::kGuarded;
-    case Backing::kNull:
-      return HostMemory::Kind::kNull;
+    case Loss::kGone:
+      return HostMemory::Kind::kRefused;
     default:
       return HostMemory::Kind::kPlain;
   }
@@ -41,7 +42,7 @@ void fill(MemoryRegion& region, const RegionRequest& request) {
   region.length = request.length;
   region.access = request.access;
   region.backing = request.backing;
-  region.kind.store(kind_of(request.backing), std::memory_order_relaxed);
+  region.losses.forget();
 }
 
 /// Also for a region of the whole address space, which begins at the null pointer.
@@ -49,8 +50,14 @@ uint8_t* add_offset(uint8_t* host, uint64_t offset) {
   return reinterpret_cast<uint8_t*>(reinterpret_cast<uintptr_t>(host) + offset);
 }
 
-HostMemory memory_at(const MemoryRegion& region, uint64_t offset) {
-  return {add_offset(region.host, offset), region.kind.load(std::memory_order_relaxed)};
+HostMemory memory_at(const MemoryRegion& region, uint64_t offset, uint64_t length) {
+  uint8_t* at = add_offset(region.host, offset);
+  if (region.backing == Backing::kOnDemand) return {at, HostMemory::Kind::kGuarded};
+  if (region.backing == Backing::kNull) return {at, HostMemory::Kind::kNull};
+  if (!region.losses.any()) [[likely]]
+    return {at, HostMemory::Kind::kPlain};
+  const auto begin = reinterpret_cast<uintptr_t>(at);
+  return {at, kind_after(region.losses.worst(begin, begin + length))};
 }
 
 }  // namespace
@@ -103,9 +110,9 @@ HostMemory MemoryTable::local(PdId pd, const Sge& sge, bool write) const {
   const MemoryRegion* region = find(sge.lkey.value());
   if (region == nullptr || region->pd != pd) return {};
   if (write && (region->access & IBV_ACCESS_LOCAL_WRITE) == 0) return {};
-  const HostMemory memory = memory_at(*region, sge.addr - region->iova);
-  if (memory.kind == HostMemory::Kind::kNull) return memory;
-  return range_is_inside(*region, sge.addr, sge.length) ? memory : HostMemory{};
+  const bool has_all_addresses = region->backing == Backing::kNull;
+  if (!has_all_addresses && !range_is_inside(*region, sge.addr, sge.length)) return {};
+  return memory_at(*region, sge.addr - region->iova, sge.length);
 }
 
 HostMemory MemoryTable::remote(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_t length,
@@ -113,7 +120,7 @@ HostMemory MemoryTable::remote(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_
   if (const MemoryRegion* region = find(rkey.value())) {
     if (region->pd != pd || (region->access & access) != access) return {};
     if (!range_is_inside(*region, va, length)) return {};
-    return memory_at(*region, va - region->iova);
+    return memory_at(*region, va - region->iova, length);
   }
   return remote_by_window(pd, qpn, rkey, va, length, access);
 }
@@ -127,7 +134,7 @@ HostMemory MemoryTable::remote_by_window(PdId pd, Qpn qpn, RKey rkey, uint64_t v
   if (va < window->va || length > window->length || va - window->va > window->length - length) {
     return {};
   }
-  return memory_at(*window->region, window->offset + (va - window->va));
+  return memory_at(*window->region, window->offset + (va - window->va), length);
 }
 
 }  // namespace urxe

@@ -3,7 +3,6 @@
 
 #include <infiniband/verbs.h>
 
-#include <atomic>
 #include <cstdint>
 
 #include "packet/base/expected.h"
@@ -11,6 +10,7 @@
 #include "transport/memory/host_memory.h"
 #include "transport/memory/key_sequence.h"
 #include "transport/memory/key_table.h"
+#include "transport/memory/memory_losses.h"
 
 namespace urxe {
 
@@ -26,7 +26,7 @@ struct Sge {
 
 /// The kind of memory behind a region's addresses.
 enum class Backing : uint8_t {
-  kPinned,    ///< memory that stays mapped until guard()
+  kPinned,    ///< memory that stays mapped, but for the region's losses
   kOnDemand,  ///< the memory that is mapped there at each access
   kNull,      ///< nothing, at any address (ibv_alloc_null_mr(3))
 };
@@ -43,14 +43,9 @@ struct MemoryRegion {
   Backing backing = Backing::kPinned;
   uint32_t windows = 0;  ///< memory windows bound to it
 
-  /// Makes every access from now on go through GuardedAccess, because the application unmaps part
-  /// of the memory. Any thread. Accesses under way end before the device's lock is free.
-  void guard() {
-    if (kind.load(std::memory_order_relaxed) == HostMemory::Kind::kPlain) {
-      kind.store(HostMemory::Kind::kGuarded, std::memory_order_relaxed);
-    }
-  }
-  std::atomic<HostMemory::Kind> kind = HostMemory::Kind::kPlain;
+  /// What the application takes away of Backing::kPinned, by addresses of this process. Any thread;
+  /// accesses that have not seen a loss yet end before the device's lock is free.
+  MemoryLosses losses;
 };
 
 /// A memory window: access rights to a part of a region, granted and revoked by binding

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/runtime/device/runtime_device.h"
 
+#include <sched.h>
+
 #include <cerrno>
 #include <utility>
 
@@ -63,6 +65,7 @@ RuntimeDevice::RuntimeDevice(const DeviceDescription& description)
 }
 
 RuntimeDevice::~RuntimeDevice() {
+  while (visitors_.load() != 0) sched_yield();
   InterfaceWatcher::instance().remove(follower_);
 }
 
@@ -176,6 +179,7 @@ Expected<void, Errno> RuntimeDevice::open_addresses() {
 }
 
 void RuntimeDevice::after_fork_in_child() {
+  visitors_.store(0);  // their threads stayed with the parent
   forked_.store(true);
   progress_.after_fork_in_child();
   sharing_.reset();

@@ -3,12 +3,13 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <functional>
 #include <mutex>
-#include <utility>
 
 #include "provider/presence/presence_abi.h"
 #include "provider/runtime/device/runtime_device.h"
@@ -23,46 +24,81 @@ constinit Spinlock lock;   // a leaf: nothing is taken or waited for with it hel
 constinit RangeTree tree;  // under the lock
 constinit UnmapGate gate;
 
-// What lies outside these two overlaps nothing. Under the lock; read without.
-constinit std::atomic<uintptr_t> lowest{0};
-constinit std::atomic<uintptr_t> highest{0};
+/// Addresses in a set all lie between two bounds. Under the lock; read without.
+struct Bounds {
+  std::atomic<uintptr_t> lowest{0};
+  std::atomic<uintptr_t> highest{0};
+
+  void set(uintptr_t low, uintptr_t high) {
+    lowest.store(low, std::memory_order_relaxed);
+    highest.store(high, std::memory_order_relaxed);
+  }
+  void include(uintptr_t begin, uintptr_t end) {
+    const bool none = highest.load() == 0;
+    set(none ? begin : std::min(lowest.load(), begin), std::max(highest.load(), end));
+  }
+  [[nodiscard]] bool may_have(uintptr_t begin, uintptr_t end) const {
+    return end > lowest.load(std::memory_order_relaxed) &&
+           begin < highest.load(std::memory_order_relaxed);
+  }
+};
+constinit Bounds regions;    // of the ranges in the tree
+constinit Bounds uncertain;  // of memory that may be uncertain
 
 void note_bounds() {
-  lowest.store(tree.lowest(), std::memory_order_relaxed);
-  highest.store(tree.highest(), std::memory_order_relaxed);
+  regions.set(tree.lowest(), tree.highest());
+  if (tree.highest() == 0) uncertain.set(0, 0);
 }
 
-/// Guards all regions that have some of the range. Answers the device of one of them: of those
-/// whose address is above `last`, the one with the lowest; null: there is none.
-std::shared_ptr<RuntimeDevice> guard_overlapping(uintptr_t begin, uintptr_t end,
-                                                 const RuntimeDevice* last) {
+struct Pages {
+  uintptr_t begin;
+  uintptr_t end;
+};
+
+/// All pages that have a byte of the range.
+Pages pages_of(const void* address, size_t length) {
+  static const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(address);
+  const bool wraps = begin + length < begin || begin + length > UINTPTR_MAX - page;
+  const uintptr_t end = wraps ? UINTPTR_MAX : begin + length;
+  return {begin & ~(page - 1), wraps ? end : (end + page - 1) & ~(page - 1)};
+}
+
+void mark(WatchedRange& memory, const Pages& pages, Loss loss) {
+  const uintptr_t begin = std::max(memory.begin, pages.begin);
+  const uintptr_t end = std::min(memory.end, pages.end);
+  memory.region->losses.lose(begin, end, loss);
+  if (loss != Loss::kUncertain) return;
+  // An atomic that begins from now on counts on this thread's passing the gate.
+  gate.use();
+  uncertain.include(begin, end);
+}
+
+/// Marks the loss in all regions that have some of the pages. Returns the device of one of them: of
+/// those whose address is above `last`, the one with the lowest; null: there is none. The caller
+/// leaves it (RuntimeDevice::leave()).
+RuntimeDevice* lose(const Pages& pages, Loss loss, const RuntimeDevice* last) {
   std::lock_guard holder(lock);
-  std::shared_ptr<RuntimeDevice> next;
-  tree.visit_overlapping(begin, end, [&](RangeTree::Node& node) {
+  RuntimeDevice* next = nullptr;
+  tree.visit_overlapping(pages.begin, pages.end, [&](RangeTree::Node& node) {
     auto& memory = static_cast<WatchedRange&>(node);
-    // An atomic that begins from now on counts on this thread's passing the gate.
-    gate.use();
-    memory.region->guard();
-    const RuntimeDevice* device = memory.device.get();
-    if (std::less<>()(last, device) && (!next || std::less<>()(device, next.get()))) {
-      next = memory.device;
-    }
+    mark(memory, pages, loss);
+    const bool is_next = std::less<>()(last, memory.device) &&
+                         (next == nullptr || std::less<>()(memory.device, next));
+    if (is_next) next = memory.device;
   });
+  if (next != nullptr) next->enter();
   return next;
 }
 
-bool is_between_regions(uintptr_t begin, uintptr_t end) {
-  return end > lowest.load(std::memory_order_relaxed) &&
-         begin < highest.load(std::memory_order_relaxed);
-}
-
-[[gnu::noinline]] void guard_range(uintptr_t begin, uintptr_t end) {
+[[gnu::noinline]] void lose_range(const Pages& pages, Loss loss) {
   const int saved_errno = errno;
   const RuntimeDevice* last = nullptr;
-  while (auto device = guard_overlapping(begin, end, last)) {
-    // An access that took the region for plain has the device's lock.
+  while (RuntimeDevice* device = lose(pages, loss, last)) {
+    // An access that has not seen the loss has the device's lock.
     device->progress().wait_for_holder();
-    last = device.get();
+    last = device;
+    device->leave();
   }
   errno = saved_errno;
 }
@@ -74,12 +110,13 @@ bool is_between_regions(uintptr_t begin, uintptr_t end) {
   return length;
 }
 
-int before_unmap(const void* address, size_t length) noexcept {
+int before_unmap(const void* address, size_t length, int loss) noexcept {
   if (length == URXE_WHOLE_MAPPING) [[unlikely]]
     length = length_of_mapping(address);
-  const auto begin = reinterpret_cast<uintptr_t>(address);
-  const uintptr_t end = begin + length < begin ? UINTPTR_MAX : begin + length;
-  if (is_between_regions(begin, end)) guard_range(begin, end);
+  const Pages pages = pages_of(address, length);
+  if (regions.may_have(pages.begin, pages.end)) {
+    lose_range(pages, loss == URXE_GONE ? Loss::kGone : Loss::kUncertain);
+  }
   return gate.enter() ? 1 : 0;
 }
 
@@ -87,14 +124,27 @@ void after_unmap() noexcept {
   gate.leave();
 }
 
+/// A page with a byte of a block in use stays mapped.
+void after_allocation(const void* block, size_t length, int same) noexcept {
+  const Pages pages = pages_of(block, length);
+  if (!uncertain.may_have(pages.begin, pages.end) && same == 0) [[likely]]
+    return;
+  std::lock_guard holder(lock);
+  tree.visit_overlapping(pages.begin, pages.end, [&](RangeTree::Node& node) {
+    MemoryLosses& losses = static_cast<WatchedRange&>(node).region->losses;
+    losses.regain(pages.begin, pages.end, Loss::kUncertain);
+    if (same != 0) losses.regain(pages.begin, pages.end, Loss::kGone);
+  });
+}
+
 void install_hooks() {
-  static constexpr urxe_memory_hooks kHooks = {before_unmap, after_unmap};
+  static constexpr urxe_memory_hooks kHooks = {before_unmap, after_unmap, after_allocation};
   static std::once_flag installed;
   std::call_once(installed, [] {
     void* symbol = dlsym(RTLD_DEFAULT, "urxe_presence_v1");
     if (symbol == nullptr) return;
     const urxe_presence* presence = reinterpret_cast<urxe_presence_v1_function>(symbol)();
-    if (presence->version >= 2) presence->set_memory_hooks(&kHooks);
+    if (presence->version >= 4) presence->set_memory_hooks(&kHooks);
   });
 }
 
@@ -115,13 +165,13 @@ void prepare_unmap_watch() {
 }
 
 void watch_memory(WatchedRange& memory, MemoryRegion& region, const void* address, size_t length,
-                  std::shared_ptr<RuntimeDevice> device) {
+                  RuntimeDevice& device) {
   if (length == 0) return;
   install_hooks();
   memory.begin = reinterpret_cast<uintptr_t>(address);
   memory.end = memory.begin + length;
   memory.region = &region;
-  memory.device = std::move(device);
+  memory.device = &device;
   std::lock_guard holder(lock);
   tree.insert(memory);
   note_bounds();
@@ -135,7 +185,7 @@ void unwatch_memory(WatchedRange& memory) {
     note_bounds();
   }
   memory.region = nullptr;
-  memory.device.reset();
+  memory.device = nullptr;
 }
 
 UnmapGate& unmap_gate() {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 
 #include "provider/runtime/memory/range_tree.h"
 #include "transport/memory/memory_region.h"
@@ -15,28 +14,41 @@ class UnmapGate;
 /// The memory of a region, watched for the application taking it away.
 struct WatchedRange : RangeTree::Node {
   MemoryRegion* region = nullptr;  ///< null: not watched
-  std::shared_ptr<RuntimeDevice> device;
+  RuntimeDevice* device = nullptr;
 };
 
-// The preloaded object tells of every call that is about to unmap, replace, protect or free memory.
-// A region that has some of it is guarded from then on (MemoryRegion::guard()), and the call waits
-// until no access that began before is under way. Memory that no region has costs a comparison, or
-// a look into a tree where it lies between regions.
+// A region of a NIC holds its pages. One of urxe has only addresses, so it must not be used where
+// the application has taken the memory away. The preloaded object tells of every call that does so,
+// before it is carried out; then no access that began before is under way any more.
+//
+// The rule, for whole pages (MemoryLosses):
+// - Unmapped by munmap(), mremap(), shmdt(), brk(), or by mapping something over it; or a block
+// that
+//   libc's allocator has mapped for itself, freed: gone. What is mapped there later is other
+//   memory, and this region does not reach it. A new registration does.
+// - Freed otherwise, or protected: uncertain. The allocator may unmap it in any later call, and
+//   libc's own calls cannot be seen. Until a block in that page is allocated, which keeps the page
+//   mapped, accesses are system calls that fail where nothing is mapped.
+// - All else of the region stays as fast as it was.
+//
+// A freed block that the allocator gives out again is the same memory for a region that was never
+// deregistered: so it is for a NIC, and registration caches live on it. Memory that no region has
+// costs a comparison, or a look into a tree if it lies between regions.
 
 /// Before anything else here, and before the handlers are registered that take devices' locks in
 /// fork(): theirs must be taken first. Once in a process; later calls do nothing.
 void prepare_unmap_watch();
 
 /// With the device's lock held, as unwatch_memory(); nothing is allocated. `memory` must not be
-/// watched. `length` may be 0.
+/// watched. `length` may be 0. The device must not end before unwatch_memory().
 void watch_memory(WatchedRange& memory, MemoryRegion& region, const void* address, size_t length,
-                  std::shared_ptr<RuntimeDevice> device);
+                  RuntimeDevice& device);
 /// `memory` may be unwatched.
 void unwatch_memory(WatchedRange& memory);
 
 /// What threads that unmap memory pass through.
 UnmapGate& unmap_gate();
-/// A guarded region may be the target of atomics: has threads that unmap pass the gate.
+/// An uncertain region may be the target of atomics: has threads that unmap pass the gate.
 void expect_guarded_atomics();
 
 }  // namespace urxe

@@ -222,6 +222,71 @@ TEST_F(TakenAway, TheRestOfTheRegionStays) {
   unmap(at);
 }
 
+// A remote WRITE landed in other memory, mapped where the region's had been unmapped. Expect: the
+// requests fail, the new memory stays as it is, until it is registered itself.
+TEST_F(TakenAway, WhatIsMappedAnewIsNotTheRegions) {
+  for (const bool over : {false, true}) {
+    SCOPED_TRACE(over ? "mapped over it" : "unmapped first");
+    connect();
+    Memory own(left_->pd.get(), 64);
+    auto* at = static_cast<uint8_t*>(map_pages());
+    ASSERT_NE(at, nullptr);
+    std::memset(own.bytes.data(), 0x22, 64);
+    {
+      const MrPtr mr = register_at(*right_, at);
+      if (!over) unmap(at);
+      const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (over ? MAP_FIXED : MAP_FIXED_NOREPLACE);
+      ASSERT_EQ(::mmap(at, kBytes, PROT_READ | PROT_WRITE, flags, -1, 0), at);
+      const auto remote = reinterpret_cast<uint64_t>(at);
+      ASSERT_EQ(post_rdma(left_->qp.get(), 1, IBV_WR_RDMA_WRITE, own.sge(64), remote, mr->rkey), 0);
+      expect_completion(left_->cq.get(), 1, IBV_WC_REM_ACCESS_ERR);
+      EXPECT_EQ(at[0], 0);
+    }
+    left_.reset();
+    right_.reset();
+    connect();
+    Memory again(left_->pd.get(), 64);
+    std::memset(again.bytes.data(), 0x33, 64);
+    {
+      const MrPtr mr = register_at(*right_, at);
+      ASSERT_EQ(post_rdma(left_->qp.get(), 2, IBV_WR_RDMA_WRITE, again.sge(64),
+                          reinterpret_cast<uint64_t>(at), mr->rkey),
+                0);
+      expect_completion(left_->cq.get(), 2, IBV_WC_SUCCESS);
+      EXPECT_EQ(at[63], 0x33);
+    }
+    unmap(at);
+    left_.reset();
+    right_.reset();
+  }
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Registration caches do this. Expect: the region reaches the block while it is free, and after the
+// allocator has given it out again.
+TEST_F(TakenAway, AFreedBlockStaysReachable) {
+  connect();
+  Memory own(left_->pd.get(), 64);
+  std::memset(own.bytes.data(), 0x44, 64);
+  constexpr size_t kBlock = 4 * kPage;
+  void* before = std::malloc(kPage);
+  auto* block = static_cast<uint8_t*>(std::malloc(kBlock));
+  void* after = std::malloc(kPage);  // so that the block is not at the heap's end
+  const MrPtr mr(ibv_reg_mr(right_->pd.get(), block, kBlock, kAllAccess));
+  ASSERT_NE(mr, nullptr);
+  const auto remote = reinterpret_cast<uint64_t>(block) + 2 * kPage;
+  std::free(block);
+  ASSERT_EQ(post_rdma(left_->qp.get(), 1, IBV_WR_RDMA_WRITE, own.sge(64), remote, mr->rkey), 0);
+  expect_completion(left_->cq.get(), 1, IBV_WC_SUCCESS);
+  auto* volatile again = static_cast<uint8_t*>(std::malloc(kBlock));
+  ASSERT_EQ(post_rdma(left_->qp.get(), 2, IBV_WR_RDMA_WRITE, own.sge(64), remote, mr->rkey), 0);
+  expect_completion(left_->cq.get(), 2, IBV_WC_SUCCESS);
+  std::free(again);
+  std::free(before);
+  std::free(after);
+}
+#endif
+
 // Expect: memory beside a region may come and go; the region stays as fast, and whole.
 TEST_F(TakenAway, NeighboursDoNotMatter) {
   connect();

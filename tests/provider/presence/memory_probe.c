@@ -22,25 +22,29 @@ static const char* base;  // what offsets count from
 static struct {
   long offset;
   size_t length;
-  bool is_end;
+  int loss;  ///< urxe_loss; 0: the end; -1: a block is there
 } calls[kMost];
 static int call_count;
 
-static int before(const void* address, size_t length) {
+static int before(const void* address, size_t length, int loss) {
   errno = EIO;  // the callers' errno must be libc's own
   if (call_count < kMost) {
     calls[call_count].offset = (long)((uintptr_t)address - (uintptr_t)base);
     calls[call_count].length = length;
-    calls[call_count++].is_end = false;
+    calls[call_count++].loss = loss;
   }
   return 1;
 }
 
 static void after(void) {
-  if (call_count < kMost) calls[call_count++].is_end = true;
+  if (call_count < kMost) calls[call_count++].loss = 0;
 }
 
-static const struct urxe_memory_hooks kHooks = {before, after};
+static void allocated(const void* block, size_t length, int same) {
+  before(block, length, same ? -2 : -1);
+}
+
+static const struct urxe_memory_hooks kHooks = {before, after, allocated};
 static const struct urxe_presence* presence;
 
 static void watch_from(const void* from) {
@@ -53,12 +57,14 @@ static void report(const char* way, bool done) {
   presence->set_memory_hooks(NULL);
   printf("%s%s:", way, done ? "" : " FAILED");
   for (int i = 0; i < call_count; ++i) {
-    if (calls[i].is_end) {
+    static const char* const kNames[] = {"same", "there", "", "uncertain", "gone"};
+    const char* name = kNames[calls[i].loss + 2];
+    if (calls[i].loss == 0) {
       printf(" .");
     } else if (calls[i].length == URXE_WHOLE_MAPPING) {
-      printf(" %+ld whole", calls[i].offset);
+      printf(" %s %+ld whole", name, calls[i].offset);
     } else {
-      printf(" %+ld %zu", calls[i].offset, calls[i].length);
+      printf(" %s %+ld %zu", name, calls[i].offset, calls[i].length);
     }
   }
   printf("\n");
@@ -100,7 +106,7 @@ static void try_moves(void) {
   void* moved = mremap(at, kPage, 2 * kPage, MREMAP_MAYMOVE | MREMAP_FIXED, target);
   presence->set_memory_hooks(NULL);
   for (int i = 0; i < call_count; ++i) {
-    if (!calls[i].is_end && calls[i].offset == target - at) calls[i].offset = -1;
+    if (calls[i].loss != 0 && calls[i].offset == target - at) calls[i].offset = -1;
   }
   report("mremap over", moved == target);
   munmap(at + kPage, kBytes - kPage);
@@ -122,29 +128,59 @@ static void try_others(void) {
   report("brk down", brk(end_of_data) == 0);
 }
 
-static void try_blocks(void) {
-  char* block = malloc(100000);
+/// Lengths of blocks are the allocator's: 1 where it is that of the block.
+static void hide_length(size_t usable) {
+  presence->set_memory_hooks(NULL);
+  for (int i = 0; i < call_count; ++i) {
+    if (calls[i].length == usable) calls[i].length = 1;
+  }
+}
+
+static void try_block(const char* way, size_t length) {
+  watch_from(NULL);
+  char* block = malloc(length);
+  for (int i = 0; i < call_count; ++i) calls[i].offset -= (long)(uintptr_t)block;
+  base = block;
+  size_t usable = malloc_usable_size(block);
+  free(block);
+  hide_length(usable);
+  report(way, usable >= length);
+}
+
+static void try_reallocation(const char* way, size_t from, size_t to) {
+  char* block = malloc(from);
+  strcpy(block, "kept");
   size_t usable = malloc_usable_size(block);
   watch_from(block);
-  free(block);
+  char* result = realloc(block, to);
   presence->set_memory_hooks(NULL);
-  if (call_count > 0 && calls[0].length == usable) calls[0].length = 1;
-  report("free", usable >= 100000);
+  size_t new_usable = malloc_usable_size(result);
+  for (int i = 0; i < call_count; ++i) {
+    if (calls[i].offset == result - base) calls[i].offset = 0;
+    if (calls[i].length == new_usable && i != 0) calls[i].length = 2;
+  }
+  hide_length(usable);
+  report(way, strcmp(result, "kept") == 0);
+  free(result);
+}
+
+static void try_blocks(void) {
+  try_block("malloc and free", 100000);
+  try_block("malloc and free of a mapping", 40 << 20);
   watch_from(NULL);
   free(NULL);
   report("free nothing", true);
-  block = malloc(1000);
-  strcpy(block, "kept");
-  usable = malloc_usable_size(block);
-  watch_from(block);
-  block = realloc(block, 500000);
-  presence->set_memory_hooks(NULL);
-  if (call_count > 0 && calls[0].length == usable) calls[0].length = 1;
-  report("realloc", strcmp(block, "kept") == 0);
+  try_reallocation("realloc", 1000, 100000);
+  try_reallocation("realloc to less", 100000, 1000);
+  try_reallocation("realloc of a mapping to less", 40 << 20, 36 << 20);
+  void* block = NULL;
   watch_from(NULL);
-  void* fresh = realloc(NULL, 10);
-  report("realloc nothing", fresh != NULL);
-  free(fresh);
+  bool done = posix_memalign(&block, kPage, kBytes) == 0;
+  base = block;
+  presence->set_memory_hooks(NULL);
+  for (int i = 0; i < call_count; ++i) calls[i].offset -= (long)(uintptr_t)block;
+  hide_length(malloc_usable_size(block));
+  report("posix_memalign", done);
   free(block);
 }
 
@@ -154,7 +190,7 @@ int main(void) {
   urxe_presence_v1_function find;
   memcpy(&find, &symbol, sizeof(find));
   presence = find();
-  if (presence->version < 2) return 2;
+  if (presence->version < 4) return 2;
   setvbuf(stdout, NULL, _IOFBF, 65536);
   printf("first\n");  // the buffer is there before anything is watched
   try_mappings();

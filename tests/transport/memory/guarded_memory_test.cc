@@ -56,8 +56,9 @@ BenchOptions options() {
 /// The first page of the target and of the local memory is mapped; all regions are guarded.
 struct GuardedBench : Bench {
   GuardedBench() : Bench(options()) {
-    target_region->guard();
-    local_region->guard();
+    for (MemoryRegion* region : {target_region, local_region}) {
+      region->losses.lose(0, UINTPTR_MAX, Loss::kUncertain);
+    }
     map(target, 4096);
   }
   void map(const uint8_t* at, size_t bytes) { mapped = {at, bytes, 0, 0}; }
@@ -183,11 +184,43 @@ TEST(GuardedMemory, DestinationOfAnAtomicIsGone) {
 // A device that was given no accesses. Expect: refused, not touched.
 TEST(GuardedMemory, WithoutAccessesNothingIsTouched) {
   Bench bench;
-  bench.target_region->guard();
+  bench.target_region->losses.lose(0, UINTPTR_MAX, Loss::kUncertain);
   bench.receive(Operation::kWriteOnly, 200,
                 bench.reth(Bench::kTargetVa, bench.target_region->rkey, 8), counting(8));
   EXPECT_EQ(bench.qp->state(), IBV_QPS_ERR);
   EXPECT_EQ(bench.target[1], 0);
+}
+
+/// A Bench whose target's second page is gone, though memory is mapped there.
+struct HoleBench : GuardedBench {
+  HoleBench() {
+    const auto start = reinterpret_cast<uintptr_t>(target);
+    target_region->losses.forget();
+    target_region->losses.lose(start + 4096, start + 8192, Loss::kGone);
+    map(target, sizeof target);
+  }
+};
+
+// A remote WRITE landed in memory that was unmapped and mapped anew. Expect: refused, not touched.
+TEST(GuardedMemory, WhatIsGoneIsNotReachedAgain) {
+  for (const uint32_t at : {4096U, 4096U - 4, 8192U - 4}) {
+    HoleBench bench;
+    bench.receive(Operation::kWriteOnly, 200, bench.reth(Bench::kTargetVa + at, bench.key(), 8),
+                  counting(8));
+    EXPECT_EQ(first_line(bench), kAccessNak) << at;
+    EXPECT_EQ(bench.target[4097], 0) << at;
+    EXPECT_EQ(mapped.accesses, 0) << at;
+  }
+}
+
+// Expect: what is left is as fast as ever.
+TEST(GuardedMemory, BesideWhatIsGoneItIsPlain) {
+  HoleBench bench;
+  bench.receive(Operation::kWriteOnly, 200, bench.reth(Bench::kTargetVa + 4088, bench.key(), 8),
+                counting(8));
+  EXPECT_EQ(bench.target[4095], 7);
+  EXPECT_EQ(mapped.accesses, 0);
+  EXPECT_EQ(bench.qp->state(), IBV_QPS_RTS);
 }
 
 // Expect: re-registered memory is plain again.

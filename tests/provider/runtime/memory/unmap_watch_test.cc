@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The rule of unmap_watch.h. The test stands for the preloaded object: it takes the hooks, and
+// tells of calls.
+#include "provider/runtime/memory/unmap_watch.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <memory>
+#include <thread>
+
+#include "provider/presence/presence_abi.h"
+#include "provider/runtime/device/runtime_device.h"
+
+namespace urxe::test {
+namespace {
+
+const urxe_memory_hooks* hooks;
+
+DeviceDescription description() {
+  DeviceDescription device;
+  device.name = "unmap_watch_test";
+  device.ifname = "lo";
+  device.ifindex = 1;
+  device.mtu = 65536;
+  return device;
+}
+
+/// A region of eight pages, which is watched.
+class UnmapWatchTest : public testing::Test {
+ protected:
+  UnmapWatchTest() {
+    watch_memory(watched_, region_, bytes_, 8 * page_, *device_);
+    EXPECT_NE(hooks, nullptr);
+  }
+  ~UnmapWatchTest() override {
+    unwatch_memory(watched_);
+    munmap(bytes_, 8 * page_);
+  }
+
+  void lose(size_t from, size_t length, int loss) {
+    if (hooks->before(bytes_ + from, length, loss) != 0) hooks->after();
+  }
+  void allocate(size_t from, size_t length, bool same = false) {
+    hooks->allocated(bytes_ + from, length, same ? 1 : 0);
+  }
+  /// The worst loss of a page.
+  [[nodiscard]] Loss page(size_t index) const {
+    const auto begin = reinterpret_cast<uintptr_t>(bytes_) + index * page_;
+    return region_.losses.worst(begin, begin + page_);
+  }
+
+  const size_t page_ = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  std::shared_ptr<RuntimeDevice> device_ = std::make_shared<RuntimeDevice>(description());
+  char* bytes_ = static_cast<char*>(
+      mmap(nullptr, 8 * page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  MemoryRegion region_;
+  WatchedRange watched_;
+};
+
+TEST_F(UnmapWatchTest, UnmappedPagesAreGoneAndNoOthers) {
+  lose(page_, 100, URXE_GONE);
+  EXPECT_EQ(page(0), Loss::kNone);
+  EXPECT_EQ(page(1), Loss::kGone);
+  EXPECT_EQ(page(2), Loss::kNone);
+}
+
+TEST_F(UnmapWatchTest, WhatIsGoneIsNotRegainedByANewBlock) {
+  lose(0, 4 * page_, URXE_GONE);
+  allocate(0, 8 * page_);
+  EXPECT_EQ(page(0), Loss::kGone);
+}
+
+TEST_F(UnmapWatchTest, ABlockThatStayedIsThere) {
+  lose(page_, 2 * page_, URXE_GONE);
+  allocate(page_, page_, true);
+  EXPECT_EQ(page(1), Loss::kNone);
+  EXPECT_EQ(page(2), Loss::kGone);
+}
+
+// A region that a free() overlapped once went to slow accesses for good. Expect: only the pages of
+// the freed block do, until a block is allocated in them.
+TEST_F(UnmapWatchTest, FreedPagesAreUncertainUntilABlockIsThereAgain) {
+  lose(page_ + 16, 64, URXE_UNCERTAIN);
+  EXPECT_EQ(page(0), Loss::kNone);
+  EXPECT_EQ(page(1), Loss::kUncertain);
+  EXPECT_EQ(page(2), Loss::kNone);
+  allocate(2 * page_ - 8, 8);
+  EXPECT_FALSE(region_.losses.any());
+}
+
+TEST_F(UnmapWatchTest, MemoryBesideTheRegionIsNoLoss) {
+  lose(8 * page_, page_, URXE_GONE);
+  if (hooks->before(bytes_ - page_, page_, URXE_GONE) != 0) hooks->after();
+  EXPECT_FALSE(region_.losses.any());
+}
+
+TEST_F(UnmapWatchTest, AnUnwatchedRegionIsLeftAlone) {
+  unwatch_memory(watched_);
+  lose(0, 8 * page_, URXE_GONE);
+  EXPECT_FALSE(region_.losses.any());
+}
+
+// The device was destroyed inside the application's free(). Expect: a thread that unmaps memory
+// does not keep the device, and the device's end waits for it.
+TEST_F(UnmapWatchTest, TheDevicesEndWaitsForThreadsThatUnmap) {
+  unwatch_memory(watched_);
+  RuntimeDevice* device = device_.get();
+  device->enter();
+  std::atomic<bool> ended{false};
+  std::thread end([&] {
+    device_.reset();
+    ended.store(true);
+  });
+  for (int i = 0; i < 100; ++i) std::this_thread::yield();
+  EXPECT_FALSE(ended.load());
+  device->leave();
+  end.join();
+  EXPECT_TRUE(ended.load());
+}
+
+}  // namespace
+}  // namespace urxe::test
+
+/// The preloaded object's. The program exports it.
+extern "C" __attribute__((visibility("default"))) const urxe_presence* urxe_presence_v1() {
+  static const urxe_presence kPresence = {
+      .version = 4,
+      .tree = nullptr,
+      .set_write_hook = [](urxe_write_hook) {},
+      .is_node = [](int) { return 0; },
+      .set_memory_hooks = [](const urxe_memory_hooks* given) { urxe::test::hooks = given; },
+      .set_cm_hooks = [](const urxe_cm_hooks*) {},
+  };
+  return &kPresence;
+}
