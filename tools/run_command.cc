@@ -17,6 +17,7 @@
 #include "provider/devices/tree_store.h"
 #include "provider/devices/tree_update.h"
 #include "tools/presentation.h"
+#include "tools/sanitizer_runtime.h"
 
 namespace urxe {
 namespace {
@@ -93,11 +94,13 @@ void set_drivers(const fs::path& libraries) {
   set("RDMAV_DRIVERS", join(libraries / kProviderStem, without(others, kProviderStem)));
 }
 
-/// URXE_PRELOAD_FIRST names an object that must come before all others: the run-time library of a
-/// sanitizer, if the provider was built with one and the program was not.
-void set_preload(const fs::path& libraries) {
+/// An object that must come before all others is the run-time library of a sanitizer: that of the
+/// program, or, if the provider was built with one and the program was not, URXE_PRELOAD_FIRST.
+void set_preload(const fs::path& libraries, const std::string& program) {
   std::string others = without(get("LD_PRELOAD"), kPresenceFile);
-  set("LD_PRELOAD", join(get("URXE_PRELOAD_FIRST"), join(libraries / kPresenceFile, others)));
+  std::string first = get("URXE_PRELOAD_FIRST");
+  if (first.empty()) first = find_sanitizer_runtime(program);
+  set("LD_PRELOAD", join(first, join(libraries / kPresenceFile, others)));
 }
 
 /// Returns an empty string, or why the capture file cannot be written.
@@ -152,7 +155,7 @@ std::string prepare_environment(const RunOptions& options) {
   if (std::string error = set_capture(options.capture); !error.empty()) return error;
   set("URXE_TREE", *tree);
   set_drivers(*libraries);
-  set_preload(*libraries);
+  set_preload(*libraries, options.command.front());
   return "";
 }
 
