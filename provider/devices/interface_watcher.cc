@@ -36,7 +36,11 @@ std::string InterfaceWatcher::add(const Follower& follower) {
     std::lock_guard lock(mutex_);
     followers_.push_back(&follower);
   }
-  if (running_) return "";
+  if (running_) {
+    // What changed since the follower read its state may have been told to the others already.
+    wake();
+    return "";
+  }
   std::string reason = start();
   if (running_) return "";
   release();
@@ -63,7 +67,7 @@ std::string InterfaceWatcher::start() {
   wake_fd_ = FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   // The kernel's reports are subscribed to before the first look, so no change is missed.
   if (!wake_fd_ || !changes_.open()) return std::strerror(errno);
-  (void)update();
+  if (!update()) wake();
   stop_.store(false);
   const int wrong = start_thread(&thread_, thread_main, this);
   running_ = wrong == 0;
@@ -72,11 +76,21 @@ std::string InterfaceWatcher::start() {
 
 void InterfaceWatcher::stop() {
   stop_.store(true);
-  const uint64_t one = 1;
-  [[maybe_unused]] ssize_t written = write(wake_fd_.get(), &one, sizeof one);
+  wake();
   pthread_join(thread_, nullptr);
   running_ = false;
   release();
+}
+
+/// Makes the thread look at the interfaces, or stop.
+void InterfaceWatcher::wake() {
+  const uint64_t one = 1;
+  [[maybe_unused]] ssize_t written = write(wake_fd_.get(), &one, sizeof one);
+}
+
+bool InterfaceWatcher::take_wake() {
+  uint64_t count = 0;
+  return read(wake_fd_.get(), &count, sizeof count) > 0;
 }
 
 void InterfaceWatcher::release() {
@@ -98,7 +112,9 @@ void InterfaceWatcher::run() {
     const int ready = poll(fds, 2, retry_ms);
     if (stop_.load()) return;
     if (ready < 0) continue;
-    if (!changes_.take(ifindexes_) && retry_ms < 0) continue;
+    const bool asked = take_wake();
+    const bool changed = changes_.take(ifindexes_);
+    if (!asked && !changed && retry_ms < 0) continue;
     retry_ms = update() ? -1 : kRetryMs;
     poll(fds, 1, kBurstMs);
   }

@@ -33,8 +33,8 @@ class InterfaceWatcher {
     std::function<void(const DeviceDescription& now)> follow;
   };
 
-  /// Calls the follower with each change, until remove(). If the watcher was not running, it also
-  /// brings the tree up to date, and so calls the follower, at once. Returns why the interfaces
+  /// Calls the follower with each change, until remove(), and once with the state as it is: before
+  /// add() returns if the watcher was not running, else soon afterwards. Returns why the interfaces
   /// cannot be watched, the first time that they cannot; else an empty string. Devices then stay as
   /// they are.
   std::string add(const Follower& follower);
@@ -48,6 +48,8 @@ class InterfaceWatcher {
  private:
   std::string start();
   void stop();
+  void wake();
+  bool take_wake();
   void release();
   static void* thread_main(void* self);
   void run();

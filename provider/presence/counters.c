@@ -119,7 +119,7 @@ int urxe_finish_tree_open(int fd, int flags) {
   int saved_errno = errno;
   char text[kLongestText];
   ssize_t length = pread(fd, text, sizeof(text) - 1, 0);
-  if (length < 0 && errno == EISDIR) atomic_store(&urxe_tree_entered, true);
+  if (length < 0 && errno == EISDIR) urxe_fd_set_add(&urxe_directories, fd);
   errno = saved_errno;
   if (length <= 0) return fd;
   text[length] = '\0';

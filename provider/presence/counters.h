@@ -11,5 +11,5 @@ enum { URXE_COUNTER_ROWS = 512, URXE_COUNTER_COLUMNS = 160 };
 /// Takes a descriptor that was just opened for reading inside the tree, with the flags of its
 /// open(). Returns it; or, for a counter file, closes it and returns a sealed file with the value
 /// in decimal; or, for a file that holds "!", one that cannot be read (EINVAL); or -1 and errno. If
-/// it is a directory, sets urxe_tree_entered.
+/// it is a directory, adds it to urxe_directories.
 int urxe_finish_tree_open(int fd, int flags);

@@ -9,7 +9,8 @@
 #include "provider/presence/next.h"
 
 struct urxe_fd_set urxe_nodes;
-_Atomic(bool) urxe_tree_entered;
+struct urxe_fd_set urxe_directories;
+_Atomic(bool) urxe_is_inside;
 
 enum { kBitsPerWord = sizeof(unsigned long) * CHAR_BIT, kTracked = 1024 * kBitsPerWord };
 
@@ -68,4 +69,16 @@ bool urxe_is_in_tree(int fd) {
   errno = saved_errno;
   return length > (ssize_t)urxe_tree_length && urxe_tree_length != 0 &&
          memcmp(path, urxe_tree, urxe_tree_length) == 0 && path[urxe_tree_length] == '/';
+}
+
+bool urxe_opened_in_tree(int dirfd, const char* path, int fd) {
+  if (path[0] == '/') return false;
+  if (dirfd == AT_FDCWD) {
+    return URXE_UNLIKELY(atomic_load_explicit(&urxe_is_inside, memory_order_relaxed)) &&
+           urxe_is_in_tree(fd);
+  }
+  if (URXE_LIKELY(!urxe_fd_set_may_have(&urxe_directories, dirfd))) return false;
+  if (urxe_is_in_tree(fd)) return true;
+  if (!urxe_is_in_tree(dirfd)) urxe_fd_set_remove(&urxe_directories, dirfd);  // it was closed
+  return false;
 }

@@ -2,9 +2,9 @@
 #pragma once
 
 /// Recognizes file descriptors of urxe's device nodes, of the connection manager's files and of the
-/// tree. The set of nodes has the first two. Its bits are only hints, which cost one load: close()
-/// is not intercepted, so a set bit is checked against the descriptor itself before use, and a
-/// stale one is cleared. Safe in threads and signal handlers; inherited by fork().
+/// tree. The set of nodes has the first two. A set's bits are only hints, which cost one load:
+/// close() is not intercepted, so a set bit is checked against the descriptor itself before use,
+/// and a stale one is cleared. Safe in threads and signal handlers; inherited by fork().
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,9 +16,17 @@ struct urxe_fd_set {
 
 extern struct urxe_fd_set urxe_nodes;
 
-/// Whether this process ever had a directory of the tree open or as its working directory. It may
-/// then open the tree's files by relative names, which are not translated.
-extern _Atomic(bool) urxe_tree_entered;
+// A process that has a directory of the tree open, or as its working directory, may open the tree's
+// files by relative names, which are not translated.
+
+/// Descriptors of the tree's directories.
+extern struct urxe_fd_set urxe_directories;
+/// Whether the working directory may lie in the tree.
+extern _Atomic(bool) urxe_is_inside;
+
+/// Whether `fd`, which was opened as `path` beside `dirfd`, is of a file of the tree. Two loads for
+/// nearly all. `path` was not translated, and can be read. Keeps errno.
+bool urxe_opened_in_tree(int dirfd, const char* path, int fd);
 
 void urxe_fd_set_add(struct urxe_fd_set* set, int fd);
 void urxe_fd_set_remove(struct urxe_fd_set* set, int fd);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/// opendir() and chdir(), by which a process gets hold of a directory of the tree.
+/// opendir(), chdir() and fchdir(), by which a process gets hold of a directory of the tree.
 #include "provider/presence/descriptors.h"
 #include "provider/presence/next.h"
 #include "provider/presence/place.h"
@@ -7,14 +7,16 @@
 static __attribute__((noinline)) DIR* open_presented(const char* path) {
   struct urxe_target target;
   DIR* directory = URXE_NEXT(opendir)(urxe_translate(path, &target));
-  if (directory != NULL && target.kind == URXE_IN_TREE) atomic_store(&urxe_tree_entered, true);
+  if (directory != NULL && target.kind == URXE_IN_TREE) {
+    urxe_fd_set_add(&urxe_directories, dirfd(directory));
+  }
   return directory;
 }
 
 static __attribute__((noinline)) int change_to_presented(const char* path) {
   struct urxe_target target;
   int result = URXE_NEXT(chdir)(urxe_translate(path, &target));
-  if (result == 0 && target.kind == URXE_IN_TREE) atomic_store(&urxe_tree_entered, true);
+  if (result == 0) atomic_store(&urxe_is_inside, target.kind == URXE_IN_TREE);
   return result;
 }
 
@@ -23,5 +25,17 @@ URXE_EXPORT DIR* opendir(const char* path) {
 }
 
 URXE_EXPORT int chdir(const char* path) {
-  return urxe_is_elsewhere(path) ? URXE_NEXT(chdir)(path) : change_to_presented(path);
+  if (!urxe_is_elsewhere(path)) return change_to_presented(path);
+  int result = URXE_NEXT(chdir)(path);
+  // A relative path may stay in the tree.
+  if (result == 0 && path[0] == '/') atomic_store(&urxe_is_inside, false);
+  return result;
+}
+
+URXE_EXPORT int fchdir(int fd) {
+  int result = URXE_NEXT(fchdir)(fd);
+  if (result != 0) return result;
+  bool inside = urxe_fd_set_may_have(&urxe_directories, fd) && urxe_is_in_tree(fd);
+  atomic_store(&urxe_is_inside, inside);
+  return result;
 }

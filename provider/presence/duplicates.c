@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/// dup() and its kin: adds copies of descriptors in the set of nodes to the set.
+/// dup() and its kin: adds copies of descriptors in a set to the set.
 #include <stdarg.h>
 
 #include "provider/presence/descriptors.h"
@@ -9,6 +9,9 @@
 static inline int note_copy(int fd, int copy) {
   if (URXE_UNLIKELY(urxe_fd_set_may_have(&urxe_nodes, fd)) && copy >= 0) {
     urxe_fd_set_add(&urxe_nodes, copy);
+  }
+  if (URXE_UNLIKELY(urxe_fd_set_may_have(&urxe_directories, fd)) && copy >= 0) {
+    urxe_fd_set_add(&urxe_directories, copy);
   }
   return copy;
 }

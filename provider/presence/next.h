@@ -51,7 +51,7 @@ int __fxstatat64(int version, int dirfd, const char* path, struct stat64* out, i
   X(fstatat64) X(statx) X(__xstat) X(__xstat64) X(__lxstat) X(__lxstat64) X(__fxstatat)     \
   X(__fxstatat64) X(access) X(faccessat) X(eaccess) X(euidaccess) X(readlink) X(readlinkat) \
   X(__readlink_chk) X(__readlinkat_chk) X(realpath) X(__realpath_chk)                       \
-  X(canonicalize_file_name) X(chdir) X(statfs) X(statfs64) X(statvfs) X(statvfs64)          \
+  X(canonicalize_file_name) X(chdir) X(fchdir) X(statfs) X(statfs64) X(statvfs) X(statvfs64)          \
   X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) X(write) X(writev) X(socket)          \
   X(fstat) X(fstat64) X(__fxstat) X(__fxstat64) X(dup) X(dup2) X(dup3) X(fcntl) X(fcntl64)  \
   X(munmap) X(mremap) X(mmap) X(mmap64) X(mprotect) X(pkey_mprotect) X(shmdt) X(brk) X(sbrk)

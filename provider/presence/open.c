@@ -34,12 +34,12 @@ static __attribute__((noinline)) int open_presented(const char* path, int flags,
   return URXE_NEXT(open)(target.path, flags, mode);
 }
 
-/// Takes the result of libc's open() for a path that is not presented. In a process that has
-/// entered the tree, a relative name may be that of a counter file.
-static inline int finish(int fd, int flags) {
-  if (URXE_LIKELY(!atomic_load_explicit(&urxe_tree_entered, memory_order_relaxed))) return fd;
+/// Takes the result of libc's open() for a path that is not presented: a relative name may be that
+/// of a counter file.
+static inline int finish(int dirfd, const char* path, int fd, int flags) {
   bool may_be_counter = fd >= 0 && (flags & (O_PATH | O_ACCMODE)) == O_RDONLY;
-  return may_be_counter && urxe_is_in_tree(fd) ? urxe_finish_tree_open(fd, flags) : fd;
+  if (!may_be_counter || !urxe_opened_in_tree(dirfd, path, fd)) return fd;
+  return urxe_finish_tree_open(fd, flags);
 }
 
 static unsigned mode_argument(int flags, va_list arguments) {
@@ -55,47 +55,51 @@ static unsigned mode_argument(int flags, va_list arguments) {
 
 URXE_EXPORT int open(const char* path, int flags, ...) {
   URXE_READ_MODE;
-  if (urxe_is_elsewhere(path)) return finish(URXE_NEXT(open)(path, flags, mode), flags);
+  if (urxe_is_elsewhere(path))
+    return finish(AT_FDCWD, path, URXE_NEXT(open)(path, flags, mode), flags);
   return open_presented(path, flags, mode);
 }
 
 URXE_EXPORT int open64(const char* path, int flags, ...) {
   URXE_READ_MODE;
-  if (urxe_is_elsewhere(path)) return finish(URXE_NEXT(open64)(path, flags, mode), flags);
+  if (urxe_is_elsewhere(path))
+    return finish(AT_FDCWD, path, URXE_NEXT(open64)(path, flags, mode), flags);
   return open_presented(path, flags | O_LARGEFILE, mode);
 }
 
 URXE_EXPORT int openat(int dirfd, const char* path, int flags, ...) {
   URXE_READ_MODE;
   if (!urxe_is_elsewhere(path)) return open_presented(path, flags, mode);
-  return finish(URXE_NEXT(openat)(dirfd, path, flags, mode), flags);
+  return finish(dirfd, path, URXE_NEXT(openat)(dirfd, path, flags, mode), flags);
 }
 
 URXE_EXPORT int openat64(int dirfd, const char* path, int flags, ...) {
   URXE_READ_MODE;
   if (!urxe_is_elsewhere(path)) return open_presented(path, flags | O_LARGEFILE, mode);
-  return finish(URXE_NEXT(openat64)(dirfd, path, flags, mode), flags);
+  return finish(dirfd, path, URXE_NEXT(openat64)(dirfd, path, flags, mode), flags);
 }
 
 // What _FORTIFY_SOURCE turns an open() with two arguments into. Flags that need a mode make libc
 // abort the program; that is left to libc.
 
 URXE_EXPORT int __open_2(const char* path, int flags) {
-  if (urxe_is_elsewhere(path)) return finish(URXE_NEXT(__open_2)(path, flags), flags);
+  if (urxe_is_elsewhere(path))
+    return finish(AT_FDCWD, path, URXE_NEXT(__open_2)(path, flags), flags);
   return open_presented(path, flags, 0);
 }
 
 URXE_EXPORT int __open64_2(const char* path, int flags) {
-  if (urxe_is_elsewhere(path)) return finish(URXE_NEXT(__open64_2)(path, flags), flags);
+  if (urxe_is_elsewhere(path))
+    return finish(AT_FDCWD, path, URXE_NEXT(__open64_2)(path, flags), flags);
   return open_presented(path, flags | O_LARGEFILE, 0);
 }
 
 URXE_EXPORT int __openat_2(int dirfd, const char* path, int flags) {
   if (!urxe_is_elsewhere(path)) return open_presented(path, flags, 0);
-  return finish(URXE_NEXT(__openat_2)(dirfd, path, flags), flags);
+  return finish(dirfd, path, URXE_NEXT(__openat_2)(dirfd, path, flags), flags);
 }
 
 URXE_EXPORT int __openat64_2(int dirfd, const char* path, int flags) {
   if (!urxe_is_elsewhere(path)) return open_presented(path, flags | O_LARGEFILE, 0);
-  return finish(URXE_NEXT(__openat64_2)(dirfd, path, flags), flags);
+  return finish(dirfd, path, URXE_NEXT(__openat64_2)(dirfd, path, flags), flags);
 }

@@ -48,10 +48,9 @@ static __attribute__((noinline)) FILE* reopen_stream(const char* path, const cha
   return result;
 }
 
-/// In a process that has entered the tree, a relative name may be that of a counter file.
-static FILE* finish_stream(FILE* stream, const char* mode) {
-  if (URXE_LIKELY(!atomic_load_explicit(&urxe_tree_entered, memory_order_relaxed)) ||
-      stream == NULL || mode[0] != 'r' || !urxe_is_in_tree(fileno(stream))) {
+/// A relative name may be that of a counter file.
+static FILE* finish_stream(const char* path, FILE* stream, const char* mode) {
+  if (stream == NULL || mode[0] != 'r' || !urxe_opened_in_tree(AT_FDCWD, path, fileno(stream))) {
     return stream;
   }
   bool closes = strchr(mode, 'e') != NULL;
@@ -64,12 +63,12 @@ static FILE* finish_stream(FILE* stream, const char* mode) {
 
 URXE_EXPORT FILE* fopen(const char* path, const char* mode) {
   if (!urxe_is_elsewhere(path)) return open_stream(path, mode);
-  return finish_stream(URXE_NEXT(fopen)(path, mode), mode);
+  return finish_stream(path, URXE_NEXT(fopen)(path, mode), mode);
 }
 
 URXE_EXPORT FILE* fopen64(const char* path, const char* mode) {
   if (!urxe_is_elsewhere(path)) return open_stream(path, mode);
-  return finish_stream(URXE_NEXT(fopen64)(path, mode), mode);
+  return finish_stream(path, URXE_NEXT(fopen64)(path, mode), mode);
 }
 
 URXE_EXPORT FILE* freopen(const char* path, const char* mode, FILE* stream) {
