@@ -10,9 +10,13 @@ namespace urxe {
 namespace {
 
 int check_init(const Context& owner, const ibv_parent_domain_init_attr& init) {
-  // No memory is shared with a device, so custom allocators would have nothing to allocate.
-  if ((init.comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) != 0) return EOPNOTSUPP;
-  if ((init.comp_mask & ~IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT) != 0) return EINVAL;
+  constexpr uint32_t kKnown =
+      IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+  if ((init.comp_mask & ~kKnown) != 0) return EINVAL;
+  // Custom allocators are for memory that is shared with a device. There is none, so they are not
+  // called; without both functions they are wrong nonetheless.
+  const bool allocates = (init.comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) != 0;
+  if (allocates && (init.alloc == nullptr || init.free == nullptr)) return EINVAL;
   if (init.pd == nullptr || !is_handle_of(owner, init.pd) || pd_of(init.pd).base != nullptr) {
     return EINVAL;
   }

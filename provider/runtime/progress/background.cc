@@ -165,14 +165,30 @@ void Progress::sleep_until(Instant when) {
 /// The application polls: sleeps, and checks now and then that it still does.
 void Progress::rest() {
   pollfd fd{kick_fd_, POLLIN, 0};
+  resting_until_ns_.store((clock_now() + rest_).ns);
+  if (held_back_.load()) rest_ = std::min(rest_, kLongestWait);
   timespec timeout = to_timespec(rest_);
   ppoll(&fd, 1, &timeout, nullptr);
+  resting_until_ns_.store(INT64_MIN);
   if (fd.revents != 0) take_kicks();
+  const bool held_back = held_back_.exchange(false);
+  if (held_back) send_held_back();
   uint64_t polls = inline_polls_.load(std::memory_order_relaxed);
   bool still_polls = polls != polls_seen_;
   polls_seen_ = polls;
   if (fd.revents != 0 || !still_polls) mode_.store(Mode::kAwake);
-  rest_ = still_polls ? std::min(rest_ * 2, kLongestRest) : kFirstRest;
+  // While requests are held back, it looks after them in time.
+  const Duration longest = held_back ? kLongestWait : kLongestRest;
+  rest_ = still_polls ? std::min(rest_ * 2, longest) : kFirstRest;
+}
+
+/// Sends what waits for others, unless a thread that will send it drives the device.
+void Progress::send_held_back() {
+  if (!lock_.try_lock()) return;
+  const Instant now = clock_now();
+  transmit(AckPolicy::kUrgentOnly, now);
+  finish(now);
+  unlock();
 }
 
 void Progress::flush_events() {

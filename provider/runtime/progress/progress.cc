@@ -40,7 +40,8 @@ constexpr Instant kNever{INT64_MAX};
 /// Whether the request may wait for others, so that one system call sends several. The next poll of
 /// the application sends them, and so does the response that is due. A request goes out at once if
 /// nothing is in flight, or, for services without responses, if it does not follow close behind
-/// another.
+/// another. An application that goes off to compute instead does not poll: then the background
+/// thread sends it, after kLongestWait at most.
 bool Progress::may_gather(QueuePair& qp) {
   if (mode_.load() != Mode::kResting || armed_.load() != 0) return false;
   const bool answered = qp.service == Service::kRc || qp.service == Service::kXrc;
@@ -51,15 +52,23 @@ bool Progress::may_gather(QueuePair& qp) {
 
 void Progress::on_post(QueuePair& qp) {
   if (!lock_.try_lock()) return;  // the holder checks for doorbells when it unlocks
-  if (may_gather(qp)) {
+  const bool waits = may_gather(qp);
+  Instant now = clock_now();
+  if (waits) {
     lock_.unlock();
+    hold_back(now);
     return;
   }
-  Instant now = clock_now();
   last_post_ns_.store(now.ns, std::memory_order_relaxed);
   transmit(AckPolicy::kUrgentOnly, now);
   finish(now);
   unlock();
+}
+
+/// The background thread either sees the mark before it goes to rest, or says how long it rests.
+void Progress::hold_back(Instant now) {
+  if (held_back_.exchange(true)) return;
+  if (resting_until_ns_.load() > (now + kLongestWait).ns) kick();
 }
 
 void Progress::drive_inline(const CompletionQueue& cq) {

@@ -92,9 +92,13 @@ class Progress {
   void after_fork_in_child();
 
  private:
+  /// How long a request may wait for others if nobody polls.
+  static constexpr Duration kLongestWait = microseconds(50);
+
   enum class Mode : uint8_t { kAwake, kWatching, kResting };
 
   [[nodiscard]] bool may_gather(QueuePair& qp);
+  void hold_back(Instant now);
   void drive_inline(const CompletionQueue& cq);
   void settle_and_unlock();
   void unlock();
@@ -114,6 +118,7 @@ class Progress {
   void sleep_until(Instant when);
   void rest();
   void kick();
+  void send_held_back();
   void take_kicks() const;
   void flush_events();
 
@@ -144,7 +149,9 @@ class Progress {
   int kick_fd_ = -1;
   std::atomic<bool> stop_{false};
   std::atomic<Mode> mode_{Mode::kAwake};
-  std::atomic<int64_t> asleep_until_ns_{INT64_MIN};  ///< INT64_MIN: no need to wake it
+  std::atomic<int64_t> asleep_until_ns_{INT64_MIN};   ///< INT64_MIN: no need to wake it
+  std::atomic<bool> held_back_{false};                ///< requests wait, or waited, for others
+  std::atomic<int64_t> resting_until_ns_{INT64_MIN};  ///< while the application polls
   uint64_t polls_seen_ = 0;
   Duration rest_ = microseconds(50);
 };
