@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/// Nanoseconds that opening and closing a file takes which has nothing to do with RDMA, in a process
-/// that has looked at /sys/class/infiniband as libibverbs does. Compare: by itself, and under
-/// `urxe run`.
+/// Nanoseconds that opening and closing a file takes which has nothing to do with RDMA, in a
+/// process that has looked at /sys/class/infiniband as libibverbs does. Compare: by itself, and
+/// under `urxe run`.
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>

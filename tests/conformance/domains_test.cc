@@ -101,6 +101,25 @@ TEST_F(Domains, UnknownCompMask) {
   EXPECT_TRUE(errno == EINVAL || errno == EOPNOTSUPP) << std::strerror(errno);
 }
 
+/// Custom allocators may leave every allocation to the device, which need not ask them at all.
+TEST_F(Domains, CustomAllocators) {
+  checks("ibv_alloc_parent_domain(3): IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS");
+  if (IsSkipped()) return;
+  ibv_parent_domain_init_attr init{};
+  init.pd = pd_.get();
+  init.td = td_.get();
+  init.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
+  init.alloc = [](ibv_pd*, void*, size_t, size_t, uint64_t) { return IBV_ALLOCATOR_USE_DEFAULT; };
+  init.free = [](ibv_pd*, void*, void*, uint64_t) {};
+  errno = 0;
+  const PdPtr domain(ibv_alloc_parent_domain(context(), &init));
+  need(domain != nullptr || errno != EOPNOTSUPP, "custom allocators");
+  if (IsSkipped()) return;
+  ASSERT_NE(domain, nullptr) << std::strerror(errno);
+  Buffer in_it(domain.get(), 64);
+  EXPECT_NE(in_it.rkey(), 0U);
+}
+
 /// A region of the protection domain serves queue pairs of the parent domain and the other way
 /// round: they are one domain.
 TEST_F(Domains, SameProtectionAsItsDomain) {
