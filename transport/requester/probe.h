@@ -31,8 +31,8 @@ void owe_probe(ChannelAdapter& ca, QueuePair& qp);
 void note_answered_probe(ChannelAdapter& ca, QueuePair& qp);
 
 /// Sends the probe that is due. It takes no room on the path, and starts the timers. kMore: it was
-/// sent, or cannot be. kIdle: it waits for its rate limit; or its memory is gone, and the queue pair
-/// has failed.
+/// sent, or cannot be. kIdle: it waits for its rate limit; or its memory is gone, and the queue
+/// pair has failed.
 Turn send_probe(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now);
 
 }  // namespace urxe
