@@ -83,13 +83,13 @@ void change_flow(ChannelAdapter& ca, QueuePair& qp, const Flow& flow, Path* path
   qp.flow_ = flow;
   qp.peer_ports = PeerPorts{};
   if (Path* old = qp.path; old != nullptr) {
-    old->give_back(qp.requester.room);
+    old->give_back(room_in_flight(qp));
     old->leave_line(ca, qp);
     old->wake_next(ca);
     ca.paths.release(old);
   }
   qp.path = path;
-  path->take(qp.requester.room);
+  path->take(room_in_flight(qp));
   if (qp.state() == IBV_QPS_RTS || qp.state() == IBV_QPS_SQD) ca.active.push_back(qp);
 }
 

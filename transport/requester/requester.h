@@ -56,6 +56,10 @@ inline Psn oldest_unacknowledged_psn(const QueuePair& qp) {
 inline uint32_t packets_in_flight(const QueuePair& qp) {
   return qp.requester.in_flight();
 }
+/// The room on the path that the packets in flight take, in bytes (receive_room()).
+inline uint32_t room_in_flight(const QueuePair& qp) {
+  return qp.requester.room;
+}
 /// Packets that were sent at least once and not acknowledged.
 inline uint32_t packets_outstanding(const QueuePair& qp) {
   return qp.requester.outstanding();

@@ -35,6 +35,9 @@ class Requests {
         only_ours(*pair.ours);
       } else if (pair.ours == nullptr) {
         only_recorded(*pair.recorded);
+      } else if (asks_for_one_response(*pair.ours) && !asks_for_one_response(*pair.recorded)) {
+        only_ours(*pair.ours);
+        only_recorded(*pair.recorded);
       } else {
         compare_packets(*pair.ours, *pair.recorded, ledger_);
       }
@@ -47,7 +50,8 @@ class Requests {
   void only_ours(const Frame& frame) {
     const std::string where = "ours " + describe(frame);
     const Frame* recorded = find(recorded_, frame.psn());
-    if (is_rest_of_read(frame)) return ledger_.note(Difference::kOwnRepeat, where);
+    if (is_rest_of_read(frame) || asks_for_one_response(frame))
+      return ledger_.note(Difference::kOwnRepeat, where);
     if (recorded == nullptr) return ledger_.error("was never recorded: " + where);
     compare_packets(frame, *recorded, ledger_);
     const bool repeated = is_repeated(frame, ours_);
@@ -57,14 +61,27 @@ class Requests {
   void only_recorded(const Frame& frame) {
     const std::string where = "recorded " + describe(frame);
     const bool repeated = is_repeated(frame, recorded_);
-    if (find(ours_, frame.psn()) == nullptr && !repeated) {
+    const bool rest = is_rest_of_read(frame);
+    if (find(ours_, frame.psn()) == nullptr && !repeated && !rest) {
       return ledger_.error("is not sent by ours: " + where);
     }
-    ledger_.note(repeated ? Difference::kRecordedRepeat : Difference::kFaultyLink, where);
+    ledger_.note(repeated || rest ? Difference::kRecordedRepeat : Difference::kFaultyLink, where);
   }
 
   /// A READ request for the responses from a later one on to the last (9.7.5.1.4).
   [[nodiscard]] bool is_rest_of_read(const Frame& frame) const {
+    return asks_for(frame, [](uint32_t rest, uint32_t /*mtu*/) { return rest; });
+  }
+
+  /// A READ request for one of the later responses, but for the last: a probe.
+  [[nodiscard]] bool asks_for_one_response(const Frame& frame) const {
+    return !is_rest_of_read(frame) &&
+           asks_for(frame, [](uint32_t rest, uint32_t mtu) { return std::min(rest, mtu); });
+  }
+
+  /// A READ request from a later response on for `length(bytes to the end, path MTU)` bytes.
+  template <class Length>
+  [[nodiscard]] bool asks_for(const Frame& frame, Length length) const {
     if (frame.operation() != Operation::kReadRequest) return false;
     return std::ranges::any_of(talk_.messages, [&](const Message& message) {
       if (message.operation() != Operation::kReadRequest || !message.covers(frame.psn())) {
@@ -75,7 +92,7 @@ class Requests {
       const uint32_t done =
           static_cast<uint32_t>(frame.psn().distance_from(message.first)) * talk_.conversation.mtu;
       return done > 0 && rest.va == whole.va + done && rest.rkey == whole.rkey &&
-             rest.dma_length == whole.dma_length - done;
+             rest.dma_length == length(whole.dma_length - done, talk_.conversation.mtu);
     });
   }
 
