@@ -6,9 +6,8 @@
 
 #include "pair.h"
 
-// The sanitizers bring operators of their own.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define URXE_CAN_FAIL_ALLOCATIONS 1
+// The sanitizers, which the provider may bring along, have operators of their own.
+#ifdef URXE_CAN_FAIL_ALLOCATIONS
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // inlined, the operators are a mismatch
 
 namespace {

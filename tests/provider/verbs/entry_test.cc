@@ -21,6 +21,20 @@ abi::VerbsMr* verbs_mr(ibv_mr* mr) {
 /// One object of each kind.
 class EntryTest : public testing::Test {
  protected:
+  /// What the test has destroyed is refused here.
+  void TearDown() override {
+    ops_.destroy_qp(qp_);
+    ops_.dealloc_mw(mw_);
+    ops_.dereg_mr(verbs_mr(mr_));
+    ops_.free_dm(dm_);
+    ops_.destroy_ah(ah_);
+    ops_.destroy_srq(srq_);
+    ops_.close_xrcd(xrcd_);
+    ops_.destroy_cq(cq_);
+    ops_.dealloc_td(td_);
+    ops_.dealloc_pd(pd_);
+  }
+
   OpenContext open_;
   const abi::VerbsContextOps& ops_ = open_.ops();
   ibv_pd* pd_ = open_.alloc_pd();
@@ -109,11 +123,13 @@ TEST_F(EntryTest, ABatchThatFailsSetsErrno) {
   init.send_ops_flags = IBV_QP_EX_WITH_SEND;
   ibv_qp* qp = ops_.create_qp_ex(open_.context(), &init);
   ASSERT_NE(qp, nullptr);
+  qp->context = open_.context();  // as libibverbs does
   auto* builders = reinterpret_cast<ibv_qp_ex*>(qp);
   errno = 0;
   builders->wr_start(builders);
   EXPECT_EQ(builders->wr_complete(builders), EINVAL);  // in RESET
   EXPECT_EQ(errno, EINVAL);
+  EXPECT_EQ(ops_.destroy_qp(qp), 0);
 }
 
 TEST_F(EntryTest, AVerbThatSucceedsKeepsErrno) {
