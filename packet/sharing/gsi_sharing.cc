@@ -7,22 +7,11 @@
 #include <optional>
 
 namespace urxe {
-namespace {
-
-// The pause between two tries grows with the number of waiting requests, which a try looks at.
-constexpr Duration kRetryPause = microseconds(100);
-constexpr Duration kRetryPauseEach = nanoseconds(250);
-
-}  // namespace
 
 bool GsiSharing::pass_on(const GsiOwner& owner, const PacketRun& packets, Instant now) {
   switch (owner.kind) {
-    case GsiOwner::Kind::kService: {
-      const ServiceId service(owner.value);
-      const Service found = pass_to_service(service, packets, now);
-      if (found == Service::kNobody) return !keep_unclaimed(service, packets, now);
-      return found == Service::kOurs;
-    }
+    case GsiOwner::Kind::kService:
+      return pass_request(ServiceId(owner.value), packets, now);
     case GsiOwner::Kind::kSlot: {
       const auto slot = static_cast<uint32_t>(owner.value);
       return slot == own_slot_ || !queue_.send(sockets_.slot_name(slot), packets, now);
@@ -46,13 +35,26 @@ GsiSharing::Service GsiSharing::pass_to_service(ServiceId service, const PacketR
   return Service::kNobody;
 }
 
-bool GsiSharing::keep_unclaimed(ServiceId service, const PacketRun& packets, Instant now) {
-  if (unclaimed_.size() >= kMaxUnclaimed) return false;
+bool GsiSharing::pass_request(ServiceId service, const PacketRun& packets, Instant now) {
+  const uint32_t changes = directory_.changes();
+  const Service found = pass_to_service(service, packets, now);
+  if (found != Service::kNobody) return found == Service::kOurs;
+  if (unclaimed_of(packets.flow.source) >= kMaxUnclaimedOfOne) {
+    counters_.gsi_over_quota += packets.packets();
+    return false;
+  }
+  if (unclaimed_.size() >= kMaxUnclaimed) return true;
   unclaimed_.push_back(
       {service,
        {packets.flow, packets.segment_size, {packets.bytes.begin(), packets.bytes.end()}},
-       now});
-  return true;
+       now,
+       changes});
+  return false;
+}
+
+size_t GsiSharing::unclaimed_of(const Gid& source) const {
+  return static_cast<size_t>(std::ranges::count_if(
+      unclaimed_, [&](const Unclaimed& u) { return u.request.flow.source == source; }));
 }
 
 /// Such messages are rare and costly to copy: the limit keeps a flood of them cheap.
@@ -72,18 +74,22 @@ void GsiSharing::pass_to_everyone(const PacketRun& packets, Instant now) {
 }
 
 std::vector<GsiSharing::Returned> GsiSharing::retry(Instant now) {
-  if (now < retry_at_) return {};
-  retry_at_ = now + kRetryPause + kRetryPauseEach * static_cast<int64_t>(unclaimed_.size());
   std::vector<Returned> ours;
+  if (unclaimed_.empty()) return ours;
+  const uint32_t changes = directory_.changes();
   std::erase_if(unclaimed_, [&](Unclaimed& unclaimed) {
+    if (unclaimed.changes == changes) return false;
+    unclaimed.changes = changes;
     Returned& request = unclaimed.request;
     const Service found = pass_to_service(unclaimed.service,
                                           {request.flow, request.segment_size, request.bytes}, now);
-    if (found == Service::kPassedOn) return true;
-    if (found == Service::kNobody && now - unclaimed.since < kMaxUnclaimedWait) return false;
-    ours.push_back(std::move(request));
-    return true;
+    if (found == Service::kOurs) ours.push_back(std::move(request));
+    return found != Service::kNobody;
   });
+  while (!unclaimed_.empty() && now - unclaimed_.front().since >= kMaxUnclaimedWait) {
+    ours.push_back(std::move(unclaimed_.front().request));
+    unclaimed_.pop_front();
+  }
   return ours;
 }
 

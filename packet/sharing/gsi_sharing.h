@@ -23,11 +23,15 @@ namespace urxe {
 ///   replies to it (no such service, no such communication).
 ///
 /// A request for a service without a listener waits for a short time first: a server is often just
-/// about to listen when its client connects, and "no such service" is final for the client.
+/// about to listen when its client connects, and "no such service" is final for the client. It is
+/// looked at again when some process begins to listen.
 class GsiSharing {
  public:
   /// Requests that wait for a listener. Further ones stay here at once.
   static constexpr size_t kMaxUnclaimed = 1024;
+  /// Of them, those that one address has sent. Further ones are lost: their sender repeats them,
+  /// and a flood costs no more than that they are read.
+  static constexpr size_t kMaxUnclaimedOfOne = 256;
   static constexpr Duration kMaxUnclaimedWait = milliseconds(100);
   static constexpr uint32_t kMaxToEveryone = 8;  ///< a second; further ones stay here only
 
@@ -56,8 +60,8 @@ class GsiSharing {
 
   /// Whether requests wait for a listener: call retry() now and then.
   [[nodiscard]] bool has_waiting() const { return !unclaimed_.empty(); }
-  /// Looks for listeners again, unless it did so a moment ago. Returns the requests that are this
-  /// process's from now on.
+  /// Passes on those that have a listener now. Returns the requests that are this process's from
+  /// now on: it listens, or they have waited long enough.
   std::vector<Returned> retry(Instant now);
 
  private:
@@ -65,10 +69,13 @@ class GsiSharing {
     ServiceId service;
     Returned request;
     Instant since;
+    uint32_t changes;  ///< of the directory, before the last look for a listener
   };
   enum class Service : uint8_t { kOurs, kPassedOn, kNobody };
+  /// True: the request is this process's.
+  bool pass_request(ServiceId service, const PacketRun& packets, Instant now);
   Service pass_to_service(ServiceId service, const PacketRun& packets, Instant now);
-  bool keep_unclaimed(ServiceId service, const PacketRun& packets, Instant now);
+  [[nodiscard]] size_t unclaimed_of(const Gid& source) const;
   void pass_to_everyone(const PacketRun& packets, Instant now);
 
   const SharingDirectory& sockets_;
@@ -77,8 +84,7 @@ class GsiSharing {
   ForwardQueue& queue_;
   SharingCounters& counters_;
   std::deque<Unclaimed> unclaimed_;  ///< oldest first
-  Instant retry_at_{};
-  Instant second_{};  ///< begin of the second that to_everyone_ counts in
+  Instant second_{};                 ///< begin of the second that to_everyone_ counts in
   uint32_t to_everyone_ = 0;
 };
 

@@ -14,7 +14,7 @@
 namespace urxe {
 namespace {
 
-constexpr uint32_t kMagic = 0x75727831;  // "urx1": to be changed with the layout
+constexpr uint32_t kMagic = 0x75727832;  // "urx2": to be changed with the layout
 constexpr uint32_t kFirstCells = 32;
 constexpr uint32_t kCellsAtOnce = 256;
 constexpr int kLockAttempts = 2500;
@@ -35,6 +35,7 @@ struct alignas(64) HolderMemory::Head {
   std::atomic<uint32_t> magic;
   std::atomic<uint32_t> room;   ///< cells that there is memory for
   std::atomic<uint32_t> count;  ///< cells that were handed out
+  std::atomic<uint32_t> written;
   std::atomic<uint32_t> first[kBuckets];
 };
 
@@ -48,6 +49,10 @@ HolderMemory::Head& HolderMemory::head() const {
 
 std::atomic<uint32_t>& HolderMemory::first(uint32_t bucket) const {
   return head().first[bucket % kBuckets];
+}
+
+std::atomic<uint32_t>& HolderMemory::written() const {
+  return head().written;
 }
 
 HolderCell* HolderMemory::cell(uint32_t place) const {

@@ -46,6 +46,8 @@ class HolderMemory {
   [[nodiscard]] std::atomic<uint32_t>& first(uint32_t bucket) const;
   /// Null if `place` is 0 or outside this memory.
   [[nodiscard]] HolderCell* cell(uint32_t place) const;
+  /// Counts the records that were written: it differs if there may be a new one.
+  [[nodiscard]] std::atomic<uint32_t>& written() const;
   /// Adds a cell and returns its place; 0 if there is no room.
   uint32_t add_cell();
 

@@ -132,12 +132,14 @@ Expected<uint32_t, Errno> HolderTable::take(HolderKey key, const Record& record,
   if (is_taken(chain, key, 0, conflict)) return error(EADDRINUSE);
   if (const uint32_t place = find_free(chain, record.holder); place != 0) {
     write(*memory_->cell(place), key, record);
+    ++memory_->written();
     return place;
   }
   const uint32_t place = memory_->add_cell();
   if (place == 0) return error(ENOMEM);
   write(*memory_->cell(place), key, record);
   chain.add(place);
+  ++memory_->written();
   return place;
 }
 
@@ -149,6 +151,7 @@ Expected<void, Errno> HolderTable::change(uint32_t place, HolderKey key, const R
   if (!alone) return Unexpected<Errno>(alone.error());
   if (is_taken(Chain(*memory_, bucket), key, place, conflict)) return error(EADDRINUSE);
   write(*memory_->cell(place), key, record);
+  ++memory_->written();
   return {};
 }
 

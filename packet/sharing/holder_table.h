@@ -67,6 +67,8 @@ class HolderTable {
   /// The records of that key, including those of dead holders. Takes no lock, so it misses a record
   /// that is being changed.
   [[nodiscard]] std::vector<Record> find(HolderKey key) const;
+  /// A number that is another one after a record was added. To be read before find().
+  [[nodiscard]] uint32_t changes() const { return memory_->written(); }
   [[nodiscard]] bool lives(uint64_t holder) const { return is_alive(directory_, holder); }
 
  private:

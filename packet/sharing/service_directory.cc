@@ -57,6 +57,10 @@ bool ServiceDirectory::listens(ServiceId service, const std::optional<Gid>& loca
   return services_.contains(key(service, local));
 }
 
+uint32_t ServiceDirectory::changes() {
+  return table() ? table_->changes() : 0;
+}
+
 std::optional<UnixName> ServiceDirectory::find_other(ServiceId service,
                                                      const std::optional<Gid>& local) {
   if (!table()) return std::nullopt;

@@ -35,6 +35,9 @@ class ServiceDirectory {
 
   /// Whether this process listens for the service there.
   [[nodiscard]] bool listens(ServiceId service, const std::optional<Gid>& local) const;
+  /// A number that is another one after some process has begun to listen. To be read before
+  /// find_other().
+  [[nodiscard]] uint32_t changes();
   /// The socket of another process that listens there.
   std::optional<UnixName> find_other(ServiceId service, const std::optional<Gid>& local);
 

@@ -12,6 +12,8 @@ struct SharingCounters {
   uint64_t rx_forwarded = 0;    ///< that another process forwarded to this one
   uint64_t not_owner = 0;       ///< for a process that has ended
   uint64_t gsi_not_copied = 0;  ///< to QP1, for every process, but too many to copy
+  uint64_t gsi_over_quota =
+      0;  ///< requests without a listener, more than one address may have waiting
   uint64_t rx_syscalls = 0;
 };
 

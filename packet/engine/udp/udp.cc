@@ -256,7 +256,7 @@ EngineCounters UdpEngine::totals() const {
   EngineCounters totals;
   totals.send_lost = c.tx_no_socket + c.tx_buffer_full + c.tx_message_size + c.tx_unreachable +
                      c.tx_not_permitted + c.tx_failed;
-  totals.receive_lost = c.sharing.forward_lost + c.lost_in_opening;
+  totals.receive_lost = c.sharing.forward_lost + c.sharing.gsi_over_quota + c.lost_in_opening;
   totals.forwarded = c.sharing.forwarded;
   totals.not_owner = c.sharing.not_owner;
   totals.not_copied = c.sharing.gsi_not_copied;

@@ -402,8 +402,24 @@ TEST_F(Unclaimed, StayInTheEndToBeRefused) {
 }
 
 TEST_F(Unclaimed, NoMoreWaitThanMay) {
-  for (size_t i = 0; i < GsiSharing::kMaxUnclaimed; ++i) EXPECT_FALSE(request());
+  for (size_t i = 0; i < GsiSharing::kMaxUnclaimed; ++i) {
+    packets_.flow.source.bytes[15] = static_cast<uint8_t>(i % 16);
+    EXPECT_FALSE(request());
+  }
+  packets_.flow.source.bytes[15] = 16;
   EXPECT_TRUE(request()) << "refused at once";
+}
+
+// Expect: a flood from one address is lost, and others' requests wait as ever.
+TEST_F(Unclaimed, OneAddressHasItsShare) {
+  for (size_t i = 0; i < GsiSharing::kMaxUnclaimedOfOne; ++i) EXPECT_FALSE(request());
+  EXPECT_EQ(counters_.gsi_over_quota, 0U);
+  for (size_t i = 0; i < 10000; ++i) EXPECT_FALSE(request());
+  EXPECT_EQ(counters_.gsi_over_quota, 10000U);
+  packets_.flow.source.bytes[15] = 1;
+  EXPECT_FALSE(request());
+  ASSERT_TRUE(sharing_.directory().listen(kService, std::nullopt));
+  EXPECT_EQ(sharing_.retry(now_).size(), GsiSharing::kMaxUnclaimedOfOne + 1);
 }
 
 }  // namespace
