@@ -225,22 +225,6 @@ def flood():
     victims.finish()
 
 
-def unclaimed_flood():
-    """Far more requests for a service that nobody listens for than could be refused, while data goes on."""
-    victims = Victims()
-    template = victims.live_of(mad.REQ)[0]
-    service = (24 + 8, struct.pack(">Q", 0x0000000001069999))
-    packets = [mad.changed(request_like(template, number), service) for number in range(1000)]
-    sender = mad.Sender(STRANGER, HERE)
-    for _ in range(20):
-        for packet in packets:
-            sender.send(packet)
-        victims.report()
-    victims.expect_unharmed()
-    harness.expect(victims.report()["requests"] == 4 + HELD + 4, "no request of the flood came to the server")
-    victims.finish()
-
-
 def service_flood():
     """Questions about datagram services that nobody offers, and about one that is none."""
     victims = Victims()
@@ -287,7 +271,7 @@ def lies():
 
 
 CASES = {case.__name__: case
-         for case in (garbage, random_fields, replays, forgeries, flood, unclaimed_flood, service_flood, lies)}
+         for case in (garbage, random_fields, replays, forgeries, flood, service_flood, lies)}
 
 
 def test():
