@@ -15,10 +15,7 @@ namespace {
 constexpr int64_t kAckTimeoutUnitNs = 4096;
 constexpr uint8_t kRnrRetryForEver = 7;
 constexpr uint32_t kMaxProbeBackoff = 10;
-/// An ACK timeout that is noticed so many timeouts late says nothing about the peer.
-constexpr int64_t kLateness = 1;
-/// How many of them in a row cost no retry. With a retry count of 7 a peer is given up, at the
-/// latest, after five times the usual time.
+/// How many ACK timeouts in a row that are noticed too late cost no retry.
 constexpr uint32_t kMostLateTimeouts = 32;
 
 void schedule(ChannelAdapter& ca, QueuePair& qp) {
@@ -65,11 +62,11 @@ bool take_retry(ChannelAdapter& ca, QueuePair& qp) {
   return false;
 }
 
-/// Whether an ACK timeout is noticed long after it was due: this process had no processor. The peer
-/// had perhaps none either, and what it has sent is only now being read. Such a timeout asks again,
-/// but costs no retry; not for ever, because the peer may be gone all the same.
+/// Whether an ACK timeout is noticed a whole timeout after it was due: this process had no
+/// processor. The peer had perhaps none either, and what it has sent is only now being read. Such a
+/// timeout asks again, but costs no retry; not for ever, because the peer may be gone all the same.
 bool was_kept_from_running(RequesterState& req, Instant now, Duration timeout) {
-  const bool late = now - *req.ack_deadline >= timeout * kLateness;
+  const bool late = now - *req.ack_deadline >= timeout;
   return late && req.late_timeouts++ < kMostLateTimeouts;
 }
 
