@@ -18,6 +18,10 @@ constexpr int kUsageError = 125;
 constexpr const char* kFaultHelp =
     "Faults of the network, by a seeded plan: loss=P%, duplication=P%, reordering=P%, "
     "corruption=P%, seed=N, direction=in|out|both, joined by commas";
+constexpr const char* kShmHelp =
+    "Let the programs of one user on one host exchange packets through shared memory (the "
+    "default), "
+    "or over UDP only, as with other hosts. The last one counts";
 constexpr const char* kDeviceHelp =
     "Present interface IFACE as device NAME; only the interfaces so named are presented. "
     "Repeatable";
@@ -70,6 +74,9 @@ int parse_and_run(int argc, char** argv) {
   run->add_option("--capture", run_options.capture, "Write the RoCE packets to a pcapng file")
       ->type_name("FILE");
   run->add_option("--fault", run_options.faults, kFaultHelp)->type_name("WORDS");
+  bool shm = true;
+  const CLI::Option* const shm_flag =
+      run->add_flag("--shm,!--no-shm", shm, kShmHelp)->disable_flag_override();
   run->prefix_command();
 
   std::vector<std::string> listed_devices;
@@ -90,6 +97,7 @@ int parse_and_run(int argc, char** argv) {
               << "\nRun `urxe run --help` for more information.\n";
     return kUsageError;
   }
+  if (!shm_flag->empty()) run_options.shm = shm;
   run_options.command = std::move(*command);
   return run_command(run_options);
 }

@@ -153,6 +153,7 @@ std::string prepare_environment(const RunOptions& options) {
   auto tree = write_tree(options);
   if (!tree) return tree.error();
   if (std::string error = set_capture(options.capture); !error.empty()) return error;
+  if (options.shm) set("URXE_SHM", *options.shm ? "1" : "0");
   set("URXE_TREE", *tree);
   set_drivers(*libraries);
   set_preload(*libraries, options.command.front());

@@ -12,6 +12,7 @@ struct RunOptions {
   std::vector<std::string> devices;   ///< NAME=IFACE each
   std::string capture;                ///< pcapng file; empty: none
   std::optional<std::string> faults;  ///< as parse_fault_plan() reads it
+  std::optional<bool> shm;            ///< whether memory carries packets on this host
   std::vector<std::string> command;   ///< program and arguments; not empty
 };
 

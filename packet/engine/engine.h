@@ -15,11 +15,12 @@ namespace urxe {
 
 // How a packet travels between the device and the wire:
 //
-//     device ── FaultEngine ── CaptureEngine ── UdpEngine ── kernel
+//     device ── FaultEngine ── CaptureEngine ── ShmEngine ── UdpEngine ── kernel
+//                                                   └── memory of another process
 //
 // The outermost engine is the one that the device's driver calls. Decorators (ForwardingEngine)
 // hand each call on to the engine that they wrap and change or record the packets on the way;
-// an engine proper (udp, memory) carries them.
+// an engine proper (udp, memory) carries them. ShmEngine carries some and hands on the others.
 //
 // Out: the caller owns a TxBatch and fills it within batch_limits(). transmit() reads it, copies
 // what it must keep, and clears it before it returns; the caller then fills it again. A decorator
@@ -45,6 +46,11 @@ struct EngineCounters {
   uint64_t forwarded = 0;     ///< forwarded to the process that they were for
   uint64_t not_owner = 0;     ///< for a process that has ended
   uint64_t not_copied = 0;    ///< for every process, but too many to copy to each
+  // carried through memory between processes of this host
+  uint64_t memory_sent_packets = 0;
+  uint64_t memory_sent_bytes = 0;
+  uint64_t memory_received_packets = 0;
+  uint64_t memory_received_bytes = 0;
   FaultCounters outgoing_faults{};
   FaultCounters incoming_faults{};
 };
@@ -96,8 +102,22 @@ class PacketEngine {
 
   [[nodiscard]] virtual EngineCounters totals() const { return {}; }
 
-  /// A descriptor that is readable while receive() would return something; -1 if the engine has
-  /// none.
+  /// Whether packets of earlier transmit()s wait until there is room for them.
+  [[nodiscard]] virtual bool has_unsent() const { return false; }
+
+  /// Whether the last receive() took packets from memory, where looking again costs little.
+  [[nodiscard]] virtual bool reads_memory() const { return false; }
+
+  /// The caller is about to wait on wait_fd(). True: it must not, because there is something to
+  /// receive or to send, perhaps. Otherwise the engine makes wait_fd() readable for all that
+  /// arrives until end_wait(); before that call, or after it, wait_fd() does not tell of packets
+  /// that come through memory. Other threads may receive() and transmit() meanwhile, as ever one at
+  /// a time.
+  [[nodiscard]] virtual bool begin_wait() { return false; }
+  virtual void end_wait() {}
+
+  /// A descriptor that is readable while receive() would return something, see begin_wait(); -1 if
+  /// the engine has none.
   [[nodiscard]] virtual int wait_fd() const = 0;
 };
 

@@ -31,6 +31,10 @@ class ForwardingEngine : public PacketEngine {
   void transmit(TxBatch& batch) override { inner_->transmit(batch); }
   [[nodiscard]] TxBatch::Limits batch_limits() const override { return inner_->batch_limits(); }
   [[nodiscard]] size_t receive_buffer() const override { return inner_->receive_buffer(); }
+  [[nodiscard]] bool has_unsent() const override { return inner_->has_unsent(); }
+  [[nodiscard]] bool reads_memory() const override { return inner_->reads_memory(); }
+  [[nodiscard]] bool begin_wait() override { return inner_->begin_wait(); }
+  void end_wait() override { inner_->end_wait(); }
   [[nodiscard]] EngineCounters totals() const override { return inner_->totals(); }
   [[nodiscard]] int wait_fd() const override { return inner_->wait_fd(); }
 

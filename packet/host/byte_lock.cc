@@ -33,7 +33,11 @@ int lock_all_bytes(int fd) {
 }
 
 bool is_byte_locked(int fd, uint64_t at) {
-  struct flock lock = describe(F_WRLCK, at, 1);
+  return is_any_byte_locked(fd, at, 1);
+}
+
+bool is_any_byte_locked(int fd, uint64_t first, uint64_t count) {
+  struct flock lock = describe(F_WRLCK, first, static_cast<off_t>(count));
   return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 

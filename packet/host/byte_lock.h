@@ -20,5 +20,7 @@ int lock_byte(int fd, uint64_t at, ByteLock kind);
 int lock_all_bytes(int fd);
 /// Whether another open description has locked the byte. True if that cannot be found out.
 bool is_byte_locked(int fd, uint64_t at);
+/// The same for any of `count` bytes.
+bool is_any_byte_locked(int fd, uint64_t first, uint64_t count);
 
 }  // namespace urxe

@@ -40,6 +40,27 @@ std::string_view file_of(const UnixName& name) {
   return path.substr(path.rfind('/') + 1);
 }
 
+Expected<FileDescriptor, Errno> open_socket(int type) {
+  FileDescriptor fd(socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) return error(errno);
+  return fd;
+}
+
+Expected<FileDescriptor, Errno> open_bound_socket(const UnixName& name, int type) {
+  auto fd = open_socket(type);
+  if (!fd) return fd;
+  const std::string file(file_of(name));
+  if (unlinkat(name.directory, file.c_str(), 0) != 0 && errno != ENOENT) return error(errno);
+  int result = bind(fd->get(), name.get(), name.size);
+  if (result != 0 && errno == EACCES) {
+    const UnixName other = by_descriptor(name);
+    result = bind(fd->get(), other.get(), other.size);
+  }
+  // bind() has applied the umask.
+  if (result != 0 || fchmodat(name.directory, file.c_str(), 0666, 0) != 0) return error(errno);
+  return fd;
+}
+
 }  // namespace
 
 UnixName socket_name(int directory, std::string_view path, std::string_view file) {
@@ -54,23 +75,28 @@ UnixName by_descriptor(const UnixName& name) {
 }
 
 Expected<FileDescriptor, Errno> open_unix_socket() {
-  FileDescriptor fd(socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd) return error(errno);
-  return fd;
+  return open_socket(SOCK_DGRAM);
 }
 
 Expected<FileDescriptor, Errno> open_named_socket(const UnixName& name) {
-  auto fd = open_unix_socket();
+  return open_bound_socket(name, SOCK_DGRAM);
+}
+
+Expected<FileDescriptor, Errno> open_listening_socket(const UnixName& name, int backlog) {
+  auto fd = open_bound_socket(name, SOCK_SEQPACKET);
+  if (fd && listen(fd->get(), backlog) != 0) return error(errno);
+  return fd;
+}
+
+Expected<FileDescriptor, Errno> connect_to_socket(const UnixName& name) {
+  auto fd = open_socket(SOCK_SEQPACKET);
   if (!fd) return fd;
-  const std::string file(file_of(name));
-  if (unlinkat(name.directory, file.c_str(), 0) != 0 && errno != ENOENT) return error(errno);
-  int result = bind(fd->get(), name.get(), name.size);
+  int result = connect(fd->get(), name.get(), name.size);
   if (result != 0 && errno == EACCES) {
     const UnixName other = by_descriptor(name);
-    result = bind(fd->get(), other.get(), other.size);
+    result = connect(fd->get(), other.get(), other.size);
   }
-  // bind() has applied the umask.
-  if (result != 0 || fchmodat(name.directory, file.c_str(), 0666, 0) != 0) return error(errno);
+  if (result != 0) return error(errno);
   return fd;
 }
 

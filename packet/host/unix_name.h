@@ -35,5 +35,11 @@ Expected<FileDescriptor, Errno> open_unix_socket();
 /// As open_unix_socket(), bound to `name`, whose file is made anew and may be sent to by everybody
 /// who can reach it. The caller sees to it that no living socket has the name. Errors as bind(2).
 Expected<FileDescriptor, Errno> open_named_socket(const UnixName& name);
+/// As open_named_socket(), but the socket listens for connections that keep messages apart
+/// (SOCK_SEQPACKET), of which `backlog` may wait to be accepted.
+Expected<FileDescriptor, Errno> open_listening_socket(const UnixName& name, int backlog);
+/// A nonblocking socket that is connected to the one that listens at `name`. Never blocks. ENOENT,
+/// ECONNREFUSED: nobody listens; EAGAIN: too many connections wait there.
+Expected<FileDescriptor, Errno> connect_to_socket(const UnixName& name);
 
 }  // namespace urxe

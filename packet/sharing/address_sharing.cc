@@ -38,14 +38,12 @@ PacketRun part(const PacketRun& run, size_t begin, size_t end) {
 }  // namespace
 
 AddressSharing::AddressSharing(const Slot& slot, uint32_t interface_index)
-    : directory_(slot.directory()),
-      slot_(slot.number()),
-      forward_fd_(slot.forward_fd()),
-      queue_(forward_fd_, counters_),
-      gsi_(directory_, slot_, interface_index, queue_, counters_),
-      beacon_(directory_.make_beacon()),
+    : slot_(slot),
+      queue_(slot.forward_fd(), counters_),
+      gsi_(slot.directory(), slot.number(), interface_index, queue_, counters_),
+      beacon_(slot.directory().make_beacon()),
       epoll_(epoll_create1(EPOLL_CLOEXEC)) {
-  watch(forward_fd_, kForwardId);
+  watch(forward_fd(), kForwardId);
   watch(beacon_.fd(), kBeaconId);
 }
 
@@ -73,16 +71,16 @@ bool AddressSharing::sort(const PacketRun& datagram, std::vector<RxPacket>& own)
   bool any_forwarded = false;
   for (size_t at = 0; at < bytes.size();) {
     const auto packet = datagram.packet_at(at);
-    const uint32_t owner = owner_slot(packet, slot_);
+    const uint32_t owner = owner_slot(packet, slot());
     if (owner == kGsiOwner) {
       at = take_gsi(datagram, at, own);
-    } else if (owner == slot_) {
+    } else if (owner == slot()) {
       own.push_back({packet, datagram.flow, std::nullopt});
       at += packet.size();
     } else {
       // Packets for one process that came together go on together.
       size_t end = at + packet.size();
-      while (end < bytes.size() && owner_slot(bytes.subspan(end), slot_) == owner) {
+      while (end < bytes.size() && owner_slot(bytes.subspan(end), slot()) == owner) {
         end += datagram.packet_at(end).size();
       }
       if (forward(owner, part(datagram, at, end))) any_forwarded = true;
@@ -96,7 +94,7 @@ bool AddressSharing::sort(const PacketRun& datagram, std::vector<RxPacket>& own)
 size_t AddressSharing::take_gsi(const PacketRun& datagram, size_t at, std::vector<RxPacket>& own) {
   const GsiOwner owner = gsi_owner(datagram.packet_at(at));
   size_t end = at + datagram.packet_at(at).size();
-  while (end < datagram.bytes.size() && owner_slot(datagram.packet_at(end), slot_) == kGsiOwner &&
+  while (end < datagram.bytes.size() && owner_slot(datagram.packet_at(end), slot()) == kGsiOwner &&
          gsi_owner(datagram.packet_at(end)) == owner) {
     end += datagram.packet_at(end).size();
   }
@@ -107,13 +105,13 @@ size_t AddressSharing::take_gsi(const PacketRun& datagram, size_t at, std::vecto
 
 /// False: nobody has the slot.
 bool AddressSharing::forward(uint32_t slot, const PacketRun& packets) {
-  if (queue_.send(directory_.slot_name(slot), packets, clock_now())) return true;
+  if (queue_.send(slot_.directory().slot_name(slot), packets, clock_now())) return true;
   counters_.not_owner += packets.packets();
   return false;
 }
 
 void AddressSharing::answer(uint32_t to, const ProbeAnswer& answer) const {
-  send_answer(forward_fd_, directory_.slot_name(to), answer);
+  send_answer(forward_fd(), slot_.directory().slot_name(to), answer);
 }
 
 void AddressSharing::receive(std::vector<RxPacket>& own, std::vector<ProbeAnswer>& answers) {
@@ -127,14 +125,14 @@ void AddressSharing::receive(std::vector<RxPacket>& own, std::vector<ProbeAnswer
       beacon_.answer();
       continue;
     }
-    read(id == kForwardId ? forward_fd_ : gsi_.directory().socket(), own, answers);
+    read(id == kForwardId ? forward_fd() : gsi_.directory().socket(), own, answers);
   }
 }
 
 void AddressSharing::receive_at_slot(std::vector<RxPacket>& own,
                                      std::vector<ProbeAnswer>& answers) {
   reader_.rewind();
-  read(forward_fd_, own, answers);
+  read(forward_fd(), own, answers);
 }
 
 void AddressSharing::read(int fd, std::vector<RxPacket>& own, std::vector<ProbeAnswer>& answers) {
@@ -153,8 +151,8 @@ void AddressSharing::read(int fd, std::vector<RxPacket>& own, std::vector<ProbeA
 
 void AddressSharing::take_forwarded(const PacketRun& packets, std::vector<RxPacket>& own) {
   packets.for_each([&](std::span<const uint8_t> packet) {
-    const uint32_t owner = owner_slot(packet, slot_);
-    if (owner != slot_ && owner != kGsiOwner) {
+    const uint32_t owner = owner_slot(packet, slot());
+    if (owner != slot() && owner != kGsiOwner) {
       ++counters_.not_owner;  // never forwarded a second time: no loops
       return;
     }

@@ -44,9 +44,14 @@ class AddressSharing {
 
   // For the engine:
 
-  [[nodiscard]] uint32_t slot() const { return slot_; }
+  [[nodiscard]] uint32_t slot() const { return slot_.number(); }
+  /// Whether other processes may share the addresses now.
+  [[nodiscard]] bool has_company() const { return slot_.has_company(); }
+  [[nodiscard]] ProgramPace program_pace(const Gid& local) const {
+    return slot_.program_pace(local);
+  }
   /// The slot's socket: other processes send to it.
-  [[nodiscard]] int forward_fd() const { return forward_fd_; }
+  [[nodiscard]] int forward_fd() const { return slot_.forward_fd(); }
   /// Answers a probe of the process with the slot `to`. Never blocks. An answer that cannot be sent
   /// is lost.
   void answer(uint32_t to, const ProbeAnswer& answer) const;
@@ -90,9 +95,7 @@ class AddressSharing {
   void take_forwarded(const PacketRun& packets, std::vector<RxPacket>& own);
   void retry_forwarding(Instant now);
 
-  const SharingDirectory& directory_;
-  uint32_t slot_;
-  int forward_fd_;
+  const Slot& slot_;
   SharingCounters counters_;
   ForwardReader reader_;
   ForwardQueue queue_;

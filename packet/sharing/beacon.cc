@@ -3,19 +3,20 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <sys/un.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cinttypes>
 #include <cstddef>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
+#include <span>
 #include <string_view>
 #include <utility>
 
+#include "packet/host/descriptor_message.h"
 #include "packet/host/random.h"
 
 namespace urxe {
@@ -25,8 +26,7 @@ constexpr std::string_view kPrefix = "urxe/";
 constexpr int kBacklog = 64;
 constexpr int kAnswersAtOnce = 16;
 constexpr int kAnswerMilliseconds = 1000;
-/// Stands for all users whom a user namespace does not know, so it proves nothing.
-constexpr uid_t kUnknownUser = 65534;
+constexpr std::array<uint8_t, 1> kOneByte{};  ///< a message without bytes would look like the end
 
 struct AbstractName {
   explicit AbstractName(std::string_view text) {
@@ -42,42 +42,6 @@ struct AbstractName {
 
 FileDescriptor open_socket() {
   return FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-}
-
-/// Whether the process at the other end was the user's when it connected, or began to listen.
-bool is_of_user(int fd, uid_t user) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  return user != kUnknownUser && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-         peer.uid == user;
-}
-
-union ControlBuffer {
-  cmsghdr header;
-  char bytes[CMSG_SPACE(sizeof(int))];
-};
-
-/// `control` and `part` outlive the message.
-msghdr make_message(ControlBuffer& control, iovec& part) {
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.bytes;
-  message.msg_controllen = sizeof control.bytes;
-  return message;
-}
-
-void send_descriptor(int to, int fd) {
-  char byte = 0;
-  iovec part{&byte, 1};
-  ControlBuffer control{};
-  const msghdr message = make_message(control, part);
-  cmsghdr* const header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof fd);
-  std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
-  (void)sendmsg(to, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 /// The names of abstract sockets that begin with `prefix`.
@@ -107,7 +71,8 @@ void Beacon::answer() const {
   for (int i = 0; i < kAnswersAtOnce; ++i) {
     const FileDescriptor peer(accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!peer) return;
-    if (is_of_user(peer.get(), user_)) send_descriptor(peer.get(), directory_);
+    if (!is_peer_of_user(peer.get(), user_)) continue;
+    (void)send_message(peer.get(), kOneByte, std::span(&directory_, 1));
   }
 }
 
@@ -122,7 +87,7 @@ std::vector<BeaconLink> find_beacons(const std::string& prefix, uid_t user, size
     FileDescriptor fd = open_socket();
     const AbstractName name(text);
     if (!fd || connect(fd.get(), name.get(), name.size) != 0) continue;
-    if (is_of_user(fd.get(), user)) links.push_back({std::move(directory), std::move(fd)});
+    if (is_peer_of_user(fd.get(), user)) links.push_back({std::move(directory), std::move(fd)});
   }
   return links;
 }
@@ -130,18 +95,11 @@ std::vector<BeaconLink> find_beacons(const std::string& prefix, uid_t user, size
 Expected<FileDescriptor, Errno> receive_directory(const BeaconLink& link) {
   pollfd wait{link.socket.get(), POLLIN, 0};
   if (poll(&wait, 1, kAnswerMilliseconds) != 1) return error(ETIMEDOUT);
-  char byte = 0;
-  iovec part{&byte, 1};
-  ControlBuffer control{};
-  msghdr message = make_message(control, part);
-  if (recvmsg(link.socket.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0) {
-    return error(errno);
-  }
-  const cmsghdr* const header = CMSG_FIRSTHDR(&message);
-  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return error(ETIMEDOUT);
-  int fd = -1;
-  std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
-  return FileDescriptor(fd);
+  uint8_t byte = 0;
+  auto message = receive_message(link.socket.get(), {&byte, 1});
+  if (!message) return Unexpected<Errno>(message.error());
+  if (!message->descriptors[0]) return error(ETIMEDOUT);
+  return std::move(message->descriptors[0]);
 }
 
 }  // namespace urxe

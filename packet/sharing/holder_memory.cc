@@ -11,6 +11,8 @@
 #include <new>
 #include <utility>
 
+#include "packet/host/file_size.h"
+
 namespace urxe {
 namespace {
 
@@ -62,6 +64,7 @@ HolderCell* HolderMemory::cell(uint32_t place) const {
 
 int HolderMemory::reserve(int fd) {
   // Allocated, not only sized: a full file system must fail here, not as SIGBUS later.
+  if (!may_grow_file_to(bytes_of(kFirstCells))) return EFBIG;
   return posix_fallocate(fd, 0, static_cast<off_t>(bytes_of(kFirstCells)));
 }
 
@@ -112,6 +115,7 @@ bool HolderMemory::grow(uint32_t cells) {
   if (room >= cells) return true;
   const uint32_t wanted = std::min(room + kCellsAtOnce, kMostCells);
   const auto at = static_cast<off_t>(bytes_of(room));
+  if (!may_grow_file_to(bytes_of(wanted))) return false;
   if (posix_fallocate(file_.get(), at, static_cast<off_t>(bytes_of(wanted)) - at) != 0) {
     return false;
   }

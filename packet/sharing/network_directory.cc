@@ -155,7 +155,7 @@ void remove_unused(const UserDirectory& user, const std::string& own) {
 }  // namespace
 
 std::string network_directory_prefix(const std::string& network) {
-  return "net1-" + network + ".";
+  return "net2-" + network + ".";
 }
 
 Expected<NetworkDirectory, EngineError> open_network_directory(const UserDirectory& user,

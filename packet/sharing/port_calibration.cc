@@ -2,15 +2,22 @@
 #include "packet/sharing/port_calibration.h"
 
 #include <algorithm>
-#include <array>
+#include <utility>
 
+#include "packet/host/clock.h"
 #include "packet/host/random.h"
 #include "packet/wire/qpn_layout.h"
 
 namespace urxe {
 namespace {
 
-constexpr Duration kAnswerTime = milliseconds(2);
+/// A process answers when its background thread runs, which on a crowded machine takes a while.
+constexpr Duration kAnswerTime = milliseconds(50);
+/// For the whole search. Far less than ProgramPace::kLongestTurn.
+constexpr Duration kSearchTime = milliseconds(400);
+/// After so many searches in a row that found what the kernel should know, it is told again: that
+/// is cheap, and right if the record of what it knows is wrong.
+constexpr uint32_t kLeaveAlone = 3;
 constexpr int32_t kUnanswered = -1;
 
 bool holds_slot(const std::vector<GroupMember>& members, uint32_t slot) {
@@ -20,21 +27,39 @@ bool holds_slot(const std::vector<GroupMember>& members, uint32_t slot) {
 
 }  // namespace
 
-PortCalibration::PortCalibration(int fd, const SocketAddress& address, uint32_t own_slot)
-    : fd_(fd), address_(address), own_slot_(own_slot) {
+PortCalibration::PortCalibration(int fd, const SocketAddress& address, uint32_t own_slot,
+                                 const ProgramPace& pace)
+    : fd_(fd), address_(address), own_slot_(own_slot), pace_(pace) {
   slot_at_.reserve(kSlots + kBurst);
 }
 
-void PortCalibration::start(Instant now) {
-  prepared_ = false;
-  restart(now);
+void PortCalibration::want(Reason reason, Instant now) {
+  if (reason == Reason::kAstray) pace_.mark_change(now);
+  if (state_ != State::kIdle) return;
+  if (reason == Reason::kAstray && now < not_before_) return;
+  if (reason == Reason::kLeaves && !pace_.has_changed()) return;
+  wanted_at_ = now;
+  state_ = State::kWaiting;
+  try_turn(now);
+}
+
+void PortCalibration::try_turn(Instant now) {
+  if (pace_.searched_since(wanted_at_, now)) {
+    ++counters_.by_others;
+    rest(true, now);
+  } else if (pace_.begin(now)) {
+    ++counters_.searches;
+    prepared_ = false;
+    search_end_ = now + kSearchTime;
+    restart(now);
+  }
 }
 
 void PortCalibration::restart(Instant now) {
   token_ = random_number();
   first_ = 0;
   slot_at_.clear();
-  running_ = true;
+  state_ = State::kSearching;
   send_burst(now);
 }
 
@@ -44,21 +69,28 @@ void PortCalibration::send_burst(Instant now) {
     const auto probe = encode_probe({i, token_, own_slot_});
     sendto(fd_, probe.data(), probe.size(), MSG_DONTWAIT, address_.get(), address_.size());
   }
-  deadline_ = now + kAnswerTime;
+  deadline_ = std::min(now + kAnswerTime, search_end_);
 }
 
 void PortCalibration::take(const ProbeAnswer& answer, Instant now) {
-  if (answer.token != token_ || answer.index >= slot_at_.size() || answer.slot >= kSlots) return;
+  if (!is_searching() || answer.token != token_) return;
+  if (answer.index >= slot_at_.size() || answer.slot >= kSlots) return;
   slot_at_[answer.index] = static_cast<int32_t>(answer.slot);
-  if (!running_) {
-    finish(now);  // from a process that took longer than the search waited
-  } else if (burst_answered()) {
+  if (burst_answered()) end_burst(now);
+}
+
+void PortCalibration::tick(Instant now) {
+  if (state_ == State::kWaiting) {
+    try_turn(now);
+  } else if (is_searching() && now >= deadline_) {
     end_burst(now);
   }
 }
 
-void PortCalibration::tick(Instant now) {
-  if (running_ && now >= deadline_) end_burst(now);
+void PortCalibration::stop(Instant now) {
+  if (is_searching()) pace_.give_up();
+  pace_.mark_change(now);
+  state_ = State::kIdle;
 }
 
 bool PortCalibration::burst_answered() const {
@@ -89,7 +121,7 @@ std::vector<GroupMember> PortCalibration::found() const {
 }
 
 void PortCalibration::end_burst(Instant now) {
-  if (group_goes_on() && first_ + kBurst < kSlots) {
+  if (group_goes_on() && first_ + kBurst < kSlots && now < search_end_) {
     first_ += kBurst;
     send_burst(now);
     return;
@@ -98,24 +130,51 @@ void PortCalibration::end_burst(Instant now) {
 }
 
 void PortCalibration::finish(Instant now) {
-  const std::vector<GroupMember> members = found();
+  std::vector<GroupMember> members = found();
   // One member or not even this process: perhaps no program was attached, and all went by hash.
   const bool doubtful = members.size() < 2 || !holds_slot(members, own_slot_);
-  if (doubtful && !prepared_) {
+  if (doubtful && !prepared_ && now < search_end_) {
     prepared_ = true;
-    attach_reuseport_program(fd_, {});
+    attach({});
     restart(now);
     return;
   }
-  conclude();
+  conclude(std::move(members), now);
 }
 
-void PortCalibration::conclude() {
-  std::vector<GroupMember> members = found();
-  running_ = false;
-  attach_reuseport_program(fd_, members);
-  found_news_ = members != members_;
+void PortCalibration::conclude(std::vector<GroupMember> members, Instant now) {
+  // A lone member gets everything, whatever the program. One that did not answer is a member, too.
+  const bool alone = members.size() == 1 && burst_answered();
+  if (!alone && !kernel_knows(members)) attach(members);
+  pace_.end(members);
+  const bool found_news = members != members_;
   members_ = std::move(members);
+  rest(found_news, now);
+}
+
+/// Ends the wait or the search.
+void PortCalibration::rest(bool found_news, Instant now) {
+  state_ = State::kIdle;
+  pause_ = found_news ? kMinPause : std::min(pause_ * 2, kMaxPause);
+  not_before_ = now + pause_;
+}
+
+/// Whether the kernel has been told of just these.
+bool PortCalibration::kernel_knows(const std::vector<GroupMember>& members) {
+  if (prepared_ || !pace_.is_current(members) || left_alone_ == kLeaveAlone) {
+    left_alone_ = 0;
+    return false;
+  }
+  ++left_alone_;
+  return true;
+}
+
+void PortCalibration::attach(const std::vector<GroupMember>& members) {
+  const Instant before = clock_now();
+  attach_reuseport_program(fd_, members);
+  const Instant after = clock_now();
+  pace_.charge(after - before, after);
+  ++counters_.programs;
 }
 
 }  // namespace urxe

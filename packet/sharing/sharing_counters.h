@@ -17,4 +17,11 @@ struct SharingCounters {
   uint64_t rx_syscalls = 0;
 };
 
+/// What the processes that share an address do so that the kernel gives each its packets.
+struct CalibrationCounters {
+  uint64_t searches = 0;   ///< for the order of the sockets on the port, by this process
+  uint64_t by_others = 0;  ///< results of another process that this one waited for
+  uint64_t programs = 0;   ///< given to the kernel by this process
+};
+
 }  // namespace urxe

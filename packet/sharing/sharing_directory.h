@@ -62,6 +62,11 @@ class SharingDirectory {
   /// The socket of that process for requests to its services.
   [[nodiscard]] UnixName services_name(uint32_t slot) const { return name("services-", slot); }
 
+  /// The socket at which that process waits for others that offer it shared memory.
+  [[nodiscard]] UnixName links_name(uint32_t slot) const { return name("links-", slot); }
+  /// Whose directory it is.
+  [[nodiscard]] uid_t user() const { return user_; }
+
   /// A file that is there from the beginning, for reading and writing.
   [[nodiscard]] Expected<FileDescriptor, Errno> open_file(const char* file) const;
   /// Locks a byte of the file "locks", until the descriptor is closed. EADDRINUSE: it is locked.
@@ -75,7 +80,7 @@ class SharingDirectory {
   [[nodiscard]] UnixName name(const char* kind, uint32_t number) const;
 
   NetworkDirectory directory_;
-  uid_t user_;  ///< whose directory it is
+  uid_t user_;
 };
 
 }  // namespace urxe

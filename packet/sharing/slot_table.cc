@@ -9,11 +9,13 @@
 #include <cerrno>
 #include <cstddef>
 
+#include "packet/host/file_size.h"
 #include "packet/host/random.h"
 
 namespace urxe {
 
 int make_slot_table(int fd) {
+  if (!may_grow_file_to(sizeof(SlotTable))) return EFBIG;
   // Allocated, not only sized: a full file system must fail here, not as SIGBUS later.
   if (const int full = posix_fallocate(fd, 0, sizeof(SlotTable)); full != 0) return full;
   static_assert(offsetof(SlotTable, secret) == 0);

@@ -8,6 +8,7 @@
 
 #include "packet/base/expected.h"
 #include "packet/base/siphash.h"
+#include "packet/sharing/program_pace.h"
 #include "packet/sharing/sharing_directory.h"
 #include "packet/wire/qpn_layout.h"
 
@@ -20,8 +21,10 @@ struct SlotTable {
   std::atomic<uint32_t> next_slot;  ///< where the search for a free slot begins
   /// By slot: how many queue pair numbers were given out. Only the slot's owner writes here.
   std::array<std::atomic<uint32_t>, kSlots> given;
+  ProgramTable programs;
 };
 static_assert(std::atomic<uint32_t>::is_always_lock_free);
+static_assert(std::atomic<int64_t>::is_always_lock_free);
 
 /// Fills an empty file. Returns 0 or the errno.
 int make_slot_table(int fd);

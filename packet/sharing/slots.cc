@@ -78,6 +78,14 @@ Expected<void, EngineError> Slot::open_socket() {
   return {};
 }
 
+bool Slot::has_company() const {
+  return is_any_byte_locked(lock_.get(), slot_lock(0), kSlots);
+}
+
+ProgramPace Slot::program_pace(const Gid& address) const {
+  return {table_->programs, address};
+}
+
 uint32_t Slot::next_index() {
   for (;;) {
     const uint32_t place = table_->given[number_].fetch_add(1);

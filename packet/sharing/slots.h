@@ -7,6 +7,7 @@
 #include "packet/base/engine_error.h"
 #include "packet/base/expected.h"
 #include "packet/host/file_descriptor.h"
+#include "packet/sharing/program_pace.h"
 #include "packet/sharing/sharing_directory.h"
 #include "packet/wire/qpn_layout.h"
 
@@ -42,6 +43,12 @@ class Slot {
   [[nodiscard]] const SharingDirectory& directory() const { return *directory_; }
   /// The socket that is bound to SharingDirectory::slot_name(): a nonblocking unix datagram socket.
   [[nodiscard]] int forward_fd() const { return fd_.get(); }
+
+  /// Whether another process of the user has a slot, or this process has another one. True if that
+  /// cannot be found out.
+  [[nodiscard]] bool has_company() const;
+  /// For a socket that is bound to `address`. This outlives it.
+  [[nodiscard]] ProgramPace program_pace(const Gid& address) const;
 
   /// The lower 15 bits of the next queue pair number. Never leads to the special numbers 0, 1 and
   /// 0xFFFFFF. Indices repeat after some 32768 calls: the caller checks whether a number is still

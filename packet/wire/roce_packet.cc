@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "packet/wire/roce_packet.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 
 #include "packet/base/bytes.h"
@@ -22,6 +24,17 @@ constexpr size_t pad_count(size_t payload_bytes) {
 
 Unexpected<DropReason> drop(DropReason reason) {
   return Unexpected<DropReason>(reason);
+}
+
+/// The longest headers. What lies behind a shorter packet is 0.
+using HeaderBytes = std::array<uint8_t, kMaxHeaders + kIcrcBytes>;
+
+/// A copy, because another process may write to a packet while it is parsed (packet/engine/shm/).
+HeaderBytes copy_headers(std::span<const uint8_t> bytes) {
+  HeaderBytes copy{};
+  std::memcpy(copy.data(), bytes.data(), std::min(bytes.size(), copy.size()));
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // the compiler does not read it again
+  return copy;
 }
 
 /// Verifies the ICRC. Returns the IPv4 identification (0 for IPv6).
@@ -162,21 +175,22 @@ Expected<PacketView, DropReason> parse(const RxPacket& packet) {
   // Checked first, so that a corrupted packet counts as corrupted, whatever its bytes say.
   const std::optional<uint16_t> identification = check_icrc(packet);
   if (!identification) return drop(DropReason::kBadIcrc);
-  if ((bytes[1] & 0x0f) != 0) return drop(DropReason::kTransportVersion);
+  const HeaderBytes head = copy_headers(bytes);
+  if ((head[1] & 0x0f) != 0) return drop(DropReason::kTransportVersion);
 
-  const OpcodeInfo& info = opcode_info(Opcode(bytes[0]));
+  const OpcodeInfo& info = opcode_info(Opcode(head[0]));
   if (info.name.empty()) return drop(DropReason::kUnknownOpcode);
   if (bytes.size() < info.header_bytes + kIcrcBytes) return drop(DropReason::kTruncated);
 
   const size_t padded = bytes.size() - info.header_bytes - kIcrcBytes;
-  const size_t pad = (bytes[1] >> 4) & 3U;
+  const size_t pad = (head[1] >> 4) & 3U;
   if (padded % 4 != 0 || pad > padded) return drop(DropReason::kBadPadding);
   if (padded != 0 && !info.has_payload) return drop(DropReason::kUnexpectedPayload);
   if (padded - pad > kMaxPayload) return drop(DropReason::kPayloadSize);
 
   Expected<PacketView, DropReason> view;
-  view->headers.bth = load_bth(bytes.data());
-  load_extensions(bytes.data() + kBthBytes, info.extensions, view->headers);
+  view->headers.bth = load_bth(head.data());
+  load_extensions(head.data() + kBthBytes, info.extensions, view->headers);
   view->payload = bytes.subspan(info.header_bytes, padded - pad);
   view->ipv4_identification = *identification;
   return view;

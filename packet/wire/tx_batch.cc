@@ -7,11 +7,22 @@
 #include "packet/base/bytes.h"
 #include "packet/base/check.h"
 #include "packet/wire/icrc.h"
+#include "packet/wire/mad.h"
+#include "packet/wire/qpn_layout.h"
 
 namespace urxe {
 namespace {
 constexpr size_t kIcrcBytes = 4;
+
+/// Whether two packets are for queue pairs of the same process, and not one of them for QP1. The
+/// segments of a datagram stay together until an engine has found their process.
+bool are_for_same_process(const uint8_t* a, const uint8_t* b) {
+  const Qpn first(load_be24(a + 5));
+  const Qpn second(load_be24(b + 5));
+  return slot_of(first) == slot_of(second) && (first == kGsiQpn) == (second == kGsiQpn);
 }
+
+}  // namespace
 
 TxBatch::TxBatch(const Limits& limits)
     : limits_(limits), memory_(std::make_unique_for_overwrite<uint8_t[]>(limits.bytes)) {
@@ -36,7 +47,8 @@ uint8_t* TxBatch::append(const Flow& flow, const Headers& headers, size_t payloa
 bool TxBatch::open_packet_joins(const Message& last) const {
   return !last.closed && last.segments < limits_.segments_per_message &&
          open_size_ <= last.segment_size && last.size + open_size_ <= limits_.message_bytes &&
-         last.flow == open_flow_;
+         last.flow == open_flow_ &&
+         are_for_same_process(memory_.get() + last.offset, memory_.get() + used_);
 }
 
 void TxBatch::seal(const Flow& flow, size_t offset, size_t size, uint16_t identification) {

@@ -19,8 +19,8 @@ enum class Identification : uint8_t {
 };
 
 /// Packets to send, back to back in one piece of memory. They are grouped into messages that an
-/// engine can hand to the kernel as one segmented datagram: one flow, segments of one size except
-/// for a shorter last one. Allocates memory only in the constructor.
+/// engine can hand to the kernel as one segmented datagram: one flow, one process (or QP1),
+/// segments of one size except for a shorter last one. Allocates memory only in the constructor.
 class TxBatch {
  public:
   struct Limits {
@@ -70,6 +70,16 @@ class TxBatch {
   [[nodiscard]] bool empty() const { return messages_.empty(); }
   [[nodiscard]] const Limits& limits() const { return limits_; }
   void clear();
+
+  /// Removes the messages for which `is_done(message)` returns true. It may read their bytes. No
+  /// packet may be open.
+  template <class IsDone>
+  void remove_if(IsDone is_done) {
+    std::erase_if(messages_, is_done);
+    packets_ = 0;
+    for (const Message& message : messages_) packets_ += message.segments;
+    if (messages_.empty()) clear();
+  }
 
   /// Splits every message into single packets with identification 0 and computes their ICRCs anew,
   /// for an engine that finds that the kernel cannot segment. From then on limits() have one

@@ -74,6 +74,11 @@ inline constexpr auto kHardwareCounterNames = std::to_array<std::string_view>({
     "rp_cnp_handled",
     "forwarded_pkts",
     "uncopied_mads",  // for all processes behind QP1, which are too many to get copies
+    // through memory between processes of one host; in sent_pkts and rcvd_pkts, too
+    "shm_sent_pkts",
+    "shm_rcvd_pkts",
+    "shm_sent_bytes",
+    "shm_rcvd_bytes",
     // by `urxe run --fault`
     "fault_tx_lost",
     "fault_tx_duplicated",

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "packet/base/fnv.h"
+#include "packet/host/file_size.h"
 #include "packet/host/user_directory.h"
 
 namespace urxe {
@@ -96,6 +97,10 @@ class FileWriter {
 };
 
 bool make_table(const fs::path& path, size_t size) {
+  if (!may_grow_file_to(size)) {
+    errno = EFBIG;
+    return false;
+  }
   int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return false;
   bool sized = ftruncate(fd, static_cast<off_t>(size)) == 0;
@@ -260,7 +265,8 @@ std::vector<std::string> runtime_directory_places() {
   std::vector<std::string> places = user_directory_places();
   const char* const runtime = secure_getenv("XDG_RUNTIME_DIR");
   if (runtime != nullptr) {
-    std::ranges::stable_partition(places, [&](const std::string& p) { return p == runtime; });
+    std::stable_partition(places.begin(), places.end(),
+                          [&](const std::string& p) { return p == runtime; });
   }
   return places;
 }

@@ -3,7 +3,7 @@
 #include <mutex>
 #include <span>
 
-#include "provider/runtime/locks/fence.h"
+#include "packet/base/fence.h"
 #include "provider/verbs/objects.h"
 #include "provider/verbs/receive_request.h"
 #include "provider/verbs/send_request.h"

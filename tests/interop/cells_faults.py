@@ -24,7 +24,7 @@ import peers
 from cells import add
 from remote import harness
 
-# No fences: soft-RoCE's requester waits at one for ever when it has to go back (README.md, "What a fence costs").
+# No fences: soft-RoCE's requester waits at one for ever when it has to go back (README.md, "rxe's requester stalls").
 TRANSFER = ["--scenarios", "random", "--no-fence", "--timeout", "17", "--qps", "2", "--messages", "32",
             "--batches", "3", "--max-size", "20000", "--budget", "150000"]
 ROLES = ("urxe_client", "urxe_server")

@@ -3,7 +3,7 @@
 
 import data_path
 import needs
-from cells import ETHERNET_MTU, JUMBO_MTU, add_both_roles
+from cells import ETHERNET_MTU, JUMBO_MTU, add, add_both_roles
 from data_path import FAMILIES, SMALL, connected
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -47,6 +47,10 @@ add_both_roles("rc.events", connected("ipv4", "--scenarios", "sizes", "--events"
 add_both_roles("rc.many_queue_pairs", connected("ipv4", "--scenarios", "random,counter", "--batches", "3", "--qps", "16",
                                                 "--messages", "16", "--max-size", "8000", "--budget", "30000"),
                needs=[needs.atomics()])
+FENCES = data_path.fenced("ipv4", "--scenarios", "sizes,random", "--one-way", "--batches", "5", "--max-size", "20000", *SMALL)
+add("rc.fences", lambda near, far: FENCES(far, near), "urxe_client", needs=[needs.atomics()])
+add("rc.fences", FENCES, "urxe_server",
+    needs=[needs.atomics(), needs.peer_is_not("rxe", "may wait for ever at a fence when it is the requester")])
 for size in (1 * MIB, 8 * MIB, 16 * MIB):
     add_both_roles("rc.large", one_size(size), f"{size // MIB}_mib", needs=[needs.message_size(size)])
 

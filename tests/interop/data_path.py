@@ -29,7 +29,12 @@ def own(program, server, client, family, *options):
 
 
 def connected(family, *options):
-    """A cell of urxe_rc_verify with these options of the client."""
+    """A cell of urxe_rc_verify with these options of the client. Without fences: see fenced()."""
+    return fenced(family, "--no-fence", *options)
+
+
+def fenced(family, *options):
+    """With fences, at which rxe's requester may wait for ever (README.md, "rxe's requester stalls")."""
     return lambda server, client: own("urxe_rc_verify", server, client, family, "--timeout", ACK_TIMEOUT, *options)
 
 

@@ -14,7 +14,7 @@ usage: matrix.py [--peer PEER] [--only PATTERN]... [--except PATTERN]... [--mtu 
 
 Prints a line for each cell, for a failed one also what both ends' programs wrote, the devices' counters that changed
 and what the peer's kernel said; then a table, also where it is interrupted. Ends with 0 where none has failed, with 77
-where all were skipped.
+where all were skipped. A cell in which rxe's requester stalls (stalls.py) runs again, up to twice.
 """
 
 import argparse
@@ -33,8 +33,12 @@ import cells
 import guest
 import peers
 import reports
+import stalls
 from remote import AgentLost, harness
-from reports import FAILED, OK, SKIPPED, Result
+from reports import FAILED, OK, SKIPPED, STALLED, Result
+
+RERUNS = 2  # Of a cell in which rxe's requester stalls.
+PEER_ENDS = 30  # Seconds that a program may take to notice that the other one has ended.
 
 
 def load_cells():
@@ -76,16 +80,16 @@ class Runner:
                         self._record(left, FAILED, 0, "the peer was lost before")
                 return
 
-    def _record(self, cell, outcome, seconds, text, counters=()):
-        """text: why skipped, or what is to be shown of a failure."""
+    def _record(self, cell, outcome, seconds, text, counters=(), stalled=0):
+        """text: why skipped, or what is to be shown of a failure. stalled: runs before that stalled, or with it."""
         reason = text if outcome == SKIPPED else ""
-        self.results.append(Result(cell.name, outcome, round(seconds, 2), reason, list(counters)))
+        self.results.append(Result(cell.name, outcome, round(seconds, 2), reason, list(counters), stalled))
         print(reports.line(self.results[-1]), flush=True)
         if outcome == FAILED:
-            print("".join(f"    {line}\n" for line in text.splitlines()), end="", flush=True)
+            print(_indented(text.splitlines()), end="", flush=True)
 
     def _run(self, cell):
-        """(outcome, seconds, text, counters)"""
+        """(outcome, seconds, text, counters, stalled)"""
         for need in cell.needs:
             missing = need(*self._link)
             if missing:
@@ -93,18 +97,43 @@ class Runner:
         if self._fixed_mtu and self._mtu < cell.mtu:
             return SKIPPED, 0, f"the link carries {self._mtu} bytes, {cell.mtu} are needed"
         self._set_mtu(cell.mtu)
+        for stalled in range(1 + RERUNS):
+            outcome, *rest = self._run_once(cell)
+            if outcome != STALLED:
+                return outcome, *rest, stalled
+            seconds, text, _ = rest
+            print(reports.stall_line(cell.name, seconds, again=stalled < RERUNS))
+            print(_indented(dict.fromkeys(stalls.failures(text))), end="", flush=True)
+        return FAILED, *rest, 1 + RERUNS
+
+    def _run_once(self, cell):
+        """(outcome, seconds, text, counters)"""
         said = io.StringIO()
         with only_new_processes(), contextlib.redirect_stdout(said):
             start = time.monotonic()
             outcome = _outcome(cell, *self._link)
             seconds = time.monotonic() - start
+            if outcome == FAILED and self._has_stalled(self._counters):
+                outcome = STALLED
             changed = self._changed_counters()
-            if outcome == FAILED:
+            if outcome in (FAILED, STALLED):
                 self._explain(changed)
         text = said.getvalue()
         if outcome == SKIPPED:
             text = text.strip().split("\n")[-1].removeprefix("SKIPPED: ")
         return outcome, seconds, text, changed
+
+    def _has_stalled(self, before):
+        """Whether a failed cell shows a stall of rxe's requester; before: the counters before the cell."""
+        near, far = self._link
+        programs = list(harness.Process._all)
+        if (near.name, far.name) != ("urxe", "rxe") or not stalls.may_be_stall(each.output for each in programs):
+            return False
+        deadline = time.monotonic() + PEER_ENDS
+        while any(each.running() for each in programs) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        theirs, ours = ([each.output for each in programs if far.owns(each) == wanted] for wanted in (True, False))
+        return len(theirs) == len(ours) == 1 and stalls.is_stall(theirs[0], ours[0], before[1], far.counters())
 
     def _set_mtu(self, mtu):
         if self._fixed_mtu or mtu == self._mtu:
@@ -128,6 +157,10 @@ class Runner:
         if isinstance(self._link.far, peers.AgentSide):
             print("the end of the peer's dmesg:")
             print(self._link.far.start_plain(["sh", "-c", "dmesg | tail -n 15"]).expect_success())
+
+
+def _indented(lines):
+    return "".join(f"    {line}\n" for line in lines)
 
 
 def _difference(old, new):

@@ -14,6 +14,7 @@ import cells
 import matrix
 import peers
 import reports
+import stalls_test
 from remote import harness
 
 
@@ -64,6 +65,7 @@ def test():
     harness.expect("FAILED: a.breaks" in table and "it is Monday" in table, table)
     harness.expect("| a.fine |  |  | ok |" in reports.markdown("urxe", list(results.values())), "no such row")
     harness.expect(not any("left behind" in process.name for process in harness.Process._all), "a process was left")
+    stalls_test.test()
     refuses_what_cannot_be()
     for number in (signal.SIGINT, signal.SIGTERM):
         keeps_what_is_done_when_interrupted(number)

@@ -118,6 +118,10 @@ class Agent:
         process._started(answer)
         return process
 
+    def owns(self, process):
+        """Whether this agent has started the process."""
+        return isinstance(process, RemoteProcess) and process._agent is self
+
     def run(self, command, timeout=harness.PATIENCE, env=None, stdin=b""):
         """The output of a command that must succeed."""
         process = self.start(command, env=env, stdin=stdin)

@@ -6,6 +6,7 @@ import json
 import typing
 
 OK, FAILED, SKIPPED = "ok", "FAILED", "skipped"
+STALLED = "stalled"  # Of one run of a cell, never of the cell.
 _ROLES = ("urxe_client", "urxe_server")
 
 
@@ -15,6 +16,7 @@ class Result(typing.NamedTuple):
     seconds: float
     reason: str  # Why it was skipped.
     counters: list  # For each end: those of its device that the cell has changed, and by how much.
+    stalls: int = 0  # Runs of the cell in which rxe's requester stalled.
 
 
 def line(result):
@@ -23,17 +25,25 @@ def line(result):
     return f"{result.outcome:7} {result.seconds:5.1f} s {result.name}"
 
 
+def stall_line(name, seconds, again):
+    """Of one run of a cell; again: whether another one follows."""
+    return f"{STALLED:7} {seconds:5.1f} s {name}: rxe's requester sends no more{'; once more' if again else ''}"
+
+
 def summary(results, seconds):
-    """A row for each group of cells, and why what was skipped was."""
+    """A row for each group of cells, why what was skipped was, and what stalled or failed."""
     groups = collections.defaultdict(collections.Counter)
     for result in results:
-        groups[result.name.split(".")[0]][result.outcome] += 1
-        groups["all"][result.outcome] += 1
-    rows = [f"{'':12}{OK:>9}{FAILED:>9}{SKIPPED:>9}"]
+        for name in (result.name.split(".")[0], "all"):
+            groups[name][result.outcome] += 1
+            groups[name][STALLED] += result.stalls
+    columns = (OK, FAILED, SKIPPED, STALLED)
+    rows = [f"{'':12}" + "".join(f"{column:>9}" for column in columns)]
     for name in [group for group in groups if group != "all"] + ["all"]:
-        rows.append(f"{name:12}" + "".join(f"{groups[name][outcome]:9}" for outcome in (OK, FAILED, SKIPPED)))
+        rows.append(f"{name:12}" + "".join(f"{groups[name][column]:9}" for column in columns))
     for reason, count in collections.Counter(r.reason for r in results if r.outcome == SKIPPED).items():
         rows.append(f"skipped {count}: {reason}")
+    rows += [f"{STALLED} {result.stalls}: {result.name}" for result in results if result.stalls]
     rows += [f"FAILED: {result.name}" for result in results if result.outcome == FAILED]
     return "\n".join(["", *rows, f"{seconds:.0f} s"])
 

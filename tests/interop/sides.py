@@ -37,6 +37,10 @@ class Side:
         """Starts a program there that has nothing to do with the device: ip, tc, ..."""
         raise NotImplementedError
 
+    def owns(self, process):
+        """Whether the process may be one that this side has started."""
+        raise NotImplementedError
+
     def read_files(self, *patterns):
         """{path: text} of the files that match, as programs that use the device see them."""
         raise NotImplementedError
@@ -142,6 +146,9 @@ class UrxeSide(Side):
     def start_plain(self, words, name=None, env=None):
         return harness.Process([*self._prefix, *words], name=name, env={**harness.environment(), **(env or {})})
 
+    def owns(self, process):
+        return isinstance(process, harness.Process)
+
     def read_files(self, *patterns):
         # The shell finds what matches; grep names the files. (GIDs that are not there cannot be read.)
         script = f"grep -s '' {' '.join(patterns)} /dev/null; true"
@@ -176,6 +183,9 @@ class AgentSide(Side):
         return self.agent.start(words, name and f"{self.name}: {name}", env)
 
     start_plain = start
+
+    def owns(self, process):
+        return self.agent.owns(process)
 
     def read_files(self, *patterns):
         return self.agent.read_files(*patterns)

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "packet/host/clock.h"
+
 namespace urxe {
 namespace {
 
@@ -63,11 +65,15 @@ void UdpEngine::abandon() {
   if (config_.sharing != nullptr) config_.sharing->abandon();
 }
 
-/// While another process's view of the group is out of date, the kernel may put its packets into
-/// our socket; they would be lost with the socket.
+/// While the program does not know the order of the sockets, the kernel may put packets for others
+/// into ours; they would be lost with it. So it gets the order first, and we pass on what is there.
 void UdpEngine::pass_on_rest(Receiver& receiver) {
   if (config_.sharing == nullptr || !receiver.fd || receiver.local.is_multicast()) return;
-  receiver.calibration.reset();
+  if (receiver.calibration) {
+    if (config_.sharing->has_company()) calibrate(receiver, PortCalibration::Reason::kLeaves);
+    receiver.calibration->stop(clock_now());
+    receiver.calibration.reset();
+  }
   for (int burst = 0; burst < kLastBursts; ++burst) {
     packets_.clear();
     read_receiver(receiver);
@@ -93,7 +99,7 @@ UdpEngine::Receiver& UdpEngine::add_receiver(const Gid& address, FileDescriptor 
   // Reuse the place of a group that was left: epoll remembers receivers by their index.
   auto place = std::ranges::find_if(receivers_, [](const Receiver& r) { return !r.fd; });
   if (place == receivers_.end()) place = receivers_.emplace(place);
-  *place = {address, std::move(fd), nullptr, {}};
+  *place = {address, std::move(fd), nullptr};
   watch(place->fd.get(), static_cast<uint32_t>(place - receivers_.begin()), EPOLLIN);
   calls_until_look_ = 0;
   return *place;
@@ -198,7 +204,7 @@ std::span<const RxPacket> UdpEngine::receive() {
 /// Asks epoll which sockets are readable.
 void UdpEngine::look_around() {
   const bool several = receivers_.size() > 1;
-  if (ticking_) tick();
+  if (ticking_ && clock_now() >= next_tick_) tick();
   calls_until_look_ = ticking_ ? 0 : several ? kLookIntervalSeveral : kLookIntervalOne;
   if (!several && config_.sharing == nullptr) return;
   std::array<epoll_event, 16> events;
@@ -237,7 +243,7 @@ void UdpEngine::take(Receiver& receiver, const PacketRun& datagram) {
     take_probe(receiver, datagram.flow, probe);
     return;
   }
-  if (config_.sharing->sort(datagram, packets_)) start_calibration(receiver);
+  if (config_.sharing->sort(datagram, packets_)) went_astray(receiver);
   if (config_.sharing->has_waiting()) start_ticking();
 }
 
@@ -247,6 +253,13 @@ UdpCounters UdpEngine::counters() const {
   if (config_.sharing != nullptr) {
     counters.sharing = config_.sharing->counters();
     counters.rx_syscalls += counters.sharing.rx_syscalls;
+  }
+  for (const Receiver& receiver : receivers_) {
+    if (!receiver.calibration) continue;
+    const CalibrationCounters& one = receiver.calibration->counters();
+    counters.calibration.searches += one.searches;
+    counters.calibration.by_others += one.by_others;
+    counters.calibration.programs += one.programs;
   }
   return counters;
 }

@@ -37,7 +37,7 @@ class UdpEngine final : public PacketEngine {
   UdpEngine(const UdpEngine&) = delete;
   UdpEngine& operator=(const UdpEngine&) = delete;
 
-  /// May take some milliseconds if the port is shared: finds the order of the sockets.
+  /// May take some milliseconds if other processes share the port: finds the order of the sockets.
   Expected<void, EngineError> open_address(const Gid& local) override;
   Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override;
   void release_source_port(const Gid& local, uint16_t port) override;
@@ -53,17 +53,15 @@ class UdpEngine final : public PacketEngine {
   [[nodiscard]] int wait_fd() const override { return epoll_.get(); }
   [[nodiscard]] size_t receive_buffer() const override;
 
+  [[nodiscard]] bool has_unsent() const override { return !sender_.blocked_fds().empty(); }
   [[nodiscard]] EngineCounters totals() const override;
   [[nodiscard]] UdpCounters counters() const;
 
  private:
-  static constexpr Duration kMinCalibrationPause = milliseconds(10);
   struct Receiver {
     Gid local;  ///< or a multicast group
     FileDescriptor fd;
     std::unique_ptr<PortCalibration> calibration;
-    Instant calibrate_after;
-    Duration calibration_pause = kMinCalibrationPause;
   };
 
   void watch(int fd, uint32_t id, uint32_t events) const;
@@ -76,11 +74,12 @@ class UdpEngine final : public PacketEngine {
   void take(Receiver& receiver, const PacketRun& datagram);
   void take_probe(Receiver& receiver, const Flow& flow, const Probe& probe);
   void take_answers();
-  void start_calibration(Receiver& receiver);
+  void went_astray(Receiver& receiver);
   void start_ticking();
   void tick();
   void set_timer(Duration period) const;
   void meet_others(Receiver& receiver);
+  void calibrate(Receiver& receiver, PortCalibration::Reason reason);
   [[nodiscard]] Receiver* find_receiver(const Gid& address);
   Receiver& add_receiver(const Gid& address, FileDescriptor fd);
 
@@ -97,7 +96,8 @@ class UdpEngine final : public PacketEngine {
   bool expect_more_ = false;          ///< the last read found something
   bool returned_packets_ = true;      ///< the last receive() returned some
   unsigned calls_until_look_ = 0;
-  bool ticking_ = false;              ///< a calibration runs, or packets wait in config_.sharing
+  bool ticking_ = false;              ///< a calibration is busy, or packets wait in config_.sharing
+  Instant next_tick_{};               ///< tick() has nothing to do before
   std::vector<int> watched_blocked_;  ///< wait_fd() tells when they have room again
 };
 

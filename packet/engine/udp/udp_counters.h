@@ -27,9 +27,9 @@ struct UdpCounters {
   uint64_t tx_unsegmented = 0;    ///< 1: the kernel's segmentation failed and is no longer used
 
   // the port shared with other processes
-  uint64_t calibrations = 0;     ///< searches for the order of the sockets on the port
-  uint64_t lost_in_opening = 0;  ///< packets for us while open_address() was busy
-  SharingCounters sharing;       ///< AddressSharing's
+  uint64_t lost_in_opening = 0;     ///< packets for us while open_address() was busy
+  CalibrationCounters calibration;  ///< of the addresses that are open
+  SharingCounters sharing;          ///< AddressSharing's
 };
 
 }  // namespace urxe

@@ -12,9 +12,9 @@
 namespace urxe {
 namespace {
 
-constexpr Duration kJoinTime = milliseconds(5);
+/// How long open_address() and leave() wait for the result of a search.
+constexpr Duration kCalibrationTime = milliseconds(5);
 constexpr Duration kTick = milliseconds(1);
-constexpr Duration kMaxCalibrationPause = seconds(1);
 
 }  // namespace
 
@@ -40,27 +40,17 @@ void UdpEngine::take_from_others() {
 void UdpEngine::take_answers() {
   const Instant t = clock_now();
   for (const ProbeAnswer& answer : answers_) {
-    for (Receiver& receiver : receivers_) {
-      if (!receiver.calibration) continue;
-      receiver.calibration->take(answer, t);
-      // A late answer can begin another search.
-      if (receiver.calibration->running()) start_ticking();
+    for (const Receiver& receiver : receivers_) {
+      if (receiver.calibration) receiver.calibration->take(answer, t);
     }
   }
   answers_.clear();
 }
 
-void UdpEngine::start_calibration(Receiver& receiver) {
-  if (!receiver.calibration || receiver.calibration->running()) return;
-  const Instant t = clock_now();
-  if (t < receiver.calibrate_after) return;
-  ++counters_.calibrations;
-  // After a search that found nothing new the next one waits longer.
-  if (receiver.calibration->found_news()) receiver.calibration_pause = kMinCalibrationPause;
-  receiver.calibrate_after = t + receiver.calibration_pause;
-  receiver.calibration_pause = std::min(receiver.calibration_pause * 2, kMaxCalibrationPause);
-  receiver.calibration->start(t);
-  start_ticking();
+void UdpEngine::went_astray(Receiver& receiver) {
+  if (!receiver.calibration) return;
+  receiver.calibration->want(PortCalibration::Reason::kAstray, clock_now());
+  if (receiver.calibration->is_busy()) start_ticking();
 }
 
 void UdpEngine::start_ticking() {
@@ -75,10 +65,11 @@ void UdpEngine::tick() {
   for (Receiver& receiver : receivers_) {
     if (!receiver.calibration) continue;
     receiver.calibration->tick(t);
-    ticking_ = ticking_ || receiver.calibration->running();
+    ticking_ = ticking_ || receiver.calibration->is_busy();
   }
   if (config_.sharing->has_waiting()) config_.sharing->retry(t);
   ticking_ = ticking_ || config_.sharing->has_waiting();
+  next_tick_ = config_.sharing->has_waiting() ? t : t + kTick;
   // Setting the timer also makes it unreadable again.
   set_timer(ticking_ ? kTick : Duration{});
 }
@@ -89,28 +80,33 @@ void UdpEngine::set_timer(Duration period) const {
   timerfd_settime(timer_.get(), 0, &setting, nullptr);
 }
 
-/// Joins the group of sockets on an address: finds their order, within a few milliseconds.
+/// Joins the group of sockets on an address. If other processes share it, begins to search for the
+/// order of the sockets.
 void UdpEngine::meet_others(Receiver& receiver) {
   receiver.calibration = std::make_unique<PortCalibration>(
       receiver.fd.get(), SocketAddress(receiver.local, kRoceUdpPort, config_.interface_index),
-      config_.sharing->slot());
-  start_calibration(receiver);
-  const Instant end = clock_now() + kJoinTime;
+      config_.sharing->slot(), config_.sharing->program_pace(receiver.local));
+  if (config_.sharing->has_company()) calibrate(receiver, PortCalibration::Reason::kJoined);
+  tick();
+}
+
+/// Gives a search for the order of the sockets a few milliseconds. Packets for this process are
+/// lost meanwhile; those for others are forwarded.
+void UdpEngine::calibrate(Receiver& receiver, PortCalibration::Reason reason) {
+  receiver.calibration->want(reason, clock_now());
+  const Instant end = clock_now() + kCalibrationTime;
   pollfd sources[2] = {{receiver.fd.get(), POLLIN, 0}, {config_.sharing->forward_fd(), POLLIN, 0}};
-  while (receiver.calibration->running() && clock_now() < end) {
+  while (receiver.calibration->is_busy() && clock_now() < end) {
     poll(sources, 2, 1);
     expect_more_ = true;
     packets_.clear();
     read_receiver(receiver);
     config_.sharing->receive_at_slot(packets_, answers_);
     take_answers();
-    counters_.lost_in_opening += packets_.size();
+    if (reason == PortCalibration::Reason::kJoined) counters_.lost_in_opening += packets_.size();
     receiver.calibration->tick(clock_now());
   }
   packets_.clear();
-  // Late answers still count.
-  if (receiver.calibration->running()) receiver.calibration->conclude();
-  tick();
 }
 
 }  // namespace urxe

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "packet/engine/udp/udp_socket.h"
 
-#include <linux/filter.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <sys/socket.h>
@@ -86,10 +85,9 @@ void report_ip_fields(int fd, bool ipv4) {
   set(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1);
 }
 
-void receive_nothing(int fd) {
-  sock_filter drop[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
-  const sock_fprog program{1, drop};
-  setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+/// A filter would keep nothing at all; but the kernel compiles each, under a lock of the whole
+/// host.
+void keep_little(int fd) {
   set(fd, SOL_SOCKET, SO_RCVBUF, 0);  // the kernel raises it to its minimum
 }
 
@@ -218,7 +216,7 @@ Expected<FileDescriptor, Errno> open_send_socket(const Gid& local, uint16_t port
   FileDescriptor fd = open_udp(local.is_ipv4());
   if (!fd) return error(errno);
   if (!set_header_fields(fd.get(), local.is_ipv4())) return error(errno);
-  receive_nothing(fd.get());
+  keep_little(fd.get());
   set_multicast_interface(fd.get(), local.is_ipv4(), options.scope);
   set(fd.get(), SOL_SOCKET, SO_SNDBUF, options.buffer_bytes);
   if (!bind_to(fd.get(), local, port, options.scope)) return error(errno);

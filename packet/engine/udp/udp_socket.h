@@ -29,8 +29,9 @@ Expected<FileDescriptor, EngineError> open_receive_socket(const Gid& local,
 Expected<FileDescriptor, EngineError> open_group_socket(const Gid& group,
                                                         const UdpSocketOptions& options);
 
-/// A nonblocking socket on (local, port) for sending only: the kernel drops packets that arrive
-/// there. Its IPv4 packets have DF set and identification 0. EADDRINUSE, EACCES, EMFILE, ...
+/// A nonblocking socket on (local, port) for sending only: nobody reads it, and the kernel keeps no
+/// more than two packets that arrive there. Its IPv4 packets have DF set and identification 0.
+/// EADDRINUSE, EACCES, EMFILE, ...
 Expected<FileDescriptor, Errno> open_send_socket(const Gid& local, uint16_t port,
                                                  const UdpSocketOptions& options);
 

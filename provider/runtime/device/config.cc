@@ -30,6 +30,11 @@ const std::string& capture_path() {
   return *path;
 }
 
+bool shm_wanted() {
+  static const bool wanted = environment("URXE_SHM") != "0";
+  return wanted;
+}
+
 const std::optional<FaultPlan>& fault_plan() {
   static const auto* const plan = new std::optional<FaultPlan>(find_fault_plan());
   return *plan;

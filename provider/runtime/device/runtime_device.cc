@@ -8,6 +8,7 @@
 
 #include "packet/engine/capture.h"
 #include "packet/engine/fault.h"
+#include "packet/engine/shm/shm.h"
 #include "packet/engine/udp/udp.h"
 #include "packet/host/random.h"
 #include "packet/wire/qpn_layout.h"
@@ -136,6 +137,9 @@ Expected<std::unique_ptr<PacketEngine>, Errno> RuntimeDevice::make_engine() {
   config.interface_index = ifindex_;
   config.sharing = &*sharing_;
   std::unique_ptr<PacketEngine> engine = std::make_unique<UdpEngine>(config);
+  if (shm_wanted()) {
+    engine = std::make_unique<ShmEngine>(std::move(engine), ShmConfig{&*slot_, ifindex_});
+  }
   if (!capture_path().empty()) {
     auto tap = CaptureEngine::open(std::move(engine), capture_path());
     if (!tap) return Unexpected<Errno>(report(tap.error()));

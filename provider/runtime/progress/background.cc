@@ -30,6 +30,10 @@ constexpr Duration kLongestRest = microseconds(800);
 constexpr Duration kActive = microseconds(100);
 constexpr Duration kAnswerTime = microseconds(20);
 constexpr Duration kSlice = microseconds(100);
+/// So many packets through memory, received at once or in answer to each other, are a stream.
+constexpr uint32_t kStream = 8;
+/// How long the thread looks for the rest of a stream before it sleeps.
+constexpr Duration kLinger = microseconds(120);
 /// Bursts received before other threads can take the lock.
 constexpr int kBurstsAtOnce = 16;
 constexpr Instant kNever{INT64_MAX};
@@ -111,8 +115,16 @@ void Progress::run() {
 /// Drives the device, then sleeps until something happens, or goes to rest.
 void Progress::serve() {
   lock_.lock();
+  engine_->end_wait();
   Instant now = clock_now();
+  memory_traffic_ = 0;
   serve_arrivals(now);
+  while (lingers(now)) {
+    unlock();  // others may take the lock
+    lock_.lock();
+    now = clock_now();
+    serve_arrivals(now);
+  }
   flush_events();
   deliver_events();
   publish_counters(now);
@@ -131,12 +143,29 @@ void Progress::serve() {
   }
   Instant wake = deadline(now);
   if (answer_expected) wake = std::min(wake, now + kAnswerTime);
+  if (engine_->begin_wait()) {
+    unlock();
+    return;
+  }
   mode_.store(Mode::kWatching);
   asleep_until_ns_.store(wake.ns);
   unlock();
   sleep_until(wake);
   asleep_until_ns_.store(INT64_MIN);
   mode_.store(Mode::kAwake);
+}
+
+/// Whether the thread looks again instead of going to sleep, because a stream of packets goes
+/// through memory. Looking there costs no system call, and waking this thread would cost the sender
+/// as much as sending dozens of packets.
+bool Progress::lingers(Instant now) {
+  if (memory_traffic_ >= kStream) {
+    memory_traffic_ = 0;
+    linger_until_ = now + kLinger;
+  }
+  const bool application_polls =
+      inline_polls_.load(std::memory_order_relaxed) - polls_seen_ >= kBusyPolls;
+  return now < linger_until_ && !application_polls && !stop_.load();
 }
 
 void Progress::serve_arrivals(Instant now) {

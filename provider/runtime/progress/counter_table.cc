@@ -130,6 +130,10 @@ void CounterTable::publish(const Counters& c, const EngineCounters& engine, cons
   add(counter_column("excessive_buffer_overrun_errors"), engine.receive_lost);
   add(counter_column("forwarded_pkts"), engine.forwarded);
   add(counter_column("uncopied_mads"), engine.not_copied);
+  add(counter_column("shm_sent_pkts"), engine.memory_sent_packets);
+  add(counter_column("shm_rcvd_pkts"), engine.memory_received_packets);
+  add(counter_column("shm_sent_bytes"), engine.memory_sent_bytes);
+  add(counter_column("shm_rcvd_bytes"), engine.memory_received_bytes);
   add_cm(cm);
   add_faults(engine);
   for (size_t reason = 0; reason < c.drops.size(); ++reason) {

@@ -8,8 +8,8 @@
 #include <new>
 #include <utility>
 
+#include "packet/base/fence.h"
 #include "packet/host/clock.h"
-#include "provider/runtime/locks/fence.h"
 
 namespace urxe {
 namespace {
@@ -143,6 +143,8 @@ bool Progress::receive(Instant now) {
   std::span<const RxPacket> packets = engine_->receive();
   for (const RxPacket& packet : packets) device_.receive(packet, now);
   if (!packets.empty()) last_arrival_ = now;
+  takes_from_memory_ = engine_->reads_memory();
+  if (takes_from_memory_) memory_traffic_ += static_cast<uint32_t>(packets.size());
   if (!packets.empty() && now - last_advance_ > kAdvanceAnyway) {
     device_.advance(now);
     last_advance_ = now;
@@ -158,6 +160,7 @@ void Progress::transmit(AckPolicy policy, Instant now) {
     more = device_.transmit(*batch_, now, policy);
     if (batch_->empty()) return;
     last_transmission_ = now;
+    if (takes_from_memory_) memory_traffic_ += static_cast<uint32_t>(batch_->packets());
     engine_->transmit(*batch_);
   }
 }

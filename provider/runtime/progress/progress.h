@@ -114,6 +114,7 @@ class Progress {
   static void* thread_main(void* self);
   void run();
   void serve();
+  [[nodiscard]] bool lingers(Instant now);
   void serve_arrivals(Instant now);
   void sleep_until(Instant when);
   void rest();
@@ -136,6 +137,9 @@ class Progress {
   Instant last_arrival_{};
   Instant last_empty_poll_{};
   Instant last_published_{};
+  Instant linger_until_{};
+  uint32_t memory_traffic_ = 0;     ///< packets through memory since the background thread woke
+  bool takes_from_memory_ = false;  ///< the last receive() did
   std::vector<std::shared_ptr<EventSocket>> clogged_;  ///< sockets that events wait for
   bool communication_told_ = false;  ///< events were reported since the last Guard
 

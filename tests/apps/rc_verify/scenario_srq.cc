@@ -50,6 +50,7 @@ class SharedReceiveQueue {
   void expect_untouched(uint64_t slot, uint32_t from) const;
   uint32_t index_of(uint32_t qp_number) const;
   bool done() const;
+  std::string outstanding() const;
 
   uint8_t* slot_at(uint64_t slot) { return slots_.data() + slot * kSlot; }
   const uint8_t* slot_at(uint64_t slot) const { return slots_.data() + slot * kSlot; }
@@ -120,7 +121,7 @@ void SharedReceiveQueue::run() {
   for (uint32_t qp = 0; qp < qps_; ++qp) post_sends(qp);
   while (!done())
     completions_.wait([this](const ibv_wc& wc, bool receive) { handle(wc, receive); },
-                      [] { return std::string("srq: completions"); });
+                      [this] { return outstanding(); });
   session_.control.barrier(kBarrierDone);
   if (completions_.take([](const ibv_wc&, bool) {}))
     mismatch("srq: more completions than requests");
@@ -130,6 +131,14 @@ bool SharedReceiveQueue::done() const {
   for (uint32_t qp = 0; qp < qps_; ++qp)
     if (completed_[qp] < to_send_ || received_[qp] < to_receive_) return false;
   return true;
+}
+
+std::string SharedReceiveQueue::outstanding() const {
+  std::string text = "srq: completions are missing:";
+  for (uint32_t qp = 0; qp < qps_; ++qp)
+    text += format(" QP %u: %u requests, %u receives;", qp, to_send_ - completed_[qp],
+                   to_receive_ - received_[qp]);
+  return text;
 }
 
 Expected SharedReceiveQueue::message(uint32_t qp, uint32_t number, bool by_server) const {

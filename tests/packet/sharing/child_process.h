@@ -44,6 +44,11 @@ class ChildProcess {
     waitpid(pid_, nullptr, 0);
     pid_ = -1;
   }
+  /// Waits until the process has ended by itself.
+  void wait() {
+    waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
   void signal(int number) const { ::kill(pid_, number); }
 
   /// Waits for the next record that the child writes. nullopt if it has ended.

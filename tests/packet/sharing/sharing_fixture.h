@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <initializer_list>
 #include <vector>
@@ -67,14 +68,25 @@ class TwoMembers : public ::testing::Test {
     ASSERT_TRUE(b_.engine.open_address(address_));
     settle();
   }
-  /// Waits until neither has anything left to do.
+  /// Waits until neither has anything left to do: no packet, and no search for the order of the
+  /// sockets, which may have to wait for its turn.
   void settle() {
     int quiet = 0;
     EXPECT_TRUE(eventually([&] {
       const bool any = !a_.engine.receive().empty() || !b_.engine.receive().empty();
-      quiet = any ? 0 : quiet + 1;
-      return quiet > 100;
+      quiet = any || something_comes() ? 0 : quiet + 1;
+      return quiet > 3;
     }));
+  }
+  bool something_comes() {
+    pollfd wait[2] = {{a_.engine.wait_fd(), POLLIN, 0}, {b_.engine.wait_fd(), POLLIN, 0}};
+    return poll(wait, 2, 5) != 0;
+  }
+  /// How often the two wanted to know the order of the sockets.
+  [[nodiscard]] uint64_t calibrations() const {
+    const CalibrationCounters a = a_.engine.counters().calibration;
+    const CalibrationCounters b = b_.engine.counters().calibration;
+    return a.searches + a.by_others + b.searches + b.by_others;
   }
   /// Makes the kernel give the packets of `slots` to the socket with index `index`.
   void misdirect(std::initializer_list<uint32_t> slots, uint32_t index) {

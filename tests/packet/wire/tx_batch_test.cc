@@ -8,6 +8,8 @@
 #include <cstring>
 #include <vector>
 
+#include "packet/wire/mad.h"
+#include "packet/wire/qpn_layout.h"
 #include "tests/packet/wire/sample_packets.h"
 
 namespace urxe {
@@ -55,6 +57,53 @@ TxBatch::Limits segmenting(size_t segments) {
   limits.segments_per_message = segments;
   limits.identification = Identification::kBySegment;
   return limits;
+}
+
+bool add_to(TxBatch& batch, Qpn qpn) {
+  Headers headers = send();
+  headers.bth.dest_qp = qpn;
+  if (batch.append(flow_v4(), headers, 0) == nullptr) return false;
+  batch.commit();
+  return true;
+}
+
+TEST(TxBatch, JoinsPacketsForOneProcess) {
+  TxBatch batch(segmenting(10));
+  ASSERT_TRUE(add_to(batch, make_qpn(7, 1)));
+  ASSERT_TRUE(add_to(batch, make_qpn(7, 2)));
+  ASSERT_TRUE(add_to(batch, make_qpn(8, 2)));
+  ASSERT_EQ(batch.messages().size(), 2U);
+  EXPECT_EQ(batch.messages()[0].segments, 2U);
+}
+
+TEST(TxBatch, JoinsNothingWithWhatIsForQp1) {
+  // Expect: what is for QP1 may be for any process.
+  TxBatch batch(segmenting(10));
+  for (const Qpn qpn : {kGsiQpn, kGsiQpn, Qpn(5), kGsiQpn}) ASSERT_TRUE(add_to(batch, qpn));
+  ASSERT_EQ(batch.messages().size(), 3U);
+  EXPECT_EQ(batch.messages()[0].segments, 2U);
+}
+
+TEST(TxBatch, RemovesMessages) {
+  TxBatch batch(segmenting(2));
+  for (uint32_t i = 0; i < 5; ++i) ASSERT_TRUE(add(batch, flow_v4(), 8, i));
+  batch.remove_if([&](const TxBatch::Message& message) { return message.offset == 0; });
+  EXPECT_EQ(batch.messages().size(), 2U);
+  EXPECT_EQ(batch.packets(), 3U);
+  EXPECT_EQ(psns(batch), (std::vector<uint32_t>{2, 3, 4}));
+  batch.unsegment();
+  EXPECT_EQ(psns(batch), (std::vector<uint32_t>{2, 3, 4}));
+}
+
+TEST(TxBatch, WithoutMessagesHasAllItsRoom) {
+  TxBatch::Limits limits;
+  limits.bytes = 100;
+  TxBatch batch(limits);
+  ASSERT_TRUE(add(batch, flow_v4(), 80));
+  EXPECT_FALSE(add(batch, flow_v4(), 80));
+  batch.remove_if([](const TxBatch::Message&) { return true; });
+  EXPECT_TRUE(batch.empty());
+  EXPECT_TRUE(add(batch, flow_v4(), 80));
 }
 
 TEST(TxBatch, WithoutSegmentationEveryPacketIsAMessage) {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "packet/engine/forwarding_engine.h"
+#include "packet/engine/shm/links.h"
+#include "packet/host/file_descriptor.h"
+#include "packet/sharing/slots.h"
+
+namespace urxe {
+
+struct ShmConfig {
+  const Slot* slot = nullptr;    ///< this process's; outlives the engine
+  uint32_t interface_index = 0;  ///< the device's
+};
+
+/// Wraps an engine, and carries packets between processes of one user on one host through memory
+/// instead: packets to an address of this host that the process with the slot of the destination
+/// queue pair has open, once the two have a link (links.h). Everything else goes by the inner
+/// engine: packets to QP1 and to groups, to other hosts, to processes that have no link, to this
+/// process itself.
+///
+/// Packets are as the inner engine's: the same batches, ICRCs and identifications.
+class ShmEngine final : public ForwardingEngine {
+ public:
+  ShmEngine(std::unique_ptr<PacketEngine> inner, const ShmConfig& config);
+  ~ShmEngine() override;
+  ShmEngine(const ShmEngine&) = delete;
+  ShmEngine& operator=(const ShmEngine&) = delete;
+
+  Expected<void, EngineError> open_address(const Gid& local) override;
+  void leave() override;
+  void abandon() override;
+  /// Looks at the rings every time, and at the inner engine rarely while packets come through
+  /// memory. Also sends packets that waited for room in a ring.
+  std::span<const RxPacket> receive() override;
+  void transmit(TxBatch& batch) override;
+  [[nodiscard]] EngineCounters totals() const override;
+  [[nodiscard]] int wait_fd() const override;
+  [[nodiscard]] bool begin_wait() override;
+  void end_wait() override;
+  [[nodiscard]] bool reads_memory() const override { return took_memory_; }
+
+  [[nodiscard]] const ShmCounters& counters() const { return counters_; }
+
+ private:
+  [[nodiscard]] bool send(const TxBatch& batch, const TxBatch::Message& message);
+  void send_rest();
+  void look_around();
+  [[nodiscard]] bool must_read_sockets_first(Link& link);
+  bool take_from_links();
+  void take_from(Link& link, size_t& room);
+  [[nodiscard]] bool take(Link& link, const RingReader::Record& record);
+  [[nodiscard]] bool is_inners_turn();
+  void flush();
+
+  ShmConfig config_;
+  ShmCounters counters_;
+  FileDescriptor epoll_;          ///< watches the inner engine, the bell, and what the links need
+  FileDescriptor bell_;           ///< other processes ring it while this one sleeps
+  std::vector<Gid> addresses_;    ///< opened, at most LinkEnd::kAddresses
+  std::unique_ptr<Links> links_;  ///< null: not possible, or over
+  std::vector<RxPacket> packets_;
+  size_t first_ = 0;            ///< the link to be read first
+  bool sleeps_ = false;         ///< between begin_wait() and end_wait()
+  bool took_memory_ = false;    ///< the last receive() did
+  bool inner_has_more_ = true;  ///< it returned packets the last time, or nobody knows
+  uint32_t calls_until_look_ = 0;
+  uint32_t calls_without_inner_ = 0;
+  uint32_t quiet_calls_ = UINT32_MAX;  ///< since packets came through memory
+};
+
+}  // namespace urxe

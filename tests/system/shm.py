@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs of one host that exchange packets through shared memory. usage: shm.py CASE"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import harness
+from harness import Process
+
+BASE = "/sys/class/infiniband/urxe_lo/ports/1/hw_counters"
+ITERATIONS = 20000
+
+
+def counters():
+    """The device's counters by name: the sums of all processes since the network namespace was made."""
+    lines = Process(harness.urxe_run(["grep", "-H", ".", "-r", BASE])).expect_success().splitlines()
+    return {path.rsplit("/", 1)[1]: int(value) for path, value in (line.split(":") for line in lines)}
+
+
+def run_pingpong(program, server_options, client_options, *arguments):
+    """Returns the counters afterwards. A pingpong gives memory the time to take over."""
+    harness.need_programs(program)
+    port = harness.free_port()
+    command = [program, "-d", "urxe_lo", "-g", "0", "-n", str(ITERATIONS), "-c", "-p", str(port), *arguments]
+    outputs = harness.run_pair(harness.urxe_run(command, server_options),
+                               harness.urxe_run([*command, "localhost"], client_options), port)
+    for output in outputs:
+        harness.expect("invalid data" not in output, output)
+    found = counters()
+    harness.expect(found["retry_exceeded_err"] == 0, "retries were used up")
+    return found
+
+
+def expect_memory_used(found):
+    """Nearly all packets of a long pingpong go through memory, and the counters say so on both sides."""
+    harness.expect(found["shm_rcvd_pkts"] > ITERATIONS / 2, f"{found['shm_rcvd_pkts']} packets through memory")
+    for unit in ("pkts", "bytes"):
+        harness.expect(found[f"shm_sent_{unit}"] == found[f"shm_rcvd_{unit}"], f"{unit} were lost in memory")
+    harness.expect(found["shm_sent_pkts"] <= found["sent_pkts"], "packets through memory count as packets, too")
+
+
+def carries():
+    """By default."""
+    for program in ("ibv_rc_pingpong", "ibv_uc_pingpong", "ibv_ud_pingpong"):
+        before = counters()
+        found = run_pingpong(program, (), ("--shm",), *(["-s", "1024"] if "ud" in program else []))
+        expect_memory_used({name: value - before[name] for name, value in found.items()})
+
+
+def sleepers():
+    """Both sides sleep until a completion's event comes."""
+    expect_memory_used(run_pingpong("ibv_rc_pingpong", (), (), "-e"))
+
+
+def ipv6():
+    expect_memory_used(run_pingpong("ibv_rc_pingpong", (), (), "-g", "1"))
+
+
+def off():
+    """It is enough that one side does not want it."""
+    for server, client in ((("--no-shm",), ("--no-shm",)), ((), ("--no-shm",)), (("--no-shm",), ())):
+        found = run_pingpong("ibv_rc_pingpong", server, client)
+        harness.expect(found["shm_sent_pkts"] == 0 and found["shm_rcvd_pkts"] == 0, f"through memory: {found}")
+    for options, expected in (("--no-shm", "--shm"), "1\n"), (("--shm", "--no-shm"), "0\n"), ((), ""):
+        found = Process(harness.urxe_run(["printenv", "URXE_SHM"], options), "printenv")
+        found.wait()
+        harness.expect(found.output == expected, f"{options}: URXE_SHM is '{found.output}'")
+    refused = Process(harness.urxe_run(["true"], ["--no-shm=0"]), "a value").wait()
+    harness.expect(refused == 125, f"--no-shm=0: {refused}")
+
+
+def killed():
+    """The peer of a process that is killed gets the same error as over UDP; the next pair finds its way."""
+    harness.need_programs("ib_write_bw")
+    for victim in (0, 1):
+        port = harness.free_port()
+        command = harness.urxe_run(["ib_write_bw", "-d", "urxe_lo", "-x", "0", "-p", str(port), "-F", "-D", "60", "-u", "10"])
+        pair = [Process(command, "server")]
+        pair[0].wait_for_listener(port)
+        pair.append(Process([*command, "localhost"], "client"))
+        before = counters()["shm_rcvd_pkts"]
+        harness.wait_until(lambda: counters()["shm_rcvd_pkts"] > before + 1000, "packets through memory")
+        pair[victim].kill()
+        code = pair[1 - victim].wait()
+        harness.expect(code != 0, f"the other one ended with {code}")
+    before = counters()
+    found = run_after_errors()
+    expect_memory_used({name: value - before[name] for name, value in found.items()})
+
+
+def run_after_errors():
+    port = harness.free_port()
+    command = harness.urxe_run(["ibv_rc_pingpong", "-d", "urxe_lo", "-g", "0", "-n", str(ITERATIONS), "-p", str(port)])
+    harness.run_pair(command, [*command, "localhost"], port)
+    return counters()
+
+
+def stopped():
+    """A process that is stopped for a while misses nothing of a reliable connection."""
+    harness.need_programs("ib_write_bw")
+    port = harness.free_port()
+    command = harness.urxe_run(["ib_write_bw", "-d", "urxe_lo", "-x", "0", "-p", str(port), "-F", "-D", "3", "-u", "18"])
+    server = Process(command, "server")
+    server.wait_for_listener(port)
+    client = Process([*command, "localhost"], "client")
+    harness.wait_until(lambda: counters()["shm_rcvd_pkts"] > 1000, "packets through memory")
+    server.kill(signal.SIGSTOP)
+    time.sleep(0.5)
+    server.kill(signal.SIGCONT)
+    client.expect_success()
+    server.expect_success()
+
+
+def capture():
+    """With faults: what is recorded is what the memory carries, with right ICRCs but for the packets corrupted."""
+    harness.need_programs("tshark")
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "shm.pcapng")
+        expect_memory_used(run_pingpong("ibv_rc_pingpong", ["--capture", file], ()))
+        subprocess.run([harness.binary("urxe_icrc_check"), file], check=True)
+        frames = subprocess.run(["tshark", "-r", file, "-Y", "infiniband.bth.opcode && !_ws.malformed", "-T", "fields",
+                                 "-e", "frame.number"], check=True, capture_output=True, text=True).stdout.split()
+        harness.expect(len(frames) > ITERATIONS, f"tshark sees {len(frames)} RoCE packets")
+
+
+CASES = {f.__name__: f for f in (carries, sleepers, ipv6, off, killed, stopped, capture)}
+
+
+def test():
+    harness.need_namespaces()
+    harness.need_programs("ibv_rc_pingpong")
+    CASES[sys.argv[1]]()
+
+
+harness.main(test)
