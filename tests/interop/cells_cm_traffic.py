@@ -7,64 +7,76 @@ import harness
 import stock_programs
 from cm_ends import IPV4, IPV6, LINK_LOCAL, PATIENCE, add
 
-ATTEMPTS = 8
-# A rejection for an invalid service id, or SIDR's status "service id not supported".
-NOBODY_LISTENS = r"RDMA_CM_EVENT_(REJECTED; error: 8|UNREACHABLE; error: 1)\b"
+
+class Turns:
+    """Lets a client wait until its server listens for the Nth time (turns.c). A context manager."""
+
+    def __init__(self, ends, turn):
+        self._ends, self._turn = ends, turn
+
+    def __enter__(self):
+        self._servers, self._clients = (self._make_folder(side) for side in (self._ends.server, self._ends.client))
+        return self
+
+    def __exit__(self, *_):
+        for side, folder in ((self._ends.server, self._servers), (self._ends.client, self._clients)):
+            side.run_plain(["rm", "-rf", folder])
+
+    @staticmethod
+    def _make_folder(side):
+        return side.run_plain(["mktemp", "-d"]).strip()
+
+    def server_environment(self):
+        return {"LD_PRELOAD": self._ends.server.program("urxe_turns.so"), "URXE_TURNS": self._servers}
+
+    def run_client(self, words):
+        """Runs it, its turn once the server listens; returns its output."""
+        marks = [f"{folder}/{self._turn}" for folder in (self._servers, self._clients)]
+        client = self._ends.start_client(words, env={
+            "LD_PRELOAD": self._ends.client.program("urxe_turns.so"), "URXE_TURNS": self._clients,
+            "URXE_TURN": str(self._turn)})
+        listens = lambda: self._ends.server.read_files(marks[0]) or not client.running()
+        harness.wait_until(listens, f"{words[0]}'s server to listen", PATIENCE)
+        self._ends.client.run_plain(["touch", marks[1]])
+        output = client.expect_success(PATIENCE)
+        self._ends.server.run_plain(["rm", "-f", marks[0]])
+        self._ends.client.run_plain(["rm", "-f", marks[1]])
+        return output
 
 
 def perftest(program, *options):
     """It looks its peer up as an IPv4 host; for datagrams, too, it listens in the port space of TCP.
 
     It connects twice: over the first connection the two tell each other about the second. The client does not wait for
-    the server to listen again, and mostly wins against an emulated one: then both start anew. Filling a larger buffer
-    takes it longer than the server."""
+    the server to listen again, and mostly wins against an emulated one, which rejects it: here they take turns."""
     def run(ends):
-        for _ in range(ATTEMPTS):
-            outputs = _perftest_pair(ends, [program, "-R", "-F", *options])
-            if outputs is not None:
-                break
-        harness.expect(outputs is not None, f"{program}'s server listens too late, {ATTEMPTS} times")
-        stock_programs.expect_measurement(outputs[1])
-        harness.expect("Completion with error" not in "".join(outputs), "".join(outputs))
+        port = str(harness.free_port())
+        words = [program, "-R", "-F", *options, "-p", port]
+        with Turns(ends, 2) as turns:
+            server = ends.start_server(words, int(port), env=turns.server_environment())
+            output = turns.run_client([*words, ends.connect])
+            outputs = output + server.expect_success(PATIENCE)
+        stock_programs.expect_measurement(output)
+        harness.expect("Completion with error" not in outputs, outputs)
     return run
-
-
-def _perftest_pair(ends, words):
-    """The outputs of both, the server's first; None where the client was refused."""
-    port = str(harness.free_port())
-    server = ends.start_server([*words, "-p", port], int(port))
-    client = ends.start_client([*words, "-p", port, ends.connect])
-    if client.wait(PATIENCE) != 0 and re.search(NOBODY_LISTENS, client.output):
-        server.kill()
-        return None
-    output = client.expect_success(PATIENCE)
-    return server.expect_success(PATIENCE), output
 
 
 def qperf(*tests):
-    """Of its tests those of RC: the others address the peer by its LID, which RoCE does not have."""
+    """Of its tests those of RC: the others address the peer by its LID, which RoCE does not have. Its server tells its port
+    before it listens there, so that a quick client would be refused."""
     def run(ends):
         port = str(harness.free_port())
-        server = ends.server.start(["qperf", "-lp", port], name=f"server ({ends.server.name}): qperf")
-        ends.server.wait_for_tcp_listener(server, int(port))
-        for name in tests:
-            output = _qperf_client(ends, ["qperf", "-lp", port, "-t", "1", "-cm", "1", ends.connect, name])
-            # Its last number is 0 where nothing went over the connection.
-            found = re.search(r"= +([\d.]+) *\S+$", output, re.M)
-            harness.expect(found and float(found[1]) > 0, output)
-        harness.expect(server.running(), "the server ended")
+        with Turns(ends, 1) as turns:
+            server = ends.server.start(["qperf", "-lp", port], name=f"server ({ends.server.name}): qperf",
+                                       env=turns.server_environment())
+            ends.server.wait_for_tcp_listener(server, int(port))
+            for name in tests:
+                output = turns.run_client(["qperf", "-lp", port, "-t", "1", "-cm", "1", ends.connect, name])
+                # Its last number is 0 where nothing went over the connection.
+                found = re.search(r"= +([\d.]+) *\S+$", output, re.M)
+                harness.expect(found and float(found[1]) > 0, output)
+            harness.expect(server.running(), "the server ended")
     return run
-
-
-def _qperf_client(ends, words):
-    """qperf's server tells its port before it listens there, so that a quick client is refused: it tries again."""
-    for _ in range(20):
-        client = ends.start_client(words)
-        code = client.wait(PATIENCE)
-        if "Event rejected" not in client.output:
-            break
-    harness.expect(code == 0, client.output)
-    return client.output
 
 
 def stream(program, *options):

@@ -35,14 +35,14 @@ class Ends:
     def is_ipv6(self):
         return self.family != IPV4
 
-    def start_server(self, words, port, space=TCP):
+    def start_server(self, words, port, space=TCP, env=None):
         """Returns when the server listens on the port of the port space."""
-        process = self.server.start(words, name=f"server ({self.server.name}): {words[0]}")
+        process = self.server.start(words, name=f"server ({self.server.name}): {words[0]}", env=env)
         self.server.wait_for_rdma_listener(process, port, space)
         return process
 
-    def start_client(self, words):
-        return self.client.start(words, name=f"client ({self.client.name}): {words[0]}")
+    def start_client(self, words, env=None):
+        return self.client.start(words, name=f"client ({self.client.name}): {words[0]}", env=env)
 
     def run_client(self, words):
         return stock_programs.finish(self.start_client(words), PATIENCE)
