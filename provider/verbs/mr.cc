@@ -67,7 +67,7 @@ Backing backing_of(const Span& span) {
 /// held.
 void watch(Mr& mr, const Span& span) {
   if (!span.on_demand()) {
-    watch_memory(mr.watched, *mr.region, span.host, span.length, mr.owner->device());
+    watch_memory(mr.watched, *mr.region, span.host, span.length, mr.owner->device().memory_user());
   } else if ((span.access & IBV_ACCESS_REMOTE_ATOMIC) != 0) {
     expect_guarded_atomics();
   }

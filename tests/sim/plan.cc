@@ -118,7 +118,7 @@ void draw_network(Plan& plan, Random& random) {
 }  // namespace
 
 Plan draw_plan(uint64_t seed) {
-  Random random(Random::mix(seed * 0x9e3779b97f4a7c15ULL + 1));
+  Random random(mix_bits(seed * kGoldenRatio + 1));
   Plan plan;
   plan.seed = seed;
   draw_services(plan, random);

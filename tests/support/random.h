@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
-namespace urxe::sim {
+#include "packet/base/mix_bits.h"
+
+namespace urxe {
 
 /// A small deterministic generator (splitmix64). The same seed gives the same numbers everywhere,
 /// which the standard library's distributions do not promise.
@@ -11,10 +13,7 @@ class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
 
-  uint64_t next() {
-    state_ += 0x9e3779b97f4a7c15ULL;
-    return mix(state_);
-  }
+  uint64_t next() { return mix_bits(state_ += kGoldenRatio); }
   /// 0 .. bound-1; 0 where bound is 0.
   uint64_t below(uint64_t bound) { return bound == 0 ? 0 : next() % bound; }
   /// low .. high, both included.
@@ -25,14 +24,8 @@ class Random {
   /// A generator of its own for another purpose, so that one's draws do not shift the other's.
   Random fork() { return Random(next()); }
 
-  static constexpr uint64_t mix(uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31);
-  }
-
  private:
   uint64_t state_;
 };
 
-}  // namespace urxe::sim
+}  // namespace urxe

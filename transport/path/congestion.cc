@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "packet/base/mix_bits.h"
 #include "packet/wire/qpn_layout.h"
 #include "transport/queue_pair/queue_pair.h"
 
@@ -98,8 +99,7 @@ void Path::leave_line(ChannelAdapter& ca, QueuePair& qp) {
 size_t PathTable::Hash::operator()(const Key& key) const {
   uint64_t words[2];
   std::memcpy(words, key.destination.bytes.data(), sizeof words);
-  const uint64_t mixed = (words[0] ^ (words[1] * 0x9e3779b97f4a7c15U)) + key.process;
-  return static_cast<size_t>(mixed * 0xff51afd7ed558ccdU);
+  return mix_bits(words[0] + mix_bits(words[1] + mix_bits(key.process)));
 }
 
 Path* PathTable::acquire(const Gid& destination, uint32_t qpn, uint32_t max_window) {

@@ -66,7 +66,7 @@ RuntimeDevice::RuntimeDevice(const DeviceDescription& description)
 }
 
 RuntimeDevice::~RuntimeDevice() {
-  while (visitors_.load() != 0) sched_yield();
+  memory_user_.wait_for_visitors();
   InterfaceWatcher::instance().remove(follower_);
 }
 
@@ -183,7 +183,7 @@ Expected<void, Errno> RuntimeDevice::open_addresses() {
 }
 
 void RuntimeDevice::after_fork_in_child() {
-  visitors_.store(0);  // their threads stayed with the parent
+  memory_user_.forget_visitors();
   forked_.store(true);
   progress_.after_fork_in_child();
   sharing_.reset();

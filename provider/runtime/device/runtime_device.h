@@ -14,6 +14,7 @@
 #include "provider/devices/device_file.h"
 #include "provider/devices/interface_watcher.h"
 #include "provider/runtime/device/xrc_domains.h"
+#include "provider/runtime/memory/memory_user.h"
 #include "provider/runtime/progress/progress.h"
 #include "transport/device/device.h"
 
@@ -36,10 +37,7 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   std::atomic<int> address_handles{0};
   std::atomic<uint64_t> device_memory{0};
 
-  /// For threads that unmap memory of the application: the device does not end between the two.
-  /// They may hold locks of the allocator, so the end waits for them, and not they for the end.
-  void enter() { visitors_.fetch_add(1); }
-  void leave() { visitors_.fetch_sub(1); }
+  [[nodiscard]] MemoryUser& memory_user() { return memory_user_; }
 
   /// The device and its interface as they are now.
   [[nodiscard]] DeviceDescription description();
@@ -103,12 +101,12 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   std::unordered_map<uint32_t, Service> services_;       ///< listened for, by listener
   bool opens_addresses_ = false;                         ///< open_addresses() was called
   std::atomic<bool> forked_{false};
-  std::atomic<int> visitors_{0};
   Device device_;
   XrcDomains xrc_domains_;
   std::optional<Slot> slot_;
   std::optional<AddressSharing> sharing_;
   Progress progress_;
+  MemoryUser memory_user_{progress_};
   const InterfaceWatcher::Follower follower_;
 };
 

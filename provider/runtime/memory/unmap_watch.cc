@@ -12,9 +12,9 @@
 #include <mutex>
 
 #include "provider/presence/presence_abi.h"
-#include "provider/runtime/device/runtime_device.h"
 #include "provider/runtime/locks/spinlock.h"
 #include "provider/runtime/memory/mapped_memory.h"
+#include "provider/runtime/memory/memory_user.h"
 #include "provider/runtime/memory/unmap_gate.h"
 
 namespace urxe {
@@ -74,18 +74,18 @@ void mark(WatchedRange& memory, const Pages& pages, Loss loss) {
   uncertain.include(begin, end);
 }
 
-/// Marks the loss in all regions that have some of the pages. Returns the device of one of them: of
+/// Marks the loss in all regions that have some of the pages. Returns the user of one of them: of
 /// those whose address is above `last`, the one with the lowest; null: there is none. The caller
-/// leaves it (RuntimeDevice::leave()).
-RuntimeDevice* lose(const Pages& pages, Loss loss, const RuntimeDevice* last) {
+/// leaves it (MemoryUser::leave()).
+MemoryUser* lose(const Pages& pages, Loss loss, const MemoryUser* last) {
   std::lock_guard holder(lock);
-  RuntimeDevice* next = nullptr;
+  MemoryUser* next = nullptr;
   tree.visit_overlapping(pages.begin, pages.end, [&](RangeTree::Node& node) {
     auto& memory = static_cast<WatchedRange&>(node);
     mark(memory, pages, loss);
-    const bool is_next = std::less<>()(last, memory.device) &&
-                         (next == nullptr || std::less<>()(memory.device, next));
-    if (is_next) next = memory.device;
+    const bool is_next =
+        std::less<>()(last, memory.user) && (next == nullptr || std::less<>()(memory.user, next));
+    if (is_next) next = memory.user;
   });
   if (next != nullptr) next->enter();
   return next;
@@ -93,12 +93,11 @@ RuntimeDevice* lose(const Pages& pages, Loss loss, const RuntimeDevice* last) {
 
 [[gnu::noinline]] void lose_range(const Pages& pages, Loss loss) {
   const int saved_errno = errno;
-  const RuntimeDevice* last = nullptr;
-  while (RuntimeDevice* device = lose(pages, loss, last)) {
-    // An access that has not seen the loss has the device's lock.
-    device->progress().wait_for_holder();
-    last = device;
-    device->leave();
+  const MemoryUser* last = nullptr;
+  while (MemoryUser* user = lose(pages, loss, last)) {
+    user->wait_for_accesses();  // one that has not seen the loss may be under way
+    last = user;
+    user->leave();
   }
   errno = saved_errno;
 }
@@ -165,13 +164,13 @@ void prepare_unmap_watch() {
 }
 
 void watch_memory(WatchedRange& memory, MemoryRegion& region, const void* address, size_t length,
-                  RuntimeDevice& device) {
+                  MemoryUser& user) {
   if (length == 0) return;
   install_hooks();
   memory.begin = reinterpret_cast<uintptr_t>(address);
   memory.end = memory.begin + length;
   memory.region = &region;
-  memory.device = &device;
+  memory.user = &user;
   std::lock_guard holder(lock);
   tree.insert(memory);
   note_bounds();
@@ -185,7 +184,7 @@ void unwatch_memory(WatchedRange& memory) {
     note_bounds();
   }
   memory.region = nullptr;
-  memory.device = nullptr;
+  memory.user = nullptr;
 }
 
 UnmapGate& unmap_gate() {

@@ -8,13 +8,13 @@
 
 namespace urxe {
 
-class RuntimeDevice;
+class MemoryUser;
 class UnmapGate;
 
 /// The memory of a region, watched for the application taking it away.
 struct WatchedRange : RangeTree::Node {
   MemoryRegion* region = nullptr;  ///< null: not watched
-  RuntimeDevice* device = nullptr;
+  MemoryUser* user = nullptr;
 };
 
 // A region of a NIC holds its pages. One of urxe has only addresses, so it must not be used where
@@ -40,9 +40,9 @@ struct WatchedRange : RangeTree::Node {
 void prepare_unmap_watch();
 
 /// With the device's lock held, as unwatch_memory(); nothing is allocated. `memory` must not be
-/// watched. `length` may be 0. The device must not end before unwatch_memory().
+/// watched. `length` may be 0. The user must not end before unwatch_memory().
 void watch_memory(WatchedRange& memory, MemoryRegion& region, const void* address, size_t length,
-                  RuntimeDevice& device);
+                  MemoryUser& user);
 /// `memory` may be unwatched.
 void unwatch_memory(WatchedRange& memory);
 

@@ -5,27 +5,26 @@
 #include <array>
 #include <cstring>
 
+#include "packet/base/mix_bits.h"
+
 namespace rc_verify {
+
+using urxe::kGoldenRatio;
+using urxe::mix_bits;
+
 namespace {
 
-constexpr uint64_t kGolden = 0x9e3779b97f4a7c15;
 constexpr size_t kWord = sizeof(uint64_t);
 
-uint64_t mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
 uint64_t word(PatternKey key, uint64_t index) {
-  return mix(key.value + index * kGolden);
+  return mix_bits(key.value + index * kGoldenRatio);
 }
 
 }  // namespace
 
 PatternKey make_key(std::initializer_list<uint64_t> parts) {
-  uint64_t value = kGolden;
-  for (uint64_t part : parts) value = mix(value + kGolden + part);
+  uint64_t value = kGoldenRatio;
+  for (uint64_t part : parts) value = mix_bits(value + kGoldenRatio + part);
   return {value};
 }
 

@@ -26,7 +26,7 @@ class Network {
   OutgoingMad corrupted(OutgoingMad mad);
 
   const Options* options_;
-  sim::Random random_;
+  Random random_;
   std::multimap<Instant, OutgoingMad> in_flight_;
 };
 

@@ -106,7 +106,7 @@ class Node {
 
   const Options* options_;
   uint32_t index_;
-  sim::Random random_;
+  Random random_;
   std::function<void(const std::string&)> fail_;
   Ledger* ledger_;
   uint64_t seed_;

@@ -8,7 +8,7 @@
 namespace urxe::cmsim {
 
 Options options_of(uint64_t seed) {
-  sim::Random random(seed);
+  Random random(seed);
   Options options;
   options.seed = seed;
   options.nodes = random.range32(1, 4);

@@ -34,7 +34,7 @@ class World {
 
   Options options_;
   Instant now_;
-  sim::Random random_;
+  Random random_;
   Network network_;
   Ledger ledger_;
   std::vector<std::unique_ptr<Node>> nodes_;

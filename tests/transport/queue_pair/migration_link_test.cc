@@ -82,7 +82,7 @@ struct InFlight {
 
 class Link {
  public:
-  explicit Link(uint64_t seed) : random_(sim::Random::mix(seed)) {
+  explicit Link(uint64_t seed) : random_(mix_bits(seed)) {
     for (int side = 0; side < 2; ++side) ends_[side] = std::make_unique<End>(side);
     for (int side = 0; side < 2; ++side) connect(side);
   }
@@ -273,7 +273,7 @@ class Link {
     }
   }
 
-  sim::Random random_;
+  Random random_;
   TxBatch batch_{TxBatch::Limits{}};
   std::unique_ptr<End> ends_[2];
   std::multimap<Instant, InFlight> in_flight_;

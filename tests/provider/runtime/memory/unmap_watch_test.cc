@@ -31,7 +31,7 @@ DeviceDescription description() {
 class UnmapWatchTest : public testing::Test {
  protected:
   UnmapWatchTest() {
-    watch_memory(watched_, region_, bytes_, 8 * page_, *device_);
+    watch_memory(watched_, region_, bytes_, 8 * page_, device_->memory_user());
     EXPECT_NE(hooks, nullptr);
   }
   ~UnmapWatchTest() override {
@@ -107,7 +107,7 @@ TEST_F(UnmapWatchTest, AnUnwatchedRegionIsLeftAlone) {
 TEST_F(UnmapWatchTest, TheDevicesEndWaitsForThreadsThatUnmap) {
   unwatch_memory(watched_);
   RuntimeDevice* device = device_.get();
-  device->enter();
+  device->memory_user().enter();
   std::atomic<bool> ended{false};
   std::thread end([&] {
     device_.reset();
@@ -115,7 +115,7 @@ TEST_F(UnmapWatchTest, TheDevicesEndWaitsForThreadsThatUnmap) {
   });
   for (int i = 0; i < 100; ++i) std::this_thread::yield();
   EXPECT_FALSE(ended.load());
-  device->leave();
+  device->memory_user().leave();
   end.join();
   EXPECT_TRUE(ended.load());
 }
