@@ -105,6 +105,12 @@ void CaptureEngine::transmit(TxBatch& batch) {
   inner().transmit(batch);
 }
 
+TxBatch::Limits CaptureEngine::batch_limits() const {
+  TxBatch::Limits limits = inner().batch_limits();
+  limits.seals = true;
+  return limits;
+}
+
 template <class AddRecords>
 void CaptureEngine::record(AddRecords add_records) {
   try {
@@ -117,6 +123,13 @@ void CaptureEngine::record(AddRecords add_records) {
 }
 
 void CaptureEngine::add_received(const RxPacket& packet, uint64_t time_ns) {
+  if (!packet.has_icrc) {
+    const uint16_t assumed = packet.ipv4_identification.value_or(0);
+    sealed_.assign(packet.bytes.begin(), packet.bytes.end());
+    write_icrc(packet.flow, assumed, sealed_);
+    append_capture_record(records_, Direction::kInbound, time_ns, packet.flow, assumed, sealed_);
+    return;
+  }
   std::optional<uint16_t> identification = packet.ipv4_identification;
   if (!identification) {
     identification = icrc_recover_identification(packet.flow, packet.bytes);

@@ -11,8 +11,9 @@
 namespace urxe {
 
 /// Wraps an engine and appends every packet that it receives or sends to a pcapng file, one record
-/// per packet, with IP and UDP headers made from its flow (link type RAW). Sent packets are
-/// recorded when they are handed over, even if the kernel then drops them.
+/// per packet, with IP and UDP headers made from its flow (link type RAW) and with its ICRC, also
+/// if it came without. Sent packets are recorded when they are handed over, even if the kernel then
+/// drops them.
 ///
 /// Several processes may append to one file at once: every batch is one write() to a file opened
 /// for appending. A write that fails ends the capture, not the traffic, with one message on stderr.
@@ -31,6 +32,8 @@ class CaptureEngine final : public ForwardingEngine {
 
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
+  /// The packets must have ICRCs, whether the inner engine wants them or not.
+  [[nodiscard]] TxBatch::Limits batch_limits() const override;
 
  private:
   CaptureEngine(std::unique_ptr<PacketEngine> inner, std::string path, int fd);
@@ -44,6 +47,7 @@ class CaptureEngine final : public ForwardingEngine {
   std::string path_;
   int fd_;                        ///< -1: capturing has stopped
   std::vector<uint8_t> records_;  ///< of the batch at hand
+  std::vector<uint8_t> sealed_;   ///< a packet that came without an ICRC
 };
 
 }  // namespace urxe

@@ -7,25 +7,34 @@
 #include <algorithm>
 #include <utility>
 
+#include "packet/base/mix_bits.h"
+#include "packet/wire/icrc.h"
+
 namespace urxe {
 namespace {
 
-constexpr uint64_t kIncomingSeed = 0x9e3779b97f4a7c15;  // keeps the two directions apart
+constexpr uint64_t kIncomingSeed = kGoldenRatio;  // keeps the two directions apart
 
 TxBatch::Limits single_packets(TxBatch::Limits limits) {
   limits.segments_per_message = 1;
   limits.identification = Identification::kZero;
+  limits.seals = true;  // corrupted packets must keep their ICRC
   return limits;
+}
+
+/// With an ICRC, which corruption must break.
+FaultLine::Packet copy_of(const RxPacket& packet) {
+  FaultLine::Packet copy{
+      {packet.bytes.begin(), packet.bytes.end()}, packet.flow, packet.ipv4_identification};
+  if (!packet.has_icrc) write_icrc(copy.flow, copy.identification.value_or(0), copy.bytes);
+  return copy;
 }
 
 }  // namespace
 
 /// splitmix64: the same on every machine, which the standard library's distributions are not.
 uint64_t FaultLine::random() {
-  uint64_t z = (state_ += 0x9e3779b97f4a7c15);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
+  return mix_bits(state_ += kGoldenRatio);
 }
 
 bool FaultLine::happens(uint32_t per_million) {
@@ -121,11 +130,7 @@ std::span<const RxPacket> FaultEngine::receive() {
   if (!late.empty()) send(late);
   received_.clear();
   packets_.clear();
-  for (const RxPacket& packet : inner().receive()) {
-    incoming_.pass(
-        {{packet.bytes.begin(), packet.bytes.end()}, packet.flow, packet.ipv4_identification},
-        received_);
-  }
+  for (const RxPacket& packet : inner().receive()) incoming_.pass(copy_of(packet), received_);
   // An empty result would mean that nothing waits, and the caller might go to sleep.
   if (received_.empty()) incoming_.flush(received_);
   for (const FaultLine::Packet& packet : received_) {

@@ -129,6 +129,12 @@ uint32_t icrc(const Flow& flow, uint16_t ipv4_identification, std::span<const ui
   return crc32(crc, bytes.data() + copied, bytes.size() - copied);
 }
 
+void write_icrc(const Flow& flow, uint16_t ipv4_identification, std::span<uint8_t> packet) {
+  if (packet.size() < kIcrcBytes) return;
+  const auto covered = packet.first(packet.size() - kIcrcBytes);
+  store_le32(covered.data() + covered.size(), icrc(flow, ipv4_identification, covered));
+}
+
 bool icrc_matches(const Flow& flow, uint16_t ipv4_identification, std::span<const uint8_t> bytes) {
   if (bytes.size() < kIcrcBytes) return false;
   return icrc(flow, ipv4_identification, bytes.first(bytes.size() - kIcrcBytes)) ==

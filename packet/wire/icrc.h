@@ -14,6 +14,10 @@ namespace urxe {
 /// `ipv4_identification` as given. The result is stored little-endian on the wire.
 uint32_t icrc(const Flow& flow, uint16_t ipv4_identification, std::span<const uint8_t> bytes);
 
+/// Writes the ICRC of a packet (up to 65535 bytes long) into its last four bytes. Does nothing if
+/// it has no four bytes.
+void write_icrc(const Flow& flow, uint16_t ipv4_identification, std::span<uint8_t> packet);
+
 /// Verifies the ICRC in the last four bytes of `bytes` (4..65535 long).
 bool icrc_matches(const Flow& flow, uint16_t ipv4_identification, std::span<const uint8_t> bytes);
 

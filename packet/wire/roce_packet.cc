@@ -37,14 +37,15 @@ HeaderBytes copy_headers(std::span<const uint8_t> bytes) {
   return copy;
 }
 
-/// Verifies the ICRC. Returns the IPv4 identification (0 for IPv6).
+/// Verifies the ICRC, if there is one. Returns the IPv4 identification (0 for IPv6).
 std::optional<uint16_t> check_icrc(const RxPacket& packet) {
   const bool ipv4 = packet.flow.source.is_ipv4() && packet.flow.destination.is_ipv4();
-  if (ipv4 && !packet.ipv4_identification) {
+  if (ipv4 && packet.has_icrc && !packet.ipv4_identification) {
     return icrc_recover_identification(packet.flow, packet.bytes);
   }
-  const uint16_t identification = ipv4 ? *packet.ipv4_identification : uint16_t{0};
-  if (!icrc_matches(packet.flow, identification, packet.bytes)) return std::nullopt;
+  const uint16_t identification = ipv4 ? packet.ipv4_identification.value_or(0) : uint16_t{0};
+  if (packet.has_icrc && !icrc_matches(packet.flow, identification, packet.bytes))
+    return std::nullopt;
   return identification;
 }
 

@@ -31,6 +31,8 @@ struct RxPacket {
   Flow flow;
   /// IPv4 identification; nullopt if the engine cannot see it (a UDP socket). Ignored for IPv6.
   std::optional<uint16_t> ipv4_identification;
+  /// False: it came through memory, and its last four bytes are no ICRC.
+  bool has_icrc = true;
 };
 
 /// Received packets of one flow, back to back, each `segment_size` bytes long except for a shorter
@@ -89,8 +91,8 @@ struct PacketView {
   uint16_t ipv4_identification = 0;  ///< as received, or found by the ICRC; 0 for IPv6
 };
 
-/// Takes any bytes. Verifies the ICRC; if the IPv4 identification is not known, the ICRC must be
-/// right for some identification (see icrc.h).
+/// Takes any bytes. Verifies the ICRC, if there is one; if the IPv4 identification is not known,
+/// the ICRC must be right for some identification (see icrc.h).
 Expected<PacketView, DropReason> parse(const RxPacket& packet);
 
 /// Bytes of the UDP payload: BTH, extensions, payload, pad to 4, ICRC.

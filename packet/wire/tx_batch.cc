@@ -45,31 +45,46 @@ uint8_t* TxBatch::append(const Flow& flow, const Headers& headers, size_t payloa
 }
 
 bool TxBatch::open_packet_joins(const Message& last) const {
-  return !last.closed && last.segments < limits_.segments_per_message &&
-         open_size_ <= last.segment_size && last.size + open_size_ <= limits_.message_bytes &&
-         last.flow == open_flow_ &&
+  return !last.closed && last.sealed == limits_.seals &&
+         last.segments < limits_.segments_per_message && open_size_ <= last.segment_size &&
+         last.size + open_size_ <= limits_.message_bytes && last.flow == open_flow_ &&
          are_for_same_process(memory_.get() + last.offset, memory_.get() + used_);
 }
 
-void TxBatch::seal(const Flow& flow, size_t offset, size_t size, uint16_t identification) {
-  uint8_t* const start = memory_.get() + offset;
-  const size_t covered = size - kIcrcBytes;
-  store_le32(start + covered, icrc(flow, identification, {start, covered}));
+std::span<uint8_t> TxBatch::segment(const Message& message, size_t index) {
+  const size_t at = index * message.segment_size;
+  return {memory_.get() + message.offset + at, std::min(message.segment_size, message.size - at)};
 }
 
 void TxBatch::commit() {
   if (!check(open_size_ != 0)) return;
   if (messages_.empty() || !open_packet_joins(messages_.back())) {
-    messages_.push_back({open_flow_, used_, 0, open_size_, 0, false});
+    messages_.push_back({open_flow_, used_, 0, open_size_, 0, false, limits_.seals});
   }
   Message& message = messages_.back();
-  seal(message.flow, used_, open_size_, identification(message.segments));
+  const std::span<uint8_t> packet{memory_.get() + used_, open_size_};
+  if (message.sealed) {
+    write_icrc(message.flow, identification(message.segments), packet);
+  } else {
+    store_le32(packet.data() + packet.size() - kIcrcBytes, 0);
+  }
   message.size += open_size_;
   message.segments += 1;
   message.closed = open_size_ < message.segment_size;
   used_ += open_size_;
   packets_ += 1;
   open_size_ = 0;
+}
+
+void TxBatch::seal() {
+  if (limits_.seals || !check(open_size_ == 0)) return;
+  for (Message& message : messages_) {
+    if (message.sealed) continue;
+    message.sealed = true;
+    for (size_t i = 0; i < message.segments; ++i) {
+      write_icrc(message.flow, identification(i), segment(message, i));
+    }
+  }
 }
 
 bool TxBatch::append_sealed(const Flow& flow, std::span<const uint8_t> packet) {
@@ -102,10 +117,11 @@ void TxBatch::unsegment() {
   for (size_t from = grouped; from-- > 0;) {
     const Message message = messages_[from];
     for (size_t i = message.segments; i-- > 0;) {
+      const std::span<uint8_t> packet = segment(message, i);
+      if (message.sealed && identification(i) != 0) write_icrc(message.flow, 0, packet);
       const size_t offset = message.offset + i * message.segment_size;
-      const size_t size = std::min(message.segment_size, message.offset + message.size - offset);
-      if (identification(i) != 0) seal(message.flow, offset, size, 0);
-      messages_[--to] = {message.flow, offset, size, size, 1, false};
+      messages_[--to] = {message.flow, offset,        packet.size(), packet.size(), 1,
+                         false,        message.sealed};
     }
   }
   limits_.segments_per_message = 1;

@@ -29,6 +29,8 @@ class TxBatch {
     size_t segments_per_message = 1;  ///< 1: no segmentation
     size_t message_bytes = 65000;     ///< largest segmented datagram's UDP payload
     Identification identification = Identification::kZero;
+    /// Whether commit() computes ICRCs. False: the engine calls seal() for packets that need one.
+    bool seals = true;
   };
   struct Message {
     Flow flow;
@@ -37,6 +39,7 @@ class TxBatch {
     size_t segment_size = 0;  ///< size of all segments but the last
     size_t segments = 0;
     bool closed = false;  ///< its last segment was shorter, so nothing can follow
+    bool sealed = true;   ///< its packets have ICRCs; false: four bytes of 0 in their place
   };
 
   explicit TxBatch(const Limits& limits);
@@ -50,8 +53,11 @@ class TxBatch {
     return limits_.identification == Identification::kBySegment ? static_cast<uint16_t>(index) : 0;
   }
 
-  /// Ends the packet that append() started: computes its ICRC.
+  /// Ends the packet that append() started: computes its ICRC, if limits() say so.
   void commit();
+
+  /// Computes the ICRCs that commit() has left out.
+  void seal();
 
   /// Adds a whole packet, with an ICRC that was made for identification 0, as a message of its own.
   /// Returns false, and changes nothing, if the batch is full. No packet may be open.
@@ -88,7 +94,7 @@ class TxBatch {
 
  private:
   [[nodiscard]] bool open_packet_joins(const Message& last) const;
-  void seal(const Flow& flow, size_t offset, size_t size, uint16_t identification);
+  [[nodiscard]] std::span<uint8_t> segment(const Message& message, size_t index);
 
   Limits limits_;
   std::unique_ptr<uint8_t[]> memory_;

@@ -117,7 +117,7 @@ def stopped():
 
 
 def capture():
-    """With faults: what is recorded is what the memory carries, with right ICRCs but for the packets corrupted."""
+    """What is recorded is what the memory carries, with ICRCs, which the packets of the other side do not have."""
     harness.need_programs("tshark")
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "shm.pcapng")

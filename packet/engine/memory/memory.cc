@@ -35,8 +35,10 @@ void MemoryNetwork::deliver_to(MemoryEngine* to, const RxPacket& packet) {
     return;
   }
   ++delivered_;
-  to->waiting_.push_back(
-      {{packet.bytes.begin(), packet.bytes.end()}, packet.flow, packet.ipv4_identification});
+  to->waiting_.push_back({{packet.bytes.begin(), packet.bytes.end()},
+                          packet.flow,
+                          packet.ipv4_identification,
+                          packet.has_icrc});
 }
 
 MemoryEngine::MemoryEngine(std::shared_ptr<MemoryNetwork> network, const TxBatch::Limits& limits,
@@ -84,7 +86,7 @@ std::span<const RxPacket> MemoryEngine::receive() {
     handed_out_.push_back(std::move(waiting_.front()));
     waiting_.pop_front();
     const Packet& packet = handed_out_.back();
-    packets_.push_back({packet.bytes, packet.flow, packet.identification});
+    packets_.push_back({packet.bytes, packet.flow, packet.identification, packet.has_icrc});
   }
   return packets_;
 }
@@ -97,7 +99,7 @@ void MemoryEngine::transmit(TxBatch& batch) {
       const size_t size = std::min(message.segment_size, bytes.size() - at);
       std::optional<uint16_t> identification;
       if (message.flow.destination.is_ipv4()) identification = batch.identification(i);
-      network_->deliver({bytes.subspan(at, size), message.flow, identification});
+      network_->deliver({bytes.subspan(at, size), message.flow, identification, message.sealed});
     }
   }
   batch.clear();

@@ -38,7 +38,8 @@ class MemoryNetwork {
 };
 
 /// An engine without a kernel, for tests. It is deterministic, and knows the identification of the
-/// packets that it receives, so that every bit of the ICRC is checked. All engines of a network
+/// packets that it receives, so that every bit of the ICRC is checked. Packets of a batch that is
+/// not sealed arrive without ICRCs. All engines of a network
 /// belong to one thread.
 class MemoryEngine final : public PacketEngine {
  public:
@@ -66,6 +67,7 @@ class MemoryEngine final : public PacketEngine {
     std::vector<uint8_t> bytes;
     Flow flow;
     std::optional<uint16_t> identification;
+    bool has_icrc = true;
   };
 
   std::shared_ptr<MemoryNetwork> network_;

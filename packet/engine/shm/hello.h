@@ -12,7 +12,7 @@ namespace urxe {
 /// The messages that make a link. The process that asks for it sends one with the memory and its
 /// bell, and gets one with the other's bell; a process that refuses closes the connection.
 struct LinkHello {
-  static constexpr uint32_t kMagic = 0x7572786d;  ///< "urxm": changes with the memory's layout
+  static constexpr uint32_t kMagic = 0x7572786e;  ///< "urxn": changes with the memory's layout
   uint32_t magic = kMagic;
   uint32_t slot = 0;             ///< the sender's
   uint32_t interface_index = 0;  ///< the sender's

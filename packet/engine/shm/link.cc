@@ -96,6 +96,7 @@ bool Link::write(const TxBatch::Message& message, const uint8_t* memory) {
   info.traffic_class = flow.traffic_class;
   info.hop_limit = flow.hop_limit == 0 ? kDefaultHopLimit : flow.hop_limit;
   info.numbered = message.segments > 1;
+  info.sealed = message.sealed;
   if (!writer_.write(info, {memory + message.offset, message.size})) return false;
   counters_.sent_packets += message.segments;
   counters_.sent_bytes += message.size;

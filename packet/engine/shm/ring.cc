@@ -8,6 +8,7 @@ namespace {
 
 constexpr uint32_t kFiller = 1;
 constexpr uint32_t kNumbered = 2;
+constexpr uint32_t kSealed = 4;
 
 struct RecordHeader {
   uint32_t sequence;
@@ -65,7 +66,8 @@ RecordInfo info_of(const RecordHeader& header) {
           header.destination,
           header.traffic_class,
           header.hop_limit,
-          (header.flags & kNumbered) != 0};
+          (header.flags & kNumbered) != 0,
+          (header.flags & kSealed) != 0};
 }
 
 }  // namespace
@@ -96,9 +98,9 @@ bool RingWriter::write(const RecordInfo& info, std::span<const uint8_t> packets)
   if (!has_space(space)) return false;
   const uint64_t at = position_ + space.filler;
   uint8_t* const place = memory_.data() + (at & (memory_.size() - 1));
-  store(place,
-        {0, static_cast<uint32_t>(packets.size()), info.segment_size, info.source_port, info.source,
-         info.destination, info.traffic_class, info.hop_limit, info.numbered ? kNumbered : 0U});
+  const uint32_t flags = (info.numbered ? kNumbered : 0U) | (info.sealed ? kSealed : 0U);
+  store(place, {0, static_cast<uint32_t>(packets.size()), info.segment_size, info.source_port,
+                info.source, info.destination, info.traffic_class, info.hop_limit, flags});
   std::memcpy(place + kRecordHeaderBytes, packets.data(), packets.size());
   sequence_of(memory_, at + space.record).store(0, std::memory_order_relaxed);
   sequence_of(memory_, at).store(sequence_at(at), std::memory_order_release);

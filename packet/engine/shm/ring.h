@@ -39,6 +39,7 @@ struct RecordInfo {
   uint8_t traffic_class = 0;
   uint8_t hop_limit = 0;
   bool numbered = false;  ///< the packets' identifications count from 0; false: all are 0
+  bool sealed = false;    ///< the packets have ICRCs
   friend bool operator==(const RecordInfo&, const RecordInfo&) = default;
 };
 

@@ -113,7 +113,15 @@ void ShmEngine::transmit(TxBatch& batch) {
     if (batch.limits().segments_per_message > 1 && !numbered) batch.unsegment();
     batch.remove_if([&](const TxBatch::Message& message) { return send(batch, message); });
   }
-  if (!batch.empty()) inner().transmit(batch);
+  if (batch.empty()) return;
+  batch.seal();
+  inner().transmit(batch);
+}
+
+TxBatch::Limits ShmEngine::batch_limits() const {
+  TxBatch::Limits limits = inner().batch_limits();
+  if (links_ != nullptr) limits.seals = false;
+  return limits;
 }
 
 /// False: it is the inner engine's.
@@ -244,7 +252,7 @@ bool ShmEngine::take(Link& link, const RingReader::Record& record) {
   run.bytes = record.packets;
   uint16_t identification = 0;
   run.for_each([&](std::span<const uint8_t> packet) {
-    packets_.push_back({packet, run.flow, identification});
+    packets_.push_back({packet, run.flow, identification, info.sealed});
     if (info.numbered) ++identification;
   });
   took_memory_ = true;

@@ -24,7 +24,8 @@ struct ShmConfig {
 /// engine: packets to QP1 and to groups, to other hosts, to processes that have no link, to this
 /// process itself.
 ///
-/// Packets are as the inner engine's: the same batches, ICRCs and identifications.
+/// Packets are as the inner engine's: the same batches and identifications. Those that go through
+/// memory need no ICRC, and have none unless the batch comes with them; the others get theirs here.
 class ShmEngine final : public ForwardingEngine {
  public:
   ShmEngine(std::unique_ptr<PacketEngine> inner, const ShmConfig& config);
@@ -39,6 +40,7 @@ class ShmEngine final : public ForwardingEngine {
   /// memory. Also sends packets that waited for room in a ring.
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
+  [[nodiscard]] TxBatch::Limits batch_limits() const override;
   [[nodiscard]] EngineCounters totals() const override;
   [[nodiscard]] int wait_fd() const override;
   [[nodiscard]] bool begin_wait() override;

@@ -51,6 +51,7 @@ class FakeEngine final : public PacketEngine {
   [[nodiscard]] TxBatch::Limits batch_limits() const override {
     TxBatch::Limits limits;
     limits.packets = 77;
+    limits.seals = false;
     return limits;
   }
   [[nodiscard]] int wait_fd() const override { return 42; }
@@ -174,6 +175,24 @@ TEST_F(CaptureEngineTest, ReceivedPacketsGetTheirIdentificationBack) {
   EXPECT_EQ(find_datagram(read.frames[1])->identification, 0x0102);
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(check_icrc(read.frames[i]), IcrcVerdict::kOk) << i;
   EXPECT_EQ(check_icrc(read.frames[3]), IcrcVerdict::kBad) << "a capture shows what came";
+}
+
+TEST_F(CaptureEngineTest, PacketsWithoutIcrcGetOne) {
+  const auto engine = open_engine();
+  ASSERT_TRUE(engine);
+  auto four = test::make_packet(flow_v4(), test::full_headers(Opcode(0x04)), 10, 3);
+  auto six = test::make_packet(flow_v6(), test::full_headers(Opcode(0x04)), 10);
+  for (auto* packet : {&four, &six}) std::fill(packet->end() - 4, packet->end(), uint8_t{0});
+  const std::vector<uint8_t> none(3);
+  fake_->incoming = {{four, flow_v4(), uint16_t{3}, false},
+                     {six, flow_v6(), std::nullopt, false},
+                     {none, flow_v4(), uint16_t{0}, false}};
+  EXPECT_EQ(engine->receive().data(), fake_->incoming.data()) << "passed on as they are";
+  const CaptureFile read = test::read_capture(path_);
+  ASSERT_EQ(read.error, "");
+  ASSERT_EQ(read.frames.size(), 3U);
+  EXPECT_EQ(find_datagram(read.frames[0])->identification, 3);
+  for (size_t i = 0; i < 2; ++i) EXPECT_EQ(check_icrc(read.frames[i]), IcrcVerdict::kOk) << i;
 }
 
 TEST_F(CaptureEngineTest, SecondEngineAppends) {
@@ -320,6 +339,7 @@ TEST_F(CaptureEngineTest, TheRestIsTheInnerEngines) {
   engine->release_source_port(flow_v4().source, 0xc006);
   EXPECT_EQ(fake_->released, 0xc006);
   EXPECT_EQ(engine->batch_limits().packets, 77U);
+  EXPECT_TRUE(engine->batch_limits().seals) << "a capture has ICRCs";
   EXPECT_EQ(engine->wait_fd(), 42);
 }
 

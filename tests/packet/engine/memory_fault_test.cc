@@ -27,13 +27,17 @@ struct Line {
   MemoryEngine right;
 };
 
-void send(PacketEngine& from, const Flow& flow) {
-  TxBatch batch(from.batch_limits());
+void send(PacketEngine& from, const Flow& flow, const TxBatch::Limits& limits) {
+  TxBatch batch(limits);
   for (uint32_t psn = 0; psn < kPackets; ++psn) {
     if (batch.packets() == batch.limits().packets) from.transmit(batch);
     append(batch, flow, send_only(9, psn), 32);
   }
   from.transmit(batch);
+}
+
+void send(PacketEngine& from, const Flow& flow) {
+  send(from, flow, from.batch_limits());
 }
 
 /// Receives until nothing waits.
@@ -116,6 +120,22 @@ TEST_P(EachDirection, CorruptsAndTheIcrcShowsIt) {
     if (!got[i].headers) continue;
     EXPECT_EQ(got[i].payload, pattern(i, 32));
   }
+}
+
+TEST(Fault, CorruptsWhatComesWithoutIcrc) {
+  TxBatch::Limits unsealed;
+  unsealed.seals = false;
+  Line line(plan_of(true, {.corruption = 1000000}), unsealed);
+  EXPECT_TRUE(line.left.batch_limits().seals);
+  send(line.right, {kRight, kLeft, 0xc000, 0, 64}, unsealed);
+  const auto got = drain(line.left);
+  ASSERT_EQ(got.size(), kPackets);
+  for (uint32_t i = 0; i < kPackets; ++i) {
+    if (!got[i].headers) continue;
+    ASSERT_EQ(got[i].payload, pattern(i, 32)) << "no ICRC covers the bit";
+  }
+  EXPECT_GT(std::ranges::count_if(got, [](const auto& p) { return !p.headers; }),
+            kPackets * 9 / 10);
 }
 
 TEST_P(EachDirection, OneOfTwoDuplicatesIsWhole) {

@@ -38,14 +38,34 @@ TEST_F(TwoShmMembers, SendThroughMemory) {
   EXPECT_EQ(b_.counters().received_bytes - before.received_bytes, 3 * (12U + 100 + 4));
 }
 
-TEST_F(TwoShmMembers, KnowThePacketsIdentifications) {
-  // Expect: those that the ICRCs were made with, so that every bit of these is checked.
+TEST_F(TwoShmMembers, NeedNoIcrcsInMemory) {
   link();
   send(a_, b_, 5, 4, 64);
+  size_t packets = 0;
+  EXPECT_TRUE(eventually([&] {
+    for (const RxPacket& packet : b_.engine->receive()) {
+      EXPECT_FALSE(packet.has_icrc);
+      EXPECT_TRUE(parse(packet));
+      ++packets;
+    }
+    return packets == 4;
+  }));
+}
+
+TEST_F(TwoShmMembers, KnowThePacketsIdentifications) {
+  // Expect: those that the ICRCs were made with, if the batch has them, so that every bit of these
+  // is checked.
+  link();
+  TxBatch::Limits limits = a_.engine->batch_limits();
+  limits.seals = true;
+  TxBatch batch(limits);
+  for (uint32_t psn = 5; psn < 9; ++psn) append(batch, flow_, send_only(b_.qpn(), psn), 64);
+  a_.engine->transmit(batch);
   uint16_t next = 0;
   EXPECT_TRUE(eventually([&] {
     for (const RxPacket& packet : b_.engine->receive()) {
       EXPECT_EQ(packet.ipv4_identification, next++);
+      EXPECT_TRUE(packet.has_icrc);
       EXPECT_TRUE(parse(packet));
     }
     return next == 4;

@@ -231,6 +231,58 @@ TEST(TxBatch, IdentificationFollowsThePolicy) {
   }
 }
 
+TxBatch::Limits unsealed(TxBatch::Limits limits) {
+  limits.seals = false;
+  return limits;
+}
+
+void add_some(TxBatch& batch) {
+  for (const size_t payload : {64U, 64U, 64U, 9U}) ASSERT_TRUE(add(batch, flow_v4(), payload));
+  ASSERT_TRUE(add(batch, flow_v6(), 33));
+}
+
+TEST(TxBatch, SealsWhenItIsTold) {
+  TxBatch now(segmenting(10));
+  TxBatch later(unsealed(segmenting(10)));
+  add_some(now);
+  add_some(later);
+  ASSERT_EQ(now.messages().size(), 2U);
+  ASSERT_EQ(later.messages().size(), 2U);
+  const auto last_four = [&] {
+    const auto bytes = later.bytes(later.messages()[1]);
+    return std::vector<uint8_t>(bytes.end() - 4, bytes.end());
+  };
+  EXPECT_EQ(last_four(), std::vector<uint8_t>(4));
+  EXPECT_FALSE(later.messages()[0].sealed);
+  later.seal();
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE(later.messages()[i].sealed);
+    EXPECT_TRUE(std::ranges::equal(now.bytes(now.messages()[i]), later.bytes(later.messages()[i])));
+  }
+  later.clear();
+  add_some(later);
+  EXPECT_FALSE(later.messages()[0].sealed) << "as at first";
+}
+
+TEST(TxBatch, JoinsNothingWithWhatIsSealed) {
+  TxBatch batch(unsealed(segmenting(10)));
+  ASSERT_TRUE(add(batch, flow_v4(), 64, 1));
+  batch.seal();
+  ASSERT_TRUE(add(batch, flow_v4(), 64, 2));
+  EXPECT_EQ(batch.messages().size(), 2U);
+  batch.seal();
+  EXPECT_EQ(psns(batch), (std::vector<uint32_t>{1, 2}));
+}
+
+TEST(TxBatch, SealsUnsegmentedPackets) {
+  TxBatch batch(unsealed(segmenting(10)));
+  for (uint32_t psn = 0; psn < 3; ++psn) ASSERT_TRUE(add(batch, flow_v4(), 64, psn));
+  batch.unsegment();
+  ASSERT_EQ(batch.messages().size(), 3U);
+  batch.seal();
+  EXPECT_EQ(psns(batch), (std::vector<uint32_t>{0, 1, 2}));
+}
+
 TEST(TxBatch, UnsegmentedPacketsAllHaveIdentificationZero) {
   TxBatch batch(segmenting(4));
   uint32_t psn = 0;
