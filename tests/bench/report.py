@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What tests/bench/run prints and writes."""
+
+import json
+import statistics
+
+
+def median(samples):
+    return statistics.median(samples)
+
+
+def ratio(figure, samples, target):
+    """Of the medians of the target's two columns; None where one was not measured."""
+    if target.column not in samples or (target.other and target.other not in samples):
+        return None
+    below = median(samples[target.other]) if target.other else 1.0
+    return median(samples[target.column]) / below if below else None
+
+
+def is_met(figure, samples, target):
+    found = ratio(figure, samples, target)
+    return found is None or (found >= target.factor if figure.more_is_better else found <= target.factor)
+
+
+def lines(figure, samples):
+    """The figure's lines of the table: the medians, with the lowest and highest sample, and then each target."""
+    yield f"{figure.name} [{figure.unit}, {figure.place}]"
+    for column, values in samples.items():
+        yield f"    {column:16}{median(values):10.2f}   ({min(values):.2f} to {max(values):.2f})"
+    for target in figure.targets:
+        found = ratio(figure, samples, target)
+        if found is None:
+            continue
+        sign = ">=" if figure.more_is_better else "<="
+        verdict = "met" if is_met(figure, samples, target) else "missed"
+        what = f"{target.column} / {target.other}" if target.other else target.column
+        yield f"    {what}: {found:.2f}, to be {sign} {target.factor}: {verdict}"
+
+
+def write_json(path, measured):
+    """measured: pairs of a figure and its samples by column."""
+    figures = [{
+        "name": figure.name, "place": figure.place, "unit": figure.unit, "more_is_better": figure.more_is_better,
+        "samples": samples,
+        "medians": {column: median(values) for column, values in samples.items()},
+        "targets": [{"column": each.column, "other": each.other, "factor": each.factor,
+                     "ratio": ratio(figure, samples, each), "met": is_met(figure, samples, each)}
+                    for each in figure.targets],
+    } for figure, samples in measured]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"figures": figures}, file, indent=2)
+        file.write("\n")
