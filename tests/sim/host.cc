@@ -191,7 +191,7 @@ bool Host::poll(CompletionQueue& cq) {
     if (count == 0) return any;
     any = true;
     for (int i = 0; i < count; ++i) {
-      digest_ = mix_bits(digest_ + wcs[i].wr_id + wcs[i].status);
+      digest_ = Random::mix(digest_ + wcs[i].wr_id + wcs[i].status);
       ++completions_;
       endpoint_of(wcs[i].qp_num).on_completion(wcs[i]);
     }

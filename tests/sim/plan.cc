@@ -118,7 +118,7 @@ void draw_network(Plan& plan, Random& random) {
 }  // namespace
 
 Plan draw_plan(uint64_t seed) {
-  Random random(mix_bits(seed * kGoldenRatio + 1));
+  Random random(Random::mix(seed * Random::kGoldenRatio + 1));
   Plan plan;
   plan.seed = seed;
   draw_services(plan, random);

@@ -46,7 +46,7 @@ const char* fate_name(Network::Fate fate) {
 Simulation::Simulation(const Plan& plan, bool verbose)
     : plan_(plan),
       verbose_(verbose),
-      random_(mix_bits(plan.seed) + 7),
+      random_(Random::mix(plan.seed) + 7),
       network_(plan.network, plan.hosts, random_.fork()),
       topology_(plan_, hosts_, oracle_, random_.fork()) {
   create_hosts();
@@ -101,7 +101,7 @@ void Simulation::transmit(size_t host, const Packet& packet, Instant now) {
   uint64_t tail = 0;
   std::memcpy(&tail, packet.bytes.data() + packet.bytes.size() - 8, 8);
   outcome_.digest =
-      mix_bits(outcome_.digest ^ static_cast<uint64_t>(now.ns) ^ tail) + packet.bytes.size();
+      Random::mix(outcome_.digest ^ static_cast<uint64_t>(now.ns) ^ tail) + packet.bytes.size();
   const std::string line = verbose_ ? format(*view) : std::string();
   const size_t ip_udp_bytes = plan_.ipv6 ? 48 : 28;
   oracle_.on_sent(host, receivers.empty() ? host : receivers.front(), *view,
@@ -260,7 +260,7 @@ Outcome Simulation::run() {
   check_memory();
   for (const auto& host : hosts_) {
     outcome_.completions += host->completions();
-    outcome_.digest = mix_bits(outcome_.digest + host->digest());
+    outcome_.digest = Random::mix(outcome_.digest + host->digest());
   }
   outcome_.retransmissions = oracle_.retransmissions();
   outcome_.end = now_;

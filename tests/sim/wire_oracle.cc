@@ -26,19 +26,19 @@ uint64_t digest(const PacketView& packet) {
   for (const uint8_t byte : packet.payload) sum = (sum ^ byte) * 0x100000001b3ULL;
   const Headers& h = packet.headers;
   const Ext extensions = opcode_info(h.bth.opcode).extensions;
-  sum = mix_bits(sum + (h.bth.solicited ? 1 : 0));
+  sum = Random::mix(sum + (h.bth.solicited ? 1 : 0));
   if (has(extensions, Ext::kReth)) {
-    sum = mix_bits(sum + h.reth.va);
-    sum = mix_bits(sum + h.reth.rkey.value());
-    sum = mix_bits(sum + h.reth.dma_length);
+    sum = Random::mix(sum + h.reth.va);
+    sum = Random::mix(sum + h.reth.rkey.value());
+    sum = Random::mix(sum + h.reth.dma_length);
   }
   if (has(extensions, Ext::kAtomicEth)) {
-    sum = mix_bits(sum + h.atomic.va);
-    sum = mix_bits(sum + h.atomic.swap_or_add);
-    sum = mix_bits(sum + h.atomic.compare);
+    sum = Random::mix(sum + h.atomic.va);
+    sum = Random::mix(sum + h.atomic.swap_or_add);
+    sum = Random::mix(sum + h.atomic.compare);
   }
-  if (has(extensions, Ext::kXrceth)) sum = mix_bits(sum + h.xrc_srq.value());
-  if (has(extensions, Ext::kImmDt)) sum = mix_bits(sum + h.immediate_be);
+  if (has(extensions, Ext::kXrceth)) sum = Random::mix(sum + h.xrc_srq.value());
+  if (has(extensions, Ext::kImmDt)) sum = Random::mix(sum + h.immediate_be);
   return sum;
 }
 

@@ -3,8 +3,6 @@
 
 #include <cstdint>
 
-#include "packet/base/mix_bits.h"
-
 namespace urxe {
 
 /// A small deterministic generator (splitmix64). The same seed gives the same numbers everywhere,
@@ -13,7 +11,7 @@ class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
 
-  uint64_t next() { return mix_bits(state_ += kGoldenRatio); }
+  uint64_t next() { return mix(state_ += kGoldenRatio); }
   /// 0 .. bound-1; 0 where bound is 0.
   uint64_t below(uint64_t bound) { return bound == 0 ? 0 : next() % bound; }
   /// low .. high, both included.
@@ -23,6 +21,14 @@ class Random {
   bool percent(uint32_t hundredths) { return below(100) < hundredths; }
   /// A generator of its own for another purpose, so that one's draws do not shift the other's.
   Random fork() { return Random(next()); }
+
+  static constexpr uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;  ///< of 2^64
+  /// Spreads the bits of a number over all bits of the result, one to one.
+  static constexpr uint64_t mix(uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
 
  private:
   uint64_t state_;

@@ -5,26 +5,25 @@
 #include <array>
 #include <cstring>
 
-#include "packet/base/mix_bits.h"
+#include "tests/support/random.h"
 
 namespace rc_verify {
 
-using urxe::kGoldenRatio;
-using urxe::mix_bits;
+using urxe::Random;
 
 namespace {
 
 constexpr size_t kWord = sizeof(uint64_t);
 
 uint64_t word(PatternKey key, uint64_t index) {
-  return mix_bits(key.value + index * kGoldenRatio);
+  return Random::mix(key.value + index * Random::kGoldenRatio);
 }
 
 }  // namespace
 
 PatternKey make_key(std::initializer_list<uint64_t> parts) {
-  uint64_t value = kGoldenRatio;
-  for (uint64_t part : parts) value = mix_bits(value + kGoldenRatio + part);
+  uint64_t value = Random::kGoldenRatio;
+  for (uint64_t part : parts) value = Random::mix(value + Random::kGoldenRatio + part);
   return {value};
 }
 

@@ -82,7 +82,7 @@ struct InFlight {
 
 class Link {
  public:
-  explicit Link(uint64_t seed) : random_(mix_bits(seed)) {
+  explicit Link(uint64_t seed) : random_(Random::mix(seed)) {
     for (int side = 0; side < 2; ++side) ends_[side] = std::make_unique<End>(side);
     for (int side = 0; side < 2; ++side) connect(side);
   }
