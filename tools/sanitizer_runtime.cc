@@ -92,7 +92,7 @@ std::string resolve(const std::string& program) {
   if (program.find('/') != std::string::npos || path == nullptr) return program;
   std::istringstream directories(path);
   for (std::string directory; std::getline(directories, directory, ':');) {
-    const std::string candidate = (directory.empty() ? "." : directory) + "/" + program;
+    std::string candidate = (directory.empty() ? "." : directory) + "/" + program;
     if (access(candidate.c_str(), X_OK) == 0) return candidate;
   }
   return program;

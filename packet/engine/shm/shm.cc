@@ -26,10 +26,14 @@ constexpr size_t kBytesAtOnce = size_t{192} << 10;
 /// Calls of receive() between two looks at descriptors. While nobody waits on them, they are
 /// watched by these alone.
 constexpr uint32_t kLookInterval = 128;
-/// Calls between two looks at the inner engine, each of which costs a system call: while packets
-/// come through memory, and after that for as many calls as a process makes in some 0.2 ms.
-constexpr uint32_t kInnerInterval = 32;
-constexpr uint32_t kInnerIntervalBusy = 8;
+/// Calls between two looks at the inner engine, each of which costs a system call, after packets
+/// have come through memory: few if the inner engine had packets, too, in its last looks.
+constexpr uint32_t kInnerInterval = 64;
+constexpr uint32_t kInnerIntervalMixed = 8;
+constexpr uint32_t kMixedLooks = 128;
+/// So many bytes from memory count as a call.
+constexpr size_t kBytesOfACall = 8192;
+/// From then on each call looks: as many calls without packets as a process makes in some 0.2 ms.
 constexpr uint32_t kQuietCalls = 4096;
 /// In so many empty looks an engine has looked at all its sockets.
 constexpr int kLooksAtSockets = 3;
@@ -155,8 +159,7 @@ std::span<const RxPacket> ShmEngine::receive() {
   const bool inner_was_read = take_from_links();
   if (took_memory_) quiet_calls_ = 0;
   if (inner_was_read || !is_inners_turn()) return packets_;
-  const auto others = inner().receive();
-  inner_has_more_ = !others.empty();
+  const auto others = receive_from_inner();
   if (packets_.empty()) return others;
   packets_.insert(packets_.end(), others.begin(), others.end());
   return packets_;
@@ -164,12 +167,19 @@ std::span<const RxPacket> ShmEngine::receive() {
 
 bool ShmEngine::is_inners_turn() {
   if (!took_memory_ && quiet_calls_ < kQuietCalls) ++quiet_calls_;
-  const uint32_t interval = took_memory_                 ? kInnerIntervalBusy
-                            : quiet_calls_ < kQuietCalls ? kInnerInterval
-                                                         : 1;
+  const uint32_t interval = quiet_calls_ >= kQuietCalls    ? 1
+                            : looks_in_vain_ < kMixedLooks ? kInnerIntervalMixed
+                                                           : kInnerInterval;
   if (!inner_has_more_ && ++calls_without_inner_ < interval) return false;
   calls_without_inner_ = 0;
   return true;
+}
+
+std::span<const RxPacket> ShmEngine::receive_from_inner() {
+  const auto packets = inner().receive();
+  inner_has_more_ = !packets.empty();
+  looks_in_vain_ = packets.empty() ? std::min(looks_in_vain_ + 1, kMixedLooks) : 0;
+  return packets;
 }
 
 void ShmEngine::look_around() {
@@ -216,8 +226,7 @@ bool ShmEngine::take_from_links() {
 /// What was sent by UDP before the link's first record comes before it.
 bool ShmEngine::must_read_sockets_first(Link& link) {
   for (int look = 0; look < kLooksAtSockets; ++look) {
-    const auto others = inner().receive();
-    inner_has_more_ = !others.empty();
+    const auto others = receive_from_inner();
     if (others.empty()) continue;
     packets_.insert(packets_.end(), others.begin(), others.end());
     return true;
@@ -256,6 +265,7 @@ bool ShmEngine::take(Link& link, const RingReader::Record& record) {
     if (info.numbered) ++identification;
   });
   took_memory_ = true;
+  calls_without_inner_ += static_cast<uint32_t>(run.bytes.size() / kBytesOfACall);
   counters_.received_packets += run.packets();
   counters_.received_bytes += run.bytes.size();
   return true;

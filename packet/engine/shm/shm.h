@@ -58,6 +58,7 @@ class ShmEngine final : public ForwardingEngine {
   void take_from(Link& link, size_t& room);
   [[nodiscard]] bool take(Link& link, const RingReader::Record& record);
   [[nodiscard]] bool is_inners_turn();
+  std::span<const RxPacket> receive_from_inner();
   void flush();
 
   ShmConfig config_;
@@ -72,7 +73,8 @@ class ShmEngine final : public ForwardingEngine {
   bool took_memory_ = false;    ///< the last receive() did
   bool inner_has_more_ = true;  ///< it returned packets the last time, or nobody knows
   uint32_t calls_until_look_ = 0;
-  uint32_t calls_without_inner_ = 0;
+  uint32_t calls_without_inner_ = 0;   ///< and what counts as calls
+  uint32_t looks_in_vain_ = 0;         ///< at the inner engine, in a row, up to a limit
   uint32_t quiet_calls_ = UINT32_MAX;  ///< since packets came through memory
 };
 

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "packet/engine/forwarding_engine.h"
 #include "packet/engine/shm/shm.h"
 #include "packet/engine/udp/udp.h"
 #include "packet/sharing/address_sharing.h"
@@ -14,13 +16,27 @@
 
 namespace urxe::test {
 
+/// Counts the looks at the engine that it wraps.
+class CountingEngine final : public ForwardingEngine {
+ public:
+  explicit CountingEngine(std::unique_ptr<PacketEngine> inner)
+      : ForwardingEngine(std::move(inner)) {}
+  std::span<const RxPacket> receive() override {
+    ++looks;
+    return inner().receive();
+  }
+  size_t looks = 0;
+};
+
 /// What a process has, as far as packets are concerned. Several of them in one process are as
 /// several processes.
 struct ShmMember {
   ShmMember() : slot(Slot::acquire().value()), sharing(slot, 0) {
     UdpConfig config;
     config.sharing = &sharing;
-    engine = std::make_unique<ShmEngine>(std::make_unique<UdpEngine>(config), ShmConfig{&slot, 0});
+    auto inner = std::make_unique<CountingEngine>(std::make_unique<UdpEngine>(config));
+    counting = inner.get();
+    engine = std::make_unique<ShmEngine>(std::move(inner), ShmConfig{&slot, 0});
   }
   [[nodiscard]] uint32_t qpn(uint32_t index = 5) const {
     return make_qpn(slot.number(), index).value();
@@ -30,6 +46,7 @@ struct ShmMember {
   Slot slot;
   AddressSharing sharing;
   std::unique_ptr<ShmEngine> engine;
+  CountingEngine* counting = nullptr;  ///< the inner engine
 };
 
 /// Appends what the engine receives now to `to`. Returns whether that was anything.

@@ -72,6 +72,39 @@ TEST_F(TwoShmMembers, KnowThePacketsIdentifications) {
   }));
 }
 
+// Each look at the inner engine is a system call. Expect: few while packets come through memory and
+// nothing else comes; and what does come by UDP is not left there.
+TEST_F(TwoShmMembers, LookAtSocketsRarely) {
+  link();
+  std::vector<Received> packets;
+  constexpr uint32_t kPackets = 2000;
+  const auto exchange = [&](uint32_t psn) {
+    const size_t before = packets.size();
+    send(b_, a_, psn);
+    EXPECT_TRUE(eventually([&] {
+      take(a_, packets);
+      return packets.size() > before;
+    }));
+  };
+  for (uint32_t psn = 0; psn < kPackets; ++psn) exchange(psn);  // until it is known that few come
+  const size_t looks_before = a_.counting->looks;
+  for (uint32_t psn = 0; psn < kPackets; ++psn) exchange(psn);
+  EXPECT_LT(a_.counting->looks - looks_before, kPackets / 32);
+  EXPECT_GT(a_.counting->looks, looks_before);
+
+  packets.clear();
+  TxBatch batch(a_.engine->batch_limits());
+  append(batch, flow_, send_only(a_.qpn(), 1), 16);
+  a_.engine->transmit(batch);  // to itself: by UDP
+  for (uint32_t psn = 100; psn < 200; ++psn) exchange(psn);
+  std::vector<Received> forwarded;
+  EXPECT_TRUE(eventually([&] {
+    take(b_, forwarded);  // the kernel may have given it to this one
+    take(a_, packets);
+    return packets.size() == 101;
+  }));
+}
+
 TEST_F(TwoShmMembers, KeepTheOrderWhenMemoryTakesOver) {
   std::vector<Received> packets;
   uint32_t sent = 0;
