@@ -42,6 +42,7 @@ void take_peer(Communication& c, const CmReq& req, const MadContext& context) {
 }
 
 MadFate take_req(CmCore& core, const CmReq& req, const MadContext& context, ListenerId listener) {
+  make_room_for_requests(core, context.now);
   RequestSource* const source =
       core.requests.admit(context.flow.source, req.local_comm_id, req.local_qpn, context.now);
   if (source == nullptr) return mad_dropped(MadDropReason::kOverQuota);
@@ -58,7 +59,6 @@ MadFate take_req(CmCore& core, const CmReq& req, const MadContext& context, List
   core.table.link_remote_qpn(*c);
   core.enter(*c, cm_step(c->state, CmInput::kReq).next, context.now);
   core.take_request(*source, *c, req, context.flow);
-  if (c->half_open == HalfOpen::kWaiting) make_room_for_requests(core, context.now);
   return kMadReceived;
 }
 

@@ -12,8 +12,15 @@ constexpr size_t kPrefixBytes = 8;
 /// A REP that was not answered for so long makes room for others. An answer takes a round trip.
 constexpr Duration kOverdue = seconds(1);
 // The parts of the room left that one source may take: one of so many.
-constexpr uint32_t kWaitingPart = 3;
+constexpr uint32_t kWaitingPart = 2;
 constexpr uint32_t kRepliedPart = 4;
+/// What is kept for sources with connections: one of so many.
+constexpr uint32_t kKnownPart = 4;
+
+uint32_t limit_for(bool known, uint32_t limit) {
+  return known ? limit : limit - limit / kKnownPart;
+}
+
 /// Sources that take_next() looks at. The next call looks at the next ones.
 constexpr int kLooks = 32;
 
@@ -46,7 +53,7 @@ RequestSource* RequestGate::make(const RequestSource::Key& key) {
 }
 
 bool RequestGate::is_suspect(const RequestSource* source) const {
-  const bool is_new = source == nullptr || (source->half_open() == 0 && source->confirmed == 0);
+  const bool is_new = source == nullptr || (source->half_open() == 0 && !source->is_known());
   return is_new && half_open_sources_ >= limits_.max_sources;
 }
 
@@ -55,9 +62,9 @@ RequestSource* RequestGate::admit(const Gid& peer, CommId id, Qpn qpn, Instant n
   RequestSource* source = find(key);
   if (is_suspect(source) && !seen_.came_before(peer, id, qpn, now)) return nullptr;
   const uint32_t waits = source != nullptr ? source->waits : 0;
-  if (waits_ >= limits_.max_waiting || waits >= (limits_.max_waiting - waits_) / kWaitingPart + 1) {
-    return nullptr;
-  }
+  const bool is_known = source != nullptr && source->is_known();
+  const uint32_t limit = limit_for(is_known, limits_.max_waiting);
+  if (waits_ >= limit || waits >= (limit - waits_) / kWaitingPart + 1) return nullptr;
   return source != nullptr ? source : make(key);
 }
 
@@ -65,19 +72,25 @@ void RequestGate::add(RequestSource& source, Communication& c) {
   c.source = &source;
   change(c, HalfOpen::kWaiting);
   source.waiting.push_back(c);
-  turns_.push_back(source);
+  turns_of(source).push_back(source);
+}
+
+IntrusiveList<RequestSource, SourcesThatWait>& RequestGate::turns_of(const RequestSource& source) {
+  return source.is_known() ? known_turns_ : turns_;
 }
 
 /// The consumer may hold many requests that it has not answered, to answer them together: only once
 /// it answers do they count as if it had answered them all.
-bool RequestGate::is_full() const {
-  return told_ >= limits_.max_told || (replied_ > 0 && told_ + replied_ >= limits_.max_replied);
+bool RequestGate::is_full(bool known) const {
+  return told_ >= limit_for(known, limits_.max_told) ||
+         (replied_ > 0 && told_ + replied_ >= limit_for(known, limits_.max_replied));
 }
 
 bool RequestGate::may_tell(const RequestSource& source) const {
-  if (is_full() || source.told >= limits_.max_told - told_) return false;
+  const bool known = source.is_known();
+  if (is_full(known) || source.told >= limits_.max_told - told_) return false;
   if (source.replied == 0) return true;
-  const uint32_t left = limits_.max_replied - told_ - replied_;
+  const uint32_t left = limit_for(known, limits_.max_replied) - told_ - replied_;
   const uint32_t part = std::max(1U, left / kRepliedPart);
   return source.told + source.replied < std::min(limits_.max_replied_of_one, part);
 }
@@ -90,14 +103,19 @@ Communication* RequestGate::take_from(RequestSource& source) {
 }
 
 Communication* RequestGate::take_next(const RequestSource::Key* first) {
-  if (is_full()) return nullptr;
   RequestSource* const changed = first != nullptr ? find(*first) : nullptr;
   if (changed != nullptr) {
     if (Communication* c = take_from(*changed)) return c;
   }
-  for (int looks = 0; looks < kLooks && !turns_.empty(); ++looks) {
-    RequestSource& source = *turns_.front();
-    turns_.move_to_back(source);
+  if (is_full(true)) return nullptr;
+  if (Communication* c = take_turn(known_turns_)) return c;
+  return is_full(false) ? nullptr : take_turn(turns_);
+}
+
+Communication* RequestGate::take_turn(IntrusiveList<RequestSource, SourcesThatWait>& turns) {
+  for (int looks = 0; looks < kLooks && !turns.empty(); ++looks) {
+    RequestSource& source = *turns.front();
+    turns.move_to_back(source);
     if (Communication* c = take_from(source)) return c;
   }
   return nullptr;
@@ -121,12 +139,12 @@ void RequestGate::leave(Communication& c) {
 }
 
 void RequestGate::give_up(RequestSource& source) {
-  if (source.half_open() > 0 || source.confirmed > 0) return;
+  if (source.half_open() > 0 || source.is_known()) return;
   sources_.erase(RequestSource::Key(source.key));
 }
 
 Communication* RequestGate::overdue(Instant now) {
-  if (told_ + replied_ < limits_.max_replied) return nullptr;
+  if (!is_full(false)) return nullptr;
   Communication* const oldest = replied_list_.front();
   return oldest != nullptr && now - oldest->replied_at >= kOverdue ? oldest : nullptr;
 }
@@ -160,7 +178,8 @@ void RequestGate::change(Communication& c, HalfOpen next) {
   count(source, c.half_open, static_cast<uint32_t>(-1));
   c.half_open = next;
   count(source, next, 1);
-  if (source.waiting.empty()) turns_.remove(source);
+  static_cast<ListHook<SourcesThatWait>&>(source).unlink();
+  if (!source.waiting.empty()) turns_of(source).push_back(source);
   const bool is_half_open = source.half_open() > 0;
   if (is_half_open && !was_half_open) ++half_open_sources_;
   if (!is_half_open && was_half_open) --half_open_sources_;

@@ -23,6 +23,7 @@ struct RequestSource : ListHook<struct SourcesThatWait> {
   uint32_t replied = 0;    ///< the REP was not answered
   uint32_t confirmed = 0;  ///< connections
   [[nodiscard]] uint32_t half_open() const { return waits + told + replied; }
+  [[nodiscard]] bool is_known() const { return confirmed > 0; }
 };
 RequestSource::Key source_key(const Gid& address);
 
@@ -32,7 +33,8 @@ RequestSource::Key source_key(const Gid& address);
 /// queue pairs, and other sources get their turn. What finds no room to wait is dropped, and
 /// repeated by its sender.
 ///
-/// One source gets a part of the room that is left, so there is always some for the next. If very
+/// One source gets a part of the room that is left, so there is always some for the next. A quarter
+/// of all room is for sources with connections, which also come first. If very
 /// many sources have half-open communications, their addresses may be forged: a request of another
 /// source is then taken when it comes again, after a pause, which costs its sender a retry.
 class RequestGate {
@@ -62,7 +64,9 @@ class RequestGate {
 
  private:
   [[nodiscard]] bool is_suspect(const RequestSource* source) const;
-  [[nodiscard]] bool is_full() const;
+  [[nodiscard]] bool is_full(bool known) const;
+  IntrusiveList<RequestSource, SourcesThatWait>& turns_of(const RequestSource& source);
+  Communication* take_turn(IntrusiveList<RequestSource, SourcesThatWait>& turns);
   [[nodiscard]] bool may_tell(const RequestSource& source) const;
   Communication* take_from(RequestSource& source);
   RequestSource* find(const RequestSource::Key& key);
@@ -72,6 +76,7 @@ class RequestGate {
 
   const CmRequestLimits limits_;
   std::map<RequestSource::Key, RequestSource> sources_;
+  IntrusiveList<RequestSource, SourcesThatWait> known_turns_;
   IntrusiveList<RequestSource, SourcesThatWait> turns_;
   IntrusiveList<Communication, HalfOpenMembers> replied_list_;  ///< oldest first
   uint32_t waits_ = 0;
