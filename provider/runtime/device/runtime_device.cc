@@ -138,7 +138,8 @@ Expected<std::unique_ptr<PacketEngine>, Errno> RuntimeDevice::make_engine() {
   config.sharing = &*sharing_;
   std::unique_ptr<PacketEngine> engine = std::make_unique<UdpEngine>(config);
   if (shm_wanted()) {
-    engine = std::make_unique<ShmEngine>(std::move(engine), ShmConfig{&*slot_, ifindex_});
+    engine = std::make_unique<ShmEngine>(std::move(engine),
+                                         ShmConfig{.slot = &*slot_, .interface_index = ifindex_});
   }
   if (!capture_path().empty()) {
     auto tap = CaptureEngine::open(std::move(engine), capture_path());
