@@ -24,9 +24,8 @@ uint32_t packets_of(uint32_t length, uint32_t mtu) {
 }
 
 bool is_read_response(Opcode opcode) {
-  return opcode == rc(Operation::kReadResponseFirst) ||
-         opcode == rc(Operation::kReadResponseMiddle) ||
-         opcode == rc(Operation::kReadResponseLast) || opcode == rc(Operation::kReadResponseOnly);
+  return opcode.operation() >= Operation::kReadResponseFirst &&
+         opcode.operation() <= Operation::kReadResponseOnly;
 }
 
 }  // namespace
@@ -256,12 +255,10 @@ void ForeignPeer::receive_answer(const PacketView& packet, Instant now) {
   if (is_read_response(headers.bth.opcode)) return take_read_response(packet, now);
   switch (ack_kind(headers.aeth.syndrome)) {
     case AckKind::kAck:
-      complete_up_to(headers.bth.psn, now);
-      return;
+      return complete_up_to(headers.bth.psn, now);
     case AckKind::kRnrNak:
       complete_up_to(headers.bth.psn - 1, now);
-      go_back(now);
-      return;
+      return go_back(now);
     case AckKind::kNak:
       if (headers.aeth.syndrome != nak_syndrome(NakCode::kPsnSequenceError)) {
         failed_ = failed_ || headers.bth.psn.distance_from(oldest_) >= 0;
