@@ -2,7 +2,6 @@
 #include "packet/sharing/port_calibration.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "packet/host/clock.h"
 #include "packet/host/random.h"
@@ -15,9 +14,10 @@ namespace {
 constexpr Duration kAnswerTime = milliseconds(50);
 /// For the whole search. Far less than ProgramPace::kLongestTurn.
 constexpr Duration kSearchTime = milliseconds(400);
-/// After so many searches in a row that found what the kernel should know, it is told again: that
-/// is cheap, and right if the record of what it knows is wrong.
+/// After so many searches in a row that found what the kernel should know, it is told again, which
+/// is right if the record of what it knows is wrong; then after twice as many, up to the most.
 constexpr uint32_t kLeaveAlone = 3;
+constexpr uint32_t kMostLeaveAlone = 200;
 constexpr int32_t kUnanswered = -1;
 
 bool holds_slot(const std::vector<GroupMember>& members, uint32_t slot) {
@@ -29,7 +29,7 @@ bool holds_slot(const std::vector<GroupMember>& members, uint32_t slot) {
 
 PortCalibration::PortCalibration(int fd, const SocketAddress& address, uint32_t own_slot,
                                  const ProgramPace& pace)
-    : fd_(fd), address_(address), own_slot_(own_slot), pace_(pace) {
+    : fd_(fd), address_(address), own_slot_(own_slot), pace_(pace), leave_alone_(kLeaveAlone) {
   slot_at_.reserve(kSlots + kBurst);
 }
 
@@ -46,7 +46,7 @@ void PortCalibration::want(Reason reason, Instant now) {
 void PortCalibration::try_turn(Instant now) {
   if (pace_.searched_since(wanted_at_, now)) {
     ++counters_.by_others;
-    rest(true, now);
+    rest(now);
   } else if (pace_.begin(now)) {
     ++counters_.searches;
     prepared_ = false;
@@ -130,7 +130,7 @@ void PortCalibration::end_burst(Instant now) {
 }
 
 void PortCalibration::finish(Instant now) {
-  std::vector<GroupMember> members = found();
+  const std::vector<GroupMember> members = found();
   // One member or not even this process: perhaps no program was attached, and all went by hash.
   const bool doubtful = members.size() < 2 || !holds_slot(members, own_slot_);
   if (doubtful && !prepared_ && now < search_end_) {
@@ -139,34 +139,38 @@ void PortCalibration::finish(Instant now) {
     restart(now);
     return;
   }
-  conclude(std::move(members), now);
+  conclude(members, now);
 }
 
-void PortCalibration::conclude(std::vector<GroupMember> members, Instant now) {
+void PortCalibration::conclude(const std::vector<GroupMember>& members, Instant now) {
   // A lone member gets everything, whatever the program. One that did not answer is a member, too.
   const bool alone = members.size() == 1 && burst_answered();
   if (!alone && !kernel_knows(members)) attach(members);
   pace_.end(members);
-  const bool found_news = members != members_;
-  members_ = std::move(members);
-  rest(found_news, now);
+  rest(now);
 }
 
-/// Ends the wait or the search.
-void PortCalibration::rest(bool found_news, Instant now) {
+/// Ends the wait or the search, whose result is there, whoever has found it.
+void PortCalibration::rest(Instant now) {
   state_ = State::kIdle;
+  const uint64_t result = pace_.result();
+  const bool found_news = result != known_result_;
+  known_result_ = result;
+  if (found_news) leave_alone_ = kLeaveAlone;
   pause_ = found_news ? kMinPause : std::min(pause_ * 2, kMaxPause);
   not_before_ = now + pause_;
 }
 
 /// Whether the kernel has been told of just these.
 bool PortCalibration::kernel_knows(const std::vector<GroupMember>& members) {
-  if (prepared_ || !pace_.is_current(members) || left_alone_ == kLeaveAlone) {
-    left_alone_ = 0;
-    return false;
+  const bool is_news = prepared_ || !pace_.is_current(members);
+  if (!is_news && left_alone_ < leave_alone_) {
+    ++left_alone_;
+    return true;
   }
-  ++left_alone_;
-  return true;
+  left_alone_ = 0;
+  if (!is_news) leave_alone_ = std::min(2 * leave_alone_, kMostLeaveAlone);
+  return false;
 }
 
 void PortCalibration::attach(const std::vector<GroupMember>& members) {

@@ -37,9 +37,11 @@ class PortCalibration {
   PortCalibration(int fd, const SocketAddress& address, uint32_t own_slot, const ProgramPace& pace);
 
   /// Asks for a search. It begins when it is this process's turn, perhaps at once. Packets that go
-  /// astray soon after a search lead to no other one; the time grows while searches find nothing
-  /// new. A process that leaves searches only if the order has changed since the last search: then
-  /// packets for others may come to its socket, where they would be lost.
+  /// astray soon after a search lead to no other one; the time doubles up to kMaxPause while
+  /// searches, this process's and others', find nothing new: a stranger can send packets that the
+  /// program cannot tell apart, as many as it likes. A process that leaves searches only if the
+  /// order has changed since the last search: then packets for others may come to its socket, where
+  /// they would be lost.
   void want(Reason reason, Instant now);
   /// Takes an answer to a probe. Ignores those that are late, or to another process.
   void take(const ProbeAnswer& answer, Instant now);
@@ -65,8 +67,8 @@ class PortCalibration {
   void send_burst(Instant now);
   void end_burst(Instant now);
   void finish(Instant now);
-  void conclude(std::vector<GroupMember> members, Instant now);
-  void rest(bool found_news, Instant now);
+  void conclude(const std::vector<GroupMember>& members, Instant now);
+  void rest(Instant now);
   void attach(const std::vector<GroupMember>& members);
   [[nodiscard]] bool kernel_knows(const std::vector<GroupMember>& members);
   [[nodiscard]] bool burst_answered() const;
@@ -91,8 +93,9 @@ class PortCalibration {
   Instant search_end_{};          ///< of the whole
   std::vector<int32_t> slot_at_;  ///< by index: the slot that answered, or -1
 
-  std::vector<GroupMember> members_;  ///< that the last search found
-  uint32_t left_alone_ = 0;           ///< searches in a row that attached nothing
+  uint64_t known_result_ = 0;  ///< of the last search that this process has heard of
+  uint32_t left_alone_ = 0;    ///< searches in a row that attached nothing
+  uint32_t leave_alone_;       ///< the next one after so many attaches its result
 };
 
 }  // namespace urxe

@@ -58,6 +58,8 @@ class ProgramPace {
   [[nodiscard]] bool has_changed() const;
   /// Whether the last search found `members`.
   [[nodiscard]] bool is_current(std::span<const GroupMember> members) const;
+  /// A hash of what the last search found.
+  [[nodiscard]] uint64_t result() const { return entry_.program; }
   /// The kernel has got a program, which took `cost`.
   void charge(Duration cost, Instant now);
   /// Ends the turn. The search since begin() has found `members`, and the kernel has a program that

@@ -3,11 +3,14 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <new>
@@ -21,6 +24,8 @@ namespace {
 
 /// Processes that are asked for the directory, in case one of them was stopped.
 constexpr size_t kMostAsked = 3;
+/// More than the search has open at a time, but for a link to each of several directories.
+constexpr size_t kDescriptorsOfSearch = 8;
 
 /// Those of this process, by the number of the network namespace. Never destroyed: exit handlers
 /// may still use them.
@@ -42,6 +47,21 @@ struct Directories {
 /// Another place would not help.
 bool is_lack_of_resources(const EngineError& why) {
   return why.errno_value == EMFILE || why.errno_value == ENFILE || why.errno_value == ENOMEM;
+}
+
+/// Whether there are descriptors for the search for other processes: a lack of them must not look
+/// like a lack of processes.
+Expected<void, EngineError> find_descriptors() {
+  std::array<FileDescriptor, kDescriptorsOfSearch> spare;
+  for (FileDescriptor& fd : spare) {
+    fd = FileDescriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (fd) continue;
+    const int why = errno;
+    return Unexpected<EngineError>(
+        {why,
+         std::string("cannot look for the other programs of this user: ") + std::strerror(why)});
+  }
+  return {};
 }
 
 /// The directory in that place; the error is that of the user's or of the network's directory.
@@ -113,6 +133,7 @@ void SharingDirectory::prepare() {
 
 Expected<std::unique_ptr<SharingDirectory>, EngineError> SharingDirectory::open(
     const std::vector<std::string>& places, const std::string& network) {
+  if (auto spare = find_descriptors(); !spare) return Unexpected<EngineError>(spare.error());
   auto directory = find_living(places, network);
   if (!directory && directory.error().errno_value == ENOENT) {
     directory = find_or_make(places, network);

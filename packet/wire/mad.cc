@@ -54,6 +54,8 @@ const char* mad_drop_reason_name(MadDropReason reason) {
       return "wrong_state";
     case MadDropReason::kNoRoom:
       return "no_room";
+    case MadDropReason::kOverQuota:
+      return "over_quota";
     case MadDropReason::kCount:
       break;
   }

@@ -55,6 +55,7 @@ enum class MadDropReason : uint8_t {
   kWrongPeer,   ///< from another peer than the communication's: forged or long out of date
   kWrongState,  ///< unexpected, and not a duplicate that needs a reply
   kNoRoom,      ///< a bound was reached
+  kOverQuota,   ///< its source's share was used up; or an answer was not sent for that reason
   kCount,
 };
 const char* mad_drop_reason_name(MadDropReason reason);  ///< "wrong_peer"

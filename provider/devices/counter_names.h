@@ -118,6 +118,7 @@ inline constexpr auto kHardwareCounterNames = std::to_array<std::string_view>({
     "drop_mad_wrong_peer",
     "drop_mad_wrong_state",
     "drop_mad_no_room",
+    "drop_mad_over_quota",
 });
 
 /// The messages of the connection manager, by index_of(attribute): the files of each directory of
@@ -174,10 +175,11 @@ static_assert(static_cast<size_t>(DropReason::kCount) ==
 constexpr size_t drop_counter_column(MadDropReason reason) {
   return counter_column("drop_mad_length") + static_cast<size_t>(reason);
 }
-static_assert(drop_counter_column(MadDropReason::kNoRoom) == counter_column("drop_mad_no_room"));
+static_assert(drop_counter_column(MadDropReason::kOverQuota) ==
+              counter_column("drop_mad_over_quota"));
 static_assert(drop_counter_column(MadDropReason::kUnknownId) ==
               counter_column("drop_mad_unknown_id"));
 static_assert(static_cast<size_t>(MadDropReason::kCount) ==
-              static_cast<size_t>(MadDropReason::kNoRoom) + 1);
+              static_cast<size_t>(MadDropReason::kOverQuota) + 1);
 
 }  // namespace urxe

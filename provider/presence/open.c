@@ -6,6 +6,7 @@
 #include "provider/presence/cm_files.h"
 #include "provider/presence/counters.h"
 #include "provider/presence/descriptors.h"
+#include "provider/presence/lack.h"
 #include "provider/presence/next.h"
 #include "provider/presence/place.h"
 
@@ -25,13 +26,21 @@ static int open_in_tree(const char* path, int flags, unsigned mode) {
   return urxe_finish_tree_open(URXE_NEXT(open)(path, flags, mode), flags);
 }
 
+static int open_target(const struct urxe_target* target, int flags, unsigned mode) {
+  if (target->kind == URXE_NODE && (flags & O_PATH) == 0) {
+    return open_node(target->path, flags, mode);
+  }
+  if (target->kind == URXE_CM_NODE) return urxe_open_cm_node(target->path, flags, mode);
+  if (target->kind == URXE_IN_TREE) return open_in_tree(target->path, flags, mode);
+  return URXE_NEXT(open)(target->path, flags, mode);
+}
+
 static __attribute__((noinline)) int open_presented(const char* path, int flags, unsigned mode) {
   struct urxe_target target;
   urxe_translate(path, &target);
-  if (target.kind == URXE_NODE && (flags & O_PATH) == 0) return open_node(target.path, flags, mode);
-  if (target.kind == URXE_CM_NODE) return urxe_open_cm_node(target.path, flags, mode);
-  if (target.kind == URXE_IN_TREE) return open_in_tree(target.path, flags, mode);
-  return URXE_NEXT(open)(target.path, flags, mode);
+  int fd = open_target(&target, flags, mode);
+  if (fd < 0 && target.kind != URXE_ELSEWHERE) urxe_report_lack(path);
+  return fd;
 }
 
 /// Takes the result of libc's open() for a path that is not presented: a relative name may be that

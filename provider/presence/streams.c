@@ -5,6 +5,7 @@
 
 #include "provider/presence/counters.h"
 #include "provider/presence/descriptors.h"
+#include "provider/presence/lack.h"
 #include "provider/presence/next.h"
 #include "provider/presence/place.h"
 
@@ -23,7 +24,10 @@ static __attribute__((noinline)) FILE* open_stream(const char* path, const char*
   urxe_translate(path, &target);
   if (target.kind != URXE_IN_TREE) return URXE_NEXT(fopen)(target.path, mode);
   int fd = open_for_stream(target.path, mode);
-  if (fd < 0) return NULL;
+  if (fd < 0) {
+    urxe_report_lack(path);
+    return NULL;
+  }
   FILE* stream = fdopen(fd, mode);
   if (stream == NULL) close(fd);
   return stream;

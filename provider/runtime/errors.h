@@ -28,4 +28,12 @@ inline Failure fail(int errno_value) {
 /// Prints one line on stderr, "urxe: <text>". Never fails, keeps errno.
 void print_error(const std::string& text) noexcept;
 
+/// Prints `text`; if the error is one that a limit of the process explains, with that limit.
+void print_failure(const std::string& text, int errno_value) noexcept;
+
+/// Prints that `what` was impossible, if a limit of the process explains the error: "cannot
+/// <what>: Too many open files (...)". Once a process and kind of limit, also after
+/// print_failure(): a program at its limit fails again and again. Keeps errno.
+void report_lack(const char* what, int errno_value) noexcept;
+
 }  // namespace urxe

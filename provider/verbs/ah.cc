@@ -61,7 +61,7 @@ int prepare(Ah& ah) {
   PacketEngine& engine = *ah.owner->progress().engine();
   auto port = engine.claim_source_port(ah.flow.source, ah.flow.source_port);
   if (!port) {
-    print_error(port.error().what);
+    print_failure(port.error().what, port.error().errno_value);
     return port.error().errno_value != 0 ? port.error().errno_value : EIO;
   }
   ah.flow.source_port = *port;

@@ -85,7 +85,10 @@ class ChannelTable {
 
 ssize_t create_channel(int fd, const ib_uverbs_create_comp_channel& command) {
   auto channel = ChannelTable::instance().make(fd);
-  if (!channel) return fail(channel.error().value);
+  if (!channel) {
+    report_lack("make a completion channel", channel.error().value);
+    return fail(channel.error().value);
+  }
   ib_uverbs_create_comp_channel_resp response{static_cast<uint32_t>(*channel)};
   std::memcpy(reinterpret_cast<void*>(command.response), &response, sizeof response);
   return 0;

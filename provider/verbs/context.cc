@@ -30,6 +30,7 @@ std::unique_ptr<Context> make_context(const char* name, int* async_fd) {
   auto events = EventSocket::create(sizeof(ib_uverbs_async_event_desc), async_fd);
   if (!events) {
     errno = events.error().value;
+    report_lack("open a device", errno);
     return nullptr;
   }
   return std::make_unique<Context>(*std::move(device), *std::move(events));
@@ -93,6 +94,7 @@ verbs_context* alloc_context(ibv_device* device, int cmd_fd, void* /*private_dat
     block->self = context.release();
     return &block->verbs;
   } catch (const std::bad_alloc&) {
+    report_lack("open a device", ENOMEM);
     return fail(ENOMEM);
   }
 }

@@ -15,12 +15,16 @@ struct Entry;
 
 template <class Result, class... Arguments, Result (*kVerb)(Arguments...) noexcept>
 struct Entry<kVerb> {
-  /// Verbs return an errno or null; errno is set either way, for perror().
+  /// Verbs return an errno or null; errno is set either way, for perror(). If a limit of the
+  /// process keeps it from making an object, it says so.
   static Result reporting(Arguments... arguments) noexcept {
     const Result result = kVerb(arguments...);
     if constexpr (std::is_same_v<Result, int>) {
       if (result != 0) [[unlikely]]
         errno = result;
+    } else if constexpr (std::is_pointer_v<Result>) {
+      if (result == nullptr) [[unlikely]]
+        report_lack("make an object of verbs", errno);
     }
     return result;
   }

@@ -17,7 +17,7 @@ int attach_locked(Qp& qp, const Gid& group) {
   }
   auto joined = qp.progress->engine()->join_group(group);
   if (joined) return 0;
-  print_error(joined.error().what);
+  print_failure(joined.error().what, joined.error().errno_value);
   (void)device.detach_multicast(*qp.queue_pair, group);
   return joined.error().errno_value != 0 ? joined.error().errno_value : EIO;
 }

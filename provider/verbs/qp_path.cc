@@ -22,7 +22,7 @@ int claim(Qp& qp, std::optional<SourcePort>& port, const Flow& flow) {
   release(qp, port);
   auto claimed = qp.progress->engine()->claim_source_port(flow.source, flow.source_port);
   if (!claimed) {
-    print_error(claimed.error().what);
+    print_failure(claimed.error().what, claimed.error().errno_value);
     return claimed.error().errno_value;
   }
   port = SourcePort{flow.source, *claimed, flow.source_port};

@@ -21,6 +21,7 @@ from harness import Process
 HERE, STRANGER = "127.0.0.1", "127.0.0.9"
 COUNTERS = "/sys/class/infiniband/urxe_lo/ports/1"
 HELD = 8  # Connections.
+MOST_HALF_OPEN = 1200  # In all; some are asked for before the first of them is answered.
 BOUND_KB = 65536  # What a flood may make a process grow by: a table of max_ids would be more.
 random.seed(20240607)
 
@@ -225,6 +226,40 @@ def flood():
     victims.finish()
 
 
+def listener_flood(sources, timeout=20):
+    """20,000 requests a second to the very port that is listened on, which nobody stands behind: connections go on, new
+    ones are made meanwhile, and the application is asked for few."""
+    victims = Victims()
+    dropped = counters()
+    before = victims.report()
+    seconds = 4
+    flood = Process([harness.binary("urxe_req_flood"), victims.port, 20000, seconds, sources, 1, timeout], name="flood")
+    harness.wait_until(lambda: victims.report()["requests"] > before["requests"] + 20, "the flood to begin")
+    for _ in range(3):
+        victims.expect_unharmed()
+    flood.expect_success()
+    wait_counted(dropped, {"drop_mad_over_quota": 1000})
+    after = victims.report()
+    print(json.dumps(after), flood.output, flush=True)
+    harness.expect(after["open"] < MOST_HALF_OPEN, f"{after['open']} queue pairs for nobody")
+    grown = after["footprint"]["resident_kb"] - before["footprint"]["resident_kb"]
+    harness.expect(grown < BOUND_KB or harness.sanitized(), f"the server has {grown} KiB more")
+    victims.finish()
+
+
+def flood_of_one():
+    listener_flood(1)
+
+
+def flood_of_many():
+    listener_flood(50000)
+
+
+def hasty_flood():
+    """The same, where the requests leave no time for answers."""
+    listener_flood(1, timeout=0)
+
+
 def service_flood():
     """Questions about datagram services that nobody offers, and about one that is none."""
     victims = Victims()
@@ -271,7 +306,8 @@ def lies():
 
 
 CASES = {case.__name__: case
-         for case in (garbage, random_fields, replays, forgeries, flood, service_flood, lies)}
+         for case in (garbage, random_fields, replays, forgeries, flood, flood_of_one, flood_of_many, hasty_flood,
+                      service_flood, lies)}
 
 
 def test():

@@ -70,6 +70,11 @@ def off():
         found = Process(harness.urxe_run(["printenv", "URXE_SHM"], options), "printenv")
         found.wait()
         harness.expect(found.output == expected, f"{options}: URXE_SHM is '{found.output}'")
+    port = harness.free_port()
+    command = harness.urxe_run(["ibv_rc_pingpong", "-d", "urxe_lo", "-g", "0", "-p", str(port)])
+    for output in harness.run_pair(command, [*command, "localhost"], port, env=harness.environment() | {"URXE_SHM": "no"}):
+        said = [line for line in output.splitlines() if line.startswith("urxe:")]
+        harness.expect(said == ["urxe: URXE_SHM is ignored: 'no': accepted are 0 and 1"], output)
     refused = Process(harness.urxe_run(["true"], ["--no-shm=0"]), "a value").wait()
     harness.expect(refused == 125, f"--no-shm=0: {refused}")
 

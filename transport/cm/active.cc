@@ -92,15 +92,17 @@ MadFate take_rep(CmCore& core, Communication& c, const CmRep& rep, CmState next,
 MadFate repeat_answer(CmCore& core, Communication& c, const CmStep& step, Instant now) {
   switch (step.reply) {
     case CmReply::kMra:
-      if (now < c.answer_due) break;
+      if (now < c.answer_due || !CmCore::may_repeat(c, now)) break;
       send_mra(core, c, CmAnswered::kRep, core.config.slow_consumer_timeout, {}, c.transaction_id);
       core.enter(c, step.next, now);
       break;
     case CmReply::kRepeat:
-      core.repeat_response(c);
+      if (CmCore::may_repeat(c, now)) core.repeat_response(c);
       break;
     case CmReply::kRejectAgain:
-      if (c.response.attribute == CmAttribute::kRej) core.repeat_response(c);
+      if (c.response.attribute == CmAttribute::kRej && CmCore::may_repeat(c, now)) {
+        core.repeat_response(c);
+      }
       break;
     default:
       break;

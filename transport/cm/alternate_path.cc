@@ -91,6 +91,7 @@ MadFate receive_lap(CmCore& core, const CmLap& lap, const MadContext& context) {
   }
   if (step.verdict == CmVerdict::kNew) return take_lap(core, c, lap, step.next, context);
   c.alternate = step.next;
+  if (!CmCore::may_repeat(c, context.now)) return kMadDuplicate;
   if (step.reply == CmReply::kMra) {
     send_mra(core, c, CmAnswered::kOther, core.config.slow_consumer_timeout, {},
              c.alternate_transaction_id);

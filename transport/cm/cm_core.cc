@@ -40,6 +40,8 @@ CmCore::CmCore(const CmConfig& cm_config)
     : config(cm_config),
       ids(cm_config.id_secret, cm_config.id_prefix),
       listeners(cm_config.max_ids),
+      requests(cm_config),
+      answers(cm_config.id_secret),
       outbox(cm_config.max_ids, counters) {}
 
 Communication* CmCore::create() {
@@ -58,6 +60,7 @@ Communication* CmCore::create() {
 void CmCore::release(Communication& c) {
   deadlines.remove(c);
   events.drop(c);
+  requests.leave(c);
   released.push_back(table.take(c));
 }
 
@@ -69,8 +72,11 @@ void CmCore::enter(Communication& c, CmState next, Instant now) {
   if (!waits_for_rtu_in(next)) table.unlink_waiting_for_rtu(c);
   if (next == CmState::kTimeWait) {
     table.unlink_remote_qpn(c);
-    arm(c, c.time_wait, now);
-  } else if (next == CmState::kIdle) {
+    const bool unconfirmed = c.source != nullptr && c.half_open != HalfOpen::kConfirmed;
+    arm(c, unconfirmed ? std::min(c.time_wait, kUnconfirmedTimeWait) : c.time_wait, now);
+  }
+  if (c.source != nullptr) follow_request(c, next);
+  if (next == CmState::kIdle) {
     table.unlink_all(c);
     if (c.forgotten) release(c);
   }
@@ -106,11 +112,21 @@ void CmCore::repeat_response(Communication& c) {
   if (c.response.attribute) outbox.send_again(c.flow, c.response);
 }
 
+bool CmCore::may_repeat(Communication& c, Instant now) {
+  if (now < c.may_repeat_at) return false;
+  c.may_repeat_at = now + kLeastRetryInterval;
+  return true;
+}
+
 void CmCore::send_message(const Flow& flow, CmBody body, uint64_t transaction_id) {
   outbox.send(flow, compose(std::move(body), transaction_id));
 }
 
 void CmCore::send_unowned(const MadContext& context, CmBody body) {
+  if (!answers.take(context.flow.source, context.now)) {
+    ++counters.drops[static_cast<size_t>(MadDropReason::kOverQuota)];
+    return;
+  }
   send_message(reversed(context.flow), std::move(body), context.transaction_id);
 }
 
@@ -127,6 +143,45 @@ void CmCore::tell(Communication& c, CmEvent::Kind kind, CmBody body, const Flow&
 
 void CmCore::tell(Communication& c, CmEvent::Kind kind, CmBody body) {
   tell(c, kind, std::move(body), reversed(c.flow));
+}
+
+void CmCore::take_request(RequestSource& source, Communication& c, CmBody body, const Flow& flow) {
+  c.held_back = std::make_unique<CmEvent>();
+  c.held_back->kind = c.state == CmState::kSidrReqReceived ? CmEvent::Kind::kServiceRequest
+                                                           : CmEvent::Kind::kRequest;
+  c.held_back->id = c.id;
+  c.held_back->listener = c.listener;
+  c.held_back->flow = flow;
+  c.held_back->body = std::move(body);
+  c.forgotten = true;
+  requests.add(source, c);
+  tell_of_requests(&source.key);
+}
+
+void CmCore::tell_of_requests(const RequestSource::Key* source) {
+  while (Communication* c = requests.take_next(source)) {
+    c->forgotten = false;
+    events.push(*c, std::move(*c->held_back));
+    c->held_back.reset();
+  }
+}
+
+void CmCore::follow_request(Communication& c, CmState next) {
+  const RequestSource::Key source = c.source->key;
+  switch (next) {
+    case CmState::kEstablished:
+    case CmState::kDreqSent:
+    case CmState::kDreqReceived:
+      requests.on_confirmed(c);
+      break;
+    case CmState::kTimeWait:
+    case CmState::kIdle:
+      requests.leave(c);
+      break;
+    default:
+      return;
+  }
+  tell_of_requests(&source);
 }
 
 Communication* find_for_verb(CmCore& core, CommId id, CmInput input, CmStep* step) {

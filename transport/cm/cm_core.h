@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "packet/base/deadline_heap.h"
+#include "transport/cm/answer_budget.h"
 #include "transport/cm/cm_state.h"
 #include "transport/cm/communication_table.h"
 #include "transport/cm/connection_manager.h"
@@ -14,6 +15,7 @@
 #include "transport/cm/listener_table.h"
 #include "transport/cm/outbox.h"
 #include "transport/cm/peer_process.h"
+#include "transport/cm/request_gate.h"
 
 namespace urxe {
 
@@ -24,6 +26,12 @@ inline constexpr uint8_t kMaxPeerTimeout = 25;
 Duration cm_time(uint8_t exponent);
 /// The same for a value that a peer has sent: at most that of kMaxPeerTimeout.
 Duration cm_time_of_peer(uint8_t exponent);
+
+/// The shortest time between two answers to one message of a peer's, whatever times it names:
+/// retries, and answers to its duplicates.
+inline constexpr Duration kLeastRetryInterval = milliseconds(100);
+/// The longest time-wait of a communication whose peer has never proved that it exists.
+inline constexpr Duration kUnconfirmedTimeWait = milliseconds(1000);
 
 /// The result of a received MAD. Each MAD is counted exactly once.
 struct MadFate {
@@ -66,9 +74,12 @@ struct CmCore {
   void send_response(Communication& c, CmBody body, uint64_t transaction_id);
   void repeat_request(Communication& c);
   void repeat_response(Communication& c);
+  /// Whether a duplicate may be answered now. If so, the next may be after kLeastRetryInterval.
+  static bool may_repeat(Communication& c, Instant now);
   /// Sends a message that is not kept.
   void send_message(const Flow& flow, CmBody body, uint64_t transaction_id);
-  /// Answers a message that belongs to no communication.
+  /// Answers a message that belongs to no communication. One that exceeds the budget is counted as
+  /// kOverQuota.
   void send_unowned(const MadContext& context, CmBody body);
 
   /// Tells the consumer, unless it has forgotten the communication.
@@ -76,6 +87,10 @@ struct CmCore {
   /// The same for an event that no message has caused: its flow names the peer as the source, as if
   /// a message had come from there.
   void tell(Communication& c, CmEvent::Kind kind, CmBody body);
+  /// Takes a request in: tells the consumer now, or when the bounds allow it.
+  void take_request(RequestSource& source, Communication& c, CmBody body, const Flow& flow);
+  /// Tells the consumer of the requests that wait, as far as the bounds allow: of `source` first.
+  void tell_of_requests(const RequestSource::Key* source);
 
   CmConfig config;
   CmCounters counters;
@@ -85,9 +100,14 @@ struct CmCore {
   DeadlineHeap<Communication, CommunicationTimer> deadlines;
   PeerProcessTable processes;
   CmEventQueue events;
+  RequestGate requests;
+  AnswerBudget answers;
   CmOutbox outbox;
   Instant next_probe_slot;
   std::vector<std::unique_ptr<Communication>> released;  ///< during this call
+
+ private:
+  void follow_request(Communication& c, CmState next);
 };
 
 /// The flow of an answer to a message that came on `flow`.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -16,6 +17,17 @@ namespace urxe {
 
 struct PeerProcess;
 struct PeerProcessMembers;
+struct RequestSource;
+struct HalfOpenMembers;
+
+/// How far a peer's request has come, for the bounds of request_gate.h.
+enum class HalfOpen : uint8_t {
+  kNone,       ///< it is over, or this end has asked
+  kWaiting,    ///< the consumer has not heard of it
+  kTold,       ///< the consumer has not answered it
+  kReplied,    ///< the peer has not answered the REP
+  kConfirmed,  ///< a connection
+};
 
 /// A message that was sent, kept to send it again.
 struct SentMessage {
@@ -24,13 +36,16 @@ struct SentMessage {
 };
 
 /// One end of a connection, or of a service resolution.
-struct Communication : ListHook<PeerProcessMembers>, DeadlineHook<struct CommunicationTimer> {
+struct Communication : ListHook<PeerProcessMembers>,
+                       ListHook<HalfOpenMembers>,
+                       DeadlineHook<struct CommunicationTimer> {
   CommId id;
   CommId remote_id;  ///< 0 until the peer has told it; of SIDR: the request id
   CmState state = CmState::kIdle;
   AlternateState alternate = AlternateState::kNone;
   bool passive = false;
-  bool forgotten = false;  ///< destroyed by the consumer; the protocol continues
+  /// The consumer has destroyed it, or has not heard of it yet; the protocol continues.
+  bool forgotten = false;
   CmTransport transport = CmTransport::kRc;
   ServiceId service_id;
   ListenerId listener;  ///< that the request came for; 0: none
@@ -56,11 +71,17 @@ struct Communication : ListHook<PeerProcessMembers>, DeadlineHook<struct Communi
   std::optional<uint8_t> retries_at_mra;
   std::optional<Instant> patience_ends;  ///< MRAs count until then
 
+  HalfOpen half_open = HalfOpen::kNone;
+  RequestSource* source = nullptr;     ///< of the request, unless half_open is kNone
+  Instant replied_at;                  ///< HalfOpen::kReplied
+  std::unique_ptr<CmEvent> held_back;  ///< HalfOpen::kWaiting: the request
+
   PeerProcess* peer_process = nullptr;           ///< asked whether it exists; nullptr: none is
   std::optional<uint64_t> probe_transaction_id;  ///< of all probes
 
-  SentMessage request;   ///< waits for an answer; sent again after a time-out
-  SentMessage response;  ///< the last answer to the peer; sent again to duplicates
+  SentMessage request;    ///< waits for an answer; sent again after a time-out
+  SentMessage response;   ///< the last answer to the peer; sent again to duplicates
+  Instant may_repeat_at;  ///< answers to duplicates before that are not sent
 
   std::vector<uint64_t> events;  ///< in the event queue, oldest first
 

@@ -20,12 +20,24 @@ struct CmCore;
 /// A listener of one connection manager; 0: none.
 using ListenerId = StrongInt<struct ListenerIdTag, uint32_t>;
 
+/// Bounds of what peers' requests make before they are connections: see request_gate.h.
+struct CmRequestLimits {
+  uint32_t max_waiting = 4096;  ///< that the consumer has not heard of; of one source a third
+  uint32_t max_told = 2048;     ///< that the consumer has not answered; of one source half
+  uint32_t max_replied = 1024;  ///< whose REP was not answered
+  uint32_t max_replied_of_one = 64;
+  /// So many sources with half-open communications, and others' addresses are taken for forged
+  /// unless they ask twice.
+  uint32_t max_sources = 256;
+};
+
 /// The parameters of a new connection manager.
 struct CmConfig {
   uint64_t ca_guid = 0;      ///< of the channel adapter, host byte order
   uint32_t id_prefix = 0;    ///< the upper kCommIdPrefixBits of all its communication ids
   SipKey id_secret{1, 2};    ///< makes ids and transaction ids hard to guess
   uint32_t max_ids = 65536;  ///< communications at a time, those in time-wait included
+  CmRequestLimits requests;
   /// The time that an MRA asks for when the consumer is slow: 4.096 us * 2^n, here 17 s.
   uint8_t slow_consumer_timeout = 22;
 
@@ -128,7 +140,10 @@ struct OutgoingMad {
 /// thread-safe.
 ///
 /// Bounds: max_ids communications, as many listeners, a few events per communication (each state is
-/// entered once), 2 * max_ids + 1024 MADs that wait to be sent. MADs beyond that are dropped.
+/// entered once), 2 * max_ids + 1024 MADs that wait to be sent. MADs beyond that are dropped. What
+/// strangers cause has bounds of its own: requests (CmRequestLimits), answers to messages that
+/// belong to no communication (answer_budget.h), and the answers to one message: not more often
+/// than every 100 ms, whatever times the message names, and not more to those who repeat it.
 class ConnectionManager {
  public:
   explicit ConnectionManager(const CmConfig& config);
@@ -196,6 +211,7 @@ class ConnectionManager {
 
   /// Handles the 256 bytes of a datagram to QP1 whose packet has been checked.
   void receive(std::span<const uint8_t> mad, const Flow& flow, Instant now);
+  /// Runs the timers that are due, some at a time: next_deadline() says whether there are more.
   void advance(Instant now);
   [[nodiscard]] std::optional<Instant> next_deadline() const;
   /// The next MAD to send, oldest first; nullptr: none. It is valid until the next call.

@@ -25,7 +25,8 @@ void wait_longer(CmCore& core, Communication& c, const CmMra& mra, Instant now) 
   if (left <= Duration{}) return;
   c.retries_at_mra = c.retries_left;
   c.retries_early = false;
-  core.arm(c, std::min(left, cm_time_of_peer(mra.service_timeout) + c.packet_lifetime), now);
+  const Duration asked = cm_time_of_peer(mra.service_timeout) + c.packet_lifetime;
+  core.arm(c, std::min(left, std::max(asked, kLeastRetryInterval)), now);
 }
 
 MadFate receive_mra_of_lap(CmCore& core, Communication& c, const CmMra& mra,

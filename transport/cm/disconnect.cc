@@ -95,7 +95,7 @@ MadFate receive_dreq(CmCore& core, const CmDreq& dreq, const MadContext& context
     return mad_dropped(MadDropReason::kWrongState);
   }
   if (step.verdict == CmVerdict::kNew) return take_dreq(core, c, dreq, step, context);
-  if (step.reply == CmReply::kDrep) {
+  if (step.reply == CmReply::kDrep && CmCore::may_repeat(c, context.now)) {
     if (c.response.attribute == CmAttribute::kDrep) {
       core.repeat_response(c);
     } else {

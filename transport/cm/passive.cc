@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "transport/cm/passive.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "transport/cm/delay.h"
 #include "transport/cm/disconnect.h"
 #include "transport/cm/probe.h"
 #include "transport/cm/rejection.h"
+#include "transport/cm/timers.h"
 
 namespace urxe {
 namespace {
@@ -33,14 +35,20 @@ void take_peer(Communication& c, const CmReq& req, const MadContext& context) {
   c.remote_qpn = req.local_qpn;
   c.max_retries = req.max_cm_retries;
   c.packet_lifetime = packet_lifetime_of(req.primary.ack_timeout);
-  c.response_timeout = cm_time_of_peer(req.local_cm_response_timeout) + c.packet_lifetime * 2;
+  c.response_timeout = std::max(
+      cm_time_of_peer(req.local_cm_response_timeout) + c.packet_lifetime * 2, kLeastRetryInterval);
   c.time_wait = cm_time_of_peer(req.primary.ack_timeout);
   c.answer_due = context.now + cm_time_of_peer(req.remote_cm_response_timeout);
 }
 
 MadFate take_req(CmCore& core, const CmReq& req, const MadContext& context, ListenerId listener) {
+  make_room_for_requests(core, context.now);
+  RequestSource* const source =
+      core.requests.admit(context.flow.source, req.local_comm_id, req.local_qpn, context.now);
+  if (source == nullptr) return mad_dropped(MadDropReason::kOverQuota);
   Communication* c = core.create();
   if (c == nullptr) {
+    core.requests.give_up(*source);
     answer_rej(core, context, CmAnswered::kReq, CmRejectReason::kNoResources, {},
                req.local_comm_id);
     return mad_dropped(MadDropReason::kNoRoom);
@@ -50,7 +58,7 @@ MadFate take_req(CmCore& core, const CmReq& req, const MadContext& context, List
   core.table.link_remote_id(*c);
   core.table.link_remote_qpn(*c);
   core.enter(*c, cm_step(c->state, CmInput::kReq).next, context.now);
-  core.tell(*c, CmEvent::Kind::kRequest, req, context.flow);
+  core.take_request(*source, *c, req, context.flow);
   return kMadReceived;
 }
 
@@ -78,11 +86,12 @@ MadFate repeat_answer(CmCore& core, Communication& c, const MadContext& context)
   }
   switch (step.reply) {
     case CmReply::kMra:
-      if (context.now < c.answer_due) break;
+      if (context.now < c.answer_due || !CmCore::may_repeat(c, context.now)) break;
       send_mra(core, c, CmAnswered::kReq, core.config.slow_consumer_timeout, {}, c.transaction_id);
       core.enter(c, step.next, context.now);
       break;
     case CmReply::kRepeat:
+      if (!CmCore::may_repeat(c, context.now)) break;
       if (c.state == CmState::kRepSent) {
         core.repeat_request(c);
       } else {
@@ -90,7 +99,7 @@ MadFate repeat_answer(CmCore& core, Communication& c, const MadContext& context)
       }
       break;
     case CmReply::kRejectStale:
-      reject_again(core, c, context);
+      if (CmCore::may_repeat(c, context.now)) reject_again(core, c, context);
       break;
     default:
       break;
@@ -142,7 +151,9 @@ Expected<void, Errno> ConnectionManager::accept(CommId id, const CmRep& reply, I
   rep.local_ca_guid = core.config.ca_guid;
   core.enter(*c, step.next, now);
   core.table.link_waiting_for_rtu(*c);
+  core.requests.on_reply(*c, now);
   core.send_request(*c, rep, c->transaction_id, c->response_timeout, now);
+  core.tell_of_requests(nullptr);
   return {};
 }
 
@@ -157,7 +168,9 @@ MadFate receive_rtu(CmCore& core, const CmRtu& rtu, const MadContext& context) {
   if (step.verdict == CmVerdict::kDuplicate) {
     // The peer has a connection that this side has rejected.
     const bool rejected = c.response.attribute == CmAttribute::kRej;
-    if (step.reply == CmReply::kRejectAgain && rejected) core.repeat_response(c);
+    if (step.reply == CmReply::kRejectAgain && rejected && CmCore::may_repeat(c, context.now)) {
+      core.repeat_response(c);
+    }
     return kMadDuplicate;
   }
   establish(core, c, rtu, context.flow, context.now);

@@ -47,8 +47,14 @@ MadFate receive_sidr_req(CmCore& core, const CmSidrReq& request, const MadContex
     return kMadReceived;
   }
   // No status says "no room": the peer will ask again.
+  RequestSource* const source =
+      core.requests.admit(context.flow.source, request.request_id, Qpn{}, context.now);
+  if (source == nullptr) return mad_dropped(MadDropReason::kOverQuota);
   Communication* c = core.create();
-  if (c == nullptr) return mad_dropped(MadDropReason::kNoRoom);
+  if (c == nullptr) {
+    core.requests.give_up(*source);
+    return mad_dropped(MadDropReason::kNoRoom);
+  }
   c->passive = true;
   c->flow = reversed(context.flow);
   c->service_id = request.service_id;
@@ -57,7 +63,7 @@ MadFate receive_sidr_req(CmCore& core, const CmSidrReq& request, const MadContex
   c->listener = *listener;
   core.table.link_service_request(*c);
   core.enter(*c, cm_step(c->state, CmInput::kSidrReq).next, context.now);
-  core.tell(*c, CmEvent::Kind::kServiceRequest, request, context.flow);
+  core.take_request(*source, *c, request, context.flow);
   return kMadReceived;
 }
 

@@ -72,7 +72,14 @@ Duration pause_before_retry(const CmCore& core, Communication& c) {
   return c.request_timeout * (c.retries_left == 0 ? 1 + c.early_retries : 1);
 }
 
+void make_room_for_requests(CmCore& core, Instant now) {
+  if (Communication* c = core.requests.overdue(now)) time_out(core, *c, now);
+}
+
 namespace {
+
+/// Timers that one call runs: the caller holds up others.
+constexpr int kTimersAtOnce = 64;
 
 /// The deadline of a communication has come.
 void run_timer(CmCore& core, Communication& c, Instant now) {
@@ -92,8 +99,17 @@ void run_timer(CmCore& core, Communication& c, Instant now) {
 
 void ConnectionManager::advance(Instant now) {
   CmCore& core = begin_call();
-  while (Communication* c = core.deadlines.pop_due(now)) run_timer(core, *c, now);
-  while (PeerProcess* p = core.processes.deadlines.pop_due(now)) run_probe(core, *p, now);
+  for (int left = kTimersAtOnce; left > 0; --left) {
+    Communication* const c = core.deadlines.pop_due(now);
+    if (c == nullptr) break;
+    run_timer(core, *c, now);
+  }
+  for (int left = kTimersAtOnce; left > 0; --left) {
+    PeerProcess* const process = core.processes.deadlines.pop_due(now);
+    if (process == nullptr) break;
+    run_probe(core, *process, now);
+  }
+  core.tell_of_requests(nullptr);
 }
 
 std::optional<Instant> ConnectionManager::next_deadline() const {

@@ -241,7 +241,7 @@ bool Device::transmit(TxBatch& batch, Instant now, AckPolicy policy) {
         return true;
     }
   }
-  return false;
+  return ca.gsi.has_outgoing();
 }
 
 bool Device::has_deferred_acks() const {

@@ -8,6 +8,9 @@
 namespace urxe {
 namespace {
 
+/// MADs that may go out before the queue pairs have their turn.
+constexpr int kMadsPerTurn = 32;
+
 std::optional<DropReason> reason_to_drop(const ChannelAdapter& ca, const PacketView& packet,
                                          const Flow& flow) {
   const Headers& headers = packet.headers;
@@ -52,8 +55,8 @@ bool GeneralServices::transmit(ChannelAdapter& ca, TxBatch& batch) {
     if (!append(ca, batch, *held_up_)) return false;
     held_up_.reset();
   }
-  if (!cm_.has_outgoing()) return true;
-  while (const OutgoingMad* outgoing = cm_.take_outgoing()) {
+  for (int left = kMadsPerTurn; left > 0 && cm_.has_outgoing(); --left) {
+    const OutgoingMad* const outgoing = cm_.take_outgoing();
     if (append(ca, batch, *outgoing)) continue;
     held_up_ = *outgoing;
     return false;

@@ -31,8 +31,11 @@ class GeneralServices {
   /// Takes a packet to QP1 that has passed parse(). Drops and counts it unless its service, P_Key
   /// and Q_Key are right (9.6.1.1, 10.2.5) and it is addressed to the device.
   void receive(ChannelAdapter& ca, const PacketView& packet, const Flow& flow, Instant now);
-  /// Appends the connection manager's outgoing MADs. False: the batch is full.
+  /// Appends some of the connection manager's outgoing MADs: the queue pairs have their turn
+  /// between two calls. False: the batch is full.
   [[nodiscard]] bool transmit(ChannelAdapter& ca, TxBatch& batch);
+  /// Whether MADs are left to send.
+  [[nodiscard]] bool has_outgoing() const { return held_up_ || cm_.has_outgoing(); }
 
  private:
   struct SourcePort {

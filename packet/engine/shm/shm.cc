@@ -37,9 +37,7 @@ constexpr size_t kBytesOfACall = 8192;
 constexpr uint32_t kQuietCalls = 4096;
 /// In so many empty looks an engine has looked at all its sockets.
 constexpr int kLooksAtSockets = 3;
-/// How long a closing engine waits for room for the packets that still wait: far longer than
-/// another process that takes its packets needs. One that is stopped loses them.
-constexpr Duration kLastWait = milliseconds(100);
+/// Between two looks of a closing engine.
 constexpr Duration kLastPause = microseconds(50);
 
 }  // namespace
@@ -93,7 +91,7 @@ void ShmEngine::leave() {
 /// As a socket, whose packets the kernel keeps for the receiver when the sender ends. Drops what
 /// comes meanwhile: the other process may be leaving, too, and wait for room.
 void ShmEngine::send_rest() {
-  const Instant end = clock_now() + kLastWait;
+  const Instant end = clock_now() + config_.last_wait;
   const auto waits = [](const auto& link) { return link->has_waiting(); };
   for (flush(); std::ranges::any_of(links_->all(), waits) && clock_now() < end; flush()) {
     const timespec pause{0, kLastPause.ns};

@@ -16,6 +16,9 @@ namespace urxe {
 struct ShmConfig {
   const Slot* slot = nullptr;    ///< this process's; outlives the engine
   uint32_t interface_index = 0;  ///< the device's
+  /// How long a closing engine waits for room for the packets that still wait: far longer than
+  /// another process that takes its packets needs. One that is stopped loses them.
+  Duration last_wait = milliseconds(100);
 };
 
 /// Wraps an engine, and carries packets between processes of one user on one host through memory

@@ -38,7 +38,11 @@ void count_read(Service& service, const CmFileEvent& event) {
   CmId* owner = service.ids.find(event.owner);
   if (owner == nullptr) return;
   ++owner->events_reported;
-  if (event.new_id != 0) ++owner->backlog_room;
+  if (event.new_id != 0) {
+    if (const CmId* request = service.ids.find(event.new_id)) {
+      owner->backlog.give_back(request->request_source);
+    }
+  }
   const auto type = static_cast<EventType>(event.response.event);
   if (type != EventType::kMulticastJoin && type != EventType::kMulticastError) return;
   if (Membership* membership = service.memberships.find(event.response.id)) {

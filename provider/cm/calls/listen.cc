@@ -60,7 +60,7 @@ Expected<void, Errno> listen(CmFile& file, uint32_t number, uint32_t backlog) {
       return listening;
     }
     const bool is_given = backlog > 0 && backlog < kMostBacklog;
-    id.backlog_room = is_given ? backlog : kMostBacklog;
+    id.backlog.open(is_given ? backlog : kMostBacklog);
     id.state = IdState::kListen;
     return {};
   });

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "provider/cm/commands/command_call.h"
+#include "provider/runtime/errors.h"
 
 namespace urxe::cm {
 namespace {
@@ -113,6 +114,7 @@ std::optional<Expected<size_t, Errno>> try_command(const Dispatcher& dispatcher,
   file->settle(fd);
   if (done) return Result(length);
   if (header.cmd == RDMA_USER_CM_CMD_GET_EVENT && done.error().value == EAGAIN) return std::nullopt;
+  if (done.error().value != EAGAIN) report_lack("use librdmacm", done.error().value);
   return Result(error(done.error().value));
 }
 

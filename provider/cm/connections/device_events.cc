@@ -16,7 +16,7 @@ namespace urxe::cm {
 namespace {
 
 /// Events handled at a time; other threads can take the locks in between.
-constexpr size_t kEventsAtOnce = 256;
+constexpr size_t kEventsAtOnce = 64;
 
 void end_connection(Service& service, CmId& id, int status) {
   id.state = IdState::kDisconnect;

@@ -162,6 +162,7 @@ Expected<void, Errno> announce(Service& service, DeviceUse& device, CmId& listen
   id.space = listener.space;
   id.qp_type = listener.qp_type;
   id.state = IdState::kConnect;
+  id.request_source = source_key(event.flow.source);
   set_addresses(id, listener, incoming, header);
   (void)attach(id, device);
   id.gid_index = incoming.gid_index;
@@ -183,7 +184,6 @@ Expected<void, Errno> announce(Service& service, DeviceUse& device, CmId& listen
     service.destroy_id(id);
     return posted;
   }
-  --listener.backlog_room;
   return {};
 }
 
@@ -198,8 +198,10 @@ void handle_request(Service& service, DeviceUse& device, CmEvent& event) {
   CmId* listener = find_listener(service, device, event, header);
   if (listener == nullptr) return refuse(device, event, kNoListener);
   if (listener->qp_type != incoming.qp_type) return refuse(device, event, kWrongType);
-  if (listener->backlog_room == 0) return refuse(device, event, kNoRoom);
+  const RequestSource::Key source = source_key(event.flow.source);
+  if (!listener->backlog.take(source)) return refuse(device, event, kNoRoom);
   if (!announce(service, device, *listener, event, incoming, header)) {
+    listener->backlog.give_back(source);
     refuse(device, event, kNoRoom);
   }
 }

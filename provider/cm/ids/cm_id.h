@@ -14,6 +14,7 @@
 #include "provider/cm/addresses/addresses.h"
 #include "provider/cm/addresses/path_record.h"
 #include "provider/cm/files/cm_file.h"
+#include "provider/cm/ids/backlog.h"
 #include "provider/cm/ids/connection_parameters.h"
 #include "provider/cm/ports/port_claim.h"
 
@@ -74,8 +75,10 @@ struct CmId {
   QKey qkey;         ///< of datagram services; 0: not set
   ConnectionParameters connection;
 
+  RequestSource::Key request_source{};  ///< of a request: its place in the listener's backlog
+
   // A listener.
-  uint32_t backlog_room = 0;  ///< connection requests that may still wait
+  Backlog backlog;
   std::vector<std::pair<DeviceUse*, uint32_t>> listens_on;  ///< listener ids
 
   std::vector<uint32_t> memberships;

@@ -27,7 +27,7 @@ struct Claimant {
 };
 
 Unexpected<Errno> report(const EngineError& why) {
-  print_error(why.what);
+  print_failure(why.what, why.errno_value);
   return error(why.errno_value);
 }
 

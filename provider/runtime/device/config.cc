@@ -22,6 +22,14 @@ std::optional<FaultPlan> find_fault_plan() {
   return std::nullopt;
 }
 
+bool find_shm_wish() {
+  const std::string text = environment("URXE_SHM");
+  if (!text.empty() && text != "0" && text != "1") {
+    print_error("URXE_SHM is ignored: '" + text + "': accepted are 0 and 1");
+  }
+  return text != "0";
+}
+
 }  // namespace
 
 // Never destroyed: threads and exit handlers may still ask.
@@ -31,7 +39,7 @@ const std::string& capture_path() {
 }
 
 bool shm_wanted() {
-  static const bool wanted = environment("URXE_SHM") != "0";
+  static const bool wanted = find_shm_wish();
   return wanted;
 }
 

@@ -17,7 +17,8 @@ const std::string& capture_path();
 /// plan that cannot be parsed is ignored, with one line on stderr.
 const std::optional<FaultPlan>& fault_plan();
 
-/// URXE_SHM: whether the processes of a user exchange packets through memory; "0": no.
+/// URXE_SHM: whether the processes of a user exchange packets through memory; "0": no. Anything
+/// else but "1" is reported on stderr and ignored.
 bool shm_wanted();
 
 }  // namespace urxe

@@ -38,7 +38,7 @@ DeviceConfig config_for(const DeviceDescription& description) {
 }
 
 Errno report(const EngineError& engine_error) {
-  print_error(engine_error.what);
+  print_failure(engine_error.what, engine_error.errno_value);
   return Errno{engine_error.errno_value != 0 ? engine_error.errno_value : EIO};
 }
 
@@ -129,7 +129,10 @@ Expected<void, Errno> RuntimeDevice::start() {
     device_.set_receive_buffer(bytes);
   }
   configure_cm();
-  return progress_.start(*std::move(engine), CounterTable(device_tree(), name_, slot_->number()));
+  auto started =
+      progress_.start(*std::move(engine), CounterTable(device_tree(), name_, slot_->number()));
+  if (!started) report_lack(("start " + name_).c_str(), started.error().value);
+  return started;
 }
 
 Expected<std::unique_ptr<PacketEngine>, Errno> RuntimeDevice::make_engine() {
@@ -138,7 +141,8 @@ Expected<std::unique_ptr<PacketEngine>, Errno> RuntimeDevice::make_engine() {
   config.sharing = &*sharing_;
   std::unique_ptr<PacketEngine> engine = std::make_unique<UdpEngine>(config);
   if (shm_wanted()) {
-    engine = std::make_unique<ShmEngine>(std::move(engine), ShmConfig{&*slot_, ifindex_});
+    engine = std::make_unique<ShmEngine>(std::move(engine),
+                                         ShmConfig{.slot = &*slot_, .interface_index = ifindex_});
   }
   if (!capture_path().empty()) {
     auto tap = CaptureEngine::open(std::move(engine), capture_path());

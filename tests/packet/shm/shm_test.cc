@@ -151,9 +151,15 @@ TEST_F(TwoShmMembers, WhatAPeerNeverTakesIsLostAndCounted) {
   expect_psns(packets, 0, kPayload);
 }
 
+/// Members that wait for each other when they leave, however crowded the machine is.
+class PatientShmMembers : public TwoShmMembers {
+ protected:
+  PatientShmMembers() : TwoShmMembers(seconds(300)) {}
+};
+
 // Packets wait for room when their sender leaves. Expect: the peer gets them if it takes what
 // comes.
-TEST_F(TwoShmMembers, OneThatLeavesSendsTheRest) {
+TEST_F(PatientShmMembers, OneThatLeavesSendsTheRest) {
   link();
   constexpr size_t kPayload = 4096;
   constexpr size_t kCount = 400;  // 1.6 MiB
@@ -350,7 +356,7 @@ TEST_F(TwoShmMembers, LinkWithTheNextOwnerOfTheSlot) {
   UdpConfig config;
   config.sharing = &b_.sharing;
   b_.engine =
-      std::make_unique<ShmEngine>(std::make_unique<UdpEngine>(config), ShmConfig{&b_.slot, 0});
+      std::make_unique<ShmEngine>(std::make_unique<UdpEngine>(config), ShmConfig{.slot = &b_.slot});
   ASSERT_TRUE(b_.engine->open_address(address_));
   ASSERT_TRUE(b_.engine->claim_source_port(address_, 0xc000));
   const uint64_t before = a_.counters().sent_packets;

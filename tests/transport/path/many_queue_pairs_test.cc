@@ -99,6 +99,39 @@ TEST(ManyQueuePairs, TheShareIsFair) {
   EXPECT_GE(least * 2, most);
 }
 
+// Expect: a thousand with always something to send get the same, whatever their messages' sizes: in
+// bytes no one gets less than half of the mean, or more than twice as much.
+TEST(ManyQueuePairs, AThousandGetEqualShares) {
+  constexpr uint32_t kBusy = 1000;
+  constexpr uint32_t kSizes[] = {4096, 16384, 65536};
+  PairOptions options;
+  options.connections = kBusy;
+  options.sq_depth = 32;
+  options.receive_buffer = kUsualBuffer;
+  Pair pair(options);
+  const auto size_of = [&](uint32_t index) { return kSizes[index % std::size(kSizes)]; };
+  const auto depth_of = [&](uint32_t index) { return std::min(32U, 262144 / size_of(index)); };
+  uint64_t bytes = 0;
+  pair.on_completion = [&](uint32_t index) {
+    bytes += size_of(index);
+    pair.post(index, IBV_WR_RDMA_WRITE, size_of(index));
+  };
+  for (uint32_t i = 0; i < kBusy; ++i) {
+    for (uint32_t n = 0; n < depth_of(i); ++n) pair.post(i, IBV_WR_RDMA_WRITE, size_of(i));
+  }
+  constexpr uint64_t kMean = 1 << 20;
+  EXPECT_TRUE(pair.run_until([&] { return bytes >= kBusy * kMean; }));
+  EXPECT_EQ(pair.failed(), 0U);
+  uint64_t least = UINT64_MAX;
+  uint64_t most = 0;
+  for (uint32_t i = 0; i < kBusy; ++i) {
+    least = std::min(least, pair.succeeded(i) * size_of(i));
+    most = std::max(most, pair.succeeded(i) * size_of(i));
+  }
+  EXPECT_GE(least * 2, kMean) << most;
+  EXPECT_LE(most, 2 * kMean) << least;
+}
+
 // Expect: a small write beside 256 busy queue pairs waits for about one turn of each, not for
 // everything that they have to send.
 TEST(ManyQueuePairs, ASmallWriteBesideBusyOnes) {

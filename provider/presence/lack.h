@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+/// If errno says that descriptors have run out, says once on stderr that `path` could not be opened
+/// and which limit to raise: programs take a device that they cannot read for one that is not
+/// there. Keeps errno. Safe in signal handlers.
+void urxe_report_lack(const char* path);

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// How many answers messages draw: of each kind at most one in an interval, whatever they say.
+#include "tests/transport/cm/bench.h"
+
+namespace urxe::test {
+namespace {
+
+using Kind = CmEvent::Kind;
+
+constexpr Duration kInterval = milliseconds(100);
+
+/// A request that leaves no time for an answer, so that retries would follow each other at once.
+CmReq hasty_request() {
+  CmReq req = peer_request();
+  req.local_cm_response_timeout = 0;
+  req.remote_cm_response_timeout = 0;
+  req.max_cm_retries = 15;
+  req.primary.ack_timeout = 0;
+  return req;
+}
+
+CommId accept_hasty(Bench& bench) {
+  bench.listen();
+  bench.receive(hasty_request());
+  const CommId id = bench.expect_event(Kind::kRequest).id;
+  CmRep rep;
+  rep.local_qpn = kOurQpn;
+  EXPECT_TRUE(bench.cm.accept(id, rep, bench.now));
+  bench.expect_sent<CmRep>();
+  return id;
+}
+
+size_t sent_by(Bench& bench) {
+  size_t count = 0;
+  while (bench.cm.take_outgoing() != nullptr) ++count;
+  return count;
+}
+
+// Once: seventeen packets within a millisecond.
+TEST(CmAnswers, OneRequestDrawsOneReplyAnInterval) {
+  Bench bench;
+  accept_hasty(bench);
+  for (int retry = 0; retry < 15; ++retry) {
+    bench.advance(kInterval - nanoseconds(1));
+    bench.expect_quiet();
+    bench.advance(nanoseconds(1));
+    bench.expect_sent<CmRep>();
+    bench.expect_quiet();
+  }
+}
+
+TEST(CmAnswers, RepeatedRequestsDrawNoMoreReplies) {
+  Bench bench;
+  accept_hasty(bench);
+  for (int i = 0; i < 1000; ++i) bench.receive(hasty_request());
+  EXPECT_EQ(sent_by(bench), 1u);
+}
+
+TEST(CmAnswers, RepeatedRequestsDrawNoMoreMras) {
+  Bench bench;
+  bench.listen();
+  bench.receive(hasty_request());
+  bench.expect_event(Kind::kRequest);
+  bench.advance(milliseconds(1));
+  for (int i = 0; i < 1000; ++i) bench.receive(hasty_request());
+  EXPECT_EQ(sent_by(bench), 1u);
+}
+
+TEST(CmAnswers, RepeatedRequestsDrawNoMoreRejections) {
+  Bench bench;
+  const CommId id = accept_hasty(bench);
+  ASSERT_TRUE(bench.cm.reject(id, CmRejectReason::kConsumer, {}, {}, bench.now));
+  bench.expect_sent<CmRej>();
+  for (int i = 0; i < 1000; ++i) bench.receive(hasty_request());
+  EXPECT_LE(sent_by(bench), 1u);
+}
+
+TEST(CmAnswers, AnMraThatAsksForNoTimeMakesNoHaste) {
+  Bench bench;
+  const CommId id = accept_hasty(bench);
+  CmMra mra;
+  mra.local_comm_id = kPeerId;
+  mra.remote_comm_id = id;
+  mra.answered = CmAnswered::kRep;
+  bench.receive(mra);
+  bench.expect_event(Kind::kMra);
+  bench.advance(kInterval - nanoseconds(1));
+  bench.expect_quiet();
+}
+
+// Expect: rejections of what nobody listens for have a rate, of each source; others' go on.
+TEST(CmAnswers, AFloodForNobodyIsAnsweredInPart) {
+  Bench bench;
+  for (uint32_t i = 0; i < 20000; ++i) {
+    CmReq req = hasty_request();
+    req.local_comm_id = CommId{0x4000'0000 + i};
+    bench.receive(req);
+    bench.advance(microseconds(50));
+  }
+  const size_t answers = sent_by(bench);
+  EXPECT_LE(answers, 2000u + 513);
+  EXPECT_EQ(bench.count_of(MadDropReason::kOverQuota), 20000 - answers);
+  bench.receive_from(gid_of(77), hasty_request());
+  EXPECT_EQ(sent_by(bench), 1u);
+}
+
+}  // namespace
+}  // namespace urxe::test
