@@ -40,6 +40,7 @@ struct PacketRun {
   Flow flow;
   size_t segment_size = 0;
   std::span<const uint8_t> bytes;
+  bool is_start = true;  ///< of a datagram, or the whole of it; false: another part
 
   [[nodiscard]] size_t packets() const { return (bytes.size() + segment_size - 1) / segment_size; }
   /// The packet that begins at offset `at` of `bytes`.

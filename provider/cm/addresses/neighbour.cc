@@ -9,7 +9,7 @@
 #include <cerrno>
 
 #include "packet/host/socket_address.h"
-#include "provider/cm/addresses/netlink_request.h"
+#include "packet/host/netlink_request.h"
 
 namespace urxe::cm {
 namespace {

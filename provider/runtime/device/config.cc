@@ -30,6 +30,12 @@ const std::string& capture_path() {
   return *path;
 }
 
+const Expected<EngineChoice, std::string>& engine_choice() {
+  static const auto* const choice =
+      new Expected<EngineChoice, std::string>(parse_engine_choice(environment("URXE_ENGINE")));
+  return *choice;
+}
+
 bool shm_wanted() {
   static const bool wanted = environment("URXE_SHM") != "0";
   return wanted;
