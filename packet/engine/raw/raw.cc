@@ -282,6 +282,8 @@ EngineCounters RawEngine::totals() const {
   const RawCounters c = counters();
   totals.send_lost += c.tx_buffer_full + c.tx_message_size + c.tx_unreachable + c.tx_failed;
   totals.receive_lost += c.rx_ring_full + c.rx_cut;
+  totals.frame_sent_packets = c.tx_packets;
+  totals.frame_received_packets = c.rx_packets;
   return totals;
 }
 
