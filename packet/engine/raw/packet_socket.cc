@@ -23,9 +23,6 @@
 namespace urxe {
 namespace {
 
-constexpr size_t kBlockBytes = 65536;
-constexpr size_t kSlotsPerBlock = kBlockBytes / kRingSlotBytes;
-
 constexpr const char* kGrantingHelp =
     "it needs the capability CAP_NET_RAW. What to do: run as root, or as root start \"setpriv "
     "--reuid=USER --regid=GROUP --init-groups --inh-caps=+net_raw --ambient-caps=+net_raw -- urxe "
@@ -65,19 +62,17 @@ FileDescriptor open_silent() {
   return FileDescriptor(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-bool make_ring(int fd, size_t slots) {
+bool make_ring(int fd, size_t blocks) {
   tpacket_req ring{};
-  ring.tp_block_size = kBlockBytes;
+  ring.tp_block_size = kRingBlockBytes;
   ring.tp_frame_size = kRingSlotBytes;
-  ring.tp_block_nr = static_cast<unsigned>(slots / kSlotsPerBlock);
-  ring.tp_frame_nr = static_cast<unsigned>(slots);
+  ring.tp_block_nr = static_cast<unsigned>(blocks);
+  ring.tp_frame_nr = static_cast<unsigned>(blocks * kRingBlockSlots);
   return setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &ring, sizeof ring) == 0;
 }
 
 void set_buffers(int fd, int bytes) {
   setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-  // Above the limits of the host, if this process may.
-  setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes);
   setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
 }
 
@@ -107,7 +102,7 @@ Expected<FileDescriptor, EngineError> open_packet_socket(const PacketSocketOptio
     return Unexpected<EngineError>(setup_error("attach its filter", filtered.error().value));
   }
   set_buffers(fd.get(), options.buffer_bytes);
-  if (!make_ring(fd.get(), options.ring_slots)) {
+  if (!make_ring(fd.get(), options.ring_blocks)) {
     return Unexpected<EngineError>(setup_error("make its receive ring", errno));
   }
   if (!bind_to(fd.get(), options.interface_index)) {

@@ -14,11 +14,15 @@ struct PacketSocketOptions {
   uint32_t interface_index = 0;  ///< an Ethernet interface
   uint32_t slot = 0;             ///< what the filter lets in: packets for this slot's queue pairs
   int buffer_bytes = 0;          ///< requested for sending, and for super-packets that come in
-  size_t ring_slots = 0;         ///< frames that can wait; a power of two, 8 at least
+  size_t ring_blocks = 0;        ///< of kRingBlockSlots frames that can wait; at least 1
 };
 
-/// Bytes of a slot of the receive ring.
-inline constexpr size_t kRingSlotBytes = 8192;
+// The layout of the receive ring. A slot holds the largest RoCE packet with all headers, and the
+// kernel's own header; what is larger is a batch of segments, of which the kernel would copy the
+// first part in vain. A block is what the kernel allocates in one piece.
+inline constexpr size_t kRingSlotBytes = 4608;
+inline constexpr size_t kRingBlockBytes = 65536;
+inline constexpr size_t kRingBlockSlots = kRingBlockBytes / kRingSlotBytes;
 
 /// A packet socket (AF_PACKET, SOCK_RAW) with a V2 receive ring, which the caller maps, and virtio
 /// headers both ways. It receives, from when this returns, and can send. EPERM without CAP_NET_RAW;

@@ -57,9 +57,9 @@ Expected<std::unique_ptr<RawEngine>, EngineError> RawEngine::open(const RawConfi
   auto changes = ChangeWatch::open(ifindex);
   if (!changes) return failed("watch routes", changes.error().value);
   auto socket = open_packet_socket(
-      {ifindex, config.udp.sharing->slot(), config.udp.socket_buffer_bytes, config.ring_slots});
+      {ifindex, config.udp.sharing->slot(), config.udp.socket_buffer_bytes, config.ring_blocks});
   if (!socket) return Unexpected<EngineError>(std::move(socket.error()));
-  auto ring = RxRing::map(socket->get(), config.ring_slots);
+  auto ring = RxRing::map(socket->get(), config.ring_blocks);
   if (!ring) return failed("map its receive ring", ring.error().value);
   FileDescriptor epoll(epoll_create1(EPOLL_CLOEXEC));
   if (!epoll || !watch(epoll.get(), socket->get(), kSocketId) ||
@@ -174,6 +174,7 @@ std::span<const RxPacket> RawEngine::receive() {
 
 void RawEngine::take_frames() {
   RxRing::Frame frame;
+  took_frames_ = ring_->has_next();
   for (size_t frames = 0; frames < kFramesAtOnce && packets_.size() < kPacketsAtOnce; ++frames) {
     if (!ring_->next(frame)) return;
     ++counters_.rx_frames;

@@ -20,8 +20,8 @@
 namespace urxe {
 
 struct RawConfig {
-  UdpConfig udp;             ///< `interface_index` must be an Ethernet interface's (is_ethernet())
-  size_t ring_slots = 1024;  ///< 8 KiB each; a power of two
+  UdpConfig udp;            ///< `interface_index` must be an Ethernet interface's (is_ethernet())
+  size_t ring_blocks = 64;  ///< 64 KiB each, for 14 frames; 1 at least
 };
 
 /// RoCEv2 over a packet socket of the device's interface: the UDP engine with a fast path, which
@@ -57,6 +57,7 @@ class RawEngine final : public PacketEngine {
     return udp_.has_unsent() || sender_.is_blocked();
   }
   [[nodiscard]] EngineCounters totals() const override;
+  [[nodiscard]] bool reads_memory() const override { return took_frames_; }
   [[nodiscard]] bool begin_wait() override;
   [[nodiscard]] int wait_fd() const override { return epoll_.get(); }
 
@@ -91,6 +92,7 @@ class RawEngine final : public PacketEngine {
   std::vector<RxPacket> packets_;  ///< returned by receive()
   Instant now_{};                  ///< at the last look around
   bool watches_room_ = false;
+  bool took_frames_ = false;  ///< the last receive() did
   uint32_t calls_until_look_ = 0;
   uint32_t calls_to_udp_ = 0;  ///< receive()s that look at UDP, because it may have something
 };

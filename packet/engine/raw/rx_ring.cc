@@ -31,20 +31,21 @@ void give_back(uint8_t* slot) {
 
 }  // namespace
 
-Expected<RxRing, Errno> RxRing::map(int fd, size_t slots) {
-  const size_t bytes = slots * kRingSlotBytes;
+Expected<RxRing, Errno> RxRing::map(int fd, size_t blocks) {
+  const size_t bytes = blocks * kRingBlockBytes;
   void* const memory =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
   if (memory == MAP_FAILED) return error(errno);
   // A child would give back frames that the parent has not read.
   madvise(memory, bytes, MADV_DONTFORK);
-  RxRing ring(fd, static_cast<uint8_t*>(memory), slots);
+  RxRing ring(fd, static_cast<uint8_t*>(memory), blocks);
   ring.buffers_.reset(new (std::nothrow) uint8_t[kBuffers * kBufferBytes]);
   if (!ring.buffers_) return error(ENOMEM);
   return ring;
 }
 
-RxRing::RxRing(int fd, uint8_t* memory, size_t slots) : fd_(fd), memory_(memory), slots_(slots) {}
+RxRing::RxRing(int fd, uint8_t* memory, size_t blocks)
+    : fd_(fd), memory_(memory), slots_(blocks * kRingBlockSlots) {}
 
 RxRing::RxRing(RxRing&& other) noexcept
     : fd_(other.fd_),
@@ -56,11 +57,12 @@ RxRing::RxRing(RxRing&& other) noexcept
       used_buffers_(other.used_buffers_) {}
 
 RxRing::~RxRing() {
-  if (memory_ != nullptr) munmap(memory_, slots_ * kRingSlotBytes);
+  if (memory_ != nullptr) munmap(memory_, slots_ / kRingBlockSlots * kRingBlockBytes);
 }
 
 uint8_t* RxRing::slot(size_t index) const {
-  return memory_ + index * kRingSlotBytes;
+  return memory_ + index / kRingBlockSlots * kRingBlockBytes +
+         index % kRingBlockSlots * kRingSlotBytes;
 }
 
 bool RxRing::has_next() const {

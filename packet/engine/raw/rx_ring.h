@@ -26,8 +26,8 @@ class RxRing {
     bool whole = true;  ///< false: there was no room for the rest, the frame is lost
   };
 
-  /// Maps the ring of `slots` slots of kRingSlotBytes of a socket, which outlives this. ENOMEM.
-  static Expected<RxRing, Errno> map(int fd, size_t slots);
+  /// Maps the ring of `blocks` blocks of a socket, which outlives this. ENOMEM.
+  static Expected<RxRing, Errno> map(int fd, size_t blocks);
 
   RxRing(RxRing&& other) noexcept;
   RxRing& operator=(RxRing&&) = delete;
@@ -44,7 +44,7 @@ class RxRing {
   void abandon() { memory_ = nullptr; }
 
  private:
-  RxRing(int fd, uint8_t* memory, size_t slots);
+  RxRing(int fd, uint8_t* memory, size_t blocks);
   [[nodiscard]] uint8_t* slot(size_t index) const;
   void read_large(Frame& frame);
 
