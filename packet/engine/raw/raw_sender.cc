@@ -13,6 +13,14 @@ namespace {
 /// A device that cannot segment refuses every message; other reasons for an error do not last.
 constexpr unsigned kTolerated = 2;
 
+/// SO_PRIORITY, by which the kernel chooses the NIC's traffic class and a VLAN's priority: the
+/// service level, or else what the kernel gives the packets of UDP sockets (its ip_tos2prio).
+uint8_t priority_of(const Flow& flow) {
+  constexpr uint8_t kByTypeOfService[] = {0, 2, 6, 4};
+  if (flow.service_level != 0) return flow.service_level;
+  return flow.destination.is_ipv4() ? kByTypeOfService[flow.traffic_class >> 3 & 3] : uint8_t{0};
+}
+
 bool may_be_about_segments(int errno_value) {
   return errno_value == EINVAL || errno_value == EIO || errno_value == EOPNOTSUPP;
 }
@@ -42,8 +50,10 @@ bool RawSender::take(const TxBatch::Message& message, const uint8_t* memory, Ins
     if (path.link.kind == LinkPath::Kind::kUnresolved) counters_.tx_unresolved += message.segments;
     return false;
   }
+  const uint8_t priority = priority_of(message.flow);
+  if (count_ == kBurst || priority != priority_) send_or_delay(memory);
+  set_priority(priority);
   add(message, memory, path.link);
-  if (count_ == kBurst) send_or_delay(memory);
   return true;
 }
 
@@ -60,6 +70,13 @@ void RawSender::add(const TxBatch::Message& message, const uint8_t* memory, cons
   parts_[count_][1] = {headers.bytes.data(), size};
   parts_[count_][2] = {const_cast<uint8_t*>(memory + message.offset), message.size};
   messages_[count_++] = message;
+}
+
+void RawSender::set_priority(uint8_t priority) {
+  if (priority == priority_) return;
+  const int value = priority;
+  setsockopt(fd_, SOL_SOCKET, SO_PRIORITY, &value, sizeof value);
+  priority_ = priority;
 }
 
 /// How many messages were sent, or, if none was, minus the errno of the first.
@@ -100,7 +117,10 @@ void RawSender::flush(Instant now) {
   while (is_blocked()) {
     for (const TxBatch::Message& message : backlog_->messages()) {
       const LinkPath path = paths_.lookup(message.flow, now).link;
+      const uint8_t priority = priority_of(message.flow);
       if (count_ == kBurst || !fits(message, path)) break;
+      if (count_ > 0 && priority != priority_) break;
+      set_priority(priority);
       add(message, backlog_->memory(), path);
     }
     const size_t prepared = count_;

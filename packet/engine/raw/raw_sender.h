@@ -49,6 +49,7 @@ class RawSender {
 
   [[nodiscard]] bool take(const TxBatch::Message& message, const uint8_t* memory, Instant now);
   [[nodiscard]] bool fits(const TxBatch::Message& message, const LinkPath& path) const;
+  void set_priority(uint8_t priority);
   void add(const TxBatch::Message& message, const uint8_t* memory, const LinkPath& path);
   void send_or_delay(const uint8_t* memory);
   [[nodiscard]] size_t send_prepared();
@@ -64,7 +65,9 @@ class RawSender {
   unsigned refused_segments_ = 0;  ///< messages in a row; at kTolerated UDP has them from then on
   bool gone_ = false;
 
-  // The messages that the next system call sends.
+  uint8_t priority_ = 0;  ///< of what the socket sends, SO_PRIORITY
+
+  // The messages that the next system call sends. They have the same priority.
   size_t count_ = 0;
   std::array<TxBatch::Message, kBurst> messages_{};
   std::array<Headers, kBurst> headers_{};

@@ -62,6 +62,45 @@ TEST_F(RawEngineTest, ReceiverSeesTrafficClassAndHopLimit) {
   }
 }
 
+/// The SO_PRIORITY of this process's packet socket.
+int packet_socket_priority() {
+  for (int fd = 3; fd < 200; ++fd) {
+    int value = 0;
+    socklen_t size = sizeof value;
+    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &value, &size) != 0 || value != AF_PACKET) continue;
+    EXPECT_EQ(getsockopt(fd, SOL_SOCKET, SO_PRIORITY, &value, &size), 0);
+    return value;
+  }
+  return -1;
+}
+
+// Expect: the service level's, or that of a UDP socket with the traffic class; and the packets of a
+// batch with several come in order.
+TEST_F(RawEngineTest, PacketsHaveAPriority) {
+  introduce();
+  Raw left(*left_);
+  Udp right(*right_);
+  struct Case {
+    uint8_t traffic_class, service_level;
+    int priority;
+  };
+  TxBatch batch(left.engine->batch_limits());
+  uint32_t psn = 0;
+  for (const auto& [traffic_class, service_level, priority] :
+       {Case{0, 0, 0}, {0x08, 0, 2}, {0x10, 0, 6}, {0x1b, 0, 4}, {0x08, 5, 5}, {0, 15, 15}}) {
+    Flow flow = flow_between(*left_, *right_);
+    flow.traffic_class = traffic_class;
+    flow.service_level = service_level;
+    send_packets(*left.engine, flow, right.qpn(), psn, 1, 16);
+    EXPECT_EQ(packet_socket_priority(), priority);
+    append(batch, flow, send_only(right.qpn(), 100 + psn++), 16);
+  }
+  left.engine->transmit(batch);
+  const auto got = receive_packets(*right.engine, 12);
+  for (uint32_t i = 0; i < 12; ++i) EXPECT_EQ(got.at(i).headers->bth.psn, Psn(i < 6 ? i : 94 + i));
+  EXPECT_EQ(left.engine->counters().tx_packets, 12U);
+}
+
 TEST_F(RawEngineTest, WorksWithUdpEnginesInBothRoles) {
   introduce();
   Raw left(*left_);
