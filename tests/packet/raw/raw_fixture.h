@@ -86,6 +86,11 @@ class Host {
   uint32_t ifindex_ = 0;
 };
 
+template <class Engine>
+class RawMember;
+using Raw = RawMember<RawEngine>;
+using Udp = RawMember<UdpEngine>;
+
 /// A process on a host, with a raw or a UDP engine and both addresses of the host open.
 template <class Engine>
 class RawMember {
