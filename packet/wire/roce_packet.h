@@ -22,7 +22,8 @@ struct Flow {
   uint8_t traffic_class = 0;      ///< DSCP and ECN
   uint8_t hop_limit = 64;
   uint32_t flow_label = 0;  ///< IPv6, 20 bits, of received packets; sent ones have 0
-  /// 0 to 15: the host's priority for sent packets, if the engine can tell it; received ones have 0.
+  /// 0 to 15: the host's priority for sent packets, if the engine can tell it; received ones have
+  /// 0.
   uint8_t service_level = 0;
   friend bool operator==(const Flow&, const Flow&) = default;
 };

@@ -8,8 +8,8 @@
 
 #include <cerrno>
 
-#include "packet/host/socket_address.h"
 #include "packet/host/netlink_request.h"
+#include "packet/host/socket_address.h"
 
 namespace urxe::cm {
 namespace {
