@@ -4,17 +4,33 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <set>
 
+#include "packet/engine/engine_choice.h"
 #include "provider/devices/link_rate.h"
 #include "tools/presentation.h"
 
 namespace urxe {
 namespace {
 
-void print_device(const DeviceDescription& device, size_t name_width) {
+constexpr int kBadInput = 2;
+
+int refuse(const std::string& reason) {
+  fmt::print(stderr, "urxe devices: {}\n", reason);
+  return kBadInput;
+}
+
+Expected<EngineChoice, std::string> find_choice(const std::optional<std::string>& option) {
+  const char* const variable = std::getenv("URXE_ENGINE");
+  return parse_engine_choice(option ? *option : variable != nullptr ? variable : "");
+}
+
+void print_device(const DeviceDescription& device, EngineKind engine, size_t name_width) {
   const LinkRate* rate = find_link_rate(device.active_width, device.active_speed);
-  fmt::print("{:<{}}  {:<15}  {:>5}  {:<6}  {:<20}", device.name, name_width, device.ifname,
-             device.mtu, device.link_up ? "active" : "down", rate != nullptr ? rate->text : "");
+  fmt::print("{:<{}}  {:<15}  {:>5}  {:<6}  {:<6}  {:<20}", device.name, name_width, device.ifname,
+             device.mtu, device.link_up ? "active" : "down", engine_name(engine),
+             rate != nullptr ? rate->text : "");
   for (size_t i = 0; i < device.gids.size(); ++i) {
     fmt::print(" {} {}={}", i == 0 ? "" : ",", i, device.gids[i].to_string());
   }
@@ -23,21 +39,28 @@ void print_device(const DeviceDescription& device, size_t name_width) {
 
 }  // namespace
 
-int devices_command(const std::vector<std::string>& device_arguments) {
-  auto presentation = make_presentation(device_arguments);
-  if (!presentation) {
-    fmt::print(stderr, "urxe devices: {}\n", presentation.error());
-    return 1;
-  }
+int devices_command(const DevicesOptions& options) {
+  const auto choice = find_choice(options.engine);
+  if (!choice) return refuse(choice.error());
+  auto presentation = make_presentation(options.devices);
+  if (!presentation) return refuse(presentation.error());
   size_t name_width = 6;
   for (const DeviceDescription& device : presentation->devices) {
     name_width = std::max(name_width, device.name.size());
   }
-  fmt::print("{:<{}}  {:<15}  {:>5}  {:<6}  {:<20}  {}\n", "DEVICE", name_width, "INTERFACE", "MTU",
-             "LINK", "RATE", "GIDS");
-  for (const DeviceDescription& device : presentation->devices) print_device(device, name_width);
+  fmt::print("{:<{}}  {:<15}  {:>5}  {:<6}  {:<6}  {:<20}  {}\n", "DEVICE", name_width, "INTERFACE",
+             "MTU", "LINK", "ENGINE", "RATE", "GIDS");
+  std::set<EngineKind> engines;
+  for (const DeviceDescription& device : presentation->devices) {
+    const EngineKind engine = engine_for(*choice, device.ifindex);
+    print_device(device, engine, name_width);
+    engines.insert(engine);
+  }
   for (const std::string& name : presentation->real.devices) {
     fmt::print("{:<{}}  (of the machine, also visible)\n", name, name_width);
+  }
+  for (const EngineKind engine : engines) {
+    if (auto usable = check_engine(engine); !usable) return refuse(usable.error().what);
   }
   return 0;
 }

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace urxe {
 
-/// `urxe devices`: a table of the devices that `urxe run` would present. Returns the exit status.
-int devices_command(const std::vector<std::string>& device_arguments);
+/// The options of `urxe devices`.
+struct DevicesOptions {
+  std::vector<std::string> devices;   ///< NAME=IFACE each
+  std::optional<std::string> engine;  ///< as parse_engine_choice() reads it
+};
+
+/// `urxe devices`: a table of the devices that `urxe run` would present. Returns the exit status: 2
+/// if `run` would refuse the engine or an interface.
+int devices_command(const DevicesOptions& options);
 
 }  // namespace urxe

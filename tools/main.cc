@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,9 @@ constexpr const char* kShmHelp =
     "Let the programs of one user on one host exchange packets through shared memory (the "
     "default), "
     "or over UDP only, as with other hosts. The last one counts";
+constexpr const char* kEngineHelp =
+    "How packets get to the network: udp (sockets, no privilege), raw (frames of an Ethernet "
+    "interface, faster, needs CAP_NET_RAW), auto (the default: udp)";
 constexpr const char* kDeviceHelp =
     "Present interface IFACE as device NAME; only the interfaces so named are presented. "
     "Repeatable";
@@ -44,6 +48,10 @@ CLI::Option* add_device_option(CLI::App* command, std::vector<std::string>& devi
   return command->add_option("--device", devices, kDeviceHelp)
       ->type_name("NAME=IFACE")
       ->allow_extra_args(false);
+}
+
+void add_engine_option(CLI::App* command, std::optional<std::string>& engine) {
+  command->add_option("--engine", engine, kEngineHelp)->type_name("ENGINE");
 }
 
 /// The program and its arguments. CLI11 leaves the first argument that is not an option, and all
@@ -74,14 +82,16 @@ int parse_and_run(int argc, char** argv) {
   run->add_option("--capture", run_options.capture, "Write the RoCE packets to a pcapng file")
       ->type_name("FILE");
   run->add_option("--fault", run_options.faults, kFaultHelp)->type_name("WORDS");
+  add_engine_option(run, run_options.engine);
   bool shm = true;
   const CLI::Option* const shm_flag =
       run->add_flag("--shm,!--no-shm", shm, kShmHelp)->disable_flag_override();
   run->prefix_command();
 
-  std::vector<std::string> listed_devices;
+  DevicesOptions listed;
   CLI::App* devices = app.add_subcommand("devices", "List the devices that `run` would present");
-  add_device_option(devices, listed_devices);
+  add_device_option(devices, listed.devices);
+  add_engine_option(devices, listed.engine);
 
   try {
     app.parse(static_cast<int>(split.before.size()), split.before.data());
@@ -89,7 +99,7 @@ int parse_and_run(int argc, char** argv) {
     int status = app.exit(error);
     return status == 0 ? 0 : kUsageError;
   }
-  if (devices->parsed()) return devices_command(listed_devices);
+  if (devices->parsed()) return devices_command(listed);
 
   auto command = find_command(run->remaining(), split.from_dashes);
   if (!command) {

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "packet/base/expected.h"
+#include "packet/engine/engine_choice.h"
 #include "packet/engine/fault_plan.h"
 #include "provider/devices/network_namespace.h"
 #include "provider/devices/sysfs_tree.h"
@@ -24,6 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kBadInput = 2;
 constexpr int kOurFailure = 125;
 constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
@@ -31,6 +33,16 @@ constexpr int kNotFound = 127;
 constexpr const char* kPresenceFile = "liburxe-presence.so";
 /// libibverbs adds "-rdmavNN.so", where NN is its private ABI number.
 constexpr const char* kProviderStem = "liburxe";
+
+/// Why the program cannot be started.
+struct Refusal {
+  int status = kOurFailure;
+  std::string reason;
+};
+
+Unexpected<Refusal> refuse(std::string reason, int status = kOurFailure) {
+  return Unexpected<Refusal>({status, std::move(reason)});
+}
 
 std::string get(const char* variable) {
   const char* value = std::getenv(variable);
@@ -131,33 +143,49 @@ std::string set_faults(const std::optional<std::string>& faults) {
   return "";
 }
 
-Expected<std::string, std::string> write_tree(const RunOptions& options) {
+/// Whether the devices can have the engine that the option, or else the environment, asks for.
+Expected<void, Refusal> choose_engine(const std::optional<std::string>& option,
+                                      const std::vector<DeviceDescription>& devices) {
+  const auto choice = parse_engine_choice(option ? *option : get("URXE_ENGINE"));
+  const char* const origin = option ? "--engine: " : "URXE_ENGINE: ";
+  if (!choice) return refuse(origin + choice.error(), kBadInput);
+  for (const DeviceDescription& device : devices) {
+    const auto usable = check_engine(engine_for(*choice, device.ifindex));
+    if (!usable) return refuse(usable.error().what, kBadInput);
+  }
+  if (option) set("URXE_ENGINE", *option);
+  return {};
+}
+
+Expected<std::string, Refusal> write_tree(const RunOptions& options) {
   auto presentation = make_presentation(options.devices);
-  if (!presentation) return Unexpected<std::string>(presentation.error());
+  if (!presentation) return refuse(presentation.error(), kBadInput);
+  auto chosen = choose_engine(options.engine, presentation->devices);
+  if (!chosen) return Unexpected<Refusal>(chosen.error());
   if (presentation->devices.empty()) {
     fmt::print(stderr, "urxe run: no interface is up and has an IP address: no devices\n");
   }
   auto netns = current_network_namespace();
-  if (!netns) return Unexpected<std::string>(netns.error());
+  if (!netns) return refuse(netns.error());
   auto tree = publish_tree_in(runtime_directory_places(), *netns,
                               describe_tree(presentation->devices, presentation->real));
-  if (tree) (void)update_tree(*tree);  // an earlier run's may be out of date
-  return tree;
+  if (!tree) return refuse(tree.error());
+  (void)update_tree(*tree);  // an earlier run's may be out of date
+  return *tree;
 }
 
-/// Returns an empty string, or an error.
-std::string prepare_environment(const RunOptions& options) {
-  if (std::string error = set_faults(options.faults); !error.empty()) return error;
+Expected<void, Refusal> prepare_environment(const RunOptions& options) {
+  if (std::string error = set_faults(options.faults); !error.empty()) return refuse(error);
   auto libraries = find_libraries();
-  if (!libraries) return libraries.error();
+  if (!libraries) return refuse(libraries.error());
   auto tree = write_tree(options);
-  if (!tree) return tree.error();
-  if (std::string error = set_capture(options.capture); !error.empty()) return error;
+  if (!tree) return Unexpected<Refusal>(tree.error());
+  if (std::string error = set_capture(options.capture); !error.empty()) return refuse(error);
   if (options.shm) set("URXE_SHM", *options.shm ? "1" : "0");
   set("URXE_TREE", *tree);
   set_drivers(*libraries);
   set_preload(*libraries, options.command.front());
-  return "";
+  return {};
 }
 
 /// Whether a directory of PATH has the program. execvp() also fails with EACCES if it only could
@@ -191,10 +219,10 @@ int become(const std::vector<std::string>& command) {
 }  // namespace
 
 int run_command(const RunOptions& options) {
-  std::string error = prepare_environment(options);
-  if (!error.empty()) {
-    fmt::print(stderr, "urxe run: {}\n", error);
-    return kOurFailure;
+  const auto prepared = prepare_environment(options);
+  if (!prepared) {
+    fmt::print(stderr, "urxe run: {}\n", prepared.error().reason);
+    return prepared.error().status;
   }
   return become(options.command);
 }

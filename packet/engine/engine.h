@@ -51,6 +51,9 @@ struct EngineCounters {
   uint64_t memory_sent_bytes = 0;
   uint64_t memory_received_packets = 0;
   uint64_t memory_received_bytes = 0;
+  // carried as frames, by a packet socket
+  uint64_t frame_sent_packets = 0;
+  uint64_t frame_received_packets = 0;
   FaultCounters outgoing_faults{};
   FaultCounters incoming_faults{};
 };

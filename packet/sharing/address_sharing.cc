@@ -32,7 +32,8 @@ void append(const PacketRun& packets, std::vector<RxPacket>& to) {
 
 /// The packets of `run` from offset `begin` up to `end`.
 PacketRun part(const PacketRun& run, size_t begin, size_t end) {
-  return {run.flow, run.segment_size, run.bytes.subspan(begin, end - begin)};
+  return {run.flow, run.segment_size, run.bytes.subspan(begin, end - begin),
+          run.is_start && begin == 0};
 }
 
 }  // namespace
@@ -150,6 +151,12 @@ void AddressSharing::read(int fd, std::vector<RxPacket>& own, std::vector<ProbeA
 }
 
 void AddressSharing::take_forwarded(const PacketRun& packets, std::vector<RxPacket>& own) {
+  // By the owner of its first packet a packet socket has decided about the whole datagram.
+  if (direct_ && packets.is_start && owner_slot(packets.packet_at(0), slot()) == slot() &&
+      direct_(packets.flow)) {
+    counters_.direct += packets.packets();
+    return;
+  }
   packets.for_each([&](std::span<const uint8_t> packet) {
     const uint32_t owner = owner_slot(packet, slot());
     if (owner != slot() && owner != kGsiOwner) {

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "packet/base/time.h"
@@ -61,6 +63,10 @@ class AddressSharing {
   /// another process: the kernel should have given it to that process directly.
   [[nodiscard]] bool sort(const PacketRun& datagram, std::vector<RxPacket>& own);
 
+  /// `is_direct` tells of a flow whether datagrams whose first packet is for this process reach it
+  /// by a way of its own, too: then those that others forward are dropped. Null: none does.
+  void set_direct(std::function<bool(const Flow&)> is_direct) { direct_ = std::move(is_direct); }
+
   /// Reads datagrams that other processes have sent to this one: appends forwarded packets to
   /// `own`, and answers to probes to `answers`. Never blocks. Packets of the call before are no
   /// longer valid. Does not always read all of them; wait_fd() is then still readable.
@@ -97,6 +103,7 @@ class AddressSharing {
 
   const Slot& slot_;
   SharingCounters counters_;
+  std::function<bool(const Flow&)> direct_;
   ForwardReader reader_;
   ForwardQueue queue_;
   GsiSharing gsi_;

@@ -43,6 +43,7 @@ bool ForwardQueue::keep(const UnixName& to, const PacketRun& packets, Instant no
                         packets.flow,
                         packets.segment_size,
                         {packets.bytes.begin(), packets.bytes.end()},
+                        packets.is_start,
                         now});
     if (!contains(full_, to)) full_.push_back(to);
   } catch (const std::bad_alloc&) {
@@ -63,7 +64,7 @@ void ForwardQueue::retry(Instant now) {
   std::deque<Waiting> still;
   waiting_bytes_ = 0;
   for (Waiting& waiting : waiting_) {
-    const PacketRun packets{waiting.flow, waiting.segment_size, waiting.bytes};
+    const PacketRun packets{waiting.flow, waiting.segment_size, waiting.bytes, waiting.is_start};
     int errno_value = EAGAIN;
     if (!contains(full, waiting.to)) {
       errno_value = forward_packets(from_fd_, waiting.to, packets);

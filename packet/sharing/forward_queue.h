@@ -41,6 +41,7 @@ class ForwardQueue {
     Flow flow;
     size_t segment_size;
     std::vector<uint8_t> bytes;
+    bool is_start;
     Instant since;
   };
   bool keep(const UnixName& to, const PacketRun& packets, Instant now);

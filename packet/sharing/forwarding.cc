@@ -10,7 +10,7 @@
 namespace urxe {
 namespace {
 
-constexpr uint32_t kMagic = 0x75727831;  // "urx1": to be changed with the layout below
+constexpr uint32_t kMagic = 0x75727832;  // "urx2": to be changed with the layout below
 
 enum class Kind : uint32_t { kPackets = 1, kAnswer = 2 };
 
@@ -24,6 +24,7 @@ struct Header {
   uint8_t traffic_class;
   uint8_t hop_limit;
   uint32_t segment_size;
+  uint32_t is_start;
   // kAnswer
   uint64_t token;
   uint32_t index;
@@ -62,6 +63,7 @@ ForwardReader::Item decode(std::span<const uint8_t> datagram) {
   packets.flow.traffic_class = header.traffic_class;
   packets.flow.hop_limit = header.hop_limit;
   packets.segment_size = header.segment_size;
+  packets.is_start = header.is_start != 0;
   packets.bytes = datagram.subspan(sizeof header);
   return packets;
 }
@@ -78,6 +80,7 @@ int forward_packets(int from_fd, const UnixName& to, const PacketRun& packets) {
   header.traffic_class = packets.flow.traffic_class;
   header.hop_limit = packets.flow.hop_limit;
   header.segment_size = static_cast<uint32_t>(packets.segment_size);
+  header.is_start = packets.is_start ? 1 : 0;
   iovec parts[2] = {{&header, sizeof header},
                     {const_cast<uint8_t*>(packets.bytes.data()), packets.bytes.size()}};
   return send_parts(from_fd, to, parts);

@@ -10,6 +10,7 @@ struct SharingCounters {
   uint64_t forwarded = 0;       ///< to the process that they are for
   uint64_t forward_lost = 0;    ///< for a process whose socket was full for too long
   uint64_t rx_forwarded = 0;    ///< that another process forwarded to this one
+  uint64_t direct = 0;          ///< of those forwarded to it, the ones that it had already
   uint64_t not_owner = 0;       ///< for a process that has ended
   uint64_t gsi_not_copied = 0;  ///< to QP1, for every process, but too many to copy
   uint64_t gsi_over_quota =

@@ -22,6 +22,9 @@ struct Flow {
   uint8_t traffic_class = 0;      ///< DSCP and ECN
   uint8_t hop_limit = 64;
   uint32_t flow_label = 0;  ///< IPv6, 20 bits, of received packets; sent ones have 0
+  /// 0 to 15: the host's priority for sent packets, if the engine can tell it; received ones have
+  /// 0.
+  uint8_t service_level = 0;
   friend bool operator==(const Flow&, const Flow&) = default;
 };
 
@@ -42,6 +45,7 @@ struct PacketRun {
   Flow flow;
   size_t segment_size = 0;
   std::span<const uint8_t> bytes;
+  bool is_start = true;  ///< of a datagram, or the whole of it; false: another part
 
   [[nodiscard]] size_t packets() const { return (bytes.size() + segment_size - 1) / segment_size; }
   /// The packet that begins at offset `at` of `bytes`.

@@ -79,6 +79,9 @@ inline constexpr auto kHardwareCounterNames = std::to_array<std::string_view>({
     "shm_rcvd_pkts",
     "shm_sent_bytes",
     "shm_rcvd_bytes",
+    // by the raw engine's packet socket; in sent_pkts and rcvd_pkts, too
+    "raw_sent_pkts",
+    "raw_rcvd_pkts",
     // by `urxe run --fault`
     "fault_tx_lost",
     "fault_tx_duplicated",

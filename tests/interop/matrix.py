@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The matrix of interoperability: every cell is a program on both ends of a link, urxe on the near one.
 
-usage: matrix.py [--peer PEER] [--only PATTERN]... [--except PATTERN]... [--mtu BYTES] [--report FILE]... [--list]
+usage: matrix.py [--peer PEER] [--only PATTERN]... [--except PATTERN]... [--mtu BYTES] [--engine ENGINE]
+                 [--report FILE]... [--list]
 
   --peer      guest (the default: rxe in a guest of QEMU's emulation), urxe, ssh:HOST, or another that peers.py knows
   --only      cells whose name contains the pattern, or matches it where it has a wildcard
   --except    not these
   --mtu       of both interfaces, in bytes, for all cells; otherwise it changes with what they need. That of a host
               reached by ssh is left as it is
+  --engine    of urxe's ends: auto (the default), udp or raw, as `urxe run` takes it
   --report    writes the results to a file, as JSON where it ends in .json, otherwise as a Markdown table
   --list      only names the cells
 
@@ -199,6 +201,7 @@ def parse():
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--except", action="append", default=[], dest="leave_out")
     parser.add_argument("--mtu", type=int)
+    parser.add_argument("--engine", choices=["auto", "udp", "raw"])
     parser.add_argument("--report", action="append", default=[])
     parser.add_argument("--list", action="store_true")
     return parser.parse_args()
@@ -229,6 +232,8 @@ def run_cells(arguments, wanted):
     """The results, also where somebody ends the run before its time."""
     start = time.monotonic()
     results = []
+    if arguments.engine:
+        os.environ["URXE_ENGINE"] = arguments.engine  # every program of urxe's sides inherits it
     try:
         with peers.link(arguments.peer, arguments.mtu or cells.ETHERNET_MTU) as link:
             near, far = (f"{side.name} ({side.device})" for side in link)

@@ -312,6 +312,26 @@ def unprivileged(command):
             "--ambient-caps=-all", "--bounding-set=-all", "--no-new-privs", "--", *command]
 
 
+def _reachable(path):
+    return subprocess.run(unprivileged(["test", "-x", path])).returncode == 0
+
+
+@contextlib.contextmanager
+def reachable_urxe():
+    """The path of an `urxe` that an ordinary user can run: a copy, where the build directory is closed to others."""
+    urxe = binary("urxe")
+    if _reachable(urxe):
+        yield urxe
+        return
+    with tempfile.TemporaryDirectory(prefix="urxe-unprivileged-") as copy:
+        os.chmod(copy, 0o755)
+        os.mkdir(os.path.join(copy, "bin"), 0o755)
+        shutil.copy2(urxe, os.path.join(copy, "bin"))
+        shutil.copytree(os.path.join(build_directory(), "lib"), os.path.join(copy, "lib"),
+                        ignore=shutil.ignore_patterns("*.a"))
+        yield os.path.join(copy, "bin", "urxe")
+
+
 def main(test):
     """Runs the test function and leaves no process behind, however it ends."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))

@@ -7,6 +7,7 @@
 namespace urxe {
 namespace {
 
+constexpr uint8_t kServiceLevelMask = 0xf;
 constexpr uint8_t kDefaultHopLimit = 64;
 constexpr uint32_t kLabelMask = 0xfffff;
 constexpr uint16_t kFirstSourcePort = 0xc000;
@@ -42,6 +43,7 @@ Flow flow_to(const DeviceConfig& config, const ibv_ah_attr& av) {
   flow.traffic_class = av.grh.traffic_class;
   flow.hop_limit = av.grh.hop_limit == 0 ? kDefaultHopLimit : av.grh.hop_limit;
   flow.source_port = fold(av.grh.flow_label);
+  flow.service_level = av.sl & kServiceLevelMask;
   return flow;
 }
 

@@ -247,6 +247,16 @@ void UdpEngine::take(Receiver& receiver, const PacketRun& datagram) {
   if (config_.sharing->has_waiting()) start_ticking();
 }
 
+int UdpEngine::receive_fd(const Gid& local) const {
+  const auto found = std::ranges::find(receivers_, local, &Receiver::local);
+  return found != receivers_.end() ? found->fd.get() : -1;
+}
+
+void UdpEngine::sort(const PacketRun& packets, std::vector<RxPacket>& own) {
+  (void)config_.sharing->sort(packets, own);  // they did not go astray: this is where they come
+  if (config_.sharing->has_waiting()) start_ticking();
+}
+
 UdpCounters UdpEngine::counters() const {
   UdpCounters counters = counters_;
   counters.rx_syscalls += reader_.syscalls();

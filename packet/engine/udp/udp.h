@@ -57,6 +57,14 @@ class UdpEngine final : public PacketEngine {
   [[nodiscard]] EngineCounters totals() const override;
   [[nodiscard]] UdpCounters counters() const;
 
+  // For an engine that receives in other ways, too, and has this one for the rest:
+
+  /// The socket that receives on an open address; -1: it is not open.
+  [[nodiscard]] int receive_fd(const Gid& local) const;
+  /// Appends to `own` those of the packets that are for this process, and forwards the others. Only
+  /// with UdpConfig::sharing.
+  void sort(const PacketRun& packets, std::vector<RxPacket>& own);
+
  private:
   struct Receiver {
     Gid local;  ///< or a multicast group

@@ -8,8 +8,8 @@
 
 #include <cerrno>
 
+#include "packet/host/netlink_request.h"
 #include "packet/host/socket_address.h"
-#include "provider/cm/addresses/netlink_request.h"
 
 namespace urxe::cm {
 namespace {

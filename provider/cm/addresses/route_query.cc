@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "provider/cm/addresses/netlink_request.h"
+#include "packet/host/netlink_request.h"
 
 namespace urxe::cm {
 namespace {

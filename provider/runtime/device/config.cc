@@ -38,6 +38,12 @@ const std::string& capture_path() {
   return *path;
 }
 
+const Expected<EngineChoice, std::string>& engine_choice() {
+  static const auto* const choice =
+      new Expected<EngineChoice, std::string>(parse_engine_choice(environment("URXE_ENGINE")));
+  return *choice;
+}
+
 bool shm_wanted() {
   static const bool wanted = find_shm_wish();
   return wanted;

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "packet/base/expected.h"
+#include "packet/engine/engine_choice.h"
 #include "packet/engine/fault_plan.h"
 
 namespace urxe {
@@ -16,6 +18,10 @@ const std::string& capture_path();
 /// URXE_FAULTS: the faults that the network is to have, see parse_fault_plan(); nullopt: none. A
 /// plan that cannot be parsed is ignored, with one line on stderr.
 const std::optional<FaultPlan>& fault_plan();
+
+/// URXE_ENGINE: the engine for all devices, as parse_engine_choice() reads it, or the error for the
+/// user.
+const Expected<EngineChoice, std::string>& engine_choice();
 
 /// URXE_SHM: whether the processes of a user exchange packets through memory; "0": no. Anything
 /// else but "1" is reported on stderr and ignored.

@@ -8,6 +8,7 @@
 
 #include "packet/engine/capture.h"
 #include "packet/engine/fault.h"
+#include "packet/engine/raw/raw.h"
 #include "packet/engine/shm/shm.h"
 #include "packet/engine/udp/udp.h"
 #include "packet/host/random.h"
@@ -135,11 +136,23 @@ Expected<void, Errno> RuntimeDevice::start() {
   return started;
 }
 
-Expected<std::unique_ptr<PacketEngine>, Errno> RuntimeDevice::make_engine() {
+/// The engine that carries packets, without those that wrap it.
+Expected<std::unique_ptr<PacketEngine>, Errno> RuntimeDevice::make_carrier() {
+  const auto& choice = engine_choice();
+  if (!choice) return Unexpected<Errno>(report({EINVAL, "URXE_ENGINE: " + choice.error()}));
   UdpConfig config;
   config.interface_index = ifindex_;
   config.sharing = &*sharing_;
-  std::unique_ptr<PacketEngine> engine = std::make_unique<UdpEngine>(config);
+  if (engine_for(*choice, ifindex_) == EngineKind::kUdp) return std::make_unique<UdpEngine>(config);
+  auto raw = RawEngine::open({.udp = config});
+  if (!raw) return Unexpected<Errno>(report(raw.error()));
+  return *std::move(raw);
+}
+
+Expected<std::unique_ptr<PacketEngine>, Errno> RuntimeDevice::make_engine() {
+  auto carrier = make_carrier();
+  if (!carrier) return carrier;
+  std::unique_ptr<PacketEngine> engine = *std::move(carrier);
   if (shm_wanted()) {
     engine = std::make_unique<ShmEngine>(std::move(engine),
                                          ShmConfig{.slot = &*slot_, .interface_index = ifindex_});

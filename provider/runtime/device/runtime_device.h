@@ -83,6 +83,7 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   void after_fork_in_child();
 
  private:
+  Expected<std::unique_ptr<PacketEngine>, Errno> make_carrier();
   Expected<std::unique_ptr<PacketEngine>, Errno> make_engine();
   void follow_locked(const DeviceDescription& now);
   void tell(ibv_event_type type);

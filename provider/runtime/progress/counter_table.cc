@@ -134,6 +134,8 @@ void CounterTable::publish(const Counters& c, const EngineCounters& engine, cons
   add(counter_column("shm_rcvd_pkts"), engine.memory_received_packets);
   add(counter_column("shm_sent_bytes"), engine.memory_sent_bytes);
   add(counter_column("shm_rcvd_bytes"), engine.memory_received_bytes);
+  add(counter_column("raw_sent_pkts"), engine.frame_sent_packets);
+  add(counter_column("raw_rcvd_pkts"), engine.frame_received_packets);
   add_cm(cm);
   add_faults(engine);
   for (size_t reason = 0; reason < c.drops.size(); ++reason) {

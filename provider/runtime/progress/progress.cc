@@ -26,6 +26,9 @@ constexpr Duration kAdvanceAnyway = milliseconds(10);
 /// An application that polls in vain for longer than this yields the processor, because the peer
 /// that it waits for may need it.
 constexpr Duration kSpinTime = microseconds(20);
+/// It yields no more often than this, however fast a poll is: each time, another process may keep
+/// the processor for a while.
+constexpr Duration kYieldInterval = microseconds(2);
 constexpr int kExitAttempts = 1000;
 /// In so many rounds an engine has read all its sockets.
 constexpr int kExitRounds = 32;
@@ -81,9 +84,11 @@ void Progress::drive_inline(const CompletionQueue& cq) {
   finish(now);
   const bool spins = now - last_empty_poll_ < kSpinTime;
   last_empty_poll_ = now;
-  bool quiet = spins && now - last_arrival_ > kSpinTime;
+  const bool yields =
+      spins && now - last_arrival_ > kSpinTime && now - last_yield_ > kYieldInterval;
+  if (yields) last_yield_ = now;
   unlock();
-  if (quiet) sched_yield();
+  if (yields) sched_yield();
 }
 
 void Progress::drive_rounds(const CompletionQueue& cq, Instant now) {

@@ -136,6 +136,7 @@ class Progress {
   Instant last_advance_{};
   Instant last_arrival_{};
   Instant last_empty_poll_{};
+  Instant last_yield_{};
   Instant last_published_{};
   Instant linger_until_{};
   uint32_t memory_traffic_ = 0;     ///< packets through memory since the background thread woke

@@ -81,9 +81,9 @@ class Scratch(unittest.TestCase):
 class RunTest(Scratch):
     """The command line, and that the program is the process."""
 
-    def refused(self, *arguments):
+    def refused(self, *arguments, status=125):
         result = call(urxe(), *arguments)
-        self.assertEqual(result.returncode, 125, result.stderr)
+        self.assertEqual(result.returncode, status, result.stderr)
         self.assertEqual(result.stdout, "")
         return result.stderr
 
@@ -91,12 +91,12 @@ class RunTest(Scratch):
         self.assertIn("no program given", self.refused("run"))
         self.assertIn("no program given", self.refused("run", "--"))
         self.assertIn("unknown option --bogus", self.refused("run", "--bogus", "true"))
-        self.assertIn("not NAME=IFACE", self.refused("run", "--device", "lo", "true"))
-        self.assertIn("there is no interface 'nope'",
-                      self.refused("run", "--device", "x=nope", "true"))
-        self.assertIn("named twice",
-                      self.refused("run", "--device", "x=lo", "--device", "x=lo", "true"))
-        self.assertIn("not a device name", self.refused("run", "--device=a/b=lo", "--", "true"))
+        for words, what in ((("x=nope",), "there is no interface 'nope'"), (("lo",), "not NAME=IFACE"),
+                            (("x=lo", "x=lo"), "named twice"), (("a/b=lo",), "not a device name")):
+            options = [word for device in words for word in ("--device", device)]
+            self.assertIn(what, self.refused("run", *options, "true", status=2))
+            self.assertIn(what, self.refused("devices", *options, status=2))
+        self.assertIn("there is no engine 'dpdk'", self.refused("run", "--engine", "dpdk", "true", status=2))
         self.assertIn("no directory", self.refused("run", "--capture", "/no/such/file", "true"))
 
     def test_exit_status_is_the_programs(self):
@@ -496,7 +496,7 @@ class RealDevicesTest(Scratch):
 
     def test_names_do_not_collide(self):
         result = run("true", options=("--device", "mlx5_0=lo"), env=self.environment)
-        self.assertEqual(result.returncode, 125)
+        self.assertEqual(result.returncode, 2)
         self.assertIn("there is a real device 'mlx5_0'", result.stderr)
         os.symlink("../../devices/pci/mlx5_0", self.scratch + "/sys/class/infiniband/urxe_lo")
         names = self.shown("ls", "/sys/class/infiniband", options=()).split()

@@ -8,9 +8,10 @@
 #include <vector>
 
 #include "packet/base/expected.h"
+#include "packet/host/file_descriptor.h"
 #include "packet/wire/gid.h"
 
-namespace urxe::cm {
+namespace urxe {
 
 /// An answer of rtnetlink: a structure that depends on the request, and attributes.
 class NetlinkAnswer {
@@ -24,15 +25,23 @@ class NetlinkAnswer {
     if (payload_.size() >= sizeof header) std::memcpy(&header, payload_.data(), sizeof header);
     return header;
   }
-  /// The attribute's bytes after a structure of `header_size`; empty: there is none.
+  /// The attribute's bytes after a structure of `header_size`; empty: there is none. They belong to
+  /// this object.
   [[nodiscard]] std::span<const uint8_t> attribute(size_t header_size, uint16_t type) const;
 
  private:
   std::vector<uint8_t> payload_;
 };
 
-/// A request to rtnetlink that has one answer, in the calling thread's network namespace. The
-/// answer is there when the request has been sent: nothing blocks.
+/// The bytes of the first attribute of the type in a row of attributes; empty: there is none.
+std::span<const uint8_t> find_attribute(std::span<const uint8_t> attributes, uint16_t type);
+
+/// A socket for requests to rtnetlink, in the calling thread's network namespace, which all
+/// requests through it then are about. EMFILE and the like.
+Expected<FileDescriptor, Errno> open_netlink();
+
+/// A request to rtnetlink that has one answer. The answer is there when the request has been sent:
+/// nothing blocks.
 class NetlinkRequest {
  public:
   template <class Header>
@@ -45,8 +54,11 @@ class NetlinkRequest {
   /// As many bytes as the address's family has.
   void add(uint16_t type, const Gid& address);
 
-  /// The errno of the kernel's answer, or of a system call. Allocates.
+  /// In the calling thread's network namespace. The errno of the kernel's answer, or of a system
+  /// call. Allocates.
   Expected<NetlinkAnswer, Errno> ask() const;
+  /// Through a socket of open_netlink(), which only one thread uses at a time.
+  Expected<NetlinkAnswer, Errno> ask(int fd) const;
 
  private:
   uint16_t type_;
@@ -56,4 +68,4 @@ class NetlinkRequest {
 /// The address in an attribute of 4 or 16 bytes.
 std::optional<Gid> gid_of(std::span<const uint8_t> attribute);
 
-}  // namespace urxe::cm
+}  // namespace urxe

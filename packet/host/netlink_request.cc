@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "provider/cm/addresses/netlink_request.h"
+#include "packet/host/netlink_request.h"
 
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -7,9 +7,7 @@
 
 #include <cerrno>
 
-#include "packet/host/file_descriptor.h"
-
-namespace urxe::cm {
+namespace urxe {
 namespace {
 
 constexpr size_t kAnswerBytes = 16384;
@@ -31,20 +29,31 @@ Expected<NetlinkAnswer, Errno> read_answer(std::span<const uint8_t> received) {
 
 }  // namespace
 
-std::span<const uint8_t> NetlinkAnswer::attribute(size_t header_size, uint16_t type) const {
-  std::span<const uint8_t> rest(payload_);
-  size_t skip = NLMSG_ALIGN(header_size);
-  while (rest.size() >= skip + sizeof(rtattr)) {
-    rest = rest.subspan(skip);
+std::span<const uint8_t> find_attribute(std::span<const uint8_t> attributes, uint16_t type) {
+  size_t skip = 0;
+  while (attributes.size() >= skip + sizeof(rtattr)) {
+    attributes = attributes.subspan(skip);
     rtattr head{};
-    std::memcpy(&head, rest.data(), sizeof head);
-    if (head.rta_len < sizeof head || head.rta_len > rest.size()) return {};
+    std::memcpy(&head, attributes.data(), sizeof head);
+    if (head.rta_len < sizeof head || head.rta_len > attributes.size()) return {};
     if ((head.rta_type & NLA_TYPE_MASK) == type) {
-      return rest.subspan(sizeof head, head.rta_len - sizeof head);
+      return attributes.subspan(sizeof head, head.rta_len - sizeof head);
     }
     skip = RTA_ALIGN(head.rta_len);
   }
   return {};
+}
+
+std::span<const uint8_t> NetlinkAnswer::attribute(size_t header_size, uint16_t type) const {
+  const size_t skip = NLMSG_ALIGN(header_size);
+  if (skip > payload_.size()) return {};
+  return find_attribute(std::span(payload_).subspan(skip), type);
+}
+
+Expected<FileDescriptor, Errno> open_netlink() {
+  FileDescriptor fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  if (!fd) return error(errno);
+  return fd;
 }
 
 void NetlinkRequest::add(uint16_t type, std::span<const uint8_t> value) {
@@ -70,8 +79,12 @@ void NetlinkRequest::add(uint16_t type, const Gid& address) {
 }
 
 Expected<NetlinkAnswer, Errno> NetlinkRequest::ask() const {
-  const FileDescriptor fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-  if (!fd) return error(errno);
+  const auto fd = open_netlink();
+  if (!fd) return error(fd.error().value);
+  return ask(fd->get());
+}
+
+Expected<NetlinkAnswer, Errno> NetlinkRequest::ask(int fd) const {
   nlmsghdr header{};
   header.nlmsg_len = static_cast<uint32_t>(sizeof header + payload_.size());
   header.nlmsg_type = type_;
@@ -81,12 +94,16 @@ Expected<NetlinkAnswer, Errno> NetlinkRequest::ask() const {
   std::memcpy(message.data() + sizeof header, payload_.data(), payload_.size());
   sockaddr_nl kernel{};
   kernel.nl_family = AF_NETLINK;
-  if (sendto(fd.get(), message.data(), message.size(), 0, reinterpret_cast<sockaddr*>(&kernel),
+  // What an earlier request has left there answers another question.
+  uint8_t ignored[1];
+  while (recv(fd, ignored, sizeof ignored, MSG_DONTWAIT | MSG_TRUNC) >= 0) {
+  }
+  if (sendto(fd, message.data(), message.size(), 0, reinterpret_cast<sockaddr*>(&kernel),
              sizeof kernel) < 0) {
     return error(errno);
   }
   message.resize(kAnswerBytes);
-  const ssize_t size = recv(fd.get(), message.data(), message.size(), MSG_DONTWAIT);
+  const ssize_t size = recv(fd, message.data(), message.size(), MSG_DONTWAIT);
   if (size < 0) return error(errno);
   return read_answer({message.data(), static_cast<size_t>(size)});
 }
@@ -97,4 +114,4 @@ std::optional<Gid> gid_of(std::span<const uint8_t> attribute) {
   return std::nullopt;
 }
 
-}  // namespace urxe::cm
+}  // namespace urxe

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "packet/engine/engine_choice.h"
+
+#include "packet/engine/raw/packet_socket.h"
+
+namespace urxe {
+
+Expected<EngineChoice, std::string> parse_engine_choice(std::string_view text) {
+  if (text.empty() || text == "auto") return EngineChoice::kAuto;
+  if (text == "udp") return EngineChoice::kUdp;
+  if (text == "raw") return EngineChoice::kRaw;
+  return Unexpected<std::string>("there is no engine '" + std::string(text) +
+                                 "'; there are udp, raw and auto");
+}
+
+std::string_view engine_name(EngineKind kind) {
+  return kind == EngineKind::kRaw ? "raw" : "udp";
+}
+
+EngineKind engine_for(EngineChoice choice, uint32_t ifindex) {
+  const bool raw = choice == EngineChoice::kRaw && is_ethernet(ifindex).value_or(false);
+  return raw ? EngineKind::kRaw : EngineKind::kUdp;
+}
+
+Expected<void, EngineError> check_engine(EngineKind kind) {
+  if (kind == EngineKind::kRaw) return check_packet_sockets();
+  return {};
+}
+
+}  // namespace urxe

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "packet/base/engine_error.h"
+#include "packet/base/expected.h"
+
+namespace urxe {
+
+/// The engine that the user wants for all devices.
+enum class EngineChoice : uint8_t {
+  kAuto,  ///< urxe chooses: at present UDP
+  kUdp,
+  kRaw,
+};
+
+/// "auto", "udp", "raw"; an empty text is "auto". The error names the word and the accepted ones.
+Expected<EngineChoice, std::string> parse_engine_choice(std::string_view text);
+
+/// An engine that a device can have.
+enum class EngineKind : uint8_t { kUdp, kRaw };
+std::string_view engine_name(EngineKind kind);  ///< "udp"
+
+/// The engine that a device on the network interface gets. Raw needs an Ethernet interface: the
+/// devices of others, lo for instance, get UDP.
+EngineKind engine_for(EngineChoice choice, uint32_t ifindex);
+
+/// Whether this process may use the engine. The error says why not, and what to do about it.
+Expected<void, EngineError> check_engine(EngineKind kind);
+
+}  // namespace urxe

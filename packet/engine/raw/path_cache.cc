@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "packet/engine/raw/path_cache.h"
+
+#include <cstring>
+#include <new>
+
+namespace urxe {
+
+size_t PathCache::Hash::operator()(const Key& key) const {
+  uint64_t hash = key.traffic_class;
+  for (const Gid* const gid : {&key.source, &key.destination}) {
+    uint64_t words[2];
+    std::memcpy(words, gid->bytes.data(), sizeof words);
+    for (const uint64_t word : words) hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+  }
+  return hash ^ hash >> 32;
+}
+
+PathCache::Entry* PathCache::find_entry(const Key& key) noexcept {
+  if (last_ != nullptr && last_key_ == key) return last_;
+  try {
+    if (entries_.size() >= kMaxPaths && !entries_.contains(key)) entries_.clear();
+    last_ = &entries_[key];  // stays where it is until it is erased
+    last_key_ = key;
+  } catch (const std::bad_alloc&) {
+    last_ = nullptr;
+  }
+  return last_;
+}
+
+const PathCache::Path& PathCache::lookup(const Flow& flow, Instant now) noexcept {
+  if (forget_later_) forget(now);
+  Entry* const entry = find_entry({flow.source, flow.destination, flow.traffic_class});
+  if (entry == nullptr) return none_;
+  entry->path.ask_kernel = false;
+  if (entry->generation != generation_) {
+    refresh(*entry, flow, now);
+  } else if (entry->path.link.kind == LinkPath::Kind::kFrames && now >= entry->confirm_at) {
+    refresh(*entry, flow, now);
+    entry->path.ask_kernel = !entry->path.link.confirmed;
+  }
+  return entry->path;
+}
+
+void PathCache::refresh(Entry& entry, const Flow& flow, Instant now) {
+  entry.path.link = find_(flow);
+  entry.generation = generation_;
+  entry.confirm_at = now + kConfirmInterval;
+}
+
+void PathCache::forget(Instant now) {
+  forget_later_ = now - forgotten_at_ < kForgetInterval;
+  if (forget_later_) return;
+  ++generation_;
+  forgotten_at_ = now;
+}
+
+}  // namespace urxe

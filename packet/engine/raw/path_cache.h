@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+
+#include "packet/base/time.h"
+#include "packet/engine/raw/link_path.h"
+#include "packet/host/file_descriptor.h"
+
+namespace urxe {
+
+/// Remembers paths to destinations until the kernel reports that a route, neighbour, interface or
+/// address has changed. Allocates when a path is new.
+class PathCache {
+ public:
+  /// Paths that are remembered at once; when there are more, all are forgotten.
+  static constexpr size_t kMaxPaths = 4096;
+  /// A flood of reports makes it ask again no more often than this.
+  static constexpr Duration kForgetInterval = milliseconds(20);
+  /// A path whose neighbour has not been confirmed is asked for again after so long.
+  static constexpr Duration kConfirmInterval = seconds(20);
+
+  using Find = std::function<LinkPath(const Flow&)>;
+  explicit PathCache(Find find) : find_(std::move(find)) {}
+
+  /// What lookup() returns.
+  struct Path {
+    LinkPath link;
+    /// This packet should go by UDP, so that the kernel asks the neighbour whether it is there.
+    bool ask_kernel = false;
+  };
+  /// `now` may be a little late. Valid until the next call. Never fails: without memory a path is
+  /// Kind::kOther.
+  const Path& lookup(const Flow& flow, Instant now) noexcept;
+
+  /// Something has changed: the paths are asked for again when they are needed.
+  void forget(Instant now);
+
+ private:
+  struct Key {
+    Gid source;
+    Gid destination;
+    uint8_t traffic_class;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct Hash {
+    size_t operator()(const Key& key) const;
+  };
+  struct Entry {
+    Path path;
+    uint64_t generation = 0;
+    Instant confirm_at{};
+  };
+  Entry* find_entry(const Key& key) noexcept;
+  void refresh(Entry& entry, const Flow& flow, Instant now);
+
+  Find find_;
+  std::unordered_map<Key, Entry, Hash> entries_;
+  Key last_key_{};
+  Entry* last_ = nullptr;  ///< the entry of last_key_
+  Path none_;
+  uint64_t generation_ = 1;
+  bool forget_later_ = false;  ///< a report came too soon after the one before
+  Instant forgotten_at_{INT64_MIN / 2};
+};
+
+}  // namespace urxe

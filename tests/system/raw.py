@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The raw engine between two network namespaces. usage: raw.py CASE [ARGUMENT]"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+import harness
+from harness import Process
+
+BOTH_RAW = ("raw", "raw")
+# The GID table of a veth interface: 0 the link-local address, 1 IPv4, 2 IPv6.
+IPV4, IPV6 = "1", "2"
+
+
+class Link:
+    """The two ends of a veth pair: this namespace, with the device urxe_urxa, and the other one, with urxe_urxb."""
+
+    def __init__(self, other, ours, engines):
+        self.other, self.ours, self.engines = other, ours, engines
+        self._before = [self.read_counters(end) for end in (0, 1)]
+
+    def run(self, end, command, options=()):
+        words = harness.urxe_run(command, ["--engine", self.engines[end], *options])
+        return words if end == 0 else self.other.command(words)
+
+    def read_counters(self, end):
+        base = f"/sys/class/infiniband/urxe_urx{'ab'[end]}/ports/1/hw_counters"
+        lines = Process(self.run(end, ["grep", "-H", ".", "-r", base])).expect_success().splitlines()
+        return {path.rsplit("/", 1)[1]: int(value) for path, value in (line.split(":") for line in lines)}
+
+    def counters(self, end):
+        """What the counters of an end have counted since the link was made."""
+        return {name: value - self._before[end][name] for name, value in self.read_counters(end).items()}
+
+    def pair(self, program, *arguments, options=((), ()), gid="-g", index=IPV4):
+        """Runs a program with a server and a client, the server at this end. Returns what they print."""
+        harness.need_programs(program)
+        port = harness.free_port()
+        words = lambda name: [program, "-d", name, gid, index, "-p", str(port), *arguments]
+        return harness.run_pair(self.run(0, words("urxe_urxa"), options[0]),
+                                self.run(1, words("urxe_urxb") + [self.ours], options[1]), port)
+
+    def expect_frames(self, packets):
+        """At least so many went as frames in each direction, and nearly all did: the first ones may go by UDP."""
+        for end in (0, 1):
+            found = self.counters(end)
+            for way in ("sent", "rcvd"):
+                if self.engines[end] == "udp":
+                    harness.expect(found[f"raw_{way}_pkts"] == 0, f"the UDP engine's frames: {found}")
+                    continue
+                frames, all_packets = found[f"raw_{way}_pkts"], found[f"{way}_pkts"]
+                harness.expect(packets <= frames >= all_packets * 0.8, f"end {end}: {frames} of {all_packets} {way}")
+            harness.expect(found["retry_exceeded_err"] == 0 == found["drop_bad_icrc"], f"end {end}: {found}")
+
+
+@contextlib.contextmanager
+def link(engines=BOTH_RAW, mtu=1500):
+    with harness.veth_pair(mtu) as (other, ours, _):
+        yield Link(other, ours, engines)
+    subprocess.run(["ip", "link", "del", "urxa"], check=False, stderr=subprocess.DEVNULL)
+
+
+def pingpongs(index):
+    """The stock pingpongs; rc with events, too."""
+    with link(mtu=4500) as ends:
+        for program, *arguments in (["ibv_rc_pingpong", "-c"], ["ibv_rc_pingpong", "-e"], ["ibv_uc_pingpong", "-c"],
+                                    ["ibv_ud_pingpong", "-c", "-s", "2000"], ["ibv_srq_pingpong", "-c"],
+                                    ["ibv_xsrq_pingpong"]):
+            before = ends.counters(0)["raw_rcvd_pkts"]
+            for output in ends.pair(program, *arguments, index=index):
+                harness.expect("invalid data" not in output, output)
+            harness.expect(ends.counters(0)["raw_rcvd_pkts"] > before, f"{program} over UDP only")
+        ends.expect_frames(1000)
+
+
+def pingpongs_ipv4():
+    pingpongs(IPV4)
+
+
+def pingpongs_ipv6():
+    pingpongs(IPV6)
+
+
+def mixed():
+    """With the UDP engine, in both roles."""
+    for engines in (("raw", "udp"), ("udp", "raw")):
+        with link(engines) as ends:
+            for index in (IPV4, IPV6):
+                ends.pair("ibv_rc_pingpong", "-c", "-s", "65536", index=index)
+                ends.pair("ibv_ud_pingpong", "-c", "-s", "1024", index=index)
+            ends.expect_frames(1000)
+
+
+def perftest(verb):
+    with link(mtu=9000) as ends:
+        ends.pair(f"ib_{verb}_lat", "-F", "-n", "2000", gid="-x")
+        ends.pair(f"ib_{verb}_bw", "-F", "-n", "300", *([] if verb == "atomic" else ["-s", "1000000"]), gid="-x")
+        ends.pair(f"ib_{verb}_bw", "-F", "-n", "300", "-q", "8", gid="-x", index=IPV6)
+        ends.expect_frames(1000)
+
+
+def verify(engines, *arguments, mtu=1500, options=((), ()), index=IPV4):
+    with link(engines.split("_"), mtu) as ends:
+        small = ["--batches", "5", "--max-size", "300000", "--budget", "1000000"]
+        port = harness.free_port()
+        words = lambda name: [harness.binary("urxe_rc_verify"), "-d", name, "-g", index, "-p", str(port)]
+        _, client = harness.run_pair(ends.run(0, words("urxe_urxa"), options[0]),
+                                     ends.run(1, [*words("urxe_urxb"), *small, *arguments, ends.ours], options[1]), port)
+        print(client)
+        if not any(options):
+            ends.expect_frames(50)
+
+
+def verify_ipv4():
+    verify("raw_raw")
+
+
+def verify_ipv6_mtu4096():
+    verify("raw_udp", "--mtu", "4096", mtu=4500, index=IPV6)
+
+
+def verify_faults():
+    verify("raw_raw", "--seed", "5", options=(["--fault", "loss=1%,reordering=1%,corruption=0.5%"], ()))
+
+
+def sharing():
+    """A process with a raw and one with a UDP engine on one address: each talks to the other host, and to the other."""
+    harness.need_programs("ibv_rc_pingpong")
+    with link(mtu=4500) as ends:
+        ports = [harness.free_port() for _ in range(3)]
+        words = lambda device, port: ["ibv_rc_pingpong", "-d", device, "-g", IPV4, "-n", "3000", "-c", "-p", str(port)]
+        engines = lambda engine: ["--engine", engine, "--no-shm"]
+        servers = [Process(harness.urxe_run(words("urxe_urxa", port), engines(engine)), f"server: {engine}")
+                   for port, engine in zip(ports, ("raw", "udp", "raw"))]
+        for server, port in zip(servers, ports):
+            server.wait_for_listener(port)
+        clients = [Process(ends.run(1, words("urxe_urxb", port) + [ends.ours]), "client") for port in ports[:2]]
+        clients.append(Process(harness.urxe_run(words("urxe_urxa", ports[2]) + [ends.ours], engines("udp")), "client here"))
+        for process in clients + servers:
+            harness.expect("invalid data" not in process.expect_success(), process.output)
+        found = ends.counters(0)
+        harness.expect(found["raw_rcvd_pkts"] > 3000 and found["drop_unknown_qp"] == 0, f"{found}")
+        harness.expect(found["raw_rcvd_pkts"] < found["rcvd_pkts"], f"all by frames: {found}")
+
+
+def killed():
+    """The peer of a process that is killed gets its error; the next pair works."""
+    with link(mtu=9000) as ends:
+        harness.need_programs("ib_write_bw")
+        port = harness.free_port()
+        words = lambda name: ["ib_write_bw", "-d", name, "-x", IPV4, "-F", "-D", "60", "-u", "10", "-p", str(port)]
+        server = Process(ends.run(0, words("urxe_urxa")), "server")
+        server.wait_for_listener(port)
+        client = Process(ends.run(1, [*words("urxe_urxb"), ends.ours]), "client")
+        harness.wait_until(lambda: ends.counters(0)["raw_rcvd_pkts"] > 1000, "frames")
+        server.kill()
+        harness.expect(client.wait() != 0, "the client did not notice")
+        ends.pair("ibv_rc_pingpong", "-c")
+
+
+def capture():
+    """What is recorded at both ends is RoCE with right ICRCs, and so is what tcpdump sees on the wire."""
+    harness.need_programs("tshark")
+    with tempfile.TemporaryDirectory() as folder, link() as ends:
+        files = [os.path.join(folder, name) for name in ("a.pcapng", "b.pcapng", "wire.pcapng")]
+        harness.without_offloads("urxa")
+        harness.without_offloads("urxb", ends.other.command([]))
+        wire = Process(["tshark", "-q", "-i", "urxa", "-f", "udp port 4791", "-w", files[2]], "tshark")
+        harness.wait_until(lambda: os.path.exists(files[2]) and "Capturing" in wire.output, "tshark")
+        for index in (IPV4, IPV6):
+            ends.pair("ibv_rc_pingpong", "-n", "50", "-s", "10000", index=index,
+                      options=(["--capture", files[0]], ["--capture", files[1]]))
+        wait_for_wire = lambda: os.path.getsize(files[2]) > 1000000
+        harness.wait_until(wait_for_wire, "the capture of the wire")
+        wire.kill(signal.SIGINT)
+        wire.wait()
+        for file in files:
+            subprocess.run([harness.binary("urxe_icrc_check"), file], check=True)
+        bad = subprocess.run(["tshark", "-r", files[2], "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE",
+                              "-Y", "ip.checksum.status == 0 || udp.checksum.status == 0", "-T", "fields", "-e",
+                              "frame.number"], check=True, capture_output=True, text=True).stdout.split()
+        harness.expect(not bad, f"wrong checksums on the wire: {bad[:9]}")
+
+
+def vlan():
+    """On a VLAN device; the device of the interface below it hears nothing of that."""
+    with link() as ends:
+        for last, name, run in ((1, "urxa", lambda *c: subprocess.run(c, check=False)),
+                                (2, "urxb", lambda *c: subprocess.run(ends.other.command(c), check=False))):
+            made = run("ip", "link", "add", "link", name, "name", f"{name}.7", "type", "vlan", "id", "7")
+            if made.returncode != 0:
+                harness.skip("this kernel has no VLANs")
+            run("ip", "addr", "add", f"10.97.0.{last}/24", "dev", f"{name}.7")
+            run("ip", "link", "set", f"{name}.7", "up")
+        port = harness.free_port()
+        words = lambda name: ["ibv_rc_pingpong", "-d", "vlan", "-g", IPV4, "-c", "-p", str(port)]
+        device = lambda name: ["--device", f"vlan={name}.7"]
+        harness.run_pair(ends.run(0, words("urxa"), device("urxa")),
+                         ends.run(1, [*words("urxb"), "10.97.0.1"], device("urxb")), port)
+        harness.expect(ends.counters(0)["rcvd_pkts"] == 0, "packets without the tag")
+
+
+def expect_refused(command, words, env=None):
+    """It ends with code 2 and one line that has these words."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env or harness.environment())
+    harness.expect(done.returncode == 2, f"{command} ends with {done.returncode}")
+    harness.expect(done.stderr.count("\n") == 1 and all(word in done.stderr for word in words), done.stderr)
+
+
+def refused():
+    """Bad input."""
+    program = harness.binary("urxe")
+    names = ["there is no engine 'dpdk'", "udp, raw and auto"]
+    expect_refused([program, "run", "--engine", "dpdk", "true"], names)
+    expect_refused([program, "devices", "--engine", "dpdk"], names)
+    for command in (["run", "true"], ["devices"]):
+        expect_refused([program, *command], names, env={**harness.environment(), "URXE_ENGINE": "dpdk"})
+    expect_refused([program, "run", "--engine", "raw", "--device", "x=nope", "true"], ["there is no interface 'nope'"])
+    with link():
+        for command in (["run", "--engine", "raw", "true"], ["devices", "--engine", "raw"]):
+            expect_refused(harness.unprivileged([program, *command]), ["CAP_NET_RAW", "setpriv", "ambient", "--engine udp"])
+
+
+def devices():
+    with link():
+        lines = subprocess.run([harness.binary("urxe"), "devices", "--engine", "raw"], check=True, capture_output=True,
+                               text=True).stdout.splitlines()
+        column = lines[0].index("ENGINE")
+        engines = {line.split()[0]: line[column:].split()[0] for line in lines[1:]}
+        harness.expect(engines == {"urxe_lo": "udp", "urxe_urxa": "raw"}, f"{engines}")
+
+
+def capability():
+    """An ordinary user with the ambient capability, as the message says."""
+    harness.need_programs("setpriv")
+    user = ["setpriv", f"--reuid={harness.NOBODY}", f"--regid={harness.NOBODY}", "--clear-groups", "--inh-caps=+net_raw",
+            "--ambient-caps=+net_raw", "--"]
+    environment = harness.environment()
+    environment.pop("XDG_RUNTIME_DIR", None)  # root's
+    with harness.reachable_urxe() as urxe, link() as ends:
+        port = harness.free_port()
+        run = lambda *command: [*user, urxe, "run", "--engine", "raw", "--", *command]
+        words = lambda name: ["ibv_rc_pingpong", "-d", name, "-g", IPV4, "-c", "-p", str(port)]
+        harness.run_pair(run(*words("urxe_urxa")), ends.other.command(run(*words("urxe_urxb"), ends.ours)), port,
+                         env=environment)
+        # The counters are the user's.
+        counter = "/sys/class/infiniband/urxe_urxa/ports/1/hw_counters/raw_rcvd_pkts"
+        harness.expect(int(Process(run("cat", counter), env=environment).expect_success()) > 1000, "no frames")
+
+
+CASES = {f.__name__: f for f in (pingpongs_ipv4, pingpongs_ipv6, mixed, perftest, verify_ipv4, verify_ipv6_mtu4096,
+                                 verify_faults, sharing, killed, capture, vlan, refused, devices, capability)}
+
+
+def test():
+    harness.need_namespaces()
+    harness.need_programs("ibv_rc_pingpong")
+    CASES[sys.argv[1]](*sys.argv[2:])
+
+
+harness.main(test)
