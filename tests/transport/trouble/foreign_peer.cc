@@ -30,7 +30,7 @@ bool is_read_response(Opcode opcode) {
 
 }  // namespace
 
-ForeignPeer::ForeignPeer(const Setup& setup, sim::Random random)
+ForeignPeer::ForeignPeer(const Setup& setup, Random random)
     : memory(kBytes),
       setup_(setup),
       random_(random),

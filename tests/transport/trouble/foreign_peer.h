@@ -30,7 +30,7 @@ class ForeignPeer {
     uint32_t sq_psn = 0;  ///< this end's
     uint32_t rq_psn = 0;
   };
-  ForeignPeer(const Setup& setup, sim::Random random);
+  ForeignPeer(const Setup& setup, Random random);
 
   void receive(const PacketView& packet, Instant now);
   /// Runs what is due and sends; then `outgoing` has it.
@@ -83,7 +83,7 @@ class ForeignPeer {
   void emit(const Headers& headers, std::span<const uint8_t> payload);
 
   Setup setup_;
-  sim::Random random_;
+  Random random_;
   TxBatch batch_{TxBatch::Limits{}};
   Acks acks_;
   Gaps gaps_;

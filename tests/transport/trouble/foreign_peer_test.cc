@@ -33,7 +33,7 @@ DeviceConfig config() {
   return config;
 }
 
-sim::NetworkPlan faults(sim::Random& random) {
+sim::NetworkPlan faults(Random& random) {
   sim::NetworkPlan plan;
   plan.latency = microseconds(5);
   plan.jitter = microseconds(random.percent(50) ? 3 : 0);
@@ -236,7 +236,7 @@ class Acquaintance {
     }
   }
 
-  sim::Random random_;
+  Random random_;
   ibv_mtu mtu_;
   sim::Network network_;
   Device device_;

@@ -44,7 +44,7 @@ sim::NetworkPlan faults() {
 }
 
 uint8_t byte_of(uint64_t wr_id, size_t at) {
-  return static_cast<uint8_t>(sim::Random::mix(wr_id * 1000003 + at));
+  return static_cast<uint8_t>(Random::mix(wr_id * 1000003 + at));
 }
 
 }  // namespace

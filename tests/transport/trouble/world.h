@@ -57,7 +57,7 @@ class TroubledWorld {
   static constexpr uint32_t kSlots = 64;   ///< requests with a place of their own
   static constexpr uint32_t kDepth = 64;   ///< of the send queue
 
-  sim::Random random;
+  Random random;
 
  private:
   struct Host {
