@@ -153,13 +153,15 @@ def killed():
     with link(mtu=9000) as ends:
         harness.need_programs("ib_write_bw")
         port = harness.free_port()
-        words = lambda name: ["ib_write_bw", "-d", name, "-x", IPV4, "-F", "-D", "60", "-u", "10", "-p", str(port)]
+        words = lambda name: ["ib_write_bw", "-d", name, "-x", IPV4, "-F", "-D", "60", "-u", "15", "-p", str(port)]
         server = Process(ends.run(0, words("urxe_urxa")), "server")
         server.wait_for_listener(port)
         client = Process(ends.run(1, [*words("urxe_urxb"), ends.ours]), "client")
-        harness.wait_until(lambda: ends.counters(0)["raw_rcvd_pkts"] > 1000, "frames")
+        runs = lambda: client.running() and server.running()
+        harness.wait_until(lambda: ends.counters(0)["raw_rcvd_pkts"] > 1000 or not runs(), "frames", 60)
+        harness.expect(runs(), f"one ended by itself:\n{server.output}\n{client.output}")
         server.kill()
-        harness.expect(client.wait() != 0, "the client did not notice")
+        harness.expect(client.wait(60) != 0, "the client did not notice")
         ends.pair("ibv_rc_pingpong", "-c")
 
 

@@ -81,6 +81,18 @@ TEST_F(RawChanges, SleepsWhileTheLinkIsDown) {
   EXPECT_EQ(receive_packets(*left.engine, 1).size(), 1U);
 }
 
+// The kernel reports the link's end to who reads next, and that is who reads a super-packet.
+TEST_F(RawChanges, ABatchOutlivesTheLink) {
+  introduce();
+  Raw left(*left_);
+  Raw right(*right_);
+  const Flow back = flow_between(*right_, *left_);
+  left.engine->receive();  // the next one does not look around
+  send_packets(*right.engine, back, left.qpn(), 0, 30, 1024);
+  ASSERT_TRUE(left_->run("ip link set left down"));
+  expect_sequence(receive_packets(*left.engine, 30), back, 0, 30, 1024);
+}
+
 TEST_F(RawChanges, OutlivesItsInterface) {
   introduce();
   Raw left(*left_);
