@@ -41,7 +41,7 @@ def _ucx_bandwidth(transports):
     return s.ucx_bandwidth(transports, MIB, 5000)
 
 
-HOST = ("udp", "shm")
+HOST, WIRE = ("udp", "shm"), ("udp", "raw")
 _LARGE = {"UCX tcp": _ucx_bandwidth("tcp"), "UCX posix,cma": _ucx_bandwidth("posix,cma"), "iperf3": s.iperf3}
 
 
@@ -71,8 +71,9 @@ FIGURES = (
     _bandwidth("send 1 MiB", "ib_send_bw", MIB, "lo", HOST, _LARGE,
                (Target("udp", "UCX tcp", 1.3), Target("shm", "UCX posix,cma", 1.0))),
     _bandwidth("read 1 MiB", "ib_read_bw", MIB, "lo", HOST, _LARGE, (Target("shm", "UCX posix,cma", 1.0),)),
-    _latency("write 8 B between hosts", "ib_write_lat", "veth", ("udp",)),
-    _bandwidth("write 1 MiB between hosts", "ib_write_bw", MIB, "veth", ("udp",), {"iperf3": s.iperf3}),
+    _latency("write 8 B between hosts", "ib_write_lat", "veth", WIRE, targets=(Target("raw", "udp", 0.75),)),
+    _bandwidth("write 1 MiB between hosts", "ib_write_bw", MIB, "veth", WIRE, {"iperf3": s.iperf3},
+               (Target("raw", "udp", 1.0),)),
     Figure("idle process, % of a CPU", "lo", "%", False, HOST, s.idle_percent,
            targets=(Target("udp", "", 1.0), Target("shm", "", 1.0)), needs=("ibv_rc_pingpong",)),
 )

@@ -22,10 +22,6 @@ MTU = 4200  # Of the link between the two namespaces: a path MTU of 4096 fits.
 MIB = 1 << 20
 
 
-class Unsupported(Exception):
-    """What this build or this machine cannot run."""
-
-
 class Place:
     """Where the two programs of a pair are.
 
@@ -56,7 +52,7 @@ def places():
 
 
 def engine_options(engine):
-    return {"udp": ["--no-shm"], "shm": ["--shm"]}[engine]
+    return {"udp": ["--no-shm"], "shm": ["--shm"], "raw": ["--no-shm", "--engine", "raw"]}[engine]
 
 
 def _perftest_row(place, engine, program, options):
