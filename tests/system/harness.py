@@ -198,8 +198,7 @@ class Process:
     def __init__(self, command, name=None, env=None):
         self.command = [str(part) for part in command]
         self.name = name or os.path.basename(self.command[0])
-        # To be appended to: the process shares the place in the file that a reader moves.
-        self._output = tempfile.TemporaryFile(mode="a+", errors="replace")
+        self._output = tempfile.TemporaryFile()
         self._process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=self._output,
                                          stderr=subprocess.STDOUT, env=env or environment(),
                                          start_new_session=True)
@@ -211,8 +210,9 @@ class Process:
 
     @property
     def output(self):
-        self._output.seek(0)
-        return self._output.read()
+        # The process writes at the place in the file that it shares with us: a seek() would move it.
+        descriptor = self._output.fileno()
+        return os.pread(descriptor, os.fstat(descriptor).st_size, 0).decode(errors="replace")
 
     def running(self):
         return self._process.poll() is None
