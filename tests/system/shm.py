@@ -84,12 +84,14 @@ def killed():
     harness.need_programs("ib_write_bw")
     for victim in (0, 1):
         port = harness.free_port()
-        command = harness.urxe_run(["ib_write_bw", "-d", "urxe_lo", "-x", "0", "-p", str(port), "-F", "-D", "60", "-u", "10"])
+        command = harness.urxe_run(["ib_write_bw", "-d", "urxe_lo", "-x", "0", "-p", str(port), "-F", "-D", "60", "-u", "15"])
         pair = [Process(command, "server")]
         pair[0].wait_for_listener(port)
         pair.append(Process([*command, "localhost"], "client"))
         before = counters()["shm_rcvd_pkts"]
-        harness.wait_until(lambda: counters()["shm_rcvd_pkts"] > before + 1000, "packets through memory")
+        both_run = lambda: all(process.running() for process in pair)
+        harness.wait_until(lambda: counters()["shm_rcvd_pkts"] > before + 1000 or not both_run(), "packets through memory")
+        harness.expect(both_run(), f"one ended by itself:\n{pair[0].output}\n{pair[1].output}")
         pair[victim].kill()
         code = pair[1 - victim].wait()
         harness.expect(code != 0, f"the other one ended with {code}")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "packet/engine/raw/path_cache.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -49,10 +50,15 @@ void PathCache::refresh(Entry& entry, const Flow& flow, Instant now) {
 }
 
 void PathCache::forget(Instant now) {
-  forget_later_ = now - forgotten_at_ < kForgetInterval;
+  const int64_t earned = (now - counted_from_).ns / kForgetInterval.ns;
+  if (earned > 0) {
+    forgets_left_ = std::min(kForgetsAtOnce, forgets_left_ + earned);
+    counted_from_ = now;
+  }
+  forget_later_ = forgets_left_ == 0;
   if (forget_later_) return;
+  --forgets_left_;
   ++generation_;
-  forgotten_at_ = now;
 }
 
 }  // namespace urxe

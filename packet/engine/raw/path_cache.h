@@ -17,8 +17,10 @@ class PathCache {
  public:
   /// Paths that are remembered at once; when there are more, all are forgotten.
   static constexpr size_t kMaxPaths = 4096;
-  /// A flood of reports makes it ask again no more often than this.
+  /// A flood of reports makes it ask again no more often than this, after the first ones: a
+  /// neighbour that answers causes several at once.
   static constexpr Duration kForgetInterval = milliseconds(20);
+  static constexpr int64_t kForgetsAtOnce = 8;
   /// A path whose neighbour has not been confirmed is asked for again after so long.
   static constexpr Duration kConfirmInterval = seconds(20);
 
@@ -62,8 +64,9 @@ class PathCache {
   Entry* last_ = nullptr;  ///< the entry of last_key_
   Path none_;
   uint64_t generation_ = 1;
-  bool forget_later_ = false;  ///< a report came too soon after the one before
-  Instant forgotten_at_{INT64_MIN / 2};
+  bool forget_later_ = false;  ///< a report came too soon after those before
+  int64_t forgets_left_ = kForgetsAtOnce;
+  Instant counted_from_{};  ///< since then one more may be earned
 };
 
 }  // namespace urxe

@@ -69,6 +69,7 @@ Expected<std::unique_ptr<RawEngine>, EngineError> RawEngine::open(const RawConfi
   std::unique_ptr<RawEngine> engine(new RawEngine(config, std::move(*socket), std::move(*ring),
                                                   std::move(*paths), std::move(*changes),
                                                   std::move(epoll)));
+  if (engine->udp_.wait_fd() < 0) return failed("watch its UDP sockets", EMFILE);
   if (!watch(engine->epoll_.get(), engine->udp_.wait_fd(), kUdpId)) {
     return failed("watch its UDP sockets", errno);
   }
