@@ -22,7 +22,7 @@ using ListenerId = StrongInt<struct ListenerIdTag, uint32_t>;
 
 /// Bounds of what peers' requests make before they are connections: see request_gate.h.
 struct CmRequestLimits {
-  uint32_t max_waiting = 4096;  ///< that the consumer has not heard of; of one source a third
+  uint32_t max_waiting = 4096;  ///< not told to the consumer; of one source half of what is left
   uint32_t max_told = 2048;     ///< that the consumer has not answered; of one source half
   uint32_t max_replied = 1024;  ///< whose REP was not answered
   uint32_t max_replied_of_one = 64;

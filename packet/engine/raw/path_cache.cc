@@ -5,6 +5,8 @@
 #include <cstring>
 #include <new>
 
+#include "packet/base/mix_bits.h"
+
 namespace urxe {
 
 size_t PathCache::Hash::operator()(const Key& key) const {
@@ -12,9 +14,9 @@ size_t PathCache::Hash::operator()(const Key& key) const {
   for (const Gid* const gid : {&key.source, &key.destination}) {
     uint64_t words[2];
     std::memcpy(words, gid->bytes.data(), sizeof words);
-    for (const uint64_t word : words) hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+    for (const uint64_t word : words) hash = mix_bits(hash + word);
   }
-  return hash ^ hash >> 32;
+  return hash;
 }
 
 PathCache::Entry* PathCache::find_entry(const Key& key) noexcept {

@@ -191,7 +191,7 @@ void RawEngine::take_frames() {
 
 void RawEngine::take(const ReceivedFrame& frame) {
   const PacketRun& run = frame.packets;
-  // Others are to be routed through this host, or it is not their link's only listener.
+  // Packets to other addresses are for this host to route, or for another host of the link.
   if (!is_open(run.flow.destination)) {
     ++counters_.rx_refused;
     return;
