@@ -48,7 +48,27 @@ function(urxe_unit_suite program)
   target_link_libraries(${program} PRIVATE urxe_options ${suite_LIBRARIES} GTest::gtest_main)
   urxe_precompile_test(${program})
   add_dependencies(urxe_quick ${program})
-  gtest_discover_tests(${program} TEST_PREFIX ${suite_PREFIX}. PROPERTIES LABELS unit DISCOVERY_TIMEOUT 60)
+  if(URXE_SANITIZE)
+    urxe_discover_suites(${program} ${suite_PREFIX})
+  else()
+    gtest_discover_tests(${program} TEST_PREFIX ${suite_PREFIX}. PROPERTIES LABELS unit DISCOVERY_TIMEOUT 60)
+  endif()
+endfunction()
+
+# urxe_discover_suites(PROGRAM PREFIX): one test a suite, prefix.Suite. Under a sanitizer most tests take less time than
+# a process takes to start; and tests that run after each other find what one leaves behind.
+function(urxe_discover_suites program prefix)
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/${program}_suites.cmake)
+  set(script ${CMAKE_SOURCE_DIR}/tests/discover_suites.cmake)
+  add_custom_command(TARGET ${program} POST_BUILD BYPRODUCTS ${file} VERBATIM
+                     COMMAND ${CMAKE_COMMAND} -D PROGRAM=$<TARGET_FILE:${program}> -D PREFIX=${prefix} -D FILE=${file}
+                             -P ${script})
+  set_property(TARGET ${program} APPEND PROPERTY LINK_DEPENDS ${script})
+  # In a build that is not complete, only the tests of this program are missing.
+  set(include ${CMAKE_CURRENT_BINARY_DIR}/${program}_include.cmake)
+  file(WRITE ${include} "if(EXISTS \"${file}\")\n  include(\"${file}\")\nelse()\n"
+                        "  add_test(${prefix}.NOT_BUILT ${program})\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${include})
 endfunction()
 
 # urxe_test(NAME LABELS label... COMMAND c... [NEEDS target...] [TIMEOUT s] [ENVIRONMENT v...] [PROCESSORS n]):

@@ -26,10 +26,10 @@ Expected<EngineChoice, std::string> find_choice(const std::optional<std::string>
   return parse_engine_choice(option ? *option : variable != nullptr ? variable : "");
 }
 
-void print_device(const DeviceDescription& device, EngineKind engine, size_t name_width) {
+void print_device(const DeviceDescription& device, std::string_view engine, size_t name_width) {
   const LinkRate* rate = find_link_rate(device.active_width, device.active_speed);
   fmt::print("{:<{}}  {:<15}  {:>5}  {:<6}  {:<6}  {:<20}", device.name, name_width, device.ifname,
-             device.mtu, device.link_up ? "active" : "down", engine_name(engine),
+             device.mtu, device.link_up ? "active" : "down", engine,
              rate != nullptr ? rate->text : "");
   for (size_t i = 0; i < device.gids.size(); ++i) {
     fmt::print(" {} {}={}", i == 0 ? "" : ",", i, device.gids[i].to_string());
@@ -42,7 +42,12 @@ void print_device(const DeviceDescription& device, EngineKind engine, size_t nam
 int devices_command(const DevicesOptions& options) {
   const auto choice = find_choice(options.engine);
   if (!choice) return refuse(choice.error());
-  auto presentation = make_presentation(options.devices);
+  const char* const variable = std::getenv("URXE_DPDK_ARGS");
+  auto presentation =
+      *choice == EngineChoice::kDpdk
+          ? make_dpdk_presentation(options.devices, options.dpdk_arguments.value_or(
+                                                        variable != nullptr ? variable : ""))
+          : make_presentation(options.devices);
   if (!presentation) return refuse(presentation.error());
   size_t name_width = 6;
   for (const DeviceDescription& device : presentation->devices) {
@@ -53,11 +58,15 @@ int devices_command(const DevicesOptions& options) {
   std::set<EngineKind> engines;
   for (const DeviceDescription& device : presentation->devices) {
     const EngineKind engine = engine_for(*choice, device.ifindex);
-    print_device(device, engine, name_width);
+    print_device(device, check_engine(engine) ? engine_name(engine) : "none", name_width);
     engines.insert(engine);
   }
   for (const std::string& name : presentation->real.devices) {
     fmt::print("{:<{}}  (of the machine, also visible)\n", name, name_width);
+  }
+  if (!presentation->left_out.empty()) {
+    fmt::print("({0} leads to no other host, so it is no device beside these: --device {0})\n",
+               presentation->left_out);
   }
   for (const EngineKind engine : engines) {
     if (auto usable = check_engine(engine); !usable) return refuse(usable.error().what);

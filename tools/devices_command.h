@@ -9,8 +9,9 @@ namespace urxe {
 
 /// The options of `urxe devices`.
 struct DevicesOptions {
-  std::vector<std::string> devices;   ///< NAME=IFACE each
+  std::vector<std::string> devices;   ///< [NAME=]IFACE each
   std::optional<std::string> engine;  ///< as parse_engine_choice() reads it
+  std::optional<std::string> dpdk_arguments;
 };
 
 /// `urxe devices`: a table of the devices that `urxe run` would present. Returns the exit status: 2

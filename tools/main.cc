@@ -9,13 +9,19 @@
 #include <vector>
 
 #include "packet/base/expected.h"
+#include "provider/devices/identity.h"
+#include "tools/analyze/analyze_command.h"
 #include "tools/devices_command.h"
+#include "tools/doctor/peer/cm_probe.h"
+#include "tools/doctor/ping/self_ping.h"
+#include "tools/doctor_command.h"
+#include "tools/env_command.h"
 #include "tools/run_command.h"
 
 namespace urxe {
 namespace {
 
-constexpr int kUsageError = 125;
+constexpr int kUsageError = 2;
 constexpr const char* kFaultHelp =
     "Faults of the network, by a seeded plan: loss=P%, duplication=P%, reordering=P%, "
     "corruption=P%, seed=N, direction=in|out|both, joined by commas";
@@ -25,33 +31,83 @@ constexpr const char* kShmHelp =
     "or over UDP only, as with other hosts. The last one counts";
 constexpr const char* kEngineHelp =
     "How packets get to the network: udp (sockets, no privilege), raw (frames of an Ethernet "
-    "interface, faster, needs CAP_NET_RAW), auto (the default: udp)";
+    "interface, faster, needs CAP_NET_RAW), dpdk (ports of DPDK, see --dpdk-args), auto (the "
+    "default: udp)";
+constexpr const char* kDpdkOption = "--dpdk-args";
+constexpr const char* kDpdkHelp =
+    "For --engine dpdk, in one word: arguments of DPDK's environment (EAL), and behind -- words "
+    "about its port: address=A/BITS,... gateway=A mtu=N";
 constexpr const char* kDeviceHelp =
-    "Present interface IFACE as device NAME; only the interfaces so named are presented. "
-    "Repeatable";
+    "Present interface IFACE as device NAME (urxe_IFACE if left out); only the interfaces so named "
+    "are presented. Repeatable";
+constexpr const char* kProgramHelp =
+    "Look into this program, too: whether it would see the devices under `urxe run`";
 
 /// The arguments up to the first "--", and those from it on.
 struct SplitArguments {
-  std::vector<char*> before;
+  std::vector<std::string> before;
   std::vector<std::string> from_dashes;
 };
 
 SplitArguments split_arguments(int argc, char** argv) {
   SplitArguments split;
   int i = 0;
-  for (; i < argc && std::string_view(argv[i]) != "--"; ++i) split.before.push_back(argv[i]);
+  for (; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    split.before.emplace_back(argv[i]);
+    // Its value begins like an option, which CLI11 does not expect of one that stands alone.
+    if (split.before.back() != kDpdkOption || i + 1 == argc) continue;
+    split.before.back() += std::string("=") + argv[++i];
+  }
   split.from_dashes.assign(argv + i, argv + argc);
   return split;
 }
 
 CLI::Option* add_device_option(CLI::App* command, std::vector<std::string>& devices) {
   return command->add_option("--device", devices, kDeviceHelp)
-      ->type_name("NAME=IFACE")
+      ->type_name("[NAME=]IFACE")
       ->allow_extra_args(false);
 }
 
-void add_engine_option(CLI::App* command, std::optional<std::string>& engine) {
+void add_engine_options(CLI::App* command, std::optional<std::string>& engine,
+                        std::optional<std::string>& dpdk_arguments) {
   command->add_option("--engine", engine, kEngineHelp)->type_name("ENGINE");
+  command->add_option(kDpdkOption, dpdk_arguments, kDpdkHelp)->type_name("ARGS");
+}
+
+/// The options of `run` and `env`.
+class RunArguments {
+ public:
+  explicit RunArguments(CLI::App* command);
+  RunOptions take() {
+    if (!shm_flag_->empty()) options_.shm = shm_;
+    return std::move(options_);
+  }
+
+ private:
+  RunOptions options_;
+  bool shm_ = true;
+  const CLI::Option* shm_flag_;
+};
+
+RunArguments::RunArguments(CLI::App* command) {
+  add_device_option(command, options_.devices);
+  command->add_option("--capture", options_.capture, "Write the RoCE packets to a pcapng file")
+      ->type_name("FILE");
+  command->add_option("--fault", options_.faults, kFaultHelp)->type_name("WORDS");
+  add_engine_options(command, options_.engine, options_.dpdk_arguments);
+  shm_flag_ = command->add_flag("--shm,!--no-shm", shm_, kShmHelp)->disable_flag_override();
+}
+
+CLI::App* add_doctor(CLI::App& app, DoctorOptions& options) {
+  CLI::App* doctor =
+      app.add_subcommand("doctor", "Look for what is in the way of RDMA on this machine");
+  add_device_option(doctor, options.run.devices);
+  add_engine_options(doctor, options.run.engine, options.run.dpdk_arguments);
+  doctor->add_option("--program", options.program, kProgramHelp)->type_name("PROG");
+  doctor->add_option("host", options.host, "A peer to reach: its name or address")
+      ->type_name("HOST");
+  doctor->add_flag("--json", options.json, "Print the findings as JSON");
+  return doctor;
 }
 
 /// The program and its arguments. CLI11 leaves the first argument that is not an option, and all
@@ -68,38 +124,54 @@ Expected<std::vector<std::string>, std::string> find_command(
   return rest;
 }
 
+void add_analyze_options(CLI::App* command, AnalyzeOptions& options) {
+  command->add_option("FILE", options.file, "The capture: pcap or pcapng")->required();
+  command->add_flag("--json", options.json, "Print JSON, for programs")->disable_flag_override();
+}
+
 int parse_and_run(int argc, char** argv) {
   SplitArguments split = split_arguments(argc, argv);
   CLI::App app{"RDMA devices for programs on a machine that has none"};
   app.name("urxe");
-  app.set_version_flag("--version", "urxe " URXE_VERSION);
+  app.set_version_flag("--version",
+                       std::string("urxe " URXE_VERSION ", for libibverbs of ") + kServedLibraries);
   app.require_subcommand(1);
+  app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
+    return "urxe: " + CLI::FailureMessage::simple(failed, error);
+  });
 
-  RunOptions run_options;
   CLI::App* run = app.add_subcommand(
       "run", "Run a program that sees RDMA devices: urxe run [OPTIONS] [--] PROG [ARGS...]");
-  add_device_option(run, run_options.devices);
-  run->add_option("--capture", run_options.capture, "Write the RoCE packets to a pcapng file")
-      ->type_name("FILE");
-  run->add_option("--fault", run_options.faults, kFaultHelp)->type_name("WORDS");
-  add_engine_option(run, run_options.engine);
-  bool shm = true;
-  const CLI::Option* const shm_flag =
-      run->add_flag("--shm,!--no-shm", shm, kShmHelp)->disable_flag_override();
+  RunArguments run_arguments(run);
   run->prefix_command();
+
+  CLI::App* env = app.add_subcommand("env", "Print the environment that `run` gives to a program");
+  RunArguments env_arguments(env);
 
   DevicesOptions listed;
   CLI::App* devices = app.add_subcommand("devices", "List the devices that `run` would present");
   add_device_option(devices, listed.devices);
-  add_engine_option(devices, listed.engine);
+  add_engine_options(devices, listed.engine, listed.dpdk_arguments);
+
+  DoctorOptions examined;
+  CLI::App* doctor = add_doctor(app, examined);
+
+  AnalyzeOptions analyzed;
+  CLI::App* analyze = app.add_subcommand("analyze", "Tell what happened in a capture");
+  add_analyze_options(analyze, analyzed);
 
   try {
-    app.parse(static_cast<int>(split.before.size()), split.before.data());
+    std::vector<char*> before;
+    for (std::string& word : split.before) before.push_back(word.data());
+    app.parse(static_cast<int>(before.size()), before.data());
   } catch (const CLI::ParseError& error) {
     int status = app.exit(error);
     return status == 0 ? 0 : kUsageError;
   }
   if (devices->parsed()) return devices_command(listed);
+  if (analyze->parsed()) return analyze_command(analyzed);
+  if (env->parsed()) return env_command(env_arguments.take());
+  if (doctor->parsed()) return doctor_command(std::move(examined));
 
   auto command = find_command(run->remaining(), split.from_dashes);
   if (!command) {
@@ -107,7 +179,7 @@ int parse_and_run(int argc, char** argv) {
               << "\nRun `urxe run --help` for more information.\n";
     return kUsageError;
   }
-  if (!shm_flag->empty()) run_options.shm = shm;
+  RunOptions run_options = run_arguments.take();
   run_options.command = std::move(*command);
   return run_command(run_options);
 }
@@ -117,6 +189,12 @@ int parse_and_run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+    if (argc > 1 && std::string_view(argv[1]) == urxe::doctor::kSelfPingCommand) {
+      return urxe::doctor::self_ping();
+    }
+    if (argc > 2 && std::string_view(argv[1]) == urxe::doctor::kPeerProbeCommand) {
+      return urxe::doctor::probe_peer(argv[2]);
+    }
     urxe::leave_outer_run(argv);
     return urxe::parse_and_run(argc, argv);
   } catch (const std::exception& error) {

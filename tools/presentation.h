@@ -13,6 +13,7 @@ namespace urxe {
 /// The devices that a program sees.
 struct Presentation {
   std::vector<DeviceDescription> devices;  ///< of urxe
+  std::string left_out;  ///< the loopback interface, if it would be a device without the others
   RealDevices real;
 };
 
@@ -21,5 +22,13 @@ struct Presentation {
 /// directory in which the machine's real devices are looked for, instead of in /sys and /dev.
 Expected<Presentation, std::string> make_presentation(
     const std::vector<std::string>& device_arguments);
+
+/// The same with ports of DPDK in place of interfaces, found with the --dpdk-args.
+Expected<Presentation, std::string> make_dpdk_presentation(
+    const std::vector<std::string>& device_arguments, const std::string& dpdk_arguments);
+
+/// The directory of the preloaded object and the provider: where they are installed if this program
+/// is, else ../lib beside it. The error is a line for the user.
+Expected<std::string, std::string> library_directory();
 
 }  // namespace urxe

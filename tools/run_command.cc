@@ -9,192 +9,27 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <string>
+#include <vector>
 
-#include "packet/base/expected.h"
-#include "packet/engine/engine_choice.h"
-#include "packet/engine/fault_plan.h"
-#include "provider/devices/network_namespace.h"
-#include "provider/devices/sysfs_tree.h"
-#include "provider/devices/tree_store.h"
-#include "provider/devices/tree_update.h"
+#include "tools/doctor/obstacle.h"
 #include "tools/presentation.h"
-#include "tools/sanitizer_runtime.h"
 
 namespace urxe {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr int kBadInput = 2;
-constexpr int kOurFailure = 125;
 constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
-
-constexpr const char* kPresenceFile = "liburxe-presence.so";
-/// libibverbs adds "-rdmavNN.so", where NN is its private ABI number.
-constexpr const char* kProviderStem = "liburxe";
-
-/// Why the program cannot be started.
-struct Refusal {
-  int status = kOurFailure;
-  std::string reason;
-};
-
-Unexpected<Refusal> refuse(std::string reason, int status = kOurFailure) {
-  return Unexpected<Refusal>({status, std::move(reason)});
-}
-
-std::string get(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value != nullptr ? value : "";
-}
-
-void set(const char* variable, const std::string& value) {
-  setenv(variable, value.c_str(), /*overwrite=*/1);
-}
-
-/// "a:b"; only one of the two if the other is empty.
-std::string join(const std::string& first, const std::string& second) {
-  return first.empty() || second.empty() ? first + second : first + ":" + second;
-}
-
-/// The members of a list separated by colons, without those that end in `file`.
-std::string without(const std::string& list, const std::string& file) {
-  std::string rest;
-  for (size_t start = 0; start <= list.size();) {
-    size_t end = std::min(list.find(':', start), list.size());
-    std::string member = list.substr(start, end - start);
-    if (!member.ends_with("/" + file)) rest = join(rest, member);
-    start = end + 1;
-  }
-  return rest;
-}
-
-void set_or_unset(const char* variable, const std::string& value) {
-  if (value.empty()) {
-    unsetenv(variable);
-  } else {
-    set(variable, value);
-  }
-}
-
-/// The directory of the preloaded object and the provider: beside this program, in ../lib.
-Expected<fs::path, std::string> find_libraries() {
-  std::error_code failed;
-  fs::path program = fs::canonical("/proc/self/exe", failed);
-  if (failed) return Unexpected<std::string>("/proc/self/exe: " + failed.message());
-  fs::path libraries = program.parent_path().parent_path() / "lib";
-  if (access((libraries / kPresenceFile).c_str(), R_OK) != 0) {
-    return Unexpected<std::string>(fmt::format("cannot read {}: {}; it belongs beside {}",
-                                               (libraries / kPresenceFile).string(),
-                                               std::strerror(errno), program.string()));
-  }
-  // Neither LD_PRELOAD nor RDMAV_DRIVERS can hold such a name.
-  if (libraries.string().find_first_of(" :;$") != std::string::npos) {
-    return Unexpected<std::string>(
-        fmt::format("cannot be run from {}: its path holds a space, ':', ';' or '$'",
-                    libraries.parent_path().string()));
-  }
-  return libraries;
-}
-
-/// Adds the provider to the drivers that the user has named. libibverbs reads RDMAV_DRIVERS, and
-/// IBV_DRIVERS only if there is no RDMAV_DRIVERS.
-void set_drivers(const fs::path& libraries) {
-  std::string others = get("RDMAV_DRIVERS");
-  if (others.empty()) others = get("IBV_DRIVERS");
-  set("RDMAV_DRIVERS", join(libraries / kProviderStem, without(others, kProviderStem)));
-}
-
-/// An object that must come before all others is the run-time library of a sanitizer: that of the
-/// program, or, if the provider was built with one and the program was not, URXE_PRELOAD_FIRST.
-void set_preload(const fs::path& libraries, const std::string& program) {
-  std::string others = without(get("LD_PRELOAD"), kPresenceFile);
-  std::string first = get("URXE_PRELOAD_FIRST");
-  if (first.empty()) first = find_sanitizer_runtime(program);
-  set("LD_PRELOAD", join(first, join(libraries / kPresenceFile, others)));
-}
-
-/// Returns an empty string, or why the capture file cannot be written.
-std::string set_capture(const std::string& file) {
-  if (file.empty()) return "";
-  std::error_code failed;
-  fs::path path = fs::absolute(file, failed);
-  if (failed) return "--capture: " + failed.message();
-  if (!fs::is_directory(path.parent_path(), failed)) {
-    return fmt::format("--capture: there is no directory {}", path.parent_path().string());
-  }
-  if (fs::is_directory(path, failed)) {
-    return fmt::format("--capture: {} is a directory", path.string());
-  }
-  const bool exists = fs::exists(path, failed);
-  if (access(exists ? path.c_str() : path.parent_path().c_str(), W_OK) != 0) {
-    return fmt::format("--capture: cannot write {}: {}", path.string(), std::strerror(errno));
-  }
-  set("URXE_CAPTURE", path);
-  return "";
-}
-
-/// Returns an empty string, or the error in the description of the faults.
-std::string set_faults(const std::optional<std::string>& faults) {
-  if (!faults) return "";
-  if (auto plan = parse_fault_plan(*faults); !plan) return "--fault: " + plan.error();
-  set("URXE_FAULTS", *faults);
-  return "";
-}
-
-/// Whether the devices can have the engine that the option, or else the environment, asks for.
-Expected<void, Refusal> choose_engine(const std::optional<std::string>& option,
-                                      const std::vector<DeviceDescription>& devices) {
-  const auto choice = parse_engine_choice(option ? *option : get("URXE_ENGINE"));
-  const char* const origin = option ? "--engine: " : "URXE_ENGINE: ";
-  if (!choice) return refuse(origin + choice.error(), kBadInput);
-  for (const DeviceDescription& device : devices) {
-    const auto usable = check_engine(engine_for(*choice, device.ifindex));
-    if (!usable) return refuse(usable.error().what, kBadInput);
-  }
-  if (option) set("URXE_ENGINE", *option);
-  return {};
-}
-
-Expected<std::string, Refusal> write_tree(const RunOptions& options) {
-  auto presentation = make_presentation(options.devices);
-  if (!presentation) return refuse(presentation.error(), kBadInput);
-  auto chosen = choose_engine(options.engine, presentation->devices);
-  if (!chosen) return Unexpected<Refusal>(chosen.error());
-  if (presentation->devices.empty()) {
-    fmt::print(stderr, "urxe run: no interface is up and has an IP address: no devices\n");
-  }
-  auto netns = current_network_namespace();
-  if (!netns) return refuse(netns.error());
-  auto tree = publish_tree_in(runtime_directory_places(), *netns,
-                              describe_tree(presentation->devices, presentation->real));
-  if (!tree) return refuse(tree.error());
-  (void)update_tree(*tree);  // an earlier run's may be out of date
-  return *tree;
-}
-
-Expected<void, Refusal> prepare_environment(const RunOptions& options) {
-  if (std::string error = set_faults(options.faults); !error.empty()) return refuse(error);
-  auto libraries = find_libraries();
-  if (!libraries) return refuse(libraries.error());
-  auto tree = write_tree(options);
-  if (!tree) return Unexpected<Refusal>(tree.error());
-  if (std::string error = set_capture(options.capture); !error.empty()) return refuse(error);
-  if (options.shm) set("URXE_SHM", *options.shm ? "1" : "0");
-  set("URXE_TREE", *tree);
-  set_drivers(*libraries);
-  set_preload(*libraries, options.command.front());
-  return {};
-}
 
 /// Whether a directory of PATH has the program. execvp() also fails with EACCES if it only could
 /// not search one of them.
 bool is_in_path(const std::string& program) {
-  std::string path = get("PATH");
+  const char* const value = std::getenv("PATH");
+  const std::string path = value != nullptr ? value : "";
   for (size_t start = 0; start <= path.size();) {
     size_t end = std::min(path.find(':', start), path.size());
-    if (access((fs::path(path.substr(start, end - start)) / program).c_str(), F_OK) == 0)
+    if (access((std::filesystem::path(path.substr(start, end - start)) / program).c_str(), F_OK) ==
+        0)
       return true;
     start = end + 1;
   }
@@ -224,15 +59,10 @@ int run_command(const RunOptions& options) {
     fmt::print(stderr, "urxe run: {}\n", prepared.error().reason);
     return prepared.error().status;
   }
+  const std::string obstacle =
+      doctor::find_obstacle(options.command.front(), library_directory().value_or(""));
+  if (!obstacle.empty()) fmt::print(stderr, "urxe run: {}\n", obstacle);
   return become(options.command);
-}
-
-void leave_outer_run(char** argv) {
-  if (get("URXE_TREE").empty()) return;
-  unsetenv("URXE_TREE");
-  set_or_unset("LD_PRELOAD", without(get("LD_PRELOAD"), kPresenceFile));
-  set_or_unset("RDMAV_DRIVERS", without(get("RDMAV_DRIVERS"), kProviderStem));
-  execv("/proc/self/exe", argv);
 }
 
 }  // namespace urxe

@@ -58,6 +58,14 @@ class IntrusiveList {
     remove(element);
     push_back(element);
   }
+  void move_to_front(T& element) {
+    remove(element);
+    Hook& hook = element;
+    hook.previous = &head_;
+    hook.next = head_.next;
+    head_.next->previous = &hook;
+    head_.next = &hook;
+  }
 
  private:
   Hook head_;

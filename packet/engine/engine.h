@@ -27,7 +27,7 @@ namespace urxe {
 // may hand on a batch of its own instead.
 //
 // In: receive() returns packets whose bytes belong to the engine. They are valid until the next
-// call of receive(), or of another function that reads sockets (open_address(), leave()). The
+// call of receive(), or of another function that reads sockets (leave()). The
 // caller reads or copies them until then, and frees nothing.
 
 /// Packets that a FaultEngine has passed or changed, one direction.
@@ -66,6 +66,10 @@ class PacketEngine {
   /// Begins to receive on a local address (a GID of the device) and makes it usable as a source.
   /// Does nothing if the address is open already.
   virtual Expected<void, EngineError> open_address(const Gid& local) = 0;
+
+  /// Whether packets for an address that was opened may still come by way of other processes, and
+  /// so late. It ends by itself, as receive() is called, mostly within some milliseconds.
+  [[nodiscard]] virtual bool is_joining() const { return false; }
 
   /// Reserves a UDP source port for a queue pair and returns it: `wanted` (0xC000..0xFFFF) if it is
   /// free, else another one of that range. An engine that writes its own headers returns `wanted`.

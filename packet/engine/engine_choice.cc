@@ -9,15 +9,25 @@ Expected<EngineChoice, std::string> parse_engine_choice(std::string_view text) {
   if (text.empty() || text == "auto") return EngineChoice::kAuto;
   if (text == "udp") return EngineChoice::kUdp;
   if (text == "raw") return EngineChoice::kRaw;
+  if (text == "dpdk") return EngineChoice::kDpdk;
   return Unexpected<std::string>("there is no engine '" + std::string(text) +
-                                 "'; there are udp, raw and auto");
+                                 "'; there are udp, raw, dpdk and auto");
 }
 
 std::string_view engine_name(EngineKind kind) {
-  return kind == EngineKind::kRaw ? "raw" : "udp";
+  switch (kind) {
+    case EngineKind::kRaw:
+      return "raw";
+    case EngineKind::kDpdk:
+      return "dpdk";
+    case EngineKind::kUdp:
+      break;
+  }
+  return "udp";
 }
 
 EngineKind engine_for(EngineChoice choice, uint32_t ifindex) {
+  if (choice == EngineChoice::kDpdk) return EngineKind::kDpdk;
   const bool raw = choice == EngineChoice::kRaw && is_ethernet(ifindex).value_or(false);
   return raw ? EngineKind::kRaw : EngineKind::kUdp;
 }

@@ -15,13 +15,15 @@ enum class EngineChoice : uint8_t {
   kAuto,  ///< urxe chooses: at present UDP
   kUdp,
   kRaw,
+  kDpdk,  ///< the devices are ports of DPDK, not interfaces
 };
 
-/// "auto", "udp", "raw"; an empty text is "auto". The error names the word and the accepted ones.
+/// "auto", "udp", "raw", "dpdk"; an empty text is "auto". The error names the word and the accepted
+/// ones.
 Expected<EngineChoice, std::string> parse_engine_choice(std::string_view text);
 
 /// An engine that a device can have.
-enum class EngineKind : uint8_t { kUdp, kRaw };
+enum class EngineKind : uint8_t { kUdp, kRaw, kDpdk };
 std::string_view engine_name(EngineKind kind);  ///< "udp"
 
 /// The engine that a device on the network interface gets. Raw needs an Ethernet interface: the

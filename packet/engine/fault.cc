@@ -4,7 +4,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "packet/base/mix_bits.h"
@@ -18,7 +17,6 @@ constexpr uint64_t kIncomingSeed = kGoldenRatio;  // keeps the two directions ap
 TxBatch::Limits single_packets(TxBatch::Limits limits) {
   limits.segments_per_message = 1;
   limits.identification = Identification::kZero;
-  limits.seals = true;  // corrupted packets must keep their ICRC
   return limits;
 }
 
@@ -31,56 +29,6 @@ FaultLine::Packet copy_of(const RxPacket& packet) {
 }
 
 }  // namespace
-
-/// splitmix64: the same on every machine, which the standard library's distributions are not.
-uint64_t FaultLine::random() {
-  return mix_bits(state_ += kGoldenRatio);
-}
-
-bool FaultLine::happens(uint32_t per_million) {
-  return per_million != 0 && random() % 1000000 < per_million;
-}
-
-void FaultLine::flip_a_bit(Packet& packet) {
-  if (packet.bytes.empty()) return;
-  const uint64_t bit = random() % (packet.bytes.size() * 8);
-  packet.bytes[bit / 8] = static_cast<uint8_t>(packet.bytes[bit / 8] ^ (1U << (bit % 8)));
-}
-
-void FaultLine::pass(Packet packet, std::deque<Packet>& out) {
-  if (happens(rates_.loss)) {
-    ++counters_.lost;
-    return;
-  }
-  if (happens(rates_.duplication)) {
-    ++counters_.duplicated;
-    out.push_back(packet);
-  }
-  if (happens(rates_.corruption)) {
-    ++counters_.corrupted;
-    flip_a_bit(packet);
-  }
-  if (happens(rates_.reordering)) {
-    ++counters_.reordered;
-    held_.push_back({std::move(packet), 1 + static_cast<uint32_t>(random() % kMaxHeldBack)});
-    return;
-  }
-  ++counters_.passed;
-  out.push_back(std::move(packet));
-  let_overtake(out);
-}
-
-void FaultLine::let_overtake(std::deque<Packet>& out) {
-  for (Held& held : held_) {
-    if (--held.passes_left == 0) out.push_back(std::move(held.packet));
-  }
-  std::erase_if(held_, [](const Held& held) { return held.passes_left == 0; });
-}
-
-void FaultLine::flush(std::deque<Packet>& out) {
-  for (Held& held : held_) out.push_back(std::move(held.packet));
-  held_.clear();
-}
 
 FaultEngine::FaultEngine(std::unique_ptr<PacketEngine> engine, const FaultPlan& plan)
     : ForwardingEngine(std::move(engine)),
@@ -120,36 +68,86 @@ void FaultEngine::ring_while_holding_back() {
   }
 }
 
-TxBatch::Limits FaultEngine::batch_limits() const {
-  return batch_.limits();
+/// Draws the fates of the packets that come next. Returns true if the packets can be passed on as
+/// they are, but for those that are lost.
+bool FaultEngine::draw(FaultLine& line, size_t size) {
+  fates_.push_back(line.draw(size));
+  return fates_.back().is_simple();
 }
 
 std::span<const RxPacket> FaultEngine::receive() {
   std::deque<FaultLine::Packet> late;
   outgoing_.flush(late);
   if (!late.empty()) send(late);
-  received_.clear();
+  const std::span<const RxPacket> arrived = inner().receive();
+  fates_.clear();
+  bool simple = !incoming_.holds_back();
+  for (const RxPacket& packet : arrived) simple = draw(incoming_, packet.bytes.size()) && simple;
   packets_.clear();
-  for (const RxPacket& packet : inner().receive()) incoming_.pass(copy_of(packet), received_);
-  // An empty result would mean that nothing waits, and the caller might go to sleep.
-  if (received_.empty()) incoming_.flush(received_);
-  for (const FaultLine::Packet& packet : received_) {
-    packets_.push_back({packet.bytes, packet.flow, packet.identification});
+  if (simple) {
+    take_simple(arrived);
+  } else {
+    take_copies(arrived);
   }
   ring_while_holding_back();
   return packets_;
 }
 
-void FaultEngine::transmit(TxBatch& batch) {
-  batch.unsegment();
-  std::deque<FaultLine::Packet> out;
-  for (const TxBatch::Message& message : batch.messages()) {
-    const auto bytes = batch.bytes(message);
-    outgoing_.pass({{bytes.begin(), bytes.end()}, message.flow, 0}, out);
+void FaultEngine::take_simple(std::span<const RxPacket> arrived) {
+  for (size_t i = 0; i < arrived.size(); ++i) {
+    incoming_.count(fates_[i]);
+    if (!fates_[i].lost) packets_.push_back(arrived[i]);
   }
+}
+
+void FaultEngine::take_copies(std::span<const RxPacket> arrived) {
+  received_.clear();
+  for (size_t i = 0; i < arrived.size(); ++i) {
+    incoming_.pass(copy_of(arrived[i]), fates_[i], received_);
+  }
+  // An empty result would mean that nothing waits, and the caller might go to sleep.
+  if (received_.empty()) incoming_.flush(received_);
+  for (const FaultLine::Packet& packet : received_) {
+    packets_.push_back({packet.bytes, packet.flow, packet.identification});
+  }
+}
+
+void FaultEngine::transmit(TxBatch& batch) {
+  fates_.clear();
+  bool simple = !outgoing_.holds_back();
+  batch.for_each_packet([&](const TxBatch::Message&, size_t, std::span<const uint8_t> packet) {
+    simple = draw(outgoing_, packet.size()) && simple;
+  });
+  if (simple) {
+    transmit_simple(batch);
+  } else {
+    transmit_copies(batch);
+  }
+  ring_while_holding_back();
+}
+
+void FaultEngine::transmit_simple(TxBatch& batch) {
+  bool lossless = true;
+  for (const FaultLine::Fate& fate : fates_) {
+    outgoing_.count(fate);
+    lossless = lossless && !fate.lost;
+  }
+  if (!lossless) batch.remove_packets([&](size_t i) { return fates_[i].lost; });
+  inner().transmit(batch);
+}
+
+void FaultEngine::transmit_copies(TxBatch& batch) {
+  batch.seal();  // corrupted packets must keep their ICRC
+  std::deque<FaultLine::Packet> out;
+  auto fate = fates_.begin();
+  batch.for_each_packet(
+      [&](const TxBatch::Message& message, size_t segment, std::span<const uint8_t> packet) {
+        FaultLine::Packet copy{{packet.begin(), packet.end()}, message.flow, 0};
+        if (batch.identification(segment) != 0) write_icrc(message.flow, 0, copy.bytes);
+        outgoing_.pass(std::move(copy), *fate++, out);
+      });
   batch.clear();
   send(out);
-  ring_while_holding_back();
 }
 
 EngineCounters FaultEngine::totals() const {

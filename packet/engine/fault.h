@@ -4,54 +4,20 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <vector>
 
+#include "packet/engine/fault_line.h"
 #include "packet/engine/fault_plan.h"
 #include "packet/engine/forwarding_engine.h"
 #include "packet/host/file_descriptor.h"
 
 namespace urxe {
 
-/// One direction of a bad line.
-class FaultLine {
- public:
-  static constexpr uint32_t kMaxHeldBack = 8;
-
-  struct Packet {
-    std::vector<uint8_t> bytes;
-    Flow flow;
-    std::optional<uint16_t> identification;
-  };
-
-  FaultLine(uint64_t seed, const FaultRates& rates) : state_(seed), rates_(rates) {}
-  /// Puts `packet` in and appends to `out` the packets that come out at the other end. One copy of
-  /// a duplicated packet is never corrupted.
-  void pass(Packet packet, std::deque<Packet>& out);
-  /// Appends all packets that are held back: no later packet is going to overtake them.
-  void flush(std::deque<Packet>& out);
-  [[nodiscard]] bool holds_back() const { return !held_.empty(); }
-  [[nodiscard]] const FaultCounters& counters() const { return counters_; }
-
- private:
-  struct Held {
-    Packet packet;
-    uint32_t passes_left;
-  };
-  uint64_t random();
-  bool happens(uint32_t per_million);
-  void flip_a_bit(Packet& packet);
-  void let_overtake(std::deque<Packet>& out);
-
-  uint64_t state_;
-  FaultRates rates_;
-  std::vector<Held> held_;
-  FaultCounters counters_;
-};
-
 /// Wraps an engine in a network that loses, duplicates, reorders and corrupts packets by a seeded
-/// plan. Sends without segmentation. A packet that is held back waits for later ones, but no longer
-/// than until the next receive() that would return nothing else; wait_fd() is readable meanwhile.
+/// plan. Batches that nothing happens to, or that only lose packets, go on as they are, so that
+/// what is measured is the transport; others go on as copies, packet by packet. A packet that is
+/// held back waits for later ones, but no longer than until the next receive() that would return
+/// nothing else; wait_fd() is readable meanwhile.
 class FaultEngine final : public ForwardingEngine {
  public:
   FaultEngine(std::unique_ptr<PacketEngine> engine, const FaultPlan& plan);
@@ -60,7 +26,6 @@ class FaultEngine final : public ForwardingEngine {
   /// their way out.
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
-  [[nodiscard]] TxBatch::Limits batch_limits() const override;
   [[nodiscard]] EngineCounters totals() const override;
   /// The inner engine's own if that is -1, or if no descriptors are left for another one.
   [[nodiscard]] int wait_fd() const override;
@@ -69,6 +34,11 @@ class FaultEngine final : public ForwardingEngine {
   [[nodiscard]] const FaultCounters& incoming() const { return incoming_.counters(); }
 
  private:
+  bool draw(FaultLine& line, size_t size);
+  void take_simple(std::span<const RxPacket> arrived);
+  void take_copies(std::span<const RxPacket> arrived);
+  void transmit_simple(TxBatch& batch);
+  void transmit_copies(TxBatch& batch);
   void send(const std::deque<FaultLine::Packet>& packets);
   void open_wait_fd();
   void ring_while_holding_back();
@@ -78,7 +48,8 @@ class FaultEngine final : public ForwardingEngine {
   bool ringing_ = false;
   FaultLine outgoing_;
   FaultLine incoming_;
-  TxBatch batch_;
+  TxBatch batch_;                       ///< of copies
+  std::vector<FaultLine::Fate> fates_;  ///< of the packets at hand
   std::deque<FaultLine::Packet> received_;
   std::vector<RxPacket> packets_;
 };

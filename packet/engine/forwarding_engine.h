@@ -15,6 +15,7 @@ class ForwardingEngine : public PacketEngine {
   Expected<void, EngineError> open_address(const Gid& local) override {
     return inner_->open_address(local);
   }
+  [[nodiscard]] bool is_joining() const override { return inner_->is_joining(); }
   Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override {
     return inner_->claim_source_port(local, wanted);
   }
@@ -42,6 +43,8 @@ class ForwardingEngine : public PacketEngine {
   explicit ForwardingEngine(std::unique_ptr<PacketEngine> inner) : inner_(std::move(inner)) {}
   [[nodiscard]] PacketEngine& inner() { return *inner_; }
   [[nodiscard]] const PacketEngine& inner() const { return *inner_; }
+  /// For one that must destroy the engine before something of its own.
+  void set_inner(std::unique_ptr<PacketEngine> inner) { inner_ = std::move(inner); }
 
  private:
   std::unique_ptr<PacketEngine> inner_;

@@ -3,8 +3,10 @@
 
 #include <sys/epoll.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <array>
+#include <new>
 #include <utility>
 #include <variant>
 
@@ -17,6 +19,7 @@ namespace {
 constexpr uint32_t kForwardId = 0;   ///< of forward_fd()
 constexpr uint32_t kServicesId = 1;  ///< of the socket for requests
 constexpr uint32_t kBeaconId = 2;
+constexpr uint32_t kLaterBeaconId = 3;
 
 // The pause between two tries grows with the number of waiting datagrams, which a try looks at.
 constexpr Duration kRetryPause = microseconds(100);
@@ -55,11 +58,32 @@ void AddressSharing::watch(int fd, uint32_t id) const {
   epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
 }
 
+Expected<void, EngineError> AddressSharing::follow_user() {
+  const uid_t known = later_beacon_ ? later_beacon_->user() : beacon_.user();
+  if (geteuid() == known) return {};
+  if (auto alone = slot_.directory().check_alone(); !alone) return alone;
+  later_beacon_.emplace(slot_.directory().make_beacon());
+  watch(later_beacon_->fd(), kLaterBeaconId);
+  return {};
+}
+
+Expected<ServiceEntry, Errno> AddressSharing::begin_listening(ServiceId service,
+                                                              const std::optional<Gid>& local) {
+  return gsi_.directory().begin_listening(service, local);
+}
+
+void AddressSharing::end_listening(const ServiceEntry& entry) {
+  gsi_.directory().end_listening(entry);
+  watch_services();
+}
+
+void AddressSharing::watch_services() {
+  if (!std::exchange(watches_services_, true)) watch(gsi_.directory().socket(), kServicesId);
+}
+
 Expected<void, Errno> AddressSharing::listen(ServiceId service, const std::optional<Gid>& local) {
   auto listening = gsi_.directory().listen(service, local);
-  if (listening && !std::exchange(watches_services_, true)) {
-    watch(gsi_.directory().socket(), kServicesId);
-  }
+  if (listening) watch_services();
   return listening;
 }
 
@@ -126,6 +150,10 @@ void AddressSharing::receive(std::vector<RxPacket>& own, std::vector<ProbeAnswer
       beacon_.answer();
       continue;
     }
+    if (id == kLaterBeaconId) {
+      if (later_beacon_) later_beacon_->answer();
+      continue;
+    }
     read(id == kForwardId ? forward_fd() : gsi_.directory().socket(), own, answers);
   }
 }
@@ -151,7 +179,7 @@ void AddressSharing::read(int fd, std::vector<RxPacket>& own, std::vector<ProbeA
 }
 
 void AddressSharing::take_forwarded(const PacketRun& packets, std::vector<RxPacket>& own) {
-  // By the owner of its first packet a packet socket has decided about the whole datagram.
+  // A packet socket takes or leaves a datagram as a whole, by the owner of its first packet.
   if (direct_ && packets.is_start && owner_slot(packets.packet_at(0), slot()) == slot() &&
       direct_(packets.flow)) {
     counters_.direct += packets.packets();
@@ -185,7 +213,7 @@ void AddressSharing::take_returned(std::vector<RxPacket>& own) {
   taken_.clear();
   taken_.swap(returned_);
   for (const GsiSharing::Returned& run : taken_) {
-    append({run.flow, run.segment_size, run.bytes}, own);
+    append(run.run(), own);
   }
 }
 

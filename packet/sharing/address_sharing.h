@@ -5,16 +5,17 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "packet/base/time.h"
 #include "packet/host/file_descriptor.h"
-#include "packet/sharing/forward_queue.h"
-#include "packet/sharing/forwarding.h"
-#include "packet/sharing/gsi_sharing.h"
+#include "packet/sharing/forwarding/forward_queue.h"
+#include "packet/sharing/forwarding/forwarding.h"
+#include "packet/sharing/gsi/gsi_sharing.h"
 #include "packet/sharing/sharing_counters.h"
-#include "packet/sharing/slots.h"
+#include "packet/sharing/slots/slots.h"
 #include "packet/wire/roce_packet.h"
 
 namespace urxe {
@@ -41,8 +42,17 @@ class AddressSharing {
   /// (nullopt) on any address of the interface, come to this process. EADDRINUSE: a process,
   /// perhaps this one, listens for it there; otherwise as ServiceDirectory::listen().
   Expected<void, Errno> listen(ServiceId service, const std::optional<Gid>& local);
+  // The same in steps; other calls may come in between, but not for that service. Only enter()
+  // waits for other processes, see HolderTable::take(), and may run beside any other call.
+  Expected<ServiceEntry, Errno> begin_listening(ServiceId service, const std::optional<Gid>& local);
+  void end_listening(const ServiceEntry& entry);
   /// Undoes listen(). Does nothing if the process does not listen there.
   void stop_listening(ServiceId service, const std::optional<Gid>& local);
+
+  /// To be called before an engine opens an address: its sockets belong to the user that the
+  /// process has then, whose other programs must share the directory. Errors as
+  /// SharingDirectory::check_alone().
+  Expected<void, EngineError> follow_user();
 
   // For the engine:
 
@@ -63,8 +73,9 @@ class AddressSharing {
   /// another process: the kernel should have given it to that process directly.
   [[nodiscard]] bool sort(const PacketRun& datagram, std::vector<RxPacket>& own);
 
-  /// `is_direct` tells of a flow whether datagrams whose first packet is for this process reach it
-  /// by a way of its own, too: then those that others forward are dropped. Null: none does.
+  /// `is_direct(flow)` returns whether this process receives the flow's datagrams by itself, too,
+  /// if their first packet is for it. Those that other processes forward are dropped then. Null: it
+  /// receives none by itself.
   void set_direct(std::function<bool(const Flow&)> is_direct) { direct_ = std::move(is_direct); }
 
   /// Reads datagrams that other processes have sent to this one: appends forwarded packets to
@@ -79,6 +90,9 @@ class AddressSharing {
   /// Whether packets wait for room at their owner's socket, or requests for a listener. While they
   /// do, the engine calls retry() about every millisecond.
   [[nodiscard]] bool has_waiting() const { return gsi_.has_waiting() || queue_.has_waiting(); }
+  /// Whether packets wait for room at their owner's socket: the sooner retry() is called, the
+  /// better.
+  [[nodiscard]] bool is_congested() const { return queue_.has_waiting(); }
   void retry(Instant now);
   /// Whether retry() has found requests to be this process's after all.
   [[nodiscard]] bool has_returned() const { return !returned_.empty(); }
@@ -95,6 +109,7 @@ class AddressSharing {
 
  private:
   void watch(int fd, uint32_t id) const;
+  void watch_services();
   size_t take_gsi(const PacketRun& datagram, size_t at, std::vector<RxPacket>& own);
   [[nodiscard]] bool forward(uint32_t slot, const PacketRun& packets);
   void read(int fd, std::vector<RxPacket>& own, std::vector<ProbeAnswer>& answers);
@@ -108,6 +123,7 @@ class AddressSharing {
   ForwardQueue queue_;
   GsiSharing gsi_;
   Beacon beacon_;
+  std::optional<Beacon> later_beacon_;  ///< for another user, which the process has become
   bool watches_services_ = false;
   FileDescriptor epoll_;  ///< watches all sockets that other processes send to
   Instant retry_forwarding_at_{};

@@ -13,12 +13,11 @@ struct SharingCounters {
   uint64_t direct = 0;          ///< of those forwarded to it, the ones that it had already
   uint64_t not_owner = 0;       ///< for a process that has ended
   uint64_t gsi_not_copied = 0;  ///< to QP1, for every process, but too many to copy
-  uint64_t gsi_over_quota =
-      0;  ///< requests without a listener, more than one address may have waiting
+  uint64_t gsi_over_quota = 0;  ///< requests without a listener, beyond their sender's quota
   uint64_t rx_syscalls = 0;
 };
 
-/// What the processes that share an address do so that the kernel gives each its packets.
+/// The work of the processes that share an address to have the kernel give each its packets.
 struct CalibrationCounters {
   uint64_t searches = 0;   ///< for the order of the sockets on the port, by this process
   uint64_t by_others = 0;  ///< results of another process that this one waited for

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "packet/base/bytes.h"
-#include "packet/wire/ip_header.h"
+#include "packet/wire/ip/ip_header.h"
 
 namespace urxe {
 namespace {

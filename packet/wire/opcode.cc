@@ -105,6 +105,8 @@ constexpr std::array<Name, 256> make_names() {
   names[kCnpOpcode.value].append("CNP");
   names[kDrainQueryOpcode.value].append("DRAIN Query");
   names[kDrainAnswerOpcode.value].append("DRAIN Answer");
+  names[kGapQueryOpcode.value].append("GAP Query");
+  names[kGapReportOpcode.value].append("GAP Report");
   return names;
 }
 constexpr std::array<Name, 256> kNames = make_names();
@@ -138,6 +140,11 @@ constexpr std::array<OpcodeInfo, 256> make_table() {
     info.extensions = Ext::kDeth;
     info.starts_message = info.ends_message = true;
   }
+  for (const Opcode opcode : {kGapQueryOpcode, kGapReportOpcode}) {
+    OpcodeInfo& info = table[opcode.value];
+    info.starts_message = info.ends_message = true;
+  }
+  table[kGapReportOpcode.value].has_payload = true;
   for (size_t i = 0; i < table.size(); ++i) {
     table[i].name = std::string_view(kNames[i].text.data(), kNames[i].size);
     table[i].header_bytes = header_bytes(table[i].extensions);

@@ -63,6 +63,13 @@ inline constexpr Opcode kDrainQueryOpcode{
     0xc0};  ///< asks whether all packets before it were received
 inline constexpr Opcode kDrainAnswerOpcode{0xc1};  ///< they were, up to the PSN of the query
 
+// Manufacturer specific; only to peers that keep what comes behind a gap.
+inline constexpr Opcode kGapQueryOpcode{0xc2};  ///< asks for a report of each gap
+/// Packets are missing from the PSN on. The payload is their number and the PSN of the last query
+/// received, of 32 bits each.
+inline constexpr Opcode kGapReportOpcode{0xc3};
+inline constexpr size_t kGapReportBytes = 8;
+
 /// Which extension headers follow the BTH; their order on the wire is this order.
 enum class Ext : uint8_t {
   kNone = 0,

@@ -6,8 +6,8 @@
 
 #include "packet/base/bytes.h"
 #include "packet/base/check.h"
+#include "packet/wire/cm/mad.h"
 #include "packet/wire/icrc.h"
-#include "packet/wire/mad.h"
 #include "packet/wire/qpn_layout.h"
 
 namespace urxe {
@@ -106,6 +106,28 @@ void TxBatch::clear() {
   used_ = 0;
   packets_ = 0;
   open_size_ = 0;
+}
+
+void TxBatch::count_packets() {
+  packets_ = 0;
+  for (const Message& message : messages_) packets_ += message.segments;
+  if (messages_.empty()) clear();
+}
+
+void TxBatch::keep_segments(const Message& message, size_t begin, size_t end,
+                            std::vector<Message>& left) {
+  if (begin == end) return;
+  Message kept = message;
+  kept.offset += begin * message.segment_size;
+  kept.size = std::min(message.size, end * message.segment_size) - begin * message.segment_size;
+  kept.segments = end - begin;
+  kept.segment_size = std::min(kept.segment_size, kept.size);
+  kept.closed = true;
+  left.push_back(kept);
+  for (size_t i = 0; i < kept.segments && message.sealed; ++i) {
+    if (identification(i) == identification(begin + i)) break;
+    write_icrc(kept.flow, identification(i), segment(kept, i));
+  }
 }
 
 void TxBatch::unsegment() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -82,9 +83,39 @@ class TxBatch {
   template <class IsDone>
   void remove_if(IsDone is_done) {
     std::erase_if(messages_, is_done);
-    packets_ = 0;
-    for (const Message& message : messages_) packets_ += message.segments;
-    if (messages_.empty()) clear();
+    count_packets();
+  }
+
+  /// Calls `visit(message, segment, bytes)` for each packet.
+  template <class Visit>
+  void for_each_packet(Visit visit) const {
+    for (const Message& message : messages_) {
+      const std::span<const uint8_t> all = bytes(message);
+      for (size_t i = 0; i < message.segments; ++i) {
+        const size_t at = i * message.segment_size;
+        visit(message, i, all.subspan(at, std::min(message.segment_size, message.size - at)));
+      }
+    }
+  }
+
+  /// Removes the packets for which `is_gone(index)` returns true; the index counts all packets of
+  /// the batch. Computes the ICRCs of those behind anew, where the identification changes.
+  /// Allocates. No packet may be open.
+  template <class IsGone>
+  void remove_packets(IsGone is_gone) {
+    std::vector<Message> left;
+    size_t index = 0;
+    for (const Message& message : messages_) {
+      size_t begin = 0;
+      for (size_t i = 0; i < message.segments; ++i, ++index) {
+        if (!is_gone(index)) continue;
+        keep_segments(message, begin, i, left);
+        begin = i + 1;
+      }
+      keep_segments(message, begin, message.segments, left);
+    }
+    messages_.assign(left.begin(), left.end());
+    count_packets();
   }
 
   /// Splits every message into single packets with identification 0 and computes their ICRCs anew,
@@ -95,6 +126,8 @@ class TxBatch {
  private:
   [[nodiscard]] bool open_packet_joins(const Message& last) const;
   [[nodiscard]] std::span<uint8_t> segment(const Message& message, size_t index);
+  void count_packets();
+  void keep_segments(const Message& message, size_t begin, size_t end, std::vector<Message>& left);
 
   Limits limits_;
   std::unique_ptr<uint8_t[]> memory_;

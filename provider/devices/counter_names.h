@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "packet/wire/cm_message.h"
+#include "packet/wire/cm/cm_message.h"
 #include "packet/wire/roce_packet.h"
 
 /// The counters that a device shows below ports/1/counters, ports/1/hw_counters and, for the
@@ -66,6 +66,8 @@ inline constexpr auto kHardwareCounterNames = std::to_array<std::string_view>({
     "local_ack_timeout_err",
     "rnr_nak_retry_err",
     "out_of_sequence",
+    "held_requests",  // came behind a gap, and were kept
+    "selective_repairs",
     "rx_read_requests",
     "rx_write_requests",
     "rx_atomic_requests",
@@ -82,6 +84,10 @@ inline constexpr auto kHardwareCounterNames = std::to_array<std::string_view>({
     // by the raw engine's packet socket; in sent_pkts and rcvd_pkts, too
     "raw_sent_pkts",
     "raw_rcvd_pkts",
+    // frames of queue pairs for raw packets; in no counter above
+    "raw_qp_sent_frames",
+    "raw_qp_rcvd_frames",
+    "raw_qp_dropped_frames",  // by a flow steering rule
     // by `urxe run --fault`
     "fault_tx_lost",
     "fault_tx_duplicated",

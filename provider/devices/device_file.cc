@@ -54,6 +54,24 @@ bool add_gid(std::string_view index_text, std::string_view value, std::vector<Gi
   return true;
 }
 
+bool add_network(std::string_view value, std::vector<IpNetwork>& networks) {
+  const size_t slash = std::min(value.find('/'), value.size() - 1);
+  IpNetwork network;
+  if (networks.size() == kGidTableLength || !parse_gid(value.substr(0, slash), network.address) ||
+      !parse_number(value.substr(slash + 1), network.prefix_bits) || network.prefix_bits > 128) {
+    return false;
+  }
+  networks.push_back(network);
+  return true;
+}
+
+bool add_gateway(std::string_view value, std::vector<Gid>& gateways) {
+  Gid gateway;
+  if (gateways.size() == 2 || !parse_gid(value, gateway)) return false;
+  gateways.push_back(gateway);
+  return true;
+}
+
 /// False if the value of a known key is malformed.
 bool set_field(DeviceDescription& device, std::string_view key, std::string_view value) {
   if (key == "name") return !(device.name = value).empty();
@@ -67,6 +85,9 @@ bool set_field(DeviceDescription& device, std::string_view key, std::string_view
   if (key == "link_up") return parse_bool(value, device.link_up);
   if (key == "gone") return parse_bool(value, device.gone);
   if (key == "uverbs") return parse_number(value, device.uverbs_number);
+  if (key == "port") return !(device.port = value).empty();
+  if (key == "network") return !value.empty() && add_network(value, device.networks);
+  if (key == "gateway") return add_gateway(value, device.gateways);
   if (key.starts_with("gid")) return add_gid(key.substr(3), value, device.gids);
   return true;
 }
@@ -91,6 +112,11 @@ std::string format_device(const DeviceDescription& device) {
   add("link_up", device.link_up ? "1" : "0");
   add("gone", device.gone ? "1" : "0");
   add("uverbs", std::to_string(device.uverbs_number));
+  if (!device.port.empty()) add("port", device.port);
+  for (const IpNetwork& network : device.networks) {
+    add("network", hex_of(network.address) + "/" + std::to_string(network.prefix_bits));
+  }
+  for (const Gid& gateway : device.gateways) add("gateway", hex_of(gateway));
   for (size_t i = 0; i < device.gids.size(); ++i) {
     add("gid" + std::to_string(i), hex_of(device.gids[i]));
   }

@@ -8,6 +8,7 @@
 
 #include "packet/base/expected.h"
 #include "packet/wire/gid.h"
+#include "packet/wire/ip/ip_network.h"
 
 namespace urxe {
 
@@ -30,6 +31,14 @@ struct DeviceDescription {
   bool link_up = true;  ///< the interface is up and has a carrier
   bool gone = false;    ///< the interface does not exist any more
   uint32_t uverbs_number = 0;
+  std::string port;  ///< of DPDK, which carries the packets; empty: none
+  /// The addresses that the device has and no interface of the kernel: those of a port of DPDK that
+  /// the kernel knows nothing of. `ifname` and `ifindex` then are made up.
+  std::vector<IpNetwork> networks;
+  std::vector<Gid> gateways;  ///< of such a device; one of each family at most
+
+  /// Whether the kernel has no interface for the device.
+  [[nodiscard]] bool is_fixed() const { return !networks.empty(); }
 
   friend bool operator==(const DeviceDescription&, const DeviceDescription&) = default;
 };

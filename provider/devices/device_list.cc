@@ -16,6 +16,9 @@
 namespace urxe {
 namespace {
 
+/// Far above the indexes that the kernel gives to interfaces.
+constexpr uint32_t kFirstMadeUpIndex = 0x40000000;
+
 /// libibverbs' IBV_SYSFS_NAME_MAX without the terminating zero.
 constexpr size_t kLongestName = 63;
 
@@ -73,16 +76,20 @@ DeviceDescription describe(const Interface& interface, const std::string& name,
   return follow_interface(device, &interface);
 }
 
-bool is_presentable(const Interface& interface) {
-  return interface.up && !interface.gids.empty();
+/// Programs that use every device at once, as UCX and MPI do, take it for granted that each leads
+/// to the peer. The loopback interface does not lead to other hosts, and the others lead to this
+/// one, too.
+bool leads_to_other_hosts(const Interface& interface) {
+  return is_presentable(interface) && interface.link_up && !interface.is_loopback;
 }
 
 std::vector<DeviceDescription> all_devices(const std::vector<Interface>& interfaces,
                                            const std::set<std::string>& taken) {
+  const bool has_network = std::ranges::any_of(interfaces, leads_to_other_hosts);
   std::vector<DeviceDescription> devices;
   std::set<std::string> used = taken;
   for (const Interface& interface : interfaces) {
-    if (!is_presentable(interface)) continue;
+    if (!is_presentable(interface) || (interface.is_loopback && has_network)) continue;
     std::string name = default_device_name(interface.name);
     if (used.contains(name)) name += fmt::format("_{}", interface.ifindex);
     used.insert(name);
@@ -112,7 +119,92 @@ void set_rate(DeviceDescription& device, const Interface& interface) {
   device.active_speed = rate.speed;
 }
 
+DeviceDescription describe_port(const DpdkPort& port, const std::string& name,
+                                const Interface* interface, size_t number,
+                                std::string_view identity) {
+  DeviceDescription device;
+  device.name = name;
+  device.port = port.name;
+  if (port.addresses.empty()) {
+    device.ifindex = interface->ifindex;
+    device.node_guid = invented_guid(name + std::string(identity));
+    return follow_interface(device, interface);
+  }
+  device.ifname = port.name;
+  device.ifindex = kFirstMadeUpIndex + static_cast<uint32_t>(number);
+  device.node_guid = invented_guid(name + std::string(identity));
+  device.mtu = port.mtu;
+  device.networks = port.addresses;
+  device.gateways = port.gateways;
+  std::vector<InterfaceAddress> addresses;
+  for (const IpNetwork& network : port.addresses) addresses.push_back({network.address, true});
+  device.gids = order_gids(addresses);
+  const LinkRate& rate =
+      closest_link_rate(port.speed_mbps != 0 ? std::optional(port.speed_mbps) : std::nullopt);
+  device.speed_mbps = rate.mbps;
+  device.active_width = rate.width;
+  device.active_speed = rate.speed;
+  return device;
+}
+
+/// As for an interface, without the word for all network drivers: "urxe_memif0" for net_memif0.
+std::string default_port_device_name(std::string_view port) {
+  constexpr std::string_view kDriverPrefix = "net_";
+  if (port.starts_with(kDriverPrefix)) port.remove_prefix(kDriverPrefix.size());
+  return default_device_name(port);
+}
+
+/// The name for the port's device; empty: it is not asked for.
+Expected<std::string, std::string> name_port(const DpdkPort& port,
+                                             const std::vector<DeviceRequest>& requests,
+                                             const std::set<std::string>& taken) {
+  if (requests.empty()) {
+    const std::string name = default_port_device_name(port.name);
+    return taken.contains(name) ? name + "_dpdk" : name;
+  }
+  const auto found = std::ranges::find(requests, port.name, &DeviceRequest::ifname);
+  if (found == requests.end()) return "";
+  if (taken.contains(found->name)) {
+    return refuse(fmt::format("there is a real device '{}'", found->name));
+  }
+  return found->name;
+}
+
 }  // namespace
+
+Expected<std::vector<DeviceDescription>, std::string> choose_dpdk_devices(
+    const std::vector<DpdkPort>& ports, const std::vector<Interface>& interfaces,
+    const std::vector<DeviceRequest>& requests, const std::set<std::string>& taken,
+    std::string_view identity) {
+  for (const DeviceRequest& request : requests) {
+    if (std::ranges::find(ports, request.ifname, &DpdkPort::name) == ports.end()) {
+      return refuse(fmt::format("DPDK has no port '{}'", request.ifname));
+    }
+    if (std::ranges::count(requests, request.name, &DeviceRequest::name) > 1) {
+      return refuse(fmt::format("device '{}' is named twice", request.name));
+    }
+    if (std::ranges::count(requests, request.ifname, &DeviceRequest::ifname) > 1) {
+      return refuse(fmt::format("port '{}' can be only one device", request.ifname));
+    }
+  }
+  std::vector<DeviceDescription> devices;
+  for (const DpdkPort& port : ports) {
+    auto name = name_port(port, requests, taken);
+    if (!name) return refuse(name.error());
+    if (name->empty()) continue;
+    const auto interface = std::ranges::find(interfaces, port.interface_index, &Interface::ifindex);
+    const bool kernels = port.interface_index != 0 && interface != interfaces.end();
+    if (port.addresses.empty() && (!kernels || interface->gids.empty())) {
+      return refuse(
+          fmt::format("port '{}' has no IP address: say -- address=192.0.2.1/24, for "
+                      "instance, behind the arguments of DPDK",
+                      port.name));
+    }
+    devices.push_back(
+        describe_port(port, *name, kernels ? &*interface : nullptr, devices.size(), identity));
+  }
+  return devices;
+}
 
 DeviceDescription follow_interface(const DeviceDescription& was, const Interface* now) {
   DeviceDescription device = was;
@@ -127,6 +219,10 @@ DeviceDescription follow_interface(const DeviceDescription& was, const Interface
   return device;
 }
 
+bool is_presentable(const Interface& interface) {
+  return interface.up && !interface.gids.empty();
+}
+
 std::string default_device_name(std::string_view ifname) {
   std::string name = "urxe_";
   for (char c : ifname.substr(0, kLongestName - name.size())) {
@@ -136,11 +232,11 @@ std::string default_device_name(std::string_view ifname) {
 }
 
 Expected<DeviceRequest, std::string> parse_device_request(std::string_view text) {
-  size_t equals = text.find('=');
-  if (equals == std::string_view::npos) {
-    return refuse(fmt::format("'{}' is not NAME=IFACE", text));
-  }
-  DeviceRequest request{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+  const size_t equals = text.find('=');
+  const std::string ifname(equals == std::string_view::npos ? text : text.substr(equals + 1));
+  DeviceRequest request{equals == std::string_view::npos ? default_device_name(ifname)
+                                                         : std::string(text.substr(0, equals)),
+                        ifname};
   if (!is_device_name(request.name)) {
     return refuse(fmt::format(
         "'{}' is not a device name: 1 to 63 letters, digits, '_', '-' and '.', the first not '.'",

@@ -2,28 +2,62 @@
 #include "provider/devices/device_tree.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
+#include <atomic>
+#include <cerrno>
+
+#include "packet/host/file_descriptor.h"
 #include "provider/presence/presence_abi.h"
 
 namespace urxe {
 namespace {
 
+constexpr uint32_t kFirstWithHold = 5;
+
+/// Null if there is none in this process.
+const urxe_presence* find_presence() {
+  void* const symbol = dlsym(RTLD_DEFAULT, "urxe_presence_v1");
+  return symbol != nullptr ? reinterpret_cast<urxe_presence_v1_function>(symbol)() : nullptr;
+}
+
 std::string find_tree() {
-  if (void* symbol = dlsym(RTLD_DEFAULT, "urxe_presence_v1")) {
-    const urxe_presence* presence = reinterpret_cast<urxe_presence_v1_function>(symbol)();
-    if (presence->tree != nullptr) return presence->tree;
-  }
+  const urxe_presence* const presence = find_presence();
+  if (presence != nullptr && presence->tree != nullptr) return presence->tree;
   const char* value = secure_getenv("URXE_TREE");
   return value != nullptr ? value : "";
 }
 
-}  // namespace
-
 // Never destroyed: threads and exit handlers may still ask.
-const std::string& device_tree() {
+const std::string& named_tree() {
   static const auto* const tree = new std::string(find_tree());
   return *tree;
+}
+
+/// Never closed: device_tree() may be asked as long as the process exists. -1: not held.
+std::atomic<int> held_tree{-1};
+
+}  // namespace
+
+std::string device_tree() {
+  const int held = held_tree.load();
+  struct stat status {};
+  if (held >= 0 && lstat(named_tree().c_str(), &status) != 0 && errno == EACCES) {
+    return "/proc/self/fd/" + std::to_string(held);
+  }
+  return named_tree();
+}
+
+void hold_device_tree() {
+  if (named_tree().empty() || held_tree.load() >= 0) return;
+  FileDescriptor fd(open(named_tree().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  int none = -1;
+  if (!fd || !held_tree.compare_exchange_strong(none, fd.get())) return;
+  const urxe_presence* const presence = find_presence();
+  if (presence != nullptr && presence->version >= kFirstWithHold) presence->hold_tree(fd.get());
+  (void)fd.release();
 }
 
 }  // namespace urxe

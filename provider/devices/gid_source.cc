@@ -74,7 +74,8 @@ Interface describe(rtnl_link* link) {
   interface.mtu = rtnl_link_get_mtu(link);
   interface.up = (flags & IFF_UP) != 0;
   interface.link_up = (flags & IFF_RUNNING) != 0;
-  interface.is_virtual = (flags & IFF_LOOPBACK) != 0 || rtnl_link_get_type(link) != nullptr;
+  interface.is_loopback = (flags & IFF_LOOPBACK) != 0;
+  interface.is_virtual = interface.is_loopback || rtnl_link_get_type(link) != nullptr;
   interface.mac = mac_of(link);
   return interface;
 }

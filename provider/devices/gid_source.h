@@ -19,6 +19,7 @@ struct Interface {
   uint32_t mtu = 0;                           ///< bytes
   bool up = false;                            ///< administratively
   bool link_up = false;                       ///< has a carrier
+  bool is_loopback = false;                   ///< lo
   bool is_virtual = false;                    ///< lo, veth, bridge, ...: no hardware of its own
   std::optional<std::array<uint8_t, 6>> mac;  ///< none if it has none or it is zero
   std::vector<Gid> gids;                      ///< in the order of the GID table

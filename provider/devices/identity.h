@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 /// The identity of urxe's devices, in sysfs and in ibv_query_device().
@@ -15,6 +16,11 @@ inline constexpr uint32_t kVendorPartId = 1;
 inline constexpr uint32_t kHardwareVersion = 1;
 inline constexpr const char* kFirmwareVersion = URXE_VERSION;
 inline constexpr const char* kHcaType = "urxe";
+
+/// The libibverbs that the provider serves (provider/verbs/abi/library.h).
+inline constexpr const char* kServedLibraries =
+    "rdma-core 36 to 65 (private ABIs 34, 57, 59, 64, 65)";
+inline constexpr std::array kServedAbis{34, 57, 59, 64, 65};
 
 /// Node GUIDs are EUI-64s of the vendor's: guid & mask == value tells ours from all others.
 inline constexpr uint64_t kNodeGuidMask = uint64_t{0xffffff} << 40;

@@ -19,8 +19,12 @@ namespace {
 
 /// Changes that follow so soon after another are handled together.
 constexpr int kBurstMs = 20;
-/// Pause before another try if the interfaces could not be listed.
+/// Pause before another try if the interfaces could not be listed, or the tree not written.
 constexpr int kRetryMs = 500;
+
+Unexpected<EngineError> failed(int errno_value) {
+  return Unexpected<EngineError>({errno_value, std::strerror(errno_value)});
+}
 
 }  // namespace
 
@@ -30,7 +34,7 @@ InterfaceWatcher& InterfaceWatcher::instance() {
   return *watcher;
 }
 
-std::string InterfaceWatcher::add(const Follower& follower) {
+Expected<void, EngineError> InterfaceWatcher::add(const Follower& follower) {
   std::lock_guard lifecycle(lifecycle_);
   {
     std::lock_guard lock(mutex_);
@@ -39,12 +43,12 @@ std::string InterfaceWatcher::add(const Follower& follower) {
   if (running_) {
     // What changed since the follower read its state may have been told to the others already.
     wake();
-    return "";
+    return {};
   }
-  std::string reason = start();
-  if (running_) return "";
+  auto started = start();
+  if (running_) return {};
   release();
-  return std::exchange(complained_, true) ? "" : reason;
+  return std::exchange(complained_, true) ? Expected<void, EngineError>() : started;
 }
 
 void InterfaceWatcher::remove(const Follower& follower) {
@@ -58,20 +62,22 @@ void InterfaceWatcher::remove(const Follower& follower) {
   if (last && running_) stop();
 }
 
-/// Returns an empty string, or why the interfaces cannot be watched.
-std::string InterfaceWatcher::start() {
+Expected<void, EngineError> InterfaceWatcher::start() {
+  errno = 0;
   if (!is_of_this_namespace(device_tree())) {
-    return "the devices are those of another network namespace";
+    if (errno == EMFILE || errno == ENFILE) return failed(errno);
+    return Unexpected<EngineError>({0, "the devices are those of another network namespace"});
   }
   tree_use_ = hold_tree(device_tree());
   wake_fd_ = FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   // The kernel's reports are subscribed to before the first look, so no change is missed.
-  if (!wake_fd_ || !changes_.open()) return std::strerror(errno);
+  if (!wake_fd_ || !changes_.open()) return failed(errno);
   if (!update()) wake();
   stop_.store(false);
   const int wrong = start_thread(&thread_, thread_main, this);
   running_ = wrong == 0;
-  return running_ ? "" : std::strerror(wrong);
+  allow_wake(running_);
+  return running_ ? Expected<void, EngineError>() : failed(wrong);
 }
 
 void InterfaceWatcher::stop() {
@@ -93,7 +99,20 @@ bool InterfaceWatcher::take_wake() {
   return read(wake_fd_.get(), &count, sizeof count) > 0;
 }
 
+void InterfaceWatcher::set_link(const std::string& device, bool is_up) {
+  std::lock_guard lock(links_mutex_);
+  links_[device] = is_up;
+  if (can_wake_) wake();
+}
+
+void InterfaceWatcher::allow_wake(bool allowed) {
+  std::lock_guard lock(links_mutex_);
+  can_wake_ = allowed;
+  if (!allowed) links_.clear();
+}
+
 void InterfaceWatcher::release() {
+  allow_wake(false);
   wake_fd_.reset();
   changes_.close();
   tree_use_.reset();
@@ -120,19 +139,24 @@ void InterfaceWatcher::run() {
   }
 }
 
-/// False: the interfaces could not be listed; try again later.
+/// False: the interfaces could not be listed, or the tree not written; try again later.
 bool InterfaceWatcher::update() try {
   std::lock_guard lock(mutex_);
-  auto now = update_tree(device_tree());
+  std::map<std::string, bool> links;
+  {
+    std::lock_guard links_lock(links_mutex_);
+    links = links_;
+  }
+  auto now = update_tree(device_tree(), links);
   if (!now) return false;
   ifindexes_.clear();
-  for (const DeviceDescription& description : *now) {
+  for (const DeviceDescription& description : now->devices) {
     ifindexes_.push_back(description.ifindex);
     for (const Follower* follower : followers_) {
       if (follower->name == description.name) follower->follow(description);
     }
   }
-  return true;
+  return !now->was_locked_out;
 } catch (const std::bad_alloc&) {
   return false;
 }

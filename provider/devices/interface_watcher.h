@@ -6,10 +6,13 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "packet/base/engine_error.h"
+#include "packet/base/expected.h"
 #include "packet/host/file_descriptor.h"
 #include "provider/devices/change_socket.h"
 #include "provider/devices/device_file.h"
@@ -34,11 +37,14 @@ class InterfaceWatcher {
   };
 
   /// Calls the follower with each change, until remove(), and once with the state as it is: before
-  /// add() returns if the watcher was not running, else soon afterwards. Returns why the interfaces
-  /// cannot be watched, the first time that they cannot; else an empty string. Devices then stay as
-  /// they are.
-  std::string add(const Follower& follower);
+  /// add() returns if the watcher was not running, else soon afterwards. The error says why the
+  /// interfaces cannot be watched, the first time that they cannot. Devices then stay as they are.
+  Expected<void, EngineError> add(const Follower& follower);
   void remove(const Follower& follower);
+
+  /// The link of a device without an interface of the kernel has come up or gone down. Any lock may
+  /// be held; the thread tells the followers and writes the tree.
+  void set_link(const std::string& device, bool is_up);
 
   // fork(): the child begins without devices, thread and descriptors.
   void before_fork();
@@ -46,10 +52,11 @@ class InterfaceWatcher {
   void after_fork_in_child();
 
  private:
-  std::string start();
+  Expected<void, EngineError> start();
   void stop();
   void wake();
   bool take_wake();
+  void allow_wake(bool allowed);
   void release();
   static void* thread_main(void* self);
   void run();
@@ -63,6 +70,12 @@ class InterfaceWatcher {
   FileDescriptor wake_fd_;
   ChangeSocket changes_;
   FileDescriptor tree_use_;
+
+  /// No other is taken while it is held. During a fork() nobody has it: who takes it has one of
+  /// those above, or the lock of a device.
+  std::mutex links_mutex_;
+  std::map<std::string, bool> links_;
+  bool can_wake_ = false;
 
   std::mutex mutex_;  ///< held throughout an update; taken after lifecycle_
   std::vector<const Follower*> followers_;

@@ -119,7 +119,8 @@ void add_bus_device(Folder folder, const DeviceDescription& device) {
   folder.add("local_cpus", place.local_cpus);
   folder.add("local_cpulist", place.local_cpulist);
   folder.add("uevent", "DRIVER=urxe");
-  folder.below("net").link(device.ifname, "/sys/class/net/" + device.ifname);
+  if (!device.is_fixed())
+    folder.below("net").link(device.ifname, "/sys/class/net/" + device.ifname);
 }
 
 void add_device(TreeContent& tree, const DeviceDescription& device, size_t index) {

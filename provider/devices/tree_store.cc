@@ -15,6 +15,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -29,7 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Part of every tree's name: trees of another layout are other trees.
-constexpr std::string_view kLayout = "urxe-tree-2";
+constexpr std::string_view kLayout = "urxe-tree-4";
 /// These files say which network namespace and PID namespace a tree is for.
 constexpr const char* kNetworkFile = "netns";
 constexpr const char* kProcessesFile = "pidns";
@@ -107,6 +108,31 @@ bool make_table(const fs::path& path, size_t size) {
   return close(fd) == 0 && sized;
 }
 
+/// The directories of a tree, by their paths in it.
+std::set<fs::path> directories_of(const TreeContent& content) {
+  std::set<fs::path> directories{content.directories.begin(), content.directories.end()};
+  const auto add_parents = [&](fs::path path) {
+    while (path.has_relative_path()) {
+      path = path.parent_path();
+      directories.insert(path);
+    }
+  };
+  for (const std::string& path : content.directories) add_parents(path);
+  for (const auto& [path, text] : content.files) add_parents(path);
+  for (const auto& [path, text] : content.state) add_parents(path);
+  for (const auto& [path, target] : content.links) add_parents(path);
+  for (const auto& [path, size] : content.tables) add_parents(path);
+  return directories;
+}
+
+/// The directory around the tree keeps other users out. A process that holds the tree open and has
+/// become another user still reads it, but must not be able to change it. False with errno.
+bool let_all_read(const fs::path& root, const TreeContent& content) {
+  return std::ranges::all_of(directories_of(content), [&](const fs::path& path) {
+    return chmod((root / path).c_str(), 0755) == 0;
+  });
+}
+
 /// False with errno.
 bool write_tree(const fs::path& root, const TreeContent& content) {
   for (const std::string& path : content.directories) {
@@ -128,7 +154,7 @@ bool write_tree(const fs::path& root, const TreeContent& content) {
   for (const auto& [path, size] : content.tables) {
     if (!make_table(root / path, size)) return false;
   }
-  return true;
+  return let_all_read(root, content);
 }
 
 bool is_file(const fs::path& path) {

@@ -115,6 +115,18 @@ void write_device(const std::string& tree, const DeviceDescription& now) {
   if (written) replace_file(tree, tree + "/devices/" + now.name, format_device(now));
 }
 
+DeviceDescription follow_links(const DeviceDescription& was,
+                               const std::map<std::string, bool>& links, bool in_use) {
+  DeviceDescription now = was;
+  const auto found = links.find(was.name);
+  if (found != links.end()) {
+    now.link_up = found->second;
+  } else if (!in_use) {
+    now.link_up = true;
+  }
+  return now;
+}
+
 }  // namespace
 
 bool is_of_this_namespace(const std::string& tree) {
@@ -131,7 +143,8 @@ FileDescriptor hold_tree(const std::string& tree) {
   return fd;
 }
 
-Expected<std::vector<DeviceDescription>, std::string> update_tree(const std::string& tree) {
+Expected<TreeUpdate, std::string> update_tree(const std::string& tree,
+                                              const std::map<std::string, bool>& links) {
   if (!is_of_this_namespace(tree)) {
     return Unexpected<std::string>("the devices are those of another network namespace");
   }
@@ -139,17 +152,22 @@ Expected<std::vector<DeviceDescription>, std::string> update_tree(const std::str
   // Listed with the lock held, so that newer text is never replaced by older.
   auto interfaces = list_interfaces();
   if (!interfaces) return Unexpected<std::string>(interfaces.error());
-  std::vector<DeviceDescription> devices = read_devices(tree);
+  TreeUpdate update{.devices = read_devices(tree)};
   const bool keep_indexes = has_users(tree);
-  for (DeviceDescription& device : devices) {
+  for (DeviceDescription& device : update.devices) {
     DeviceDescription now = device;
-    if (!keep_indexes) now.gids.clear();
-    now = follow_interface(now, find_interface(*interfaces, device.ifindex));
+    if (device.is_fixed()) {
+      now = follow_links(device, links, keep_indexes);
+    } else {
+      if (!keep_indexes) now.gids.clear();
+      now = follow_interface(now, find_interface(*interfaces, device.ifindex));
+    }
     if (now == device) continue;
     if (lock.held()) write_device(tree, now);
+    update.was_locked_out = !lock.held();
     device = std::move(now);
   }
-  return devices;
+  return update;
 }
 
 }  // namespace urxe

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,11 +21,23 @@ FileDescriptor hold_tree(const std::string& tree);
 /// Whether the tree is for the calling thread's network namespace.
 bool is_of_this_namespace(const std::string& tree);
 
+/// The devices of a tree as their interfaces are.
+struct TreeUpdate {
+  std::vector<DeviceDescription> devices;
+  /// Another process has kept the lock for so long that the tree was left as it is. The indexes of
+  /// new GIDs may not be those that the other processes see; a later update settles them.
+  bool was_locked_out = false;
+};
+
 /// Brings the tree up to date with the interfaces of the calling thread's network namespace, and
 /// returns its devices. A GID keeps its index as long as its interface has it; if no process uses
 /// the tree the GIDs are sorted again. If the tree cannot be written, the devices are returned
 /// anyway. The error is a sentence for the user: the interfaces cannot be listed, or the tree is
 /// another network namespace's. Safe among threads and processes.
-Expected<std::vector<DeviceDescription>, std::string> update_tree(const std::string& tree);
+///
+/// Devices without an interface of the kernel keep what they have; `links` tells whether the link
+/// of one is up, by name. While no process uses the tree, nobody knows, and it counts as up.
+Expected<TreeUpdate, std::string> update_tree(const std::string& tree,
+                                              const std::map<std::string, bool>& links = {});
 
 }  // namespace urxe

@@ -93,9 +93,9 @@ static bool is_a_mapping(const void* block) {
   return atomic_load_explicit(&is_libc, memory_order_relaxed) && (head & 2) != 0;
 }
 
-static __attribute__((noinline)) const struct urxe_memory_hooks* begin_block(void* block) {
+static __attribute__((noinline)) struct urxe_taking begin_block(void* block) {
   __typeof__(&malloc_usable_size) usable_size = URXE_NEXT_OF(usable_size);
-  if (block == NULL || usable_size == NULL) return NULL;
+  if (block == NULL || usable_size == NULL) return kUrxeNothingTaken;
   return urxe_begin_loss(block, usable_size(block),
                          is_a_mapping(block) ? URXE_GONE : URXE_UNCERTAIN);
 }
@@ -151,19 +151,20 @@ URXE_EXPORT void free(void* block) {
     URXE_NEXT_OF(free)(block);
     return;
   }
-  const struct urxe_memory_hooks* hooks = begin_block(block);
+  const struct urxe_taking taking = begin_block(block);
   URXE_NEXT_OF(free)(block);
-  urxe_end_loss(hooks);
+  urxe_end_loss(&taking, false);
 }
 
 static __attribute__((noinline)) void* watched_realloc(void* block, size_t size) {
-  const struct urxe_memory_hooks* hooks = begin_block(block);
+  const struct urxe_taking taking = begin_block(block);
   void* result = URXE_NEXT_OF(realloc)(block, size);
-  urxe_end_loss(hooks);
-  hooks = urxe_current_memory_hooks();
-  if (hooks == NULL) return result;
   // Without a result the old block is as it was, unless it was freed (size 0).
-  if (result == NULL && size != 0 && block != NULL) note_block(hooks, block, true);
+  bool failed = result == NULL && size != 0;
+  urxe_end_loss(&taking, failed);
+  const struct urxe_memory_hooks* hooks = urxe_current_memory_hooks();
+  if (hooks == NULL) return result;
+  if (failed && block != NULL) note_block(hooks, block, false);
   return note_block(hooks, result, result == block);
 }
 

@@ -41,10 +41,9 @@ static bool name_table(const struct counter* counter, char path[PATH_MAX]) {
   static const char kBefore[] = "/devices/";
   static const char kAfter[] = ".counters";
   size_t device_length = strlen(counter->device);
-  if (urxe_tree_length + sizeof(kBefore) + device_length + sizeof(kAfter) > PATH_MAX) return false;
-  char* at = path;
-  memcpy(at, urxe_tree, urxe_tree_length);
-  at += urxe_tree_length;
+  _Static_assert(URXE_LONGEST_TREE + sizeof(kBefore) + kLongestText + sizeof(kAfter) <= PATH_MAX,
+                 "the path fits");
+  char* at = path + urxe_reach_tree(path);
   memcpy(at, kBefore, sizeof(kBefore) - 1);
   at += sizeof(kBefore) - 1;
   memcpy(at, counter->device, device_length);

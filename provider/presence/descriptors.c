@@ -45,8 +45,8 @@ bool urxe_is_node(int fd) {
   return result;
 }
 
-/// Writes "/proc/self/fd/<fd>"; snprintf is not safe in a signal handler.
-static void name_descriptor(int fd, char out[32]) {
+// snprintf is not safe in a signal handler.
+size_t urxe_name_descriptor(int fd, char out[32]) {
   char digits[12];
   size_t count = 0;
   do {
@@ -58,13 +58,14 @@ static void name_descriptor(int fd, char out[32]) {
   memcpy(out, kPrefix, length);
   while (count != 0) out[length++] = digits[--count];
   out[length] = '\0';
+  return length;
 }
 
 bool urxe_is_in_tree(int fd) {
   int saved_errno = errno;
   char name[32];
   char path[PATH_MAX];
-  name_descriptor(fd, name);
+  (void)urxe_name_descriptor(fd, name);
   ssize_t length = URXE_NEXT(readlink)(name, path, sizeof(path));
   errno = saved_errno;
   return length > (ssize_t)urxe_tree_length && urxe_tree_length != 0 &&

@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 struct urxe_fd_set {
   _Atomic(bool) any;                   ///< whether a bit was ever set
@@ -38,6 +39,9 @@ bool urxe_fd_set_may_have(struct urxe_fd_set* set, int fd);
 
 /// Asks the kernel. Keeps errno.
 bool urxe_is_node(int fd);
+
+/// Writes "/proc/self/fd/<fd>" and returns its length.
+size_t urxe_name_descriptor(int fd, char out[32]);
 
 /// Asks the kernel (/proc) whether the descriptor's file lies in the tree. Keeps errno.
 bool urxe_is_in_tree(int fd);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// opendir(), chdir() and fchdir(), by which a process gets hold of a directory of the tree.
 #include "provider/presence/descriptors.h"
+#include "provider/presence/lack.h"
 #include "provider/presence/next.h"
 #include "provider/presence/place.h"
 
@@ -10,6 +11,7 @@ static __attribute__((noinline)) DIR* open_presented(const char* path) {
   if (directory != NULL && target.kind == URXE_IN_TREE) {
     urxe_fd_set_add(&urxe_directories, dirfd(directory));
   }
+  if (directory == NULL && target.kind == URXE_IN_TREE) urxe_report_lack(path);
   return directory;
 }
 

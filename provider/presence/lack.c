@@ -13,10 +13,16 @@ static struct iovec piece(const char* text) {
   return (struct iovec){(void*)text, strlen(text)};
 }
 
+int urxe_claim_lack(int errno_value) {
+  static atomic_bool is_own_reported;
+  static atomic_bool is_hosts_reported;
+  if (errno_value == EMFILE) return atomic_exchange(&is_own_reported, true) ? 0 : 1;
+  if (errno_value == ENFILE) return atomic_exchange(&is_hosts_reported, true) ? 0 : 1;
+  return 0;
+}
+
 void urxe_report_lack(const char* path) {
-  static atomic_bool is_reported;
-  if (errno != EMFILE && errno != ENFILE) return;
-  if (atomic_exchange(&is_reported, true)) return;
+  if (urxe_claim_lack(errno) == 0) return;
   int saved_errno = errno;
   bool own_limit = errno == EMFILE;
   struct iovec line[] = {

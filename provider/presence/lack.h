@@ -5,3 +5,6 @@
 /// and which limit to raise: programs take a device that they cannot read for one that is not
 /// there. Keeps errno. Safe in signal handlers.
 void urxe_report_lack(const char* path);
+
+/// urxe_presence::claim_lack
+int urxe_claim_lack(int errno_value);

@@ -5,6 +5,7 @@
 /// provider that asked, each costs a load and a branch more.
 #include "provider/presence/memory.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,13 +26,38 @@ static uintptr_t round_to_page(uintptr_t address) {
   return (address + page - 1) & ~(page - 1);
 }
 
+static bool starts_a_page(const void* address) {
+  return round_to_page((uintptr_t)address) == (uintptr_t)address;
+}
+
+static bool is_mapped(const void* address, size_t length) {
+  enum { kPagesAtOnce = 1024 };
+  unsigned char pages[kPagesAtOnce];
+  const size_t most = kPagesAtOnce * (size_t)getpagesize();
+  for (size_t done = 0; done < length; done += most) {
+    size_t left = length - done;
+    if (mincore((char*)address + done, left < most ? left : most, pages) != 0) return false;
+  }
+  return true;
+}
+
+/// Whether a call that was to replace what is mapped has failed before it took that away. Some
+/// errors come later; then there is a hole, which another thread may have filled since.
+static bool has_left(const void* address, size_t length) {
+  int saved_errno = errno;
+  bool comes_before = errno == EBADF || errno == EINVAL || errno == EACCES || errno == EPERM ||
+                      errno == EOVERFLOW || errno == EFAULT;
+  bool left = comes_before && is_mapped(address, length);
+  errno = saved_errno;
+  return left;
+}
+
 URXE_EXPORT int munmap(void* address, size_t length) {
   // Refused by the kernel, which is the usual way to fail: nothing is lost.
-  bool starts_a_page = round_to_page((uintptr_t)address) == (uintptr_t)address;
-  const struct urxe_memory_hooks* hooks =
-      starts_a_page ? urxe_begin_loss(address, length, URXE_GONE) : NULL;
+  const struct urxe_taking taking =
+      starts_a_page(address) ? urxe_begin_loss(address, length, URXE_GONE) : kUrxeNothingTaken;
   int result = URXE_NEXT(munmap)(address, length);
-  urxe_end_loss(hooks);
+  urxe_end_loss(&taking, result != 0);
   return result;
 }
 
@@ -43,36 +69,51 @@ URXE_EXPORT void* mremap(void* address, size_t old_length, size_t new_length, in
   va_end(arguments);
   bool stays = (flags & (MREMAP_MAYMOVE | MREMAP_FIXED)) == 0;
   size_t kept = stays ? round_to_page(new_length) : 0;
-  const struct urxe_memory_hooks* hooks = NULL;
-  if (old_length > kept)
-    hooks = urxe_begin_loss((const char*)address + kept, old_length - kept, URXE_GONE);
-  const struct urxe_memory_hooks* target_hooks =
-      target != NULL ? urxe_begin_loss(target, new_length, URXE_GONE) : NULL;
+  struct urxe_taking source_taking = kUrxeNothingTaken;
+  if (old_length > kept && starts_a_page(address)) {
+    source_taking = urxe_begin_loss((const char*)address + kept, old_length - kept, URXE_GONE);
+  }
+  const struct urxe_taking target_taking = target != NULL && starts_a_page(target)
+                                               ? urxe_begin_loss(target, new_length, URXE_GONE)
+                                               : kUrxeNothingTaken;
   void* result = URXE_NEXT(mremap)(address, old_length, new_length, flags, target);
-  urxe_end_loss(target_hooks);
-  urxe_end_loss(hooks);
+  bool failed = result == MAP_FAILED;
+  urxe_end_loss(&target_taking, failed && has_left(target, new_length));
+  // With a target, a tail is cut off first.
+  bool cuts_first = target != NULL && old_length > new_length;
+  urxe_end_loss(&source_taking, failed && (!cuts_first || has_left(address, old_length)));
   return result;
 }
 
-static inline bool replaces(int flags) {
-  return (flags & MAP_FIXED) != 0 && (flags & MAP_FIXED_NOREPLACE) == 0;
+static inline bool replaces(const void* address, int flags) {
+  return (flags & MAP_FIXED) != 0 && (flags & MAP_FIXED_NOREPLACE) == 0 && starts_a_page(address);
 }
 
 URXE_EXPORT void* mmap(void* address, size_t length, int protection, int flags, int fd,
                        off_t offset) {
-  const struct urxe_memory_hooks* hooks =
-      replaces(flags) ? urxe_begin_loss(address, length, URXE_GONE) : NULL;
+  const struct urxe_taking taking =
+      replaces(address, flags) ? urxe_begin_loss(address, length, URXE_GONE) : kUrxeNothingTaken;
   void* result = URXE_NEXT(mmap)(address, length, protection, flags, fd, offset);
-  urxe_end_loss(hooks);
+  urxe_end_loss(&taking, result == MAP_FAILED && has_left(address, length));
   return result;
 }
 
 URXE_EXPORT void* mmap64(void* address, size_t length, int protection, int flags, int fd,
                          off64_t offset) {
-  const struct urxe_memory_hooks* hooks =
-      replaces(flags) ? urxe_begin_loss(address, length, URXE_GONE) : NULL;
+  const struct urxe_taking taking =
+      replaces(address, flags) ? urxe_begin_loss(address, length, URXE_GONE) : kUrxeNothingTaken;
   void* result = URXE_NEXT(mmap64)(address, length, protection, flags, fd, offset);
-  urxe_end_loss(hooks);
+  urxe_end_loss(&taking, result == MAP_FAILED && has_left(address, length));
+  return result;
+}
+
+/// Maps another part of the file there.
+URXE_EXPORT int remap_file_pages(void* address, size_t length, int protection, size_t offset,
+                                 int flags) {
+  const void* const begin = (const void*)((uintptr_t)address & ~(round_to_page(1) - 1));
+  const struct urxe_taking taking = urxe_begin_loss(begin, length, URXE_GONE);
+  int result = URXE_NEXT(remap_file_pages)(address, length, protection, offset, flags);
+  urxe_end_loss(&taking, result != 0 && has_left(begin, length));
   return result;
 }
 
@@ -81,48 +122,68 @@ static inline bool forbids(int protection) {
 }
 
 URXE_EXPORT int mprotect(void* address, size_t length, int protection) {
-  const struct urxe_memory_hooks* hooks =
-      forbids(protection) ? urxe_begin_loss(address, length, URXE_UNCERTAIN) : NULL;
+  const struct urxe_taking taking =
+      forbids(protection) ? urxe_begin_loss(address, length, URXE_UNCERTAIN) : kUrxeNothingTaken;
   int result = URXE_NEXT(mprotect)(address, length, protection);
-  urxe_end_loss(hooks);
+  urxe_end_loss(&taking, result != 0);
   return result;
 }
 
 URXE_EXPORT int pkey_mprotect(void* address, size_t length, int protection, int key) {
-  const struct urxe_memory_hooks* hooks = urxe_begin_loss(address, length, URXE_UNCERTAIN);
+  const struct urxe_taking taking = urxe_begin_loss(address, length, URXE_UNCERTAIN);
   int result = URXE_NEXT(pkey_mprotect)(address, length, protection, key);
-  urxe_end_loss(hooks);
+  urxe_end_loss(&taking, result != 0);
+  return result;
+}
+
+/// With SHM_REMAP the segment takes the place of what is mapped there.
+URXE_EXPORT void* shmat(int id, const void* address, int flags) {
+  struct urxe_taking taking = kUrxeNothingTaken;
+  const void* begin = address;
+  struct shmid_ds segment;
+  segment.shm_segsz = 0;
+  if ((flags & SHM_REMAP) != 0 && urxe_current_memory_hooks() != NULL) {
+    int saved_errno = errno;
+    if ((flags & SHM_RND) != 0) begin = (const void*)((uintptr_t)address & ~(SHMLBA - 1UL));
+    bool is_known = shmctl(id, IPC_STAT, &segment) == 0;
+    errno = saved_errno;
+    if (is_known && starts_a_page(begin)) {
+      taking = urxe_begin_loss(begin, segment.shm_segsz, URXE_GONE);
+    }
+  }
+  void* result = URXE_NEXT(shmat)(id, address, flags);
+  urxe_end_loss(&taking, result == (void*)-1 && has_left(begin, segment.shm_segsz));
   return result;
 }
 
 URXE_EXPORT int shmdt(const void* address) {
-  const struct urxe_memory_hooks* hooks = urxe_begin_loss(address, URXE_WHOLE_MAPPING, URXE_GONE);
+  const struct urxe_taking taking = urxe_begin_loss(address, URXE_WHOLE_MAPPING, URXE_GONE);
   int result = URXE_NEXT(shmdt)(address);
-  urxe_end_loss(hooks);
+  urxe_end_loss(&taking, result != 0);
   return result;
 }
 
-/// The hooks to end with after the break has moved down to `address`, which takes whole pages.
-static const struct urxe_memory_hooks* begin_break(uintptr_t address) {
-  if (URXE_LIKELY(urxe_current_memory_hooks() == NULL)) return NULL;
+/// Before the break moves down to `address`, which takes whole pages.
+static struct urxe_taking begin_break(uintptr_t address) {
+  if (URXE_LIKELY(urxe_current_memory_hooks() == NULL)) return kUrxeNothingTaken;
   uintptr_t now = (uintptr_t)URXE_NEXT(sbrk)(0);
   uintptr_t from = round_to_page(address);
-  return from < now ? urxe_begin_loss((const void*)from, now - from, URXE_GONE) : NULL;
+  return from < now ? urxe_begin_loss((const void*)from, now - from, URXE_GONE) : kUrxeNothingTaken;
 }
 
 URXE_EXPORT int brk(void* address) {
-  const struct urxe_memory_hooks* hooks = begin_break((uintptr_t)address);
+  const struct urxe_taking taking = begin_break((uintptr_t)address);
   int result = URXE_NEXT(brk)(address);
-  urxe_end_loss(hooks);
+  urxe_end_loss(&taking, result != 0);
   return result;
 }
 
 URXE_EXPORT void* sbrk(intptr_t increment) {
-  const struct urxe_memory_hooks* hooks = NULL;
+  struct urxe_taking taking = kUrxeNothingTaken;
   if (increment < 0 && urxe_current_memory_hooks() != NULL) {
-    hooks = begin_break((uintptr_t)URXE_NEXT(sbrk)(0) + (uintptr_t)increment);
+    taking = begin_break((uintptr_t)URXE_NEXT(sbrk)(0) + (uintptr_t)increment);
   }
   void* result = URXE_NEXT(sbrk)(increment);
-  urxe_end_loss(hooks);
+  urxe_end_loss(&taking, result == (void*)-1);
   return result;
 }

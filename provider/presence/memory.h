@@ -20,14 +20,26 @@ static inline const struct urxe_memory_hooks* urxe_current_memory_hooks(void) {
   return atomic_load_explicit(&urxe_memory_hooks, memory_order_acquire);
 }
 
-/// Before memory is lost. Returns the hooks for urxe_end_loss(), or null.
-static inline const struct urxe_memory_hooks* urxe_begin_loss(const void* address, size_t length,
-                                                              int loss) {
-  const struct urxe_memory_hooks* hooks = urxe_current_memory_hooks();
-  if (URXE_LIKELY(hooks == NULL)) return NULL;
-  return hooks->before(address, length, loss) != 0 ? hooks : NULL;
+/// A call that takes memory away, between its beginning and its end.
+struct urxe_taking {
+  const struct urxe_memory_hooks* hooks;  ///< null: nobody has to be told of the end
+  const void* address;
+  size_t length;
+  int begun;
+};
+
+static const struct urxe_taking kUrxeNothingTaken = {NULL, NULL, 0, 0};
+
+/// Before memory is lost. The result is for urxe_end_loss().
+static inline struct urxe_taking urxe_begin_loss(const void* address, size_t length, int loss) {
+  struct urxe_taking taking = {urxe_current_memory_hooks(), address, length, 0};
+  if (URXE_LIKELY(taking.hooks == NULL)) return kUrxeNothingTaken;
+  taking.begun = taking.hooks->before(address, &taking.length, loss);
+  return taking.begun != 0 ? taking : kUrxeNothingTaken;
 }
 
-static inline void urxe_end_loss(const struct urxe_memory_hooks* hooks) {
-  if (URXE_UNLIKELY(hooks != NULL)) hooks->after();
+/// `unchanged`: the call has failed and taken nothing away.
+static inline void urxe_end_loss(const struct urxe_taking* taking, bool unchanged) {
+  if (URXE_LIKELY(taking->hooks == NULL)) return;
+  taking->hooks->after(taking->begun, taking->address, taking->length, unchanged ? 1 : 0);
 }

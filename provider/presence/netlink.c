@@ -13,14 +13,15 @@ static bool starts_with(const char* text, const char* prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/// libibverbs and librdmacm open their netlink sockets through libnl-3.
+/// libibverbs and librdmacm open their netlink sockets through libnl-3. One that a program brings
+/// along may have more in its name: "libnl-3-5f2d.so.200" in a Python wheel.
 static bool is_verbs_library(const void* caller) {
   Dl_info info;
   if (dladdr(caller, &info) == 0 || info.dli_fname == NULL) return false;
   const char* slash = strrchr(info.dli_fname, '/');
   const char* name = slash != NULL ? slash + 1 : info.dli_fname;
-  return starts_with(name, "libnl-3.") || starts_with(name, "libibverbs") ||
-         starts_with(name, "librdmacm");
+  const bool is_libnl = starts_with(name, "libnl-3.") || starts_with(name, "libnl-3-");
+  return is_libnl || starts_with(name, "libibverbs") || starts_with(name, "librdmacm");
 }
 
 URXE_EXPORT int socket(int domain, int type, int protocol) {

@@ -10,20 +10,35 @@
 
 struct urxe_next urxe_next;
 
-// Leaves room for the longest path inside the tree.
-enum { kLongestTree = PATH_MAX / 2 };
-char urxe_tree[kLongestTree];
+char urxe_tree[URXE_LONGEST_TREE];
 size_t urxe_tree_length;
+static atomic_int held_tree = -1;
 
 static void read_environment(void) {
   const char* tree = getenv("URXE_TREE");
   if (tree == NULL || tree[0] != '/') return;
   size_t length = strlen(tree);
-  if (length >= kLongestTree) return;
+  if (length >= URXE_LONGEST_TREE) return;
   while (length > 1 && tree[length - 1] == '/') --length;
   memcpy(urxe_tree, tree, length);
   urxe_tree[length] = '\0';
   urxe_tree_length = length;
+}
+
+void urxe_hold_tree(int fd) {
+  atomic_store(&held_tree, fd);
+}
+
+// A process that has dropped root's rights may not pass the directory that the tree is in.
+size_t urxe_reach_tree(char out[URXE_LONGEST_TREE]) {
+  struct stat status;
+  int fd = atomic_load(&held_tree);
+  int saved_errno = errno;
+  bool is_closed = fd >= 0 && URXE_NEXT(lstat)(urxe_tree, &status) != 0 && errno == EACCES;
+  errno = saved_errno;
+  if (is_closed) return urxe_name_descriptor(fd, out);
+  memcpy(out, urxe_tree, urxe_tree_length);
+  return urxe_tree_length;
 }
 
 /// A child inherits the working directory of a shell that has entered the tree.

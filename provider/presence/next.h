@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -54,7 +55,7 @@ int __fxstatat64(int version, int dirfd, const char* path, struct stat64* out, i
   X(canonicalize_file_name) X(chdir) X(fchdir) X(statfs) X(statfs64) X(statvfs) X(statvfs64)          \
   X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) X(write) X(writev) X(socket)          \
   X(fstat) X(fstat64) X(__fxstat) X(__fxstat64) X(dup) X(dup2) X(dup3) X(fcntl) X(fcntl64)  \
-  X(munmap) X(mremap) X(mmap) X(mmap64) X(mprotect) X(pkey_mprotect) X(shmdt) X(brk) X(sbrk)
+  X(munmap) X(mremap) X(mmap) X(mmap64) X(mprotect) X(pkey_mprotect) X(shmdt) X(shmat) X(remap_file_pages) X(brk) X(sbrk)
 // clang-format on
 
 struct urxe_next {
@@ -78,3 +79,12 @@ void urxe_set_up(void);
 /// The absolute path of the tree that `urxe run` has written; empty if there is none.
 extern char urxe_tree[];
 extern size_t urxe_tree_length;
+
+/// The longest path of a tree. Leaves room for the longest path inside it.
+enum { URXE_LONGEST_TREE = PATH_MAX / 2 };
+
+/// The tree is open as `fd`, for as long as the process exists.
+void urxe_hold_tree(int fd);
+/// Writes a path by which the tree can be reached now, without a terminating zero. Returns its
+/// length.
+size_t urxe_reach_tree(char out[URXE_LONGEST_TREE]);

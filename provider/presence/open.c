@@ -43,9 +43,18 @@ static __attribute__((noinline)) int open_presented(const char* path, int flags,
   return fd;
 }
 
+/// A relative name of a file of the tree, for which there is no descriptor left.
+static __attribute__((noinline)) int report_if_in_tree(int dirfd, const char* path) {
+  if (urxe_fd_set_may_have(&urxe_directories, dirfd) && urxe_is_in_tree(dirfd)) {
+    urxe_report_lack(path);
+  }
+  return -1;
+}
+
 /// Takes the result of libc's open() for a path that is not presented: a relative name may be that
 /// of a counter file.
 static inline int finish(int dirfd, const char* path, int fd, int flags) {
+  if (URXE_UNLIKELY(fd < 0 && errno == EMFILE)) return report_if_in_tree(dirfd, path);
   bool may_be_counter = fd >= 0 && (flags & (O_PATH | O_ACCMODE)) == O_RDONLY;
   if (!may_be_counter || !urxe_opened_in_tree(dirfd, path, fd)) return fd;
   return urxe_finish_tree_open(fd, flags);

@@ -138,12 +138,10 @@ static bool look_at_entry(struct urxe_target* target, size_t* length, int place,
 }
 
 static bool fill_presented(struct urxe_target* target, struct match match) {
-  size_t length = 0;
   target->kind = URXE_IN_TREE;
-  if (!append(target, &length, urxe_tree, urxe_tree_length) ||
-      !append_string(target, &length, kPlaces[match.place].path)) {
-    return false;
-  }
+  _Static_assert(sizeof(target->buffer) >= URXE_LONGEST_TREE, "the tree's path fits");
+  size_t length = urxe_reach_tree(target->buffer);
+  if (!append_string(target, &length, kPlaces[match.place].path)) return false;
   const char* after = match.rest;
   struct component entry = next_component(&after);
   if (entry.length == 0) return true;

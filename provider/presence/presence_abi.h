@@ -46,18 +46,19 @@ enum urxe_loss {
 /// Called on a thread of the application that takes memory away, or gets some. Any thread may call
 /// them, and calls may nest. The hooks must not allocate or free, and keep errno.
 struct urxe_memory_hooks {
-  /// Before the call, with the range that it may take away and an urxe_loss. Non-zero: call `after`
-  /// too.
-  int (*before)(const void* address, size_t length, int loss);
-  /// After the call, on the same thread.
-  void (*after)(void);
+  /// Before the call, with the range that it may take away and an urxe_loss. Replaces
+  /// URXE_WHOLE_MAPPING by the length. Returns what to give to `after`; 0: do not call it.
+  int (*before)(const void* address, size_t* length, int loss);
+  /// After the call, on the same thread, with the same range. `unchanged`: the call has failed and
+  /// taken nothing away.
+  void (*after)(int begun, const void* address, size_t length, int unchanged);
   /// The allocator returns a block. It undoes URXE_UNCERTAIN there; if `same`, also URXE_GONE: a
   /// block that was expected to move has stayed.
   void (*allocated)(const void* block, size_t length, int same);
 };
 
 struct urxe_presence {
-  uint32_t version;  ///< 4
+  uint32_t version;  ///< 5
   /// Absolute path of the directory tree that describes the devices, without a trailing slash; null
   /// if the environment names none. Valid as long as the process exists.
   const char* tree;
@@ -66,13 +67,19 @@ struct urxe_presence {
   void (*set_write_hook)(urxe_write_hook hook);
   /// 1 if `fd` was opened as one of urxe's device nodes, else 0. Thread-safe.
   int (*is_node)(int fd);
-  /// Since version 4 with these hooks. Installs hooks, which must stay valid, or removes them
+  /// Since version 5 with these hooks. Installs hooks, which must stay valid, or removes them
   /// (null). Thread-safe. A call that is under way may still use the old ones.
   void (*set_memory_hooks)(const struct urxe_memory_hooks* hooks);
   /// Since version 3. Installs hooks, which must stay valid, or removes them (null). Thread-safe.
   /// If there are no hooks yet, opening the node makes libibverbs load the provider, which installs
   /// them; ENODEV if there are still none.
   void (*set_cm_hooks)(const struct urxe_cm_hooks* hooks);
+  /// Since version 5. `fd` is the tree, and stays open: the tree can be had by it when its path is
+  /// closed to the process, which may have become another user.
+  void (*hold_tree)(int fd);
+  /// Since version 5. 1 if nobody in this process has told yet of this error, EMFILE or ENFILE, and
+  /// the caller is going to; else 0. A program without descriptors fails in many places.
+  int (*claim_lack)(int errno_value);
 };
 
 /// Never null. Thread-safe.

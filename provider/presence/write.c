@@ -6,6 +6,7 @@
 
 #include "provider/presence/cm_files.h"
 #include "provider/presence/descriptors.h"
+#include "provider/presence/lack.h"
 #include "provider/presence/memory.h"
 #include "provider/presence/next.h"
 #include "provider/presence/presence_abi.h"
@@ -64,10 +65,22 @@ static int is_node(int fd) {
 }
 
 URXE_EXPORT const struct urxe_presence* urxe_presence_v1(void) {
-  static const struct urxe_presence kWithTree = {
-      4, urxe_tree, set_write_hook, is_node, urxe_set_memory_hooks, urxe_set_cm_hooks};
-  static const struct urxe_presence kWithoutTree = {
-      4, NULL, set_write_hook, is_node, urxe_set_memory_hooks, urxe_set_cm_hooks};
+  static const struct urxe_presence kWithTree = {5,
+                                                 urxe_tree,
+                                                 set_write_hook,
+                                                 is_node,
+                                                 urxe_set_memory_hooks,
+                                                 urxe_set_cm_hooks,
+                                                 urxe_hold_tree,
+                                                 urxe_claim_lack};
+  static const struct urxe_presence kWithoutTree = {5,
+                                                    NULL,
+                                                    set_write_hook,
+                                                    is_node,
+                                                    urxe_set_memory_hooks,
+                                                    urxe_set_cm_hooks,
+                                                    urxe_hold_tree,
+                                                    urxe_claim_lack};
   (void)URXE_NEXT(write);
   return urxe_tree_length != 0 ? &kWithTree : &kWithoutTree;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/runtime/errors.h"
 
+#include <dlfcn.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -9,8 +10,14 @@
 #include <cstring>
 #include <new>
 
+#include "provider/presence/presence_abi.h"
+
 namespace urxe {
 namespace {
+
+// Kinds of limits.
+constexpr unsigned kDescriptors = 1U << 0;
+constexpr unsigned kHostsDescriptors = 1U << 1;
 
 struct Limit {
   unsigned kind = 0;  ///< a bit; 0: no limit explains the error
@@ -53,10 +60,10 @@ Limit limit_behind(int errno_value) {
   switch (errno_value) {
     case EMFILE:
       is_finite(RLIMIT_NOFILE, &value);
-      return {1U << 0, "this process may have " + std::to_string(value) +
-                           " open: raise the limit with ulimit -n"};
+      return {kDescriptors, "this process may have " + std::to_string(value) +
+                                " open: raise the limit with ulimit -n"};
     case ENFILE:
-      return {1U << 1, "the limit of the whole host, fs.file-max, is reached"};
+      return {kHostsDescriptors, "the limit of the whole host, fs.file-max, is reached"};
     case ENOMEM:
       return limit_of_memory();
     case EAGAIN:
@@ -66,7 +73,24 @@ Limit limit_behind(int errno_value) {
   }
 }
 
+constexpr uint32_t kFirstWithClaim = 5;
+
 constinit std::atomic<unsigned> reported{0};  ///< kinds of limits
+
+/// Whether the preloaded object has told of a lack of descriptors; from now on it does not.
+bool was_told_by_presence(int errno_value) {
+  void* const symbol = dlsym(RTLD_DEFAULT, "urxe_presence_v1");
+  if (symbol == nullptr) return false;
+  const urxe_presence* presence = reinterpret_cast<urxe_presence_v1_function>(symbol)();
+  return presence->version >= kFirstWithClaim && presence->claim_lack(errno_value) == 0;
+}
+
+/// Whether nobody has told of the limit yet.
+bool is_first(unsigned kind, int errno_value) {
+  if ((reported.fetch_or(kind) & kind) != 0) return false;
+  const bool is_shared = kind == kDescriptors || kind == kHostsDescriptors;
+  return !is_shared || !was_told_by_presence(errno_value);
+}
 
 }  // namespace
 
@@ -86,8 +110,9 @@ void print_failure(const std::string& text, int errno_value) noexcept {
   try {
     const Limit limit = limit_behind(errno_value);
     if (limit.kind == 0) return print_error(text);
-    reported.fetch_or(limit.kind);
-    print_error(text + " (" + limit.hint + ")");
+    const bool first = is_first(limit.kind, errno_value);
+    const bool follows = limit.kind == kDescriptors || limit.kind == kHostsDescriptors;
+    if (first || !follows) print_error(text + " (" + limit.hint + ")");
   } catch (const std::bad_alloc&) {
     print_error(text);
   }
@@ -97,7 +122,7 @@ void report_lack(const char* what, int errno_value) noexcept {
   const int saved = errno;
   try {
     const Limit limit = limit_behind(errno_value);
-    if (limit.kind != 0 && (reported.fetch_or(limit.kind) & limit.kind) == 0) {
+    if (limit.kind != 0 && is_first(limit.kind, errno_value)) {
       print_error(std::string("cannot ") + what + ": " + std::strerror(errno_value) + " (" +
                   limit.hint + ")");
     }

@@ -28,7 +28,8 @@ inline Failure fail(int errno_value) {
 /// Prints one line on stderr, "urxe: <text>". Never fails, keeps errno.
 void print_error(const std::string& text) noexcept;
 
-/// Prints `text`; if the error is one that a limit of the process explains, with that limit.
+/// Prints `text`; if the error is one that a limit of the process explains, with that limit. Of a
+/// lack of descriptors only the first failure is told.
 void print_failure(const std::string& text, int errno_value) noexcept;
 
 /// Prints that `what` was impossible, if a limit of the process explains the error: "cannot

@@ -5,7 +5,7 @@
 #include <new>
 
 #include "provider/runtime/errors.h"
-#include "provider/verbs/objects.h"
+#include "provider/verbs/verbs.h"
 #include "transport/limits.h"
 
 namespace urxe {

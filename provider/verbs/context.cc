@@ -6,15 +6,16 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <utility>
 
 #include "provider/runtime/device/device_registry.h"
 #include "provider/runtime/errors.h"
-#include "provider/verbs/comp_channel.h"
-#include "provider/verbs/entry.h"
-#include "provider/verbs/library.h"
-#include "provider/verbs/objects.h"
+#include "provider/verbs/abi/entry.h"
+#include "provider/verbs/abi/library.h"
+#include "provider/verbs/completions/comp_channel.h"
+#include "provider/verbs/verbs.h"
 
 namespace urxe {
 namespace {
@@ -43,6 +44,29 @@ void close_keeping_errno(int fd) {
   errno = saved;
 }
 
+/// More than verbs_context takes in any release, for those to come.
+constexpr size_t kBlockBytes = 2048;
+
+/// The application's handle, without its Context.
+ibv_context* make_handle(ibv_device* device, int cmd_fd) {
+  // The library takes the offset of its structure as a pointer.
+  void* const memory = library().init_and_alloc_context(device, cmd_fd, kBlockBytes, nullptr, 0);
+  if (memory == nullptr) return nullptr;
+  auto* const verbs = static_cast<verbs_context*>(memory);
+  ibv_context* const handle = find_context(memory, kBlockBytes, device);
+  if (handle == nullptr) {
+    print_error("a context of this libibverbs has a layout that urxe does not know");
+    library().uninit_context(verbs);
+    std::free(memory);
+    errno = EPROTONOSUPPORT;
+    return nullptr;
+  }
+  tail_of(handle).verbs = verbs;
+  const auto table = abi::make_operation_table(context_ops(), library().release);
+  library().set_ops(verbs, table.data());
+  return handle;
+}
+
 }  // namespace
 
 Context::Context(std::shared_ptr<RuntimeDevice> device, std::shared_ptr<EventSocket> async_events)
@@ -55,6 +79,7 @@ Context::~Context() {
   if (is_forked()) return;  // the parent's objects
   Progress::Guard guard(progress());
   device_->remove_listener(async_events_);
+  while (SteeringFlow* flow = flows.front()) end_flow(*flow);
   while (Qp* qp = qps.front()) end_qp(*qp);
   while (Srq* srq = srqs.front()) {
     if (end_srq(*srq) != 0) srqs.remove(*srq);
@@ -78,21 +103,17 @@ verbs_context* alloc_context(ibv_device* device, int cmd_fd, void* /*private_dat
       close_keeping_errno(cmd_fd);
       return nullptr;
     }
-    // The library takes its offset as a pointer.
-    auto* offset = reinterpret_cast<verbs_context*>(offsetof(ContextBlock, verbs));
-    auto* block = static_cast<ContextBlock*>(
-        library().init_and_alloc_context(device, cmd_fd, sizeof(ContextBlock), offset, 0));
-    if (block == nullptr) {
+    ibv_context* const handle = make_handle(device, cmd_fd);
+    if (handle == nullptr) {
       close(async_fd);
       return nullptr;
     }
-    block->verbs.context.async_fd = async_fd;
-    block->verbs.context.num_comp_vectors = 1;
-    library().set_ops(&block->verbs, &context_ops());
+    handle->async_fd = async_fd;
+    handle->num_comp_vectors = 1;
     add_channel_source(cmd_fd);
-    context->handle = &block->verbs.context;
-    block->self = context.release();
-    return &block->verbs;
+    context->handle = handle;
+    tail_of(handle).self = context.release();
+    return tail_of(handle).verbs;
   } catch (const std::bad_alloc&) {
     report_lack("open a device", ENOMEM);
     return fail(ENOMEM);
@@ -100,14 +121,24 @@ verbs_context* alloc_context(ibv_device* device, int cmd_fd, void* /*private_dat
 }
 
 void free_context(ibv_context* context) noexcept {
-  Context* self = &context_of(context);
+  const ContextTail tail = tail_of(context);
   remove_channel_source(context->cmd_fd);
-  delete self;
-  auto* block = reinterpret_cast<ContextBlock*>(reinterpret_cast<char*>(context) -
-                                                offsetof(ContextBlock, verbs) -
-                                                offsetof(verbs_context, context));
-  library().uninit_context(&block->verbs);
-  std::free(block);
+  delete tail.self;
+  library().uninit_context(tail.verbs);
+  std::free(tail.verbs);
+}
+
+/// Before the ibv_context, the library writes the bytes of the whole structure, which ends with it.
+ibv_context* find_context(void* memory, size_t size, const ibv_device* device) {
+  auto* const bytes = static_cast<char*>(memory);
+  for (size_t at = sizeof(size_t); at + sizeof(ibv_context) + sizeof(ContextTail) <= size;
+       at += sizeof(void*)) {
+    size_t written = 0;
+    std::memcpy(&written, bytes + at - sizeof written, sizeof written);
+    auto* const handle = reinterpret_cast<ibv_context*>(bytes + at);
+    if (written == at + sizeof(ibv_context) && handle->device == device) return handle;
+  }
+  return nullptr;
 }
 
 const abi::VerbsContextOps& context_ops() {
@@ -126,6 +157,7 @@ const abi::VerbsContextOps& context_ops() {
     ops.create_ah = Entry<create_ah>::checking;
     ops.create_cq = Entry<create_cq>::checking;
     ops.create_cq_ex = Entry<create_cq_ex>::checking;
+    ops.create_flow = Entry<create_flow>::checking;
     ops.create_qp = Entry<create_qp>::checking;
     ops.create_qp_ex = Entry<create_qp_ex>::checking;
     ops.create_srq = Entry<create_srq>::checking;
@@ -137,6 +169,7 @@ const abi::VerbsContextOps& context_ops() {
     ops.destroy_ah = Entry<destroy_ah>::checking;
     ops.detach_mcast = Entry<detach_mcast>::checking;
     ops.destroy_cq = Entry<destroy_cq>::checking;
+    ops.destroy_flow = Entry<destroy_flow>::checking;
     ops.destroy_qp = Entry<destroy_qp>::checking;
     ops.destroy_srq = Entry<destroy_srq>::checking;
     ops.free_context = free_context;
@@ -155,12 +188,14 @@ const abi::VerbsContextOps& context_ops() {
     ops.query_device_ex = Entry<query_device>::checking;
     ops.query_ece = Entry<query_ece>::checking;
     ops.query_port = Entry<query_port>::checking;
+    ops.query_port_speed = Entry<query_port_speed>::checking;
     ops.query_qp = Entry<query_qp>::checking;
     ops.query_rt_values = Entry<query_rt_values>::checking;
     ops.query_srq = Entry<query_srq>::checking;
     ops.reg_dm_mr = Entry<reg_dm_mr>::checking;
     ops.reg_dmabuf_mr = Entry<reg_dmabuf_mr>::checking;
     ops.reg_mr = Entry<reg_mr>::checking;
+    ops.reg_mr_ex = Entry<reg_mr_ex>::checking;
     ops.req_notify_cq = Entry<req_notify_cq>::reporting;
     ops.rereg_mr = Entry<rereg_mr>::checking;
     ops.resize_cq = Entry<resize_cq>::checking;

@@ -6,8 +6,8 @@
 #include "packet/base/intrusive_list.h"
 #include "provider/runtime/device/runtime_device.h"
 #include "provider/runtime/events/event_socket.h"
+#include "provider/verbs/abi/operations.h"
 #include "provider/verbs/handles.h"
-#include "provider/verbs/private_abi.h"
 
 namespace urxe {
 
@@ -20,6 +20,7 @@ struct Cq;
 struct Srq;
 struct Xrcd;
 struct Qp;
+struct SteeringFlow;
 
 /// An open device of the application: the object behind an ibv_context. The lists hold the live
 /// objects, under the device's lock; closing the context ends those that the application has not
@@ -45,6 +46,7 @@ class Context {
   IntrusiveList<Xrcd, struct XrcdTag> xrcds;
   IntrusiveList<Srq, struct SrqTag> srqs;
   IntrusiveList<Qp, struct QpTag> qps;
+  IntrusiveList<SteeringFlow, struct SteeringFlowTag> flows;
   bool sends_datagrams = false;  ///< has had a UD queue pair
   ibv_context* handle = nullptr;
   RetiredHandles retired;
@@ -54,21 +56,30 @@ class Context {
   std::shared_ptr<EventSocket> async_events_;
 };
 
-/// The memory that libibverbs allocates for a context.
-struct ContextBlock {
+/// What is ours of the memory that libibverbs allocates for a context. It follows ibv_context, the
+/// last member of verbs_context, which is larger in later releases.
+struct ContextTail {
   Context* self;
-  verbs_context verbs;
+  verbs_context* verbs;  ///< the beginning of the memory
 };
 
+inline ContextTail& tail_of(ibv_context* context) {
+  return *reinterpret_cast<ContextTail*>(context + 1);
+}
+
 inline Context& context_of(ibv_context* context) {
-  constexpr size_t kOffset = offsetof(ContextBlock, verbs) + offsetof(verbs_context, context);
-  return *reinterpret_cast<ContextBlock*>(reinterpret_cast<char*>(context) - kOffset)->self;
+  return *tail_of(context).self;
 }
 
 /// verbs_device_ops::alloc_context
 verbs_context* alloc_context(ibv_device* device, int cmd_fd, void* private_data) noexcept;
 /// verbs_context_ops::free_context
 void free_context(ibv_context* context) noexcept;
+
+/// The ibv_context in the zeroed memory of `size` bytes at which libibverbs has made a
+/// verbs_context of the device. Null: it has another layout, or `size` leaves no room for a
+/// ContextTail.
+ibv_context* find_context(void* memory, size_t size, const ibv_device* device);
 
 /// The operations of a context.
 const abi::VerbsContextOps& context_ops();

@@ -8,8 +8,10 @@
 #include <new>
 
 #include "provider/devices/identity.h"
+#include "provider/devices/link_rate.h"
+#include "provider/devices/path_mtu.h"
 #include "provider/runtime/memory/guarded_access.h"
-#include "provider/verbs/objects.h"
+#include "provider/verbs/verbs.h"
 #include "transport/limits.h"
 #include "transport/path/pacing.h"
 
@@ -29,15 +31,21 @@ constexpr unsigned kCapabilities =
 /// IBV_DEVICE_ATOMIC_WRITE of later headers.
 constexpr uint64_t kAtomicWrite = uint64_t{1} << 40;
 
-/// Bytes of ibv_port_attr that every release has. The library has zeroed what its own has more.
+/// Bytes of ibv_port_attr that every release has. The library has zeroed its own further ones.
 constexpr size_t kOldPortAttr = 52;
 static_assert(sizeof(ibv_port_attr) >= kOldPortAttr);
+
+/// What ibv_query_port_speed(3) counts.
+constexpr uint32_t kSpeedUnitMbps = 100;
 
 /// Completion timestamps are nanoseconds.
 constexpr uint64_t kClockKhz = 1'000'000;
 
 constexpr uint32_t kPacedTypes =
     1U << IBV_QPT_RC | 1U << IBV_QPT_UC | 1U << IBV_QPT_UD | 1U << IBV_QPT_XRC_SEND;
+
+constexpr unsigned kRawPacketCapabilities =
+    IBV_DEVICE_MANAGED_FLOW_STEERING | IBV_DEVICE_RAW_IP_CSUM;
 
 void fill_limits(ibv_device_attr& attr) {
   attr.max_mr_size = UINT64_MAX;
@@ -90,10 +98,16 @@ void fill_device(const DeviceDescription& device, ibv_device_attr& attr) {
   fill_limits(attr);
 }
 
-Expected<DeviceDescription, Errno> describe(ibv_context* context) {
-  Context& self = context_of(context);
-  if (self.is_forked()) return error(ENODEV);
-  return self.device().description();
+void fill_raw_packets(ibv_device_attr_ex& values) {
+  values.orig_attr.device_cap_flags |= kRawPacketCapabilities;
+  values.orig_attr.max_raw_ethy_qp = kMaxQps;
+  values.raw_packet_caps = IBV_RAW_PACKET_CAP_IP_CSUM;
+  values.packet_pacing_caps.supported_qpts |= 1U << IBV_QPT_RAW_PACKET;
+}
+
+/// In a forked child: as it was when it was forked.
+DeviceDescription describe(ibv_context* context) {
+  return context_of(context).device().description();
 }
 
 void fill_port(const DeviceDescription& device, ibv_port_attr& attr) {
@@ -127,10 +141,10 @@ int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
   if (input != nullptr && input->comp_mask != 0) return EINVAL;
   if (attr_size < sizeof(ibv_device_attr)) return EINVAL;
   try {
-    auto device = describe(context);
-    if (!device) return device.error().value;
     ibv_device_attr_ex values{};
-    fill_device(*device, values.orig_attr);
+    fill_device(describe(context), values.orig_attr);
+    values.packet_pacing_caps = {kMinRateKbps, kMaxRateKbps, kPacedTypes};
+    if (context_of(context).device().has_raw_packets()) fill_raw_packets(values);
     values.device_cap_flags_ex = values.orig_attr.device_cap_flags | kAtomicWrite;
     values.phys_port_cnt_ex = values.orig_attr.phys_port_cnt;
     values.completion_timestamp_mask = UINT64_MAX;
@@ -139,7 +153,6 @@ int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
     values.max_dm_size = kMaxDeviceMemory;
     fill_odp(values.odp_caps);
     values.xrc_odp_caps = values.odp_caps.per_transport_caps.rc_odp_caps;
-    values.packet_pacing_caps = {kMinRateKbps, kMaxRateKbps, kPacedTypes};
     // An application built for another release may have fewer or more members.
     std::memset(static_cast<void*>(attr), 0, attr_size);
     std::memcpy(static_cast<void*>(attr), &values, std::min(attr_size, sizeof values));
@@ -152,11 +165,21 @@ int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
 int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attr) noexcept {
   if (port != 1) return EINVAL;
   try {
-    auto device = describe(context);
-    if (!device) return device.error().value;
     std::memset(static_cast<void*>(attr), 0, kOldPortAttr);
-    fill_port(*device, *attr);
+    fill_port(describe(context), *attr);
     fill_violations(context_of(context), *attr);
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
+}
+
+int query_port_speed(ibv_context* context, uint32_t port, uint64_t* speed) noexcept {
+  if (port != 1) return EINVAL;
+  try {
+    const DeviceDescription device = describe(context);
+    const LinkRate* const rate = find_link_rate(device.active_width, device.active_speed);
+    *speed = rate != nullptr ? rate->mbps / kSpeedUnitMbps : 0;
     return 0;
   } catch (const std::bad_alloc&) {
     return ENOMEM;

@@ -4,7 +4,7 @@
 #include <new>
 
 #include "provider/runtime/errors.h"
-#include "provider/verbs/objects.h"
+#include "provider/verbs/verbs.h"
 
 namespace urxe {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/verbs/handles.h"
 
-#include "provider/verbs/objects.h"
+#include "provider/verbs/verbs.h"
 
 namespace urxe {
 
@@ -52,6 +52,10 @@ int check_handle(ibv_xrcd* xrcd) {
 
 int check_handle(ibv_qp* qp) {
   return check_mark(qp_of(qp), qp->context, qp->handle);
+}
+
+int check_handle(ibv_flow* flow) {
+  return check_mark(flow_of(flow), flow->context, flow->handle);
 }
 
 }  // namespace urxe

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "provider/verbs/private_abi.h"
+#include "provider/verbs/abi/private_abi.h"
 
 namespace urxe {
 
@@ -78,5 +78,6 @@ int check_handle(ibv_cq* cq);
 int check_handle(ibv_srq* srq);
 int check_handle(ibv_xrcd* xrcd);
 int check_handle(ibv_qp* qp);
+int check_handle(ibv_flow* flow);
 
 }  // namespace urxe

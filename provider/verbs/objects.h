@@ -10,10 +10,10 @@
 #include "provider/runtime/events/event_socket.h"
 #include "provider/runtime/locks/spinlock.h"
 #include "provider/runtime/memory/unmap_watch.h"
+#include "provider/verbs/abi/private_abi.h"
+#include "provider/verbs/abi/qp_layout.h"
 #include "provider/verbs/context.h"
 #include "provider/verbs/handles.h"
-#include "provider/verbs/private_abi.h"
-#include "provider/verbs/qp_layout.h"
 #include "transport/device/device.h"
 
 namespace urxe {
@@ -141,6 +141,16 @@ struct Xrcd : abi::VerbsXrcd, ListHook<struct XrcdTag> {
   uint32_t users = 0;  ///< shared receive queues and target handles; under the device's lock
 };
 
+/// A flow steering rule.
+struct SteeringFlow : ibv_flow, ListHook<struct SteeringFlowTag> {
+  SteeringFlow() : ibv_flow{} {}
+
+  HandleMark mark;
+  Context* owner = nullptr;
+  struct Qp* qp = nullptr;  ///< that the rule leads to
+  FlowId id;
+};
+
 /// The requests that were built since ibv_wr_start().
 struct SendBatch {
   uint32_t end = 0;            ///< position after the last request begun
@@ -163,6 +173,7 @@ struct Qp : abi::VerbsQp, ListHook<struct QpTag> {
   std::optional<SourcePort> source_port;     ///< of the primary path
   std::optional<SourcePort> alternate_port;  ///< of the alternate path
   uint32_t async_events = 0;
+  uint32_t flows = 0;      ///< steering rules that lead to it
   Qp* next_sharer = this;  ///< circular list of the handles of one XRC target
 };
 
@@ -197,6 +208,9 @@ inline Qp& qp_of(ibv_qp_ex* qp) {
   return *static_cast<Qp*>(reinterpret_cast<abi::VerbsQp*>(qp));
 }
 
+inline SteeringFlow& flow_of(ibv_flow* flow) {
+  return *static_cast<SteeringFlow*>(flow);
+}
 inline Srq& srq_of(ibv_srq* srq) {
   return *static_cast<Srq*>(reinterpret_cast<abi::VerbsSrq*>(srq));
 }
@@ -218,113 +232,5 @@ template <class Handle>
 bool is_handle_of(const Context& owner, Handle* handle) {
   return check_handle(handle) == 0 && handle->context == owner.handle;
 }
-
-/// Takes the events of all devices. `user` of a queue is its Cq, Srq or Qp.
-extern const EventSink kVerbsEventSink;
-
-// The verbs, each in the file named after its object. Those that return a pointer set errno.
-int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
-                 ibv_device_attr_ex* attr, size_t attr_size) noexcept;
-int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attr) noexcept;
-
-ibv_pd* alloc_pd(ibv_context* context) noexcept;
-int dealloc_pd(ibv_pd* pd) noexcept;
-/// Whether two handles are of one protection domain.
-bool same_domain(ibv_pd* a, ibv_pd* b);
-ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* init) noexcept;
-int dealloc_td(ibv_td* td) noexcept;
-ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* init) noexcept;
-
-ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attr) noexcept;
-int destroy_ah(ibv_ah* ah) noexcept;
-/// Claims the source port that the address handle needs to send. 0, or an errno and a line on
-/// stderr. With the device's lock held, after its start.
-int prepare(Ah& ah);
-/// Makes the request a datagram. EINVAL: the address handle is of another protection domain
-/// (IBTA vol. 1, 10.2.2.1), or has no source port because prepare() failed.
-int set_datagram(const Qp& qp, SendWqe& wqe, const ibv_ah* ah, uint32_t remote_qpn,
-                 uint32_t remote_qkey);
-
-ibv_mr* reg_mr(ibv_pd* pd, void* addr, size_t length, uint64_t iova, int access) noexcept;
-ibv_mr* reg_dmabuf_mr(ibv_pd* pd, uint64_t offset, size_t length, uint64_t iova, int fd,
-                      int access) noexcept;
-int rereg_mr(abi::VerbsMr* mr, int flags, ibv_pd* pd, void* addr, size_t length,
-             int access) noexcept;
-int dereg_mr(abi::VerbsMr* mr) noexcept;
-ibv_mr* alloc_null_mr(ibv_pd* pd) noexcept;
-int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, uint32_t flags, ibv_sge* list,
-              uint32_t count) noexcept;
-
-ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attr) noexcept;
-int free_dm(ibv_dm* dm) noexcept;
-ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* dm, uint64_t offset, size_t length, unsigned access) noexcept;
-
-ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) noexcept;
-int dealloc_mw(ibv_mw* mw) noexcept;
-int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) noexcept;
-bool bind_info_is_valid(const ibv_mw_bind_info& info);
-/// The request to bind `mw` as `info` says; the window has `new_key` afterwards.
-BindRequest bind_request(const Mw& mw, RKey new_key, const ibv_mw_bind_info& info);
-
-ibv_cq* create_cq(ibv_context* context, int cqe, ibv_comp_channel* channel,
-                  int comp_vector) noexcept;
-ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* init) noexcept;
-/// Sets the functions of the extended polling interface.
-void set_extended_operations(ibv_cq_ex& cq);
-int modify_cq(ibv_cq* cq, ibv_modify_cq_attr* attr) noexcept;
-int query_rt_values(ibv_context* context, ibv_values_ex* values) noexcept;
-int resize_cq(ibv_cq* cq, int cqe) noexcept;
-int destroy_cq(ibv_cq* cq) noexcept;
-int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) noexcept;
-int req_notify_cq(ibv_cq* cq, int solicited_only) noexcept;
-
-ibv_srq* create_srq(ibv_pd* pd, ibv_srq_init_attr* init) noexcept;
-ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* init) noexcept;
-int modify_srq(ibv_srq* srq, ibv_srq_attr* attr, int mask) noexcept;
-int query_srq(ibv_srq* srq, ibv_srq_attr* attr) noexcept;
-int get_srq_num(ibv_srq* srq, uint32_t* number) noexcept;
-int destroy_srq(ibv_srq* srq) noexcept;
-int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) noexcept;
-
-ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* init) noexcept;
-int close_xrcd(ibv_xrcd* xrcd) noexcept;
-ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attr) noexcept;
-
-ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* init) noexcept;
-ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init) noexcept;
-/// Whether queue pairs of that type have all these (ibv_qp_create_send_ops_flags), in a library
-/// with that layout; else EOPNOTSUPP.
-int check_send_operations(ibv_qp_type type, uint64_t flags, const QpLayout& layout);
-/// Bytes of inline data that an element needs for these operations.
-uint32_t inline_bytes_for(uint64_t send_operations);
-/// Sets the builders of these operations (ibv_wr_post(3)).
-void set_send_operations(Qp& qp, uint64_t flags, const QpLayout& layout);
-int modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) noexcept;
-int query_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask, ibv_qp_init_attr* init) noexcept;
-int modify_qp_rate_limit(ibv_qp* qp, ibv_qp_rate_limit_attr* attr) noexcept;
-int destroy_qp(ibv_qp* qp) noexcept;
-int attach_mcast(ibv_qp* qp, const ibv_gid* gid, uint16_t lid) noexcept;
-int detach_mcast(ibv_qp* qp, const ibv_gid* gid, uint16_t lid) noexcept;
-int set_ece(ibv_qp* qp, ibv_ece* ece) noexcept;
-int query_ece(ibv_qp* qp, ibv_ece* ece) noexcept;
-int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) noexcept;
-int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) noexcept;
-/// Tells the device that something was posted.
-void ring(Qp& qp);
-
-// End an object: all but freeing its handle. Closing a context calls these for the objects that are
-// left. With the device's lock held.
-void end_qp(Qp& qp);
-int end_srq(Srq& srq);
-void end_xrcd(Xrcd& xrcd);
-/// Detaches it from its multicast groups.
-void leave_groups(Qp& qp);
-[[nodiscard]] bool is_in_group(const Qp& qp);
-int end_cq(Cq& cq);
-void end_ah(Ah& ah);
-void end_mw(Mw& mw);
-void end_mr(Mr& mr);
-void end_dm(Dm& dm);
-void end_pd(Pd& pd);
 
 }  // namespace urxe

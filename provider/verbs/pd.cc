@@ -3,13 +3,12 @@
 #include <new>
 
 #include "provider/runtime/errors.h"
-#include "provider/verbs/objects.h"
+#include "provider/verbs/verbs.h"
 
 namespace urxe {
 
 ibv_pd* alloc_pd(ibv_context* context) noexcept {
   Context& owner = context_of(context);
-  if (owner.is_forked()) return fail(ENODEV);
   try {
     auto pd = std::make_unique<Pd>();
     Progress::Guard guard(owner.progress());
@@ -32,8 +31,9 @@ void end_pd(Pd& pd) {
 
 int dealloc_pd(ibv_pd* handle) noexcept {
   Pd& pd = pd_of(handle);
-  if (!pd.owner->is_forked()) {
-    if (pd.users.load() != 0) return EBUSY;
+  const bool is_used = pd.users.load() != 0;
+  if (is_used && !pd.owner->is_forked()) return EBUSY;
+  if (!is_used) {  // in a forked child the users may be the parent's
     Progress::Guard guard(pd.owner->progress());
     if (pd.base == nullptr) {
       auto freed = pd.owner->device().device().dealloc_pd(pd.id);

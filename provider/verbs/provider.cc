@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Registers the provider with libibverbs, and matches the devices that libibverbs finds.
+#include <dlfcn.h>
+
 #include <cstdlib>
+#include <string>
 
 #include "provider/cm/install.h"
+#include "provider/devices/identity.h"
 #include "provider/runtime/device/device_registry.h"
 #include "provider/runtime/errors.h"
+#include "provider/verbs/abi/library.h"
+#include "provider/verbs/abi/private_abi.h"
 #include "provider/verbs/context.h"
-#include "provider/verbs/library.h"
-#include "provider/verbs/objects.h"
-#include "provider/verbs/private_abi.h"
+#include "provider/verbs/verbs.h"
 
 namespace urxe {
 namespace {
@@ -42,13 +46,25 @@ constexpr abi::VerbsDeviceOps kDeviceOps = {
     .uninit_device = uninit_device,
 };
 
+/// libibverbs loads the provider by a name that ends with its own number.
+std::string own_name() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(&match_device), &info) == 0) return "";
+  const std::string path = info.dli_fname;
+  return path.substr(path.rfind('/') + 1);
+}
+
+void refuse_library() {
+  print_error("this libibverbs, which has asked for " + own_name() +
+              ", is of no release that urxe serves, so its devices cannot be used; run with a "
+              "libibverbs of " +
+              kServedLibraries);
+}
+
 [[gnu::constructor]] void register_provider() noexcept {
   if (!find_library()) {
     try {
-      print_error(
-          "this libibverbs has another private interface than the provider was built for "
-          "(IBVERBS_PRIVATE_34: rdma-core 36 to 56), so urxe's devices cannot be used; run with "
-          "a libibverbs of one of these releases");
+      refuse_library();
     } catch (...) {
       return;
     }

@@ -55,11 +55,16 @@ def engine_options(engine):
     return {"udp": ["--no-shm"], "shm": ["--shm"], "raw": ["--no-shm", "--engine", "raw"]}[engine]
 
 
+def only(device):
+    """Beside other interfaces the loopback interface is a device only if it is asked for."""
+    return ["--device", device.removeprefix("urxe_")]
+
+
 def _perftest_row(place, engine, program, options):
     """The fields of the last row of results."""
     port = harness.free_port()
     commands = [harness.urxe_run([program, "-d", device, "-x", _gid_index(place), "-p", str(port), "-F", *options],
-                                 engine_options(engine)) for device in place.devices]
+                                 [*engine_options(engine), *only(device)]) for device in place.devices]
     client = place.run(commands[0], [*commands[1], place.server_ip], port)
     rows = re.findall(r"^ *\d+ +\d+ +[\d. \t]+$", client, re.M)
     harness.expect(rows, client)
@@ -131,7 +136,7 @@ def idle_percent(place, engine):
     """Processor time of a process that has a device open and waits, in per cent of one processor."""
     port = harness.free_port()
     server = Process(harness.urxe_run(["ibv_rc_pingpong", "-d", place.devices[0], "-g", _gid_index(place), "-e", "-p",
-                                       str(port)], engine_options(engine)))
+                                       str(port)], [*engine_options(engine), *only(place.devices[0])]))
     server.wait_for_listener(port)
     before = _ticks(server.pid)
     time.sleep(IDLE_SECONDS)

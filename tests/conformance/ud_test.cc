@@ -57,6 +57,39 @@ TEST_F(Ud, CompletionMembers) {
   EXPECT_EQ(wc.pkey_index, 0);
 }
 
+TEST_F(Ud, ServiceLevelByEitherWayOfPolling) {
+  checks("ibv_create_cq_ex(3): ibv_wc_read_sl(); ibv_poll_cq(3): sl");
+  start();
+  if (stopped()) return;
+  ibv_cq_init_attr_ex init{};
+  init.cqe = 16;
+  init.wc_flags = IBV_WC_STANDARD_FLAGS;
+  errno = 0;
+  ibv_cq_ex* const iterator = ibv_create_cq_ex(context(), &init);
+  need(iterator != nullptr || !is_unsupported(errno), "extended completion queues");
+  if (stopped()) return;
+  ASSERT_NE(iterator, nullptr);
+  const CqPtr cq(ibv_cq_ex_to_cq(iterator));
+  const QpPtr third(
+      Endpoint::create(device_, right_->config, right_->pd, right_->send_cq.get(), cq.get()));
+  ASSERT_NE(third, nullptr);
+  connect(device_, third.get(), right_->config, 0);
+  ASSERT_EQ(Recv(2).data(remote_->sge()).post(right_qp()), 0);
+  ASSERT_EQ(Recv(3).data(remote_->sge()).post(third.get()), 0);
+  ASSERT_EQ(message(1, 8).post(left_qp()), 0);
+  expect_completion(left_done(), 1);
+  const ibv_wc wc = expect_completion(right_received(), 2);
+  Send to_third = Send(4);
+  to_third.data(local_->sge(0, 8)).to(ah_.get(), third->qp_num, right_->config.qkey);
+  ASSERT_EQ(to_third.post(left_qp()), 0);
+  ibv_poll_cq_attr attr{};
+  ASSERT_TRUE(eventually([&] { return ibv_start_poll(iterator, &attr) == 0; }));
+  EXPECT_EQ(iterator->wr_id, 3U);
+  EXPECT_EQ(ibv_wc_read_sl(iterator), wc.sl);
+  ibv_end_poll(iterator);
+  expect_completion(left_done(), 4);
+}
+
 TEST_F(Ud, SendWithImmediate) {
   checks("ibv_post_send(3): IBV_WR_SEND_WITH_IMM on UD");
   start();

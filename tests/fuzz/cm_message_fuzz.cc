@@ -9,8 +9,8 @@
 #include <string>
 #include <type_traits>
 
-#include "packet/wire/cm_message.h"
-#include "packet/wire/format.h"
+#include "packet/wire/cm/cm_message.h"
+#include "packet/wire/text/format.h"
 
 namespace {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "packet/base/bytes.h"
-#include "packet/wire/format.h"
 #include "packet/wire/icrc.h"
 #include "packet/wire/roce_packet.h"
+#include "packet/wire/text/format.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# self_test.sh format|shell|python|tidy|includes|lengths|labels|imports: the lint of that name passes a good sample and
+# self_test.sh format|shell|python|tidy|includes|lengths|links|labels|imports: the lint of that name passes a good sample and
 # finds the fault in a bad one. The samples are in a temporary copy of the tree's outline.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -77,31 +77,84 @@ case "$1" in
     expect 0 '' tests/lint/check_includes .
     # Each line: a file, what it must not include, and the complaint.
     while read -r file header complaint; do
-      source_file "$file" "#include $header"
-      printf '%s\n' "$complaint" "$file" >>complaints
+      mkdir -p "$(dirname "$file")"
+      echo "#include $header" >>"$file"
+      printf '%s\t%s\n' "$file" "$complaint" >>complaints
     done <<'END'
 packet/base/bad.h "packet/wire/psn.h" packet/base may include only
 packet/wire/bad.h "packet/engine/engine.h" packet/wire may include only
-transport/device/bad.cc "packet/engine/engine.h" transport may include only
-transport/device/bad.cc <chrono> system headers
-packet/wire/bad.cc <sys/socket.h> system headers
+transport/device/bad.cc "packet/engine/engine.h" transport may include only packet/
+transport/device/bad.cc <chrono> these system headers
+packet/wire/bad.cc <sys/socket.h> these system headers
+packet/engine/udp/bad.cc "packet/engine/raw/raw.h" packet/engine/udp may include only
+packet/engine/memory/bad.cc "packet/engine/udp/udp.h" packet/engine/memory may include only
+packet/engine/raw/bad.cc "packet/engine/shm/shm.h" packet/engine/raw may include only
+packet/engine/shm/bad.h "packet/engine/raw/frame.h" packet/engine/shm may include only
+packet/engine/frames/bad.h "packet/engine/udp/udp.h" packet/engine/frames may include only
+packet/engine/dpdk/bad.cc "packet/engine/udp/udp.h" packet/engine/dpdk may include only
+packet/engine/dpdk/bad.cc "packet/engine/dpdk/plugin/eal.h" only packet/engine/dpdk/plugin may include its headers
+packet/engine/dpdk/link/bad.cc "packet/engine/dpdk/arguments.h" packet/engine/dpdk/link may include only
+packet/engine/dpdk/link/bad.h <rte_mbuf.h> only packet/engine/dpdk/plugin may include DPDK
+packet/engine/bad.cc "packet/engine/udp/udp.h" outside the engines
+provider/runtime/bad.cc "packet/engine/raw/raw.h" outside the engines
+tools/bad.cc "packet/engine/shm/shm.h" outside the engines
 provider/presence/bad.c "packet/base/bytes.h" provider/presence may include only
-provider/presence/bad.c <infiniband/verbs.h> system headers
+provider/presence/bad.c <infiniband/verbs.h> these system headers
 provider/verbs/bad.cc "tools/presentation.h" provider/verbs may include only
 provider/cm/bad.cc "provider/verbs/qp.h" provider/cm may include only
 tests/support/bad.cc "packet/wire/psn.h" tests/support may include only
 tests/new_folder/bad.cc <vector> no rule of check_includes covers
 END
     tests/lint/check_includes . >found 2>&1 && { echo "check_includes found nothing"; exit 1; }
-    while read -r complaint; do
-      grep -qF "$complaint" found || { echo "not found: $complaint"; cat found; exit 1; }
+    # The file is in the paragraph that the complaint begins.
+    while IFS=$'\t' read -r file complaint; do
+      awk -v RS= -v file="$file" -v complaint="$complaint" \
+        'index($0, complaint) && index($0, "\n" file) { found = 1 } END { exit !found }' found ||
+        { echo "not found: $complaint $file"; cat found; exit 1; }
     done <complaints
     ;;
   lengths)
     source_file packet/good.cc
+    for _ in {2..320}; do echo '//'; done >>packet/good.cc
     expect 0 '' tests/lint/check_lengths .
-    for _ in {1..400}; do echo '//'; done >>packet/good.cc
+    echo '//' >>packet/good.cc
     expect 1 packet/good.cc tests/lint/check_lengths .
+    ;;
+  links)
+    mkdir build
+    echo '[never read](nowhere.md)' >build/page.md
+    cat >README.md <<'END'
+# Top
+## A `name`, twice
+## A name twice
+[one](packet/page.md#two-words) [two](#a-name-twice-1) [web](https://localhost/x) `[code](nowhere.md)`
+```
+[also code](nowhere.md)
+```
+| command | |
+|---|---|
+| `urxe run` | |
+| `--shm`, `--no-shm` | |
+END
+    printf '%s\n' '# Two words' '[up](../README.md)' >packet/page.md
+    cat >urxe <<'END'
+#!/bin/sh
+case $1 in
+  run) printf '%s\n' '  -h,--help  Help' '  --shm,--no-shm{false}  As --other has it' ;;
+  *) printf '%s\n' 'Subcommands:' '  run    Run a program' ;;
+esac
+END
+    chmod +x urxe
+    expect 0 '' tests/lint/check_links . ./urxe
+    echo '[gone](nowhere.md)' >packet/page.md
+    expect 1 'packet/page.md: nowhere.md: no such file' tests/lint/check_links .
+    expect 1 'README.md: packet/page.md#two-words: no such heading' tests/lint/check_links .
+    echo '# Two words' >packet/page.md
+    sed -i 's/urxe run/urxe walk/; s/--no-shm/--now/' README.md
+    for fault in '--now: not in --help' 'urxe walk: not in --help' 'no row of a table has --no-shm' \
+      'no row of a table has urxe run'; do
+      expect 1 "README.md: $fault" tests/lint/check_links . ./urxe
+    done
     ;;
   labels)
     mkdir build

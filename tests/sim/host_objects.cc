@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "packet/wire/grh.h"
+#include "packet/wire/ip/grh.h"
 #include "tests/sim/failure.h"
 #include "tests/sim/host.h"
 

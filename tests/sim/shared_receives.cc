@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tests/sim/shared_receives.h"
 
-#include "packet/wire/grh.h"
+#include "packet/wire/ip/grh.h"
 #include "tests/sim/failure.h"
 #include "tests/sim/posting.h"
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "packet/wire/format.h"
+#include "packet/wire/text/format.h"
 #include "tests/sim/failure.h"
 
 namespace urxe::sim {

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
+#include "packet/base/bytes.h"
 #include "packet/wire/aeth_syndrome.h"
-#include "packet/wire/format.h"
+#include "packet/wire/text/format.h"
 #include "tests/sim/failure.h"
 #include "tests/support/random.h"
 
@@ -15,6 +16,11 @@ namespace {
 bool is_drain(const PacketView& packet) {
   return packet.headers.bth.opcode == kDrainQueryOpcode ||
          packet.headers.bth.opcode == kDrainAnswerOpcode;
+}
+
+bool is_about_gaps(const PacketView& packet) {
+  return packet.headers.bth.opcode == kGapQueryOpcode ||
+         packet.headers.bth.opcode == kGapReportOpcode;
 }
 
 void demand(bool condition, const char* rule, const PacketView& packet) {
@@ -85,7 +91,9 @@ void WireOracle::on_sent(size_t host, size_t destination_host, const PacketView&
   if (opcode_info(packet.headers.bth.opcode).is_request) {
     pacing_.on_sent(destination.peer, bytes, now);
     request_sent(sender.direction, packet);
-  } else {
+  } else if (packet.headers.bth.opcode == kGapReportOpcode) {
+    gap_reported(destination.direction, packet);
+  } else if (packet.headers.bth.opcode != kGapQueryOpcode) {
     demand(packet.headers.bth.opcode.service() != Service::kUc, "an answer on UC", packet);
     response_sent(destination.direction, packet);
   }
@@ -175,6 +183,15 @@ void WireOracle::repeated_request(Direction& direction, const PacketView& packet
   if (is_probe) request.probed.insert(distance - request.first);
 }
 
+void WireOracle::gap_reported(const Direction& direction, const PacketView& packet) {
+  demand(packet.payload.size() == kGapReportBytes, "a report of another length", packet);
+  const uint32_t packets = load_be32(packet.payload.data());
+  const uint32_t distance =
+      (packet.headers.bth.psn.value() - direction.limits.start.value()) & Psn::kMask;
+  // What comes behind the gap was taken.
+  demand(packets > 0 && distance + packets < direction.taken, "a gap in what never came", packet);
+}
+
 void WireOracle::response_sent(const Direction& direction, const PacketView& packet) {
   const uint32_t distance =
       (packet.headers.bth.psn.value() - direction.limits.start.value()) & Psn::kMask;
@@ -220,7 +237,8 @@ void WireOracle::read_response_sent(const Direction& direction, const PacketView
 }
 
 void WireOracle::on_received(size_t host, const PacketView& packet) {
-  if (is_drain(packet) || packet.headers.bth.opcode.service() == Service::kUd) return;
+  if (is_drain(packet) || is_about_gaps(packet)) return;
+  if (packet.headers.bth.opcode.service() == Service::kUd) return;
   Side& receiver = side_of({host, packet.headers.bth.dest_qp.value()});
   const Psn psn = packet.headers.bth.psn;
   if (opcode_info(packet.headers.bth.opcode).is_request) {

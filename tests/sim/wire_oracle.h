@@ -74,6 +74,7 @@ class WireOracle {
   static void check_message(Direction& direction, const PacketView& packet);
   void new_request(Direction& direction, const PacketView& packet);
   void repeated_request(Direction& direction, const PacketView& packet, uint32_t distance);
+  static void gap_reported(const Direction& direction, const PacketView& packet);
   void response_sent(const Direction& direction, const PacketView& packet);
   void read_response_sent(const Direction& direction, const PacketView& packet,
                           const Request& request, uint32_t distance);

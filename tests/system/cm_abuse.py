@@ -305,9 +305,30 @@ def lies():
     victims.finish()
 
 
+def loopback_listener():
+    """A listener at 127.0.0.1 waits on a device that leads to other hosts, but only this host reaches it, whatever a
+    request says of its destination."""
+    global COUNTERS
+    COUNTERS = "/sys/class/infiniband/urxe_urxa/ports/1"
+    with harness.veth_pair() as (other, ours, theirs):
+        victims = Victims()
+        asked = victims.report()["requests"]
+        received, sent = counters("cm_rx_msgs"), counters("cm_tx_msgs")
+        template = victims.live_of(mad.REQ)[0]
+        request = request_like(template, 1, theirs)
+        send = f"import mad; mad.Sender({theirs!r}, {ours!r}).send(bytes.fromhex({request.hex()!r}))"
+        subprocess.run(other.command([sys.executable, "-B", "-c", send]), check=True, cwd=os.path.dirname(mad.__file__))
+        wait_counted(received, {"req": 1}, "cm_rx_msgs")
+        wait_counted(sent, {"rej": 1}, "cm_tx_msgs")
+        harness.expect(victims.report()["requests"] == asked, "another host has reached it")
+        mad.Sender(ours, ours).send(request_like(template, 2, ours))
+        harness.wait_until(lambda: victims.report()["requests"] == asked + 1, "a request of this host")
+        victims.finish()
+
+
 CASES = {case.__name__: case
          for case in (garbage, random_fields, replays, forgeries, flood, flood_of_one, flood_of_many, hasty_flood,
-                      service_flood, lies)}
+                      service_flood, lies, loopback_listener)}
 
 
 def test():

@@ -61,12 +61,12 @@ def elsewhere():
 def small():
     """There is room for what is needed, and no more."""
     prepare(ROOM_FOR_ALL, "16k")
-    for number in range(0, 6, 2):
+    for number in range(6):
         run = lambda *words: subprocess.run(["ip", *words], check=True)
-        run("link", "add", f"more{number}", "type", "veth", "peer", "name", f"more{number + 1}")
-        for end in (number, number + 1):
-            run("addr", "add", f"10.97.{end}.1/24", "dev", f"more{end}")
-            run("link", "set", f"more{end}", "up")
+        # The other end stays down: beside a link to others lo would be left out.
+        run("link", "add", f"more{number}", "type", "veth", "peer", "name", f"other{number}")
+        run("addr", "add", f"10.97.{number}.1/24", "dev", f"more{number}")
+        run("link", "set", f"more{number}", "up")
     expect_pingpong()
     harness.expect(read_counters() > 0, "nothing was counted")
 

@@ -7,6 +7,7 @@ usage: install.py
 
 import os
 import subprocess
+import sys
 import tempfile
 
 import harness
@@ -19,16 +20,24 @@ def install(prefix):
 
 def expect_provider_names(libraries):
     """libibverbs looks for the provider by its own ABI's number."""
-    for abi in (34, 57, 59, 64):
+    for abi in (34, 57, 59, 64, 65, 66):
         provider = os.path.join(libraries, f"liburxe-rdmav{abi}.so")
         harness.expect(os.path.isfile(provider), f"{provider} is missing")
         target = os.path.realpath(provider)
         harness.expect(os.path.dirname(target) == os.path.realpath(libraries), f"{provider} leads to {target}")
 
 
+def expect_refusal(libraries):
+    """A libibverbs that the provider does not know is told of by one line. (Here there is none at all.)"""
+    load = f"import ctypes; ctypes.CDLL('{libraries}/liburxe-rdmav66.so')"
+    told = subprocess.run([sys.executable, "-c", load], check=True, capture_output=True, text=True).stderr
+    harness.expect(told.startswith("urxe: ") and told.count("\n") == 1, told)
+    harness.expect("liburxe-rdmav66.so" in told and "rdma-core 36 to 65" in told, told)
+
+
 def expect_pingpong(urxe):
     port = harness.free_port()
-    command = [urxe, "run", "--", "ibv_rc_pingpong", "-d", "urxe_lo", "-g", "0", "-p", str(port)]
+    command = [urxe, "run", "--device", "lo", "--", "ibv_rc_pingpong", "-g", "0", "-p", str(port)]
     _, client = harness.run_pair(command, command + ["localhost"], port)
     harness.expect("1000 iters in " in client, client)
     print(client)
@@ -41,7 +50,9 @@ def test():
         installed, moved = (os.path.join(directory, name) for name in ("installed", "moved"))
         install(installed)
         os.rename(installed, moved)
-        expect_provider_names(os.path.join(moved, "lib"))
+        libraries = os.path.join(moved, "lib/urxe")
+        expect_provider_names(libraries)
+        expect_refusal(libraries)
         expect_pingpong(os.path.join(moved, "bin", "urxe"))
 
 

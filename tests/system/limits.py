@@ -13,10 +13,10 @@ from harness import Process
 OWN_WORDS = ("accept()", "Couldn't listen", "socket")  # What the program itself has no descriptors for.
 
 
-def outcome(options, run=lambda command: command):
-    """What ibv_rc_pingpong says under the limits, as a server that nobody connects to; None: it listens."""
+def outcome(options, run=lambda command: command, program=("ibv_rc_pingpong", "-d", "urxe_lo", "-g", "0")):
+    """What the program says under the limits, as a server that nobody connects to; None: it listens."""
     port = harness.free_port()
-    command = ["prlimit", *options, *harness.urxe_run(["ibv_rc_pingpong", "-d", "urxe_lo", "-g", "0", "-p", str(port)])]
+    command = ["prlimit", *options, *harness.urxe_run([*program, "-p", str(port)])]
     server = Process(run(command), " ".join(options))
     harness.wait_until(lambda: server.listens_on(port) or not server.running(), "the server to listen or to fail")
     listens = server.running()
@@ -25,7 +25,9 @@ def outcome(options, run=lambda command: command):
 
 
 def said_of(output, limit):
-    return [line for line in output.splitlines() if line.startswith("urxe: ") and f"ulimit -{limit}" in line]
+    lines = [line for line in output.splitlines() if line.startswith("urxe")]
+    harness.expect(len(lines) == 1 or limit != "n", f"one line says one failure, not {lines}")
+    return [line for line in lines if f"ulimit -{limit}" in line]
 
 
 def expect_told(options, limits, run=lambda command: command):
@@ -41,10 +43,21 @@ def expect_told(options, limits, run=lambda command: command):
     return True
 
 
+def expect_few_told(program):
+    """Programs that see no device, or fail to read it, would say something else."""
+    for number in range(4, 32):
+        server = Process(["prlimit", f"--nofile={number}", *harness.urxe_run(program)], f"{program[0]} with {number}")
+        code = server.wait()
+        said = [line for line in server.output.splitlines() if line.startswith("urxe")]
+        harness.expect(len(said) <= 1 and all("ulimit -n" in line for line in said), f"{number}: {server.output}")
+        harness.expect(said or code == 0, f"{number}: {server.output}")
+
+
 def descriptors():
     """From the least with which the dynamic linker can start a program."""
-    failed = [expect_told([f"--nofile={number}"], "n") for number in range(12, 40)]
+    failed = [expect_told([f"--nofile={number}"], "n") for number in range(4, 40)]
     harness.expect(failed[0] and not failed[-1], f"it fails with few and not with many: {failed}")
+    expect_few_told(["ibv_devinfo", "-v"])
     # Others are there to be found, by a search that takes descriptors.
     port = harness.free_port()
     other = Process(harness.urxe_run(["ibv_rc_pingpong", "-d", "urxe_lo", "-g", "0", "-p", str(port)]), "another")

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Stock ibv_devices, ibv_devinfo and ibv_asyncwatch see urxe's devices; programs that use no RDMA see no change."""
 
+import os
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 
 import harness
 from harness import Process
@@ -102,7 +104,23 @@ def exit_codes():
     harness.expect(Process(harness.urxe_run(["/nonexistent"])).wait() == 127, "a program that is not there")
 
 
-CASES = {f.__name__: f for f in (devices, devinfo, sysfs, rename, asyncwatch, uninvolved, exit_codes)}
+def printed_environment():
+    """`urxe env` prints what `urxe run` sets, for a shell."""
+    urxe = harness.binary("urxe")
+    options = ["--no-shm", "--fault", "loss=1%", "--capture", os.path.join(tempfile.gettempdir(), "it's a file")]
+    seen = subprocess.run([urxe, "run", *options, "env", "-0"], env=without_runtime(), check=True, capture_output=True)
+    script = 'set -a; eval "$("$@")" && env -0'
+    printed = subprocess.run(["sh", "-c", script, "sh", urxe, "env", *options], env=without_runtime(), check=True,
+                             capture_output=True)
+    variables = lambda text: {word for word in text.split(b"\0") if re.match(rb"URXE_|LD_PRELOAD|RDMAV", word)}
+    harness.expect(variables(seen.stdout) == variables(printed.stdout),
+                   f"{variables(seen.stdout)} are not {variables(printed.stdout)}")
+    harness.expect(any(word.endswith(b"it's a file") for word in variables(printed.stdout)), "a quote got lost")
+    wrong = subprocess.run([urxe, "env", "--engine", "nope"], env=without_runtime(), capture_output=True, check=False)
+    harness.expect(wrong.returncode == 2 and not wrong.stdout, wrong)
+
+
+CASES = {f.__name__: f for f in (devices, devinfo, sysfs, rename, asyncwatch, uninvolved, exit_codes, printed_environment)}
 
 
 def test():

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Modules of rdma-core's own tests (package python3-pyverbs) over urxe.
 
-usage: pyverbs.py MODULE... [--may-skip REASON]
+usage: pyverbs.py MODULE... [--may-skip REASON] [--veth]
+
+--veth: on a veth interface in the place of the loopback interface.
 
 A test that is skipped for another reason than REASON, a regular expression, has failed.
 """
@@ -52,12 +54,22 @@ def test():
     parser = argparse.ArgumentParser()
     parser.add_argument("modules", nargs="+")
     parser.add_argument("--may-skip", default="$^")
+    parser.add_argument("--veth", action="store_true")
     arguments = parser.parse_args()
     need_package()
-    harness.isolate()
+    if arguments.veth:
+        harness.need_namespaces()
+        with harness.veth_pair():
+            run(arguments, "urxe_urxa")
+    else:
+        harness.isolate()
+        run(arguments, "urxe_lo")
+
+
+def run(arguments, device):
     with tempfile.TemporaryDirectory() as folder:
         os.environ["PYTHONPATH"] = f"{folder}:{unpack(folder)}"
-        command = [PYTHON, "-B", os.path.join(folder, "run.py"), "--dev", "urxe_lo", "--gid", "0"]
+        command = [PYTHON, "-B", os.path.join(folder, "run.py"), "--dev", device, "--gid", "0"]
         command += [f"tests.{module}" for module in arguments.modules]
         output = Process(harness.urxe_run(command), name="pyverbs").expect_success(timeout=300)
     print(output)

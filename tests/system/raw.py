@@ -208,33 +208,42 @@ def vlan():
 
 
 def expect_refused(command, words, env=None):
-    """It ends with code 2 and one line that has these words."""
+    """It ends with code 2 and one line that has these words. Returns what else it prints."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env or harness.environment())
     harness.expect(done.returncode == 2, f"{command} ends with {done.returncode}")
     harness.expect(done.stderr.count("\n") == 1 and all(word in done.stderr for word in words), done.stderr)
+    return done.stdout
 
 
 def refused():
     """Bad input."""
     program = harness.binary("urxe")
-    names = ["there is no engine 'dpdk'", "udp, raw and auto"]
-    expect_refused([program, "run", "--engine", "dpdk", "true"], names)
-    expect_refused([program, "devices", "--engine", "dpdk"], names)
+    names = ["there is no engine 'dpkd'", "udp, raw, dpdk and auto"]
+    expect_refused([program, "run", "--engine", "dpkd", "true"], names)
+    expect_refused([program, "devices", "--engine", "dpkd"], names)
     for command in (["run", "true"], ["devices"]):
-        expect_refused([program, *command], names, env={**harness.environment(), "URXE_ENGINE": "dpdk"})
+        expect_refused([program, *command], names, env={**harness.environment(), "URXE_ENGINE": "dpkd"})
     expect_refused([program, "run", "--engine", "raw", "--device", "x=nope", "true"], ["there is no interface 'nope'"])
+    expect_refused([program, "run", "--engine", "raw", "--device", "x=lo", "true"], ["Ethernet interface", "use udp"])
     with link():
         for command in (["run", "--engine", "raw", "true"], ["devices", "--engine", "raw"]):
-            expect_refused(harness.unprivileged([program, *command]), ["CAP_NET_RAW", "setpriv", "ambient", "--engine udp"])
+            printed = expect_refused(harness.unprivileged([program, *command]),
+                                     ["CAP_NET_RAW", "setpriv", "ambient", "--engine udp"])
+            harness.expect("raw" not in printed, printed)
 
 
 def devices():
     with link():
-        lines = subprocess.run([harness.binary("urxe"), "devices", "--engine", "raw"], check=True, capture_output=True,
-                               text=True).stdout.splitlines()
+        list_devices = [harness.binary("urxe"), "devices", "--engine", "raw"]
+        listed = lambda *options: subprocess.run([*list_devices, *options], check=True, capture_output=True,
+                                                 text=True).stdout.splitlines()
+        lines = listed("--device", "lo", "--device", "urxa")
         column = lines[0].index("ENGINE")
         engines = {line.split()[0]: line[column:].split()[0] for line in lines[1:]}
         harness.expect(engines == {"urxe_lo": "udp", "urxe_urxa": "raw"}, f"{engines}")
+        lines = listed()
+        harness.expect(len(lines) == 3 and lines[1].startswith("urxe_urxa ") and lines[2].startswith("(lo ")
+                       and "--device lo" in lines[2], f"{lines}")
 
 
 def capability():

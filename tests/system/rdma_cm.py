@@ -164,6 +164,41 @@ def cmtime(place):
     print(client)
 
 
+# The commands of the ABI, written by hand: the librdmacm that has rdma_write_cm_event() is newer than Debian 12's.
+WRITTEN_EVENTS = """
+import ctypes, os, struct
+library = ctypes.CDLL("librdmacm.so.1")
+library.rdma_create_event_channel.restype = ctypes.POINTER(ctypes.c_int)
+channel = library.rdma_create_event_channel()[0]
+def command(number, layout, *values, out=0):
+    text = struct.pack(layout, *values)
+    return os.write(channel, struct.pack("IHH", number, len(text), out) + text)
+def write(number, event):
+    command(24, "IIIIQ296x", number, 0, event, 7, 1 << 40)
+answer = ctypes.create_string_buffer(4)
+command(0, "QQHBB4x", 99, ctypes.addressof(answer), 0x0106, 0, 0, out=4)
+number, = struct.unpack("I", answer.raw)
+for event in (18, 19):
+    write(number, event)
+    told = ctypes.create_string_buffer(336)
+    command(12, "Q", ctypes.addressof(told), out=336)
+    assert struct.unpack_from("QIII", told.raw) == (99, number, event, 7), told.raw[:20]
+    assert struct.unpack_from("Q", told.raw, 20) == (1 << 40,), told.raw[20:28]
+for wrong in ((number, 0), (number, 16), (number + 1000, 18)):
+    try:
+        write(*wrong)
+    except OSError:
+        continue
+    raise SystemExit(f"written: {wrong}")
+print("all told")
+"""
+
+
+def written_events(_place):
+    output = Process(harness.urxe_run([sys.executable, "-c", WRITTEN_EVENTS]), "events").expect_success()
+    harness.expect("all told" in output, output)
+
+
 CASES = {
     "rping": rping,
     "rping_sizes": rping_sizes,
@@ -188,6 +223,7 @@ CASES = {
     "udpong": udpong,
     "rcopy": rcopy,
     "cmtime": cmtime,
+    "written_events": written_events,
 }
 
 

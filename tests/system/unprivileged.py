@@ -12,7 +12,7 @@ def test():
     with harness.reachable_urxe() as urxe:
         port = harness.free_port()
         command = harness.unprivileged(
-            [urxe, "run", "--", "ibv_rc_pingpong", "-d", "urxe_lo", "-g", "0", "-c", "-p", str(port)])
+            [urxe, "run", "--device", "lo", "--", "ibv_rc_pingpong", "-g", "0", "-c", "-p", str(port)])
         environment = harness.environment()
         # Where root's own run-time directory is named, the other user must not look for it.
         environment.pop("XDG_RUNTIME_DIR", None)

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <numeric>
 
-#include "packet/wire/format.h"
+#include "packet/wire/text/format.h"
 #include "packet/wire/tx_batch.h"
 #include "transport/queue_pair/qp_state.h"
 
@@ -22,6 +22,7 @@ DeviceConfig config(const BenchOptions& options) {
   DeviceConfig config;
   config.guarded_access = options.guarded_access;
   config.gids = {Gid::from_ipv4(kAddress)};
+  config.keeps_requests = options.keeps_requests;
   return config;
 }
 

@@ -41,6 +41,7 @@ struct BenchOptions {
   bool shared_receives = false;  ///< the queue pair takes from a shared queue; always with XRC
   uint32_t srq_wrs = 16;         ///< and its size
   GuardedAccess guarded_access;
+  bool keeps_requests = false;  ///< those that come behind a gap
 
   BenchOptions() {
     connect.sq_psn = kSqPsn;

@@ -5,7 +5,7 @@
 #include <new>
 #include <utility>
 
-#include "transport/cm/timers.h"
+#include "transport/cm/timers/timers.h"
 
 namespace urxe {
 namespace {
@@ -14,6 +14,9 @@ SentMessage compose(CmBody body, uint64_t transaction_id) {
   const CmAttribute attribute = attribute_of(body);
   return {emit_cm_message({transaction_id, std::move(body)}), attribute};
 }
+
+/// Communications that one call releases, as a rule.
+constexpr size_t kReleasedAtOnce = 256;
 
 bool waits_for_rtu_in(CmState state) {
   return state == CmState::kRepSent || state == CmState::kMraRepReceived;
@@ -44,11 +47,23 @@ CmCore::CmCore(const CmConfig& cm_config)
       answers(cm_config.id_secret),
       outbox(cm_config.max_ids, counters) {}
 
-Communication* CmCore::create() {
+/// Time-wait keeps late messages from a new connection, and may last minutes if the peer says so.
+/// That is worth less than the new connection: otherwise a peer that connects and disconnects often
+/// would take all ids.
+bool CmCore::make_room() {
   const size_t limit = std::min<size_t>(config.max_ids, size_t{1} << (kCommIdIndexBits - 1));
-  if (table.size() >= limit) return nullptr;
+  if (table.size() < limit) return true;
+  Communication* const oldest = forgotten_time_waits.front();
+  if (oldest == nullptr) return false;
+  release(*oldest);
+  return true;
+}
+
+Communication* CmCore::create() {
+  if (!make_room()) return nullptr;
   try {
     deadlines.reserve(table.size() + 1);
+    released.reserve(kReleasedAtOnce);
     Communication* made = nullptr;
     while (made == nullptr) made = table.add(ids.next_id());
     return made;
@@ -59,6 +74,7 @@ Communication* CmCore::create() {
 
 void CmCore::release(Communication& c) {
   deadlines.remove(c);
+  forgotten_time_waits.remove(c);
   events.drop(c);
   requests.leave(c);
   released.push_back(table.take(c));
@@ -68,10 +84,12 @@ void CmCore::enter(Communication& c, CmState next, Instant now) {
   c.state = next;
   c.alternate = AlternateState::kNone;
   deadlines.remove(c);
+  forgotten_time_waits.remove(c);
   if (next != CmState::kEstablished) processes.unlink(c);
   if (!waits_for_rtu_in(next)) table.unlink_waiting_for_rtu(c);
   if (next == CmState::kTimeWait) {
     table.unlink_remote_qpn(c);
+    if (c.forgotten) forgotten_time_waits.push_back(c);
     const bool unconfirmed = c.source != nullptr && c.half_open != HalfOpen::kConfirmed;
     arm(c, unconfirmed ? std::min(c.time_wait, kUnconfirmedTimeWait) : c.time_wait, now);
   }
@@ -80,6 +98,12 @@ void CmCore::enter(Communication& c, CmState next, Instant now) {
     table.unlink_all(c);
     if (c.forgotten) release(c);
   }
+}
+
+void CmCore::forget(Communication& c) {
+  c.forgotten = true;
+  events.drop(c);
+  if (c.state == CmState::kTimeWait) forgotten_time_waits.push_back(c);
 }
 
 void CmCore::arm(Communication& c, Duration after, Instant now) {
@@ -146,7 +170,6 @@ void CmCore::tell(Communication& c, CmEvent::Kind kind, CmBody body) {
 }
 
 void CmCore::take_request(RequestSource& source, Communication& c, CmBody body, const Flow& flow) {
-  c.held_back = std::make_unique<CmEvent>();
   c.held_back->kind = c.state == CmState::kSidrReqReceived ? CmEvent::Kind::kServiceRequest
                                                            : CmEvent::Kind::kRequest;
   c.held_back->id = c.id;
@@ -161,7 +184,13 @@ void CmCore::take_request(RequestSource& source, Communication& c, CmBody body, 
 void CmCore::tell_of_requests(const RequestSource::Key* source) {
   while (Communication* c = requests.take_next(source)) {
     c->forgotten = false;
-    events.push(*c, std::move(*c->held_back));
+    try {
+      events.push(*c, std::move(*c->held_back));
+    } catch (const std::bad_alloc&) {
+      c->forgotten = true;  // as if the request had been lost
+      enter(*c, CmState::kIdle, Instant{});
+      continue;
+    }
     c->held_back.reset();
   }
 }

@@ -6,16 +6,16 @@
 #include <vector>
 
 #include "packet/base/deadline_heap.h"
-#include "transport/cm/answer_budget.h"
-#include "transport/cm/cm_state.h"
-#include "transport/cm/communication_table.h"
+#include "transport/cm/communications/cm_state.h"
+#include "transport/cm/communications/communication_table.h"
+#include "transport/cm/communications/id_sequence.h"
 #include "transport/cm/connection_manager.h"
 #include "transport/cm/event_queue.h"
-#include "transport/cm/id_sequence.h"
-#include "transport/cm/listener_table.h"
 #include "transport/cm/outbox.h"
-#include "transport/cm/peer_process.h"
-#include "transport/cm/request_gate.h"
+#include "transport/cm/requests/answer_budget.h"
+#include "transport/cm/requests/listener_table.h"
+#include "transport/cm/requests/request_gate.h"
+#include "transport/cm/timers/peer_process.h"
 
 namespace urxe {
 
@@ -56,7 +56,8 @@ struct MadContext {
 struct CmCore {
   explicit CmCore(const CmConfig& config);
 
-  /// A new communication, idle. nullptr: there are max_ids already, or no memory.
+  /// A new communication, idle. If there are max_ids already, one in time-wait makes room. nullptr:
+  /// there is no room, or no memory.
   Communication* create();
   /// Takes the communication out of all tables. Callers may use it until the next call from outside
   /// of the connection manager.
@@ -66,6 +67,8 @@ struct CmCore {
   /// tables, and releases a forgotten communication that has become idle.
   void enter(Communication& c, CmState next, Instant now);
   void arm(Communication& c, Duration after, Instant now);
+  /// The consumer has destroyed the communication.
+  void forget(Communication& c);
 
   /// Sends a message that needs an answer, and sends it again until there is one.
   void send_request(Communication& c, CmBody body, uint64_t transaction_id, Duration timeout,
@@ -87,7 +90,8 @@ struct CmCore {
   /// The same for an event that no message has caused: its flow names the peer as the source, as if
   /// a message had come from there.
   void tell(Communication& c, CmEvent::Kind kind, CmBody body);
-  /// Takes a request in: tells the consumer now, or when the bounds allow it.
+  /// Takes a request in, which has `held_back`: tells the consumer now, or when the bounds allow
+  /// it.
   void take_request(RequestSource& source, Communication& c, CmBody body, const Flow& flow);
   /// Tells the consumer of the requests that wait, as far as the bounds allow: of `source` first.
   void tell_of_requests(const RequestSource::Key* source);
@@ -98,6 +102,7 @@ struct CmCore {
   CommunicationTable table;
   CmListenerTable listeners;
   DeadlineHeap<Communication, CommunicationTimer> deadlines;
+  IntrusiveList<Communication, TimeWaitMembers> forgotten_time_waits;  ///< oldest first
   PeerProcessTable processes;
   CmEventQueue events;
   RequestGate requests;
@@ -107,6 +112,7 @@ struct CmCore {
   std::vector<std::unique_ptr<Communication>> released;  ///< during this call
 
  private:
+  [[nodiscard]] bool make_room();
   void follow_request(Communication& c, CmState next);
 };
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "transport/cm/connection_manager.h"
 
-#include "transport/cm/active.h"
-#include "transport/cm/alternate_path.h"
+#include <new>
+
 #include "transport/cm/cm_core.h"
-#include "transport/cm/delay.h"
-#include "transport/cm/disconnect.h"
-#include "transport/cm/passive.h"
-#include "transport/cm/rejection.h"
-#include "transport/cm/service_resolution.h"
+#include "transport/cm/messages/active.h"
+#include "transport/cm/messages/alternate_path.h"
+#include "transport/cm/messages/delay.h"
+#include "transport/cm/messages/disconnect.h"
+#include "transport/cm/messages/passive.h"
+#include "transport/cm/messages/rejection.h"
+#include "transport/cm/messages/service_resolution.h"
 
 namespace urxe {
 namespace {
@@ -78,7 +80,12 @@ void ConnectionManager::receive(std::span<const uint8_t> mad, const Flow& flow, 
     return;
   }
   const MadContext context{message->transaction_id, flow, now};
-  const MadFate fate = std::visit(Receive{core, context}, message->body);
+  MadFate fate = mad_dropped(MadDropReason::kNoRoom);
+  try {
+    fate = std::visit(Receive{core, context}, message->body);
+  } catch (const std::bad_alloc&) {
+    // As if it had been lost.
+  }
   count(core.counters, attribute_of(message->body), fate);
 }
 

@@ -10,7 +10,7 @@
 #include "packet/base/expected.h"
 #include "packet/base/siphash.h"
 #include "packet/base/time.h"
-#include "packet/wire/cm_message.h"
+#include "packet/wire/cm/cm_message.h"
 #include "packet/wire/roce_packet.h"
 
 namespace urxe {
@@ -26,8 +26,8 @@ struct CmRequestLimits {
   uint32_t max_told = 2048;     ///< that the consumer has not answered; of one source half
   uint32_t max_replied = 1024;  ///< whose REP was not answered
   uint32_t max_replied_of_one = 64;
-  /// So many sources with half-open communications, and others' addresses are taken for forged
-  /// unless they ask twice.
+  /// If this many sources have half-open communications, other addresses are taken for forged until
+  /// they repeat their request.
   uint32_t max_sources = 256;
 };
 
@@ -36,7 +36,7 @@ struct CmConfig {
   uint64_t ca_guid = 0;      ///< of the channel adapter, host byte order
   uint32_t id_prefix = 0;    ///< the upper kCommIdPrefixBits of all its communication ids
   SipKey id_secret{1, 2};    ///< makes ids and transaction ids hard to guess
-  uint32_t max_ids = 65536;  ///< communications at a time, those in time-wait included
+  uint32_t max_ids = 65536;  ///< communications at a time; if there are more, time-waits end early
   CmRequestLimits requests;
   /// The time that an MRA asks for when the consumer is slow: 4.096 us * 2^n, here 17 s.
   uint8_t slow_consumer_timeout = 22;

@@ -7,7 +7,12 @@ namespace urxe {
 
 void CmEventQueue::push(Communication& communication, CmEvent event) {
   communication.events.push_back(next_);
-  events_.emplace_hint(events_.end(), next_, std::move(event));
+  try {
+    events_.emplace_hint(events_.end(), next_, std::move(event));
+  } catch (...) {
+    communication.events.pop_back();
+    throw;
+  }
   ++next_;
 }
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-#include "transport/cm/communication.h"
+#include "transport/cm/communications/communication.h"
 
 namespace urxe {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "transport/cm/outbox.h"
 
+#include <new>
+
 namespace urxe {
 
 bool CmOutbox::push(const Flow& flow, const SentMessage& message) {
@@ -8,7 +10,12 @@ bool CmOutbox::push(const Flow& flow, const SentMessage& message) {
     ++counters_->drops[static_cast<size_t>(MadDropReason::kNoRoom)];
     return false;
   }
-  waiting_.push_back({flow, message.mad});
+  try {
+    waiting_.push_back({flow, message.mad});
+  } catch (const std::bad_alloc&) {
+    ++counters_->drops[static_cast<size_t>(MadDropReason::kNoRoom)];
+    return false;
+  }
   return true;
 }
 

@@ -3,7 +3,7 @@
 
 #include <deque>
 
-#include "transport/cm/communication.h"
+#include "transport/cm/communications/communication.h"
 
 namespace urxe {
 

@@ -20,6 +20,8 @@
 #include "transport/path/congestion.h"
 #include "transport/queues/completion_queue.h"
 #include "transport/queues/shared_receive_queue.h"
+#include "transport/raw_packet/steering_table.h"
+#include "transport/responder/held_requests.h"
 
 namespace urxe {
 
@@ -29,12 +31,16 @@ struct QueuePair;
 struct DeviceConfig {
   std::vector<Gid> gids;
   ibv_mtu active_mtu = IBV_MTU_4096;
-  SipKey key_secret{1, 2};  ///< of memory keys; the same secret gives the same ones
+  uint32_t interface_mtu = 1500;  ///< the largest payload of an Ethernet frame
+  SipKey key_secret{1, 2};        ///< of memory keys; the same secret gives the same ones
   GuardedAccess guarded_access;
   Duration min_ack_timeout{};  ///< local ACK timeouts are never shorter than this
   /// Bytes of a peer's receive buffer that this device may fill (receive_room()). More in flight
   /// only causes cache misses.
   uint32_t max_window = 1024 * 1024;
+  /// Whether requests that come behind a gap are kept (HeldRequests). If not, they are dropped, as
+  /// adapters commonly do.
+  bool keeps_requests = true;
 };
 
 /// An asynchronous event (ibv_get_async_event(3)) and what it is about: one of the pointers.
@@ -62,7 +68,10 @@ struct ChannelAdapter {
   DeadlineHeap<QueuePair, struct PacingTag> pacing;  ///< when those that wait for tokens try again
   Backpressure backpressure;
   GeneralServices gsi;
+  SteeringTable steering;
+  HeldRequests held;
   IntrusiveList<QueuePair, struct ActiveTag> active;                ///< have something to transmit
+  IntrusiveList<QueuePair, struct FramesTag> sending_frames;        ///< of them, raw packet ones
   IntrusiveList<QueuePair, struct DeferredTag> deferred;            ///< have an ACK that may wait
   IntrusiveList<CompletionQueue, struct HeldEventTag> held_events;  ///< moderated: not yet due
   std::optional<Instant> next_held_event;                           ///< no held event is due before

@@ -17,8 +17,13 @@ struct Counters {
   uint64_t received_bytes = 0;
   uint64_t multicast_packets_sent = 0;  ///< of all that were sent
   uint64_t multicast_packets_received = 0;
+  // of queue pairs for raw packets; not in the counters above
+  uint64_t frames_sent = 0;
+  uint64_t frames_received = 0;  ///< copies that queue pairs got
+  uint64_t frames_dropped = 0;   ///< by a flow steering rule
   uint64_t duplicate_requests = 0;
   uint64_t out_of_sequence_requests = 0;  ///< each begins a gap: NAK PSN sequence error sent
+  uint64_t held_requests = 0;             ///< came behind a gap, and were kept
   uint64_t sequence_naks_received = 0;
   uint64_t implied_naks = 0;
   uint64_t rnr_naks_sent = 0;
@@ -30,6 +35,7 @@ struct Counters {
   uint64_t retries_exceeded = 0;
   uint64_t rnr_retries_exceeded = 0;
   uint64_t retransmitted_packets = 0;
+  uint64_t repairs = 0;  ///< times that only what was missing was sent again
   uint64_t acks_sent = 0;
   uint64_t sends = 0;     ///< SEND messages completed by the requester
   uint64_t receives = 0;  ///< receive completions

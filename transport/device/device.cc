@@ -12,6 +12,7 @@
 #include "transport/queue_pair/qp_error.h"
 #include "transport/queue_pair/qp_state.h"
 #include "transport/requester/completer.h"
+#include "transport/requester/repair.h"
 #include "transport/requester/requester.h"
 #include "transport/requester/retry.h"
 #include "transport/requester/uc_ud_requester.h"
@@ -37,14 +38,16 @@ bool takes_responses_in(ibv_qp_state state) {
   return state == IBV_QPS_RTS || state == IBV_QPS_SQD || state == IBV_QPS_SQE;
 }
 
-/// An XRC initiator takes responses only, a target requests only (annex A14).
+/// An XRC initiator takes responses only, a target requests only (annex A14). Raw packets are none
+/// of RoCE's.
 bool takes(ibv_qp_type type, Opcode opcode) {
   const bool is_request = opcode_info(opcode).is_request;
+  if (type == IBV_QPT_RAW_PACKET) return false;
   return is_request ? type != IBV_QPT_XRC_SEND : type != IBV_QPT_XRC_RECV;
 }
 
 std::optional<DropReason> reason_to_drop(const ChannelAdapter& ca, QueuePair* qp,
-                                         const PacketView& packet, const Flow& flow) {
+                                         const PacketView& packet, const Flow& flow, Instant now) {
   const Bth& bth = packet.headers.bth;
   if (qp == nullptr) return DropReason::kUnknownQp;
   if (bth.opcode.service() != qp->service || !takes(qp->type, bth.opcode)) {
@@ -57,7 +60,7 @@ std::optional<DropReason> reason_to_drop(const ChannelAdapter& ca, QueuePair* qp
   if (!opcode_info(bth.opcode).is_request && !takes_responses_in(qp->state())) {
     return DropReason::kQpState;
   }
-  if (connected && !comes_from_peer_port(ca, *qp, bth, flow)) return DropReason::kWrongPeer;
+  if (connected && !comes_from_peer_port(ca, *qp, bth, flow, now)) return DropReason::kWrongPeer;
   return std::nullopt;
 }
 
@@ -71,6 +74,24 @@ void receive_cnp(ChannelAdapter& ca, QueuePair* qp, const Flow& flow, Instant no
   if (qp->path->on_loss(now)) ++ca.counters.congestion_backoffs;
 }
 
+/// A requester wants to hear of each gap, or a responder tells of one.
+void receive_gap_packet(ChannelAdapter& ca, QueuePair* qp, const PacketView& packet,
+                        const Flow& flow, Instant now) {
+  if (qp == nullptr) return ca.counters.drop(DropReason::kUnknownQp);
+  if (qp->service != Service::kRc && qp->service != Service::kXrc) {
+    return ca.counters.drop(DropReason::kWrongService);
+  }
+  if (!receives_in(qp->state())) return ca.counters.drop(DropReason::kQpState);
+  if (!unnumbered_comes_from_peer(ca, *qp, flow)) {
+    return ca.counters.drop(DropReason::kWrongPeer);
+  }
+  if (packet.headers.bth.opcode == kGapQueryOpcode) {
+    receive_gap_query(ca, *qp, packet.headers.bth.psn);
+  } else if (takes_responses_in(qp->state()) && qp->path != nullptr) {
+    receive_gap_report(ca, *qp, packet, now);
+  }
+}
+
 /// Hands the packet to the part of the queue pair that it is for.
 void dispatch(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, const Flow& flow,
               Instant now) {
@@ -80,24 +101,16 @@ void dispatch(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, const
   receive_response(ca, qp, packet, now);
 }
 
-/// A completion that could not be delivered ends the queue pair (IBTA vol. 1, 10.10).
-void fail_if_cq_failed(ChannelAdapter& ca, QueuePair& qp) {
-  if (!qp.cq_failed) return;
-  qp.cq_failed = false;
-  if (qp.state() == IBV_QPS_ERR || qp.state() == IBV_QPS_RESET) return;
-  ca.raise(IBV_EVENT_QP_FATAL, &qp);
-  enter_error(ca, qp, OwedAnswers::kDrop);
-}
-
 /// Gives each queue pair of the group a copy (IBTA vol. 1, 10.5.2.1). Each takes it or drops it.
-void receive_multicast(ChannelAdapter& ca, const PacketView& packet, const Flow& flow) {
+void receive_multicast(ChannelAdapter& ca, const PacketView& packet, const Flow& flow,
+                       Instant now) {
   ++ca.counters.multicast_packets_received;
   const bool to_group = packet.headers.bth.dest_qp == Qpn(kMulticastQpn);
   const auto members = ca.multicast.members(flow.destination);
   if (!to_group || members.empty()) return ca.counters.drop(DropReason::kUnknownQp);
   for (QueuePair* qp : members) {
     if (is_own_unwanted(ca, *qp, packet, flow)) continue;
-    if (const auto reason = reason_to_drop(ca, qp, packet, flow)) {
+    if (const auto reason = reason_to_drop(ca, qp, packet, flow, now)) {
       ca.counters.drop(*reason);
       continue;
     }
@@ -133,6 +146,14 @@ Turn take_turn(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now, b
 }
 
 }  // namespace
+
+void fail_if_cq_failed(ChannelAdapter& ca, QueuePair& qp) {
+  if (!qp.cq_failed) return;
+  qp.cq_failed = false;
+  if (qp.state() == IBV_QPS_ERR || qp.state() == IBV_QPS_RESET) return;
+  ca.raise(IBV_EVENT_QP_FATAL, &qp);
+  enter_error(ca, qp, OwedAnswers::kDrop);
+}
 
 Device::Device(const DeviceConfig& config) : impl_(std::make_unique<Impl>(config)) {}
 Device::~Device() = default;
@@ -181,14 +202,17 @@ void Device::receive(const RxPacket& packet, Instant now) {
     ++ca.counters.ecn_marked_packets;
   }
   const Bth& bth = view->headers.bth;
-  if (packet.flow.destination.is_multicast()) return receive_multicast(ca, *view, packet.flow);
+  if (packet.flow.destination.is_multicast()) return receive_multicast(ca, *view, packet.flow, now);
   QueuePair* qp = impl_->find(bth.dest_qp);
   if (bth.opcode == kCnpOpcode) return receive_cnp(ca, qp, packet.flow, now);
+  if (bth.opcode == kGapQueryOpcode || bth.opcode == kGapReportOpcode) {
+    return receive_gap_packet(ca, qp, *view, packet.flow, now);
+  }
   if (bth.opcode == kDrainQueryOpcode || bth.opcode == kDrainAnswerOpcode) {
     return ca.backpressure.receive(ca, view->headers, packet.flow);
   }
   if (qp == nullptr && bth.dest_qp == kGsiQpn) return ca.gsi.receive(ca, *view, packet.flow, now);
-  if (const auto reason = reason_to_drop(ca, qp, *view, packet.flow)) {
+  if (const auto reason = reason_to_drop(ca, qp, *view, packet.flow, now)) {
     if (*reason == DropReason::kWrongPeer) refuse_migration(ca, *qp, bth);
     return ca.counters.drop(*reason);
   }
@@ -228,6 +252,11 @@ bool Device::transmit(TxBatch& batch, Instant now, AckPolicy policy) {
     }
   }
   while (QueuePair* qp = ca.active.front()) {
+    if (qp->type == IBV_QPT_RAW_PACKET) {  // transmit_frames() serves it
+      ca.active.remove(*qp);
+      ca.sending_frames.push_back(*qp);
+      continue;
+    }
     switch (take_turn(ca, *qp, batch, now, all_acks)) {
       case Turn::kIdle:
         ca.active.remove(*qp);

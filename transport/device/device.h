@@ -9,6 +9,8 @@
 
 #include "packet/base/expected.h"
 #include "packet/base/time.h"
+#include "packet/wire/ethernet/frame_batch.h"
+#include "packet/wire/ethernet/rx_frame.h"
 #include "packet/wire/roce_packet.h"
 #include "packet/wire/tx_batch.h"
 #include "transport/cm/connection_manager.h"
@@ -60,6 +62,8 @@ class Device {
   void set_gids(std::span<const Gid> gids);
   /// The largest path MTU that a queue pair may ask for from now on.
   void set_active_mtu(ibv_mtu mtu);
+  /// The largest payload of an Ethernet frame, for raw packets.
+  void set_interface_mtu(uint32_t mtu);
   [[nodiscard]] const DeviceConfig& config() const;
   /// The size of the receive buffer of a process of this host, in bytes, as the kernel counts: what
   /// is in flight to a peer is less (Path, Backpressure). Other hosts are taken to have the same.
@@ -115,6 +119,8 @@ class Device {
   /// vector: qp.flow() then has the addresses, and the source port that the flow label or the queue
   /// pair numbers ask for.
   Expected<void, Errno> modify_qp(QueuePair& qp, const ibv_qp_attr& attr, int mask, Instant now);
+  /// The device has lost its port for good: moves all queue pairs to ERR but those in RESET.
+  void fail_queue_pairs();
   /// ibv_modify_qp_rate_limit(3). EINVAL: a rate beyond the limits, or a queue pair that does not
   /// send (RTS and SQD only; XRC targets never).
   Expected<void, Errno> set_rate_limit(QueuePair& qp, const RateLimit& limit, Instant now);
@@ -133,6 +139,13 @@ class Device {
   void set_alternate_source_port(QueuePair& qp, uint16_t port);
   /// Forgets the alternate path; nothing is armed then.
   void unload_alternate_path(QueuePair& qp);
+
+  /// Adds a flow steering rule that leads to a queue pair for raw packets, or removes it. EINVAL,
+  /// EOPNOTSUPP: another type of queue pair, and SteeringTable::add().
+  Expected<FlowId, Errno> add_flow(QueuePair& qp, const FlowRule& rule);
+  void remove_flow(FlowId flow);
+  /// The frames that receive_frame() has a use for.
+  [[nodiscard]] FrameInterest frame_interest() const;
 
   /// The communication manager, which owns QP1. receive(), advance() and transmit() serve it too;
   /// the caller takes its events.
@@ -154,6 +167,12 @@ class Device {
   void advance(Instant now);
   /// Fills `batch`. True: the batch is full, and there is more to send now.
   bool transmit(TxBatch& batch, Instant now, AckPolicy policy);
+  // Raw packets: whole Ethernet frames, beside those of receive() and transmit(). transmit_frames()
+  // comes after transmit(), which takes the doorbells.
+  void receive_frame(const RxFrame& frame, Instant now);
+  /// Fills `batch`. True: the batch is full, and there is more to send now.
+  bool transmit_frames(FrameBatch& batch, Instant now);
+
   /// Whether there are ACKs that kUrgentOnly has held back.
   [[nodiscard]] bool has_deferred_acks() const;
   [[nodiscard]] std::optional<Instant> next_deadline() const;

@@ -43,6 +43,9 @@ class DoorbellList {
   std::atomic<QueuePair*> head_{nullptr};
 };
 
+/// A completion that could not be delivered ends the queue pair (IBTA vol. 1, 10.10).
+void fail_if_cq_failed(ChannelAdapter& ca, QueuePair& qp);
+
 struct Device::Impl {
   explicit Impl(const DeviceConfig& config) : ca(config) {}
 

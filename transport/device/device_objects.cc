@@ -30,8 +30,8 @@ int check_type(ibv_qp_type type) {
     case IBV_QPT_UD:
     case IBV_QPT_XRC_SEND:
     case IBV_QPT_XRC_RECV:
-      return 0;
     case IBV_QPT_RAW_PACKET:
+      return 0;
     case IBV_QPT_DRIVER:
       return EOPNOTSUPP;
     default:
@@ -185,7 +185,8 @@ Expected<QueuePair*, Errno> Device::create_qp(const QpInit& init) {
   if (const int wrong = check_type(init.type); wrong != 0) return error(wrong);
   if (!queues_are_valid(init) || !caps_are_valid(init.cap)) return error(EINVAL);
   if (impl_->qp_count >= static_cast<size_t>(kMaxQps)) return error(ENOMEM);
-  if (is_unreliable(service_of(init.type))) impl_->ca.backpressure.enable();
+  const bool is_raw = init.type == IBV_QPT_RAW_PACKET;
+  if (is_unreliable(service_of(init.type)) && !is_raw) impl_->ca.backpressure.enable();
   if (impl_->qps.empty()) impl_->qps.resize(kQpIndices);
   auto& place = impl_->qps[index_of(init.qpn)];
   if (place) return error(EEXIST);
@@ -199,12 +200,20 @@ Expected<QueuePair*, Errno> Device::create_qp(const QpInit& init) {
   return place.get();
 }
 
+void Device::fail_queue_pairs() {
+  for (const auto& qp : impl_->qps) {
+    if (qp == nullptr || qp->state() == IBV_QPS_RESET || qp->state() == IBV_QPS_ERR) continue;
+    enter_error(impl_->ca, *qp, OwedAnswers::kDrop);
+  }
+}
+
 void Device::destroy_qp(QueuePair* qp) {
   impl_->take_doorbells();
   reset(impl_->ca, *qp);
   impl_->count_references(*qp, -1);
   std::erase_if(impl_->ca.events, [qp](const AsyncEvent& event) { return event.qp == qp; });
   impl_->ca.multicast.forget(*qp);
+  impl_->ca.steering.forget(*qp);
   --impl_->qp_count;
   impl_->qps[index_of(qp->qpn)].reset();
 }

@@ -77,7 +77,7 @@ void MemoryLosses::Ranges::join_nearest() {
   size_t best = 0;
   uintptr_t least = UINTPTR_MAX;
   for (size_t i = 0; i + 1 < count; ++i) {
-    const bool costs_access = std::max(list[i].loss, list[i + 1].loss) == Loss::kGone;
+    const bool costs_access = std::max(list[i].loss, list[i + 1].loss) >= Loss::kGoing;
     const bool apart = list[i].end < list[i + 1].begin;
     const uintptr_t gap = apart ? (list[i + 1].begin - list[i].end) / 2 : 0;
     const uintptr_t cost = gap + (costs_access && apart ? UINTPTR_MAX / 2 : 0);
@@ -107,6 +107,21 @@ void MemoryLosses::regain(uintptr_t begin, uintptr_t end, Loss loss) {
   const Lock lock(*this);
   ranges_.cut(begin, end, loss);
   while (ranges_.count > kMost) ranges_.join_nearest();
+  any_.store(ranges_.count != 0, std::memory_order_relaxed);
+}
+
+void MemoryLosses::settle(uintptr_t begin, uintptr_t end, bool gone) {
+  const Lock lock(*this);
+  const Ranges before = ranges_;
+  ranges_.cut(begin, end, Loss::kGoing);
+  while (ranges_.count > kMost) ranges_.join_nearest();
+  for (size_t i = 0; gone && i < before.count; ++i) {
+    const Range& range = before.list[i];
+    const Range part{std::max(range.begin, begin), std::min(range.end, end), Loss::kGone};
+    if (range.loss != Loss::kGoing || part.begin >= part.end) continue;
+    ranges_.unite(part);
+    while (ranges_.count > kMost) ranges_.join_nearest();
+  }
   any_.store(ranges_.count != 0, std::memory_order_relaxed);
 }
 

@@ -14,6 +14,8 @@ enum class Loss : uint8_t {
   /// It may be unmapped at any time, unannounced: a block that the application gave back to its
   /// allocator, or memory without all rights. Access only with care (GuardedAccess).
   kUncertain,
+  /// A call that unmaps it is under way. It may fail.
+  kGoing,
   /// It was unmapped. What is mapped there now is other memory, which no peer was given.
   kGone,
 };
@@ -35,6 +37,8 @@ class MemoryLosses {
   void lose(uintptr_t begin, uintptr_t end, Loss loss);
   /// [begin, end) has not `loss` any more.
   void regain(uintptr_t begin, uintptr_t end, Loss loss);
+  /// What of [begin, end) is going has gone, or stays (`gone`).
+  void settle(uintptr_t begin, uintptr_t end, bool gone);
   /// The memory is registered anew.
   void forget();
 

@@ -28,6 +28,7 @@ HostMemory::Kind kind_after(Loss loss) {
   switch (loss) {
     case Loss::kUncertain:
       return HostMemory::Kind::kGuarded;
+    case Loss::kGoing:
     case Loss::kGone:
       return HostMemory::Kind::kRefused;
     default:

@@ -48,6 +48,12 @@ bool ask(ChannelAdapter& ca, TxBatch& batch, const Flow& flow, Qpn from, Qpn to,
   return append(ca, batch, from_receiver, query);
 }
 
+template <class Peer>
+void note_address(Peer& peer, const Gid& address) {
+  if (std::ranges::find(peer.asked_at, address) != peer.asked_at.end()) return;
+  peer.asked_at = {address, peer.asked_at[0]};
+}
+
 }  // namespace
 
 void Backpressure::set_receive_buffer(size_t bytes) {
@@ -82,6 +88,7 @@ Backpressure::Admission Backpressure::admit(ChannelAdapter& ca, QueuePair& qp, c
       return Admission::kSend;
     }
     if (!ask(ca, batch, flow, qp.qpn, to, peer->sent)) return Admission::kBatchFull;
+    note_address(*peer, flow.destination);
     ++peer->unanswered;
     peer->asked = peer->sent;
     peer->ask_again = now + kAskAgain;
@@ -97,7 +104,9 @@ void Backpressure::note_sent(ChannelAdapter& ca, const QueuePair& qp, const Flow
   if (peer == nullptr) return;
   peer->sent += units_of(qp, bytes);
   if (peer->sent - peer->asked < most_in_flight_ / 2) return;
-  if (ask(ca, batch, flow, qp.qpn, to, peer->sent)) peer->asked = peer->sent;
+  if (!ask(ca, batch, flow, qp.qpn, to, peer->sent)) return;
+  note_address(*peer, flow.destination);
+  peer->asked = peer->sent;
 }
 
 void Backpressure::wake(ChannelAdapter& ca, Peer& peer) const {
@@ -114,13 +123,16 @@ void Backpressure::receive(ChannelAdapter& ca, const Headers& headers, const Flo
     return ca.counters.drop(DropReason::kWrongPeer);
   }
   if (headers.bth.opcode == kDrainQueryOpcode) return owe_answer(headers, flow);
-  take_answer(ca, headers);
+  take_answer(ca, headers, flow);
 }
 
-void Backpressure::take_answer(ChannelAdapter& ca, const Headers& headers) {
+void Backpressure::take_answer(ChannelAdapter& ca, const Headers& headers, const Flow& flow) {
   const size_t process = slot_of(headers.deth.source_qp);
   if (process >= kProcesses) return;
   Peer& peer = (*peers_)[process];
+  if (std::ranges::find(peer.asked_at, flow.source) == peer.asked_at.end()) {
+    return ca.counters.drop(DropReason::kWrongPeer);
+  }
   const uint32_t since = (peer.sent - headers.bth.psn.value()) & Psn::kMask;
   if (since > peer.sent - peer.confirmed) return;  // an old one
   peer.confirmed = peer.sent - since;

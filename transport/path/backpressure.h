@@ -56,6 +56,8 @@ class Backpressure {
     uint32_t asked = 0;       ///< the mark of the last query
     uint32_t unanswered = 0;  ///< queries in a row since a queue pair waits
     bool answers = true;
+    /// Its addresses that queries went to last. Another user may have port 4791 of another one.
+    std::array<Gid, 2> asked_at{};
     Instant ask_again{};
     IntrusiveList<QueuePair, struct WaitingTag> waiting;
   };
@@ -66,7 +68,7 @@ class Backpressure {
 
   [[nodiscard]] Peer* find(const ChannelAdapter& ca, const Flow& flow, Qpn qpn) const;
   void wake(ChannelAdapter& ca, Peer& peer) const;
-  void take_answer(ChannelAdapter& ca, const Headers& headers);
+  void take_answer(ChannelAdapter& ca, const Headers& headers, const Flow& flow);
   void owe_answer(const Headers& query, const Flow& flow);
 
   std::unique_ptr<std::array<Peer, kProcesses>> peers_;  ///< by the upper bits of qp numbers

@@ -15,10 +15,15 @@ constexpr Duration kMinProbeTimeout = milliseconds(4);
 constexpr Duration kFirstProbeTimeout = milliseconds(20);
 // Losses closer together than this count as one, also before a round trip was measured.
 constexpr Duration kMinLossInterval = microseconds(50);
+constexpr Duration kMinRepairTimeout = microseconds(300);
+// Losses that are no congestion: less than one packet of so many, but for a few in a row.
+constexpr uint32_t kPacketsPerLoss = 32;
+constexpr uint32_t kTolerated = 8 * kPacketsPerLoss;
 
 }  // namespace
 
 void Path::on_acknowledged(uint32_t room) {
+  loss_debt_ -= std::min(loss_debt_, room);
   if (window_ >= max_window_) return;
   if (window_ < slow_start_threshold_) {
     window_ = std::min({max_window_, slow_start_threshold_, window_ + room});
@@ -40,6 +45,14 @@ bool Path::on_loss(Instant now) {
   return true;
 }
 
+bool Path::on_single_loss(uint32_t mtu, Instant now) {
+  const uint32_t room = receive_room(mtu, true);
+  loss_debt_ += kPacketsPerLoss * room;
+  if (loss_debt_ <= kTolerated * room) return false;
+  loss_debt_ = 0;
+  return on_loss(now);
+}
+
 void Path::on_round_trip(Duration sample) {
   if (smoothed_.ns == 0) {
     smoothed_ = sample;
@@ -58,6 +71,10 @@ Duration Path::round_trip_bound() const {
 Duration Path::probe_timeout() const {
   if (smoothed_.ns == 0) return kFirstProbeTimeout;
   return std::max(kMinProbeTimeout, round_trip_bound());
+}
+
+Duration Path::repair_timeout() const {
+  return std::max(kMinRepairTimeout, round_trip_bound());
 }
 
 bool Path::begin_turn(QueuePair& qp, bool nothing_in_flight) {

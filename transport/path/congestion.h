@@ -47,6 +47,9 @@ class Path {
   void on_acknowledged(uint32_t room);
   /// Halves the window. False: not again for the same loss.
   bool on_loss(Instant now);
+  /// One packet of `mtu` bytes was lost, and those behind it were not: halves the window only if
+  /// more than some percent are lost.
+  bool on_single_loss(uint32_t mtu, Instant now);
   void on_round_trip(Duration sample);
   /// A packet that was sent at `sent` was answered.
   void on_answer(Instant sent, Instant now) {
@@ -59,10 +62,18 @@ class Path {
   [[nodiscard]] bool is_behind_others(Instant sent, Instant now) const {
     return sent > newest_answered_ && last_answer_ > sent && now - last_answer_ < probe_timeout();
   }
+  /// 0: none was measured.
+  [[nodiscard]] Duration round_trip() const { return smoothed_; }
   /// A bound of the round-trip time, from what was measured; 0: nothing was.
   [[nodiscard]] Duration round_trip_bound() const;
   /// How long to wait for an answer before a probe.
   [[nodiscard]] Duration probe_timeout() const;
+  /// The same, where it is known that packets are lost and one sent in vain costs little.
+  [[nodiscard]] Duration repair_timeout() const;
+
+  /// Whether the peer has shown that it keeps what comes behind a gap.
+  [[nodiscard]] bool keeps_what_follows() const { return keeps_what_follows_; }
+  void set_keeps_what_follows(bool keeps) { keeps_what_follows_ = keeps; }
 
   // The line. Who has nothing in flight and comes late must not wait until all the others had their
   // turn: there are two lines, and the turns go to them alternately.
@@ -91,6 +102,8 @@ class Path {
   uint32_t slow_start_threshold_ = UINT32_MAX;
   uint32_t acknowledged_ = 0;  ///< since the window last grew by kGrowth
   uint32_t in_flight_ = 0;     ///< includes READ responses asked for
+  uint32_t loss_debt_ = 0;     ///< grows with single losses, shrinks with what is acknowledged
+  bool keeps_what_follows_ = false;
   Instant last_loss_{INT64_MIN / 2};
   Duration smoothed_{};
   Duration variation_{};

@@ -37,8 +37,12 @@ void PeerPorts::learn(uint16_t port) {
   learned_ = learned_ + 1 < 2 * kMaxKnown ? learned_ + 1 : kMaxKnown;
 }
 
-bool PeerPorts::admit(uint16_t port, Fit fit, bool on_this_host) {
-  if (shut_) return false;
+bool PeerPorts::admit(uint16_t port, Fit fit, bool on_this_host, Instant now) {
+  if (shut_) {
+    if (now < next_guess_) return false;
+    next_guess_ = now + kGuessInterval;
+    if (fit != Fit::kExact) return false;
+  }
   if (fit == Fit::kExact) {
     learn(port);
     return true;
@@ -46,6 +50,7 @@ bool PeerPorts::admit(uint16_t port, Fit fit, bool on_this_host) {
   if (learned_ == 0 || (fit == Fit::kNear && !on_this_host)) return true;
   ++guesses_;
   shut_ = on_this_host || guesses_ >= kMaxGuesses;
+  next_guess_ = now + kGuessInterval;
   return false;
 }
 
@@ -53,12 +58,12 @@ bool PeerPorts::admits_unnumbered(uint16_t port, bool on_this_host) const {
   return knows(port) || (!shut_ && (learned_ == 0 || !on_this_host));
 }
 
-bool comes_from_peer_port(const ChannelAdapter& ca, QueuePair& qp, const Bth& bth,
-                          const Flow& flow) {
+bool comes_from_peer_port(const ChannelAdapter& ca, QueuePair& qp, const Bth& bth, const Flow& flow,
+                          Instant now) {
   if (qp.peer_ports.knows(flow.source_port)) return true;
   if (asks_to_migrate(qp, bth)) return true;
   return qp.peer_ports.admit(flow.source_port, fit_of(qp, bth),
-                             is_own_address(ca.config, flow.source));
+                             is_own_address(ca.config, flow.source), now);
 }
 
 bool unnumbered_comes_from_peer(const ChannelAdapter& ca, const QueuePair& qp, const Flow& flow) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "packet/base/time.h"
 #include "packet/wire/headers.h"
 #include "packet/wire/roce_packet.h"
 
@@ -28,8 +29,11 @@ struct QueuePair;
 ///   first wrong guess is dropped, and from then on all packets from unknown ports. A peer
 ///   elsewhere may be a NIC that changes its port while packets are lost, so its PSNs need only be
 ///   near the one due, and it takes several that are far off before unknown ports are shut out.
+/// - While they are shut out, one packet a second is looked at. If its PSN is exactly right its
+///   port is known: a peer that changes its port later goes on when it sends again.
 ///
-/// What is left to a stranger is the first guess at a PSN of 24 bits; on another host, some more.
+/// What is left to a stranger is the first guess at a PSN of 24 bits; on another host, some more;
+/// and one guess a second, which needs months.
 class PeerPorts {
  public:
   /// How a packet's PSN compares with those that are due.
@@ -41,27 +45,29 @@ class PeerPorts {
 
   [[nodiscard]] bool knows(uint16_t port) const;
   /// Whether to take a packet from a port that is not known. `on_this_host`: the peer's address.
-  [[nodiscard]] bool admit(uint16_t port, Fit fit, bool on_this_host);
+  [[nodiscard]] bool admit(uint16_t port, Fit fit, bool on_this_host, Instant now);
   /// The same for packets without a PSN. Changes nothing.
   [[nodiscard]] bool admits_unnumbered(uint16_t port, bool on_this_host) const;
 
  private:
   static constexpr uint32_t kMaxKnown = 4;
   static constexpr uint32_t kMaxGuesses = 16;
+  static constexpr Duration kGuessInterval = seconds(1);  ///< while unknown ports are shut out
 
   void learn(uint16_t port);
 
   std::array<uint16_t, kMaxKnown> known_{};
   uint32_t learned_ = 0;  ///< ports; the newest replaces the oldest
   uint32_t guesses_ = 0;
-  bool shut_ = false;  ///< too many guesses: known ports only
+  bool shut_ = false;     ///< too many guesses: known ports only
+  Instant next_guess_{};  ///< while shut_
 };
 
 /// Whether a packet from the connected peer's address comes from one of its ports. Learns the
 /// ports. A packet that asks an armed queue pair to migrate is on the alternate path, whose ports
 /// are not known: it is let in.
-bool comes_from_peer_port(const ChannelAdapter& ca, QueuePair& qp, const Bth& bth,
-                          const Flow& flow);
+bool comes_from_peer_port(const ChannelAdapter& ca, QueuePair& qp, const Bth& bth, const Flow& flow,
+                          Instant now);
 
 /// Whether a packet without a PSN, a congestion notification, comes from the connected peer.
 bool unnumbered_comes_from_peer(const ChannelAdapter& ca, const QueuePair& qp, const Flow& flow);

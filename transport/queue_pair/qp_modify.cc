@@ -126,6 +126,7 @@ void reset(ChannelAdapter& ca, QueuePair& qp) {
   qp.set_state(IBV_QPS_RESET);
   stop_requester(ca, qp);
   ca.active.remove(qp);
+  ca.sending_frames.remove(qp);
   ca.deferred.remove(qp);
   if (qp.path != nullptr) ca.paths.release(qp.path);
   qp.path = nullptr;
@@ -137,6 +138,7 @@ void reset(ChannelAdapter& ca, QueuePair& qp) {
   qp.sq.reset();
   qp.rq.reset();
   reset_requester(qp);
+  ca.held.forget_all(qp);
   reset_responder(qp);
   qp.attr = ibv_qp_attr{};
   qp.flow_ = Flow{};

@@ -6,10 +6,10 @@
 namespace urxe {
 namespace {
 
-constexpr unsigned kRc = 1, kUc = 2, kUd = 4, kIni = 8, kTgt = 16;
+constexpr unsigned kRc = 1, kUc = 2, kUd = 4, kIni = 8, kTgt = 16, kRaw = 32;
 constexpr unsigned kReliable = kRc | kIni | kTgt;
 constexpr unsigned kConnected = kReliable | kUc;
-constexpr unsigned kSends = kRc | kUc | kUd | kIni;
+constexpr unsigned kSends = kRc | kUc | kUd | kIni | kRaw;
 
 /// The masks of one transition, for some types of queue pairs. The rows that name a type add up.
 struct Row {
@@ -72,6 +72,17 @@ constexpr std::array kRows{
 
     Row{IBV_QPS_SQE, IBV_QPS_RTS, kUc, 0, IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS},
     Row{IBV_QPS_SQE, IBV_QPS_RTS, kUd, 0, kDatagramOptional},
+
+    // Raw packets: as the kernel has them.
+    Row{IBV_QPS_RESET, IBV_QPS_INIT, kRaw, IBV_QP_PORT, 0},
+    Row{IBV_QPS_INIT, IBV_QPS_INIT, kRaw, 0, 0},
+    Row{IBV_QPS_INIT, IBV_QPS_RTR, kRaw, 0, 0},
+    Row{IBV_QPS_RTR, IBV_QPS_RTS, kRaw, 0, 0},
+    Row{IBV_QPS_RTS, IBV_QPS_RTS, kRaw, 0, 0},
+    Row{IBV_QPS_RTS, IBV_QPS_SQD, kRaw, 0, 0},
+    Row{IBV_QPS_SQD, IBV_QPS_RTS, kRaw, 0, 0},
+    Row{IBV_QPS_SQD, IBV_QPS_SQD, kRaw, 0, 0},
+    Row{IBV_QPS_SQE, IBV_QPS_RTS, kRaw, 0, 0},
 };
 
 unsigned type_bit(ibv_qp_type type) {
@@ -86,6 +97,8 @@ unsigned type_bit(ibv_qp_type type) {
       return kIni;
     case IBV_QPT_XRC_RECV:
       return kTgt;
+    case IBV_QPT_RAW_PACKET:
+      return kRaw;
     default:
       return 0;
   }

@@ -28,6 +28,7 @@ constexpr Service service_of(ibv_qp_type type) {
     case IBV_QPT_UC:
       return Service::kUc;
     case IBV_QPT_UD:
+    case IBV_QPT_RAW_PACKET:  // datagrams, too, though not RoCE's
       return Service::kUd;
     case IBV_QPT_XRC_SEND:
     case IBV_QPT_XRC_RECV:
@@ -40,6 +41,7 @@ constexpr Service service_of(ibv_qp_type type) {
 /// Whether a queue pair of this type takes such work requests (IBTA vol. 1, table 100).
 constexpr bool takes_opcode(ibv_qp_type type, ibv_wr_opcode opcode) {
   if (type == IBV_QPT_XRC_RECV) return false;
+  if (type == IBV_QPT_RAW_PACKET) return opcode == IBV_WR_SEND;
   switch (opcode) {
     case IBV_WR_SEND:
     case IBV_WR_SEND_WITH_IMM:
@@ -76,7 +78,8 @@ struct QpInit {
   ibv_qp_type type = IBV_QPT_RC;
   ibv_qp_cap cap{};  ///< the queue pair has at least these
   bool sq_sig_all = false;
-  void* user = nullptr;  ///< comes back with events
+  void* user = nullptr;           ///< comes back with events
+  const void* context = nullptr;  ///< tells the queue pairs of different contexts apart
 };
 
 /// The alternate path of a connected queue pair, and the state of its migration.
@@ -100,6 +103,8 @@ enum class Turn : uint8_t {
 struct QueuePair : ListHook<struct ActiveTag>,
                    ListHook<struct DeferredTag>,
                    ListHook<struct WaitingTag>,
+                   ListHook<struct FramesTag>,
+                   ListHook<struct HoldingTag>,
                    DeadlineHook<struct TimerTag>,
                    DeadlineHook<struct PacingTag> {
   explicit QueuePair(const QpInit& init);
@@ -119,6 +124,7 @@ struct QueuePair : ListHook<struct ActiveTag>,
   XrcDomain* const domain;
   const bool sq_sig_all;
   void* user;
+  const void* const context;
 
   SendQueue sq;
   ReceiveQueue rq;

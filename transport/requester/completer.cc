@@ -41,6 +41,8 @@ void advance_oldest(ChannelAdapter& ca, QueuePair& qp, uint32_t packets) {
   if (qp.path != nullptr) qp.path->on_acknowledged(room);
   req.oldest_unacked = target;
   if (passes_send_psn) {
+    // What was not sent again can only have been kept.
+    if (req.went_back_for_nak && qp.path != nullptr) qp.path->set_keeps_what_follows(true);
     req.send_psn = target;
     req.rd_atomic_in_flight = 0;
   }
@@ -124,7 +126,7 @@ void receive_nak(ChannelAdapter& ca, QueuePair& qp, uint8_t syndrome, Instant no
   } else if (ack_kind(syndrome) == AckKind::kNak &&
              static_cast<NakCode>(syndrome_value(syndrome)) == NakCode::kPsnSequenceError) {
     ++ca.counters.sequence_naks_received;
-    retry_after_loss(ca, qp, now);
+    retry_after_nak(ca, qp, now);
   } else {
     fail_for_nak(ca, qp, syndrome);
   }

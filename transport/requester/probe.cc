@@ -56,6 +56,9 @@ void owe_probe(ChannelAdapter& ca, QueuePair& qp) {
 void note_answered_probe(ChannelAdapter& ca, QueuePair& qp) {
   RequesterState& req = qp.requester;
   const Probe answered = std::exchange(req.last_probe, Probe::kNone);
+  if (answered == Probe::kOldest) {
+    req.lone_answers = req.oldest_unacked == req.probed + 1 ? req.lone_answers + 1 : 0;
+  }
   req.probe_due = Probe::kNone;
   if (req.in_flight() == 0) return;
   req.probe_answered = true;
@@ -66,6 +69,32 @@ void note_answered_probe(ChannelAdapter& ca, QueuePair& qp) {
   }
 }
 
+Again send_again(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
+                 const SentAgain& what) {
+  const SendWqe& wqe = qp.sq.at(what.position);
+  RequestPacket packet = request_packet_at(qp, wqe, what.psn);
+  if (is_read(wqe)) shorten_read(qp, wqe, packet);
+  packet.headers.bth.ack_req = what.ack_req;
+  const uint32_t bytes = datagram_bytes(qp.flow(), packet.headers.bth.opcode, packet.payload);
+  if (!pacing_admits(ca, qp, bytes, now)) return {Turn::kIdle, 0};
+  uint8_t* out = batch.append(qp.flow(), packet.headers, packet.payload);
+  if (out == nullptr) return {Turn::kBatchFull, 0};
+  if (!fill_payload(ca, qp, what.position, packet, out)) {
+    batch.abandon();
+    // Its turn comes when it is the oldest.
+    if (what.position != qp.sq.oldest()) return {Turn::kMore, packet.psns};
+    fail_oldest_send(ca, qp, IBV_WC_LOC_PROT_ERR);
+    return {Turn::kIdle, 0};
+  }
+  batch.commit();
+  ++ca.counters.sent_packets;
+  ++ca.counters.retransmitted_packets;
+  ca.counters.sent_bytes += packet_size(packet.headers.bth.opcode, packet.payload);
+  if (qp.pacer.is_limited()) qp.pacer.charge(bytes, now);
+  start_retry_timers(ca, qp, now);
+  return {Turn::kMore, packet.psns};
+}
+
 Turn send_probe(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
   RequesterState& req = qp.requester;
   if (req.in_flight() == 0) {  // what was in flight has been answered, or will be sent again
@@ -74,29 +103,12 @@ Turn send_probe(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) 
   }
   const bool newest = req.probe_due == Probe::kNewest && newest_can_ask(qp);
   const uint32_t position = newest ? *newest_position(qp) : qp.sq.oldest();
-  const SendWqe& wqe = qp.sq.at(position);
   const Psn psn = newest ? req.send_psn - 1 : req.oldest_unacked;
-  RequestPacket packet = request_packet_at(qp, wqe, psn);
-  if (is_read(wqe)) shorten_read(qp, wqe, packet);
-  packet.headers.bth.ack_req = true;
-  const uint32_t bytes = datagram_bytes(qp.flow(), packet.headers.bth.opcode, packet.payload);
-  if (!pacing_admits(ca, qp, bytes, now)) return Turn::kIdle;
-  uint8_t* out = batch.append(qp.flow(), packet.headers, packet.payload);
-  if (out == nullptr) return Turn::kBatchFull;
+  const Again again = send_again(ca, qp, batch, now, {position, psn, true});
+  if (again.turn != Turn::kMore) return again.turn;
   req.last_probe = newest ? Probe::kNewest : Probe::kOldest;
+  if (!newest) req.probed = psn;
   req.probe_due = Probe::kNone;
-  if (!fill_payload(ca, qp, position, packet, out)) {
-    batch.abandon();
-    if (position != qp.sq.oldest()) return Turn::kMore;  // its turn comes when it is the oldest
-    fail_oldest_send(ca, qp, IBV_WC_LOC_PROT_ERR);
-    return Turn::kIdle;
-  }
-  batch.commit();
-  ++ca.counters.sent_packets;
-  ++ca.counters.retransmitted_packets;
-  ca.counters.sent_bytes += packet_size(packet.headers.bth.opcode, packet.payload);
-  if (qp.pacer.is_limited()) qp.pacer.charge(bytes, now);
-  start_retry_timers(ca, qp, now);
   return Turn::kMore;
 }
 

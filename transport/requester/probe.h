@@ -30,9 +30,23 @@ void owe_probe(ChannelAdapter& ca, QueuePair& qp);
 /// An answer has come, and packets are outstanding still.
 void note_answered_probe(ChannelAdapter& ca, QueuePair& qp);
 
-/// Sends the probe that is due. It takes no room on the path, and starts the timers. kMore: it was
-/// sent, or cannot be. kIdle: it waits for its rate limit; or its memory is gone, and the queue
+/// A packet in flight that is sent again by itself.
+struct SentAgain {
+  uint32_t position = 0;  ///< of its element
+  Psn psn;
+  bool ack_req = true;
+};
+struct Again {
+  Turn turn = Turn::kIdle;
+  uint32_t psns = 0;  ///< that it takes
+};
+/// Sends one packet in flight again. It takes no room on the path, and starts the timers. kMore: it
+/// was sent, or cannot be. kIdle: it waits for its rate limit; or its memory is gone, and the queue
 /// pair has failed.
+Again send_again(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
+                 const SentAgain& what);
+
+/// Sends the probe that is due, as send_again() does.
 Turn send_probe(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now);
 
 }  // namespace urxe

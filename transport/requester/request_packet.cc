@@ -115,4 +115,14 @@ bool fill_payload(const ChannelAdapter& ca, QueuePair& qp, uint32_t position,
   return gather(ca.memory, qp.pd, qp.sq.sges(position), packet.offset, {out, packet.payload});
 }
 
+bool gather_all(const ChannelAdapter& ca, QueuePair& qp, uint32_t position, uint8_t* out) {
+  const SendWqe& wqe = qp.sq.at(position);
+  if (wqe.length == 0) return true;
+  if (wqe.is_inline) {
+    std::memcpy(out, qp.sq.inline_space(position), wqe.length);
+    return true;
+  }
+  return gather(ca.memory, qp.pd, qp.sq.sges(position), 0, {out, wqe.length});
+}
+
 }  // namespace urxe

@@ -32,4 +32,8 @@ RequestPacket request_packet_at(const QueuePair& qp, const SendWqe& wqe, Psn psn
 bool fill_payload(const ChannelAdapter& ca, QueuePair& qp, uint32_t position,
                   const RequestPacket& packet, uint8_t* out);
 
+/// Copies all data of the element at `position` to `out`: of a message that is one packet. False:
+/// as above.
+bool gather_all(const ChannelAdapter& ca, QueuePair& qp, uint32_t position, uint8_t* out);
+
 }  // namespace urxe

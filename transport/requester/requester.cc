@@ -7,6 +7,7 @@
 #include "transport/queue_pair/qp_error.h"
 #include "transport/requester/completer.h"
 #include "transport/requester/probe.h"
+#include "transport/requester/repair.h"
 #include "transport/requester/request_packet.h"
 #include "transport/requester/retry.h"
 
@@ -119,7 +120,7 @@ void note_sent(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, const Requ
   }
   if (has_response(wqe)) ++req.rd_atomic_in_flight;
   req.since_ack_request = ack_req ? 0 : req.since_ack_request + 1;
-  if (first_time && ack_req && !req.sample_sent) {
+  if (first_time && ack_req && !req.sample_sent && req.repairs_used == 0) {
     req.sample_sent = now;
     req.sample_is_doubtful = false;
     req.sample_psn = psn;
@@ -184,6 +185,9 @@ Turn send_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant no
   if (req.probe_due != RequesterState::Probe::kNone) {
     if (const Turn turn = send_probe(ca, qp, batch, now); turn != Turn::kMore) return turn;
   }
+  if (req.repairs_due > 0) {
+    if (const Turn turn = send_repairs(ca, qp, batch, now); turn != Turn::kMore) return turn;
+  }
   for (uint32_t sent = 0; sent < budget; ++sent) {
     if (req.send_position == qp.sq.posted()) return Turn::kIdle;
     if (req.send_position == req.assign_position) {
@@ -239,6 +243,8 @@ uint32_t give_back_room(QueuePair& qp, uint32_t packets) {
 void go_back(ChannelAdapter& ca, QueuePair& qp) {
   RequesterState& req = qp.requester;
   give_back_room(qp, req.in_flight());
+  end_repair(req);
+  req.went_back_for_nak = false;
   req.send_psn = req.oldest_unacked;
   req.ack_deadline.reset();
   req.probe_deadline.reset();
@@ -273,6 +279,7 @@ void set_first_psn(QueuePair& qp, Psn psn) {
 void stop_requester(ChannelAdapter& ca, QueuePair& qp) {
   RequesterState& req = qp.requester;
   give_back_room(qp, req.in_flight());
+  end_repair(req);
   req.send_psn = req.next_psn = req.oldest_unacked;
   req.rd_atomic_in_flight = 0;
   req.rnr_until.reset();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -8,6 +9,16 @@
 #include "packet/wire/psn.h"
 
 namespace urxe {
+
+/// Packets that are sent again by themselves, since the peer keeps what comes behind them.
+struct Repair {
+  Psn from;
+  uint16_t packets = 0;  ///< PSNs; 0: the place is free
+  uint16_t done = 0;     ///< of them, sent
+  uint32_t query = 0;    ///< the number of the query that followed them
+  bool is_due = false;   ///< not all were sent
+  Instant sent{};        ///< if it is not due
+};
 
 /// The state of a queue pair's requester and completer (IBTA vol. 1, 9.7). All PSNs before
 /// `oldest_unacked` are acknowledged; [oldest_unacked, send_psn) are in flight; [send_psn,
@@ -36,6 +47,7 @@ struct RequesterState {
   uint32_t retries_left = 0;
   uint32_t rnr_retries_left = 0;
   bool resending = false;               ///< went back: further signs of the same loss are ignored
+  bool went_back_for_nak = false;       ///< a sequence NAK was the reason to go back last
   std::optional<Instant> rnr_until;     ///< nothing is sent before that
   std::optional<Instant> ack_deadline;  ///< local ACK timeout of the oldest outstanding packet
   std::optional<Instant> probe_deadline;
@@ -48,6 +60,19 @@ struct RequesterState {
   Probe probe_due = Probe::kNone;
   Probe last_probe = Probe::kNone;  ///< the one that was sent since the last answer
   bool probe_answered = false;      ///< a probe was, and what is behind it is still outstanding
+  Psn probed;                       ///< the oldest packet that was a probe
+  uint32_t lone_answers = 0;        ///< in a row: such a probe was answered, and nothing behind it
+
+  // Repair (repair.h).
+  std::array<Repair, 16> repairs{};
+  uint32_t repairs_used = 0;
+  uint32_t repairs_due = 0;        ///< of them
+  uint32_t repair_span = 0;        ///< packets of the last repair after a NAK
+  std::optional<Psn> repaired_to;  ///< one past its last packet
+  uint32_t silent_repairs = 0;     ///< those for want of answers, since the last one
+  bool peer_reports_gaps = false;
+  uint32_t gap_query = 0;                 ///< number of the last query sent; they count from 1
+  std::optional<Instant> gap_query_sent;  ///< until it is answered
 
   // One round trip being measured.
   std::optional<Instant> sample_sent;

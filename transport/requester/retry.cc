@@ -7,6 +7,7 @@
 #include "transport/queue_pair/path_migration.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/requester/probe.h"
+#include "transport/requester/repair.h"
 #include "transport/requester/requester.h"
 
 namespace urxe {
@@ -17,6 +18,9 @@ constexpr uint8_t kRnrRetryForEver = 7;
 constexpr uint32_t kMaxProbeBackoff = 10;
 /// How many ACK timeouts in a row that are noticed too late cost no retry.
 constexpr uint32_t kMostLateTimeouts = 32;
+/// So many packets are found to be missing one by one. A peer that is only slow has the packets
+/// behind the one that it is asked about, and so acknowledges more.
+constexpr uint32_t kLoneAnswers = 2;
 
 void schedule(ChannelAdapter& ca, QueuePair& qp) {
   const RequesterState& req = qp.requester;
@@ -27,7 +31,9 @@ void schedule(ChannelAdapter& ca, QueuePair& qp) {
 
 void start_probe_timer(QueuePair& qp, Instant now, std::optional<Duration> timeout) {
   RequesterState& req = qp.requester;
-  const Duration probe = qp.path->probe_timeout() * (int64_t{1} << req.probe_backoff);
+  const Duration probe = repairs_after_silence(qp)
+                             ? qp.path->repair_timeout() * (int64_t{1} << req.silent_repairs)
+                             : qp.path->probe_timeout() * (int64_t{1} << req.probe_backoff);
   // A probe is of no use if the ACK timeout comes first.
   if (!timeout || probe < *timeout) req.probe_deadline = now + probe;
 }
@@ -77,11 +83,15 @@ void on_silence(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   req.sample_is_doubtful = true;  // the answer may be to the probe
   // A responder that has sent its NAK waits for the oldest packet: the newest would tell it
   // nothing.
+  const bool newest_has_asked = req.last_probe == RequesterState::Probe::kNewest;
   if (req.resending) req.last_probe = RequesterState::Probe::kNewest;
   req.resending = false;
-  if (req.probe_answered && !newest_can_ask(qp)) {
-    // The peer is there, and nothing comes behind the response that was asked for.
+  const bool run_is_lost = newest_has_asked && req.lone_answers >= kLoneAnswers;
+  if (req.probe_answered && (run_is_lost || !newest_can_ask(qp))) {
+    // The peer is there. Nothing comes behind the response that was asked for; or the peer waits
+    // for one packet after the other, and its NAKs are lost.
     req.probe_answered = false;
+    req.lone_answers = 0;
     req.resending = true;
     back_off(ca, qp, now);
     return go_back(ca, qp);
@@ -119,11 +129,13 @@ void on_probe_timeout(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   qp.requester.probe_deadline.reset();
   if (is_behind_others(qp, now)) return start_retry_timers(ca, qp, now);
   ++ca.counters.loss_probes;
+  if (repairs_after_silence(qp)) return repair_after_silence(ca, qp, now);
   on_silence(ca, qp, now);
 }
 
 /// An answer has come.
 void end_silence(RequesterState& req) {
+  if (req.silences == 0) req.lone_answers = 0;
   req.silences = 0;
   req.late_timeouts = 0;
 }
@@ -157,6 +169,7 @@ void start_over(ChannelAdapter& ca, QueuePair& qp) {
   RequesterState& req = qp.requester;
   restore_retries(qp);
   req.probe_backoff = 0;
+  req.lone_answers = 0;
   req.resending = req.probe_answered = false;  // they concern the flow that was left
   req.last_probe = RequesterState::Probe::kNone;
   end_silence(req);
@@ -171,6 +184,7 @@ void note_progress(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   req.resending = false;
   req.rnr_until.reset();
   stop_timers(req);
+  note_repaired(qp);
   if (req.silences > 0) note_answered_probe(ca, qp);
   end_silence(req);
   if (req.in_flight() > 0) start_retry_timers(ca, qp, now);
@@ -186,10 +200,18 @@ void retry_after_loss(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   req.rnr_until.reset();
   req.resending = true;
   req.probe_answered = false;
+  req.lone_answers = 0;
   req.probe_backoff = 0;  // the silence was no slowness
   req.last_probe = RequesterState::Probe::kNone;
   back_off(ca, qp, now);
   go_back(ca, qp);
+}
+
+void retry_after_nak(ChannelAdapter& ca, QueuePair& qp, Instant now) {
+  RequesterState& req = qp.requester;
+  if (req.resending || repair_after_nak(ca, qp, now)) return;
+  retry_after_loss(ca, qp, now);
+  req.went_back_for_nak = qp.state() != IBV_QPS_ERR;
 }
 
 void retry_after_rnr(ChannelAdapter& ca, QueuePair& qp, Instant now, uint8_t timer_code) {

@@ -26,8 +26,12 @@ void start_over(ChannelAdapter& ca, QueuePair& qp);
 /// Packets were acknowledged: restarts counts and timers.
 void note_progress(ChannelAdapter& ca, QueuePair& qp, Instant now);
 
-/// A NAK or a gap in the responses says that the oldest unacknowledged packet was lost.
+/// The oldest unacknowledged packet was lost, as a gap in the responses says, or a NAK: goes back
+/// to it.
 void retry_after_loss(ChannelAdapter& ca, QueuePair& qp, Instant now);
+
+/// A NAK says that the oldest unacknowledged packet is missing.
+void retry_after_nak(ChannelAdapter& ca, QueuePair& qp, Instant now);
 
 /// An RNR NAK for the oldest unacknowledged packet: waits as long as its timer code says.
 void retry_after_rnr(ChannelAdapter& ca, QueuePair& qp, Instant now, uint8_t timer_code);

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "transport/requester/uc_ud_requester.h"
 
-#include <cstring>
-
-#include "transport/memory/sge_copy.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/requester/completer.h"
 #include "transport/requester/request_packet.h"
@@ -97,16 +94,6 @@ Headers datagram_headers(const QueuePair& qp, const SendWqe& wqe) {
   return headers;
 }
 
-bool gather_datagram(const ChannelAdapter& ca, QueuePair& qp, uint32_t position, uint8_t* out) {
-  const SendWqe& wqe = qp.sq.at(position);
-  if (wqe.length == 0) return true;
-  if (wqe.is_inline) {
-    std::memcpy(out, qp.sq.inline_space(position), wqe.length);
-    return true;
-  }
-  return gather(ca.memory, qp.pd, qp.sq.sges(position), 0, {out, wqe.length});
-}
-
 /// A datagram is one packet. A longer one completes in error, as with adapters. (C10-93.1.1 would
 /// have it vanish without an error.)
 Turn send_ud_packet(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
@@ -122,7 +109,7 @@ Turn send_ud_packet(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant n
   }
   uint8_t* out = batch.append(to.flow, headers, wqe.length);
   if (out == nullptr) return Turn::kBatchFull;
-  if (!gather_datagram(ca, qp, position, out)) {
+  if (!gather_all(ca, qp, position, out)) {
     batch.abandon();
     return fail(ca, qp, IBV_WC_LOC_PROT_ERR);
   }

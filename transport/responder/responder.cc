@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "transport/responder/responder.h"
 
-#include <algorithm>
-#include <span>
-
 #include "transport/memory/sge_copy.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/responder/atomic_execution.h"
@@ -13,8 +10,6 @@
 
 namespace urxe {
 namespace {
-
-constexpr uint32_t kUrgentAfterPackets = 16;
 
 using Message = ResponderState::Message;
 
@@ -33,6 +28,7 @@ void end_message(ResponderState& resp) {
 /// The request needs a receive work queue element, and there is none (9.7.5.2.8).
 void owe_rnr_nak(ChannelAdapter& ca, QueuePair& qp) {
   ++ca.counters.rnr_naks_sent;
+  qp.responder.rnr_nak_outstanding = true;
   owe_nak(ca, qp, qp.responder.expected_psn, rnr_syndrome(qp.attr.min_rnr_timer));
 }
 
@@ -47,12 +43,34 @@ Verdict refuse_receive(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status, 
 }
 
 /// 9.7.4.1.1: a gap. One NAK, then silence until the expected packet comes.
-void receive_ahead(ChannelAdapter& ca, QueuePair& qp) {
-  ResponderState& resp = qp.responder;
-  ca.counters.drop(DropReason::kOutOfSequence);
-  if (resp.nak_outstanding) return;
+void owe_sequence_nak(ChannelAdapter& ca, QueuePair& qp) {
   ++ca.counters.out_of_sequence_requests;
-  owe_nak(ca, qp, resp.expected_psn, nak_syndrome(NakCode::kPsnSequenceError));
+  owe_nak(ca, qp, qp.responder.expected_psn, nak_syndrome(NakCode::kPsnSequenceError));
+}
+
+/// Packets are missing between `from` and `packet`. What cannot be reported now is found out later,
+/// by a NAK.
+void owe_gap_report(ChannelAdapter& ca, QueuePair& qp, Psn from, const PacketView& packet) {
+  ResponderState& resp = qp.responder;
+  if (!resp.reports_gaps || resp.gaps_due == resp.gaps.size()) return;
+  const auto packets = static_cast<uint32_t>(packet.headers.bth.psn.distance_from(from));
+  resp.gaps[resp.gaps_due++] = {from, packets};
+  ca.active.push_back(qp);
+}
+
+/// A packet that lies `ahead` PSNs behind the expected one. After an RNR NAK the requester sends
+/// everything again, so there is no use in keeping it then.
+void receive_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, int32_t ahead) {
+  ResponderState& resp = qp.responder;
+  const std::optional<Psn> end = ca.held.end(qp);
+  const bool has_use = ca.config.keeps_requests && !resp.rnr_nak_outstanding;
+  if (has_use && ca.held.keep(qp, packet, ahead)) {
+    ++ca.counters.held_requests;
+    if (end && packet.headers.bth.psn.is_after(*end)) owe_gap_report(ca, qp, *end, packet);
+  } else {
+    ca.counters.drop(DropReason::kOutOfSequence);
+  }
+  if (!resp.nak_outstanding) owe_sequence_nak(ca, qp);
 }
 
 /// Invalidates a key for the SEND that holds a receive. A key that cannot be invalidated is the
@@ -231,15 +249,35 @@ void note_executed(ChannelAdapter& ca, QueuePair& qp, const Bth& bth) {
   if (bth.ack_req && !answered_otherwise) owe_ack(ca, qp, false);
 }
 
-void receive_expected(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
+/// False: the packet was not executed, or not yet.
+bool receive_expected(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
   ResponderState& resp = qp.responder;
   const OpcodeInfo& info = opcode_info(packet.headers.bth.opcode);
   if (!resp.established) note_first_request(ca, qp);
-  resp.nak_outstanding = false;
+  resp.nak_outstanding = resp.rnr_nak_outstanding = false;
   if (resp.ack && resp.ack->is_nak) resp.ack.reset();  // the packet that it asked for has come
-  if (execute(ca, qp, packet, info) == Verdict::kExecuted) {
-    note_executed(ca, qp, packet.headers.bth);
+  if (execute(ca, qp, packet, info) != Verdict::kExecuted) return false;
+  note_executed(ca, qp, packet.headers.bth);
+  return true;
+}
+
+/// The packet before those that are held was executed, or (`executed` false) was not: then they
+/// will come again.
+void continue_with_held(ChannelAdapter& ca, QueuePair& qp, bool executed) {
+  ResponderState& resp = qp.responder;
+  while (executed) {
+    const auto packet = ca.held.first_at(qp, resp.expected_psn);
+    if (!packet) break;
+    executed = receive_expected(ca, qp, *packet);
+    if (resp.held.count != 0) ca.held.forget_first(qp);
   }
+  if (!executed) {
+    if (resp.held_send && resp.held.count != 0) resp.dropped_behind_held = true;
+    return ca.held.forget_all(qp);
+  }
+  // The requester waits to hear what else is missing, or that nothing is.
+  if (resp.held.count != 0) return owe_sequence_nak(ca, qp);
+  if (resp.ack) owe_ack(ca, qp, true);
 }
 
 /// A request that arrives while a SEND is held. Its turn has not come, so there is no place for it;
@@ -250,43 +288,6 @@ void receive_behind_held(QueuePair& qp, ChannelAdapter& ca, bool is_held_one) {
 }
 
 }  // namespace
-
-void owe_ack(ChannelAdapter& ca, QueuePair& qp, bool urgent) {
-  ResponderState& resp = qp.responder;
-  if (resp.ack && resp.ack->is_nak) return;
-  resp.ack = PendingAck{resp.acknowledgeable, kAckNoCredits, false};
-  resp.ack_urgent = resp.ack_urgent || urgent || resp.unacked_packets >= kUrgentAfterPackets;
-  if (resp.ack_urgent) {
-    ca.active.push_back(qp);
-  } else {
-    ++ca.counters.acks_deferred;
-    ca.deferred.push_back(qp);
-  }
-}
-
-void announce_receives(ChannelAdapter& ca, QueuePair& qp) {
-  if (!qp.wants_receives.load(std::memory_order_seq_cst) || qp.rq.empty()) return;
-  qp.wants_receives.store(false, std::memory_order_seq_cst);
-  owe_ack(ca, qp, true);
-}
-
-void owe_nak(ChannelAdapter& ca, QueuePair& qp, Psn psn, uint8_t syndrome) {
-  ResponderState& resp = qp.responder;
-  resp.ack = PendingAck{psn, syndrome, true};
-  resp.nak_outstanding = true;
-  ca.active.push_back(qp);
-}
-
-void refuse(ChannelAdapter& ca, QueuePair& qp, Psn psn, NakCode code, RequestFault fault) {
-  ++ca.counters.other_naks_sent;
-  owe_nak(ca, qp, psn, nak_syndrome(code));
-  // A READ before the request that failed can no longer be answered: the NAK is the READ's then,
-  // but the application knows.
-  if (qp.state() == IBV_QPS_ERR) return;
-  if (fault == RequestFault::kOperation) ca.raise(IBV_EVENT_QP_REQ_ERR, &qp);
-  if (fault == RequestFault::kAccess) ca.raise(IBV_EVENT_QP_ACCESS_ERR, &qp);
-  enter_error(ca, qp, OwedAnswers::kSend);
-}
 
 void resume_held_send(ChannelAdapter& ca, QueuePair& qp) {
   ResponderState& resp = qp.responder;
@@ -299,9 +300,15 @@ void resume_held_send(ChannelAdapter& ca, QueuePair& qp) {
   complete_receive(ca, qp, headers, static_cast<uint32_t>(resp.received));
   end_message(resp);
   note_executed(ca, qp, headers.bth);
-  if (!resp.dropped_behind_held) return;
-  ++ca.counters.out_of_sequence_requests;
-  owe_nak(ca, qp, resp.expected_psn, nak_syndrome(NakCode::kPsnSequenceError));
+  if (resp.dropped_behind_held) owe_sequence_nak(ca, qp);
+}
+
+void receive_gap_query(ChannelAdapter& ca, QueuePair& qp, Psn number) {
+  ResponderState& resp = qp.responder;
+  resp.reports_gaps = true;
+  resp.gap_query = number;
+  resp.gaps_due = ca.held.find_gaps(qp, resp.expected_psn, resp.gaps);
+  if (resp.gaps_due > 0) ca.active.push_back(qp);
 }
 
 void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
@@ -310,11 +317,12 @@ void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet
   if (ahead >= 0 && resp.held_send) {
     receive_behind_held(qp, ca, ahead == 0);
   } else if (ahead > 0) {
-    receive_ahead(ca, qp);
+    receive_ahead(ca, qp, packet, ahead);
   } else if (ahead < 0) {
     receive_duplicate(ca, qp, packet);
   } else {
-    receive_expected(ca, qp, packet);
+    const bool executed = receive_expected(ca, qp, packet);
+    if (resp.held.count != 0) continue_with_held(ca, qp, executed);
   }
 }
 

@@ -18,6 +18,10 @@ namespace urxe {
 /// Handles a request packet to a queue pair in RTR, RTS, SQD or SQE.
 void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet);
 
+/// The requester asks which packets are missing, and wants to hear of each gap from now on.
+/// `number`: of its query.
+void receive_gap_query(ChannelAdapter& ca, QueuePair& qp, Psn number);
+
 /// Executes the SEND with invalidate that was held until the READs through its key are answered, if
 /// they are. Call when a READ's last response has been sent.
 void resume_held_send(ChannelAdapter& ca, QueuePair& qp);

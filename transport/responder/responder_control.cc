@@ -15,6 +15,8 @@ void stop_responder(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed) {
   ResponderState& resp = qp.responder;
   resp.message = ResponderState::Message::kNone;
   resp.held_send.reset();
+  resp.gaps_due = 0;
+  ca.held.forget_all(qp);
   ca.deferred.remove(qp);
   if (owed == OwedAnswers::kDrop || !resp.ack || !resp.ack->is_nak) {
     resp.ack.reset();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "packet/wire/types.h"
 #include "transport/limits.h"
 #include "transport/memory/memory_region.h"
+#include "transport/responder/held_requests.h"
 
 namespace urxe {
 
@@ -64,6 +66,7 @@ struct ResponderState {
   Msn msn;
   /// A sequence or RNR NAK was sent: no further one until expected_psn comes.
   bool nak_outstanding = false;
+  bool rnr_nak_outstanding = false;  ///< of the two, the latter
 
   enum class Message : uint8_t { kNone, kSend, kWrite };
   Message message = Message::kNone;   ///< the one under way
@@ -74,6 +77,11 @@ struct ResponderState {
   /// READs through its key have been answered; until then no other request is.
   std::optional<Headers> held_send;
   bool dropped_behind_held = false;  ///< requests came meanwhile: they must be sent again
+  bool reports_gaps = false;         ///< the peer has asked for it
+  Psn gap_query;                     ///< the number of its last query
+  uint32_t gaps_due = 0;
+  std::array<Gap, 8> gaps{};  ///< to be reported
+  HeldLine held;              ///< packets that came behind a gap (ChannelAdapter::held)
   // SEND.
   uint64_t received = 0;  ///< bytes placed of the current message
   // WRITE.

@@ -2,6 +2,7 @@
 // The answers of the responder of RC and XRC: ACKs, NAKs, READ and atomic responses.
 #include <algorithm>
 
+#include "packet/base/bytes.h"
 #include "transport/queue_pair/path_migration.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/responder/receive_source.h"
@@ -133,6 +134,26 @@ Turn send_ack(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch) {
   return Turn::kIdle;
 }
 
+/// False: the batch is full.
+bool send_gap_reports(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch) {
+  ResponderState& resp = qp.responder;
+  for (; resp.gaps_due > 0; --resp.gaps_due) {
+    const Gap& gap = resp.gaps[resp.gaps_due - 1];
+    Headers headers;
+    headers.bth.opcode = kGapReportOpcode;
+    headers.bth.dest_qp = qp.dest_qpn;
+    headers.bth.pkey = qp.pkey;
+    headers.bth.psn = gap.from;
+    uint8_t* out = batch.append(qp.flow(), headers, kGapReportBytes);
+    if (out == nullptr) return false;
+    store_be32(out, gap.packets);
+    store_be32(out + 4, resp.gap_query.value());
+    batch.commit();
+    count_sent(ca, headers, kGapReportBytes);
+  }
+  return true;
+}
+
 }  // namespace
 
 Turn transmit_responses(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, uint32_t budget,
@@ -141,9 +162,10 @@ Turn transmit_responses(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, uint3
   for (uint32_t sent = 0; sent < budget; ++sent) {
     ResponderResource* resource = first_pending(resp);
     if (resource == nullptr) {
-      if (!resp.ack) return Turn::kIdle;
-      if (!all_acks && !resp.ack_urgent && !resp.ack->is_nak) return Turn::kIdle;
-      return send_ack(ca, qp, batch);
+      const bool acks = resp.ack && (all_acks || resp.ack_urgent || resp.ack->is_nak);
+      if (acks && send_ack(ca, qp, batch) == Turn::kBatchFull) return Turn::kBatchFull;
+      // Behind the ACK, which says what is no longer missing.
+      return send_gap_reports(ca, qp, batch) ? Turn::kIdle : Turn::kBatchFull;
     }
     const Turn turn = resource->is_atomic ? send_atomic_response(ca, qp, batch, *resource)
                                           : send_read_response(ca, qp, batch, *resource);

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "packet/wire/grh.h"
+#include "packet/wire/ip/grh.h"
 #include "transport/memory/sge_copy.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/responder/receive_source.h"

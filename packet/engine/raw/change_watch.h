@@ -8,7 +8,7 @@
 
 namespace urxe {
 
-/// The kernel's reports that something may have changed about the paths of packets: routes,
+/// The kernel's reports after which packets may have to take another route: changes of routes,
 /// neighbours, interfaces, addresses.
 class ChangeWatch {
  public:

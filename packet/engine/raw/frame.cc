@@ -5,14 +5,11 @@
 #include <cstring>
 
 #include "packet/base/bytes.h"
-#include "packet/wire/ip_header.h"
+#include "packet/wire/ip/ip_header.h"
 
 namespace urxe {
 namespace {
 
-constexpr size_t kEtherTypeAt = 12;
-constexpr uint16_t kEtherTypeIpv4 = 0x0800;
-constexpr uint16_t kEtherTypeIpv6 = 0x86dd;
 constexpr uint16_t kFragmentBits = 0x3fff;  ///< "more fragments", and the offset
 constexpr uint32_t kFlowLabelMask = 0xfffff;
 constexpr uint8_t kDefaultTtl = 64;

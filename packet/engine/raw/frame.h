@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 
 #include "packet/engine/raw/vnet_header.h"
+#include "packet/wire/ethernet/ethernet_frame.h"
 #include "packet/wire/roce_packet.h"
 #include "packet/wire/tx_batch.h"
 
 namespace urxe {
 
-using MacAddress = std::array<uint8_t, 6>;
-
-inline constexpr size_t kEthernetHeaderBytes = 14;
 /// Ethernet, IPv6 and UDP.
 inline constexpr size_t kMaxFrameHeaderBytes = 14 + 40 + 8;
 /// The smallest packet: BTH and ICRC. A frame cannot hold more packets than its size allows.

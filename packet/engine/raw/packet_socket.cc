@@ -62,7 +62,9 @@ FileDescriptor open_silent() {
   return FileDescriptor(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-bool make_ring(int fd, size_t blocks) {
+}  // namespace
+
+bool make_packet_ring(int fd, size_t blocks) {
   tpacket_req ring{};
   ring.tp_block_size = kRingBlockBytes;
   ring.tp_frame_size = kRingSlotBytes;
@@ -71,15 +73,17 @@ bool make_ring(int fd, size_t blocks) {
   return setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &ring, sizeof ring) == 0;
 }
 
+namespace {
+
 void set_buffers(int fd, int bytes) {
   setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
   setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
 }
 
-bool bind_to(int fd, uint32_t ifindex) {
+bool bind_to(int fd, uint32_t ifindex, uint16_t protocol) {
   sockaddr_ll address{};
   address.sll_family = AF_PACKET;
-  address.sll_protocol = htons(ETH_P_ALL);  // ETH_P_IP loses the tags of VLANs
+  address.sll_protocol = htons(protocol);
   address.sll_ifindex = static_cast<int>(ifindex);
   return bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
@@ -92,6 +96,29 @@ bool set_layout(int fd) {
 
 }  // namespace
 
+bool start_packet_socket(int fd, uint32_t ifindex) {
+  return bind_to(fd, ifindex, ETH_P_ALL);  // ETH_P_IP loses the tags of VLANs
+}
+
+bool show_outgoing_packets(int fd, bool shown) {
+  return set(fd, PACKET_IGNORE_OUTGOING, shown ? 0 : 1);
+}
+
+FileDescriptor open_silent_packet_socket(int buffer_bytes) {
+  FileDescriptor fd = open_silent();
+  if (!fd || !set_layout(fd.get())) return {};
+  set_buffers(fd.get(), buffer_bytes);
+  return fd;
+}
+
+FileDescriptor open_sending_packet_socket(uint32_t ifindex, int buffer_bytes) {
+  FileDescriptor fd = open_silent();
+  // Protocol 0: it never receives.
+  if (!fd || !bind_to(fd.get(), ifindex, 0)) return {};
+  set_buffers(fd.get(), buffer_bytes);
+  return fd;
+}
+
 Expected<FileDescriptor, EngineError> open_packet_socket(const PacketSocketOptions& options) {
   FileDescriptor fd = open_silent();
   if (!fd) return Unexpected<EngineError>(opening_error(errno));
@@ -102,10 +129,10 @@ Expected<FileDescriptor, EngineError> open_packet_socket(const PacketSocketOptio
     return Unexpected<EngineError>(setup_error("attach its filter", filtered.error().value));
   }
   set_buffers(fd.get(), options.buffer_bytes);
-  if (!make_ring(fd.get(), options.ring_blocks)) {
+  if (!make_packet_ring(fd.get(), options.ring_blocks)) {
     return Unexpected<EngineError>(setup_error("make its receive ring", errno));
   }
-  if (!bind_to(fd.get(), options.interface_index)) {
+  if (!start_packet_socket(fd.get(), options.interface_index)) {
     return Unexpected<EngineError>(setup_error("bind its packet socket", errno));
   }
   return fd;

@@ -29,6 +29,18 @@ inline constexpr size_t kRingBlockSlots = kRingBlockBytes / kRingSlotBytes;
 /// ENODEV, ENETDOWN; ENOMEM for the ring; EMFILE and the like.
 Expected<FileDescriptor, EngineError> open_packet_socket(const PacketSocketOptions& options);
 
+// Steps of opening a packet socket otherwise. They set errno if they fail.
+
+/// A packet socket with the layout of the above, which receives nothing yet.
+FileDescriptor open_silent_packet_socket(int buffer_bytes);
+/// A packet socket that only sends by an interface: frames without virtio headers.
+FileDescriptor open_sending_packet_socket(uint32_t ifindex, int buffer_bytes);
+bool make_packet_ring(int fd, size_t blocks);
+/// Begins to receive what the socket's filter lets pass.
+bool start_packet_socket(int fd, uint32_t ifindex);
+/// Whether the socket receives what this host sends by other sockets, too.
+bool show_outgoing_packets(int fd, bool shown);
+
 /// Whether this process may open packet sockets. The error says why not, and what to do about it.
 Expected<void, EngineError> check_packet_sockets();
 

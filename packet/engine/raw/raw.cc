@@ -15,7 +15,7 @@
 #include "packet/engine/raw/packet_socket.h"
 #include "packet/engine/raw/raw_filter.h"
 #include "packet/host/clock.h"
-#include "packet/sharing/packet_owner.h"
+#include "packet/sharing/forwarding/packet_owner.h"
 
 namespace urxe {
 namespace {
@@ -52,8 +52,8 @@ Unexpected<EngineError> failed(const char* step, int errno_value) {
 
 Expected<std::unique_ptr<RawEngine>, EngineError> RawEngine::open(const RawConfig& config) {
   const uint32_t ifindex = config.udp.interface_index;
-  auto paths = LinkPathQuery::open(ifindex);
-  if (!paths) return failed("ask for routes", paths.error().value);
+  auto routes = LinkRouteQuery::open(ifindex);
+  if (!routes) return failed("ask for routes", routes.error().value);
   auto changes = ChangeWatch::open(ifindex);
   if (!changes) return failed("watch routes", changes.error().value);
   auto socket = open_packet_socket(
@@ -67,7 +67,7 @@ Expected<std::unique_ptr<RawEngine>, EngineError> RawEngine::open(const RawConfi
     return failed("watch its descriptors", errno);
   }
   std::unique_ptr<RawEngine> engine(new RawEngine(config, std::move(*socket), std::move(*ring),
-                                                  std::move(*paths), std::move(*changes),
+                                                  std::move(*routes), std::move(*changes),
                                                   std::move(epoll)));
   if (engine->udp_.wait_fd() < 0) return failed("watch its UDP sockets", EMFILE);
   if (!watch(engine->epoll_.get(), engine->udp_.wait_fd(), kUdpId)) {
@@ -77,16 +77,16 @@ Expected<std::unique_ptr<RawEngine>, EngineError> RawEngine::open(const RawConfi
 }
 
 RawEngine::RawEngine(const RawConfig& config, FileDescriptor socket, RxRing ring,
-                     LinkPathQuery paths, ChangeWatch changes, FileDescriptor epoll)
+                     LinkRouteQuery routes, ChangeWatch changes, FileDescriptor epoll)
     : config_(config),
       udp_(config.udp),
       socket_(std::move(socket)),
       ring_(std::move(ring)),
-      path_query_(std::move(paths)),
+      route_query_(std::move(routes)),
       changes_(std::move(changes)),
       epoll_(std::move(epoll)),
       sender_(
-          socket_.get(), [this](const Flow& flow) { return path_query_.find(flow); }, counters_),
+          socket_.get(), [this](const Flow& flow) { return route_query_.find(flow); }, counters_),
       now_(clock_now()) {
   packets_.reserve(kUsualPacketsAtOnce);
   config_.udp.sharing->set_direct([this](const Flow& flow) { return comes_in_frames(flow); });
@@ -242,7 +242,7 @@ void RawEngine::look_around() {
 
 void RawEngine::take_changes() {
   const ChangeWatch::Changes changes = changes_.take();
-  if (changes.any) sender_.forget_paths(now_);
+  if (changes.any) sender_.forget_routes(now_);
   if (changes.interface_gone) stop_raw();
 }
 
@@ -258,6 +258,7 @@ void RawEngine::stop_raw() {
 
 bool RawEngine::begin_wait() {
   calls_until_look_ = 0;
+  (void)udp_.begin_wait();
   return ring_ && ring_->has_next();
 }
 

@@ -10,7 +10,7 @@
 #include "packet/base/time.h"
 #include "packet/engine/engine.h"
 #include "packet/engine/raw/change_watch.h"
-#include "packet/engine/raw/link_path.h"
+#include "packet/engine/raw/link_route.h"
 #include "packet/engine/raw/raw_counters.h"
 #include "packet/engine/raw/raw_sender.h"
 #include "packet/engine/raw/rx_ring.h"
@@ -24,7 +24,7 @@ struct RawConfig {
   size_t ring_blocks = 64;  ///< 64 KiB each, for 14 frames; 1 at least
 };
 
-/// RoCEv2 over a packet socket of the device's interface: the UDP engine with a fast path, which
+/// RoCEv2 over a packet socket of the device's interface: the UDP engine with a shortcut, which
 /// needs CAP_NET_RAW. Packets for this process that come in by the interface are read in place from
 /// a ring; packets to a neighbour whose address the kernel knows are sent as frames. Everything
 /// else goes by the UDP engine within: packets to and from this host itself, QP1, multicast, other
@@ -38,6 +38,7 @@ class RawEngine final : public PacketEngine {
   RawEngine& operator=(const RawEngine&) = delete;
 
   Expected<void, EngineError> open_address(const Gid& local) override;
+  [[nodiscard]] bool is_joining() const override { return udp_.is_joining(); }
   Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override {
     return udp_.claim_source_port(local, wanted);
   }
@@ -65,7 +66,7 @@ class RawEngine final : public PacketEngine {
   [[nodiscard]] UdpCounters udp_counters() const { return udp_.counters(); }
 
  private:
-  RawEngine(const RawConfig& config, FileDescriptor socket, RxRing ring, LinkPathQuery paths,
+  RawEngine(const RawConfig& config, FileDescriptor socket, RxRing ring, LinkRouteQuery routes,
             ChangeWatch changes, FileDescriptor epoll);
 
   void take_frames();
@@ -84,7 +85,7 @@ class RawEngine final : public PacketEngine {
   UdpEngine udp_;
   FileDescriptor socket_;
   std::optional<RxRing> ring_;  ///< nullopt: the interface is gone, all goes by UDP
-  LinkPathQuery path_query_;
+  LinkRouteQuery route_query_;
   ChangeWatch changes_;
   FileDescriptor epoll_;
   RawSender sender_;

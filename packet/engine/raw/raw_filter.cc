@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <vector>
 
+#include "packet/wire/cm/mad.h"
 #include "packet/wire/headers.h"
-#include "packet/wire/mad.h"
 #include "packet/wire/qpn_layout.h"
 #include "packet/wire/roce_packet.h"
 

@@ -27,8 +27,8 @@ bool may_be_about_segments(int errno_value) {
 
 }  // namespace
 
-RawSender::RawSender(int fd, PathCache::Find find, RawCounters& counters)
-    : fd_(fd), paths_(std::move(find)), counters_(counters) {
+RawSender::RawSender(int fd, RouteCache::Find find, RawCounters& counters)
+    : fd_(fd), routes_(std::move(find)), counters_(counters) {
   for (size_t i = 0; i < kBurst; ++i) {
     parts_[i][0] = {&headers_[i].vnet, sizeof(VnetHeader)};
     calls_[i].msg_hdr.msg_iov = parts_[i].data();
@@ -45,28 +45,30 @@ void RawSender::transmit(TxBatch& batch, Instant now) {
 }
 
 bool RawSender::take(const TxBatch::Message& message, const uint8_t* memory, Instant now) {
-  const PathCache::Path& path = paths_.lookup(message.flow, now);
-  if (!fits(message, path.link) || path.ask_kernel) {
-    if (path.link.kind == LinkPath::Kind::kUnresolved) counters_.tx_unresolved += message.segments;
+  const RouteCache::Route& route = routes_.lookup(message.flow, now);
+  if (!fits(message, route.link) || route.ask_kernel) {
+    if (route.link.kind == LinkRoute::Kind::kUnresolved)
+      counters_.tx_unresolved += message.segments;
     return false;
   }
   const uint8_t priority = priority_of(message.flow);
   if (count_ == kBurst || priority != priority_) send_or_delay(memory);
   set_priority(priority);
-  add(message, memory, path.link);
+  add(message, memory, route.link);
   return true;
 }
 
-bool RawSender::fits(const TxBatch::Message& message, const LinkPath& path) const {
-  if (path.kind != LinkPath::Kind::kFrames || gone_) return false;
+bool RawSender::fits(const TxBatch::Message& message, const LinkRoute& route) const {
+  if (route.kind != LinkRoute::Kind::kFrames || gone_) return false;
   if (message.segments > 1 && refused_segments_ >= kTolerated) return false;
-  return ip_packet_bytes(message) <= path.mtu;
+  return ip_packet_bytes(message) <= route.mtu;
 }
 
-void RawSender::add(const TxBatch::Message& message, const uint8_t* memory, const LinkPath& path) {
+void RawSender::add(const TxBatch::Message& message, const uint8_t* memory,
+                    const LinkRoute& route) {
   Headers& headers = headers_[count_];
   const size_t size =
-      write_frame_headers(headers.bytes.data(), headers.vnet, message, path.to, path.from);
+      write_frame_headers(headers.bytes.data(), headers.vnet, message, route.to, route.from);
   parts_[count_][1] = {headers.bytes.data(), size};
   parts_[count_][2] = {const_cast<uint8_t*>(memory + message.offset), message.size};
   messages_[count_++] = message;
@@ -116,17 +118,17 @@ void RawSender::send_or_delay(const uint8_t* memory) {
 void RawSender::flush(Instant now) {
   while (is_blocked()) {
     for (const TxBatch::Message& message : backlog_->messages()) {
-      const LinkPath path = paths_.lookup(message.flow, now).link;
+      const LinkRoute route = routes_.lookup(message.flow, now).link;
       const uint8_t priority = priority_of(message.flow);
-      if (count_ == kBurst || !fits(message, path)) break;
+      if (count_ == kBurst || !fits(message, route)) break;
       if (count_ > 0 && priority != priority_) break;
       set_priority(priority);
-      add(message, backlog_->memory(), path);
+      add(message, backlog_->memory(), route);
     }
     const size_t prepared = count_;
     const size_t done = send_prepared();
     count_ = 0;
-    if (prepared == 0) {  // its path has gone
+    if (prepared == 0) {  // its route has gone
       count_lost(backlog_->messages()[0], ENETDOWN);
       backlog_->pop(1);
     } else {

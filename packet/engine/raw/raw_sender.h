@@ -9,8 +9,8 @@
 
 #include "packet/base/time.h"
 #include "packet/engine/raw/frame.h"
-#include "packet/engine/raw/path_cache.h"
 #include "packet/engine/raw/raw_counters.h"
+#include "packet/engine/raw/route_cache.h"
 #include "packet/engine/udp/send_backlog.h"
 #include "packet/wire/tx_batch.h"
 
@@ -22,7 +22,7 @@ namespace urxe {
 class RawSender {
  public:
   /// `counters` outlives this.
-  RawSender(int fd, PathCache::Find find, RawCounters& counters);
+  RawSender(int fd, RouteCache::Find find, RawCounters& counters);
 
   /// Sends what can go as frames, and removes it from the batch. Messages for which the socket's
   /// buffer has no room are kept, within bounds; flush() sends them, or transmit() ahead of the
@@ -33,10 +33,10 @@ class RawSender {
   [[nodiscard]] bool is_blocked() const { return backlog_ != nullptr && !backlog_->empty(); }
   /// Whether packets of the flow leave by the interface, as frames or until then by UDP.
   [[nodiscard]] bool reaches(const Flow& flow, Instant now) {
-    return paths_.lookup(flow, now).link.kind != LinkPath::Kind::kOther;
+    return routes_.lookup(flow, now).link.kind != LinkRoute::Kind::kOther;
   }
   /// The kernel has reported a change.
-  void forget_paths(Instant now) { paths_.forget(now); }
+  void forget_routes(Instant now) { routes_.forget(now); }
   /// Whether the interface turned out to be gone.
   [[nodiscard]] bool is_gone() const { return gone_; }
 
@@ -48,9 +48,9 @@ class RawSender {
   };
 
   [[nodiscard]] bool take(const TxBatch::Message& message, const uint8_t* memory, Instant now);
-  [[nodiscard]] bool fits(const TxBatch::Message& message, const LinkPath& path) const;
+  [[nodiscard]] bool fits(const TxBatch::Message& message, const LinkRoute& route) const;
   void set_priority(uint8_t priority);
-  void add(const TxBatch::Message& message, const uint8_t* memory, const LinkPath& path);
+  void add(const TxBatch::Message& message, const uint8_t* memory, const LinkRoute& route);
   void send_or_delay(const uint8_t* memory);
   [[nodiscard]] size_t send_prepared();
   [[nodiscard]] int send_from(size_t first);
@@ -59,7 +59,7 @@ class RawSender {
   void delay(const TxBatch::Message& message, const uint8_t* memory);
 
   int fd_;
-  PathCache paths_;
+  RouteCache routes_;
   RawCounters& counters_;
   std::unique_ptr<SendBacklog> backlog_;
   unsigned refused_segments_ = 0;  ///< messages in a row; at kTolerated UDP has them from then on

@@ -29,6 +29,21 @@ void give_back(uint8_t* slot) {
   __atomic_store_n(reinterpret_cast<uint32_t*>(slot), uint32_t{TP_STATUS_KERNEL}, __ATOMIC_RELEASE);
 }
 
+/// The tag that the kernel has taken out of the frame: its type and its value.
+std::optional<uint32_t> vlan_tag_of(const tpacket2_hdr& header) {
+  constexpr uint32_t kCustomerTag = 0x8100;
+  if ((header.tp_status & TP_STATUS_VLAN_VALID) == 0) return std::nullopt;
+  const bool has_type = (header.tp_status & TP_STATUS_VLAN_TPID_VALID) != 0;
+  const uint32_t type = has_type ? header.tp_vlan_tpid : kCustomerTag;
+  return type << 16 | header.tp_vlan_tci;
+}
+
+uint8_t packet_type_of(const uint8_t* slot) {
+  sockaddr_ll address{};
+  std::memcpy(&address, slot + TPACKET_ALIGN(sizeof(tpacket2_hdr)), sizeof address);
+  return address.sll_pkttype;
+}
+
 }  // namespace
 
 Expected<RxRing, Errno> RxRing::map(int fd, size_t blocks) {
@@ -71,7 +86,7 @@ bool RxRing::has_next() const {
 
 bool RxRing::next(Frame& frame) {
   if (held_ == slots_) return false;
-  const uint8_t* const memory = slot(next_);
+  uint8_t* const memory = slot(next_);
   const uint32_t status = load_status(memory);
   if ((status & TP_STATUS_USER) == 0) return false;
   const bool is_large = (status & TP_STATUS_COPY) != 0;
@@ -79,6 +94,8 @@ bool RxRing::next(Frame& frame) {
   tpacket2_hdr header;
   std::memcpy(&header, memory, sizeof header);
   frame = {};
+  frame.packet_type = packet_type_of(memory);
+  frame.vlan_tag = vlan_tag_of(header);
   if (is_large) {
     read_large(frame);
   } else {

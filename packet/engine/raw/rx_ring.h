@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "packet/base/expected.h"
@@ -18,12 +19,17 @@ class RxRing {
  public:
   /// Super-packets that can be in use at once.
   static constexpr size_t kBuffers = 8;
+  /// Bytes before a frame that nothing needs once next() has returned.
+  static constexpr size_t kHeadroom = sizeof(VnetHeader);
 
   /// What next() has found.
   struct Frame {
-    std::span<const uint8_t> bytes;  ///< from the Ethernet header on
+    /// From the Ethernet header on; the caller may change them, and kHeadroom bytes before them.
+    std::span<uint8_t> bytes;
     VnetHeader vnet;
-    bool whole = true;  ///< false: there was no room for the rest, the frame is lost
+    bool whole = true;        ///< false: there was no room for the rest, the frame is lost
+    uint8_t packet_type = 0;  ///< PACKET_HOST and so on (packet(7))
+    std::optional<uint32_t> vlan_tag{};  ///< the first VLAN tag, which is not in `bytes`
   };
 
   /// Maps the ring of `blocks` blocks of a socket, which outlives this. ENOMEM.

@@ -9,9 +9,12 @@ namespace urxe {
 /// front of the frame (PACKET_VNET_HDR). The header of Linux, linux/virtio_net.h, is not valid C++.
 /// The machine's byte order.
 struct VnetHeader {
-  static constexpr uint8_t kNeedsChecksum = 1;  ///< a flag
-  static constexpr uint8_t kNoSegments = 0;     ///< a gso_type
-  static constexpr uint8_t kUdpSegments = 5;    ///< a gso_type
+  static constexpr uint8_t kNeedsChecksum = 1;    ///< a flag
+  static constexpr uint8_t kChecksumIsRight = 2;  ///< a flag
+  static constexpr uint8_t kNoSegments = 0;       ///< a gso_type
+  static constexpr uint8_t kTcpIpv4Segments = 1;  ///< a gso_type
+  static constexpr uint8_t kTcpIpv6Segments = 4;  ///< a gso_type
+  static constexpr uint8_t kUdpSegments = 5;      ///< a gso_type
 
   uint8_t flags = 0;
   uint8_t gso_type = kNoSegments;

@@ -65,7 +65,7 @@ void Links::ask(uint32_t slot, Instant now) {
 Expected<void, Errno> Links::try_to_ask(uint32_t slot) try {
   auto connection = connect_to_socket(config_.directory->links_name(slot));
   if (!connection) return Unexpected<Errno>(connection.error());
-  if (!is_peer_of_user(connection->get(), config_.directory->user())) return error(EACCES);
+  if (!config_.directory->is_member(connection->get())) return error(EACCES);
   FileDescriptor shared;
   auto memory = LinkMemory::create(shared);
   if (!memory) return Unexpected<Errno>(memory.error());
@@ -96,7 +96,7 @@ void Links::accept_callers(Instant now) {
   for (int i = 0; i < kCallersAtOnce; ++i) {
     FileDescriptor caller(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!caller) return give_up_listening_if(errno);
-    if (!is_peer_of_user(caller.get(), config_.directory->user())) continue;
+    if (!config_.directory->is_member(caller.get())) continue;
     watch(caller.get());
     if (hear(caller, now)) continue;
     if (callers_.size() == kMostCallers) {

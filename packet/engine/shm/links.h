@@ -10,7 +10,7 @@
 #include "packet/base/time.h"
 #include "packet/engine/shm/hello.h"
 #include "packet/engine/shm/link.h"
-#include "packet/sharing/sharing_directory.h"
+#include "packet/sharing/directory/sharing_directory.h"
 #include "packet/wire/qpn_layout.h"
 
 namespace urxe {

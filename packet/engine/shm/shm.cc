@@ -13,7 +13,7 @@
 #include "packet/base/bytes.h"
 #include "packet/base/fence.h"
 #include "packet/host/clock.h"
-#include "packet/wire/mad.h"
+#include "packet/wire/cm/mad.h"
 #include "packet/wire/qpn_layout.h"
 #include "packet/wire/types.h"
 

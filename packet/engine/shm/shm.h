@@ -9,7 +9,7 @@
 #include "packet/engine/forwarding_engine.h"
 #include "packet/engine/shm/links.h"
 #include "packet/host/file_descriptor.h"
-#include "packet/sharing/slots.h"
+#include "packet/sharing/slots/slots.h"
 
 namespace urxe {
 

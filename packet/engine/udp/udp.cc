@@ -70,7 +70,7 @@ void UdpEngine::abandon() {
 void UdpEngine::pass_on_rest(Receiver& receiver) {
   if (config_.sharing == nullptr || !receiver.fd || receiver.local.is_multicast()) return;
   if (receiver.calibration) {
-    if (config_.sharing->has_company()) calibrate(receiver, PortCalibration::Reason::kLeaves);
+    if (config_.sharing->has_company()) search_before_leaving(receiver);
     receiver.calibration->stop(clock_now());
     receiver.calibration.reset();
   }
@@ -132,7 +132,9 @@ void UdpEngine::leave_group(const Gid& group) {
 }
 
 Expected<uint16_t, EngineError> UdpEngine::claim_source_port(const Gid& local, uint16_t wanted) {
-  return sender_.claim_source_port(local, wanted);
+  auto port = sender_.claim_source_port(local, wanted);
+  watched_blocked_.reserve(sender_.sockets());
+  return port;
 }
 
 void UdpEngine::release_source_port(const Gid& local, uint16_t port) {
@@ -205,7 +207,8 @@ std::span<const RxPacket> UdpEngine::receive() {
 void UdpEngine::look_around() {
   const bool several = receivers_.size() > 1;
   if (ticking_ && clock_now() >= next_tick_) tick();
-  calls_until_look_ = ticking_ ? 0 : several ? kLookIntervalSeveral : kLookIntervalOne;
+  const bool often = searching_ || (ticking_ && config_.sharing->is_congested());
+  calls_until_look_ = often ? 0 : several ? kLookIntervalSeveral : kLookIntervalOne;
   if (!several && config_.sharing == nullptr) return;
   std::array<epoll_event, 16> events;
   const int count = epoll_wait(epoll_.get(), events.data(), events.size(), 0);
@@ -279,7 +282,7 @@ EngineCounters UdpEngine::totals() const {
   EngineCounters totals;
   totals.send_lost = c.tx_no_socket + c.tx_buffer_full + c.tx_message_size + c.tx_unreachable +
                      c.tx_not_permitted + c.tx_failed;
-  totals.receive_lost = c.sharing.forward_lost + c.sharing.gsi_over_quota + c.lost_in_opening;
+  totals.receive_lost = c.sharing.forward_lost + c.sharing.gsi_over_quota;
   totals.forwarded = c.sharing.forwarded;
   totals.not_owner = c.sharing.not_owner;
   totals.not_copied = c.sharing.gsi_not_copied;

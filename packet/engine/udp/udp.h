@@ -12,7 +12,7 @@
 #include "packet/engine/udp/udp_sender.h"
 #include "packet/host/file_descriptor.h"
 #include "packet/sharing/address_sharing.h"
-#include "packet/sharing/port_calibration.h"
+#include "packet/sharing/calibration/port_calibration.h"
 
 namespace urxe {
 
@@ -37,8 +37,9 @@ class UdpEngine final : public PacketEngine {
   UdpEngine(const UdpEngine&) = delete;
   UdpEngine& operator=(const UdpEngine&) = delete;
 
-  /// May take some milliseconds if other processes share the port: finds the order of the sockets.
+  /// If other processes share the port, begins to search for the order of the sockets.
   Expected<void, EngineError> open_address(const Gid& local) override;
+  [[nodiscard]] bool is_joining() const override { return searching_; }
   Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override;
   void release_source_port(const Gid& local, uint16_t port) override;
   Expected<void, EngineError> join_group(const Gid& group) override;
@@ -50,6 +51,10 @@ class UdpEngine final : public PacketEngine {
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
   [[nodiscard]] TxBatch::Limits batch_limits() const override;
+  [[nodiscard]] bool begin_wait() override {
+    calls_until_look_ = 0;  // what ends the wait may be at any socket
+    return false;
+  }
   [[nodiscard]] int wait_fd() const override { return epoll_.get(); }
   [[nodiscard]] size_t receive_buffer() const override;
 
@@ -85,9 +90,9 @@ class UdpEngine final : public PacketEngine {
   void went_astray(Receiver& receiver);
   void start_ticking();
   void tick();
-  void set_timer(Duration period) const;
+  void set_timer(Duration period);
   void meet_others(Receiver& receiver);
-  void calibrate(Receiver& receiver, PortCalibration::Reason reason);
+  void search_before_leaving(Receiver& receiver);
   [[nodiscard]] Receiver* find_receiver(const Gid& address);
   Receiver& add_receiver(const Gid& address, FileDescriptor fd);
 
@@ -104,7 +109,9 @@ class UdpEngine final : public PacketEngine {
   bool expect_more_ = false;          ///< the last read found something
   bool returned_packets_ = true;      ///< the last receive() returned some
   unsigned calls_until_look_ = 0;
-  bool ticking_ = false;              ///< a calibration is busy, or packets wait in config_.sharing
+  bool searching_ = false;            ///< a calibration is busy
+  bool ticking_ = false;              ///< the same, or packets wait in config_.sharing
+  Instant timer_due_{};               ///< when the timer becomes readable, while ticking_
   Instant next_tick_{};               ///< tick() has nothing to do before
   std::vector<int> watched_blocked_;  ///< wait_fd() tells when they have room again
 };

@@ -27,7 +27,6 @@ struct UdpCounters {
   uint64_t tx_unsegmented = 0;    ///< 1: the kernel's segmentation failed and is no longer used
 
   // the port shared with other processes
-  uint64_t lost_in_opening = 0;     ///< packets for us while open_address() was busy
   CalibrationCounters calibration;  ///< of the addresses that are open
   SharingCounters sharing;          ///< AddressSharing's
 };

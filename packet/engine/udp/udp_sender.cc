@@ -84,6 +84,7 @@ UdpSender::UdpSender(const UdpSocketOptions& options, size_t max_source_ports, b
 void UdpSender::open_address(const Gid& local, int receiver) {
   if (find_address(local) == nullptr)
     addresses_.emplace_back(local, receiver, options_, max_source_ports_);
+  prepare_backlogs();
 }
 
 SendSockets* UdpSender::find_address(const Gid& local) {
@@ -98,7 +99,15 @@ Expected<uint16_t, EngineError> UdpSender::claim_source_port(const Gid& local, u
     return Unexpected<EngineError>(
         {EADDRNOTAVAIL, "no source port on " + local.to_string() + ": the address is not open"});
   }
-  return address->claim(wanted);
+  auto port = address->claim(wanted);
+  if (port) prepare_backlogs();
+  return port;
+}
+
+size_t UdpSender::sockets() const {
+  size_t count = addresses_.size();  // they send from port 4791, too
+  for (const SendSockets& address : addresses_) count += address.size();
+  return count;
 }
 
 void UdpSender::release_source_port(const Gid& local, uint16_t port) {
@@ -258,80 +267,6 @@ void UdpSender::transmit(TxBatch& batch) {
     send(batch.messages().subspan(done_packets), memory);
   }
   batch.clear();
-}
-
-void UdpSender::flush() {
-  for (size_t i = blocked_fds_.size(); i-- > 0;) {
-    flush(blocked_fds_[i], *backlogs_[i]);
-    if (backlogs_[i]->empty()) unblock(i);
-  }
-}
-
-void UdpSender::flush(int fd, SendBacklog& backlog) {
-  while (!backlog.empty()) {
-    const Progress progress = send_run(fd, backlog.messages(), backlog.memory());
-    backlog.pop(progress.done);
-    if (progress.why == Progress::Stop::kBufferFull) return;
-    if (progress.why == Progress::Stop::kSegmentationFailed) {
-      // Its ICRCs cover its identifications, so it cannot be split; later batches are not
-      // segmented.
-      segments_ = false;
-      counters_.tx_unsegmented = 1;
-      counters_.tx_failed += backlog.messages()[0].segments;
-      backlog.pop(1);
-    }
-  }
-}
-
-void UdpSender::delay(int fd, Messages messages, const uint8_t* memory) {
-  SendBacklog* const backlog = block(fd);
-  for (const TxBatch::Message& message : messages) {
-    if (backlog != nullptr && backlog->push(message, memory)) {
-      counters_.tx_delayed += message.segments;
-    } else {
-      counters_.tx_buffer_full += message.segments;
-    }
-  }
-}
-
-bool UdpSender::is_blocked(int fd) const {
-  return std::ranges::find(blocked_fds_, fd) != blocked_fds_.end();
-}
-
-/// The backlog of a socket, which it gets if it has none; nullptr if there is no memory for one.
-SendBacklog* UdpSender::block(int fd) {
-  const auto found = std::ranges::find(blocked_fds_, fd);
-  if (found != blocked_fds_.end()) {
-    return backlogs_[static_cast<size_t>(found - blocked_fds_.begin())].get();
-  }
-  try {
-    if (!spare_) spare_ = std::make_unique<SendBacklog>();
-    blocked_fds_.reserve(blocked_fds_.size() + 1);
-    backlogs_.reserve(backlogs_.size() + 1);
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
-  blocked_fds_.push_back(fd);
-  backlogs_.push_back(std::move(spare_));
-  return backlogs_.back().get();
-}
-
-void UdpSender::unblock(size_t index) {
-  const auto at = static_cast<std::ptrdiff_t>(index);
-  spare_ = std::move(backlogs_[index]);
-  backlogs_.erase(backlogs_.begin() + at);
-  blocked_fds_.erase(blocked_fds_.begin() + at);
-}
-
-/// Messages that wait for a socket that is closed now are lost.
-void UdpSender::lose_if_closed(size_t index) {
-  SendBacklog& backlog = *backlogs_[index];
-  if (find_socket(backlog.messages()[0].flow) == blocked_fds_[index]) return;
-  while (!backlog.empty()) {
-    counters_.tx_no_socket += backlog.messages()[0].segments;
-    backlog.pop(1);
-  }
-  unblock(index);
 }
 
 void UdpSender::count_sent(Messages messages) {

@@ -36,6 +36,8 @@ class UdpSender {
   void flush();
   /// The sockets whose buffers are full: each has a backlog.
   [[nodiscard]] std::span<const int> blocked_fds() const { return blocked_fds_; }
+  /// The number of sockets that it sends from.
+  [[nodiscard]] size_t sockets() const;
 
  private:
   static constexpr size_t kBurst = 64;
@@ -63,6 +65,7 @@ class UdpSender {
   void count_lost(const TxBatch::Message& message, int errno_value);
   void delay(int fd, Messages messages, const uint8_t* memory);
   [[nodiscard]] bool is_blocked(int fd) const;
+  void prepare_backlogs();
   SendBacklog* block(int fd);
   void unblock(size_t index);
   void flush(int fd, SendBacklog& backlog);
@@ -75,7 +78,7 @@ class UdpSender {
   std::vector<SendSockets> addresses_;
   std::vector<int> blocked_fds_;
   std::vector<std::unique_ptr<SendBacklog>> backlogs_;  ///< of blocked_fds_, in the same order
-  std::unique_ptr<SendBacklog> spare_;                  ///< the next to be blocked gets it
+  std::vector<std::unique_ptr<SendBacklog>> spares_;    ///< for those that will be blocked
 
   // The socket that was used last.
   Gid last_source_;

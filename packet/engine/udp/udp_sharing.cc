@@ -12,15 +12,15 @@
 namespace urxe {
 namespace {
 
-/// How long open_address() and leave() wait for the result of a search.
-constexpr Duration kCalibrationTime = milliseconds(5);
+/// How long leave() waits for the result of a search.
+constexpr Duration kLeavingTime = milliseconds(5);
 constexpr Duration kTick = milliseconds(1);
 
 }  // namespace
 
 void UdpEngine::take_probe(Receiver& receiver, const Flow& flow, const Probe& probe) {
-  // Only processes of this host probe; others get no answer.
-  if (flow.source != receiver.local) return;
+  // Only processes of this host probe, from the port that the user has; others get no answer.
+  if (flow.source != receiver.local || flow.source_port != kRoceUdpPort) return;
   const uint32_t own = config_.sharing->slot();
   const ProbeAnswer answer{probe.token, probe.index, own};
   if (probe.prober == own) {
@@ -50,31 +50,35 @@ void UdpEngine::take_answers() {
 void UdpEngine::went_astray(Receiver& receiver) {
   if (!receiver.calibration) return;
   receiver.calibration->want(PortCalibration::Reason::kAstray, clock_now());
-  if (receiver.calibration->is_busy()) start_ticking();
+  if (!receiver.calibration->is_busy()) return;
+  searching_ = true;
+  start_ticking();
 }
 
 void UdpEngine::start_ticking() {
-  if (!ticking_) set_timer(kTick);
+  if (ticking_) return;
   ticking_ = true;
+  set_timer(kTick);
   calls_until_look_ = 0;
 }
 
 void UdpEngine::tick() {
   const Instant t = clock_now();
-  ticking_ = false;
+  searching_ = false;
   for (Receiver& receiver : receivers_) {
     if (!receiver.calibration) continue;
     receiver.calibration->tick(t);
-    ticking_ = ticking_ || receiver.calibration->is_busy();
+    searching_ = searching_ || receiver.calibration->is_busy();
   }
   if (config_.sharing->has_waiting()) config_.sharing->retry(t);
-  ticking_ = ticking_ || config_.sharing->has_waiting();
-  next_tick_ = config_.sharing->has_waiting() ? t : t + kTick;
+  ticking_ = searching_ || config_.sharing->has_waiting();
+  next_tick_ = config_.sharing->is_congested() ? t : t + kTick;
   // Setting the timer also makes it unreadable again.
-  set_timer(ticking_ ? kTick : Duration{});
+  if (!ticking_ || t >= timer_due_) set_timer(ticking_ ? kTick : Duration{});
 }
 
-void UdpEngine::set_timer(Duration period) const {
+void UdpEngine::set_timer(Duration period) {
+  timer_due_ = clock_now() + period;
   itimerspec setting{};
   setting.it_value.tv_nsec = period.ns;
   timerfd_settime(timer_.get(), 0, &setting, nullptr);
@@ -86,15 +90,17 @@ void UdpEngine::meet_others(Receiver& receiver) {
   receiver.calibration = std::make_unique<PortCalibration>(
       receiver.fd.get(), SocketAddress(receiver.local, kRoceUdpPort, config_.interface_index),
       config_.sharing->slot(), config_.sharing->program_pace(receiver.local));
-  if (config_.sharing->has_company()) calibrate(receiver, PortCalibration::Reason::kJoined);
+  if (config_.sharing->has_company()) {
+    receiver.calibration->want(PortCalibration::Reason::kJoined, clock_now());
+  }
   tick();
 }
 
-/// Gives a search for the order of the sockets a few milliseconds. Packets for this process are
-/// lost meanwhile; those for others are forwarded.
-void UdpEngine::calibrate(Receiver& receiver, PortCalibration::Reason reason) {
-  receiver.calibration->want(reason, clock_now());
-  const Instant end = clock_now() + kCalibrationTime;
+/// Gives a search for the order of the sockets a few milliseconds, and forwards packets for others
+/// meanwhile.
+void UdpEngine::search_before_leaving(Receiver& receiver) {
+  receiver.calibration->want(PortCalibration::Reason::kLeaves, clock_now());
+  const Instant end = clock_now() + kLeavingTime;
   pollfd sources[2] = {{receiver.fd.get(), POLLIN, 0}, {config_.sharing->forward_fd(), POLLIN, 0}};
   while (receiver.calibration->is_busy() && clock_now() < end) {
     poll(sources, 2, 1);
@@ -103,7 +109,6 @@ void UdpEngine::calibrate(Receiver& receiver, PortCalibration::Reason reason) {
     read_receiver(receiver);
     config_.sharing->receive_at_slot(packets_, answers_);
     take_answers();
-    if (reason == PortCalibration::Reason::kJoined) counters_.lost_in_opening += packets_.size();
     receiver.calibration->tick(clock_now());
   }
   packets_.clear();

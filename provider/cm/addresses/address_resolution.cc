@@ -8,6 +8,7 @@
 
 #include "packet/host/file_descriptor.h"
 #include "provider/cm/addresses/device_lookup.h"
+#include "provider/cm/addresses/fixed_route.h"
 #include "provider/cm/addresses/neighbour.h"
 #include "provider/cm/addresses/route_query.h"
 
@@ -75,6 +76,7 @@ struct AddressResolution::Impl {
   Expected<void, Errno> find_way();
   Expected<void, Errno> find_unicast_way(const std::optional<DeviceGid>& from);
   Expected<void, Errno> find_group_way(const std::optional<DeviceGid>& from);
+  void set_fixed_way(const DeviceGid& from);
   void set_way(const std::optional<DeviceGid>& from, const Route& route);
   Expected<Resolved, Errno> resolve_way(const std::optional<DeviceGid>& from, const Route& route);
   void look(Instant now);
@@ -97,10 +99,20 @@ Expected<void, Errno> AddressResolution::Impl::find_way() {
 Expected<void, Errno> AddressResolution::Impl::find_unicast_way(
     const std::optional<DeviceGid>& from) {
   const Gid to = destination.gid();
+  const auto fixed = from ? from : find_fixed_neighbour(to);
+  if (fixed && fixed->device.is_fixed()) {
+    set_fixed_way(*fixed);
+    return {};
+  }
   const uint32_t link = to.is_ipv6_link_local() ? destination.scope_id() : 0;
   const auto route =
       find_route(to, from ? std::optional(from->device.gids[from->index]) : std::nullopt, link);
-  if (!route) return error(route.error().value);
+  if (!route) {
+    const auto gateway = from ? std::nullopt : find_fixed_gateway(to);
+    if (!gateway) return error(route.error().value);
+    set_fixed_way(*gateway);
+    return {};
+  }
   set_way(from, *route);
   const bool is_local = route->kind == Route::Kind::kLocal;
   if (!is_local && has_neighbours(route->ifindex)) {
@@ -108,6 +120,14 @@ Expected<void, Errno> AddressResolution::Impl::find_unicast_way(
     next_hop = route->gateway.value_or(to);
   }
   return {};
+}
+
+/// The engine finds the neighbour by itself when there are packets for it.
+void AddressResolution::Impl::set_fixed_way(const DeviceGid& from) {
+  Route route;
+  route.ifindex = from.device.ifindex;
+  route.source = from.device.gids[from.index];
+  set_way(from, route);
 }
 
 Expected<void, Errno> AddressResolution::Impl::find_group_way(

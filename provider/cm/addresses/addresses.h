@@ -9,7 +9,7 @@
 #include <string>
 
 #include "packet/base/expected.h"
-#include "packet/wire/cm_message.h"
+#include "packet/wire/cm/cm_message.h"
 #include "packet/wire/gid.h"
 
 namespace urxe::cm {

@@ -31,6 +31,26 @@ std::optional<DeviceGid> find(const std::vector<DeviceDescription>& devices,
   return std::nullopt;
 }
 
+/// Any device leads to its own host. Of all addresses of the family that of a loopback interface,
+/// or else the first one of a device whose link is up; one that is valid on a single link comes
+/// last.
+std::optional<DeviceGid> find_loopback(const std::vector<DeviceDescription>& devices,
+                                       const Gid& wanted) {
+  const auto is_loopback = [&](const DeviceDescription&, const Gid& gid) {
+    return wanted.is_ipv4() && gid.is_ipv4() && gid.ipv4()[0] == 127;
+  };
+  const auto is_of_family = [&](const DeviceDescription& device, const Gid& gid) {
+    return device.link_up && !gid.is_zero() && gid.is_ipv4() == wanted.is_ipv4();
+  };
+  const auto is_wide = [&](const DeviceDescription& device, const Gid& gid) {
+    return is_of_family(device, gid) && !gid.is_ipv6_link_local();
+  };
+  for (const Matches& matches : {Matches(is_loopback), Matches(is_wide), Matches(is_of_family)}) {
+    if (auto found = find(devices, matches)) return found;
+  }
+  return std::nullopt;
+}
+
 std::optional<DeviceGid> find_among(const std::vector<DeviceDescription>& devices,
                                     const Address& local) {
   const Gid wanted = local.gid();
@@ -38,10 +58,7 @@ std::optional<DeviceGid> find_among(const std::vector<DeviceDescription>& device
   auto found = find(devices, [&](const DeviceDescription& device, const Gid& gid) {
     return gid == wanted && (scope == 0 || scope == device.ifindex);
   });
-  if (found || !wanted.is_ipv4() || !local.is_loopback()) return found;
-  return find(devices, [](const DeviceDescription&, const Gid& gid) {
-    return gid.is_ipv4() && gid.ipv4()[0] == 127;
-  });
+  return found || !local.is_loopback() ? found : find_loopback(devices, wanted);
 }
 
 bool is_address_of_host(const Address& address) {
@@ -73,9 +90,9 @@ Expected<DeviceGid, Errno> find_device(const Address& local) {
   if (auto spare = find_descriptors(); !spare) return Unexpected<Errno>(spare.error());
   if (!is_address_of_host(local)) return error(EADDRNOTAVAIL);
   // While no device is open, nothing keeps the tree up to date.
-  const auto devices = update_tree(device_tree());
-  if (!devices) return error(ENODEV);
-  if (auto found = find_among(*devices, local)) return *std::move(found);
+  const auto update = update_tree(device_tree());
+  if (!update) return error(ENODEV);
+  if (auto found = find_among(update->devices, local)) return *std::move(found);
   return error(ENODEV);
 }
 

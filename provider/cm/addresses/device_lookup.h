@@ -25,7 +25,8 @@ struct DeviceGid {
 };
 
 /// The device that has the address. For a link-local address without scope this is the first device
-/// that has it; for 127.0.0.0/8, if no device has it, the device that has 127.0.0.1. If the tree
+/// that has it; for a loopback address that no device has, the device that has 127.0.0.1, or else,
+/// as in Linux, the first device that could carry it (by name, of the same family). If the tree
 /// lacks an address of this host, it is brought up to date first. ENODEV: no device has the
 /// address; EADDRNOTAVAIL: this host does not have it, or it is a wildcard or a group; EMFILE,
 /// ENFILE.

@@ -3,6 +3,7 @@
 #include "provider/cm/calls/ids.h"
 
 #include <cerrno>
+#include <cstring>
 
 #include "provider/cm/ids/event_response.h"
 #include "provider/cm/ids/service.h"
@@ -105,6 +106,17 @@ Expected<rdma_ucm_migrate_resp, Errno> migrate_id(CmFile& to, CmFile& from, uint
                         }
                         return rdma_ucm_migrate_resp{.events_reported = id.events_reported};
                       });
+}
+
+Expected<void, Errno> write_event(CmFile& file, const WriteEvent& command) {
+  const auto type = static_cast<EventType>(command.event);
+  if (type != EventType::kUser && type != EventType::kInternal) return error(EINVAL);
+  return Service::run(file, command.id, [&](Service& service, CmId& id) -> Expected<void, Errno> {
+    rdma_ucm_event_resp event = plain_event(type, static_cast<int>(command.status));
+    std::memcpy(&event.param, &command.argument, sizeof command.argument);
+    service.post(id, event);
+    return {};
+  });
 }
 
 Expected<rdma_ucm_event_resp, Errno> get_event(CmFile& file) {

@@ -51,6 +51,7 @@ CommandHandler handle_resolve_route, handle_query_route, handle_query;
 CommandHandler handle_connect, handle_accept, handle_reject, handle_disconnect, handle_notify;
 CommandHandler handle_init_qp_attr, handle_get_event, handle_set_option;
 CommandHandler handle_join_ip_multicast, handle_join_multicast, handle_leave_multicast;
+CommandHandler handle_write_event;
 // NOLINTEND(readability-identifier-naming)
 
 }  // namespace urxe::cm

@@ -27,6 +27,7 @@ const CommandTable& command_table() {
       .leave_multicast = leave_multicast,
       .migrate_id = migrate_id,
       .get_event = get_event,
+      .write_event = write_event,
   };
   return kTable;
 }

@@ -42,6 +42,7 @@ struct CommandTable {
   decltype(cm::leave_multicast)* leave_multicast;
   decltype(cm::migrate_id)* migrate_id;
   decltype(cm::get_event)* get_event;
+  decltype(cm::write_event)* write_event;
 };
 
 /// The real calls.

@@ -36,7 +36,7 @@ static_assert(sizeof(ib_path_rec_data) == 72 && sizeof(ib_uverbs_qp_attr) == 144
 
 /// The handler of a command, and the least bytes of the command and of the room for its response.
 struct Row {
-  CommandHandler* handler = nullptr;  ///< null: not implemented in the kernel either
+  CommandHandler* handler = nullptr;  ///< null: there is nothing that could carry it out
   size_t least_in = 0;
   size_t least_out = 0;
 };
@@ -46,7 +46,7 @@ constexpr Row row(CommandHandler* handler, size_t least_out = 0) {
   return {handler, sizeof(Command), least_out};
 }
 
-constexpr size_t kCommandCount = RDMA_USER_CM_CMD_JOIN_MCAST + 1;
+constexpr size_t kCommandCount = WriteEvent::kNumber + 1;
 
 constexpr std::array<Row, kCommandCount> make_rows() {
   constexpr size_t kIdBytes = sizeof(rdma_ucm_create_id_resp);
@@ -82,6 +82,8 @@ constexpr std::array<Row, kCommandCount> make_rows() {
   rows[RDMA_USER_CM_CMD_BIND] = row<rdma_ucm_bind>(handle_bind);
   rows[RDMA_USER_CM_CMD_RESOLVE_ADDR] = row<rdma_ucm_resolve_addr>(handle_resolve_address);
   rows[RDMA_USER_CM_CMD_JOIN_MCAST] = row<rdma_ucm_join_mcast>(handle_join_multicast, kIdBytes);
+  // 23 asks InfiniBand's subnet administration, which Ethernet does not have.
+  rows[WriteEvent::kNumber] = row<WriteEvent>(handle_write_event);
   return rows;
 }
 

@@ -47,6 +47,10 @@ Expected<void, Errno> handle_get_event(const CommandCall& call) {
   return call.answer(command.response, *event);
 }
 
+Expected<void, Errno> handle_write_event(const CommandCall& call) {
+  return call.commands().write_event(call.file, call.command<WriteEvent>());
+}
+
 Expected<void, Errno> handle_set_option(const CommandCall& call) {
   /// Longer than any option; path records are the longest.
   constexpr uint32_t kMaxOption = 4096;

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "packet/base/expected.h"
-#include "packet/wire/cm_message.h"
+#include "packet/wire/cm/cm_message.h"
 #include "provider/cm/ids/cm_id.h"
 
 namespace urxe::cm {

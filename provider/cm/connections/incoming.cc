@@ -10,6 +10,7 @@
 #include "packet/host/clock.h"
 #include "provider/cm/connections/connection_messages.h"
 #include "provider/cm/ids/event_response.h"
+#include "provider/runtime/device/device_registry.h"
 
 namespace urxe::cm {
 namespace {
@@ -90,10 +91,22 @@ std::optional<Refusal> check_device(DeviceUse& device, const CmEvent& event, Inc
   return std::nullopt;
 }
 
-/// Whether the request is for the listener. A wildcard listener may take one IP version only.
-bool is_for(const CmId& listener, const Expected<IpCmHeader, MadDropReason>& header) {
+/// The kernel drops what comes from the network and claims to be from one of the host's addresses.
+bool is_from_this_host(const CmEvent& event) {
+  const Gid& source = event.flow.source;
+  if (source.is_ipv4() && source.ipv4()[0] == 127) return true;
+  return std::ranges::any_of(list_runtime_devices(), [&](const DeviceDescription& device) {
+    return std::ranges::find(device.gids, source) != device.gids.end();
+  });
+}
+
+/// Whether the request is for the listener. A wildcard listener may take one IP version only. One
+/// on a loopback address may wait on a device that leads to other hosts, which are not to reach it.
+bool is_for(const CmId& listener, const CmEvent& event,
+            const Expected<IpCmHeader, MadDropReason>& header) {
   if (!listener.uses_ip()) return true;
   if (!header) return false;
+  if (listener.source.is_loopback() && !is_from_this_host(event)) return false;
   const sa_family_t family = header->ip_version == 4 ? AF_INET : AF_INET6;
   if (listener.source.is_any()) return family == listener.source.family() || !listener.af_only();
   return family == listener.source.family() && header->destination == listener.source.gid();
@@ -105,7 +118,7 @@ CmId* find_listener(Service& service, DeviceUse& device, const CmEvent& event,
   if (point == device.listen_points.end()) return nullptr;
   for (uint32_t number : point->second.owners) {
     CmId* listener = service.ids.find(number);
-    if (listener != nullptr && is_for(*listener, header)) return listener;
+    if (listener != nullptr && is_for(*listener, event, header)) return listener;
   }
   return nullptr;
 }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <map>
 
-#include "transport/cm/request_gate.h"
+#include "transport/cm/requests/request_gate.h"
 
 namespace urxe::cm {
 

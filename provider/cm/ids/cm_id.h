@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "packet/base/time.h"
-#include "packet/wire/cm_message.h"
+#include "packet/wire/cm/cm_message.h"
 #include "provider/cm/addresses/address_resolution.h"
 #include "provider/cm/addresses/addresses.h"
 #include "provider/cm/addresses/path_record.h"

@@ -68,7 +68,6 @@ Expected<void, Errno> listen_on(CmId& id, DeviceUse& device, uint64_t service_id
   if (auto known = device.listeners.find(key); known != device.listeners.end()) {
     listener = known->second;
   } else {
-    Progress::Guard guard(device.runtime->progress());
     auto added = device.runtime->listen(ServiceId(service_id), local);
     if (!added) return Unexpected<Errno>(added.error());
     listener = added->value();

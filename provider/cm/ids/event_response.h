@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "packet/wire/cm_message.h"
+#include "packet/wire/cm/cm_message.h"
 #include "provider/cm/addresses/path_record.h"
 
 namespace urxe::cm {
@@ -31,6 +31,8 @@ enum class EventType : uint32_t {
   kMulticastError,
   kAddressChange,
   kTimeWaitExit,
+  kUser = 18,      ///< an application's own
+  kInternal = 19,  ///< librdmacm's own
 };
 
 // Events as librdmacm reads them, made of the peer's messages. The private data has the full length

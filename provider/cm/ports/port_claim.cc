@@ -10,8 +10,8 @@
 #include <new>
 #include <utility>
 
-#include "packet/sharing/holder.h"
-#include "packet/sharing/holder_table.h"
+#include "packet/sharing/holders/holder.h"
+#include "packet/sharing/holders/holder_table.h"
 #include "provider/cm/ports/ephemeral_ports.h"
 #include "provider/cm/ports/port_use.h"
 #include "provider/runtime/errors.h"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "packet/sharing/holder_table.h"
+#include "packet/sharing/holders/holder_table.h"
 #include "packet/wire/gid.h"
 #include "provider/cm/addresses/addresses.h"
 

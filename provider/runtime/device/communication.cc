@@ -49,8 +49,10 @@ void RuntimeDevice::configure_cm() {
 }
 
 Expected<void, EngineError> RuntimeDevice::open_in_engine(const Gid& local) {
+  if (auto alone = sharing_->follow_user(); !alone) return alone;
   PacketEngine& engine = *progress_.engine();
   if (auto opened = engine.open_address(local); !opened) return opened;
+  if (engine.is_joining()) progress_.wait_for_joining();
   if (device_.gsi_source_port(local)) return {};
   auto port = engine.claim_source_port(local, wanted_source_port(slot_->number()));
   if (!port) return Unexpected<EngineError>(std::move(port.error()));
@@ -58,20 +60,35 @@ Expected<void, EngineError> RuntimeDevice::open_in_engine(const Gid& local) {
   return {};
 }
 
-Expected<ListenerId, Errno> RuntimeDevice::listen(ServiceId service,
-                                                  const std::optional<Gid>& local) {
+Expected<std::pair<ListenerId, ServiceEntry>, Errno> RuntimeDevice::begin_listening(
+    ServiceId service, const std::optional<Gid>& local) {
+  Progress::Guard guard(progress_);
   if (auto started = start(); !started) return Unexpected<Errno>(started.error());
   refresh_gids();
   auto opened = local ? open_address(*local) : open_addresses();
   if (!opened) return Unexpected<Errno>(opened.error());
-  if (auto taken = sharing_->listen(service, local); !taken)
-    return Unexpected<Errno>(taken.error());
+  auto entry = sharing_->begin_listening(service, local);
+  if (!entry) return Unexpected<Errno>(entry.error());
   auto listener = device_.cm().listen(service, kOneService, local);
-  if (listener) {
-    services_[listener->value()] = {service, local};
-  } else {
-    sharing_->stop_listening(service, local);
+  if (!listener) return Unexpected<Errno>(listener.error());
+  return std::pair(*listener, *std::move(entry));
+}
+
+// The table is waited for without the lock. Until the entry is there no request comes, and then the
+// listener is there already.
+Expected<ListenerId, Errno> RuntimeDevice::listen(ServiceId service,
+                                                  const std::optional<Gid>& local) {
+  auto begun = begin_listening(service, local);
+  if (!begun) return Unexpected<Errno>(begun.error());
+  auto& [listener, entry] = *begun;
+  const auto entered = entry.enter();
+  Progress::Guard guard(progress_);
+  if (!entered) {
+    device_.cm().stop_listening(listener);
+    return Unexpected<Errno>(entered.error());
   }
+  sharing_->end_listening(entry);
+  services_[listener.value()] = {service, local};
   return listener;
 }
 

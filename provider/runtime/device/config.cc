@@ -13,13 +13,14 @@ std::string environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
-std::optional<FaultPlan> find_fault_plan() {
+using WantedFaults = Expected<std::optional<FaultPlan>, std::string>;
+
+WantedFaults find_fault_plan() {
   const std::string text = environment("URXE_FAULTS");
   if (text.empty()) return std::nullopt;
   auto plan = parse_fault_plan(text);
-  if (plan) return *plan;
-  print_error("URXE_FAULTS is ignored: " + plan.error());
-  return std::nullopt;
+  if (!plan) return Unexpected<std::string>(plan.error());
+  return *plan;
 }
 
 bool find_shm_wish() {
@@ -44,13 +45,18 @@ const Expected<EngineChoice, std::string>& engine_choice() {
   return *choice;
 }
 
+const std::string& dpdk_arguments() {
+  static const auto* const arguments = new std::string(environment("URXE_DPDK_ARGS"));
+  return *arguments;
+}
+
 bool shm_wanted() {
   static const bool wanted = find_shm_wish();
   return wanted;
 }
 
-const std::optional<FaultPlan>& fault_plan() {
-  static const auto* const plan = new std::optional<FaultPlan>(find_fault_plan());
+const WantedFaults& fault_plan() {
+  static const auto* const plan = new WantedFaults(find_fault_plan());
   return *plan;
 }
 

@@ -15,13 +15,16 @@ namespace urxe {
 /// URXE_CAPTURE: the file that records all RoCE packets; empty: none.
 const std::string& capture_path();
 
-/// URXE_FAULTS: the faults that the network is to have, see parse_fault_plan(); nullopt: none. A
-/// plan that cannot be parsed is ignored, with one line on stderr.
-const std::optional<FaultPlan>& fault_plan();
+/// URXE_FAULTS: the faults that the network is to have, as parse_fault_plan() reads them, or the
+/// error for the user; nullopt: none.
+const Expected<std::optional<FaultPlan>, std::string>& fault_plan();
 
 /// URXE_ENGINE: the engine for all devices, as parse_engine_choice() reads it, or the error for the
 /// user.
 const Expected<EngineChoice, std::string>& engine_choice();
+
+/// URXE_DPDK_ARGS: as for --dpdk-args.
+const std::string& dpdk_arguments();
 
 /// URXE_SHM: whether the processes of a user exchange packets through memory; "0": no. Anything
 /// else but "1" is reported on stderr and ignored.

@@ -9,7 +9,7 @@
 #include <new>
 #include <vector>
 
-#include "packet/sharing/holder_table.h"
+#include "packet/sharing/holders/holder_table.h"
 #include "provider/devices/device_tree.h"
 #include "provider/devices/interface_watcher.h"
 #include "provider/runtime/errors.h"
@@ -35,6 +35,7 @@ class Registry {
       print_error(description.error());
       return error(ENODEV);
     }
+    hold_device_tree();
     auto device = std::make_shared<RuntimeDevice>(*description);
     entry = device;
     return device;

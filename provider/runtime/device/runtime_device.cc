@@ -7,22 +7,23 @@
 #include <utility>
 
 #include "packet/engine/capture.h"
+#include "packet/engine/dpdk/plugin_loader.h"
 #include "packet/engine/fault.h"
+#include "packet/engine/raw/packet_socket.h"
 #include "packet/engine/raw/raw.h"
 #include "packet/engine/shm/shm.h"
 #include "packet/engine/udp/udp.h"
 #include "packet/host/random.h"
 #include "packet/wire/qpn_layout.h"
 #include "provider/devices/device_tree.h"
+#include "provider/devices/path_mtu.h"
 #include "provider/runtime/device/config.h"
 #include "provider/runtime/errors.h"
 #include "provider/runtime/memory/guarded_access.h"
+#include "provider/runtime/memory/unmap_watch.h"
 
 namespace urxe {
 namespace {
-
-/// IP, UDP and the longest RoCE headers with ICRC, rounded up.
-constexpr uint32_t kHeaderRoom = 80;
 
 /// A shorter local ACK timeout would expire when a process is not scheduled in time.
 constexpr Duration kMinAckTimeout = milliseconds(4);
@@ -31,11 +32,16 @@ DeviceConfig config_for(const DeviceDescription& description) {
   DeviceConfig config;
   config.gids = description.gids;
   config.active_mtu = path_mtu_for(description.mtu);
+  config.interface_mtu = description.mtu;
   // A peer that knew it could guess the keys of other peers' memory.
   config.key_secret = random_secret();
   config.guarded_access = guarded_access();
   config.min_ack_timeout = kMinAckTimeout;
   return config;
+}
+
+void print_line(const char* line) {
+  print_error(line);
 }
 
 Errno report(const EngineError& engine_error) {
@@ -45,25 +51,23 @@ Errno report(const EngineError& engine_error) {
 
 }  // namespace
 
-ibv_mtu path_mtu_for(uint32_t interface_mtu) {
-  for (int mtu = IBV_MTU_4096; mtu > IBV_MTU_256; --mtu) {
-    if ((128U << mtu) + kHeaderRoom <= interface_mtu) return static_cast<ibv_mtu>(mtu);
-  }
-  return IBV_MTU_256;
-}
-
 RuntimeDevice::RuntimeDevice(const DeviceDescription& description)
     : name_(description.name),
       ifindex_(description.ifindex),
+      is_ethernet_(is_ethernet(description.ifindex).value_or(false)),
       description_(description),
+      counter_file_(open_counter_file(device_tree(), description.name)),
       device_(config_for(description)),
       xrc_domains_(description.name),
       progress_(device_, *this),
       follower_{name_, [this](const DeviceDescription& now) { follow(now); }} {
-  const std::string reason = InterfaceWatcher::instance().add(follower_);
-  if (reason.empty()) return;
-  print_error("cannot watch the network interfaces, so port states and GIDs stay as they are: " +
-              reason);
+  const auto watched = InterfaceWatcher::instance().add(follower_);
+  if (watched) return;
+  const int why = watched.error().errno_value;
+  // Of descriptors there will be too few for all that follows, too. One line is enough for that.
+  print_failure("cannot watch the network interfaces, so port states and GIDs stay as they are: " +
+                    watched.error().what,
+                why == EMFILE || why == ENFILE ? why : 0);
 }
 
 RuntimeDevice::~RuntimeDevice() {
@@ -85,6 +89,7 @@ void RuntimeDevice::follow_locked(const DeviceDescription& now) {
   const DeviceDescription was = std::exchange(description_, now);
   if (now == was) return;
   device_.set_active_mtu(path_mtu_for(now.mtu));
+  device_.set_interface_mtu(now.mtu);
   if (was.link_up && !now.link_up && !now.gone) tell(IBV_EVENT_PORT_ERR);
   if (now.gids != was.gids) {
     device_.set_gids(now.gids);
@@ -92,7 +97,11 @@ void RuntimeDevice::follow_locked(const DeviceDescription& now) {
     tell(IBV_EVENT_GID_CHANGE);
   }
   if (!was.link_up && now.link_up) tell(IBV_EVENT_PORT_ACTIVE);
-  if (!was.gone && now.gone) tell(IBV_EVENT_DEVICE_FATAL);
+  if (!was.gone && now.gone) {
+    // Those that only wait for messages, or for their completions, would do so for ever.
+    device_.fail_queue_pairs();
+    tell(IBV_EVENT_DEVICE_FATAL);
+  }
   if (communication_sink().interface_changed != nullptr) {
     communication_sink().interface_changed(*this);
   }
@@ -130,8 +139,8 @@ Expected<void, Errno> RuntimeDevice::start() {
     device_.set_receive_buffer(bytes);
   }
   configure_cm();
-  auto started =
-      progress_.start(*std::move(engine), CounterTable(device_tree(), name_, slot_->number()));
+  auto started = progress_.start(*std::move(engine), CounterTable(counter_file_, slot_->number()));
+  if (started) counter_file_.reset();
   if (!started) report_lack(("start " + name_).c_str(), started.error().value);
   return started;
 }
@@ -140,6 +149,7 @@ Expected<void, Errno> RuntimeDevice::start() {
 Expected<std::unique_ptr<PacketEngine>, Errno> RuntimeDevice::make_carrier() {
   const auto& choice = engine_choice();
   if (!choice) return Unexpected<Errno>(report({EINVAL, "URXE_ENGINE: " + choice.error()}));
+  if (*choice == EngineChoice::kDpdk) return make_dpdk_engine();
   UdpConfig config;
   config.interface_index = ifindex_;
   config.sharing = &*sharing_;
@@ -149,11 +159,36 @@ Expected<std::unique_ptr<PacketEngine>, Errno> RuntimeDevice::make_carrier() {
   return *std::move(raw);
 }
 
+Expected<std::unique_ptr<PacketEngine>, Errno> RuntimeDevice::make_dpdk_engine() {
+  if (description_.port.empty()) {
+    return Unexpected<Errno>(report(
+        {ENODEV, name_ + " is no port of DPDK: start the program with `urxe run --engine dpdk`"}));
+  }
+  DpdkConfig config{.arguments = dpdk_arguments(),
+                    .port = description_.port,
+                    .link_changed = {},
+                    .log = print_line,
+                    .watch_unmapping = watch_unmapping};
+  // The kernel tells of an interface that it has.
+  if (description_.is_fixed()) {
+    config.link_changed = [name = name_](bool is_up) {
+      InterfaceWatcher::instance().set_link(name, is_up);
+    };
+  }
+  auto engine = open_dpdk_engine(own_directory(), std::move(config));
+  if (!engine) return Unexpected<Errno>(report(engine.error()));
+  return *std::move(engine);
+}
+
 Expected<std::unique_ptr<PacketEngine>, Errno> RuntimeDevice::make_engine() {
+  const auto& faults = fault_plan();
+  if (!faults) return Unexpected<Errno>(report({EINVAL, "URXE_FAULTS: " + faults.error()}));
   auto carrier = make_carrier();
   if (!carrier) return carrier;
   std::unique_ptr<PacketEngine> engine = *std::move(carrier);
-  if (shm_wanted()) {
+  // Memory finds its peers by addresses of the kernel's, and a port of DPDK is not shared.
+  const bool is_shared = engine_choice().value_or(EngineChoice::kAuto) != EngineChoice::kDpdk;
+  if (shm_wanted() && is_shared) {
     engine = std::make_unique<ShmEngine>(std::move(engine),
                                          ShmConfig{.slot = &*slot_, .interface_index = ifindex_});
   }
@@ -163,8 +198,13 @@ Expected<std::unique_ptr<PacketEngine>, Errno> RuntimeDevice::make_engine() {
     engine = *std::move(tap);
   }
   // Outside the tap: a capture shows what went over the wire.
-  if (fault_plan()) engine = std::make_unique<FaultEngine>(std::move(engine), *fault_plan());
+  if (*faults) engine = std::make_unique<FaultEngine>(std::move(engine), **faults);
   return engine;
+}
+
+Expected<void, Errno> RuntimeDevice::start_raw_packets() {
+  if (!is_ethernet_) return Unexpected<Errno>(Errno{EOPNOTSUPP});
+  return progress_.open_frames(ifindex_);
 }
 
 Qpn RuntimeDevice::next_qpn() {

@@ -6,11 +6,13 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "packet/base/expected.h"
+#include "packet/host/file_descriptor.h"
 #include "packet/sharing/address_sharing.h"
-#include "packet/sharing/slots.h"
+#include "packet/sharing/slots/slots.h"
 #include "provider/devices/device_file.h"
 #include "provider/devices/interface_watcher.h"
 #include "provider/runtime/device/xrc_domains.h"
@@ -52,6 +54,11 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   /// Takes a slot and an engine and starts the thread, unless that was done before. Prints errors
   /// on stderr.
   Expected<void, Errno> start();
+  /// What queue pairs for raw packets need, after start(). EPERM: no right to packet sockets;
+  /// EOPNOTSUPP: the interface's frames are not Ethernet's.
+  Expected<void, Errno> start_raw_packets();
+  /// Whether the interface's frames are Ethernet's.
+  [[nodiscard]] bool has_raw_packets() const { return is_ethernet_; }
   /// The next queue pair number, which was not used lately. Only after start().
   Qpn next_qpn();
   /// Whether the number has this process's slot. Only after start().
@@ -70,12 +77,16 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   // For the connection manager. To connect, it calls start() and open_address() of its own end; to
   // listen, these. The CommunicationSink gets the events of device().cm().
 
+  void stop_listening(ListenerId listener);
+
+  // Without the lock:
+
   /// Directs REQs and SIDR_REQs for `service` to this process, whichever of the processes that
   /// share the address they reach, and there to the returned listener. On `local`, or on all
   /// addresses that the device has or will have. Starts the device. EADDRINUSE: a process of the
-  /// user listens there already; EMFILE and the like.
+  /// user listens there already, or one that was stopped is in the way, for which this waits half a
+  /// second; EMFILE and the like. One thread at a time, which calls stop_listening(), too.
   Expected<ListenerId, Errno> listen(ServiceId service, const std::optional<Gid>& local);
-  void stop_listening(ListenerId listener);
 
   // fork():
   void before_fork() { progress_.before_fork(); }
@@ -84,11 +95,14 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
 
  private:
   Expected<std::unique_ptr<PacketEngine>, Errno> make_carrier();
+  Expected<std::unique_ptr<PacketEngine>, Errno> make_dpdk_engine();
   Expected<std::unique_ptr<PacketEngine>, Errno> make_engine();
   void follow_locked(const DeviceDescription& now);
   void tell(ibv_event_type type);
   void configure_cm();
   Expected<void, EngineError> open_in_engine(const Gid& local);
+  Expected<std::pair<ListenerId, ServiceEntry>, Errno> begin_listening(
+      ServiceId service, const std::optional<Gid>& local);
 
   struct Service {
     ServiceId service;
@@ -97,11 +111,13 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
 
   const std::string name_;
   const uint32_t ifindex_;
+  const bool is_ethernet_;
   DeviceDescription description_;                        ///< under the lock
   std::vector<std::shared_ptr<EventSocket>> listeners_;  ///< under the lock
   std::unordered_map<uint32_t, Service> services_;       ///< listened for, by listener
   bool opens_addresses_ = false;                         ///< open_addresses() was called
   std::atomic<bool> forked_{false};
+  FileDescriptor counter_file_;  ///< until the device has started
   Device device_;
   XrcDomains xrc_domains_;
   std::optional<Slot> slot_;
@@ -110,8 +126,5 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   MemoryUser memory_user_{progress_};
   const InterfaceWatcher::Follower follower_;
 };
-
-/// The largest path MTU whose packets fit an interface of `interface_mtu` bytes.
-ibv_mtu path_mtu_for(uint32_t interface_mtu);
 
 }  // namespace urxe

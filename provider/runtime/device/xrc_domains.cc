@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "packet/base/fnv.h"
-#include "packet/sharing/sharing_directory.h"
+#include "packet/sharing/directory/sharing_directory.h"
 #include "provider/runtime/errors.h"
 
 namespace urxe {

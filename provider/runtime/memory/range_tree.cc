@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "packet/base/mix_bits.h"
+
 namespace urxe {
 
 void RangeTree::update(Node& node) {
@@ -59,10 +61,7 @@ void RangeTree::remove_below(Node*& root, const Node& node) {
 }
 
 void RangeTree::insert(Node& node) {
-  random_ ^= random_ << 13;
-  random_ ^= random_ >> 7;
-  random_ ^= random_ << 17;
-  node.priority_ = random_;
+  node.priority_ = mix_bits(priorities_ += kGoldenRatio);
   insert_below(root_, node);
 }
 

@@ -58,7 +58,7 @@ class RangeTree {
   }
 
   Node* root_ = nullptr;
-  uint64_t random_ = 0x9e3779b97f4a7c15U;
+  uint64_t priorities_ = 0;  ///< counts through the nodes' priorities
 };
 
 }  // namespace urxe

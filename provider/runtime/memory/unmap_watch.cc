@@ -20,9 +20,12 @@
 namespace urxe {
 namespace {
 
+constexpr uint32_t kFirstWithHooks = 5;
+
 constinit Spinlock lock;   // a leaf: nothing is taken or waited for with it held
 constinit RangeTree tree;  // under the lock
 constinit UnmapGate gate;
+constinit std::atomic<void (*)()> barrier{nullptr};
 
 /// Addresses in a set all lie between two bounds. Under the lock; read without.
 struct Bounds {
@@ -91,7 +94,8 @@ MemoryUser* lose(const Pages& pages, Loss loss, const MemoryUser* last) {
   return next;
 }
 
-[[gnu::noinline]] void lose_range(const Pages& pages, Loss loss) {
+/// False: no region has any of the pages.
+[[gnu::noinline]] bool lose_range(const Pages& pages, Loss loss) {
   const int saved_errno = errno;
   const MemoryUser* last = nullptr;
   while (MemoryUser* user = lose(pages, loss, last)) {
@@ -100,6 +104,17 @@ MemoryUser* lose(const Pages& pages, Loss loss, const MemoryUser* last) {
     user->leave();
   }
   errno = saved_errno;
+  return last != nullptr;
+}
+
+/// Regions that were registered since lose_range() have nothing that is going.
+[[gnu::noinline]] void settle(const Pages& pages, bool gone) {
+  std::lock_guard holder(lock);
+  tree.visit_overlapping(pages.begin, pages.end, [&](RangeTree::Node& node) {
+    auto& memory = static_cast<WatchedRange&>(node);
+    memory.region->losses.settle(std::max(memory.begin, pages.begin),
+                                 std::min(memory.end, pages.end), gone);
+  });
 }
 
 [[gnu::noinline]] size_t length_of_mapping(const void* address) {
@@ -109,18 +124,28 @@ MemoryUser* lose(const Pages& pages, Loss loss, const MemoryUser* last) {
   return length;
 }
 
-int before_unmap(const void* address, size_t length, int loss) noexcept {
-  if (length == URXE_WHOLE_MAPPING) [[unlikely]]
-    length = length_of_mapping(address);
-  const Pages pages = pages_of(address, length);
+// What before_unmap() has begun.
+constexpr int kEnteredGate = 1;
+constexpr int kMarkedGoing = 2;
+
+int before_unmap(const void* address, size_t* length, int loss) noexcept {
+  if (void (*const call)() = barrier.load(std::memory_order_relaxed); call != nullptr) call();
+  if (*length == URXE_WHOLE_MAPPING) [[unlikely]]
+    *length = length_of_mapping(address);
+  const Pages pages = pages_of(address, *length);
+  int begun = 0;
   if (regions.may_have(pages.begin, pages.end)) {
-    lose_range(pages, loss == URXE_GONE ? Loss::kGone : Loss::kUncertain);
+    const bool goes = loss == URXE_GONE;
+    const bool lost = lose_range(pages, goes ? Loss::kGoing : Loss::kUncertain);
+    if (lost && goes) begun |= kMarkedGoing;
   }
-  return gate.enter() ? 1 : 0;
+  if (gate.enter()) begun |= kEnteredGate;
+  return begun;
 }
 
-void after_unmap() noexcept {
-  gate.leave();
+void after_unmap(int begun, const void* address, size_t length, int unchanged) noexcept {
+  if ((begun & kMarkedGoing) != 0) settle(pages_of(address, length), unchanged == 0);
+  if ((begun & kEnteredGate) != 0) gate.leave();
 }
 
 /// A page with a byte of a block in use stays mapped.
@@ -143,7 +168,7 @@ void install_hooks() {
     void* symbol = dlsym(RTLD_DEFAULT, "urxe_presence_v1");
     if (symbol == nullptr) return;
     const urxe_presence* presence = reinterpret_cast<urxe_presence_v1_function>(symbol)();
-    if (presence->version >= 4) presence->set_memory_hooks(&kHooks);
+    if (presence->version >= kFirstWithHooks) presence->set_memory_hooks(&kHooks);
   });
 }
 
@@ -185,6 +210,11 @@ void unwatch_memory(WatchedRange& memory) {
   }
   memory.region = nullptr;
   memory.user = nullptr;
+}
+
+void watch_unmapping(void (*call)()) {
+  barrier.store(call);
+  install_hooks();
 }
 
 UnmapGate& unmap_gate() {

@@ -46,6 +46,10 @@ void watch_memory(WatchedRange& memory, MemoryRegion& region, const void* addres
 /// `memory` may be unwatched.
 void unwatch_memory(WatchedRange& memory);
 
+/// From now on every thread calls `barrier` before it unmaps memory, or frees a block that was
+/// mapped alone. It may be called within the application's allocator and must not allocate.
+void watch_unmapping(void (*barrier)());
+
 /// What threads that unmap memory pass through.
 UnmapGate& unmap_gate();
 /// An uncertain region may be the target of atomics: has threads that unmap pass the gate.

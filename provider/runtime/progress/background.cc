@@ -32,6 +32,10 @@ constexpr Duration kAnswerTime = microseconds(20);
 constexpr Duration kSlice = microseconds(100);
 /// So many packets through memory, received at once or in answer to each other, are a stream.
 constexpr uint32_t kStream = 8;
+/// If single packets come at shorter intervals than this, the next one is waited for so long
+/// without sleeping: it would wake the thread as soon as it sleeps, which costs more.
+constexpr Duration kShortInterval = microseconds(40);
+constexpr uint64_t kSinglePackets = 4;
 /// How long the thread looks for the rest of a stream before it sleeps.
 constexpr Duration kLinger = microseconds(120);
 /// Bursts received before other threads can take the lock.
@@ -90,7 +94,7 @@ Progress::~Progress() {
     kick();
     pthread_join(thread_, nullptr);
   }
-  if (engine_) counters_.publish(device_.counters(), engine_->totals(), device_.cm().counters());
+  publish_counters(clock_now());
   if (kick_fd_ >= 0) close(kick_fd_);
 }
 
@@ -121,6 +125,7 @@ void Progress::serve() {
   serve_arrivals(now);
   while (lingers(now)) {
     unlock();  // others may take the lock
+    sched_yield();
     lock_.lock();
     now = clock_now();
     serve_arrivals(now);
@@ -168,13 +173,25 @@ bool Progress::lingers(Instant now) {
   return now < linger_until_ && !application_polls && !stop_.load();
 }
 
+/// `packets` have come; those before them, at `before`. If a thread of the application sleeps until
+/// a completion comes, it wants the processor itself.
+void Progress::note_intervals(Instant before, uint64_t packets, Instant now) {
+  if (packets == 0 || packets > kSinglePackets || armed_.load() != 0) return;
+  if (last_arrival_ - before < kShortInterval) {
+    linger_until_ = std::max(linger_until_, now + kShortInterval);
+  }
+}
+
 void Progress::serve_arrivals(Instant now) {
+  const Instant before = last_arrival_;
+  const uint64_t packets_before = device_.counters().received_packets;
   int bursts = 0;
   bool drained = false;
   while (!drained && bursts++ < kBurstsAtOnce) {
     drained = !receive(now);
     if (!drained) transmit(AckPolicy::kUrgentOnly, now);
   }
+  note_intervals(before, device_.counters().received_packets - packets_before, now);
   if (!drained) return;
   device_.advance(now);
   last_advance_ = now;
@@ -184,11 +201,16 @@ void Progress::serve_arrivals(Instant now) {
 }
 
 void Progress::sleep_until(Instant when) {
-  pollfd fds[2] = {{kick_fd_, POLLIN, 0}, {engine_->wait_fd(), POLLIN, 0}};
+  // poll() leaves out those that are -1.
+  pollfd fds[4] = {{kick_fd_, POLLIN, 0},
+                   {engine_->wait_fd(), POLLIN, 0},
+                   {frames_.receive_fd(), POLLIN, 0},
+                   {frames_.blocked_fd(), POLLOUT, 0}};
   timespec timeout{};
   if (when != kNever) timeout = to_timespec(when - clock_now());
-  ppoll(fds, 2, when == kNever ? nullptr : &timeout, nullptr);
+  ppoll(fds, 4, when == kNever ? nullptr : &timeout, nullptr);
   if (fds[0].revents != 0) take_kicks();
+  if ((fds[2].revents & POLLERR) != 0) FramePort::clear_error(fds[2].fd);
 }
 
 /// The application polls: sleeps, and checks now and then that it still does.

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <utility>
@@ -18,16 +17,13 @@ constexpr size_t kRowBytes = kCounterColumns * sizeof(uint64_t);
 
 /// The row's space is allocated first: on a full file system this must fail, not a write to the
 /// row, which would be SIGBUS.
-uint64_t* map_table(const std::string& path, uint32_t row) {
-  int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (fd < 0) return nullptr;
+uint64_t* map_table(int fd, uint32_t row) {
   struct stat status {};
   void* memory = MAP_FAILED;
   if (fstat(fd, &status) == 0 && status.st_size >= static_cast<off_t>(kCounterTableBytes) &&
       posix_fallocate(fd, static_cast<off_t>(row * kRowBytes), kRowBytes) == 0) {
     memory = mmap(nullptr, kCounterTableBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   }
-  close(fd);
   return memory != MAP_FAILED ? static_cast<uint64_t*>(memory) : nullptr;
 }
 
@@ -42,9 +38,15 @@ uint64_t broken_packets(const Counters& c) {
 
 }  // namespace
 
-CounterTable::CounterTable(const std::string& tree, const std::string& device, uint32_t row) {
-  if (tree.empty() || row >= kCounterRows) return;
-  table_ = map_table(tree + "/devices/" + device + ".counters", row);
+FileDescriptor open_counter_file(const std::string& tree, const std::string& device) {
+  if (tree.empty()) return {};
+  const std::string path = tree + "/devices/" + device + ".counters";
+  return FileDescriptor(open(path.c_str(), O_RDWR | O_CLOEXEC));
+}
+
+CounterTable::CounterTable(const FileDescriptor& file, uint32_t row) {
+  if (!file || row >= kCounterRows) return;
+  table_ = map_table(file.get(), row);
   if (table_ == nullptr) return;
   row_ = table_ + static_cast<size_t>(row) * kCounterColumns;
   before_.assign(row_, row_ + kCounterColumns);
@@ -107,6 +109,8 @@ void CounterTable::publish(const Counters& c, const EngineCounters& engine, cons
   add(counter_column("duplicate_request"), c.duplicate_requests);
   add(counter_column("out_of_seq_request"), c.out_of_sequence_requests);
   add(counter_column("out_of_sequence"), c.out_of_sequence_requests);
+  add(counter_column("held_requests"), c.held_requests);
+  add(counter_column("selective_repairs"), c.repairs);
   add(counter_column("rcvd_rnr_err"), c.rnr_naks_received);
   add(counter_column("rnr_nak_retry_err"), c.rnr_naks_received);
   add(counter_column("send_rnr_err"), c.rnr_naks_sent);
@@ -136,6 +140,9 @@ void CounterTable::publish(const Counters& c, const EngineCounters& engine, cons
   add(counter_column("shm_rcvd_bytes"), engine.memory_received_bytes);
   add(counter_column("raw_sent_pkts"), engine.frame_sent_packets);
   add(counter_column("raw_rcvd_pkts"), engine.frame_received_packets);
+  add(counter_column("raw_qp_sent_frames"), c.frames_sent);
+  add(counter_column("raw_qp_rcvd_frames"), c.frames_received);
+  add(counter_column("raw_qp_dropped_frames"), c.frames_dropped);
   add_cm(cm);
   add_faults(engine);
   for (size_t reason = 0; reason < c.drops.size(); ++reason) {

@@ -6,10 +6,15 @@
 #include <vector>
 
 #include "packet/engine/engine.h"
+#include "packet/host/file_descriptor.h"
 #include "transport/cm/connection_manager.h"
 #include "transport/device/counters.h"
 
 namespace urxe {
+
+/// The file of a device's counter table, or an empty descriptor. A process that becomes another
+/// user cannot open it any more.
+FileDescriptor open_counter_file(const std::string& tree, const std::string& device);
 
 /// This process's row in the counter table of a device (see counter_names.h). It adds to the counts
 /// of earlier owners of the row. Not thread-safe.
@@ -18,7 +23,9 @@ class CounterTable {
   CounterTable() = default;
   /// If the table cannot be opened, or the file system has no room for the row, nothing is counted;
   /// traffic does not depend on it.
-  CounterTable(const std::string& tree, const std::string& device, uint32_t row);
+  CounterTable(const std::string& tree, const std::string& device, uint32_t row)
+      : CounterTable(open_counter_file(tree, device), row) {}
+  CounterTable(const FileDescriptor& file, uint32_t row);
   ~CounterTable();
   CounterTable(CounterTable&& other) noexcept;
   CounterTable& operator=(CounterTable&& other) noexcept;

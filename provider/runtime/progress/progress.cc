@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/runtime/progress/progress.h"
 
+#include <poll.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -29,6 +30,8 @@ constexpr Duration kSpinTime = microseconds(20);
 /// It yields no more often than this, however fast a poll is: each time, another process may keep
 /// the processor for a while.
 constexpr Duration kYieldInterval = microseconds(2);
+/// How long the opener of an address waits. The engine mostly needs far less, on a busy host more.
+constexpr Duration kJoiningTime = milliseconds(50);
 constexpr int kExitAttempts = 1000;
 /// In so many rounds an engine has read all its sockets.
 constexpr int kExitRounds = 32;
@@ -105,6 +108,14 @@ void Progress::drive_rounds(const CompletionQueue& cq, Instant now) {
   }
 }
 
+/// The background thread must wait for frames, too.
+Expected<void, Errno> Progress::open_frames(uint32_t ifindex) {
+  if (frames_.is_open()) return {};
+  auto opened = frames_.open(ifindex);
+  if (opened) kick();
+  return opened;
+}
+
 void Progress::flush_acks() {
   if (engine_ && device_.has_deferred_acks()) transmit(AckPolicy::kAll, clock_now());
 }
@@ -147,19 +158,32 @@ void Progress::wait_for_holder() {
 bool Progress::receive(Instant now) {
   std::span<const RxPacket> packets = engine_->receive();
   for (const RxPacket& packet : packets) device_.receive(packet, now);
-  if (!packets.empty()) last_arrival_ = now;
   takes_from_memory_ = engine_->reads_memory();
   if (takes_from_memory_) memory_traffic_ += static_cast<uint32_t>(packets.size());
-  if (!packets.empty() && now - last_advance_ > kAdvanceAnyway) {
+  const bool any = frames_.receive(device_, now) || !packets.empty();
+  if (any) last_arrival_ = now;
+  if (any && now - last_advance_ > kAdvanceAnyway) {
     device_.advance(now);
     last_advance_ = now;
   }
-  return !packets.empty();
+  return any;
 }
 
 void Progress::transmit(AckPolicy policy, Instant now) {
   if (!batch_) return;
   gathered_posts_ = 0;
+  transmit_packets(policy, now);
+  if (frames_.is_open()) transmit_frames(now);
+}
+
+/// If the socket's buffer is full, the background thread waits for room.
+void Progress::transmit_frames(Instant now) {
+  const bool was_blocked = frames_.blocked_fd() >= 0;
+  if (frames_.transmit(device_, now)) last_transmission_ = now;
+  if (!was_blocked && frames_.blocked_fd() >= 0) kick();
+}
+
+void Progress::transmit_packets(AckPolicy policy, Instant now) {
   bool more = true;
   while (more) {
     more = device_.transmit(*batch_, now, policy);
@@ -207,8 +231,38 @@ void Progress::finish(Instant now) {
 }
 
 void Progress::publish_counters(Instant now) {
-  if (engine_) counters_.publish(device_.counters(), engine_->totals(), device_.cm().counters());
   last_published_ = now;
+  if (!engine_) return;
+  EngineCounters totals = engine_->totals();
+  frames_.add_losses(totals);
+  counters_.publish(device_.counters(), totals, device_.cm().counters());
+}
+
+void Progress::end_guard() {
+  const bool waits = std::exchange(waits_for_joining_, false);
+  settle_and_unlock();
+  if (waits) let_engine_join();
+}
+
+/// Drives the device meanwhile, as other threads may.
+void Progress::let_engine_join() {
+  const Instant end = clock_now() + kJoiningTime;
+  for (Instant now = clock_now(); now < end; now = clock_now()) {
+    pollfd source{-1, POLLIN, 0};
+    if (lock_.try_lock()) {
+      const bool joins = engine_ && engine_->is_joining();
+      if (joins) {
+        source.fd = engine_->wait_fd();
+        receive(now);
+        device_.advance(now);
+        transmit(AckPolicy::kUrgentOnly, now);
+        finish(now);
+      }
+      unlock();
+      if (!joins) return;
+    }
+    ::poll(&source, 1, 1);
+  }
 }
 
 void Progress::settle_and_unlock() {
@@ -256,6 +310,7 @@ void Progress::after_fork_in_child() {
   lock_.unlock();
   if (engine_) engine_->abandon();
   engine_.reset();
+  frames_.after_fork_in_child();
   counters_ = CounterTable();
   if (kick_fd_ >= 0) close(kick_fd_);
   kick_fd_ = -1;

@@ -17,6 +17,7 @@
 #include "provider/runtime/events/event_socket.h"
 #include "provider/runtime/locks/device_lock.h"
 #include "provider/runtime/progress/counter_table.h"
+#include "provider/runtime/progress/frame_traffic.h"
 #include "transport/device/device.h"
 
 namespace urxe {
@@ -37,11 +38,11 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   /// Holds the device's lock. Its end sends what the holder has posted, delivers events and
-  /// unlocks.
+  /// unlocks; then it waits for the engine, if wait_for_joining() was called.
   class Guard {
    public:
     explicit Guard(Progress& progress) : progress_(progress) { progress_.lock_.lock(); }
-    ~Guard() { progress_.settle_and_unlock(); }
+    ~Guard() { progress_.end_guard(); }
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
 
@@ -54,6 +55,13 @@ class Progress {
   /// Takes the engine and starts the background thread. Once. EAGAIN, ENOMEM, EMFILE.
   Expected<void, Errno> start(std::unique_ptr<PacketEngine> engine, CounterTable counters);
   [[nodiscard]] PacketEngine* engine() { return engine_.get(); }
+  /// The holder of the lock has opened an address, and goes on when packets for it come directly:
+  /// before, they may come late, from which unreliable services suffer.
+  void wait_for_joining() { waits_for_joining_ = true; }
+  /// Opens the port for raw packets of an interface. EPERM and the like, which it prints on stderr.
+  Expected<void, Errno> open_frames(uint32_t ifindex);
+  /// The device's flow steering rules have changed. An error is printed on stderr.
+  Expected<void, Errno> follow_flow_rules() { return frames_.follow_rules(device_); }
   /// Sends deferred ACKs; called before their queue pair goes.
   void flush_acks();
   /// Flushes later the events that `socket` has no room for now.
@@ -100,13 +108,17 @@ class Progress {
   [[nodiscard]] bool may_gather(QueuePair& qp);
   void hold_back(Instant now);
   void drive_inline(const CompletionQueue& cq);
+  void end_guard();
   void settle_and_unlock();
+  void let_engine_join();
   void unlock();
   void drive_rounds(const CompletionQueue& cq, Instant now);
   void finish(Instant now);
   void say_farewell(Instant now);
   bool receive(Instant now);
   void transmit(AckPolicy policy, Instant now);
+  void transmit_packets(AckPolicy policy, Instant now);
+  void transmit_frames(Instant now);
   void deliver_events();
   [[nodiscard]] Instant deadline(Instant now) const;
   void publish_counters(Instant now);
@@ -116,6 +128,7 @@ class Progress {
   void serve();
   [[nodiscard]] bool lingers(Instant now);
   void serve_arrivals(Instant now);
+  void note_intervals(Instant before, uint64_t packets, Instant now);
   void sleep_until(Instant when);
   void rest();
   void kick();
@@ -130,6 +143,7 @@ class Progress {
   // Under the lock.
   std::unique_ptr<PacketEngine> engine_;
   std::optional<TxBatch> batch_;
+  FrameTraffic frames_;
   CounterTable counters_;
   uint32_t gathered_posts_ = 0;  ///< since the last transmission
   Instant last_transmission_{};
@@ -142,6 +156,7 @@ class Progress {
   uint32_t memory_traffic_ = 0;     ///< packets through memory since the background thread woke
   bool takes_from_memory_ = false;  ///< the last receive() did
   std::vector<std::shared_ptr<EventSocket>> clogged_;  ///< sockets that events wait for
+  bool waits_for_joining_ = false;                     ///< the holder of the lock does
   bool communication_told_ = false;  ///< events were reported since the last Guard
 
   std::atomic<int64_t> last_post_ns_{INT64_MIN / 2};

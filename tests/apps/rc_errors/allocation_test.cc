@@ -1,51 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // ibv_create_qp() when memory runs out.
 #include <cerrno>
-#include <cstdlib>
-#include <new>
 
 #include "pair.h"
-
-// The sanitizers, which the provider may bring along, have operators of their own.
-#ifdef URXE_CAN_FAIL_ALLOCATIONS
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // inlined, the operators are a mismatch
-
-namespace {
-
-// Of this thread: until one fails; 0: none does. The provider's allocations come here, too.
-thread_local int until_failure = 0;
-
-void* checked(void* memory) {
-  if (until_failure > 0 && --until_failure == 0) {
-    std::free(memory);
-    memory = nullptr;
-  }
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(size_t size) {
-  return checked(std::malloc(size));
-}
-void* operator new(size_t size, std::align_val_t alignment) {
-  const auto align = static_cast<size_t>(alignment);
-  return checked(std::aligned_alloc(align, (size + align - 1) / align * align));
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, size_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
-#endif
+#include "tests/support/failing_allocations.h"
 
 namespace rc_errors {
 namespace {
@@ -54,9 +12,7 @@ using Allocations = PairTest;
 
 // Whichever allocation fails: ENOMEM, and nothing that the queue pair would use is in use.
 TEST_F(Allocations, QueuePairThatCannotBeMade) {
-#ifndef URXE_CAN_FAIL_ALLOCATIONS
-  GTEST_SKIP() << "the sanitizer has its own operator new";
-#else
+  if (!urxe::test::can_fail_allocations()) GTEST_SKIP() << "the sanitizer has its own operator new";
   for (const ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UD}) {
     for (int n = 1;; ++n) {
       ASSERT_LT(n, 1000);
@@ -76,10 +32,10 @@ TEST_F(Allocations, QueuePairThatCannotBeMade) {
       init.send_cq = init.recv_cq = cq.get();
       init.cap = {4, 4, 1, 1, 0};
       errno = 0;
-      until_failure = n;
+      urxe::test::fail_allocation(n);
       ibv_qp* const made = ibv_create_qp(pd.get(), &init);
-      const bool all_succeeded = until_failure > 0;
-      until_failure = 0;
+      const bool all_succeeded = urxe::test::failure_is_due();
+      urxe::test::fail_allocation(0);
       if (made == nullptr) {
         EXPECT_EQ(errno, ENOMEM) << n;
       } else {
@@ -91,7 +47,6 @@ TEST_F(Allocations, QueuePairThatCannotBeMade) {
       if (all_succeeded) break;
     }
   }
-#endif
 }
 
 }  // namespace

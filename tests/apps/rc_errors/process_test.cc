@@ -60,6 +60,39 @@ TEST_F(Process, ForkedChildRunsAnotherProgram) {
   });
 }
 
+int allocate_and_query(ibv_context* context) {
+  ibv_device_attr device{};
+  ibv_port_attr port{};
+  ibv_gid gid{};
+  if (ibv_query_device(context, &device) != 0) return 2;
+  if (ibv_query_port(context, kPort, &port) != 0 || port.state != IBV_PORT_ACTIVE) return 3;
+  if (ibv_query_gid(context, kPort, 0, &gid) != 0) return 4;
+  ibv_alloc_dm_attr wanted{};
+  wanted.length = 4096;
+  ibv_dm* const memory = ibv_alloc_dm(context, &wanted);
+  if (memory == nullptr) return 5;
+  uint64_t in = 0x1122334455667788;
+  uint64_t out = 0;
+  if (ibv_memcpy_to_dm(memory, 8, &in, sizeof in) != 0) return 6;
+  if (ibv_memcpy_from_dm(&out, memory, 8, sizeof out) != 0 || out != in) return 7;
+  if (ibv_free_dm(memory) != 0) return 8;
+  ibv_pd* const pd = ibv_alloc_pd(context);
+  if (pd == nullptr) return 9;
+  return ibv_dealloc_pd(pd) == 0 ? 0 : 10;
+}
+
+// As with a NIC after ibv_fork_init().
+TEST_F(Process, ForkedChildAllocatesAndAsks) {
+  fork_and_exchange([this] {
+    const int failed = allocate_and_query(left_->pd->context);
+    // What moves data belongs to the parent.
+    uint64_t memory = 0;
+    const bool refused =
+        ibv_reg_mr(left_->pd.get(), &memory, sizeof memory, 0) == nullptr && errno == ENODEV;
+    ::_exit(failed != 0 ? failed : refused ? 0 : 11);
+  });
+}
+
 // Each thread posts on the same queue pair while another takes the completions.
 TEST_F(Process, ThreadsShareAQueuePair) {
   constexpr uint64_t kThreads = 4;

@@ -9,6 +9,7 @@ namespace {
 DeviceConfig config_of(const Gid& gid) {
   DeviceConfig config;
   config.gids = {gid};
+  config.keeps_requests = false;  // soft-RoCE drops them
   return config;
 }
 

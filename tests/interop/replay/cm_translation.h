@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "packet/wire/cm_message.h"
+#include "packet/wire/cm/cm_message.h"
 
 namespace urxe::replay {
 

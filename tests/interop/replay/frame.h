@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "packet/base/time.h"
-#include "packet/wire/format.h"
 #include "packet/wire/roce_packet.h"
+#include "packet/wire/text/format.h"
 
 namespace urxe::replay {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "packet/wire/grh.h"
+#include "packet/wire/ip/grh.h"
 #include "tests/interop/replay/local_buffers.h"
 #include "tests/interop/replay/operation.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "packet/wire/grh.h"
+#include "packet/wire/ip/grh.h"
 #include "tests/interop/replay/conversation_comparison.h"
 #include "tests/interop/replay/operation.h"
 #include "tests/interop/replay/work_request.h"

@@ -56,6 +56,50 @@ TEST(FaultOverUdp, WithoutFaultsAllIsCarriedWhole) {
   }
 }
 
+/// Datagrams that carry `packets` packets of 1,024 bytes, and how many come.
+struct Carried {
+  uint64_t datagrams;
+  std::vector<Received> packets;
+};
+Carried carry(const FaultPlan& plan, uint32_t packets, size_t expected) {
+  const Gid a = own_loopback(3);
+  const Gid b = own_loopback(4);
+  auto inner = std::make_unique<UdpEngine>(UdpConfig{});
+  const UdpEngine& udp = *inner;
+  FaultEngine left(std::move(inner), plan);
+  UdpEngine right{UdpConfig{}};
+  EXPECT_TRUE(left.open_address(a));
+  EXPECT_TRUE(right.open_address(b));
+  const Flow flow{a, b, left.claim_source_port(a, kWanted).value_or(0), 0, 64};
+  send(left, flow, 0, packets, 1024);
+  return {udp.counters().tx_datagrams, receive_packets(right, expected)};
+}
+
+// Expect: what is measured under a fault that hardly ever happens is the transport, in the same
+// datagrams as without.
+TEST(FaultOverUdp, KeepsBatchesThatNothingHappensTo) {
+  FaultPlan plan;
+  const Carried without = carry(plan, 400, 400);
+  plan.outgoing = {.loss = 1, .duplication = 1, .reordering = 1, .corruption = 1};
+  EXPECT_EQ(carry(plan, 400, 400).datagrams, without.datagrams);
+}
+
+TEST(FaultOverUdp, KeepsWhatIsLeftOfABatchTogether) {
+  FaultPlan plan;
+  plan.outgoing.loss = 20000;
+  const Carried carried = carry(plan, 400, 380);
+  EXPECT_LT(carried.packets.size(), 400U);
+  EXPECT_LT(carried.datagrams, 50U);
+  uint32_t last = 0;
+  for (const Received& packet : carried.packets) {
+    ASSERT_TRUE(packet.headers) << drop_reason_name(packet.headers.error());
+    const uint32_t psn = packet.headers->bth.psn.value();
+    EXPECT_TRUE(psn > last || psn == 0);
+    EXPECT_EQ(packet.payload, pattern(psn, 1024));
+    last = psn;
+  }
+}
+
 // Sockets do not report the IPv4 identification, so the ICRC detects less.
 TEST(FaultOverUdp, CorruptedPacketsNeverBringWrongData) {
   FaultPlan plan;

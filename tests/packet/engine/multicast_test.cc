@@ -6,7 +6,7 @@
 #include "packet/engine/fault.h"
 #include "packet/engine/memory/memory.h"
 #include "packet/engine/udp/udp.h"
-#include "packet/sharing/slots.h"
+#include "packet/sharing/slots/slots.h"
 #include "packet/wire/types.h"
 #include "tests/packet/engine/engine_fixture.h"
 #include "tests/packet/sharing/child_process.h"

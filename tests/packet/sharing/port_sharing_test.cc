@@ -4,11 +4,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "packet/base/bytes.h"
+#include "packet/wire/cm/cm_message.h"
 #include "tests/packet/engine/engine_fixture.h"
 #include "tests/packet/sharing/child_process.h"
 #include "tests/packet/sharing/sharing_fixture.h"
@@ -290,6 +293,61 @@ TEST_F(TwoMembers, ForgedAnswersAndProbesChangeNothing) {
   sender_.send(b_.slot.number(), 2);
   EXPECT_EQ(receive_packets(a_.engine, 1).size(), 1U);
   EXPECT_EQ(receive_packets(b_.engine, 1).size(), 1U);
+}
+
+// Probes come from port 4791. Any user of the host can send from another port.
+TEST_F(TwoMembers, AProbeFromAnotherPortGetsNoAnswer) {
+  const Slot victim = Slot::acquire().value();
+  const FileDescriptor outsider = open_send_socket(address_, 0xc00d, {}).value();
+  const SocketAddress to(address_, kRoceUdpPort, 0);
+  for (uint32_t i = 0; i < 8; ++i) {
+    const auto probe = encode_probe({i, i, victim.number()});
+    ASSERT_EQ(sendto(outsider.get(), probe.data(), probe.size(), 0, to.get(), to.size()),
+              static_cast<ssize_t>(probe.size()));
+  }
+  settle();
+  uint8_t byte = 0;
+  EXPECT_LT(recv(victim.forward_fd(), &byte, 1, MSG_DONTWAIT), 0) << "an answer has come";
+}
+
+TEST_F(TwoMembers, OpeningAnotherAddressLosesNothing) {
+  constexpr size_t kPackets = 5;
+  std::vector<uint8_t> packet(32, 0);
+  store_be24(packet.data() + 5, qpn_of(a_.slot.number()));
+  for (size_t i = 0; i < kPackets; ++i) {
+    const PacketRun run{sender_.flow(), packet.size(), packet};
+    ASSERT_EQ(
+        forward_packets(b_.slot.forward_fd(), a_.slot.directory().slot_name(a_.slot.number()), run),
+        0);
+  }
+  ASSERT_TRUE(a_.engine.open_address(own_loopback(29)));
+  EXPECT_EQ(receive_packets(a_.engine, kPackets).size(), kPackets);
+}
+
+// Expect: a request that waits for a listener does not make every look for packets dearer.
+TEST_F(TwoMembers, ARequestThatWaitsCostsFewSystemCalls) {
+  CmReq req;
+  req.service_id = ServiceId(0x4711);
+  const auto mad = emit_cm_message({1, req});
+  TxBatch batch(sender_.engine().batch_limits());
+  Headers headers = send_only(kGsiQpn.value(), 1);
+  headers.bth.opcode = Opcode(Service::kUd, Operation::kSendOnly);
+  headers.deth = {kGsiQKey, kGsiQpn};
+  uint8_t* const payload = batch.append(sender_.flow(), headers, mad.size());
+  ASSERT_NE(payload, nullptr);
+  std::ranges::copy(mad, payload);
+  batch.commit();
+  sender_.engine().transmit(batch);
+  ASSERT_TRUE(eventually([&] {
+    (void)a_.engine.receive();
+    (void)b_.engine.receive();
+    return a_.sharing.has_waiting() || b_.sharing.has_waiting();
+  }));
+  UdpEngine& engine = a_.sharing.has_waiting() ? a_.engine : b_.engine;
+  const uint64_t before = engine.counters().rx_syscalls;
+  constexpr uint64_t kCalls = 320;
+  for (uint64_t i = 0; i < kCalls; ++i) (void)engine.receive();
+  EXPECT_LE(engine.counters().rx_syscalls - before, kCalls + kCalls / 4);
 }
 
 // Packets for others wait in a member's socket when it leaves. Expect: it forwards them.

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "packet/engine/udp/udp.h"
-#include "packet/sharing/reuseport_program.h"
-#include "packet/sharing/slots.h"
+#include "packet/sharing/calibration/reuseport_program.h"
+#include "packet/sharing/slots/slots.h"
 #include "tests/packet/engine/engine_fixture.h"
 
 namespace urxe::test {

@@ -84,6 +84,8 @@ const std::map<unsigned, Row> expected_rows = {
     {0xbd, {"XRC ATOMIC WRITE", 32, "xrc reth", "qflp"}},
     {0xc0, {"DRAIN Query", 20, "deth", "fl"}},
     {0xc1, {"DRAIN Answer", 20, "deth", "fl"}},
+    {0xc2, {"GAP Query", 12, "", "fl"}},
+    {0xc3, {"GAP Report", 12, "", "flp"}},
 };
 
 std::string extensions_text(Ext extensions) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "packet/wire/format.h"
+#include "packet/wire/text/format.h"
 #include "tests/packet/wire/sample_packets.h"
 
 namespace urxe {

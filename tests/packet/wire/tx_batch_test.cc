@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "packet/wire/mad.h"
+#include "packet/wire/cm/mad.h"
 #include "packet/wire/qpn_layout.h"
 #include "tests/packet/wire/sample_packets.h"
 
@@ -93,6 +93,29 @@ TEST(TxBatch, RemovesMessages) {
   EXPECT_EQ(psns(batch), (std::vector<uint32_t>{2, 3, 4}));
   batch.unsegment();
   EXPECT_EQ(psns(batch), (std::vector<uint32_t>{2, 3, 4}));
+}
+
+TEST(TxBatch, RemovesPacketsAndNumbersTheRestAnew) {
+  TxBatch batch(segmenting(4));
+  uint32_t psn = 0;
+  for (const size_t payload : {64U, 64U, 64U, 8U, 64U, 64U, 64U, 64U, 64U}) {
+    ASSERT_TRUE(add(batch, flow_v4(), payload, psn++));
+  }
+  ASSERT_EQ(batch.messages().size(), 3U);
+  batch.remove_packets([](size_t i) { return i == 2 || i == 4 || i == 5 || i == 8; });
+  EXPECT_EQ(psns(batch), (std::vector<uint32_t>{0, 1, 3, 6, 7}));
+  EXPECT_EQ(batch.packets(), 5U);
+  ASSERT_EQ(batch.messages().size(), 3U);
+  EXPECT_EQ(batch.messages()[1].segment_size, 24U);
+  for (const TxBatch::Message& message : batch.messages()) {
+    for (size_t i = 0; i < message.segments; ++i) {
+      const auto packet = batch.bytes(message).subspan(i * message.segment_size);
+      const size_t size = std::min(packet.size(), message.segment_size);
+      EXPECT_TRUE(icrc_matches(message.flow, static_cast<uint16_t>(i), packet.subspan(0, size)));
+    }
+  }
+  batch.remove_packets([](size_t) { return true; });
+  EXPECT_TRUE(batch.empty());
 }
 
 TEST(TxBatch, WithoutMessagesHasAllItsRoom) {

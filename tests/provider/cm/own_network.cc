@@ -116,9 +116,19 @@ void OwnNetwork::TearDown() {
 }
 
 void OwnNetwork::publish_devices() {
+  std::vector<std::string> names;
+  for (const Interface& each : list_interfaces().value_or(std::vector<Interface>())) {
+    if (is_presentable(each)) names.push_back(each.name);
+  }
+  publish_only(names);
+}
+
+void OwnNetwork::publish_only(const std::vector<std::string>& names) {
   const auto interfaces = list_interfaces();
   ASSERT_TRUE(interfaces);
-  auto devices = choose_devices(*interfaces, {}, {});
+  std::vector<DeviceRequest> requests;
+  for (const std::string& name : names) requests.push_back({default_device_name(name), name});
+  auto devices = choose_devices(*interfaces, requests, {});
   ASSERT_TRUE(devices);
   const auto netns = current_network_namespace();
   ASSERT_TRUE(netns);

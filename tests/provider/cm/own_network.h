@@ -37,8 +37,10 @@ class OwnNetwork : public ::testing::Test {
   void SetUp() override;
   void TearDown() override;
 
-  /// Makes a device of each interface there is now.
+  /// Makes a device of each interface that is up and has an address.
   void publish_devices();
+  /// Makes devices of these interfaces, and no others.
+  static void publish_only(const std::vector<std::string>& names);
   static uint32_t interface(const char* name);
   /// The link-local address of an interface of that namespace's thread: "fe80::1".
   static std::string link_local(const char* interface_name);

@@ -32,6 +32,37 @@ TEST(DeviceFile, RoundTrip) {
   EXPECT_EQ(*parsed, sample());
 }
 
+DeviceDescription port_sample() {
+  DeviceDescription device = sample();
+  device.port = "net_memif0";
+  device.networks = {*parse_ip_network("10.0.0.1/24"), *parse_ip_network("fd00::1/64")};
+  device.gateways = {*parse_ip_address("10.0.0.254")};
+  return device;
+}
+
+TEST(DeviceFile, RoundTripOfAPortOfDpdk) {
+  auto parsed = parse_device(format_device(port_sample()));
+  ASSERT_TRUE(parsed.has_value()) << parsed.error();
+  EXPECT_EQ(*parsed, port_sample());
+  EXPECT_TRUE(parsed->is_fixed());
+  EXPECT_FALSE(sample().is_fixed());
+}
+
+TEST(DeviceFile, RefusesMalformedNetworks) {
+  const std::string gid(32, '0');
+  const std::vector<std::string> lines = {"network=",
+                                          "network=" + gid,
+                                          "network=" + gid + "/",
+                                          "network=" + gid + "/129",
+                                          "network=0/64",
+                                          "network=/",
+                                          "gateway=0",
+                                          "port="};
+  for (const std::string& line : lines) {
+    EXPECT_FALSE(parse_device(format_device(sample()) + line + "\n")) << line;
+  }
+}
+
 TEST(DeviceFile, TruncationNeverGivesAnotherDevice) {
   std::string text = format_device(sample());
   for (size_t length = 0; length < text.size(); ++length) {

@@ -75,6 +75,30 @@ TEST(ChooseDevices, OneForEachInterfaceThatIsUpWithAnAddress) {
   EXPECT_EQ((*devices)[0].mtu, 1500u);
 }
 
+Interface loopback() {
+  auto lo = interface_named("lo", 1);
+  lo.is_loopback = true;
+  return lo;
+}
+
+TEST(ChooseDevices, LoopbackIsLeftOutBesideALinkToOthers) {
+  auto cut_off = interface_named("x0", 5);
+  cut_off.link_up = false;
+  auto bare = interface_named("bare0", 6);
+  bare.gids.clear();
+  const auto names = [](const std::vector<Interface>& interfaces,
+                        const std::vector<DeviceRequest>& requests = {}) {
+    return names_of(*choose_devices(interfaces, requests, {}));
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names({loopback()}), Names{"urxe_lo"});
+  EXPECT_EQ(names({loopback(), interface_named("x1", 7)}), Names{"urxe_x1"});
+  EXPECT_EQ(names({loopback(), bare}), Names{"urxe_lo"});
+  EXPECT_EQ(names({loopback(), cut_off}), (Names{"urxe_lo", "urxe_x0"}));
+  EXPECT_EQ(names({loopback(), cut_off, interface_named("x1", 7)}), (Names{"urxe_x0", "urxe_x1"}));
+  EXPECT_EQ(names({loopback(), interface_named("x1", 7)}, {{"urxe_lo", "lo"}}), Names{"urxe_lo"});
+}
+
 TEST(ChooseDevices, NamesDoNotCollide) {
   auto devices = choose_devices(
       {interface_named("a:b", 5), interface_named("a_b", 6), interface_named("c", 7)}, {},
@@ -139,11 +163,18 @@ TEST(DeviceRequest, Parses) {
   ASSERT_TRUE(request.has_value());
   EXPECT_EQ(request->name, "rocep1");
   EXPECT_EQ(request->ifname, "eth0");
-  for (const char* bad : {"", "eth0", "=eth0", "a=", "a/b=eth0", ".=eth0", "a b=eth0"}) {
+  for (const char* bad : {"", "=eth0", "a=", "a/b=eth0", ".=eth0", "a b=eth0"}) {
     EXPECT_FALSE(parse_device_request(bad).has_value()) << bad;
   }
   EXPECT_TRUE(parse_device_request(std::string(63, 'n') + "=lo").has_value());
   EXPECT_FALSE(parse_device_request(std::string(64, 'n') + "=lo").has_value());
+}
+
+TEST(DeviceRequest, AnInterfaceAloneHasItsDefaultName) {
+  const auto request = parse_device_request("eth0.7");
+  ASSERT_TRUE(request.has_value()) << request.error();
+  EXPECT_EQ(request->name, "urxe_eth0.7");
+  EXPECT_EQ(request->ifname, "eth0.7");
 }
 
 TEST(LinkRate, ClosestAndNeverBelowTen) {

@@ -25,7 +25,7 @@ constexpr std::chrono::seconds kPatience{60};
 class Listener {
  public:
   explicit Listener(InterfaceWatcher& watcher) : watcher_(watcher) {
-    EXPECT_EQ(watcher_.add(follower_), "");
+    EXPECT_TRUE(watcher_.add(follower_));
   }
   ~Listener() { watcher_.remove(follower_); }
   Listener(const Listener&) = delete;

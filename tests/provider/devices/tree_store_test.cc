@@ -172,6 +172,22 @@ TEST_F(TreeStoreTest, LiesInAPrivateDirectoryOfTheFirstPlaceThatHasOne) {
   EXPECT_EQ(status.st_mode & 07777, 0700u);
 }
 
+// A process that has the tree open and has become another user can read it, and no more: others
+// would follow its links, and lose counters that it cuts off.
+TEST_F(TreeStoreTest, OnlyItsOwnerCanChangeIt) {
+  const auto tree = publish_tree_in({directory_}, kNamespace, content_);
+  ASSERT_TRUE(tree) << tree.error();
+  for (const auto& entry : fs::recursive_directory_iterator(*tree)) {
+    struct stat status {};
+    ASSERT_EQ(lstat(entry.path().c_str(), &status), 0);
+    if (S_ISLNK(status.st_mode)) continue;
+    EXPECT_EQ(status.st_mode & 0022, 0U) << entry.path();
+    if (S_ISDIR(status.st_mode)) {
+      EXPECT_EQ(status.st_mode & 0555, 0555U) << entry.path();
+    }
+  }
+}
+
 TEST_F(TreeStoreTest, SaysWhyNoPlaceWillDo) {
   ASSERT_EQ(mkdir((directory_ + "/urxe").c_str(), 0700), 0);
   ASSERT_EQ(chmod((directory_ + "/urxe").c_str(), 0755), 0);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/devices/tree_update.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -62,9 +64,10 @@ TEST_F(TreeUpdateTest, BringsAllFilesUpToDate) {
   old.mtu = 576;
   old.gids.push_back(made_up(1));
   const std::string tree = publish(old);
-  auto devices = update_tree(tree);
-  ASSERT_TRUE(devices.has_value()) << devices.error();
-  EXPECT_EQ(*devices, std::vector<DeviceDescription>{lo_});
+  auto update = update_tree(tree);
+  ASSERT_TRUE(update.has_value()) << update.error();
+  EXPECT_EQ(update->devices, std::vector<DeviceDescription>{lo_});
+  EXPECT_FALSE(update->was_locked_out);
   auto read = read_device(tree, "urxe_lo");
   ASSERT_TRUE(read.has_value()) << read.error();
   EXPECT_EQ(*read, lo_);
@@ -82,18 +85,18 @@ TEST_F(TreeUpdateTest, KeepsIndexesWhileSomebodyUsesTheTree) {
   ASSERT_TRUE(use);
   std::vector<Gid> with_hole = lo_.gids;
   if (!with_hole.empty()) with_hole.insert(with_hole.begin(), Gid{});
-  EXPECT_EQ(update_tree(tree)->front().gids, with_hole);
+  EXPECT_EQ(update_tree(tree)->devices.front().gids, with_hole);
   use.reset();
-  EXPECT_EQ(update_tree(tree)->front().gids, lo_.gids);
+  EXPECT_EQ(update_tree(tree)->devices.front().gids, lo_.gids);
 }
 
 TEST_F(TreeUpdateTest, AnInterfaceThatIsNotThere) {
   DeviceDescription old = lo_;
   old.ifindex = 0x7ffffff0;
   const std::string tree = publish(old);
-  auto devices = update_tree(tree);
-  ASSERT_TRUE(devices.has_value());
-  EXPECT_TRUE(devices->front().gone);
+  auto update = update_tree(tree);
+  ASSERT_TRUE(update.has_value());
+  EXPECT_TRUE(update->devices.front().gone);
   EXPECT_EQ(port_file(tree, "state"), "1: DOWN");
   EXPECT_TRUE(read_device(tree, "urxe_lo")->gone);
 }
@@ -103,12 +106,30 @@ TEST_F(TreeUpdateTest, ManyAtOnceAgree) {
   for (uint8_t i = 0; i < 20; ++i) old.gids.push_back(made_up(i));
   const std::string tree = publish(old);
   std::vector<std::thread> threads;
-  std::vector<std::vector<DeviceDescription>> found(8);
-  for (auto& devices : found) {
-    threads.emplace_back([&] { devices = update_tree(tree).value_or(devices); });
+  std::vector<TreeUpdate> found(8);
+  for (auto& update : found) {
+    threads.emplace_back([&] { update = update_tree(tree).value_or(update); });
   }
   for (std::thread& thread : threads) thread.join();
-  for (const auto& devices : found) EXPECT_EQ(devices, std::vector<DeviceDescription>{lo_});
+  for (const auto& update : found) {
+    EXPECT_EQ(update.devices, std::vector<DeviceDescription>{lo_});
+  }
+}
+
+TEST_F(TreeUpdateTest, SaysThatAnotherKeepsTheLock) {
+  DeviceDescription old = lo_;
+  old.gids.push_back(made_up(1));
+  const std::string tree = publish(old);
+  FileDescriptor other(open((tree + "/lock").c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(flock(other.get(), LOCK_EX), 0);
+  auto update = update_tree(tree);
+  ASSERT_TRUE(update.has_value()) << update.error();
+  EXPECT_TRUE(update->was_locked_out);
+  EXPECT_EQ(update->devices, std::vector<DeviceDescription>{lo_});
+  EXPECT_EQ(read_device(tree, "urxe_lo").value_or(lo_), old);
+  other.reset();
+  EXPECT_FALSE(update_tree(tree)->was_locked_out);
+  EXPECT_EQ(read_device(tree, "urxe_lo").value_or(old), lo_);
 }
 
 TEST_F(TreeUpdateTest, RefusesAnotherNamespacesTree) {

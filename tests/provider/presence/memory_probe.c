@@ -22,26 +22,32 @@ static const char* base;  // what offsets count from
 static struct {
   long offset;
   size_t length;
-  int loss;  ///< urxe_loss; 0: the end; -1: a block is there
+  int loss;  ///< urxe_loss; 0: the end; -1: a block is there; -3: the end of a call in vain
 } calls[kMost];
 static int call_count;
 
-static int before(const void* address, size_t length, int loss) {
-  errno = EIO;  // the callers' errno must be libc's own
+static void note(const void* address, size_t length, int loss) {
   if (call_count < kMost) {
     calls[call_count].offset = (long)((uintptr_t)address - (uintptr_t)base);
     calls[call_count].length = length;
     calls[call_count++].loss = loss;
   }
+}
+
+static int before(const void* address, size_t* length, int loss) {
+  note(address, *length, loss);
   return 1;
 }
 
-static void after(void) {
-  if (call_count < kMost) calls[call_count++].loss = 0;
+static void after(int begun, const void* address, size_t length, int unchanged) {
+  (void)address;
+  (void)length;
+  if (call_count < kMost) calls[call_count++].loss = unchanged == 0 ? 0 : -3;
+  if (begun != 1) abort();
 }
 
 static void allocated(const void* block, size_t length, int same) {
-  before(block, length, same ? -2 : -1);
+  note(block, length, same ? -2 : -1);
 }
 
 static const struct urxe_memory_hooks kHooks = {before, after, allocated};
@@ -57,9 +63,11 @@ static void report(const char* way, bool done) {
   presence->set_memory_hooks(NULL);
   printf("%s%s:", way, done ? "" : " FAILED");
   for (int i = 0; i < call_count; ++i) {
-    static const char* const kNames[] = {"same", "there", "", "uncertain", "gone"};
-    const char* name = kNames[calls[i].loss + 2];
-    if (calls[i].loss == 0) {
+    static const char* const kNames[] = {"in vain", "same", "there", "", "uncertain", "gone"};
+    const char* name = kNames[calls[i].loss + 3];
+    if (calls[i].loss == -3) {
+      printf(" %s.", name);
+    } else if (calls[i].loss == 0) {
       printf(" .");
     } else if (calls[i].length == URXE_WHOLE_MAPPING) {
       printf(" %s %+ld whole", name, calls[i].offset);
@@ -111,6 +119,49 @@ static void try_moves(void) {
   report("mremap over", moved == target);
   munmap(at + kPage, kBytes - kPage);
   munmap(target, kBytes);
+}
+
+/// Calls that fail. What they were to take away stays, if the kernel refuses them at once.
+static void try_in_vain(void) {
+  char* at = map();
+  int flags = MAP_PRIVATE | MAP_FIXED;
+  watch_from(at);
+  report("mmap of no file", mmap(at, kPage, PROT_READ, flags, -1, 0) == MAP_FAILED);
+  watch_from(at);
+  report("mmap at no page",
+         mmap(at + 1, kPage, PROT_READ, flags | MAP_ANONYMOUS, -1, 0) == MAP_FAILED);
+  watch_from(at);
+  report("mremap to too much",
+         mremap(at, kPage, (size_t)1 << 46, MREMAP_MAYMOVE) == MAP_FAILED && errno == ENOMEM);
+  char* hole = map();
+  munmap(hole, kBytes);
+  watch_from(hole);
+  report("mmap of no file over nothing", mmap(hole, kPage, PROT_READ, flags, -1, 0) == MAP_FAILED);
+  watch_from(at);
+  report("shmdt of no segment", shmdt(at) == -1);
+  watch_from(at);
+  report("remap_file_pages of no file", remap_file_pages(at, kPage, 0, 0, 0) == -1);
+  munmap(at, kBytes);
+}
+
+static void try_replacements(void) {
+  int id = shmget(IPC_PRIVATE, kPage, IPC_CREAT | 0600);
+  char* at = map();
+  watch_from(at);
+  report("shmat over", shmat(id, at + kPage + 1, SHM_REMAP | SHM_RND) == at + kPage);
+  watch_from(at);
+  void* elsewhere = shmat(id, NULL, 0);
+  report("shmat elsewhere", elsewhere != (void*)-1);
+  shmctl(id, IPC_RMID, NULL);
+  shmdt(elsewhere);
+  munmap(at, kBytes);
+  int fd = memfd_create("probe", MFD_CLOEXEC);
+  if (ftruncate(fd, kBytes) != 0) return;
+  at = mmap(NULL, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  watch_from(at);
+  report("remap_file_pages", remap_file_pages(at + kPage, kPage, 0, 5, 0) == 0);
+  munmap(at, kBytes);
+  close(fd);
 }
 
 static void try_others(void) {
@@ -190,11 +241,13 @@ int main(void) {
   urxe_presence_v1_function find;
   memcpy(&find, &symbol, sizeof(find));
   presence = find();
-  if (presence->version < 4) return 2;
+  if (presence->version < 5) return 2;
   setvbuf(stdout, NULL, _IOFBF, 65536);
   printf("first\n");  // the buffer is there before anything is watched
   try_mappings();
   try_moves();
+  try_in_vain();
+  try_replacements();
   try_others();
   try_blocks();
   return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -18,9 +19,9 @@ class OpenContext {
   OpenContext() : device_(std::make_shared<RuntimeDevice>(description())) {
     auto events = EventSocket::create(16, &async_fd_);
     self_ = std::make_unique<Context>(device_, *events);
-    self_->handle = &block_.verbs.context;
-    block_.self = self_.get();
-    block_.verbs.context.num_comp_vectors = 1;
+    self_->handle = &block_.context;
+    block_.tail.self = self_.get();
+    block_.context.num_comp_vectors = 1;
   }
   ~OpenContext() {
     self_.reset();
@@ -29,7 +30,7 @@ class OpenContext {
   OpenContext(const OpenContext&) = delete;
   OpenContext& operator=(const OpenContext&) = delete;
 
-  [[nodiscard]] ibv_context* context() { return &block_.verbs.context; }
+  [[nodiscard]] ibv_context* context() { return &block_.context; }
   [[nodiscard]] const abi::VerbsContextOps& ops() const { return context_ops(); }
 
   ibv_pd* alloc_pd() { return owned(ops().alloc_pd(context())); }
@@ -104,7 +105,10 @@ class OpenContext {
   }
 
   std::shared_ptr<RuntimeDevice> device_;
-  ContextBlock block_{};
+  struct {
+    ibv_context context;
+    ContextTail tail;
+  } block_{};
   int async_fd_ = -1;
   std::unique_ptr<Context> self_;
 };

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "packet/wire/cm_message.h"
+#include "packet/wire/cm/cm_message.h"
 
 namespace urxe::test {
 

@@ -20,8 +20,8 @@
 #include <random>
 #include <thread>
 
-#include "packet/wire/cm_message.h"
-#include "packet/wire/ip_cm_header.h"
+#include "packet/wire/cm/cm_message.h"
+#include "packet/wire/cm/ip_cm_header.h"
 #include "packet/wire/tx_batch.h"
 
 namespace {

@@ -2,60 +2,17 @@
 // create_qp() when memory runs out.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <new>
 
+#include "tests/support/failing_allocations.h"
 #include "tests/transport/bench.h"
-
-// The sanitizers bring operators of their own.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define URXE_CAN_FAIL_ALLOCATIONS 1
-
-namespace {
-
-/// Allocations until one fails; 0: none does.
-int until_failure = 0;
-
-void* checked(void* memory) {
-  if (until_failure > 0 && --until_failure == 0) {
-    std::free(memory);
-    memory = nullptr;
-  }
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(size_t size) {
-  return checked(std::malloc(size));
-}
-void* operator new(size_t size, std::align_val_t alignment) {
-  const auto align = static_cast<size_t>(alignment);
-  return checked(std::aligned_alloc(align, (size + align - 1) / align * align));
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, size_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
-#endif
 
 namespace urxe::test {
 namespace {
 
 // Expect: whichever allocation fails, no object is in use and the number is free; then it works.
 TEST(CreateQp, LeavesNothingBehindWhenMemoryRunsOut) {
-#ifndef URXE_CAN_FAIL_ALLOCATIONS
-  GTEST_SKIP() << "the sanitizer has its own operator new";
-#else
+  if (!can_fail_allocations()) GTEST_SKIP() << "the sanitizer has its own operator new";
   for (int n = 1;; ++n) {
     ASSERT_LT(n, 100);
     Device device{DeviceConfig{}};
@@ -71,13 +28,13 @@ TEST(CreateQp, LeavesNothingBehindWhenMemoryRunsOut) {
     init.type = IBV_QPT_UD;
     init.cap = {16, 0, 1, 0, 16};
     bool failed = false;
-    until_failure = n;
+    fail_allocation(n);
     try {
       (void)device.create_qp(init);
     } catch (const std::bad_alloc&) {
       failed = true;
     }
-    until_failure = 0;
+    fail_allocation(0);
     if (!failed) {
       EXPECT_GT(n, 1);
       return;
@@ -91,7 +48,6 @@ TEST(CreateQp, LeavesNothingBehindWhenMemoryRunsOut) {
     EXPECT_TRUE(device.destroy_cq(cq)) << n;
     EXPECT_TRUE(device.dealloc_pd(pd)) << n;
   }
-#endif
 }
 
 }  // namespace

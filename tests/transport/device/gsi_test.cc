@@ -127,6 +127,22 @@ TEST(Gsi, SendsMads) {
   EXPECT_EQ(bench.device.counters().sent_bytes, 2U * 280);
 }
 
+// Expect: of many MADs only some go before the data of a queue pair, and all of them go.
+TEST(Gsi, HoldsUpDataForFewMads) {
+  Bench bench;
+  const Flow flow = flow_to_peer(bench);
+  constexpr size_t kMads = 200;
+  for (size_t i = 0; i < kMads; ++i) {
+    ASSERT_TRUE(bench.device.cm().connect(request(), flow, kLifetime, bench.now));
+  }
+  bench.post(IBV_WR_SEND, 8);
+  const auto sent = sent_packets(bench);
+  ASSERT_EQ(sent.size(), kMads + 1);
+  const auto data = std::ranges::find_if(
+      sent, [](const SentPacket& packet) { return packet.headers.bth.dest_qp != kGsiQpn; });
+  EXPECT_LE(data - sent.begin(), 32);
+}
+
 // Expect: what a batch has no room for comes with the next one; nothing is lost or sent twice.
 TEST(Gsi, SendsOnWhereABatchWasFull) {
   Bench bench;

@@ -166,6 +166,27 @@ TEST_F(BackpressureTest, ForgedAnswer) {
   EXPECT_EQ(bench.dropped(DropReason::kWrongPeer), 1U);
 }
 
+// Expect: an answer from another address of this host, whose port 4791 another user may have, lets
+// nothing through.
+TEST_F(BackpressureTest, AnswerFromAnAddressThatWasNotAsked) {
+  Gid other = own();
+  other.bytes[15] ^= 0x40;
+  const Gid gids[] = {own(), other};
+  bench.device.set_gids(gids);
+  post(own(), 10);
+  sent();
+  Headers headers;
+  headers.bth.opcode = kDrainAnswerOpcode;
+  headers.bth.dest_qp = Qpn{Bench::kQpn};
+  headers.bth.psn = Psn{kBurst * kUnits};
+  headers.deth.source_qp = Qpn{Bench::kPeerQpn};
+  bench.receive_raw(headers, {other, own(), kRoceUdpPort}, {});
+  EXPECT_EQ(sent().first, 0U);
+  EXPECT_EQ(bench.dropped(DropReason::kWrongPeer), 1U);
+  answer(kBurst * kUnits);
+  EXPECT_EQ(sent().first, kBurst);
+}
+
 // Expect: a query of this host's is answered from port 4791, the latest for all of one asker; one
 // from elsewhere, or from a port that other users can have, is not answered.
 TEST_F(BackpressureTest, Answers) {

@@ -160,6 +160,31 @@ TEST(PeerPorts, ResetForgets) {
   EXPECT_EQ(bench.receive_statuses().size(), 1U);
 }
 
+// The defect: one wrong guess of a stranger shut a connection's other ports out for good. Expect:
+// a peer that changes its port later is heard, when a second has passed since the last guess.
+TEST(PeerPorts, ShutPortsAreTriedOnceASecond) {
+  for (const bool on_this_host : {true, false}) {
+    PortBench bench(on_this_host);
+    bench.receive_from(kPeerPort, Operation::kSendOnly, 200);
+    for (uint32_t psn = 0x400000; psn < 0x400010; ++psn) {
+      bench.receive_from(kOtherPort, Operation::kAcknowledge, psn, kFatal);
+    }
+    bench.pass(milliseconds(999));
+    bench.receive_from(kOtherPort, Operation::kSendOnly, 201);
+    EXPECT_EQ(bench.strangers(), 17U) << "too soon";
+    bench.pass(milliseconds(1));
+    bench.receive_from(kOtherPort, Operation::kAcknowledge, 0x400000, kFatal);
+    bench.receive_from(kOtherPort, Operation::kSendOnly, 201);
+    EXPECT_EQ(bench.strangers(), 19U) << "the guess of this second was another one";
+    bench.pass(seconds(1));
+    bench.receive_from(kOtherPort, Operation::kSendOnly, 201);
+    EXPECT_EQ(bench.receive_statuses(), (Statuses{{1, IBV_WC_SUCCESS}, {2, IBV_WC_SUCCESS}}));
+    bench.receive_from(kOtherPort, Operation::kAcknowledge, 101);
+    EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_SUCCESS}, {2, IBV_WC_SUCCESS}}));
+    EXPECT_EQ(bench.strangers(), 19U);
+  }
+}
+
 // Congestion notifications: expect that only the peer's slow a connection down.
 TEST(PeerPorts, CongestionNotifications) {
   const auto halvings = [](const PortBench& bench) {

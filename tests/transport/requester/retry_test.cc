@@ -139,6 +139,28 @@ TEST(Retry, TheNextProbeIsTheOldestPacket) {
   EXPECT_EQ(bench.sent(), (Lines{"SEND Only psn 101 ack len 0", "SEND Only psn 102 ack len 0"}));
 }
 
+// The defect: of a lost run whose NAKs were lost, too, two timeouts moved one packet. Expect: when
+// the peer has taken two packets one by one, all is sent again.
+TEST(Retry, ALostRunWhoseNaksAreLostIsSentAgainAsAWhole) {
+  Bench bench;
+  for (int i = 0; i < 6; ++i) bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.sent().size(), 6U);
+  const Lines newest = {"SEND Only psn 105 ack len 0"};
+  EXPECT_EQ(next_sent(bench), newest);
+  EXPECT_EQ(next_sent(bench), kOneSend);
+  bench.receive_ack(100);
+  EXPECT_EQ(bench.sent(), newest);
+  EXPECT_EQ(next_sent(bench), (Lines{"SEND Only psn 101 ack len 0"}));
+  bench.receive_ack(101);
+  EXPECT_EQ(bench.sent(), newest);
+  EXPECT_EQ(next_sent(bench),
+            (Lines{"SEND Only psn 102 ack len 0", "SEND Only psn 103 ack len 0",
+                   "SEND Only psn 104 ack len 0", "SEND Only psn 105 ack len 0"}));
+  EXPECT_EQ(bench.device.counters().ack_timeouts, 4U);
+  bench.receive_ack(105);
+  EXPECT_EQ(bench.send_statuses().size(), 6U);
+}
+
 // Expect: answers to what was sent first are progress: nothing more is sent again.
 TEST(Retry, AnswersThatWereOnTheirWayAreProgress) {
   Bench bench;

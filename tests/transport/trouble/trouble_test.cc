@@ -206,7 +206,7 @@ TEST(TroubleUnderFaults, ReliableQueuePairs) {
     }
     named += trouble.named;
   }
-  EXPECT_GT(named, 20) << "of some sixty";
+  EXPECT_GT(named, 10) << "of some sixty";
 }
 
 /// A local error of an unreliable service: the send queue alone fails, and recovers.

@@ -201,6 +201,21 @@ TEST_F(AddressResolutionTest, LoopbackAddressesAreTheLoopbackDevices) {
   EXPECT_EQ(to_string(other->destination), "127.0.0.5:7471");
 }
 
+TEST_F(AddressResolutionTest, WithoutALoopbackDeviceAnotherLeadsToThisHost) {
+  publish_only({"urxa"});
+  for (const auto& [text, own] : {std::pair("127.0.0.5", "10.99.0.1"), {"::1", "fd00:99::1"}}) {
+    const auto result = resolve(ip(text));
+    ASSERT_TRUE(result) << text;
+    EXPECT_EQ(result->device, "urxe_urxa");
+    EXPECT_EQ(to_string(result->destination), to_string(ip(text)));
+    EXPECT_EQ(result->local, ip(own).gid());
+    EXPECT_EQ(result->remote, result->local);
+  }
+  ASSERT_TRUE(run("ip link set urxa down"));
+  publish_only({"lo"});
+  EXPECT_EQ(find_local(ip("127.0.0.5"))->device, "urxe_lo");
+}
+
 TEST_F(AddressResolutionTest, NoAddressStandsForOurOwn) {
   const auto loopback = resolve(ip("0.0.0.0"));
   ASSERT_TRUE(loopback);

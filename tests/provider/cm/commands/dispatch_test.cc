@@ -146,7 +146,7 @@ TEST_F(DispatchTest, HeadersAreChecked) {
   EXPECT_EQ(try_command(dispatcher, fd, page_.end(), 8)->error().value, EFAULT);
   EXPECT_EQ(try_command(dispatcher, fd, nullptr, 8)->error().value, EFAULT);
   rdma_ucm_listen command{1, 2};
-  EXPECT_EQ(write_bytes(fd, RDMA_USER_CM_CMD_JOIN_MCAST + 1, &command, sizeof command, 0), EINVAL);
+  EXPECT_EQ(write_bytes(fd, WriteEvent::kNumber + 1, &command, sizeof command, 0), EINVAL);
   EXPECT_EQ(write_bytes(fd, UINT32_MAX, &command, sizeof command, 0), EINVAL);
   EXPECT_EQ(
       write_bytes(fd, RDMA_USER_CM_CMD_LISTEN, &command, sizeof command, 0, sizeof command + 1),
@@ -428,6 +428,17 @@ TEST_F(DispatchTest, ShortCommandsReachTheirCalls) {
                                 "init_qp_attr 3 2"}));
   init.qp_state = IBV_QPS_ERR + 1;
   EXPECT_EQ(ask(RDMA_USER_CM_CMD_INIT_QP_ATTR, init, attributes), EINVAL);
+}
+
+TEST_F(DispatchTest, EventsAreWritten) {
+  // librdmacm's command is longer: it has room for the parameters of all events.
+  uint8_t command[328] = {};
+  const WriteEvent begin{3, 0, 18, 5, 1234567890123};
+  std::memcpy(command, &begin, sizeof begin);
+  EXPECT_EQ(write(WriteEvent::kNumber, command), 0);
+  EXPECT_EQ(fake_.calls, (Calls{"write_event 3 18 5 1234567890123"}));
+  EXPECT_EQ(write_bytes(opened_.fd.get(), WriteEvent::kNumber, command, 16, 0), EINVAL);
+  EXPECT_EQ(write(WriteEvent::kNumber - 1, command), ENOSYS);
 }
 
 TEST_F(DispatchTest, OptionsAreRead) {

@@ -131,6 +131,10 @@ constexpr CommandTable kFake = {
       if (!event) return error(EAGAIN);
       return event->response;
     },
+    .write_event =
+        [](CmFile&, const WriteEvent& c) {
+          return record("write_event", c.id, c.event, c.status, c.argument);
+        },
 };
 
 }  // namespace

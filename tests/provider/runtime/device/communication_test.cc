@@ -101,7 +101,6 @@ struct Process {
     }
   }
   Expected<ListenerId, Errno> listen(const std::optional<Gid>& local) {
-    Progress::Guard guard(device->progress());
     return device->listen(kService, local);
   }
   CommId connect(const Gid& from, const Gid& to) {

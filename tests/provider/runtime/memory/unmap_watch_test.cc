@@ -39,8 +39,12 @@ class UnmapWatchTest : public testing::Test {
     munmap(bytes_, 8 * page_);
   }
 
-  void lose(size_t from, size_t length, int loss) {
-    if (hooks->before(bytes_ + from, length, loss) != 0) hooks->after();
+  void lose(size_t from, size_t length, int loss, bool fails = false) {
+    take(bytes_ + from, length, loss, fails);
+  }
+  static void take(const char* address, size_t length, int loss, bool fails = false) {
+    const int begun = hooks->before(address, &length, loss);
+    if (begun != 0) hooks->after(begun, address, length, fails ? 1 : 0);
   }
   void allocate(size_t from, size_t length, bool same = false) {
     hooks->allocated(bytes_ + from, length, same ? 1 : 0);
@@ -53,8 +57,9 @@ class UnmapWatchTest : public testing::Test {
 
   const size_t page_ = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   std::shared_ptr<RuntimeDevice> device_ = std::make_shared<RuntimeDevice>(description());
+  // Shared: the kernel joins it to no other mapping.
   char* bytes_ = static_cast<char*>(
-      mmap(nullptr, 8 * page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+      mmap(nullptr, 8 * page_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   MemoryRegion region_;
   WatchedRange watched_;
 };
@@ -64,6 +69,45 @@ TEST_F(UnmapWatchTest, UnmappedPagesAreGoneAndNoOthers) {
   EXPECT_EQ(page(0), Loss::kNone);
   EXPECT_EQ(page(1), Loss::kGone);
   EXPECT_EQ(page(2), Loss::kNone);
+}
+
+// The defect: after an mmap(MAP_FIXED) or mremap() that failed, the memory counted as gone. Expect:
+// it does while the call is under way; then it is as it was before.
+TEST_F(UnmapWatchTest, ACallThatFailsTakesNothing) {
+  lose(0, page_, URXE_GONE);
+  lose(3 * page_, page_, URXE_UNCERTAIN);
+  size_t length = 4 * page_;
+  const int begun = hooks->before(bytes_, &length, URXE_GONE);
+  EXPECT_EQ(page(1), Loss::kGoing);
+  ASSERT_NE(begun, 0);
+  hooks->after(begun, bytes_, length, 1);
+  EXPECT_EQ(page(0), Loss::kGone) << "it was gone before";
+  EXPECT_EQ(page(1), Loss::kNone);
+  EXPECT_EQ(page(3), Loss::kUncertain);
+}
+
+// Another thread gets the addresses, and registers them, before the thread that has unmapped them
+// goes on.
+TEST_F(UnmapWatchTest, MemoryThatIsRegisteredMeanwhileStays) {
+  size_t length = page_;
+  const int begun = hooks->before(bytes_, &length, URXE_GONE);
+  ASSERT_NE(begun, 0);
+  MemoryRegion later;
+  WatchedRange watched;
+  watch_memory(watched, later, bytes_, page_, device_->memory_user());
+  hooks->after(begun, bytes_, length, 0);
+  EXPECT_FALSE(later.losses.any());
+  EXPECT_EQ(page(0), Loss::kGone);
+  unwatch_memory(watched);
+}
+
+TEST_F(UnmapWatchTest, TheWholeMappingIsMeasured) {
+  size_t length = URXE_WHOLE_MAPPING;
+  const int begun = hooks->before(bytes_, &length, URXE_GONE);
+  EXPECT_GE(length, 8 * page_);
+  EXPECT_LT(length, URXE_WHOLE_MAPPING);
+  hooks->after(begun, bytes_, length, 1);
+  EXPECT_FALSE(region_.losses.any());
 }
 
 TEST_F(UnmapWatchTest, WhatIsGoneIsNotRegainedByANewBlock) {
@@ -92,7 +136,7 @@ TEST_F(UnmapWatchTest, FreedPagesAreUncertainUntilABlockIsThereAgain) {
 
 TEST_F(UnmapWatchTest, MemoryBesideTheRegionIsNoLoss) {
   lose(8 * page_, page_, URXE_GONE);
-  if (hooks->before(bytes_ - page_, page_, URXE_GONE) != 0) hooks->after();
+  take(bytes_ - page_, page_, URXE_GONE);
   EXPECT_FALSE(region_.losses.any());
 }
 
@@ -126,12 +170,14 @@ TEST_F(UnmapWatchTest, TheDevicesEndWaitsForThreadsThatUnmap) {
 /// The preloaded object's. The program exports it.
 extern "C" __attribute__((visibility("default"))) const urxe_presence* urxe_presence_v1() {
   static const urxe_presence kPresence = {
-      .version = 4,
+      .version = 5,
       .tree = nullptr,
       .set_write_hook = [](urxe_write_hook) {},
       .is_node = [](int) { return 0; },
       .set_memory_hooks = [](const urxe_memory_hooks* given) { urxe::test::hooks = given; },
       .set_cm_hooks = [](const urxe_cm_hooks*) {},
+      .hold_tree = [](int) {},
+      .claim_lack = [](int) { return 1; },
   };
   return &kPresence;
 }

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "packet/base/engine_error.h"
+#include "packet/base/expected.h"
+#include "packet/engine/dpdk/arguments.h"
+#include "packet/engine/dpdk/plugin/device_lock.h"
+
+namespace urxe {
+
+/// DPDK's environment (EAL) in this process: it is started once and stays until the process ends.
+/// Thread-safe.
+class Eal {
+ public:
+  /// Starts it with the options of `arguments`, in a thread of its own that then ends: the caller
+  /// keeps its affinity. If the process has started EAL itself, that one is used, and the
+  /// options are not. The error says what DPDK has logged.
+  static Expected<Eal*, EngineError> start(const DpdkArguments& arguments);
+
+  /// The port with the name. Adds its device again if close_port() has removed it.
+  Expected<uint16_t, EngineError> open_port(const std::string& name);
+  /// Stops the port and removes its device, so that another process can have it. False: the device
+  /// stays, and may still have buffers.
+  bool close_port(const std::string& name);
+  /// Whether the device connects to another process's socket.
+  [[nodiscard]] bool is_memif_client(const std::string& name) const;
+  /// Lets go of the devices that no port was opened of.
+  void release_devices() { locks_.clear(); }
+  /// For a forked child: lets go of the locks' copies, and touches nothing of DPDK.
+  void abandon();
+
+ private:
+  bool remove_port(const std::string& name);
+  Expected<void, EngineError> initialize(const std::vector<std::string>& given);
+  [[nodiscard]] Expected<void, EngineError> check_devices(const std::string& logged) const;
+  Expected<void, EngineError> lock_device(const std::string& device);
+  [[nodiscard]] const std::string* device_named(const std::string& name) const;
+
+  std::mutex mutex_;
+  bool is_ours_ = false;  ///< started here
+  bool started_ = false;
+  std::vector<std::string> devices_;         ///< as the options name them
+  std::map<std::string, DeviceLock> locks_;  ///< by name
+};
+
+/// The names of all ports, at most kMostDpdkPorts.
+std::vector<std::string> port_names();
+
+}  // namespace urxe

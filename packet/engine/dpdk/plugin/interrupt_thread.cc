@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "packet/engine/dpdk/plugin/interrupt_thread.h"
+
+#include <linux/membarrier.h>
+#include <rte_alarm.h>
+#include <rte_interrupts.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <mutex>
+
+#include "packet/host/clock.h"
+
+namespace urxe {
+namespace {
+
+/// Far longer than a burst takes, even of a thread that has to wait for a processor.
+constexpr Duration kLongestWait = seconds(2);
+
+struct Call {
+  void (*function)(void*);
+  void* argument;
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool done = false;
+};
+
+void run_call(void* argument) {
+  auto& call = *static_cast<Call*>(argument);
+  call.function(call.argument);
+  const std::lock_guard lock(call.mutex);
+  call.done = true;
+  call.ended.notify_one();
+}
+
+int membarrier(int command) {
+  return static_cast<int>(syscall(SYS_membarrier, command, 0, 0));
+}
+
+}  // namespace
+
+constinit std::atomic<bool> MemoryUse::in_use{false};
+
+void run_in_interrupt_thread(void (*function)(void*), void* argument) {
+  Call call{function, argument, {}, {}};
+  if (rte_thread_is_intr() != 0 || rte_eal_alarm_set(1, run_call, &call) != 0) {
+    function(argument);
+    return;
+  }
+  std::unique_lock lock(call.mutex);
+  call.ended.wait(lock, [&] { return call.done; });
+}
+
+bool prepare_memory_use() {
+  return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+}
+
+void wait_before_unmap() {
+  if (rte_thread_is_intr() == 0) return;
+  membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+  const Instant end = clock_now() + kLongestWait;
+  while (MemoryUse::in_use.load(std::memory_order_acquire) && clock_now() < end) sched_yield();
+}
+
+}  // namespace urxe

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <atomic>
+
+namespace urxe {
+
+// DPDK's interrupt thread takes what comes on the control sockets of drivers. That of memif takes a
+// connection down there, and unmaps its memory, without regard to threads that read and write the
+// memory at that moment.
+
+/// Calls `function(argument)` in that thread and returns when it is done: what changes a port does
+/// not meet what the thread itself does to it.
+void run_in_interrupt_thread(void (*function)(void*), void* argument);
+
+/// A thread is about to use the memory of a connection, until the object ends. One at a time.
+class MemoryUse {
+ public:
+  MemoryUse() { in_use.store(true, std::memory_order_relaxed); }
+  ~MemoryUse() { in_use.store(false, std::memory_order_release); }
+  MemoryUse(const MemoryUse&) = delete;
+  MemoryUse& operator=(const MemoryUse&) = delete;
+
+ private:
+  friend void wait_before_unmap();
+  /// Read after membarrier(2) has ordered what the other threads have written.
+  static std::atomic<bool> in_use;
+};
+
+/// To be called by every thread before it unmaps memory. In DPDK's interrupt thread it waits until
+/// no MemoryUse is left that began before the connection was marked as closed.
+void wait_before_unmap();
+
+/// Whether the kernel has what wait_before_unmap() needs. Once, before the first MemoryUse.
+bool prepare_memory_use();
+
+}  // namespace urxe

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "packet/engine/dpdk/plugin/memif_socket.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "packet/engine/dpdk/plugin/device_lock.h"
+#include "packet/host/file_descriptor.h"
+#include "packet/host/network_identity.h"
+
+namespace urxe {
+namespace {
+
+Unexpected<EngineError> failed(int errno_value, std::string what) {
+  return Unexpected<EngineError>({errno_value, std::move(what)});
+}
+
+/// Which process listens at the socket; empty: none.
+std::string find_listener(const std::string& path) {
+  const FileDescriptor fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  std::memcpy(name.sun_path, path.c_str(), path.size());
+  if (!fd) return "another process";
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0) {
+    return errno == ECONNREFUSED ? "" : "another process";
+  }
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid == 0) {
+    return "another process";
+  }
+  return "process " + std::to_string(peer.pid);
+}
+
+}  // namespace
+
+std::string default_memif_socket() {
+  return user_file("memif", network_identity());
+}
+
+Expected<void, EngineError> clear_memif_socket(const std::string& path) {
+  const std::string what = "the memif socket " + path;
+  if (path.size() >= sizeof sockaddr_un::sun_path)
+    return failed(ENAMETOOLONG, what + ": its path is too long");
+  struct stat found {};
+  if (lstat(path.c_str(), &found) != 0) {
+    if (errno == ENOENT) return {};
+    return failed(errno, what + " cannot be looked at: " + std::strerror(errno));
+  }
+  if (!S_ISSOCK(found.st_mode)) {
+    return failed(EEXIST, what +
+                              ": there is something else with that name; remove it, or choose "
+                              "another path");
+  }
+  const std::string listener = find_listener(path);
+  if (!listener.empty()) return failed(EADDRINUSE, what + " is in use by " + listener);
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) {
+    return failed(errno, what +
+                             ", which a process that has ended left behind, cannot be removed: " +
+                             std::strerror(errno));
+  }
+  return {};
+}
+
+}  // namespace urxe

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <string>
+
+#include "packet/base/engine_error.h"
+#include "packet/base/expected.h"
+
+namespace urxe {
+
+/// The path by which memifs of this user meet in the calling thread's network namespace. It lies in
+/// the user's directory (packet/host/user_directory.h). Empty: there is none.
+std::string default_memif_socket();
+
+/// Removes the socket of a memif server that has ended. EADDRINUSE: a process listens there, whose
+/// number the error tells; EEXIST: the file is no socket.
+Expected<void, EngineError> clear_memif_socket(const std::string& path);
+
+}  // namespace urxe

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cerrno>
+#include <type_traits>
+
+#include "provider/runtime/errors.h"
+#include "provider/verbs/handles.h"
+
+namespace urxe {
+
+/// A verb as libibverbs calls it. The operations table points to one of these functions.
+template <auto kVerb>
+struct Entry;
+
+template <class Result, class... Arguments, Result (*kVerb)(Arguments...) noexcept>
+struct Entry<kVerb> {
+  /// Calls the verb, and sets errno if it fails, for perror(). Says on stderr if a limit of the
+  /// process keeps it from making an object.
+  static Result reporting(Arguments... arguments) noexcept {
+    const Result result = kVerb(arguments...);
+    if constexpr (std::is_same_v<Result, int>) {
+      if (result != 0) [[unlikely]]
+        errno = result;
+    } else if constexpr (std::is_pointer_v<Result>) {
+      if (result == nullptr) [[unlikely]]
+        report_lack("make an object of verbs", errno);
+    }
+    return result;
+  }
+
+  /// The same, and the first argument is checked.
+  static Result checking(Arguments... arguments) noexcept {
+    if (const int wrong = check_first(arguments...); wrong != 0) [[unlikely]] {
+      if constexpr (std::is_same_v<Result, int>) {
+        return errno = wrong;
+      } else {
+        return fail(wrong);
+      }
+    }
+    return reporting(arguments...);
+  }
+
+ private:
+  template <class First, class... Rest>
+  static int check_first(First first, Rest... /*rest*/) {
+    return check_handle(first);
+  }
+};
+
+}  // namespace urxe

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Device memory (ibv_alloc_dm(3)): the application reaches it only by copies and through the
+// device. Ours lies in the process, but its address is not given out.
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "provider/runtime/errors.h"
+#include "provider/verbs/abi/entry.h"
+#include "provider/verbs/memory/mr_objects.h"
+#include "provider/verbs/verbs.h"
+
+namespace urxe {
+namespace {
+
+constexpr uint32_t kMaxLogAlign = 30;
+constexpr unsigned kKnownAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                                  IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+                                  IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED;
+
+bool range_is_inside(const Dm& dm, uint64_t offset, size_t length) {
+  return offset <= dm.length && length <= dm.length - offset;
+}
+
+int memcpy_to_dm(ibv_dm* handle, uint64_t offset, const void* from, size_t length) noexcept {
+  Dm& dm = dm_of(handle);
+  if (!range_is_inside(dm, offset, length)) return EFAULT;
+  if (length != 0) std::memcpy(dm.bytes + offset, from, length);
+  return 0;
+}
+
+int memcpy_from_dm(void* to, ibv_dm* handle, uint64_t offset, size_t length) noexcept {
+  const Dm& dm = dm_of(handle);
+  if (!range_is_inside(dm, offset, length)) return EFAULT;
+  if (length != 0) std::memcpy(to, dm.bytes + offset, length);
+  return 0;
+}
+
+/// Takes `bytes` of the device's memory; false: there are not so many left.
+bool reserve(std::atomic<uint64_t>& used, uint64_t bytes) {
+  uint64_t before = used.load();
+  do {
+    if (bytes > kMaxDeviceMemory - before) return false;
+  } while (!used.compare_exchange_weak(before, before + bytes));
+  return true;
+}
+
+/// Zeroed memory whose start is a multiple of 1 << log_align.
+bool map_memory(Dm& dm, size_t length, uint32_t log_align) {
+  const size_t align = size_t{1} << log_align;
+  dm.mapped_bytes = length + align;
+  dm.mapping = mmap(nullptr, dm.mapped_bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (dm.mapping == MAP_FAILED) return false;
+  const auto start = reinterpret_cast<uintptr_t>(dm.mapping);
+  dm.bytes = reinterpret_cast<uint8_t*>((start + align - 1) & ~(align - 1));
+  dm.length = length;
+  return true;
+}
+
+}  // namespace
+
+ibv_dm* alloc_dm(ibv_context* handle, ibv_alloc_dm_attr* attr) noexcept {
+  Context& owner = context_of(handle);
+  if (attr->length == 0 || attr->comp_mask != 0 || attr->log_align_req > kMaxLogAlign) {
+    return fail(EINVAL);
+  }
+  std::atomic<uint64_t>& used = owner.device().device_memory;
+  if (!reserve(used, attr->length)) return fail(ENOMEM);
+  auto* dm = new (std::nothrow) Dm;
+  if (dm == nullptr || !map_memory(*dm, attr->length, attr->log_align_req)) {
+    delete dm;
+    used.fetch_sub(attr->length);
+    return fail(ENOMEM);
+  }
+  dm->owner = &owner;
+  dm->handle = admit(*dm);
+  dm->context = handle;
+  dm->memcpy_to_dm = Entry<memcpy_to_dm>::reporting;
+  dm->memcpy_from_dm = Entry<memcpy_from_dm>::reporting;
+  Progress::Guard guard(owner.progress());
+  owner.dms.push_back(*dm);
+  return dm;
+}
+
+ibv_mr* reg_dm_mr(ibv_pd* handle, ibv_dm* memory, uint64_t offset, size_t length,
+                  unsigned access) noexcept {
+  Pd& pd = pd_of(handle);
+  Dm& dm = dm_of(memory);
+  if (pd.owner->is_forked()) return fail(ENODEV);
+  if (!is_handle_of(*pd.owner, memory) ||
+      (access & ~(kKnownAccess | IBV_ACCESS_OPTIONAL_RANGE)) != 0 ||
+      (access & IBV_ACCESS_ZERO_BASED) == 0 || !range_is_inside(dm, offset, length)) {
+    return fail(EINVAL);
+  }
+  try {
+    auto mr = std::make_unique<Mr>();
+    Progress::Guard guard(pd.owner->progress());
+    auto region = pd.owner->device().device().register_memory(pd.id, dm.bytes + offset, length, 0,
+                                                              mr_rights(static_cast<int>(access)));
+    if (!region) return fail(region.error().value);
+    attach_region(*mr, pd, *region);
+    mr->mr.length = length;
+    // It is not the application's memory, so the library must not change how fork() treats it.
+    mr->mr_type = abi::kDmaBufMr;
+    mr->access = static_cast<int>(access);
+    mr->device_memory = &dm;
+    ++dm.regions;
+    return &mr.release()->mr;
+  } catch (const std::bad_alloc&) {
+    return fail(ENOMEM);
+  }
+}
+
+void end_dm(Dm& dm) {
+  munmap(dm.mapping, dm.mapped_bytes);
+  dm.owner->device().device_memory.fetch_sub(dm.length);
+  dm.owner->dms.remove(dm);
+}
+
+int free_dm(ibv_dm* handle) noexcept {
+  Dm& dm = dm_of(handle);
+  {
+    Progress::Guard guard(dm.owner->progress());
+    const bool is_used = dm.regions != 0;
+    if (is_used && !dm.owner->is_forked()) return EBUSY;
+    if (!is_used) end_dm(dm);  // in a forked child the regions may be the parent's
+  }
+  dm.owner->retired.add(dm);
+  return 0;
+}
+
+}  // namespace urxe

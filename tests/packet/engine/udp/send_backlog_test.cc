@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Messages that wait for room in a socket buffer.
+#include "packet/engine/udp/send_backlog.h"
+
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+
+#include "packet/engine/udp/udp.h"
+#include "tests/packet/engine/engine_fixture.h"
+#include "tests/support/failing_allocations.h"
+
+namespace {
+
+/// The socket whose buffer is full, as this program's calls below tell, but for `room` messages.
+int full_socket = -1;
+unsigned room = 0;
+
+/// How many of `count` messages the socket takes now; 0 sets errno.
+unsigned take_room(int fd, unsigned count) {
+  if (fd != full_socket) return count;
+  const unsigned taken = std::min(count, room);
+  room -= taken;
+  if (taken == 0) errno = EAGAIN;
+  return taken;
+}
+
+}  // namespace
+
+// In the place of the C library's: the kernel's sockets on the loopback interface are never full.
+extern "C" ssize_t sendto(int fd, const void* data, size_t size, int flags, const sockaddr* to,
+                          socklen_t to_size) {
+  if (take_room(fd, 1) == 0) return -1;
+  return syscall(SYS_sendto, fd, data, size, flags, to, to_size);
+}
+extern "C" ssize_t sendmsg(int fd, const msghdr* message, int flags) {
+  return take_room(fd, 1) == 0 ? -1 : syscall(SYS_sendmsg, fd, message, flags);
+}
+extern "C" int sendmmsg(int fd, mmsghdr* messages, unsigned count, int flags) {
+  const unsigned taken = take_room(fd, count);
+  return taken == 0 ? -1 : static_cast<int>(syscall(SYS_sendmmsg, fd, messages, taken, flags));
+}
+
+namespace urxe::test {
+namespace {
+
+struct FullSocket {
+  explicit FullSocket(int fd) {
+    full_socket = fd;
+    room = 0;
+  }
+  ~FullSocket() { full_socket = -1; }
+};
+
+/// A message of `size` bytes that all have the value `mark`.
+struct Marked {
+  Marked(uint8_t mark, size_t size) : bytes(size, mark) {
+    message.size = message.segment_size = size;
+    message.segments = 1;
+  }
+  std::vector<uint8_t> bytes;
+  TxBatch::Message message;
+};
+
+bool is_first(const SendBacklog& backlog, uint8_t mark, size_t size) {
+  if (backlog.messages().empty()) return false;
+  const TxBatch::Message& first = backlog.messages()[0];
+  const std::span<const uint8_t> bytes(backlog.memory() + first.offset, first.size);
+  return bytes.size() == size && std::ranges::all_of(bytes, [&](uint8_t b) { return b == mark; });
+}
+
+// Expect: the space of what was sent is used again although something always waits.
+TEST(SendBacklog, SpaceComesBackBeforeItIsEmpty) {
+  SendBacklog backlog;
+  std::deque<std::pair<uint8_t, size_t>> waiting;
+  size_t bytes = 0;
+  for (uint32_t i = 0; i < 500; ++i) {
+    const auto mark = static_cast<uint8_t>(i);
+    const size_t size = 1 + i * 7919 % 60000;
+    while (bytes + size > SendBacklog::kBytes / 2) {
+      ASSERT_TRUE(is_first(backlog, waiting.front().first, waiting.front().second)) << i;
+      bytes -= waiting.front().second;
+      waiting.pop_front();
+      backlog.pop(1);
+    }
+    const Marked marked(mark, size);
+    ASSERT_TRUE(backlog.push(marked.message, marked.bytes.data())) << i;
+    waiting.emplace_back(mark, size);
+    bytes += size;
+  }
+  for (const auto& [mark, size] : waiting) {
+    ASSERT_TRUE(is_first(backlog, mark, size));
+    backlog.pop(1);
+  }
+  EXPECT_TRUE(backlog.empty());
+}
+
+TEST(SendBacklog, BoundsOfBytesAndMessages) {
+  SendBacklog bytes;
+  const Marked large(1, SendBacklog::kBytes / 4);
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(bytes.push(large.message, large.bytes.data()));
+  const Marked small(2, 1);
+  EXPECT_FALSE(bytes.push(small.message, small.bytes.data()));
+  bytes.pop(1);
+  EXPECT_TRUE(bytes.push(large.message, large.bytes.data()));
+  EXPECT_FALSE(bytes.push(small.message, small.bytes.data()));
+
+  SendBacklog messages;
+  for (size_t i = 0; i < SendBacklog::kMessages; ++i) {
+    EXPECT_TRUE(messages.push(small.message, small.bytes.data()));
+  }
+  EXPECT_FALSE(messages.push(small.message, small.bytes.data()));
+  messages.pop(1);
+  EXPECT_TRUE(messages.push(small.message, small.bytes.data()));
+}
+
+struct TwoFlows {
+  TwoFlows() {
+    EXPECT_TRUE(sender.open_address(from));
+    EXPECT_TRUE(receiver.open_address(to));
+    blocked = {from, to, sender.claim_source_port(from, 0xc111).value_or(0), 0, 64};
+    free = {from, to, sender.claim_source_port(from, 0xc222).value_or(0), 0, 64};
+  }
+  void send(const Flow& flow, uint32_t psn, size_t bytes = 1000) {
+    append(batch, flow, send_only(7, psn), bytes);
+  }
+  std::vector<uint32_t> received(size_t count) {
+    std::vector<uint32_t> psns;
+    for (const Received& packet : receive_packets(receiver, count)) {
+      if (packet.headers) psns.push_back(packet.headers->bth.psn.value());
+    }
+    return psns;
+  }
+  const Gid from = own_loopback(11);
+  const Gid to = own_loopback(12);
+  UdpEngine sender{UdpConfig{}};
+  UdpEngine receiver{UdpConfig{}};
+  Flow blocked, free;
+  TxBatch batch{sender.batch_limits()};
+};
+
+// Expect: what goes by another socket is not held up, now or later, and no order changes.
+TEST(SendBacklog, AFullSocketHoldsUpItsOwnFlowOnly) {
+  TwoFlows two;
+  {
+    const FullSocket full(find_socket(two.from, two.blocked.source_port));
+    two.send(two.blocked, 1);
+    two.send(two.free, 101);
+    two.send(two.blocked, 2);
+    two.send(two.free, 102);
+    two.sender.transmit(two.batch);
+    EXPECT_EQ(two.received(2), (std::vector<uint32_t>{101, 102}));
+    two.send(two.blocked, 3);
+    two.send(two.free, 103);
+    two.sender.transmit(two.batch);
+    EXPECT_EQ(two.received(1), (std::vector<uint32_t>{103}));
+  }
+  two.send(two.blocked, 4);
+  two.sender.transmit(two.batch);
+  EXPECT_EQ(two.received(4), (std::vector<uint32_t>{1, 2, 3, 4}));
+  EXPECT_EQ(two.sender.totals().send_lost, 0U);
+}
+
+// The defect: a socket that became full was given its backlog then, and what could not be kept was
+// lost. Expect: no memory is needed for that.
+TEST(SendBacklog, NoMemoryIsNeededWhenASocketIsFull) {
+  if (!can_fail_allocations()) GTEST_SKIP() << "a sanitizer's operator new";
+  TwoFlows two;
+  two.send(two.blocked, 1);
+  {
+    const FullSocket full(find_socket(two.from, two.blocked.source_port));
+    fail_allocation(1);
+    two.sender.transmit(two.batch);
+    EXPECT_TRUE(failure_is_due()) << "something was allocated";
+    fail_allocation(0);
+  }
+  EXPECT_EQ(two.sender.totals().send_lost, 0U);
+  two.sender.receive();  // flushes
+  EXPECT_EQ(two.received(1), (std::vector<uint32_t>{1}));
+}
+
+// A socket that takes no more at a time than comes new. Expect: far more than the backlog holds
+// goes through without a loss, although it is never empty.
+TEST(SendBacklog, LastingShortageLosesNothing) {
+  TwoFlows two;
+  const FullSocket full(find_socket(two.from, two.blocked.source_port));
+  constexpr uint32_t kRound = 8;
+  uint32_t sent = 0;
+  uint32_t received = 0;
+  for (size_t bytes = 0; bytes < 4 * SendBacklog::kBytes; bytes += kRound * 1000) {
+    for (uint32_t i = 0; i < kRound; ++i) two.send(two.blocked, sent++);
+    two.sender.transmit(two.batch);
+    if (sent <= 256) continue;
+    // A segmented datagram counts as one.
+    while (received + 256 < sent) {
+      room = 1;
+      two.sender.receive();  // flushes
+      for (const RxPacket& packet : two.receiver.receive()) {
+        const auto view = parse(packet);
+        ASSERT_TRUE(view);
+        ASSERT_EQ(view->headers.bth.psn, Psn(received++));
+      }
+    }
+  }
+  EXPECT_GT(sent, received);
+  EXPECT_EQ(two.sender.totals().send_lost, 0U);
+}
+
+// Port 4791 both sends and receives. Expect: after it was full it still wakes for what comes in.
+TEST(SendBacklog, PortThatReceivesMayBeFull) {
+  TwoFlows two;
+  Flow flow = two.blocked;
+  flow.source_port = kRoceUdpPort;
+  {
+    const FullSocket full(find_socket(two.from, kRoceUdpPort));
+    two.send(flow, 1);
+    two.sender.transmit(two.batch);
+  }
+  two.sender.receive();
+  EXPECT_EQ(two.received(1), (std::vector<uint32_t>{1}));
+  const auto port = two.receiver.claim_source_port(two.to, 0xc333);
+  ASSERT_TRUE(port);
+  append(two.batch, {two.to, two.from, *port, 0, 64}, send_only(7, 5), 1);
+  two.receiver.transmit(two.batch);
+  pollfd wait{two.sender.wait_fd(), POLLIN, 0};
+  EXPECT_EQ(poll(&wait, 1, 20000), 1);
+  EXPECT_EQ(receive_packets(two.sender, 1).size(), 1U);
+}
+
+// Expect: what waits for a socket that is closed is counted as lost.
+TEST(SendBacklog, ClosedSocket) {
+  TwoFlows two;
+  const FullSocket full(find_socket(two.from, two.blocked.source_port));
+  two.send(two.blocked, 1);
+  two.sender.transmit(two.batch);
+  EXPECT_EQ(two.sender.totals().send_lost, 0U);
+  two.sender.release_source_port(two.from, two.blocked.source_port);
+  EXPECT_EQ(two.sender.totals().send_lost, 1U);
+}
+
+}  // namespace
+}  // namespace urxe::test

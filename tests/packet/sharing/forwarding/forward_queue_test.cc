@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "packet/sharing/forwarding/forward_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "packet/sharing/slots/slots.h"
+
+namespace urxe::test {
+namespace {
+
+UnixName name_of(const Slot& slot) {
+  return slot.directory().slot_name(slot.number());
+}
+
+/// Packets for a process that does not read. The test keeps the time.
+class ForwardQueueTest : public ::testing::Test {
+ protected:
+  bool send(uint8_t mark) {
+    std::ranges::fill(bytes_, mark);
+    return queue_.send(name_of(other_), {Flow{}, 280, bytes_}, now_);
+  }
+  /// Fills the other's socket until one packet waits. Returns how many fit.
+  uint32_t fill() {
+    uint32_t sent = 0;
+    while (!queue_.has_waiting() && sent < 100000) {
+      EXPECT_TRUE(send(0));
+      ++sent;
+    }
+    return sent - 1;
+  }
+  /// The mark of the next packet that the other reads.
+  std::optional<uint8_t> read() {
+    reader_.rewind();
+    const auto item = reader_.read(other_.forward_fd());
+    const auto* packets = std::get_if<PacketRun>(&item);
+    if (packets == nullptr) return std::nullopt;
+    return packets->bytes.front();
+  }
+  Slot self_ = Slot::acquire().value();
+  Slot other_ = Slot::acquire().value();
+  SharingCounters counters_;
+  ForwardQueue queue_{self_.forward_fd(), counters_};
+  ForwardReader reader_;
+  std::vector<uint8_t> bytes_ = std::vector<uint8_t>(280);
+  Instant now_{1000000000};
+};
+
+TEST_F(ForwardQueueTest, WhatWaitsGoesWhenThereIsRoom) {
+  const uint32_t fitted = fill();
+  EXPECT_EQ(counters_.forwarded, fitted);
+  queue_.retry(now_ + milliseconds(1));
+  EXPECT_TRUE(queue_.has_waiting());
+  EXPECT_TRUE(read());
+  queue_.retry(now_ + milliseconds(2));
+  EXPECT_FALSE(queue_.has_waiting());
+  EXPECT_EQ(counters_.forwarded, fitted + 1);
+  EXPECT_EQ(counters_.forward_lost, 0U);
+}
+
+TEST_F(ForwardQueueTest, NothingOvertakesWhatWaits) {
+  const uint32_t fitted = fill();
+  EXPECT_TRUE(read());
+  EXPECT_TRUE(send(1)) << "there is room, but not for this one yet";
+  EXPECT_TRUE(send(2));
+  for (uint32_t i = 1; i < fitted; ++i) EXPECT_EQ(read(), 0);
+  EXPECT_EQ(read(), std::nullopt);
+  queue_.retry(now_ + milliseconds(1));
+  EXPECT_EQ(read(), 0);
+  EXPECT_EQ(read(), 1);
+  EXPECT_EQ(read(), 2);
+}
+
+TEST_F(ForwardQueueTest, WhatWaitsForOneDoesNotHoldUpAnother) {
+  Slot third = Slot::acquire().value();
+  fill();
+  EXPECT_TRUE(queue_.send(name_of(third), {Flow{}, 280, bytes_}, now_));
+  reader_.rewind();
+  EXPECT_TRUE(std::holds_alternative<PacketRun>(reader_.read(third.forward_fd())));
+}
+
+TEST_F(ForwardQueueTest, WhatWaitsTooLongIsLostAndCounted) {
+  fill();
+  queue_.retry(now_ + ForwardQueue::kMaxWait);
+  EXPECT_FALSE(queue_.has_waiting());
+  EXPECT_EQ(counters_.forward_lost, 1U);
+}
+
+TEST_F(ForwardQueueTest, NoMoreDatagramsWaitThanMay) {
+  fill();
+  for (size_t i = 1; i < ForwardQueue::kMaxWaiting + 5; ++i) EXPECT_TRUE(send(0));
+  EXPECT_EQ(queue_.size(), ForwardQueue::kMaxWaiting);
+  EXPECT_EQ(counters_.forward_lost, 5U);
+}
+
+TEST_F(ForwardQueueTest, NoMoreBytesWaitThanMay) {
+  fill();
+  bytes_.resize(1 << 16);
+  for (size_t i = 0; i < ForwardQueue::kMaxWaitingBytes >> 16; ++i) EXPECT_TRUE(send(0));
+  EXPECT_GT(counters_.forward_lost, 0U);
+}
+
+TEST_F(ForwardQueueTest, WhereNobodyHasTheNameItSaysSo) {
+  const UnixName nobody = self_.directory().slot_name(kSlots + 1);
+  EXPECT_FALSE(queue_.send(nobody, {Flow{}, 280, bytes_}, now_));
+  EXPECT_EQ(counters_.forwarded + counters_.forward_lost, 0U);
+}
+
+}  // namespace
+}  // namespace urxe::test

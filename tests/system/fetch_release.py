@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Unpacks libibverbs, librdmacm and stock programs of another release of Debian into a folder, without installing them.
+
+usage: fetch_release.py SUITE FOLDER
+
+Skips where there is no network. What is there already is kept.
+"""
+
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import harness
+
+KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
+PACKAGES = ["libibverbs1", "ibverbs-utils", "librdmacm1", "rdmacm-utils", "perftest", "libisal2", "libnl-route-3-200",
+            "libstdc++6"]
+
+
+def configure(suite, folder):
+    """apt's configuration: nothing of this host, where no package is installed."""
+    for name in ("lists/partial", "cache/archives/partial"):
+        os.makedirs(os.path.join(folder, name))
+    with open(os.path.join(folder, "sources"), "w", encoding="ascii") as sources:
+        sources.write(f"deb [signed-by={KEYS}] http://deb.debian.org/debian {suite} main\n")
+    open(os.path.join(folder, "status"), "wb").close()
+    settings = {"Dir::Etc::SourceList": f"{folder}/sources", "Dir::Etc::SourceParts": "-",
+                "Dir::State::Lists": f"{folder}/lists", "Dir::State::status": f"{folder}/status",
+                "Dir::Cache": f"{folder}/cache", "APT::Install-Recommends": "0", "Acquire::Languages": "none",
+                "APT::Sandbox::User": "", "Debug::NoLocking": "1", "Acquire::Retries": "2", "Acquire::http::Timeout": "20"}
+    path = os.path.join(folder, "apt.conf")
+    with open(path, "w", encoding="ascii") as file:
+        file.writelines(f'{name} "{value}";\n' for name, value in settings.items())
+    return path
+
+
+def apt(configuration, *arguments):
+    done = subprocess.run(["apt-get", "-q", "-y", *arguments], capture_output=True, text=True, check=False,
+                          env={**os.environ, "APT_CONFIG": configuration})
+    if done.returncode != 0 or "Failed to fetch" in done.stderr:
+        harness.skip(f"apt-get {arguments[0]} failed: " + (done.stderr.strip().splitlines() or ["?"])[-1])
+
+
+def test():
+    suite, folder = sys.argv[1:]
+    harness.need_programs("apt-get", "dpkg-deb")
+    if not os.path.exists(KEYS):
+        harness.skip("debian-archive-keyring is not installed")
+    if os.path.isdir(folder):
+        return
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(folder)) as scratch:
+        configuration = configure(suite, scratch)
+        apt(configuration, "update")
+        apt(configuration, "--download-only", "install", *PACKAGES)
+        root = os.path.join(scratch, "root")
+        for package in glob.glob(os.path.join(scratch, "cache/archives/*.deb")):
+            subprocess.run(["dpkg-deb", "-x", package, root], check=True)
+        shutil.rmtree(os.path.join(root, "usr/share"))
+        os.rename(root, folder)
+
+
+harness.main(test)

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Libraries that applications use RDMA through: UCX, libfabric, MPI over UCX.
+
+usage: middleware.py ucx|ucx_hosts TRANSPORTS TEST
+       middleware.py fabric lo|veth ENDPOINT PROVIDER
+       middleware.py mpi|mpi_hosts openmpi|mpich
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import harness
+from harness import Process
+
+# Broadcasts of a mebibyte whose bytes are checked, and a sum.
+MPI_PROGRAM = r"""
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+static char bytes[1 << 20];
+int main(int argc, char** argv) {
+  int rank, count;
+  double own, sum;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &count);
+  for (int round = 0; round < 20; ++round) {
+    if (rank == round % count) memset(bytes, round, sizeof bytes);
+    MPI_Bcast(bytes, sizeof bytes, MPI_CHAR, round % count, MPI_COMM_WORLD);
+    for (size_t i = 0; i < sizeof bytes; ++i) {
+      if (bytes[i] != round) MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+  }
+  own = rank + 1;
+  MPI_Allreduce(&own, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) printf("sum %g of %d\n", sum, count);
+  return MPI_Finalize();
+}
+"""
+
+
+def ucx(transports, test):
+    harness.need_programs("ucx_perftest")
+    harness.isolate()
+    port = harness.free_port()
+    words = harness.urxe_run(["ucx_perftest", "-p", str(port)])
+    size = "8" if test == "ucp_fadd" else "4096"
+    run_ucx(transports, words, [*words, "127.0.0.1", "-t", test, "-s", size, "-n", "1000"], port)
+
+
+def run_ucx(transports, server, client, port):
+    """UCX uses all devices that it finds. The server learns the test from the client."""
+    env = {**harness.environment(), "UCX_TLS": transports}
+    _, output = harness.run_pair(server, client, port, env=env)
+    harness.expect(re.search(r"^Final: +1000 ", output, re.M), output)
+
+
+def ucx_hosts(transports, test):
+    """Between two hosts, each with a loopback interface, which must not be among the devices."""
+    harness.need_programs("ucx_perftest")
+    harness.need_namespaces()
+    port = harness.free_port()
+    with harness.veth_pair() as (other, ours, _theirs):
+        words = harness.urxe_run(["ucx_perftest", "-p", str(port)])
+        run_ucx(transports, words, other.command([*words, ours, "-t", test, "-s", "65536", "-n", "1000"]), port)
+
+
+def fabric(where, endpoint, provider):
+    """libfabric has domains of their own for datagrams, and none for connections on the loopback interface."""
+    harness.need_programs("fi_pingpong")
+    port = str(harness.free_port())
+    datagrams = endpoint == "dgram" or provider.endswith("rxd")
+
+    def words(interface, *more):
+        domain = f"urxe_{interface}" + ("-dgram" if datagrams else "")
+        return harness.urxe_run(["fi_pingpong", "-c", "-p", provider, "-e", endpoint, "-d", domain, "-I", "100",
+                                 "-S", "4096", *more])
+
+    if where == "lo":
+        harness.isolate()
+        _, client = harness.run_pair(words("lo", "-B", port), words("lo", "-P", port, "127.0.0.1"), int(port))
+    else:
+        harness.need_namespaces()
+        with harness.veth_pair(4200) as (other, ours, _theirs):
+            _, client = harness.run_pair(words("urxa", "-B", port), other.command(words("urxb", "-P", port, ours)),
+                                         int(port))
+    harness.expect(re.search(r"^4k +100 +=100 ", client, re.M), client)
+
+
+def compile_program(compiler, folder):
+    source, program = (os.path.join(folder, name) for name in ("program.c", "program"))
+    with open(source, "w", encoding="ascii") as file:
+        file.write(MPI_PROGRAM)
+    subprocess.run([compiler, source, "-o", program], check=True)
+    return program
+
+
+def mpi_environment():
+    return {**harness.environment(), "UCX_TLS": "rc_v,ud_v,self", "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+OPENMPI = ["--mca", "pml", "ucx", "--mca", "osc", "ucx"]
+
+
+def mpi(flavour):
+    compiler, starter = f"mpicc.{flavour}", f"mpirun.{flavour}"
+    harness.need_programs(compiler, starter)
+    harness.isolate()
+    options = ["--oversubscribe", *OPENMPI] if flavour == "openmpi" else []
+    with tempfile.TemporaryDirectory() as folder:
+        words = [starter, *options, "-np", "3", compile_program(compiler, folder)]
+        output = Process(harness.urxe_run(words), env=mpi_environment()).expect_success()
+    harness.expect("sum 6 of 3" in output, output)
+
+
+def mpi_hosts(flavour):
+    """Two hosts. The launcher starts its part on the other one by a command in place of ssh."""
+    compiler, starter = f"mpicc.{flavour}", f"mpirun.{flavour}"
+    harness.need_programs(compiler, starter)
+    harness.need_namespaces()
+    with harness.veth_pair(4200) as (other, ours, theirs), tempfile.TemporaryDirectory() as folder:
+        agent = os.path.join(folder, "agent")
+        with open(agent, "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\nshift\nexec " + " ".join(other.command(["sh", "-c"])) + ' "$*"\n')
+        os.chmod(agent, 0o700)
+        if flavour == "openmpi":
+            options = ["--mca", "plm_rsh_agent", agent, "--host", f"{ours}:1,{theirs}:1", "-x", "UCX_TLS", *OPENMPI]
+        else:
+            options = ["-launcher", "rsh", "-launcher-exec", agent, "-hosts", f"{ours},{theirs}"]
+        rank = harness.urxe_run([compile_program(compiler, folder)])
+        output = Process([starter, *options, "-np", "2", *rank], env=mpi_environment()).expect_success()
+    harness.expect("sum 3 of 2" in output, output)
+
+
+CASES = {"ucx": ucx, "ucx_hosts": ucx_hosts, "fabric": fabric, "mpi": mpi, "mpi_hosts": mpi_hosts}
+
+harness.main(lambda: CASES[sys.argv[1]](*sys.argv[2:]))

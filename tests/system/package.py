@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What cpack makes: Debian packages with all that belongs to urxe, which runs from where they are unpacked.
+
+usage: package.py contents|manual|completion
+"""
+
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import harness
+
+COMMANDS = ("run", "env", "devices", "doctor", "analyze")
+
+
+def text_of(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def unpack(folder):
+    """Makes the package urxe, and unpacks it. Returns it and where it is."""
+    harness.need_programs("cpack", "dpkg-deb", "dpkg-shlibdeps")
+    subprocess.run(["cpack", "--config", os.path.join(harness.build_directory(), "CPackConfig.cmake"), "-B", folder],
+                   check=True, stdout=subprocess.DEVNULL)
+    package = glob.glob(os.path.join(folder, "urxe_*.deb"))[0]
+    root = os.path.join(folder, "root")
+    subprocess.run(["dpkg-deb", "-x", package, root], check=True)
+    return package, root
+
+
+def contents(folder):
+    package, root = unpack(folder)
+    needed = text_of("dpkg-deb", "-f", package, "Depends")
+    names = [re.match(r"[^ (]+", word)[0] for word in needed.split(", ")]
+    harness.expect("libibverbs1" in names and "libc6" in names, needed)
+    for name in names:
+        state = text_of("dpkg-query", "-W", "-f=${db:Status-Status}", name)
+        harness.expect(state == "installed", f"{name} is {state}")
+    harness.isolate()
+    port = harness.free_port()
+    urxe = [os.path.join(root, "usr/bin/urxe"), "run", "--device", "lo", "--"]
+    server = [*urxe, "ibv_rc_pingpong", "-g", "0", "-p", str(port)]
+    for output in harness.run_pair(server, [*server, "127.0.0.1"], port):
+        harness.expect("1000 iters in " in output, output)
+
+
+def manual(folder):
+    """Each page is right for groff, and has the options that --help has."""
+    harness.need_programs("groff")
+    _, root = unpack(folder)
+    page = lambda name: os.path.join(root, "usr/share/man/man1", name)
+    for path in glob.glob(page("*")):
+        done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", path], capture_output=True, text=True, check=True)
+        harness.expect(not done.stderr, done.stderr)
+    for command in COMMANDS:
+        offered = set(re.findall(r"--[a-z-]+", text_of(harness.binary("urxe"), command, "--help"))) - {"--help"}
+        with open(page(f"urxe-{command}.1"), encoding="ascii") as file:
+            described = set(re.findall(r"--[a-z-]+", file.read().replace("\\-", "-")))
+        harness.expect(offered <= described, f"urxe-{command}(1) has nothing of {offered - described}")
+
+
+def completion(folder):
+    _, root = unpack(folder)
+    script = os.path.join(root, "usr/share/bash-completion/completions/urxe")
+
+    def complete(*words):
+        line = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _urxe; printf "%s\\n" "${COMPREPLY[@]}"'
+        return text_of("bash", "-c", line, "bash", script, "urxe", *words).split()
+
+    harness.expect(complete("") == ["run", "env", "devices", "doctor", "analyze", "--help", "--version"], complete(""))
+    harness.expect(complete("run", "--engine", "r") == ["raw"], complete("run", "--engine", "r"))
+    harness.expect("urxe_lo=lo" in complete("run", "--device", "urxe_l"), complete("run", "--device", "urxe_l"))
+    harness.expect("ibv_devices" in complete("run", "--no-shm", "--", "ibv_dev"), "no programs")
+    for command in COMMANDS:
+        offered = set(re.findall(r"--[a-z-]+", text_of(harness.binary("urxe"), command, "--help")))
+        harness.expect(set(complete(command, "--")) == offered, f"{complete(command, '--')} are not {offered}")
+
+
+CASES = {f.__name__: f for f in (contents, manual, completion)}
+
+
+def test():
+    with tempfile.TemporaryDirectory() as folder:
+        CASES[sys.argv[1]](folder)
+
+
+harness.main(test)

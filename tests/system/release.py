@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Stock programs of another release of Debian, with its libibverbs, librdmacm and C library.
+
+usage: release.py FOLDER CASE      FOLDER is what fetch_release.py has made
+"""
+
+import glob
+import os
+import re
+import sys
+
+import cm_place
+import harness
+from harness import Process
+
+NEWEST_SERVED = 65  # Of rdma-core.
+
+
+class Release:
+    def __init__(self, folder):
+        libraries = glob.glob(os.path.join(folder, "usr/lib/*/libibverbs.so.1.*"))
+        if not libraries:
+            harness.skip("there is nothing in the folder; the test that fetches it says why")
+        self.number = int(re.search(r"\.so\.1\.\d+\.(\d+)", libraries[0])[1])
+        if self.number > NEWEST_SERVED:
+            harness.skip(f"urxe serves rdma-core 36 to {NEWEST_SERVED}, and this is {self.number}")
+        self._programs = os.path.join(folder, "usr/bin")
+        found = [*glob.glob(os.path.join(folder, "usr/lib/*-linux-gnu")), *glob.glob(os.path.join(folder, "lib/*-linux-gnu"))]
+        self._loader = [path for place in found for path in glob.glob(os.path.join(place, "ld-linux-*.so.*"))][0]
+        self._libraries = ":".join(found)
+
+    def words(self, program, *arguments):
+        return [self._loader, "--inhibit-cache", "--library-path", self._libraries, os.path.join(self._programs, program),
+                *arguments]
+
+    def run(self, program, *arguments):
+        return Process(harness.urxe_run(self.words(program, *arguments)), program).expect_success()
+
+    def pair(self, program, *arguments):
+        port = harness.free_port()
+        server = harness.urxe_run(self.words(program, "-d", "urxe_lo", "-p", str(port), *arguments))
+        return harness.run_pair(server, [*server, "127.0.0.1"], port)
+
+    def connected_pair(self, program, server, client, port=None, space=cm_place.TCP):
+        """Programs of librdmacm, on 127.0.0.1. `port`: of a program that takes no other."""
+        words = [] if port else ["-p", str(harness.free_port())]
+        with cm_place.place("ipv4") as place:
+            return place.pair(self.words(program, *words, *server), self.words(program, *words, *client),
+                              port or int(words[1]), space)
+
+
+def devices(release):
+    harness.isolate()
+    listed = release.run("ibv_devices")
+    harness.expect("urxe_lo" in listed, listed)
+    shown = release.run("ibv_devinfo", "-v", "-d", "urxe_lo")
+    harness.expect("PORT_ACTIVE" in shown and re.search(r"link_layer:\s+Ethernet", shown), shown)
+
+
+def pingpong(release, program, *arguments):
+    harness.isolate()
+    for output in release.pair(program, "-g", "0", *arguments):
+        harness.expect(re.search(r"^1000 iters in ", output, re.M), output)
+
+
+def xsrq_pingpong(release):
+    harness.isolate()
+    for output in release.pair("ibv_xsrq_pingpong", "-g", "0"):
+        harness.expect("success" in output, output)
+
+
+def perftest(release, program, *arguments):
+    harness.isolate()
+    _, client = release.pair(program, *arguments, "-F", "-n", "200")
+    harness.expect(re.search(r"^\s*\d+\s+200\s", client, re.M), client)
+
+
+def perftest_connected(release):
+    words = ["-R", "-F", "-n", "200"]
+    for output in release.connected_pair("ib_send_bw", words, [*words, "127.0.0.1"]):
+        harness.expect(re.search(r"^\s*\d+\s+200\s", output, re.M), output)
+
+
+def rping(release):
+    words = ["-d", "-a", "127.0.0.1", "-V", "-v", "-C", "20"]
+    server, _ = release.connected_pair("rping", [*words, "-s"], [*words, "-c"])
+    harness.expect(server.count("ping data") == 20, server)
+
+
+def ucmatose(release):
+    _, client = release.connected_pair("ucmatose", ["-b", "127.0.0.1"], ["-s", "127.0.0.1"])
+    harness.expect("test complete" in client and "return status 0" in client, client)
+
+
+def udaddy(release):
+    _, client = release.connected_pair("udaddy", ["-b", "127.0.0.1"], ["-s", "127.0.0.1"], 7174, cm_place.UDP)
+    harness.expect("return status 0" in client, client)
+
+
+def rstream(release):
+    words = ["-S", "4096", "-C", "100"]
+    _, client = release.connected_pair("rstream", [*words, "-b", "127.0.0.1"], [*words, "-s", "127.0.0.1"])
+    harness.expect("Gb/sec" in client, client)
+
+
+def cmtime(release):
+    """From rdma-core 59 on its two sides meet by TCP, and its options are others."""
+    if release.number < 59:
+        port = harness.free_port()
+        words = release.words("cmtime", "-p", str(port), "-c", "100")
+        with cm_place.place("ipv4") as place:  # Not every release's server ends.
+            place.start_server([*words, "-b", "127.0.0.1"], port)
+            client = place.run_client([*words, "-s", "127.0.0.1"])
+    else:
+        harness.isolate()
+        port = harness.free_port()
+        words = release.words("cmtime", "-b", "127.0.0.1", "-C", "127.0.0.1", "-p", str(port), "-c", "100")
+        _, client = harness.run_pair(harness.urxe_run([*words, "-L"]), harness.urxe_run(words), port)
+    harness.expect(re.search(r"^(cm )?connect[ :]+\d", client, re.M), client)
+
+
+CASES = {
+    "devices": devices,
+    "rc_pingpong": lambda release: pingpong(release, "ibv_rc_pingpong"),
+    "rc_pingpong_events": lambda release: pingpong(release, "ibv_rc_pingpong", "-e"),
+    "rc_pingpong_builders": lambda release: pingpong(release, "ibv_rc_pingpong", "-N"),
+    "rc_pingpong_timestamps": lambda release: pingpong(release, "ibv_rc_pingpong", "-N", "-t"),
+    "uc_pingpong": lambda release: pingpong(release, "ibv_uc_pingpong"),
+    "ud_pingpong": lambda release: pingpong(release, "ibv_ud_pingpong"),
+    "srq_pingpong": lambda release: pingpong(release, "ibv_srq_pingpong"),
+    "xsrq_pingpong": xsrq_pingpong,
+    "write_bw": lambda release: perftest(release, "ib_write_bw"),
+    "read_lat": lambda release: perftest(release, "ib_read_lat"),
+    "send_bw_connected": perftest_connected,
+    "atomic_bw": lambda release: perftest(release, "ib_atomic_bw"),
+    "rping": rping,
+    "ucmatose": ucmatose,
+    "udaddy": udaddy,
+    "rstream": rstream,
+    "cmtime": cmtime,
+}
+
+
+def test():
+    folder, case = sys.argv[1:]
+    CASES[case](Release(folder))
+
+
+harness.main(test)

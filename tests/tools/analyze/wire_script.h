@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "packet/wire/aeth_syndrome.h"
+#include "packet/wire/icrc.h"
+#include "packet/wire/ip/ip_header.h"
+#include "tools/analyze/analysis.h"
+
+namespace urxe::test {
+
+inline constexpr Qpn kRequesterQpn{0x11};
+inline constexpr Qpn kResponderQpn{0x22};
+
+/// Feeds packets of one connection to an analysis, a millisecond apart.
+class WireScript {
+ public:
+  /// Of the next request; 0: IPv4 identifications say nothing, as urxe's.
+  uint16_t identification = 0;
+
+  void request(Operation operation, uint32_t psn, size_t payload = 100, uint32_t dma_length = 0) {
+    Headers headers;
+    headers.bth.opcode = Opcode(service_, operation);
+    headers.bth.psn = Psn(psn);
+    headers.bth.dest_qp = kResponderQpn;
+    headers.reth.dma_length = dma_length;
+    send(true, headers, payload);
+  }
+  void ack(uint32_t psn, uint32_t msn = 0, uint8_t syndrome = kAckNoCredits) {
+    respond(Operation::kAcknowledge, psn, 0, msn, syndrome);
+  }
+  void nak(NakCode code, uint32_t psn) { ack(psn, 0, nak_syndrome(code)); }
+  void respond(Operation operation, uint32_t psn, size_t payload = 0, uint32_t msn = 0,
+               uint8_t syndrome = kAckNoCredits) {
+    Headers headers;
+    headers.bth.opcode = Opcode(service_, operation);
+    headers.bth.psn = Psn(psn);
+    headers.bth.dest_qp = kRequesterQpn;
+    headers.aeth = {syndrome, Msn(msn)};
+    send(false, headers, payload);
+  }
+  void send(bool forth, const Headers& headers, size_t payload) {
+    feed(build(forth, headers, payload));
+  }
+
+  /// An IPv4 packet from the requester's address, or back, with a right ICRC.
+  std::vector<uint8_t> build(bool forth, const Headers& headers, size_t payload) const {
+    const uint8_t a[4] = {192, 0, 2, 1};
+    const uint8_t b[4] = {192, 0, 2, 2};
+    const Flow flow{Gid::from_ipv4(forth ? a : b), Gid::from_ipv4(forth ? b : a), 0xc123, 0, 64};
+    const uint16_t id = forth ? identification : uint16_t{0};
+    std::vector<uint8_t> packet(packet_size(headers.bth.opcode, payload));
+    write_headers(packet.data(), headers, payload);
+    write_icrc(flow, id, packet);
+    std::vector<uint8_t> frame(kIpv4HeaderBytes + kUdpHeaderBytes);
+    const size_t udp_bytes = kUdpHeaderBytes + packet.size();
+    write_ipv4_header(frame.data(), flow, {0, 64, 0}, id, udp_bytes, 0);
+    write_udp_header(frame.data() + kIpv4HeaderBytes, flow, udp_bytes, 0);
+    frame.insert(frame.end(), packet.begin(), packet.end());
+    return frame;
+  }
+  void feed(const std::vector<uint8_t>& frame) {
+    ++frames_;
+    constexpr int64_t kStepNs = 1'000'000;
+    analysis_.on_frame({frames_, static_cast<int64_t>(frames_) * kStepNs, analyze::LinkType::kRaw,
+                        frame, frame.size()});
+  }
+
+  void use(Service service) { service_ = service; }
+  const analyze::Analysis& finish() {
+    analysis_.finish();
+    return analysis_;
+  }
+  /// The requester's side. Only after finish().
+  [[nodiscard]] const analyze::RequestFlow& flow() const {
+    return analysis_.connections().streams().front().requests;
+  }
+
+ private:
+  analyze::Analysis analysis_;
+  Service service_ = Service::kRc;
+  uint64_t frames_ = 0;
+};
+
+}  // namespace urxe::test

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/doctor/interfaces.h"
+
+#include <gtest/gtest.h>
+
+namespace urxe::doctor {
+namespace {
+
+constexpr uint8_t kAddress[4] = {10, 0, 0, 1};
+
+Interface interface(const std::string& name, uint32_t ifindex) {
+  Interface made;
+  made.name = name;
+  made.ifindex = ifindex;
+  made.mtu = 1500;
+  made.up = true;
+  made.link_up = true;
+  made.gids = {Gid::from_ipv4(kAddress)};
+  return made;
+}
+
+DeviceDescription device(const Interface& interface) {
+  DeviceDescription made;
+  made.name = "urxe_" + interface.name;
+  made.ifname = interface.name;
+  made.ifindex = interface.ifindex;
+  made.mtu = interface.mtu;
+  made.gids = interface.gids;
+  made.link_up = interface.link_up;
+  return made;
+}
+
+TEST(DoctorInterfaces, TellsThePathMtuThatFollows) {
+  const Interface eth0 = interface("eth0", 2);
+  EXPECT_EQ(
+      judge_interfaces({eth0}, {device(eth0)}, false),
+      Findings{ok("interface", "eth0 is urxe_eth0: MTU 1500, path MTU 1024, GID 0 10.0.0.1")});
+}
+
+TEST(DoctorInterfaces, NoDeviceAtAllIsAProblem) {
+  Interface lo = interface("lo", 1);
+  lo.up = false;
+  lo.gids.clear();
+  const Findings findings = judge_interfaces({lo}, {}, false);
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_EQ(findings[0].level, Level::kProblem);
+  EXPECT_EQ(findings[1], note("interface", "lo is down, so it is no device", "ip link set lo up"));
+}
+
+TEST(DoctorInterfaces, TellsWhyAnInterfaceIsNoDevice) {
+  const Interface eth0 = interface("eth0", 2);
+  Interface eth1 = interface("eth1", 3);
+  eth1.gids.clear();
+  EXPECT_EQ(judge_interfaces({eth0, eth1}, {device(eth0)}, false).size(), 2u);
+  EXPECT_EQ(judge_interfaces({eth0, eth1}, {device(eth0)}, true).size(), 1u);
+  eth1.up = false;
+  EXPECT_EQ(judge_interfaces({eth0, eth1}, {device(eth0)}, false).size(), 1u);
+}
+
+TEST(DoctorInterfaces, TellsWhatIsWrongWithADevice) {
+  const Interface eth0 = interface("eth0", 2);
+  DeviceDescription down = device(eth0);
+  down.link_up = false;
+  EXPECT_EQ(judge_interfaces({eth0}, {down}, false)[0].level, Level::kNote);
+  DeviceDescription small = device(eth0);
+  small.mtu = 300;
+  EXPECT_EQ(judge_interfaces({eth0}, {small}, false)[0].level, Level::kProblem);
+  DeviceDescription bare = device(eth0);
+  bare.gids.clear();
+  EXPECT_EQ(judge_interfaces({eth0}, {bare}, false)[0].level, Level::kProblem);
+}
+
+}  // namespace
+}  // namespace urxe::doctor

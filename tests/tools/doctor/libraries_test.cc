@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "tools/doctor/libibverbs.h"
+#include "tools/doctor/obstacle.h"
+#include "tools/doctor/program.h"
+
+namespace urxe::doctor {
+namespace {
+
+LibibverbsFacts debian_12() {
+  return {.load_error = "",
+          .path = "/usr/lib/x86_64-linux-gnu/libibverbs.so.1.14.44.0",
+          .private_abi = 34,
+          .provider = "/lib/liburxe-rdmav34.so",
+          .provider_lack = ""};
+}
+
+ProgramFacts dynamic_program() {
+  return {.name = "prog",
+          .path = "/bin/prog",
+          .lack = "",
+          .is_elf = true,
+          .is_native = true,
+          .loader = "/lib64/ld-linux-x86-64.so.2",
+          .is_secure = false};
+}
+
+TEST(DoctorLibibverbs, ReadsTheReleaseFromTheFileName) {
+  EXPECT_EQ(release_of("/usr/lib/libibverbs.so.1.14.44.0"), "44");
+  EXPECT_EQ(release_of("/opt/my.so.dir/libibverbs.so.1.15.56.1"), "56");
+  EXPECT_EQ(release_of("/usr/lib/libibverbs.so.1"), "");
+  EXPECT_EQ(release_of("libibverbs"), "");
+  EXPECT_EQ(release_of(""), "");
+}
+
+TEST(DoctorLibibverbs, IsFineIfItIsServed) {
+  EXPECT_EQ(judge_libibverbs(debian_12()),
+            ok("libibverbs", "44 (private ABI 34), served by /lib/liburxe-rdmav34.so"));
+}
+
+TEST(DoctorLibibverbs, ALibraryOfNoServedReleaseIsAProblem) {
+  LibibverbsFacts facts = debian_12();
+  facts.private_abi = 66;
+  const Finding finding = judge_libibverbs(facts);
+  EXPECT_EQ(finding.level, Level::kProblem);
+  EXPECT_NE(finding.what.find("private ABI 66"), std::string::npos);
+  EXPECT_NE(finding.advice.find("36 to 65"), std::string::npos);
+  facts.private_abi = 0;
+  EXPECT_EQ(judge_libibverbs(facts).level, Level::kProblem);
+}
+
+TEST(DoctorLibibverbs, TheLackOfEitherIsAProblem) {
+  LibibverbsFacts facts = debian_12();
+  facts.provider_lack = "libisal.so.2: cannot open shared object file";
+  EXPECT_EQ(judge_libibverbs(facts).level, Level::kProblem);
+  EXPECT_NE(judge_libibverbs(facts).what.find("libisal.so.2"), std::string::npos);
+  facts.load_error = "libibverbs.so.1: cannot open shared object file";
+  EXPECT_NE(judge_libibverbs(facts).what.find("libibverbs.so.1"), std::string::npos);
+}
+
+TEST(DoctorProgram, LooksIntoFilesOfThisMachine) {
+  const ProgramFacts self = read_program("/proc/self/exe");
+  EXPECT_EQ(self.lack, "");
+  EXPECT_TRUE(self.is_elf);
+  EXPECT_TRUE(self.is_native);
+  EXPECT_FALSE(self.is_secure);
+  EXPECT_NE(self.loader, "");
+  EXPECT_EQ(judge_program(self).level, Level::kOk);
+}
+
+TEST(DoctorProgram, TellsWhatCannotBeRead) {
+  EXPECT_NE(read_program("/nonexistent").lack, "");
+  EXPECT_NE(read_program("/dev/null").lack, "");
+  EXPECT_NE(read_program("/tmp").lack, "");
+  EXPECT_EQ(judge_program(read_program("/nonexistent")).level, Level::kProblem);
+}
+
+TEST(DoctorProgram, NothingIsPreloadedIntoSomePrograms) {
+  EXPECT_EQ(judge_program(dynamic_program()).level, Level::kOk);
+  ProgramFacts statically = dynamic_program();
+  statically.loader = "";
+  EXPECT_NE(judge_program(statically).what.find("statically"), std::string::npos);
+  ProgramFacts secure = dynamic_program();
+  secure.is_secure = true;
+  EXPECT_NE(judge_program(secure).what.find("gains rights"), std::string::npos);
+  ProgramFacts foreign = dynamic_program();
+  foreign.is_native = false;
+  EXPECT_NE(judge_program(foreign).what.find("another machine"), std::string::npos);
+  ProgramFacts musl = dynamic_program();
+  musl.loader = "/lib/ld-musl-x86_64.so.1";
+  EXPECT_NE(judge_program(musl).what.find("musl"), std::string::npos);
+  ProgramFacts sudo = dynamic_program();
+  sudo.path = "/usr/bin/sudo";
+  sudo.is_secure = true;
+  EXPECT_NE(judge_program(sudo).what.find("clears the environment"), std::string::npos);
+  for (const auto& facts : {statically, secure, foreign, musl, sudo}) {
+    EXPECT_EQ(judge_program(facts).level, Level::kProblem);
+  }
+  ProgramFacts text = dynamic_program();
+  text.is_elf = false;
+  EXPECT_EQ(judge_program(text).level, Level::kNote);
+}
+
+TEST(DoctorObstacle, IsOneLine) {
+  ProgramFacts statically = dynamic_program();
+  statically.loader = "";
+  const std::string line = judge_obstacle(statically, debian_12());
+  EXPECT_TRUE(line.starts_with("program: prog (/bin/prog) is linked statically")) << line;
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  LibibverbsFacts without = debian_12();
+  without.load_error = "libibverbs.so.1: cannot open shared object file";
+  EXPECT_TRUE(judge_obstacle(dynamic_program(), without).starts_with("libibverbs: cannot be"));
+}
+
+TEST(DoctorObstacle, IsSilentAboutWhatOthersTell) {
+  EXPECT_EQ(judge_obstacle(dynamic_program(), debian_12()), "");
+  ProgramFacts absent = dynamic_program();
+  absent.lack = "No such file or directory";
+  EXPECT_EQ(judge_obstacle(absent, debian_12()), "");
+  LibibverbsFacts later = debian_12();
+  later.private_abi = 66;
+  EXPECT_EQ(judge_obstacle(dynamic_program(), later), "");
+  later.provider_lack = "No such file or directory";
+  EXPECT_NE(judge_obstacle(dynamic_program(), later), "");
+}
+
+}  // namespace
+}  // namespace urxe::doctor

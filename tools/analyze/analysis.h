@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tools/analyze/cm_exchanges.h"
+#include "tools/analyze/connections.h"
+#include "tools/analyze/violation.h"
+
+namespace urxe::analyze {
+
+/// What was counted of a capture as a whole.
+struct CaptureCounts {
+  static constexpr size_t kKeptFrames = 100;
+
+  uint64_t frames = 0;
+  int64_t first_ns = 0;
+  int64_t last_ns = 0;
+  uint64_t roce = 0;       ///< UDP datagrams to port 4791
+  uint64_t fragments = 0;  ///< of IP packets; not looked into
+  uint64_t cut = 0;        ///< too short to be looked into
+  uint64_t merged = 0;     ///< longer than any packet: the capture was made above an offload
+  uint64_t bad_icrc = 0;
+  uint64_t unchecked_icrc = 0;
+  std::vector<uint64_t> bad_icrc_frames;  ///< the first ones
+  uint64_t unknown_opcodes = 0;           ///< manufacturers' own, and such that nobody uses
+  uint64_t cnps = 0;                      ///< congestion notifications
+  uint64_t datagrams = 0;                 ///< UD, without those to QP1
+  uint64_t datagram_bytes = 0;
+  uint64_t multicast = 0;  ///< of the datagrams
+  uint64_t gsi = 0;        ///< UD to QP1
+};
+
+/// Takes the frames of a capture one by one. Its memory grows with the number of connections.
+class Analysis {
+ public:
+  void on_frame(const CapturedFrame& frame);
+  /// After the last frame.
+  void finish() { connections_.finish(); }
+
+  [[nodiscard]] const CaptureCounts& counts() const { return counts_; }
+  [[nodiscard]] const Connections& connections() const { return connections_; }
+  [[nodiscard]] const CmExchanges& cm() const { return cm_; }
+  [[nodiscard]] const ViolationLog& violations() const { return violations_; }
+  /// Violations, bad ICRCs, NAKs that are errors, or messages that were repeated in vain.
+  [[nodiscard]] bool found_something() const;
+
+ private:
+  void on_datagram(const CapturedFrame& frame, const Datagram& datagram);
+  void on_dropped(const CapturedFrame& frame, const Datagram& datagram, DropReason reason);
+  void on_packet(const CapturedPacket& packet);
+  void on_unconnected(const CapturedPacket& packet);
+
+  CaptureCounts counts_;
+  PacketDecoder decoder_;
+  Connections connections_;
+  CmExchanges cm_;
+  ViolationLog violations_;
+};
+
+}  // namespace urxe::analyze

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/analyze/connections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tools/analyze/packet_rules.h"
+
+namespace urxe::analyze {
+
+Stream& Connections::create(const Gid& source, const Gid& destination, Qpn dest_qp,
+                            Service service) {
+  Stream& stream = streams_.emplace_back();
+  stream.source = source;
+  stream.destination = destination;
+  stream.dest_qp = dest_qp;
+  stream.service = service;
+  current_[{source.bytes, destination.bytes, dest_qp.value()}] = &stream;
+  alone_[{source.bytes, destination.bytes}].push_back(&stream);
+  return stream;
+}
+
+Stream& Connections::find(const CapturedPacket& packet) {
+  const Bth& bth = packet.view.headers.bth;
+  const Flow& flow = packet.flow;
+  const auto it = current_.find({flow.source.bytes, flow.destination.bytes, bth.dest_qp.value()});
+  if (it != current_.end() && it->second->service == bth.opcode.service()) return *it->second;
+  if (it != current_.end()) retire(*it->second);
+  return create(flow.source, flow.destination, bth.dest_qp, bth.opcode.service());
+}
+
+/// The connection is over: neither end's packets belong to it any more.
+void Connections::retire(Stream& stream) {
+  for (Stream* const one : {&stream, stream.opposite}) {
+    if (one == nullptr) continue;
+    const auto it =
+        current_.find({one->source.bytes, one->destination.bytes, one->dest_qp.value()});
+    if (it != current_.end() && it->second == one) current_.erase(it);
+    std::erase(alone_[{one->source.bytes, one->destination.bytes}], one);
+  }
+}
+
+void Connections::join(Stream& one, Stream& other) {
+  one.opposite = &other;
+  other.opposite = &one;
+}
+
+void Connections::pair(Stream& responses, Psn psn) {
+  std::vector<Stream*>& alone = alone_[{responses.destination.bytes, responses.source.bytes}];
+  std::vector<Stream*> candidates;
+  std::copy_if(alone.begin(), alone.end(), std::back_inserter(candidates), [&](Stream* stream) {
+    return stream != &responses && stream->service == responses.service &&
+           stream->requests.expects_response(psn);
+  });
+  if (candidates.size() > 1) {
+    std::erase_if(candidates, [&](Stream* s) { return !s->requests.is_newest(psn); });
+  }
+  if (candidates.size() != 1) return;
+  Stream& requests = *candidates.front();
+  join(responses, requests);
+  std::erase(alone, &requests);
+  std::erase(alone_[{responses.source.bytes, responses.destination.bytes}], &responses);
+}
+
+void Connections::check_pkey(Stream& stream, const CapturedPacket& packet, ViolationLog& log) {
+  constexpr uint16_t kPartition = 0x7fff;
+  stream.pkey = packet.view.headers.bth.pkey;
+  if (stream.opposite == nullptr || !stream.opposite->pkey || stream.pkey_reported) return;
+  const uint16_t other = stream.opposite->pkey->value();
+  if (((stream.pkey->value() ^ other) & kPartition) == 0) return;
+  stream.pkey_reported = stream.opposite->pkey_reported = true;
+  log.add(make_violation(packet, Rule::kPKeyMismatch,
+                         fmt::format("{:#06x} and {:#06x}", stream.pkey->value(), other)));
+}
+
+void Connections::on_packet(const CapturedPacket& packet, ViolationLog& log) {
+  Stream* stream = &find(packet);
+  const Bth& bth = packet.view.headers.bth;
+  if (opcode_info(bth.opcode).is_request) {
+    if (!stream->requests.on_request(packet, log)) {
+      retire(*stream);
+      stream = &find(packet);
+      stream->requests.on_request(packet, log);
+    }
+  } else {
+    if (stream->opposite == nullptr) pair(*stream, bth.psn);
+    if (stream->opposite != nullptr) {
+      stream->opposite->requests.on_response(packet, log);
+    } else {
+      ++stream->unmatched_responses;
+    }
+  }
+  check_pkey(*stream, packet, log);
+}
+
+void Connections::on_established(const CmExchange& exchange) {
+  if (exchange.active_qpn.value() == 0 || exchange.passive_qpn.value() == 0) return;
+  const auto begin = [&](const Gid& from, const Gid& to, Qpn qpn, Psn start) {
+    const auto it = current_.find({from.bytes, to.bytes, qpn.value()});
+    if (it != current_.end()) retire(*it->second);
+    Stream& stream = create(from, to, qpn, Service::kRc);
+    stream.requests = RequestFlow(start, exchange.path_mtu);
+    stream.from_cm = true;
+    std::erase(alone_[{from.bytes, to.bytes}], &stream);
+    return &stream;
+  };
+  // Each side says with which PSN the other one begins.
+  Stream* const one =
+      begin(exchange.active, exchange.passive, exchange.passive_qpn, exchange.passive_starting_psn);
+  Stream* const other =
+      begin(exchange.passive, exchange.active, exchange.active_qpn, exchange.active_starting_psn);
+  join(*one, *other);
+}
+
+void Connections::finish() {
+  for (Stream& stream : streams_) stream.requests.finish();
+}
+
+}  // namespace urxe::analyze

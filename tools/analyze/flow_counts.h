@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "tools/analyze/log_histogram.h"
+
+namespace urxe::analyze {
+
+/// Why a request packet was seen again.
+enum class RepeatReason : uint8_t {
+  kSequenceNak,  ///< the responder sent a NAK for a PSN sequence error
+  kRnrNak,       ///< the responder had no receive
+  kImpliedNak,   ///< a later request was answered
+  kTimeout,      ///< nothing was seen that asks for it
+  kDuplicate,    ///< the network delivers it twice
+  kCount,
+};
+inline constexpr size_t kRepeatReasons = static_cast<size_t>(RepeatReason::kCount);
+std::string_view repeat_reason_name(RepeatReason reason);  ///< "sequence_nak"
+
+/// A NAK that ends a connection.
+struct ErrorNak {
+  uint64_t frame = 0;
+  uint8_t code = 0;  ///< 1 to 4, as NakCode; others are reserved
+  uint32_t psn = 0;
+};
+
+inline constexpr size_t kNakCodes = 32;
+
+/// What was counted of the requests of one queue pair and of the responses to them.
+struct FlowCounts {
+  static constexpr size_t kKeptErrors = 16;
+
+  uint64_t packets = 0;  ///< of requests, repeats included
+  uint64_t bytes = 0;    ///< payload of requests, repeats included
+  uint64_t first_frame = 0;
+  int64_t first_ns = 0;
+  int64_t last_ns = 0;
+  uint64_t source_port_changes = 0;
+
+  uint64_t out_of_order = 0;  ///< packets that came behind later ones
+  std::array<uint64_t, kRepeatReasons> repeats{};
+  uint64_t lost_before = 0;  ///< packets lost on the way to the capture point, and sent again
+  uint64_t lost_after = 0;   ///< packets seen that the responder then reported missing
+  uint64_t missed = 0;       ///< PSNs that were never seen, but were acknowledged
+  uint64_t timeouts = 0;     ///< times that the requester went back without a NAK
+  uint64_t answers_lost_after = 0;  ///< of these, with an answer that had been seen
+
+  uint64_t acks = 0;
+  uint64_t read_responses = 0;
+  uint64_t atomic_acks = 0;
+  uint64_t rnr_naks = 0;
+  std::array<uint64_t, kNakCodes> naks{};  ///< by code
+  std::vector<ErrorNak> error_naks;        ///< the first ones
+  LogHistogram rnr_waits;                  ///< from an RNR NAK to the packet sent again
+  uint64_t repeated_responses = 0;
+  uint64_t missing_responses = 0;  ///< READ responses that were passed over
+  uint64_t early_responses = 0;    ///< to a PSN that had not been seen
+  uint64_t stray_responses = 0;    ///< far from any request
+
+  [[nodiscard]] uint64_t errors() const;  ///< NAKs other than PSN sequence errors
+};
+
+}  // namespace urxe::analyze

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/analyze/log_histogram.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace urxe::analyze {
+namespace {
+
+constexpr unsigned kStepBits = 4;
+constexpr uint64_t kSteps = 1U << kStepBits;
+constexpr size_t kBuckets = (64 - kStepBits) * kSteps;
+
+size_t bucket_of(uint64_t value) {
+  if (value < kSteps) return value;
+  const auto shift = static_cast<unsigned>(std::bit_width(value)) - 1 - kStepBits;
+  return (shift + 1) * kSteps + ((value >> shift) - kSteps);
+}
+
+/// The largest value of a bucket.
+int64_t bucket_end(size_t bucket) {
+  if (bucket < kSteps) return static_cast<int64_t>(bucket);
+  const size_t shift = bucket / kSteps - 1;
+  const uint64_t next = kSteps + bucket % kSteps + 1;
+  return static_cast<int64_t>((next << shift) - 1);
+}
+
+}  // namespace
+
+void LogHistogram::add(int64_t ns) {
+  ns = std::max<int64_t>(ns, 0);
+  if (buckets_.empty()) buckets_.resize(kBuckets);
+  ++buckets_[bucket_of(static_cast<uint64_t>(ns))];
+  min_ = count_ == 0 ? ns : std::min(min_, ns);
+  max_ = std::max(max_, ns);
+  ++count_;
+}
+
+int64_t LogHistogram::quantile(double part) const {
+  const auto rank = static_cast<uint64_t>(std::ceil(part * static_cast<double>(count_)));
+  uint64_t seen = 0;
+  for (size_t i = 0; i < buckets_.size(); ++i) {
+    seen += buckets_[i];
+    if (seen >= rank && seen != 0) return std::clamp(bucket_end(i), min_, max_);
+  }
+  return max_;
+}
+
+}  // namespace urxe::analyze

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/analyze/message_queue.h"
+
+#include <algorithm>
+
+namespace urxe::analyze {
+namespace {
+
+bool needs_own_answer(MessageKind kind) {
+  return kind == MessageKind::kRead || kind == MessageKind::kAtomic;
+}
+
+/// A message of which `packet` is the first packet that was seen.
+Message begin_message(const CapturedPacket& packet, LongPsn psn) {
+  const Headers& headers = packet.view.headers;
+  const OpcodeInfo& info = opcode_info(headers.bth.opcode);
+  Message message;
+  message.kind = message_kind(headers.bth.opcode.operation());
+  message.frame = packet.frame;
+  message.start_ns = packet.time_ns;
+  message.first = message.end = message.next_response = psn;
+  message.started = message.in_order = info.starts_message;
+  if (has(info.extensions, Ext::kReth)) message.announced = headers.reth.dma_length;
+  return message;
+}
+
+}  // namespace
+
+std::string_view message_kind_name(MessageKind kind) {
+  constexpr std::array<std::string_view, kMessageKinds> kNames = {"send", "write", "read",
+                                                                  "atomic"};
+  return kNames.at(static_cast<size_t>(kind));
+}
+
+MessageKind message_kind(Operation operation) {
+  switch (operation) {
+    case Operation::kReadRequest:
+      return MessageKind::kRead;
+    case Operation::kCompareSwap:
+    case Operation::kFetchAdd:
+    case Operation::kAtomicWrite:
+      return MessageKind::kAtomic;
+    default:
+      return operation >= Operation::kWriteFirst && operation <= Operation::kWriteOnlyImm
+                 ? MessageKind::kWrite
+                 : MessageKind::kSend;
+  }
+}
+
+MessageQueue::Iterator MessageQueue::after(LongPsn psn) {
+  return std::upper_bound(queue_.begin(), queue_.end(), psn,
+                          [](LongPsn p, const Message& m) { return p < m.first; });
+}
+
+Message* MessageQueue::find(LongPsn psn) {
+  const auto it = after(psn);
+  if (it == queue_.begin()) return nullptr;
+  Message& message = *(it - 1);
+  return psn < message.end || !message.ended ? &message : nullptr;
+}
+
+/// The place of a message that starts at `psn`. What was seen of it before its first packet came is
+/// in `message` then.
+MessageQueue::Iterator MessageQueue::place_for(LongPsn psn, Message& message) {
+  const auto next = after(psn);
+  if (next != queue_.begin() && psn < (next - 1)->end) {
+    // The last packet of the message before was missing, too, and its packets went there.
+    Message& before = *(next - 1);
+    message.end = before.end;
+    message.ended = before.ended;
+    message.in_order = false;
+    before.end = psn;
+    before.ended = true;
+    before.in_order = false;
+    return next;
+  }
+  if (message.ended || next == queue_.end() || next->started) return next;
+  message.end = next->end;
+  message.ended = next->ended;
+  message.in_order = false;
+  message.bytes = next->bytes;
+  --counts(next->kind).sent;
+  return queue_.erase(next);
+}
+
+Message& MessageQueue::add(const CapturedPacket& packet, LongPsn psn, int64_t span, bool in_order) {
+  const OpcodeInfo& info = opcode_info(packet.view.headers.bth.opcode);
+  Message* message = info.starts_message ? nullptr : find(psn);
+  if (message == nullptr) {
+    Message begun = begin_message(packet, psn);
+    begun.ended = info.ends_message;
+    const auto place = info.starts_message ? place_for(psn, begun) : after(psn);
+    message = &*queue_.insert(place, begun);
+    ++counts(message->kind).sent;
+  }
+  message->in_order = message->in_order && in_order && message->end == psn;
+  message->end = std::max(message->end, psn + span);
+  message->ended = message->ended || info.ends_message;
+  const bool read = message->kind == MessageKind::kRead;
+  const uint64_t bytes = read ? message->announced : packet.view.payload.size();
+  message->bytes += bytes;
+  counts(message->kind).bytes += bytes;
+  if (queue_.size() > kMaxOutstanding) {
+    // The one at hand is the newest, or close to it.
+    queue_.pop_front();
+    ++given_up_;
+    message = find(psn);
+  }
+  return message != nullptr ? *message : queue_.back();
+}
+
+void MessageQueue::finish(const Message& message, int64_t time_ns) {
+  MessageCounts& kind = counts(message.kind);
+  ++kind.answered;
+  if (message.started) kind.latency.add(time_ns - message.start_ns);
+}
+
+void MessageQueue::acknowledge(LongPsn end, int64_t time_ns) {
+  auto last = queue_.begin();
+  while (last != queue_.end() && last->end <= end) {
+    // The last packet may be one that the capture missed.
+    const auto next = last + 1;
+    if (!last->ended && (next == queue_.end() || next->first >= end)) break;
+    last = next;
+  }
+  const auto kept = std::remove_if(queue_.begin(), last, [&](Message& message) {
+    message.overtaken = true;
+    if (needs_own_answer(message.kind)) return false;
+    finish(message, time_ns);
+    return true;
+  });
+  queue_.erase(kept, last);
+}
+
+void MessageQueue::fail(LongPsn psn) {
+  Message* const message = find(psn);
+  if (message == nullptr) return;
+  ++counts(message->kind).failed;
+  queue_.erase(after(psn) - 1);
+}
+
+void MessageQueue::answer(LongPsn psn, int64_t time_ns) {
+  Message* const message = find(psn);
+  if (message == nullptr) return;
+  finish(*message, time_ns);
+  queue_.erase(after(psn) - 1);
+}
+
+}  // namespace urxe::analyze

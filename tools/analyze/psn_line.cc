@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/analyze/psn_line.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace urxe::analyze {
+
+void PsnLine::put(LongPsn psn, const PsnRecord& record) {
+  records_[psn] = record;
+  if (records_.size() > kMaxRecords) records_.erase(records_.begin());
+}
+
+std::optional<std::pair<LongPsn, PsnRecord*>> PsnLine::find(LongPsn psn) {
+  auto it = records_.upper_bound(psn);
+  if (it == records_.begin()) return std::nullopt;
+  --it;
+  if (psn >= it->first + it->second.span) return std::nullopt;
+  return std::pair{it->first, &it->second};
+}
+
+const PsnRecord* PsnLine::ending_before(LongPsn psn) const {
+  const auto it = records_.lower_bound(psn);
+  if (it == records_.begin()) return nullptr;
+  const auto before = std::prev(it);
+  return before->first + before->second.span == psn ? &before->second : nullptr;
+}
+
+const PsnRecord* PsnLine::beginning_at(LongPsn psn) const {
+  const auto it = records_.find(psn);
+  return it == records_.end() ? nullptr : &it->second;
+}
+
+std::vector<LongPsn> PsnLine::between(LongPsn from, LongPsn to, size_t most) const {
+  std::vector<LongPsn> psns;
+  for (auto it = records_.lower_bound(from); it != records_.end() && it->first < to; ++it) {
+    psns.push_back(it->first);
+    if (psns.size() > most) return psns;
+  }
+  for (const auto& [first, hole] : holes_) {
+    for (LongPsn psn = std::max(first, from); psn < std::min(hole.end, to); ++psn) {
+      psns.push_back(psn);
+      if (psns.size() > most) return psns;
+    }
+  }
+  return psns;
+}
+
+void PsnLine::open_hole(LongPsn first, const Hole& hole) {
+  holes_[first] = hole;
+  if (holes_.size() > kMaxHoles) holes_.erase(holes_.begin());
+}
+
+PsnLine::Holes::const_iterator PsnLine::hole_of(LongPsn psn) const {
+  auto it = holes_.upper_bound(psn);
+  if (it == holes_.begin()) return holes_.end();
+  --it;
+  return psn < it->second.end ? it : holes_.end();
+}
+
+const Hole* PsnLine::hole_at(LongPsn psn) const {
+  const auto it = hole_of(psn);
+  return it == holes_.end() ? nullptr : &it->second;
+}
+
+void PsnLine::fill(LongPsn psn, int64_t span) {
+  const auto it = hole_of(psn);
+  if (it == holes_.end()) return;
+  const auto [first, hole] = *it;
+  holes_.erase(it);
+  if (first < psn) {
+    Hole before = hole;
+    before.end = psn;
+    holes_[first] = before;
+  }
+  if (psn + span < hole.end) holes_[psn + span] = hole;
+}
+
+uint64_t PsnLine::close_holes_below(LongPsn end) {
+  uint64_t closed = 0;
+  while (!holes_.empty() && holes_.begin()->first < end) {
+    const auto [first, hole] = *holes_.begin();
+    holes_.erase(holes_.begin());
+    closed += static_cast<uint64_t>(std::min(hole.end, end) - first);
+    if (hole.end > end) {
+      holes_[end] = hole;
+      break;
+    }
+  }
+  return closed;
+}
+
+void PsnLine::doubt_all() {
+  for (auto& [psn, record] : records_) record.doubtful = true;
+}
+
+uint64_t PsnLine::missing() const {
+  uint64_t sum = 0;
+  for (const auto& [first, hole] : holes_) sum += static_cast<uint64_t>(hole.end - first);
+  return sum;
+}
+
+}  // namespace urxe::analyze

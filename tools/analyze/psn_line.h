@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "packet/wire/opcode.h"
+#include "packet/wire/psn.h"
+
+namespace urxe::analyze {
+
+/// A PSN that does not wrap: counted on from the first one of a flow.
+using LongPsn = int64_t;
+
+/// What is kept of a request packet. `span`: the PSNs that it takes, more than one for a READ.
+struct PsnRecord {
+  Opcode opcode;
+  uint16_t identification = 0;
+  uint32_t payload = 0;
+  int64_t span = 1;
+  int64_t time_ns = 0;  ///< of the newest copy
+  /// It came out of order, or behind a hole: then the responder dropped the newest copy.
+  bool doubtful = false;
+};
+
+/// PSNs that were passed over: [first, end).
+struct Hole {
+  LongPsn end = 0;
+  int64_t time_ns = 0;          ///< when a later packet showed it
+  uint16_t identification = 0;  ///< of that packet
+};
+
+/// The request packets of a flow by PSN: the newest ones, and the holes between them. Bounded: the
+/// oldest ones are forgotten.
+class PsnLine {
+ public:
+  static constexpr size_t kMaxRecords = 2048;
+  static constexpr size_t kMaxHoles = 256;
+
+  void put(LongPsn psn, const PsnRecord& record);
+  /// The packet that takes `psn`, and the first PSN that it takes.
+  std::optional<std::pair<LongPsn, PsnRecord*>> find(LongPsn psn);
+  /// The packet that ends right before `psn`, or that begins at it.
+  [[nodiscard]] const PsnRecord* ending_before(LongPsn psn) const;
+  [[nodiscard]] const PsnRecord* beginning_at(LongPsn psn) const;
+  /// The PSNs of the packets that begin in [from, to), and those of the holes there. If there are
+  /// more than `most`, it stops at the first one beyond.
+  [[nodiscard]] std::vector<LongPsn> between(LongPsn from, LongPsn to, size_t most) const;
+
+  void open_hole(LongPsn first, const Hole& hole);
+  [[nodiscard]] const Hole* hole_at(LongPsn psn) const;
+  /// Takes [psn, psn + span) out of the hole that `psn` is in.
+  void fill(LongPsn psn, int64_t span);
+  /// Forgets the holes below `end`. Returns how many PSNs they had.
+  uint64_t close_holes_below(LongPsn end);
+  [[nodiscard]] bool has_hole_below(LongPsn psn) const {
+    return !holes_.empty() && holes_.begin()->first < psn;
+  }
+  /// All packets turn out to have come behind a hole.
+  void doubt_all();
+  /// How many PSNs the holes have now.
+  [[nodiscard]] uint64_t missing() const;
+
+ private:
+  using Holes = std::map<LongPsn, Hole>;
+  [[nodiscard]] Holes::const_iterator hole_of(LongPsn psn) const;
+
+  std::map<LongPsn, PsnRecord> records_;
+  Holes holes_;
+};
+
+}  // namespace urxe::analyze

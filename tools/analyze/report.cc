@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/analyze/report.h"
+
+#include <set>
+
+namespace urxe::analyze {
+
+std::vector<ConnectionView> list_connections(const Connections& connections) {
+  std::vector<ConnectionView> views;
+  std::set<const Stream*> listed;
+  for (const Stream& stream : connections.streams()) {
+    if (!listed.insert(&stream).second) continue;
+    if (stream.opposite != nullptr) listed.insert(stream.opposite);
+    views.push_back({&stream, stream.opposite});
+  }
+  return views;
+}
+
+std::string_view service_name(Service service) {
+  switch (service) {
+    case Service::kUc:
+      return "UC";
+    case Service::kXrc:
+      return "XRC";
+    default:
+      return "RC";
+  }
+}
+
+std::string_view turn_name(RequestFlow::Turn turn) {
+  switch (turn) {
+    case RequestFlow::Turn::kRequester:
+      return "requester";
+    case RequestFlow::Turn::kResponder:
+      return "responder";
+    case RequestFlow::Turn::kNobody:
+      break;
+  }
+  return "nobody";
+}
+
+}  // namespace urxe::analyze

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "packet/wire/aeth_syndrome.h"
+#include "tools/analyze/report.h"
+
+namespace urxe::analyze {
+namespace {
+
+using Out = std::back_insert_iterator<std::string>;
+
+constexpr double kNsPerSecond = 1e9;
+
+std::string duration_text(int64_t ns) {
+  constexpr double kNsPerUs = 1e3;
+  constexpr double kNsPerMs = 1e6;
+  const auto value = static_cast<double>(ns);
+  if (ns < 1'000'000) return fmt::format("{:.1f} us", value / kNsPerUs);
+  if (ns < 1'000'000'000) return fmt::format("{:.2f} ms", value / kNsPerMs);
+  return fmt::format("{:.3f} s", value / kNsPerSecond);
+}
+
+std::string rate_text(uint64_t bytes, int64_t ns) {
+  constexpr double kMega = 1e6;
+  if (ns <= 0) return "";
+  return fmt::format(", {:.2f} MB/s",
+                     static_cast<double>(bytes) / (static_cast<double>(ns) / kNsPerSecond) / kMega);
+}
+
+std::string spread_text(const LogHistogram& histogram) {
+  return fmt::format("min {}, median {}, 99 % {}, max {}", duration_text(histogram.min()),
+                     duration_text(histogram.quantile(0.5)),
+                     duration_text(histogram.quantile(0.99)), duration_text(histogram.max()));
+}
+
+/// A line for a count, unless it is 0.
+void count_line(Out out, uint64_t count, std::string_view what) {
+  if (count != 0) fmt::format_to(out, "    {} {}\n", count, what);
+}
+
+std::string end_text(const Gid& address, const Stream* towards) {
+  if (towards == nullptr) return address.to_string() + " (queue pair unknown)";
+  return fmt::format("{} qp {:#08x}", address.to_string(), towards->dest_qp.value());
+}
+
+std::string_view nak_name(size_t code) {
+  constexpr std::string_view kNames[] = {"PSN sequence error", "invalid request",
+                                         "remote access error", "remote operational error",
+                                         "invalid RD request"};
+  return code < std::size(kNames) ? kNames[code] : "reserved code";
+}
+
+void append_capture(Out out, const CaptureCounts& counts) {
+  fmt::format_to(out, "{} frames in {}, {} of them RoCEv2\n", counts.frames,
+                 duration_text(counts.last_ns - counts.first_ns), counts.roce);
+  count_line(out, counts.fragments, "IP fragments were not looked into");
+  count_line(out, counts.cut, "packets are too short to be looked into");
+  count_line(out, counts.merged,
+             "datagrams are longer than any packet: capture with segmentation offload off");
+  count_line(out, counts.unchecked_icrc, "ICRCs could not be checked");
+  count_line(out, counts.bad_icrc, "ICRCs are wrong");
+  if (!counts.bad_icrc_frames.empty()) {
+    fmt::format_to(out, "      frames {}\n", fmt::join(counts.bad_icrc_frames, " "));
+  }
+  count_line(out, counts.unknown_opcodes, "packets have opcodes that are not known");
+  count_line(out, counts.cnps, "congestion notifications");
+  if (counts.datagrams != 0) {
+    fmt::format_to(out, "    {} datagrams, {} of them multicast, {} bytes\n", counts.datagrams,
+                   counts.multicast, counts.datagram_bytes);
+  }
+  count_line(out, counts.gsi, "packets to QP1");
+}
+
+void append_messages(Out out, const MessageQueue& messages) {
+  for (size_t i = 0; i < kMessageKinds; ++i) {
+    const MessageCounts& kind = messages.counts().at(i);
+    if (kind.sent == 0) continue;
+    fmt::format_to(out, "    {} {}: {} answered, {} bytes", kind.sent,
+                   message_kind_name(static_cast<MessageKind>(i)), kind.answered, kind.bytes);
+    if (kind.failed != 0) fmt::format_to(out, ", {} failed", kind.failed);
+    if (kind.latency.count() != 0) fmt::format_to(out, "; {}", spread_text(kind.latency));
+    fmt::format_to(out, "\n");
+  }
+}
+
+void append_responses(Out out, const FlowCounts& counts) {
+  if (counts.acks != 0) {
+    fmt::format_to(out, "    {} ACKs, {:.1f} request packets each\n", counts.acks,
+                   static_cast<double>(counts.packets) / static_cast<double>(counts.acks));
+  }
+  for (size_t code = 0; code < kNakCodes; ++code) {
+    if (counts.naks.at(code) == 0) continue;
+    fmt::format_to(out, "    {} NAKs, {}\n", counts.naks.at(code), nak_name(code));
+  }
+  for (const ErrorNak& nak : counts.error_naks) {
+    fmt::format_to(out, "      frame {}: NAK {} of PSN {}\n", nak.frame, nak_name(nak.code),
+                   nak.psn);
+  }
+  if (counts.rnr_naks != 0) {
+    fmt::format_to(out, "    {} RNR NAKs", counts.rnr_naks);
+    if (counts.rnr_waits.count() != 0) {
+      fmt::format_to(out, "; then a wait of {}", spread_text(counts.rnr_waits));
+    }
+    fmt::format_to(out, "\n");
+  }
+}
+
+void append_repeats(Out out, const FlowCounts& counts) {
+  constexpr std::string_view kWhy[kRepeatReasons] = {
+      "packets sent again after a NAK for their PSN", "packets sent again after an RNR NAK",
+      "packets sent again because a later request was answered first",
+      "packets sent again after a time-out", "packets delivered twice"};
+  for (size_t i = 0; i < kRepeatReasons; ++i) count_line(out, counts.repeats.at(i), kWhy[i]);
+}
+
+void append_losses(Out out, const RequestFlow& flow) {
+  const FlowCounts& counts = flow.counts();
+  count_line(out, counts.lost_before, "packets lost before they came to the capture point");
+  count_line(out, counts.lost_after, "packets lost or overtaken behind the capture point");
+  count_line(out, counts.timeouts, "time-outs of the requester");
+  count_line(out, counts.answers_lost_after, "of them although an answer had been seen");
+  count_line(out, counts.missed, "packets missed by the capture: they were acknowledged");
+  count_line(out, flow.missing(), "PSNs never seen");
+  count_line(out, counts.out_of_order, "packets out of order");
+  count_line(out, counts.missing_responses, "READ responses missing");
+  count_line(out, counts.repeated_responses, "responses to what was answered before");
+  count_line(out, counts.early_responses, "responses to packets not seen yet");
+  count_line(out, counts.stray_responses, "responses far from any request");
+  count_line(out, counts.source_port_changes, "changes of the UDP source port");
+}
+
+void append_end(Out out, const Stream& stream, int64_t end_ns) {
+  const RequestFlow& flow = stream.requests;
+  count_line(out, flow.lost_messages(), "messages LOST: sent again in vain");
+  if (flow.failed()) fmt::format_to(out, "    ended by a NAK\n");
+  if (flow.turn() == RequestFlow::Turn::kNobody || stream.service == Service::kUc) return;
+  fmt::format_to(out,
+                 "    {} messages unanswered at the end, {} after the last packet; the {} has to "
+                 "send next\n",
+                 flow.messages().outstanding().size(),
+                 duration_text(end_ns - flow.counts().last_ns), turn_name(flow.turn()));
+}
+
+void append_direction(Out out, const Stream& stream, const Stream* opposite, int64_t end_ns) {
+  const FlowCounts& counts = stream.requests.counts();
+  if (counts.packets == 0) return;
+  const int64_t ns = counts.last_ns - counts.first_ns;
+  fmt::format_to(out, "  {} sends {} request packets, {} bytes in {}{}\n",
+                 end_text(stream.source, opposite), counts.packets, counts.bytes, duration_text(ns),
+                 rate_text(counts.bytes, ns));
+  append_messages(out, stream.requests.messages());
+  append_responses(out, counts);
+  append_repeats(out, counts);
+  append_losses(out, stream.requests);
+  append_end(out, stream, end_ns);
+}
+
+void append_connection(Out out, const ConnectionView& view, int64_t end_ns) {
+  const Stream& forth = *view.forth;
+  fmt::format_to(out, "\n{} {} - {}", service_name(forth.service),
+                 end_text(forth.source, view.back), end_text(forth.destination, &forth));
+  if (forth.from_cm) fmt::format_to(out, ", by CM");
+  fmt::format_to(out, "\n");
+  append_direction(out, forth, view.back, end_ns);
+  if (view.back != nullptr) append_direction(out, *view.back, &forth, end_ns);
+  count_line(out, forth.unmatched_responses, "responses whose requests were not found");
+}
+
+std::string since_text(std::string_view what, int64_t time_ns, int64_t start_ns) {
+  return time_ns == 0 ? "" : fmt::format(", {} after {}", what, duration_text(time_ns - start_ns));
+}
+
+void append_exchange(Out out, const CmExchange& exchange) {
+  fmt::format_to(out, "  frame {}: {} asks {} for service {:#x}", exchange.frame,
+                 exchange.active.to_string(), exchange.passive.to_string(),
+                 exchange.service.value());
+  const int64_t start = exchange.req_ns;
+  fmt::format_to(out, "{}{}",
+                 since_text(exchange.datagrams ? "SIDR_REP" : "REP", exchange.rep_ns, start),
+                 since_text("RTU", exchange.rtu_ns, start));
+  if (exchange.reject_reason) {
+    fmt::format_to(out, "{} by the {} side: {}", since_text("REJ", exchange.rej_ns, start),
+                   exchange.rejected_by_active ? "active" : "passive",
+                   reject_reason_text(*exchange.reject_reason));
+  }
+  fmt::format_to(out, "{}{}", since_text("DREQ", exchange.dreq_ns, start),
+                 since_text("DREP", exchange.drep_ns, start));
+  if (exchange.repeated != 0) fmt::format_to(out, ", {} messages repeated", exchange.repeated);
+  fmt::format_to(out, "\n");
+}
+
+void append_violations(Out out, const ViolationLog& violations) {
+  if (violations.total() == 0) return;
+  fmt::format_to(out, "\n{} violations of the specification\n", violations.total());
+  for (const Violation& violation : violations.kept()) {
+    const RuleText& rule = rule_text(violation.rule);
+    fmt::format_to(out, "  frame {}: {} to {} qp {:#08x}: {}", violation.frame,
+                   violation.source.to_string(), violation.destination.to_string(),
+                   violation.dest_qp.value(), rule.name);
+    if (!violation.detail.empty()) fmt::format_to(out, " ({})", violation.detail);
+    fmt::format_to(out, "\n    section {}: {}\n", rule.section, rule.text);
+  }
+}
+
+}  // namespace
+
+std::string text_report(const Analysis& analysis) {
+  std::string text;
+  const Out out(text);
+  append_capture(out, analysis.counts());
+  for (const ConnectionView& view : list_connections(analysis.connections())) {
+    append_connection(out, view, analysis.counts().last_ns);
+  }
+  if (!analysis.cm().all().empty()) fmt::format_to(out, "\nExchanges of the connection managers\n");
+  for (const CmExchange& exchange : analysis.cm().all()) append_exchange(out, exchange);
+  append_violations(out, analysis.violations());
+  return text;
+}
+
+}  // namespace urxe::analyze

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "tools/analyze/captured_packet.h"
+#include "tools/analyze/flow_counts.h"
+#include "tools/analyze/message_queue.h"
+#include "tools/analyze/psn_line.h"
+#include "tools/analyze/rate_series.h"
+#include "tools/analyze/violation.h"
+
+namespace urxe::analyze {
+
+/// The requests of one queue pair, as they pass the capture point, and the responses to them. All
+/// of it is bounded, however many packets there are.
+class RequestFlow {
+ public:
+  /// A PSN further away than this is another connection's: the queue pair began anew.
+  static constexpr int64_t kJump = 65536;
+  /// How far below the first packet of a capture its overtaken predecessors may be.
+  static constexpr int64_t kBeforeFirst = 64;
+
+  /// Who has to send the next packet.
+  enum class Turn : uint8_t { kNobody, kRequester, kResponder };
+
+  RequestFlow() = default;
+  /// The connection's first PSN and its path MTU (0: unknown), as its exchange of CM messages says.
+  RequestFlow(Psn start, uint32_t path_mtu);
+
+  /// Takes a request packet. False: it is not of this connection, but of a later one, and was not
+  /// taken.
+  bool on_request(const CapturedPacket& packet, ViolationLog& log);
+  void on_response(const CapturedPacket& packet, ViolationLog& log);
+  /// Whether a request that may get a response with this PSN has been seen.
+  [[nodiscard]] bool expects_response(Psn psn) const;
+  /// Whether the newest packet has this PSN, or the newest READ ends with it.
+  [[nodiscard]] bool is_newest(Psn psn) const;
+  /// At the end of the capture.
+  void finish();
+
+  [[nodiscard]] const FlowCounts& counts() const { return counts_; }
+  [[nodiscard]] const MessageQueue& messages() const { return messages_; }
+  [[nodiscard]] const RateSeries& rate() const { return rate_; }
+  [[nodiscard]] uint64_t missing() const { return line_.missing(); }
+  [[nodiscard]] uint32_t path_mtu() const { return path_mtu_; }
+  [[nodiscard]] bool failed() const { return failed_; }
+  [[nodiscard]] Turn turn() const;
+  /// Messages that were repeated in vain.
+  [[nodiscard]] uint64_t lost_messages() const;
+
+ private:
+  struct Span {
+    int64_t least = 1;
+    int64_t most = 1;
+  };
+  struct RnrNak {
+    LongPsn psn = 0;
+    int64_t time_ns = 0;
+  };
+  /// Packets that filled a hole, until what follows tells whether they were late or sent again.
+  struct PendingFill {
+    LongPsn next = 0;
+    std::vector<LongPsn> packets;
+  };
+  struct LastMsn {
+    LongPsn psn = 0;
+    Msn msn;
+  };
+
+  // Requests: request_flow.cc
+  [[nodiscard]] LongPsn lengthen(Psn psn) const;
+  [[nodiscard]] Span span_of(const CapturedPacket& packet) const;
+  [[nodiscard]] uint16_t identification_of(const CapturedPacket& packet) const;
+  void begin(const CapturedPacket& packet);
+  bool is_another(const CapturedPacket& packet, LongPsn psn);
+  void count_request(const CapturedPacket& packet);
+  void take_new(const CapturedPacket& packet, LongPsn psn, ViolationLog& log);
+  void take_missing(const CapturedPacket& packet, LongPsn psn, const Hole& hole, ViolationLog& log);
+  bool take_overtaken(const CapturedPacket& packet, LongPsn psn);
+  void take_repeat(const CapturedPacket& packet, LongPsn psn);
+  void settle_read(LongPsn next);
+  void resolve_fill(bool sent_again);
+  RepeatReason reason_for(const CapturedPacket& packet, LongPsn psn, const PsnRecord* record);
+  void begin_episode(RepeatReason reason, LongPsn psn, const CapturedPacket& packet);
+  void note_skipped(LongPsn from, LongPsn to);
+  void note_lost(LongPsn psn);
+  void put_record(const CapturedPacket& packet, LongPsn psn, bool late);
+  // Rules: request_flow_rules.cc
+  void check_order(const CapturedPacket& packet, LongPsn psn, int64_t span, ViolationLog& log);
+  void check_size(const CapturedPacket& packet, ViolationLog& log);
+  void check_length(const CapturedPacket& packet, const Message& message, ViolationLog& log);
+  void check_msn(const CapturedPacket& packet, LongPsn psn, ViolationLog& log);
+  void check_response_kind(const CapturedPacket& packet, LongPsn psn, ViolationLog& log);
+  void check_read_response(const CapturedPacket& packet, const Message& message, LongPsn psn,
+                           ViolationLog& log);
+  // Responses: request_flow_responses.cc
+  void acknowledge(LongPsn end, int64_t time_ns);
+  void on_ack(const CapturedPacket& packet, LongPsn psn);
+  void on_nak(const CapturedPacket& packet, LongPsn psn, uint8_t code);
+  void on_sequence_nak(LongPsn psn);
+  void on_read_response(const CapturedPacket& packet, LongPsn psn, ViolationLog& log);
+  void on_atomic_ack(const CapturedPacket& packet, LongPsn psn);
+  void learn_mtu(const CapturedPacket& packet);
+
+  FlowCounts counts_;
+  MessageQueue messages_;
+  RateSeries rate_;
+  PsnLine line_;
+
+  bool begun_ = false;
+  Psn anchor_;  ///< stands for anchor_long_
+  LongPsn anchor_long_ = 0;
+  LongPsn first_ = 0;     ///< the lowest PSN that was seen
+  LongPsn expected_ = 0;  ///< the least that the next new packet may have
+  LongPsn expected_most_ = 0;
+  std::optional<LongPsn> open_read_;  ///< a READ whose end is not known
+  uint32_t path_mtu_ = 0;             ///< 0: not known yet
+  uint16_t source_port_ = 0;
+  uint16_t first_identification_ = 0;
+  uint16_t newest_identification_ = 0;
+  bool identifications_count_ = true;
+
+  std::optional<LongPsn> nak_;  ///< the lowest PSN sequence error that nothing was sent for yet
+  std::optional<RnrNak> rnr_;
+  std::optional<LongPsn> episode_next_;  ///< while the requester goes back: what comes next
+  RepeatReason episode_reason_ = RepeatReason::kTimeout;
+  bool episode_broken_ = false;  ///< a packet that should have been repeated did not come by
+  /// Counted as lost; a copy that comes still shows that it was overtaken only. Bounded.
+  std::set<LongPsn> believed_lost_;
+  std::optional<PendingFill> fill_;
+
+  LongPsn acknowledged_ = std::numeric_limits<LongPsn>::min();  ///< everything below it
+  std::optional<LastMsn> last_msn_;
+  bool failed_ = false;
+};
+
+}  // namespace urxe::analyze

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+# Completion of urxe's command line for bash.
+
+_urxe_interfaces() {
+  local path
+  for path in /sys/class/net/*; do printf '%s\n' "${path##*/}"; done
+}
+
+# The word among those before the cursor at which the program begins, or 0.
+_urxe_program_at() {
+  local i
+  for ((i = 2; i < COMP_CWORD; i++)); do
+    case "${COMP_WORDS[i]}" in
+      --) echo $((i + 1)); return ;;
+      --device | --engine | --capture | --fault | --dpdk-args) ((i++)) ;;
+      =) ((i++)) ;;
+      -*) ;;
+      *) echo "$i"; return ;;
+    esac
+  done
+  echo 0
+}
+
+_urxe() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-} at
+  COMPREPLY=()
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    mapfile -t COMPREPLY < <(compgen -W "run env devices doctor analyze --help --version" -- "$word")
+    return
+  fi
+  if [ "$command" = run ]; then
+    at=$(_urxe_program_at)
+    if [ "$at" -gt 0 ]; then
+      if [ "$COMP_CWORD" -eq "$at" ]; then
+        mapfile -t COMPREPLY < <(compgen -c -- "$word")
+      else
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+      fi
+      return
+    fi
+  fi
+  if [ "$command" = analyze ]; then
+    if [[ $word == -* ]]; then
+      mapfile -t COMPREPLY < <(compgen -W "--json --help" -- "$word")
+    else
+      mapfile -t COMPREPLY < <(compgen -f -- "$word")
+    fi
+    return
+  fi
+  case "$before" in
+    --engine) mapfile -t COMPREPLY < <(compgen -W "udp raw dpdk auto" -- "$word"); return ;;
+    --capture) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    --program) mapfile -t COMPREPLY < <(compgen -c -- "$word"); return ;;
+    --fault | --dpdk-args) return ;;
+    --device)
+      mapfile -t COMPREPLY < <(compgen -W "$(_urxe_interfaces | sed 's/.*/& urxe_&=&/')" -- "$word")
+      return ;;
+  esac
+  local options="--device --engine --dpdk-args --help"
+  case "$command" in
+    run | env) options+=" --capture --fault --shm --no-shm" ;;
+    doctor) options+=" --program --json" ;;
+  esac
+  if [[ $word == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
+  elif [ "$command" = run ]; then
+    mapfile -t COMPREPLY < <(compgen -c -- "$word")
+  elif [ "$command" = doctor ]; then
+    mapfile -t COMPREPLY < <(compgen -A hostname -- "$word")
+  fi
+}
+
+complete -F _urxe urxe

@@ -1,0 +1,45 @@
+#compdef urxe
+# SPDX-License-Identifier: BSD-2-Clause
+# Completion of urxe's command line for zsh.
+
+_urxe() {
+  local -a devices options
+  devices=(
+    '*--device[present an interface as a device]:[NAME=]IFACE:_urxe_devices'
+    '--engine[how packets get to the network]:engine:(udp raw dpdk auto)'
+    '--dpdk-args[arguments of DPDK and of its port]:arguments:'
+    '--help[print help]'
+  )
+  options=(
+    $devices
+    '--capture[record the packets]:pcapng file:_files'
+    '--fault[lose, duplicate, reorder or corrupt packets]:words:'
+    '(--no-shm)--shm[shared memory between programs of this host]'
+    '(--shm)--no-shm[none]'
+  )
+  if (( CURRENT == 2 )); then
+    _values 'command' 'run[run a program]' 'env[print the environment]' 'devices[list the devices]' \
+      'doctor[look for what is in the way]'
+      'analyze[tell what happened in a capture]'
+    return
+  fi
+  local command=$words[2]
+  shift words
+  (( CURRENT-- ))
+  case $command in
+    run) _arguments $options '*::program:_normal' ;;
+    env) _arguments $options ;;
+    devices) _arguments $devices ;;
+    doctor) _arguments $devices '--program[look into a program, too]:program:_command_names -e' '--json[print JSON]' \
+      ':host:_hosts' ;;
+    analyze) _arguments '--json[print JSON]' '--help[print help]' ':capture:_files' ;;
+  esac
+}
+
+_urxe_devices() {
+  local -a interfaces
+  interfaces=(/sys/class/net/*(N:t))
+  compadd -- $interfaces urxe_${^interfaces}=
+}
+
+_urxe "$@"

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/doctor/buffers.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include "packet/host/file_descriptor.h"
+
+namespace urxe::doctor {
+namespace {
+
+constexpr const char* kName = "buffers";
+/// What the UDP engine asks for (UdpConfig::socket_buffer_bytes).
+constexpr int kWanted = 4 << 20;
+/// Less does not hold a batch of packets with what the kernel counts for each.
+constexpr size_t kTooSmall = size_t{128} << 10;
+
+/// The kernel doubles what it grants, for its own needs.
+size_t grant(int fd, int option) {
+  int bytes = kWanted;
+  socklen_t size = sizeof bytes;
+  setsockopt(fd, SOL_SOCKET, option, &bytes, sizeof bytes);
+  if (getsockopt(fd, SOL_SOCKET, option, &bytes, &size) != 0) return 0;
+  return static_cast<size_t>(bytes) / 2;
+}
+
+}  // namespace
+
+BufferFacts read_buffers() {
+  const FileDescriptor fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  return {kWanted, grant(fd.get(), SO_RCVBUF), grant(fd.get(), SO_SNDBUF)};
+}
+
+Finding judge_buffers(const BufferFacts& facts) {
+  const std::string advice =
+      fmt::format("sysctl -w net.core.rmem_max={0} net.core.wmem_max={0} (outside of containers)",
+                  facts.wanted);
+  const std::string what =
+      fmt::format("sockets get {} KiB to receive and {} KiB to send, of {} KiB",
+                  facts.receive >> 10, facts.send >> 10, facts.wanted >> 10);
+  if (facts.receive < kTooSmall || facts.send < kTooSmall) {
+    return problem(kName, what + ": bursts are lost", advice);
+  }
+  if (facts.receive < facts.wanted || facts.send < facts.wanted) {
+    return note(kName, what + ": fewer packets can be under way", advice);
+  }
+  return ok(kName, what);
+}
+
+}  // namespace urxe::doctor

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/doctor/interfaces.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "provider/devices/device_list.h"
+#include "provider/devices/path_mtu.h"
+
+namespace urxe::doctor {
+namespace {
+
+constexpr const char* kName = "interface";
+constexpr size_t kMostGidsShown = 8;
+/// What the smallest path MTU, 256, and its headers take.
+constexpr uint32_t kSmallestMtu = 336;
+
+std::string list_gids(const std::vector<Gid>& gids) {
+  std::string text;
+  for (size_t i = 0; i < std::min(gids.size(), kMostGidsShown); ++i) {
+    text += fmt::format("{} {} {}", i == 0 ? ", GID" : ",", i, gids[i].to_string());
+  }
+  if (gids.size() > kMostGidsShown) {
+    text += fmt::format(" and {} more", gids.size() - kMostGidsShown);
+  }
+  return text;
+}
+
+Finding judge_device(const DeviceDescription& device) {
+  const std::string what =
+      fmt::format("{} is {}: MTU {}, path MTU {}{}", device.ifname, device.name, device.mtu,
+                  path_mtu_bytes(path_mtu_for(device.mtu)), list_gids(device.gids));
+  if (device.gids.empty()) {
+    return problem(
+        kName, what + ", no GID",
+        fmt::format("give it an address: ip address add ADDRESS/BITS dev {}", device.ifname));
+  }
+  if (device.mtu < kSmallestMtu) {
+    return problem(kName, what + ": too small for any packet with data",
+                   fmt::format("ip link set {} mtu 1500", device.ifname));
+  }
+  if (!device.link_up) {
+    return note(
+        kName, what + "; the link is down",
+        fmt::format("look at the cable, or at the other end: ip link show {}", device.ifname));
+  }
+  return ok(kName, what);
+}
+
+bool is_presented(const Interface& interface, const std::vector<DeviceDescription>& devices) {
+  return std::ranges::any_of(devices, [&](const DeviceDescription& device) {
+    return device.ifindex == interface.ifindex;
+  });
+}
+
+}  // namespace
+
+Findings judge_interfaces(const std::vector<Interface>& interfaces,
+                          const std::vector<DeviceDescription>& devices, bool wanted) {
+  Findings findings;
+  for (const DeviceDescription& device : devices) findings.push_back(judge_device(device));
+  if (devices.empty()) {
+    findings.push_back(problem(kName,
+                               "no interface is up and has an address, so there is no device",
+                               "ip link set lo up, or bring a network interface up"));
+  }
+  if (wanted) return findings;
+  for (const Interface& interface : interfaces) {
+    if (is_presented(interface, devices)) continue;
+    if (interface.is_loopback && is_presentable(interface)) {
+      findings.push_back(ok(kName, interface.name +
+                                       " leads to no other host, so it is no device "
+                                       "beside the others unless --device asks for it"));
+      continue;
+    }
+    // The loopback interface gets its addresses when it comes up.
+    if (!interface.up && (!interface.gids.empty() || interface.name == "lo")) {
+      findings.push_back(note(kName, interface.name + " is down, so it is no device",
+                              fmt::format("ip link set {} up", interface.name)));
+    } else if (interface.up && interface.gids.empty()) {
+      findings.push_back(note(
+          kName, interface.name + " has no address that can be used yet, so it is no device",
+          fmt::format("ip address add ADDRESS/BITS dev {}, or wait for IPv6's duplicate address "
+                      "detection",
+                      interface.name)));
+    }
+  }
+  return findings;
+}
+
+}  // namespace urxe::doctor

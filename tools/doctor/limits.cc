@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/doctor/limits.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+namespace urxe::doctor {
+namespace {
+
+constexpr const char* kName = "limits";
+/// A program with one device takes some 30, with librdmacm 45.
+constexpr uint64_t kNeeded = 64;
+/// What two programs share.
+constexpr uint64_t kSharedBytes = uint64_t{2} << 20;
+
+uint64_t read_limit(__rlimit_resource_t resource) {
+  rlimit limit{};
+  if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
+  return limit.rlim_cur;
+}
+
+}  // namespace
+
+LimitFacts read_limits() {
+  return {read_limit(RLIMIT_NOFILE), read_limit(RLIMIT_FSIZE)};
+}
+
+Finding judge_limits(const LimitFacts& facts) {
+  if (facts.descriptors < kNeeded) {
+    return problem(kName,
+                   fmt::format("programs may open {} files, and need up to {} for one device",
+                               facts.descriptors, kNeeded),
+                   "ulimit -n 1024");
+  }
+  if (facts.file_bytes < kSharedBytes) {
+    return note(kName,
+                "files may be too small for shared memory between programs, which UDP replaces",
+                "ulimit -f unlimited");
+  }
+  return ok(kName, facts.descriptors == UINT64_MAX
+                       ? "programs may open any number of files"
+                       : fmt::format("programs may open {} files", facts.descriptors));
+}
+
+}  // namespace urxe::doctor

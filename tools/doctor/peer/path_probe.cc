@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/doctor/peer/path_probe.h"
+
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "packet/host/file_descriptor.h"
+#include "packet/host/random.h"
+#include "packet/host/socket_address.h"
+#include "packet/wire/icrc.h"
+#include "packet/wire/roce_packet.h"
+#include "provider/devices/path_mtu.h"
+
+namespace urxe::doctor {
+namespace {
+
+constexpr const char* kName = "peer";
+constexpr uint16_t kFirstSourcePort = 0xc000;
+constexpr int kPortAttempts = 8;
+/// Longer than most round trips.
+constexpr int kPatienceMs = 500;
+/// No queue pair has these: P_Key 1 is nobody's, and the number is the last one.
+constexpr uint32_t kNobodysQueuePair = 0xfffffe;
+constexpr uint16_t kNobodysKey = 1;
+constexpr uint8_t kAnyAddress[4] = {};
+
+bool set(int fd, int level, int option, int value) {
+  return setsockopt(fd, level, option, &value, sizeof value) == 0;
+}
+
+SocketAddress to_socket_address(const sockaddr* address, socklen_t size) {
+  SocketAddress result;
+  std::memcpy(static_cast<void*>(result.get()), address,
+              size < SocketAddress::kCapacity ? size : SocketAddress::kCapacity);
+  return result;
+}
+
+bool bind_source_port(int fd, int family) {
+  for (int attempt = 0; attempt < kPortAttempts; ++attempt) {
+    const auto port = static_cast<uint16_t>(kFirstSourcePort | (random_number() & 0x3fff));
+    const Gid any = family == AF_INET ? Gid::from_ipv4(kAnyAddress) : Gid{};
+    const SocketAddress local(any, port, 0);
+    if (bind(fd, local.get(), local.size()) == 0) return true;
+  }
+  return false;
+}
+
+/// A socket that does not let packets be cut in pieces. None with errno.
+FileDescriptor open_towards(const PeerAddress& peer) {
+  const int family = peer.address.ss_family;
+  FileDescriptor fd(socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) return fd;
+  const bool whole = family == AF_INET
+                         ? set(fd.get(), IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)
+                         : set(fd.get(), IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
+  const bool ready =
+      whole && bind_source_port(fd.get(), family) &&
+      connect(fd.get(), reinterpret_cast<const sockaddr*>(&peer.address), peer.size) == 0;
+  return ready ? std::move(fd) : FileDescriptor();
+}
+
+Flow flow_of(int fd, const PeerAddress& peer) {
+  SocketAddress local;
+  socklen_t size = SocketAddress::kCapacity;
+  getsockname(fd, local.get(), &size);
+  const SocketAddress remote =
+      to_socket_address(reinterpret_cast<const sockaddr*>(&peer.address), peer.size);
+  Flow flow;
+  flow.source = local.gid();
+  flow.destination = remote.gid();
+  flow.source_port = local.port();
+  return flow;
+}
+
+std::vector<uint8_t> make_probe(const Flow& flow, uint32_t payload_bytes) {
+  Headers headers;
+  headers.bth.opcode = Opcode(Service::kUc, Operation::kSendOnly);
+  headers.bth.pkey = PKey(kNobodysKey);
+  headers.bth.dest_qp = Qpn(kNobodysQueuePair);
+  std::vector<uint8_t> packet(packet_size(headers.bth.opcode, payload_bytes));
+  write_headers(packet.data(), headers, payload_bytes);
+  write_icrc(flow, 0, packet);
+  return packet;
+}
+
+/// The errno with which the packet is refused, at once or by ICMP; 0: it is not.
+int send_and_wait(int fd, const std::vector<uint8_t>& packet) {
+  if (send(fd, packet.data(), packet.size(), 0) < 0) return errno;
+  pollfd waiting{fd, POLLIN, 0};
+  if (poll(&waiting, 1, kPatienceMs) <= 0) return 0;
+  int error = 0;
+  socklen_t size = sizeof error;
+  return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : 0;
+}
+
+uint32_t read_mtu(int fd, int family) {
+  int mtu = 0;
+  socklen_t size = sizeof mtu;
+  const int failed = family == AF_INET ? getsockopt(fd, IPPROTO_IP, IP_MTU, &mtu, &size)
+                                       : getsockopt(fd, IPPROTO_IPV6, IPV6_MTU, &mtu, &size);
+  return failed == 0 && mtu > 0 ? static_cast<uint32_t>(mtu) : 0;
+}
+
+}  // namespace
+
+Expected<PeerAddress, std::string> resolve_peer(const std::string& host) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* found = nullptr;
+  const int failed = getaddrinfo(host.c_str(), "4791", &hints, &found);
+  if (failed != 0) return Unexpected<std::string>(host + ": " + gai_strerror(failed));
+  PeerAddress peer;
+  std::memcpy(&peer.address, found->ai_addr, found->ai_addrlen);
+  peer.size = found->ai_addrlen;
+  char text[NI_MAXHOST] = {};
+  getnameinfo(found->ai_addr, found->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
+  peer.text = text;
+  freeaddrinfo(found);
+  return peer;
+}
+
+PathFacts probe_path(const PeerAddress& peer) {
+  PathFacts facts;
+  const FileDescriptor fd = open_towards(peer);
+  if (!fd) {
+    facts.error = errno;
+    return facts;
+  }
+  const Flow flow = flow_of(fd.get(), peer);
+  for (int mtu = IBV_MTU_4096; mtu >= IBV_MTU_256; --mtu) {
+    const auto payload = path_mtu_bytes(static_cast<ibv_mtu>(mtu));
+    facts.error = send_and_wait(fd.get(), make_probe(flow, payload));
+    if (facts.error != EMSGSIZE) break;
+  }
+  facts.refused = facts.error == ECONNREFUSED;
+  facts.ip_mtu = read_mtu(fd.get(), peer.address.ss_family);
+  return facts;
+}
+
+Findings judge_path(const PeerAddress& peer, const PathFacts& facts) {
+  if (facts.refused) {
+    return {problem(kName, peer.text + " says that nobody has UDP port 4791",
+                    "start a program there that uses RDMA: urxe has the port while one does; or "
+                    "look for a firewall that rejects")};
+  }
+  if (facts.error != 0) {
+    return {problem(kName, peer.text + " cannot be reached: " + std::strerror(facts.error),
+                    facts.error == EPERM ? "a firewall of this host refuses the packets"
+                                         : "look at `ip route get " + peer.text + "`")};
+  }
+  return {
+      ok(kName, fmt::format("packets to {} may have {} bytes, as far as routers tell: path "
+                            "MTU {}",
+                            peer.text, facts.ip_mtu, path_mtu_bytes(path_mtu_for(facts.ip_mtu))))};
+}
+
+}  // namespace urxe::doctor

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/doctor_command.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <iterator>
+#include <utility>
+
+#include "packet/engine/engine_choice.h"
+#include "tools/doctor/buffers.h"
+#include "tools/doctor/child.h"
+#include "tools/doctor/directories.h"
+#include "tools/doctor/engines.h"
+#include "tools/doctor/firewall.h"
+#include "tools/doctor/interfaces.h"
+#include "tools/doctor/libibverbs.h"
+#include "tools/doctor/limits.h"
+#include "tools/doctor/offload.h"
+#include "tools/doctor/peer/cm_probe.h"
+#include "tools/doctor/peer/path_probe.h"
+#include "tools/doctor/ping/ping_report.h"
+#include "tools/doctor/ping/self_ping.h"
+#include "tools/doctor/port.h"
+#include "tools/doctor/program.h"
+#include "tools/doctor/report.h"
+#include "tools/doctor/soft_roce.h"
+#include "tools/presentation.h"
+
+namespace urxe {
+namespace {
+
+using doctor::Findings;
+
+constexpr int kBadInput = 2;
+constexpr Duration kPingPatience = seconds(30);
+
+std::string get(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value != nullptr ? value : "";
+}
+
+void append(Findings& findings, Findings more) {
+  std::ranges::move(more, std::back_inserter(findings));
+}
+
+std::vector<Gid> addresses_of(const std::vector<DeviceDescription>& devices) {
+  std::vector<Gid> addresses;
+  for (const DeviceDescription& device : devices) {
+    addresses.insert(addresses.end(), device.gids.begin(), device.gids.end());
+  }
+  return addresses;
+}
+
+Expected<Presentation, std::string> present(const RunOptions& options, EngineChoice choice) {
+  if (choice != EngineChoice::kDpdk) return make_presentation(options.devices);
+  return make_dpdk_presentation(options.devices,
+                                options.dpdk_arguments.value_or(get("URXE_DPDK_ARGS")));
+}
+
+/// What needs no device.
+Findings check_libraries(const DoctorOptions& options) {
+  Findings findings;
+  if (const std::string faults = get("URXE_FAULTS"); !faults.empty()) {
+    findings.push_back(doctor::note("environment",
+                                    "URXE_FAULTS makes programs lose or change packets: " + faults,
+                                    "unset URXE_FAULTS"));
+  }
+  const auto libraries = library_directory();
+  findings.push_back(doctor::judge_libibverbs(doctor::read_libibverbs(libraries.value_or(""))));
+  if (!options.program.empty()) {
+    findings.push_back(doctor::judge_program(doctor::read_program(options.program)));
+  }
+  return findings;
+}
+
+Findings check_port(const Presentation& presentation) {
+  const doctor::PortFacts port = doctor::read_port();
+  bool is_kernels = false;
+  for (const auto& socket : port.sockets) is_kernels = is_kernels || port.is_kernels(socket);
+  Findings findings = doctor::judge_port(port, addresses_of(presentation.devices));
+  const auto soft_roce = doctor::find_soft_roce(presentation.real.root, presentation.real.devices);
+  append(findings, doctor::judge_soft_roce(soft_roce, presentation.devices, is_kernels));
+  return findings;
+}
+
+/// What packets meet on their way.
+Findings check_network(const DoctorOptions& options, const Presentation& presentation) {
+  Findings findings;
+  if (const auto interfaces = list_interfaces()) {
+    append(findings, doctor::judge_interfaces(*interfaces, presentation.devices,
+                                              !options.run.devices.empty()));
+  } else {
+    findings.push_back(doctor::problem("interface", "cannot be listed: " + interfaces.error(), ""));
+  }
+  append(findings, check_port(presentation));
+  findings.push_back(doctor::judge_firewall(doctor::read_firewall()));
+  for (const DeviceDescription& device : presentation.devices) {
+    if (device.is_fixed()) continue;
+    findings.push_back(doctor::judge_offload(doctor::read_offload(device.ifname)));
+  }
+  return findings;
+}
+
+/// What programs of this user share.
+Findings check_host(EngineChoice choice) {
+  Findings findings;
+  findings.push_back(doctor::judge_buffers(doctor::read_buffers()));
+  findings.push_back(doctor::judge_limits(doctor::read_limits()));
+  const auto places = doctor::read_places();
+  append(findings, doctor::judge_places(places));
+  findings.push_back(doctor::judge_slots(doctor::read_slots(places)));
+  append(findings,
+         doctor::judge_engines(doctor::read_engines(choice, library_directory().value_or(""))));
+  return findings;
+}
+
+/// A trial of the whole. From now on this process has the environment of `urxe run`.
+Findings check_stack(const DoctorOptions& options, const Presentation& presentation) {
+  const std::string others = get("LD_PRELOAD");
+  const auto prepared = prepare_environment(options.run);
+  if (!prepared) {
+    return {doctor::problem("self-ping", "`urxe run` fails: " + prepared.error().reason,
+                            "see the other checks")};
+  }
+  const doctor::ChildResult child =
+      doctor::run_child({"/proc/self/exe", doctor::kSelfPingCommand}, kPingPatience);
+  const doctor::PingReport report = doctor::parse_ping_report(child.out);
+  std::vector<std::string> names;
+  for (const DeviceDescription& device : presentation.devices) names.push_back(device.name);
+  Findings findings = doctor::judge_preload(report, child, others);
+  append(findings,
+         doctor::judge_pings(report, child, names, addresses_of(presentation.devices).size()));
+  return findings;
+}
+
+/// After check_stack(), whose environment it needs.
+Findings check_peer(const std::string& host) {
+  const auto peer = doctor::resolve_peer(host);
+  if (!peer) return {doctor::problem("peer", peer.error(), "give its address")};
+  const doctor::PathFacts path = doctor::probe_path(*peer);
+  Findings findings = doctor::judge_path(*peer, path);
+  if (path.error != 0) return findings;
+  const doctor::ChildResult child =
+      doctor::run_child({"/proc/self/exe", doctor::kPeerProbeCommand, peer->text}, kPingPatience);
+  findings.push_back(doctor::judge_peer(peer->text, child));
+  return findings;
+}
+
+int refuse(const std::string& reason) {
+  fmt::print(stderr, "urxe doctor: {}\n", reason);
+  return kBadInput;
+}
+
+}  // namespace
+
+int doctor_command(DoctorOptions options) {
+  const auto choice =
+      parse_engine_choice(options.run.engine ? *options.run.engine : get("URXE_ENGINE"));
+  if (!choice) return refuse(choice.error());
+  const auto presentation = present(options.run, *choice);
+  if (!presentation) return refuse(presentation.error());
+
+  Findings findings = check_libraries(options);
+  append(findings, check_network(options, *presentation));
+  append(findings, check_host(*choice));
+  if (!presentation->devices.empty()) {
+    append(findings, check_stack(options, *presentation));
+    if (!options.host.empty()) append(findings, check_peer(options.host));
+  }
+  fmt::print("{}", options.json ? doctor::format_json(findings) : doctor::format_text(findings));
+  return doctor::exit_status(findings);
+}
+
+}  // namespace urxe

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/environment.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "packet/base/expected.h"
+#include "packet/engine/engine_choice.h"
+#include "packet/engine/fault_plan.h"
+#include "provider/devices/network_namespace.h"
+#include "provider/devices/sysfs_tree.h"
+#include "provider/devices/tree_store.h"
+#include "provider/devices/tree_update.h"
+#include "tools/presentation.h"
+#include "tools/sanitizer_runtime.h"
+
+namespace urxe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kBadInput = 2;
+
+constexpr const char* kPresenceFile = "liburxe-presence.so";
+/// libibverbs adds "-rdmavNN.so", where NN is its private ABI number.
+constexpr const char* kProviderStem = "liburxe";
+
+Unexpected<Refusal> refuse(std::string reason, int status = Refusal::kOurFailure) {
+  return Unexpected<Refusal>({status, std::move(reason)});
+}
+
+std::string get(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr ? value : "";
+}
+
+void set(const char* variable, const std::string& value) {
+  setenv(variable, value.c_str(), /*overwrite=*/1);
+}
+
+/// "a:b"; only one of the two if the other is empty.
+std::string join(const std::string& first, const std::string& second) {
+  return first.empty() || second.empty() ? first + second : first + ":" + second;
+}
+
+/// The members of a list separated by colons, without those that end in `file`.
+std::string without(const std::string& list, const std::string& file) {
+  std::string rest;
+  for (size_t start = 0; start <= list.size();) {
+    size_t end = std::min(list.find(':', start), list.size());
+    std::string member = list.substr(start, end - start);
+    if (!member.ends_with("/" + file)) rest = join(rest, member);
+    start = end + 1;
+  }
+  return rest;
+}
+
+void set_or_unset(const char* variable, const std::string& value) {
+  if (value.empty()) {
+    unsetenv(variable);
+  } else {
+    set(variable, value);
+  }
+}
+
+/// The directory of the preloaded object and the provider.
+Expected<fs::path, std::string> find_libraries() {
+  auto directory = library_directory();
+  if (!directory) return Unexpected<std::string>(directory.error());
+  const fs::path libraries = *directory;
+  if (access((libraries / kPresenceFile).c_str(), R_OK) != 0) {
+    return Unexpected<std::string>(
+        fmt::format("cannot read {}: {}; install urxe, or build it, as a "
+                    "whole",
+                    (libraries / kPresenceFile).string(), std::strerror(errno)));
+  }
+  // Neither LD_PRELOAD nor RDMAV_DRIVERS can hold such a name.
+  if (libraries.string().find_first_of(" :;$") != std::string::npos) {
+    return Unexpected<std::string>(
+        fmt::format("cannot be run from {}: its path holds a space, ':', ';' or '$'",
+                    libraries.parent_path().string()));
+  }
+  return libraries;
+}
+
+/// Adds the provider to the drivers that the user has named. libibverbs reads RDMAV_DRIVERS, and
+/// IBV_DRIVERS only if there is no RDMAV_DRIVERS.
+void set_drivers(const fs::path& libraries) {
+  std::string others = get("RDMAV_DRIVERS");
+  if (others.empty()) others = get("IBV_DRIVERS");
+  set("RDMAV_DRIVERS", join(libraries / kProviderStem, without(others, kProviderStem)));
+}
+
+/// An object that must come before all others is the run-time library of a sanitizer: that of the
+/// program, or, if the provider was built with one and the program was not, URXE_PRELOAD_FIRST.
+void set_preload(const fs::path& libraries, const std::string& program) {
+  std::string others = without(get("LD_PRELOAD"), kPresenceFile);
+  std::string first = get("URXE_PRELOAD_FIRST");
+  if (first.empty()) first = find_sanitizer_runtime(program);
+  set("LD_PRELOAD", join(first, join(libraries / kPresenceFile, others)));
+}
+
+/// Returns an empty string, or why the capture file cannot be written.
+std::string set_capture(const std::string& file) {
+  if (file.empty()) return "";
+  std::error_code failed;
+  fs::path path = fs::absolute(file, failed);
+  if (failed) return "--capture: " + failed.message();
+  if (!fs::is_directory(path.parent_path(), failed)) {
+    return fmt::format("--capture: there is no directory {}", path.parent_path().string());
+  }
+  if (fs::is_directory(path, failed)) {
+    return fmt::format("--capture: {} is a directory", path.string());
+  }
+  const bool exists = fs::exists(path, failed);
+  if (access(exists ? path.c_str() : path.parent_path().c_str(), W_OK) != 0) {
+    return fmt::format("--capture: cannot write {}: {}", path.string(), std::strerror(errno));
+  }
+  set("URXE_CAPTURE", path);
+  return "";
+}
+
+/// Returns an empty string, or the error in the description of the faults: the option's, or else
+/// that of the environment.
+std::string set_faults(const std::optional<std::string>& faults) {
+  const std::string inherited = get("URXE_FAULTS");
+  if (!faults && inherited.empty()) return "";
+  const auto plan = parse_fault_plan(faults ? *faults : inherited);
+  if (!plan) return (faults ? "--fault: " : "URXE_FAULTS: ") + plan.error();
+  if (faults) set("URXE_FAULTS", *faults);
+  return "";
+}
+
+/// Whether this process may use the devices' engines.
+Expected<void, Refusal> check_engines(EngineChoice choice,
+                                      const std::vector<DeviceDescription>& devices) {
+  bool is_had = choice != EngineChoice::kRaw || devices.empty();
+  for (const DeviceDescription& device : devices) {
+    const EngineKind engine = engine_for(choice, device.ifindex);
+    const auto usable = check_engine(engine);
+    if (!usable) return refuse(usable.error().what, kBadInput);
+    is_had = is_had || engine == EngineKind::kRaw;
+  }
+  if (!is_had) {
+    return refuse("the engine raw needs an Ethernet interface, and no device has one; use udp",
+                  kBadInput);
+  }
+  return {};
+}
+
+Expected<EngineChoice, Refusal> choose_engine(const std::optional<std::string>& option) {
+  const auto choice = parse_engine_choice(option ? *option : get("URXE_ENGINE"));
+  const char* const origin = option ? "--engine: " : "URXE_ENGINE: ";
+  if (!choice) return refuse(origin + choice.error(), kBadInput);
+  return *choice;
+}
+
+/// The devices, and the environment in which the program will make the same of them.
+Expected<Presentation, Refusal> present(const RunOptions& options) {
+  const auto choice = choose_engine(options.engine);
+  if (!choice) return Unexpected<Refusal>(choice.error());
+  const bool dpdk = *choice == EngineChoice::kDpdk;
+  if (options.dpdk_arguments && !dpdk) {
+    return refuse("--dpdk-args is for --engine dpdk", kBadInput);
+  }
+  auto presentation =
+      dpdk ? make_dpdk_presentation(options.devices,
+                                    options.dpdk_arguments.value_or(get("URXE_DPDK_ARGS")))
+           : make_presentation(options.devices);
+  if (!presentation) return refuse(presentation.error(), kBadInput);
+  auto usable = check_engines(*choice, presentation->devices);
+  if (!usable) return Unexpected<Refusal>(usable.error());
+  if (options.engine) set("URXE_ENGINE", *options.engine);
+  if (options.dpdk_arguments) set("URXE_DPDK_ARGS", *options.dpdk_arguments);
+  return *std::move(presentation);
+}
+
+Expected<std::string, Refusal> write_tree(const RunOptions& options) {
+  auto presentation = present(options);
+  if (!presentation) return Unexpected<Refusal>(presentation.error());
+  if (presentation->devices.empty()) {
+    fmt::print(stderr, "urxe: no interface is up and has an IP address: no devices\n");
+  }
+  auto netns = current_network_namespace();
+  if (!netns) return refuse(netns.error());
+  auto tree = publish_tree_in(runtime_directory_places(), *netns,
+                              describe_tree(presentation->devices, presentation->real));
+  if (!tree) {
+    const bool lacks_descriptors = tree.error().find(std::strerror(EMFILE)) != std::string::npos;
+    return refuse(tree.error() + (lacks_descriptors ? " (raise the limit with ulimit -n)" : ""));
+  }
+  (void)update_tree(*tree);  // an earlier run's may be out of date
+  return *tree;
+}
+
+}  // namespace
+
+Expected<void, Refusal> prepare_environment(const RunOptions& options) {
+  if (std::string error = set_faults(options.faults); !error.empty()) {
+    return refuse(error, kBadInput);
+  }
+  auto libraries = find_libraries();
+  if (!libraries) return refuse(libraries.error());
+  auto tree = write_tree(options);
+  if (!tree) return Unexpected<Refusal>(tree.error());
+  if (std::string error = set_capture(options.capture); !error.empty()) {
+    return refuse(error, kBadInput);
+  }
+  if (options.shm) set("URXE_SHM", *options.shm ? "1" : "0");
+  set("URXE_TREE", *tree);
+  set_drivers(*libraries);
+  set_preload(*libraries, options.command.empty() ? "" : options.command.front());
+  return {};
+}
+
+std::vector<std::pair<std::string, std::string>> read_environment() {
+  std::vector<std::pair<std::string, std::string>> variables;
+  for (const char* const name : {"LD_PRELOAD", "RDMAV_DRIVERS", "URXE_TREE", "URXE_ENGINE",
+                                 "URXE_DPDK_ARGS", "URXE_SHM", "URXE_CAPTURE", "URXE_FAULTS"}) {
+    if (const char* const value = std::getenv(name)) variables.emplace_back(name, value);
+  }
+  return variables;
+}
+
+void leave_outer_run(char** argv) {
+  if (get("URXE_TREE").empty()) return;
+  unsetenv("URXE_TREE");
+  set_or_unset("LD_PRELOAD", without(get("LD_PRELOAD"), kPresenceFile));
+  set_or_unset("RDMAV_DRIVERS", without(get("RDMAV_DRIVERS"), kProviderStem));
+  execv("/proc/self/exe", argv);
+}
+
+}  // namespace urxe

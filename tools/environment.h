@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "packet/base/expected.h"
+
+namespace urxe {
+
+/// The options of `urxe run` and `urxe env`.
+struct RunOptions {
+  std::vector<std::string> devices;   ///< [NAME=]IFACE each
+  std::string capture;                ///< pcapng file; empty: none
+  std::optional<std::string> faults;  ///< as parse_fault_plan() reads it
+  std::optional<std::string> engine;  ///< as parse_engine_choice() reads it
+  std::optional<std::string> dpdk_arguments;
+  std::optional<bool> shm;           ///< whether memory carries packets on this host
+  std::vector<std::string> command;  ///< program and arguments; `env` has none
+};
+
+/// Why the environment cannot be made.
+struct Refusal {
+  static constexpr int kOurFailure = 125;
+  int status = kOurFailure;  ///< the exit status; 2: an option that cannot be had
+  std::string reason;
+};
+
+/// Publishes the devices, and sets the variables of this process by which a program sees them.
+Expected<void, Refusal> prepare_environment(const RunOptions& options);
+
+/// After prepare_environment(): these variables, as far as they are set.
+std::vector<std::pair<std::string, std::string>> read_environment();
+
+/// If this process itself runs under `urxe run`, starts it again in the environment outside, so
+/// that it sees only the machine's real devices.
+void leave_outer_run(char** argv);
+
+}  // namespace urxe

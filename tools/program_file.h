@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <string>
+
+namespace urxe {
+
+/// Where execvp() finds the program; the name itself if it finds none.
+std::string resolve_program(const std::string& program);
+
+/// The file that runs if execvp() is called with `program`: for a script its interpreter, or for
+/// "#!/usr/bin/env python3" what env starts.
+std::string executed_file(const std::string& program);
+
+}  // namespace urxe

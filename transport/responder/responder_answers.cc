@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The answers that a responder owes: ACKs, NAKs, and the end of the connection after a bad request.
+#include "transport/queue_pair/qp_error.h"
+#include "transport/responder/responder.h"
+
+namespace urxe {
+namespace {
+
+constexpr uint32_t kUrgentAfterPackets = 16;
+
+}  // namespace
+
+void owe_ack(ChannelAdapter& ca, QueuePair& qp, bool urgent) {
+  ResponderState& resp = qp.responder;
+  if (resp.ack && resp.ack->is_nak) return;
+  resp.ack = PendingAck{resp.acknowledgeable, kAckNoCredits, false};
+  resp.ack_urgent = resp.ack_urgent || urgent || resp.unacked_packets >= kUrgentAfterPackets;
+  if (resp.ack_urgent) {
+    ca.active.push_back(qp);
+  } else {
+    ++ca.counters.acks_deferred;
+    ca.deferred.push_back(qp);
+  }
+}
+
+void announce_receives(ChannelAdapter& ca, QueuePair& qp) {
+  if (!qp.wants_receives.load(std::memory_order_seq_cst) || qp.rq.empty()) return;
+  qp.wants_receives.store(false, std::memory_order_seq_cst);
+  owe_ack(ca, qp, true);
+}
+
+void owe_nak(ChannelAdapter& ca, QueuePair& qp, Psn psn, uint8_t syndrome) {
+  ResponderState& resp = qp.responder;
+  resp.ack = PendingAck{psn, syndrome, true};
+  resp.nak_outstanding = true;
+  ca.active.push_back(qp);
+}
+
+void refuse(ChannelAdapter& ca, QueuePair& qp, Psn psn, NakCode code, RequestFault fault) {
+  ++ca.counters.other_naks_sent;
+  owe_nak(ca, qp, psn, nak_syndrome(code));
+  // A READ before the request that failed can no longer be answered: the NAK is the READ's then,
+  // but the application knows.
+  if (qp.state() == IBV_QPS_ERR) return;
+  if (fault == RequestFault::kOperation) ca.raise(IBV_EVENT_QP_REQ_ERR, &qp);
+  if (fault == RequestFault::kAccess) ca.raise(IBV_EVENT_QP_ACCESS_ERR, &qp);
+  enter_error(ca, qp, OwedAnswers::kSend);
+}
+
+}  // namespace urxe
