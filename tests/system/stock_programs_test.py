@@ -44,6 +44,28 @@ def is_measurement(output):
         return False
 
 
+class Ended:
+    """A process that has ended with 255."""
+
+    def __init__(self, command, output):
+        self.command, self.output = command, output
+
+    def wait(self, _timeout):
+        return 255
+
+    def expect_success(self, _timeout):
+        harness.fail("it ended with 255")
+
+
+def is_finished(command, output):
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            stock_programs.finish(Ended(command, output), 1)
+        return True
+    except SystemExit:
+        return False
+
+
 def test():
     lost = stock_programs.rping_lost_its_race
     for output in (SERVER, CLIENT):
@@ -54,6 +76,11 @@ def test():
             harness.expect(not lost(line + output), f"{line} is no failure")
         harness.expect(not lost(output.replace("rdma_get_cm_event: Bad file descriptor\n", "")), "no race at all")
     harness.expect(not lost(SERVER.replace("destroy cm_id", "")), "the event channel was not to be destroyed yet")
+
+    for command in (["urxe", "run", "--", "rping", "-d"], ["ld.so", "--library-path", "lib", "/old/usr/bin/rping", "-d"]):
+        harness.expect(is_finished(command, SERVER), f"{command} has lost its race")
+        harness.expect(not is_finished(command, "rping server failed: -1\n" + SERVER), f"{command} has failed")
+    harness.expect(not is_finished(["ucmatose"], SERVER), "only rping has this race")
 
     harness.expect(is_measurement(TABLE.format("5.96", "0.10")), "numbers")
     harness.expect(is_measurement(NO_CLOCK + TABLE.format("inf", "-nan")), "no clock")

@@ -108,6 +108,7 @@ Turn send_probe(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) 
   if (again.turn != Turn::kMore) return again.turn;
   req.last_probe = newest ? Probe::kNewest : Probe::kOldest;
   if (!newest) req.probed = psn;
+  req.awaits_since = now;
   req.probe_due = Probe::kNone;
   return Turn::kMore;
 }

@@ -86,7 +86,7 @@ bool send_query(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) 
 
 /// Sends what is left of one repair.
 Turn send_repair(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now, Repair& repair) {
-  const RequesterState& req = qp.requester;
+  RequesterState& req = qp.requester;
   while (repair.done < repair.packets) {
     const Psn psn = repair.from + repair.done;
     if (psn.is_before(req.oldest_unacked)) {
@@ -97,6 +97,7 @@ Turn send_repair(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
     const bool is_last = repair.done + 1 == repair.packets;
     const Again again = send_again(ca, qp, batch, now, {position_of(qp, psn), psn, is_last});
     if (again.turn != Turn::kMore) return again.turn;
+    if (psn == req.oldest_unacked) req.awaits_since = now;
     repair.done = static_cast<uint16_t>(repair.done + again.psns);
   }
   return Turn::kMore;

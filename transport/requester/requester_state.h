@@ -51,11 +51,15 @@ struct RequesterState {
   std::optional<Instant> rnr_until;     ///< nothing is sent before that
   std::optional<Instant> ack_deadline;  ///< local ACK timeout of the oldest outstanding packet
   std::optional<Instant> probe_deadline;
+  /// Since when an answer is awaited: when the timers were started, or the packet that it depends on
+  /// was sent again.
+  Instant awaits_since{};
 
   // Silence: packets are outstanding, and no answer comes. One of them is sent again, as a probe.
   enum class Probe : uint8_t { kNone, kNewest, kOldest };
   uint32_t silences = 0;       ///< timers that expired since the last answer
   uint32_t late_timeouts = 0;  ///< of them, ACK timeouts noticed too late to count
+  uint32_t ack_doublings = 0;  ///< of the ACK timeout, since the last answer
   uint32_t probe_backoff = 0;  ///< doublings of the probe timeout, until a round trip is measured
   Probe probe_due = Probe::kNone;
   Probe last_probe = Probe::kNone;  ///< the one that was sent since the last answer

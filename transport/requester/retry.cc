@@ -18,6 +18,10 @@ constexpr uint8_t kRnrRetryForEver = 7;
 constexpr uint32_t kMaxProbeBackoff = 10;
 /// How many ACK timeouts in a row that are noticed too late cost no retry.
 constexpr uint32_t kMostLateTimeouts = 32;
+/// An ACK timeout may last four times as long as it is set (9.7.6.1.3). Short ones do so when they
+/// are repeated, up to a bound: a busy host may keep a process waiting for some of them.
+constexpr uint32_t kMostAckDoublings = 2;
+constexpr Duration kLongestDoubled = milliseconds(64);
 /// So many packets are found to be missing one by one. A peer that is only slow has the packets
 /// behind the one that it is asked about, and so acknowledges more.
 constexpr uint32_t kLoneAnswers = 2;
@@ -39,11 +43,12 @@ void start_probe_timer(QueuePair& qp, Instant now, std::optional<Duration> timeo
 }
 
 /// The local ACK timeout is never shorter than what an answer takes that is on its way, through the
-/// queues at both ends.
+/// queues at both ends. What it takes cannot be measured while everything is sent again.
 std::optional<Duration> effective_timeout(const ChannelAdapter& ca, const QueuePair& qp) {
   const auto timeout = ack_timeout(ca, qp);
   if (!timeout) return std::nullopt;
-  return std::max(*timeout, qp.path->round_trip_bound());
+  const Duration doubled = *timeout * (int64_t{1} << qp.requester.ack_doublings);
+  return std::max({*timeout, std::min(doubled, kLongestDoubled), qp.path->round_trip_bound()});
 }
 
 void stop_timers(RequesterState& req) {
@@ -107,27 +112,33 @@ void on_silence(ChannelAdapter& ca, QueuePair& qp, Instant now) {
 
 /// Whether the answer only takes its time, because others of this side were there before.
 bool is_behind_others(const QueuePair& qp, Instant now) {
-  const RequesterState& req = qp.requester;
-  return req.sample_sent && !req.sample_is_doubtful &&
-         qp.path->is_behind_others(*req.sample_sent, now);
+  return qp.path->is_behind_others(qp.requester.awaits_since, now);
+}
+
+/// Starts timers that have run out again, for the same answer.
+void wait_on(ChannelAdapter& ca, QueuePair& qp, Instant now) {
+  const Instant since = qp.requester.awaits_since;
+  start_retry_timers(ca, qp, now);
+  qp.requester.awaits_since = since;
 }
 
 void on_ack_timeout(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   RequesterState& req = qp.requester;
   if (is_behind_others(qp, now)) {
     stop_timers(req);
-    return start_retry_timers(ca, qp, now);
+    return wait_on(ca, qp, now);
   }
   ++ca.counters.ack_timeouts;
   const Duration timeout = effective_timeout(ca, qp).value_or(Duration{});
   if (!was_kept_from_running(req, now, timeout) && !take_retry(ca, qp)) return;
+  req.ack_doublings = std::min(req.ack_doublings + 1, kMostAckDoublings);
   stop_timers(req);
   on_silence(ca, qp, now);
 }
 
 void on_probe_timeout(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   qp.requester.probe_deadline.reset();
-  if (is_behind_others(qp, now)) return start_retry_timers(ca, qp, now);
+  if (is_behind_others(qp, now)) return wait_on(ca, qp, now);
   ++ca.counters.loss_probes;
   if (repairs_after_silence(qp)) return repair_after_silence(ca, qp, now);
   on_silence(ca, qp, now);
@@ -138,6 +149,7 @@ void end_silence(RequesterState& req) {
   if (req.silences == 0) req.lone_answers = 0;
   req.silences = 0;
   req.late_timeouts = 0;
+  req.ack_doublings = 0;
 }
 
 }  // namespace
@@ -159,6 +171,7 @@ void restore_rnr_retries(QueuePair& qp) {
 void start_retry_timers(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   RequesterState& req = qp.requester;
   if (req.ack_deadline && req.probe_deadline) return;
+  if (!req.ack_deadline && !req.probe_deadline) req.awaits_since = now;
   const auto timeout = effective_timeout(ca, qp);
   if (timeout && !req.ack_deadline) req.ack_deadline = now + *timeout;
   if (!req.probe_deadline) start_probe_timer(qp, now, timeout);

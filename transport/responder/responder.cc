@@ -42,37 +42,6 @@ Verdict refuse_receive(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status, 
   return Verdict::kAnswered;
 }
 
-/// 9.7.4.1.1: a gap. One NAK, then silence until the expected packet comes.
-void owe_sequence_nak(ChannelAdapter& ca, QueuePair& qp) {
-  ++ca.counters.out_of_sequence_requests;
-  owe_nak(ca, qp, qp.responder.expected_psn, nak_syndrome(NakCode::kPsnSequenceError));
-}
-
-/// Packets are missing between `from` and `packet`. What cannot be reported now is found out later,
-/// by a NAK.
-void owe_gap_report(ChannelAdapter& ca, QueuePair& qp, Psn from, const PacketView& packet) {
-  ResponderState& resp = qp.responder;
-  if (!resp.reports_gaps || resp.gaps_due == resp.gaps.size()) return;
-  const auto packets = static_cast<uint32_t>(packet.headers.bth.psn.distance_from(from));
-  resp.gaps[resp.gaps_due++] = {from, packets};
-  ca.active.push_back(qp);
-}
-
-/// A packet that lies `ahead` PSNs behind the expected one. After an RNR NAK the requester sends
-/// everything again, so there is no use in keeping it then.
-void receive_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, int32_t ahead) {
-  ResponderState& resp = qp.responder;
-  const std::optional<Psn> end = ca.held.end(qp);
-  const bool has_use = ca.config.keeps_requests && !resp.rnr_nak_outstanding;
-  if (has_use && ca.held.keep(qp, packet, ahead)) {
-    ++ca.counters.held_requests;
-    if (end && packet.headers.bth.psn.is_after(*end)) owe_gap_report(ca, qp, *end, packet);
-  } else {
-    ca.counters.drop(DropReason::kOutOfSequence);
-  }
-  if (!resp.nak_outstanding) owe_sequence_nak(ca, qp);
-}
-
 /// Invalidates a key for the SEND that holds a receive. A key that cannot be invalidated is the
 /// owner's affair: the receive completes in error, the queue pair fails, and no NAK tells the peer
 /// (9.9.6.3, class J).
@@ -301,14 +270,6 @@ void resume_held_send(ChannelAdapter& ca, QueuePair& qp) {
   end_message(resp);
   note_executed(ca, qp, headers.bth);
   if (resp.dropped_behind_held) owe_sequence_nak(ca, qp);
-}
-
-void receive_gap_query(ChannelAdapter& ca, QueuePair& qp, Psn number) {
-  ResponderState& resp = qp.responder;
-  resp.reports_gaps = true;
-  resp.gap_query = number;
-  resp.gaps_due = ca.held.find_gaps(qp, resp.expected_psn, resp.gaps);
-  if (resp.gaps_due > 0) ca.active.push_back(qp);
 }
 
 void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {

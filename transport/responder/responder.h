@@ -18,6 +18,14 @@ namespace urxe {
 /// Handles a request packet to a queue pair in RTR, RTS, SQD or SQE.
 void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet);
 
+/// Handles a packet that lies `ahead` PSNs behind the expected one: keeps it if there is room. After
+/// an RNR NAK the requester sends everything again, so there is no use in keeping it then.
+void receive_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, int32_t ahead);
+
+/// Owes a NAK for a gap, which begins with the expected PSN. One NAK, then silence until the
+/// expected packet comes (9.7.4.1.1).
+void owe_sequence_nak(ChannelAdapter& ca, QueuePair& qp);
+
 /// The requester asks which packets are missing, and wants to hear of each gap from now on.
 /// `number`: of its query.
 void receive_gap_query(ChannelAdapter& ca, QueuePair& qp, Psn number);

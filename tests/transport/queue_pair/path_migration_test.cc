@@ -223,12 +223,12 @@ TEST(PathMigration, MigratesWhenRetriesAreUsedUp) {
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(m.sent(), (Lines{"192>192 psn 100 migreq 0"}));
     EXPECT_TRUE(m.bench.events().empty());
-    m.bench.pass(kAckTimeout);
+    m.bench.pass(kAckTimeout * (1 << i));
   }
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(m.sent(), (Lines{"198>198 psn 100 migreq 1"}));
     EXPECT_EQ(m.bench.send_statuses(), Statuses{});
-    m.bench.pass(nanoseconds((4096 << kAlternateTimeout) - 1));
+    m.bench.pass(nanoseconds((4096 << (kAlternateTimeout + i)) - 1));
     EXPECT_EQ(m.sent(), Lines{});
     m.bench.pass(nanoseconds(1));
   }

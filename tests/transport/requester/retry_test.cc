@@ -2,6 +2,7 @@
 // Timeouts, retries and RNR (IBTA vol. 1, 9.7.5.1.3, 9.7.5.2.8, 9.7.6.1).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <initializer_list>
 
 #include "tests/transport/bench.h"
@@ -11,6 +12,11 @@ namespace {
 
 const Lines kOneSend = {"SEND Only psn 100 ack len 0"};
 
+/// The ACK timeout after `timeouts` others in a row: short ones are doubled twice.
+Duration ack_timeout_after(int timeouts) {
+  return kAckTimeout * (1 << std::min(timeouts, 2));
+}
+
 /// What the next timer sends that sends something; nothing if the queue pair has failed meanwhile.
 Lines next_sent(Bench& bench) {
   Lines lines = bench.sent();
@@ -19,6 +25,17 @@ Lines next_sent(Bench& bench) {
     lines = bench.sent();
   }
   return lines;
+}
+
+/// How long it takes until the next ACK timeout is counted. Nothing is heard meanwhile.
+Duration time_to_timeout(Bench& bench) {
+  const Instant start = bench.now;
+  const uint64_t before = bench.device.counters().ack_timeouts;
+  for (;;) {
+    bench.sent();
+    if (bench.device.counters().ack_timeouts != before) return bench.now - start;
+    bench.now = bench.device.next_deadline().value();
+  }
 }
 
 // 9.7.6.1.3. Expect: 4.096 us * 2^timeout after the packet, to the nanosecond, it is sent again.
@@ -78,11 +95,11 @@ TEST(Retry, RetryCountThenError) {
     bench.post_receive();
     EXPECT_EQ(bench.sent(), kOneSend);
     for (int i = 0; i < retries; ++i) {
-      bench.pass(kAckTimeout);
+      bench.pass(ack_timeout_after(i));
       EXPECT_EQ(bench.sent(), kOneSend) << i;
       EXPECT_EQ(bench.send_statuses(), Statuses{});
     }
-    bench.pass(kAckTimeout);
+    bench.pass(ack_timeout_after(retries));
     EXPECT_EQ(bench.sent(), Lines{});
     EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_RETRY_EXC_ERR}}));
     EXPECT_EQ(bench.receive_statuses(), (Statuses{{1, IBV_WC_WR_FLUSH_ERR}}));
@@ -90,6 +107,35 @@ TEST(Retry, RetryCountThenError) {
     bench.pass(seconds(10));
     EXPECT_EQ(bench.sent(), Lines{});
   }
+}
+
+// 9.7.6.1.3. The defect: with an ACK timeout of 4 ms a peer that a busy host kept waiting for 40 ms
+// was taken for dead. Expect: a short timeout lasts four times as long from the third one on;
+// an answer makes it short again.
+TEST(Retry, ShortTimeoutsGrowInALongSilence) {
+  BenchOptions options;
+  options.connect.timeout = 10;
+  const Duration timeout = nanoseconds(4096 << 10);
+  Bench bench(options);
+  bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(time_to_timeout(bench).ns, timeout.ns);
+  bench.receive_ack(100);
+  bench.post(IBV_WR_SEND, 0);
+  for (const int times : {1, 2, 4, 4}) {
+    EXPECT_EQ(time_to_timeout(bench).ns, (timeout * times).ns);
+  }
+}
+
+// Expect: an ACK timeout that is long already stays as it is.
+TEST(Retry, LongTimeoutsDoNotGrow) {
+  BenchOptions options;
+  options.connect.timeout = 14;
+  options.connect.retry_cnt = 7;
+  const Duration timeout = nanoseconds(4096 << 14);
+  Bench bench(options);
+  bench.post(IBV_WR_SEND, 0);
+  for (int i = 0; i <= 7; ++i) EXPECT_EQ(time_to_timeout(bench).ns, timeout.ns);
+  EXPECT_EQ(bench.qp->state(), IBV_QPS_ERR);
 }
 
 // 9.7.5.1.3. Expect: an ACK of something new gives all retries back.
@@ -129,9 +175,9 @@ TEST(Retry, TheNextProbeIsTheOldestPacket) {
   Bench bench;
   for (int i = 0; i < 3; ++i) bench.post(IBV_WR_SEND, 0);
   EXPECT_EQ(bench.sent().size(), 3U);
-  bench.pass(kAckTimeout);
+  bench.pass(ack_timeout_after(0));
   EXPECT_EQ(bench.sent(), kNewestOfThree);
-  bench.pass(kAckTimeout);
+  bench.pass(ack_timeout_after(1));
   EXPECT_EQ(bench.sent(), kOneSend);
   bench.receive_ack(100);
   EXPECT_EQ(bench.sent(), kNewestOfThree);
@@ -211,12 +257,12 @@ TEST(Retry, LateTimeoutsCostNoRetry) {
   bench.post(IBV_WR_SEND, 0);
   EXPECT_EQ(bench.sent(), kOneSend);
   for (int i = 0; i < 10; ++i) {
-    bench.pass(kAckTimeout * 3);
+    bench.pass(ack_timeout_after(i) * 3);
     EXPECT_EQ(bench.sent(), kOneSend) << i;
   }
   EXPECT_EQ(bench.qp->state(), IBV_QPS_RTS);
   for (int i = 0; i < 100; ++i) {
-    bench.pass(kAckTimeout * 3);
+    bench.pass(ack_timeout_after(10 + i) * 3);
     bench.sent();
   }
   EXPECT_EQ(bench.qp->state(), IBV_QPS_ERR);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Requests that come behind a gap (9.7.4.1.1), and what the requester is told of gaps.
+#include "transport/responder/responder.h"
+
+namespace urxe {
+namespace {
+
+/// Packets are missing between `from` and `packet`. What cannot be reported now is found out later,
+/// by a NAK.
+void owe_gap_report(ChannelAdapter& ca, QueuePair& qp, Psn from, const PacketView& packet) {
+  ResponderState& resp = qp.responder;
+  if (!resp.reports_gaps || resp.gaps_due == resp.gaps.size()) return;
+  const auto packets = static_cast<uint32_t>(packet.headers.bth.psn.distance_from(from));
+  resp.gaps[resp.gaps_due++] = {from, packets};
+  ca.active.push_back(qp);
+}
+
+}  // namespace
+
+void owe_sequence_nak(ChannelAdapter& ca, QueuePair& qp) {
+  ++ca.counters.out_of_sequence_requests;
+  owe_nak(ca, qp, qp.responder.expected_psn, nak_syndrome(NakCode::kPsnSequenceError));
+}
+
+void receive_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, int32_t ahead) {
+  ResponderState& resp = qp.responder;
+  const std::optional<Psn> end = ca.held.end(qp);
+  const bool has_use = ca.config.keeps_requests && !resp.rnr_nak_outstanding;
+  if (has_use && ca.held.keep(qp, packet, ahead)) {
+    ++ca.counters.held_requests;
+    if (end && packet.headers.bth.psn.is_after(*end)) owe_gap_report(ca, qp, *end, packet);
+  } else {
+    ca.counters.drop(DropReason::kOutOfSequence);
+  }
+  if (!resp.nak_outstanding) owe_sequence_nak(ca, qp);
+}
+
+void receive_gap_query(ChannelAdapter& ca, QueuePair& qp, Psn number) {
+  ResponderState& resp = qp.responder;
+  resp.reports_gaps = true;
+  resp.gap_query = number;
+  resp.gaps_due = ca.held.find_gaps(qp, resp.expected_psn, resp.gaps);
+  if (resp.gaps_due > 0) ca.active.push_back(qp);
+}
+
+}  // namespace urxe
