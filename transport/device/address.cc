@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "packet/base/mix_bits.h"
+#include "packet/wire/qpn_layout.h"
+
 namespace urxe {
 namespace {
 
@@ -47,10 +50,11 @@ Flow flow_to(const DeviceConfig& config, const ibv_ah_attr& av) {
   return flow;
 }
 
-uint16_t source_port_for(uint32_t flow_label, uint32_t local_qpn, uint32_t remote_qpn) {
+uint16_t source_port_for(uint32_t flow_label, Qpn local, Qpn remote) {
   if (flow_label != 0) return fold(flow_label);
-  const uint64_t product = static_cast<uint64_t>(local_qpn) * remote_qpn;
-  return fold(static_cast<uint32_t>((product ^ (product >> 20) ^ (product >> 40)) & kLabelMask));
+  // Not the same in both directions: the peer may have the same address, and wants a port, too.
+  const uint64_t pair = uint64_t{slot_of(local)} * kSlots + slot_of(remote);
+  return fold(static_cast<uint32_t>(mix_bits(pair + kGoldenRatio)));
 }
 
 }  // namespace urxe

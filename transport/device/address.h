@@ -26,7 +26,8 @@ bool is_own_address(const DeviceConfig& config, const Gid& address);
 Flow flow_to(const DeviceConfig& config, const ibv_ah_attr& av);
 
 /// The UDP source port of a connected queue pair: 14 bits of the flow label folded into the dynamic
-/// ports; without a label, one made of both queue pair numbers (rdma-core's rule).
-uint16_t source_port_for(uint32_t flow_label, uint32_t local_qpn, uint32_t remote_qpn);
+/// ports (rdma-core's rule). Without a label, one for all queue pairs of this process that have the
+/// same peer process, so that their packets can share datagrams.
+uint16_t source_port_for(uint32_t flow_label, Qpn local, Qpn remote);
 
 }  // namespace urxe

@@ -8,6 +8,7 @@
 
 #include "packet/base/check.h"
 #include "transport/device/device_impl.h"
+#include "transport/path/congestion_notification.h"
 #include "transport/queue_pair/path_migration.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/queue_pair/qp_state.h"
@@ -26,9 +27,6 @@ namespace {
 /// Packets that a queue pair may send before the next one has its turn: enough for two segmented
 /// datagrams.
 constexpr uint32_t kTurnPackets = 32;
-
-constexpr uint8_t kEcnMask = 0x03;
-constexpr uint8_t kCongestionExperienced = 0x03;
 
 bool receives_in(ibv_qp_state state) {
   return state == IBV_QPS_RTR || state == IBV_QPS_RTS || state == IBV_QPS_SQD ||
@@ -62,16 +60,6 @@ std::optional<DropReason> reason_to_drop(const ChannelAdapter& ca, QueuePair* qp
   }
   if (connected && !comes_from_peer_port(ca, *qp, bth, flow, now)) return DropReason::kWrongPeer;
   return std::nullopt;
-}
-
-/// A congestion notification slows the path that the queue pair sends on (annex A17.9).
-void receive_cnp(ChannelAdapter& ca, QueuePair* qp, const Flow& flow, Instant now) {
-  ++ca.counters.cnps_received;
-  if (qp == nullptr || qp->path == nullptr) return ca.counters.drop(DropReason::kUnknownQp);
-  if (!unnumbered_comes_from_peer(ca, *qp, flow)) {
-    return ca.counters.drop(DropReason::kWrongPeer);
-  }
-  if (qp->path->on_loss(now)) ++ca.counters.congestion_backoffs;
 }
 
 /// A requester wants to hear of each gap, or a responder tells of one.
@@ -123,6 +111,7 @@ void receive_multicast(ChannelAdapter& ca, const PacketView& packet, const Flow&
 /// and the peer then sees the request no later than the ACK. If the requests alone filled the
 /// batch, the answers go first in the next turn; otherwise small batches would never let them out.
 Turn take_turn(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now, bool all_acks) {
+  if (!send_notification(ca, qp, batch)) return Turn::kBatchFull;
   if (is_unreliable(qp.service)) {
     const Turn turn = transmit_uc_ud_requests(ca, qp, batch, now, kTurnPackets);
     fail_if_cq_failed(ca, qp);
@@ -198,13 +187,11 @@ void Device::receive(const RxPacket& packet, Instant now) {
   if (!view) return ca.counters.drop(view.error());
   ++ca.counters.received_packets;
   ca.counters.received_bytes += packet.bytes.size();
-  if ((packet.flow.traffic_class & kEcnMask) == kCongestionExperienced) {
-    ++ca.counters.ecn_marked_packets;
-  }
+  if (is_marked(packet.flow)) ++ca.counters.ecn_marked_packets;
   const Bth& bth = view->headers.bth;
   if (packet.flow.destination.is_multicast()) return receive_multicast(ca, *view, packet.flow, now);
   QueuePair* qp = impl_->find(bth.dest_qp);
-  if (bth.opcode == kCnpOpcode) return receive_cnp(ca, qp, packet.flow, now);
+  if (bth.opcode == kCnpOpcode) return receive_notification(ca, qp, packet.flow, now);
   if (bth.opcode == kGapQueryOpcode || bth.opcode == kGapReportOpcode) {
     return receive_gap_packet(ca, qp, *view, packet.flow, now);
   }
@@ -216,6 +203,7 @@ void Device::receive(const RxPacket& packet, Instant now) {
     if (*reason == DropReason::kWrongPeer) refuse_migration(ca, *qp, bth);
     return ca.counters.drop(*reason);
   }
+  if (is_marked(packet.flow)) owe_notification(ca, *qp, now);
   follow_peer(ca, *qp, bth);
   dispatch(ca, *qp, *view, packet.flow, now);
   fail_if_cq_failed(ca, *qp);

@@ -57,7 +57,7 @@ bool values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, int mas
 void resolve_address(ChannelAdapter& ca, QueuePair& qp) {
   const ibv_ah_attr& av = qp.attr.ah_attr;
   Flow flow = flow_to(ca.config, av);
-  flow.source_port = source_port_for(av.grh.flow_label, qp.qpn.value(), qp.attr.dest_qp_num);
+  flow.source_port = source_port_for(av.grh.flow_label, qp.qpn, Qpn(qp.attr.dest_qp_num));
   change_flow(ca, qp, flow,
               ca.paths.acquire(flow.destination, qp.attr.dest_qp_num, ca.config.max_window));
   qp.migration.on_alternate = false;
@@ -145,7 +145,8 @@ void reset(ChannelAdapter& ca, QueuePair& qp) {
   qp.peer_ports = PeerPorts{};
   qp.pacer = Pacer{};
   qp.sq_drained_pending = false;
-  qp.answers_go_first = false;
+  qp.answers_go_first = qp.notification_due = false;
+  qp.notified_at.reset();
 }
 
 Expected<void, Errno> modify(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, int given,

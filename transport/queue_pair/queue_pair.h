@@ -143,10 +143,12 @@ struct QueuePair : ListHook<struct ActiveTag>,
   RequesterState requester;
   ResponderState responder;
 
-  bool blocks_own_multicast = false;  ///< UD: does not want its own packets to groups back
-  bool sq_drained_pending = false;    ///< SQD: raise an event when nothing is outstanding
-  bool cq_failed = false;             ///< a completion could not be delivered
-  bool answers_go_first = false;      ///< requests filled the last batch, and answers had no room
+  bool blocks_own_multicast = false;   ///< UD: does not want its own packets to groups back
+  bool sq_drained_pending = false;     ///< SQD: raise an event when nothing is outstanding
+  bool cq_failed = false;              ///< a completion could not be delivered
+  bool answers_go_first = false;       ///< requests filled the last batch, and answers had no room
+  bool notification_due = false;       ///< a congestion notification is owed to the peer
+  std::optional<Instant> notified_at;  ///< when the last one was
 
   /// The peer was told that no receive is posted: the doorbell is to be rung when one is. Any
   /// thread reads it.

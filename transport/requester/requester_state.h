@@ -51,8 +51,8 @@ struct RequesterState {
   std::optional<Instant> rnr_until;     ///< nothing is sent before that
   std::optional<Instant> ack_deadline;  ///< local ACK timeout of the oldest outstanding packet
   std::optional<Instant> probe_deadline;
-  /// Since when an answer is awaited: when the timers were started, or the packet that it depends on
-  /// was sent again.
+  /// Since when an answer is awaited: when the timers were started, or the packet that it depends
+  /// on was sent again.
   Instant awaits_since{};
 
   // Silence: packets are outstanding, and no answer comes. One of them is sent again, as a probe.

@@ -18,8 +18,8 @@ namespace urxe {
 /// Handles a request packet to a queue pair in RTR, RTS, SQD or SQE.
 void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet);
 
-/// Handles a packet that lies `ahead` PSNs behind the expected one: keeps it if there is room. After
-/// an RNR NAK the requester sends everything again, so there is no use in keeping it then.
+/// Handles a packet that lies `ahead` PSNs behind the expected one: keeps it if there is room.
+/// After an RNR NAK the requester sends everything again, so there is no use in keeping it then.
 void receive_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, int32_t ahead);
 
 /// Owes a NAK for a gap, which begins with the expected PSN. One NAK, then silence until the

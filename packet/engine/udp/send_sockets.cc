@@ -30,13 +30,15 @@ int SendSockets::find(uint16_t port) const {
   return -1;
 }
 
+bool SendSockets::use_open(uint16_t port) {
+  const auto same = std::ranges::find(sockets_, port, &Socket::port);
+  if (same == sockets_.end()) return false;
+  ++same->users;
+  return true;
+}
+
 Expected<uint16_t, EngineError> SendSockets::claim(uint16_t wanted) {
-  const auto same = std::find_if(sockets_.begin(), sockets_.end(),
-                                 [&](const Socket& s) { return s.port == wanted; });
-  if (same != sockets_.end()) {
-    ++same->users;
-    return wanted;
-  }
+  if (use_open(wanted)) return wanted;
   if (sockets_.size() >= max_sockets_) return share(wanted);
   auto opened = open_near(wanted);
   // Out of descriptors or ports: share one of the open sockets.
@@ -48,6 +50,8 @@ Expected<uint16_t, EngineError> SendSockets::open_near(uint16_t wanted) {
   int errno_value = 0;
   for (unsigned attempt = 0; attempt < kAttempts; ++attempt) {
     const uint16_t port = candidate(wanted, attempt);
+    // Another process has the wanted one: who wanted it before has this one.
+    if (use_open(port)) return port;
     auto fd = open_send_socket(local_, port, options_);
     if (fd) {
       sockets_.push_back({port, 1, std::move(*fd)});
@@ -68,8 +72,7 @@ uint16_t SendSockets::share(uint16_t wanted) {
 }
 
 void SendSockets::release(uint16_t port) {
-  const auto found = std::find_if(sockets_.begin(), sockets_.end(),
-                                  [&](const Socket& s) { return s.port == port; });
+  const auto found = std::ranges::find(sockets_, port, &Socket::port);
   if (found == sockets_.end() || --found->users > 0) return;
   sockets_.erase(found);
 }

@@ -32,6 +32,8 @@ class SendSockets {
     uint32_t users;
     FileDescriptor fd;
   };
+  /// Counts one more user of the socket with this port. False: there is none.
+  bool use_open(uint16_t port);
   Expected<uint16_t, EngineError> open_near(uint16_t wanted);
   uint16_t share(uint16_t wanted);
 

@@ -4,7 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <initializer_list>
+
 #include "tests/transport/bench.h"
+#include "transport/path/congestion_notification.h"
 #include "transport/queue_pair/queue_pair.h"
 
 namespace urxe::test {
@@ -113,7 +117,27 @@ struct CnpBench : Bench {
     headers.bth.dest_qp = Qpn{qpn};
     receive_raw(headers, flow_from_peer(), std::vector<uint8_t>(16));
   }
+  /// The next request of the peer, as a switch hands it on that marks it.
+  void receive_marked(uint8_t traffic_class = 0x6b, uint32_t dest_qp = kQpn) {
+    Headers headers;
+    headers.bth.opcode = Opcode(service, Operation::kWriteOnly);
+    if (dest_qp == kQpn) headers.bth.psn = Psn(next_psn_++);
+    headers.bth.dest_qp = Qpn(dest_qp);
+    headers.reth = reth(kTargetVa, target_region->rkey, 0).reth;
+    Flow flow = flow_from_peer();
+    flow.traffic_class = traffic_class;
+    receive_raw(headers, flow, {});
+  }
+  Service service = Service::kRc;
+
+ private:
+  uint32_t next_psn_ = kRqPsn;
+
+ public:
+  using Bench::Bench;
 };
+
+const Lines kNotification = {"CNP psn 0 becn len 16"};
 
 // Expect: the window halves, once a round trip, and nothing is sent in answer.
 TEST(CongestionNotification, SlowsThePathDown) {
@@ -129,6 +153,62 @@ TEST(CongestionNotification, SlowsThePathDown) {
   EXPECT_EQ(bench.device.counters().cnps_received, 3U);
   EXPECT_EQ(bench.device.counters().congestion_backoffs, 2U);
   EXPECT_TRUE(bench.sent().empty());
+}
+
+// Annex A17.9. Expect: a marked packet is answered by a notification with BECN and 16 bytes of 0,
+// one in 50 us however many are marked, in a packet that no switch marks.
+TEST(CongestionNotification, MarkedPacketsAreAnswered) {
+  CnpBench bench;
+  bench.receive_marked();
+  bench.receive_marked();
+  TxBatch batch{TxBatch::Limits{}};
+  bench.device.transmit(batch, bench.now, AckPolicy::kUrgentOnly);
+  ASSERT_EQ(batch.messages().size(), 1U);
+  const TxBatch::Message& message = batch.messages()[0];
+  EXPECT_EQ(message.flow.traffic_class & 3, 0);
+  const auto packet = parse(RxPacket{batch.bytes(message), message.flow, 0, true});
+  ASSERT_TRUE(packet);
+  EXPECT_EQ(packet->headers.bth.opcode, kCnpOpcode);
+  EXPECT_TRUE(packet->headers.bth.becn);
+  EXPECT_EQ(packet->headers.bth.dest_qp, Qpn(CnpBench::kPeerQpn));
+  EXPECT_TRUE(std::ranges::equal(packet->payload, std::vector<uint8_t>(16)));
+  bench.pass(kNotificationInterval - nanoseconds(1));
+  bench.receive_marked();
+  EXPECT_EQ(bench.sent(AckPolicy::kUrgentOnly), Lines{});
+  bench.pass(nanoseconds(1));
+  bench.receive_marked();
+  EXPECT_EQ(bench.sent(AckPolicy::kUrgentOnly), kNotification);
+  EXPECT_EQ(bench.device.counters().cnps_sent, 2U);
+  EXPECT_EQ(bench.device.counters().ecn_marked_packets, 4U);
+}
+
+// Expect: no other ECN value is answered, and no packet that is dropped.
+TEST(CongestionNotification, OthersAreNotAnswered) {
+  CnpBench bench;
+  for (const uint8_t ecn : std::initializer_list<uint8_t>{0, 1, 2}) bench.receive_marked(ecn);
+  bench.receive_marked(3, CnpBench::kQpn + 1);
+  EXPECT_EQ(bench.sent(AckPolicy::kUrgentOnly), Lines{});
+  EXPECT_EQ(bench.device.counters().cnps_sent, 0U);
+  EXPECT_EQ(bench.device.counters().ecn_marked_packets, 1U);
+}
+
+TEST(CongestionNotification, UcAnswersBeforeItSends) {
+  BenchOptions options;
+  options.type = IBV_QPT_UC;
+  options.state = IBV_QPS_RTR;
+  CnpBench bench(options);
+  bench.service = Service::kUc;
+  bench.receive_marked();
+  EXPECT_EQ(bench.sent(), kNotification);
+}
+
+// Expect: nothing of one connection is left to the next one.
+TEST(CongestionNotification, ResetForgetsIt) {
+  CnpBench bench;
+  bench.receive_marked();
+  ASSERT_EQ(bench.move_to(IBV_QPS_RESET), 0);
+  EXPECT_EQ(bench.sent(), Lines{});
+  EXPECT_EQ(bench.device.counters().cnps_sent, 0U);
 }
 
 TEST(CongestionNotification, ForAQueuePairThatIsNotThereIsDropped) {

@@ -314,6 +314,24 @@ TEST(UdpEngine, SourcePortsAreClaimedSharedAndReleased) {
   EXPECT_EQ(find_socket(self, kWanted), -1);
 }
 
+// The defect: if another process had the wanted port, each queue pair that wanted it got a socket
+// of its own. Expect: all share the one that the first got instead.
+TEST(UdpEngine, WhoeverWantsATakenPortSharesTheNextOne) {
+  const Gid self = own_loopback(12);
+  UdpEngine other{UdpConfig()};
+  UdpEngine engine{UdpConfig()};
+  ASSERT_TRUE(other.open_address(self));
+  ASSERT_TRUE(engine.open_address(self));
+  ASSERT_TRUE(other.claim_source_port(self, kWanted));
+  const auto first = engine.claim_source_port(self, kWanted);
+  const auto second = engine.claim_source_port(self, kWanted);
+  ASSERT_TRUE(first && second);
+  EXPECT_NE(*first, kWanted);
+  EXPECT_EQ(*first, *second);
+  engine.release_source_port(self, *first);
+  EXPECT_NE(find_socket(self, *second), -1) << "one claim is left";
+}
+
 TEST(UdpEngine, SaysWhoHasThePort) {
   const Gid self = own_loopback(9);
   const int taken = socket(AF_INET, SOCK_DGRAM, 0);
