@@ -18,6 +18,7 @@
 #include "transport/memory/memory_region.h"
 #include "transport/path/backpressure.h"
 #include "transport/path/congestion.h"
+#include "transport/path/read_window.h"
 #include "transport/queues/completion_queue.h"
 #include "transport/queues/shared_receive_queue.h"
 #include "transport/raw_packet/steering_table.h"
@@ -55,7 +56,9 @@ struct AsyncEvent {
 /// sends, receives or completes gets it.
 struct ChannelAdapter {
   explicit ChannelAdapter(const DeviceConfig& device_config)
-      : config(device_config), memory(device_config.key_secret, device_config.guarded_access) {}
+      : config(device_config),
+        memory(device_config.key_secret, device_config.guarded_access),
+        reads(device_config.max_window) {}
 
   DeviceConfig config;
   MemoryTable memory;
@@ -64,6 +67,7 @@ struct ChannelAdapter {
   /// When queue pairs have something to do: retry timers, and for UC and UD room at the receiver.
   DeadlineHeap<QueuePair, struct TimerTag> timers;
   PathTable paths;
+  ReadWindow reads;
   MulticastTable multicast;
   DeadlineHeap<QueuePair, struct PacingTag> pacing;  ///< when those that wait for tokens try again
   Backpressure backpressure;

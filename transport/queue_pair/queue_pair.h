@@ -103,6 +103,7 @@ enum class Turn : uint8_t {
 struct QueuePair : ListHook<struct ActiveTag>,
                    ListHook<struct DeferredTag>,
                    ListHook<struct WaitingTag>,
+                   ListHook<struct ReadingTag>,
                    ListHook<struct FramesTag>,
                    ListHook<struct HoldingTag>,
                    DeadlineHook<struct TimerTag>,

@@ -9,6 +9,7 @@
 #include "transport/queue_pair/qp_error.h"
 #include "transport/requester/requester.h"
 #include "transport/requester/retry.h"
+#include "transport/requester/room.h"
 
 namespace urxe {
 namespace {
@@ -39,6 +40,7 @@ void advance_oldest(ChannelAdapter& ca, QueuePair& qp, uint32_t packets) {
   const Psn target = req.oldest_unacked + packets;
   const uint32_t room = give_back_room(qp, packets);
   if (qp.path != nullptr) qp.path->on_acknowledged(room);
+  if (is_read(wqe)) note_responses(ca, qp, packets);
   req.oldest_unacked = target;
   if (passes_send_psn) {
     // What was not sent again can only have been kept.

@@ -10,6 +10,7 @@
 #include "transport/requester/repair.h"
 #include "transport/requester/request_packet.h"
 #include "transport/requester/retry.h"
+#include "transport/requester/room.h"
 
 namespace urxe {
 namespace {
@@ -67,19 +68,11 @@ bool may_send(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, Instant now
   } else if (req.silences > 0 || beyond_credits(req, wqe)) {
     return false;
   }
-  if (req.turn_left > 0) return true;
-  if (!qp.path->begin_turn(qp, nothing_in_flight)) return false;
-  req.turn_left = qp.path->turn();
-  return true;
-}
-
-/// The room in receive buffers that the packet takes, at most: at the peer, and here for the
-/// responses that it asks for, which come in segmented datagrams if the peer is of this kind.
-uint32_t room_for(const QueuePair& qp, const SendWqe& wqe, const RequestPacket& packet,
-                  bool joins) {
-  const uint32_t request =
-      receive_room(packet_size(packet.headers.bth.opcode, packet.payload), joins);
-  return is_read(wqe) ? request + packet.psns * receive_room(qp.mtu, true) : request;
+  if (req.turn_left == 0) {
+    if (!qp.path->begin_turn(qp, nothing_in_flight)) return false;
+    req.turn_left = qp.path->turn();
+  }
+  return !is_read(wqe) || ca.reads.admit(qp);
 }
 
 /// Whether to set AckReq: at the end of a message, at intervals in a long one, and when the turn
@@ -96,13 +89,6 @@ bool wants_ack(const QueuePair& qp, const SendWqe& wqe, const RequestPacket& pac
 /// acknowledge this one, or the timers would take the silence for a loss.
 bool pauses_after(const QueuePair& qp, uint32_t bytes, Instant now) {
   return qp.pacer.is_limited() && !qp.pacer.admits(bytes + qp.mtu, now);
-}
-
-void take_room(QueuePair& qp, uint32_t room) {
-  RequesterState& req = qp.requester;
-  qp.path->take(room);
-  req.room += room;
-  req.turn_left -= std::min(req.turn_left, room);
 }
 
 /// Updates PSNs, counts and timers after a packet was sent.
@@ -165,7 +151,7 @@ Turn send_one(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
   const size_t datagrams = batch.messages().size();
   batch.commit();
   count_request(ca, packet);
-  take_room(qp, room_for(qp, wqe, packet, batch.messages().size() == datagrams));
+  take_room(ca, qp, wqe, packet, batch.messages().size() == datagrams);
   if (qp.pacer.is_limited()) qp.pacer.charge(bytes, now);
   note_sent(ca, qp, wqe, packet, now);
   return Turn::kMore;
@@ -228,21 +214,9 @@ uint32_t read_piece_packets(const QueuePair& qp) {
   return std::clamp(kReadPieceBytes / qp.mtu, 16U, 64U);
 }
 
-uint32_t give_back_room(QueuePair& qp, uint32_t packets) {
-  RequesterState& req = qp.requester;
-  const uint32_t in_flight = req.in_flight();
-  const uint32_t room =
-      packets >= in_flight
-          ? req.room
-          : static_cast<uint32_t>(static_cast<uint64_t>(req.room) * packets / in_flight);
-  req.room -= room;
-  if (qp.path != nullptr) qp.path->give_back(room);
-  return room;
-}
-
 void go_back(ChannelAdapter& ca, QueuePair& qp) {
   RequesterState& req = qp.requester;
-  give_back_room(qp, req.in_flight());
+  give_back_all(ca, qp);
   end_repair(req);
   req.went_back_for_nak = false;
   req.send_psn = req.oldest_unacked;
@@ -261,7 +235,10 @@ Turn transmit_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instan
                        uint32_t budget) {
   const Turn turn = send_requests(ca, qp, batch, now, budget);
   RequesterState& req = qp.requester;
-  if (turn == Turn::kIdle) req.turn_left = 0;
+  if (turn == Turn::kIdle) {
+    req.turn_left = 0;
+    ca.reads.end_turn(ca, qp);
+  }
   if (turn == Turn::kBatchFull || req.turn_left != 0 || qp.path == nullptr) return turn;
   if (qp.path->end_turn(ca, qp)) return Turn::kMore;
   return turn;
@@ -278,7 +255,8 @@ void set_first_psn(QueuePair& qp, Psn psn) {
 
 void stop_requester(ChannelAdapter& ca, QueuePair& qp) {
   RequesterState& req = qp.requester;
-  give_back_room(qp, req.in_flight());
+  give_back_all(ca, qp);
+  ca.reads.leave_line(ca, qp);
   end_repair(req);
   req.send_psn = req.next_psn = req.oldest_unacked;
   req.rd_atomic_in_flight = 0;

@@ -27,9 +27,6 @@ void start_message(ChannelAdapter& ca, QueuePair& qp, uint32_t position);
 /// sent, for which it may have to wait.
 void go_back(ChannelAdapter& ca, QueuePair& qp);
 
-/// The oldest `packets` of those in flight have left the path. Returns the room that they took.
-uint32_t give_back_room(QueuePair& qp, uint32_t packets);
-
 /// The most PSNs that one READ request asks for. A longer READ is requested in pieces of this size,
 /// so that the responses do not overrun this side's receive buffer.
 uint32_t read_piece_packets(const QueuePair& qp);

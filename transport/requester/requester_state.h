@@ -42,6 +42,7 @@ struct RequesterState {
   // Room on the path.
   uint32_t room = 0;       ///< taken by the packets in flight, in bytes (receive_room())
   uint32_t turn_left = 0;  ///< what the turn under way may still take
+  uint32_t read_room = 0;  ///< here, for the READ responses asked for (ReadWindow)
 
   // Retry.
   uint32_t retries_left = 0;

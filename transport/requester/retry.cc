@@ -9,6 +9,7 @@
 #include "transport/requester/probe.h"
 #include "transport/requester/repair.h"
 #include "transport/requester/requester.h"
+#include "transport/requester/room.h"
 
 namespace urxe {
 namespace {
@@ -104,7 +105,7 @@ void on_silence(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   if (++req.silences > 1) {
     // The packets in flight are lost, or will be: others may use their room.
     back_off(ca, qp, now);
-    give_back_room(qp, req.in_flight());
+    give_back_all(ca, qp);
     qp.path->wake_next(ca);
   }
   owe_probe(ca, qp);

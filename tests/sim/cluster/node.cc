@@ -14,6 +14,8 @@ namespace {
 constexpr uint32_t kFirstIndex = 16;
 /// What a host gives its link ahead of time, as a socket's buffer and a NIC's ring do.
 constexpr uint64_t kLinkBacklog = 128 * 1024;
+/// What Linux makes of its usual net.core.rmem_max.
+constexpr size_t kReceiveBuffer = 425984;
 constexpr uint8_t kEct = 2;  ///< "ECN capable transport"
 constexpr uint32_t kCqEntries = 65536;
 
@@ -66,7 +68,9 @@ Node::Node(const ClusterPlan& plan, uint32_t number, std::span<uint8_t> memory, 
                       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
                   .value()),
       memory_(memory),
-      batch_(batch_limits()) {}
+      batch_(batch_limits()) {
+  device_.set_receive_buffer(kReceiveBuffer);
+}
 
 Qpn Node::add_queue_pair(uint32_t flow) {
   QpInit init;

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/path/read_window.h"
+
+#include "transport/queue_pair/queue_pair.h"
+
+namespace urxe {
+
+bool ReadWindow::admit(QueuePair& qp) {
+  const bool was_called = called_ == &qp;
+  if (has_room() && (was_called || (called_ == nullptr && waiting_.empty()))) {
+    called_ = nullptr;
+    waiting_.remove(qp);
+    return true;
+  }
+  waiting_.push_back(qp);
+  return false;
+}
+
+void ReadWindow::take(QueuePair& qp, uint32_t room) {
+  outstanding_ += room;
+  qp.requester.read_room += room;
+}
+
+void ReadWindow::give_back(ChannelAdapter& ca, QueuePair& qp, uint32_t room) {
+  room = std::min(room, qp.requester.read_room);
+  if (room == 0) return;
+  qp.requester.read_room -= room;
+  outstanding_ -= room;
+  call_next(ca);
+}
+
+void ReadWindow::call_next(ChannelAdapter& ca) {
+  if (called_ != nullptr || !has_room()) return;
+  called_ = waiting_.front();
+  if (called_ != nullptr) ca.active.push_back(*called_);
+}
+
+void ReadWindow::end_turn(ChannelAdapter& ca, QueuePair& qp) {
+  if (called_ == &qp) {
+    called_ = nullptr;
+    waiting_.remove(qp);
+  }
+  call_next(ca);
+}
+
+void ReadWindow::leave_line(ChannelAdapter& ca, QueuePair& qp) {
+  waiting_.remove(qp);
+  if (called_ == &qp) called_ = nullptr;
+  call_next(ca);
+}
+
+}  // namespace urxe
