@@ -16,15 +16,8 @@ bool ReadWindow::admit(QueuePair& qp) {
   return false;
 }
 
-void ReadWindow::take(QueuePair& qp, uint32_t room) {
-  outstanding_ += room;
-  qp.requester.read_room += room;
-}
-
-void ReadWindow::give_back(ChannelAdapter& ca, QueuePair& qp, uint32_t room) {
-  room = std::min(room, qp.requester.read_room);
+void ReadWindow::give_back(ChannelAdapter& ca, uint32_t room) {
   if (room == 0) return;
-  qp.requester.read_room -= room;
   outstanding_ -= room;
   call_next(ca);
 }

@@ -23,10 +23,10 @@ class ReadWindow {
 
   /// Whether the queue pair may ask for a piece now. If not it is in line afterwards.
   bool admit(QueuePair& qp);
-  /// The queue pair has asked for responses of `room` bytes.
-  void take(QueuePair& qp, uint32_t room);
-  /// Responses have come, or are not waited for any more: at most what the queue pair has taken.
-  void give_back(ChannelAdapter& ca, QueuePair& qp, uint32_t room);
+  /// Responses of `room` bytes were asked for.
+  void take(uint32_t room) { outstanding_ += room; }
+  /// So many have come, or are not waited for any more.
+  void give_back(ChannelAdapter& ca, uint32_t room);
   /// The queue pair's turn ends: if it was called and has not asked, the next one is.
   void end_turn(ChannelAdapter& ca, QueuePair& qp);
   /// The queue pair does not wait any more.

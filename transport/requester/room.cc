@@ -2,6 +2,7 @@
 #include "transport/requester/room.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "transport/requester/requester.h"
 
@@ -30,7 +31,9 @@ void take_room(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, const Requ
   qp.path->take(room);
   req.room += room;
   req.turn_left -= std::min(req.turn_left, room);
-  if (is_read(wqe)) ca.reads.take(qp, response_room(qp, packet.psns));
+  if (!is_read(wqe)) return;
+  req.read_room += response_room(qp, packet.psns);
+  ca.reads.take(response_room(qp, packet.psns));
 }
 
 uint32_t give_back_room(QueuePair& qp, uint32_t packets) {
@@ -46,12 +49,14 @@ uint32_t give_back_room(QueuePair& qp, uint32_t packets) {
 }
 
 void note_responses(ChannelAdapter& ca, QueuePair& qp, uint32_t packets) {
-  ca.reads.give_back(ca, qp, response_room(qp, packets));
+  const uint32_t room = std::min(response_room(qp, packets), qp.requester.read_room);
+  qp.requester.read_room -= room;
+  ca.reads.give_back(ca, room);
 }
 
 void give_back_all(ChannelAdapter& ca, QueuePair& qp) {
   give_back_room(qp, qp.requester.in_flight());
-  ca.reads.give_back(ca, qp, qp.requester.read_room);
+  ca.reads.give_back(ca, std::exchange(qp.requester.read_room, 0));
 }
 
 }  // namespace urxe
