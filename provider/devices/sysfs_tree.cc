@@ -25,6 +25,7 @@ class Folder {
   void add(const std::string& name, std::string_view line) {
     tree_.files[path_ + "/" + name] = std::string(line) + "\n";
   }
+  void add_empty(const std::string& name) { tree_.files[path_ + "/" + name] = ""; }
   void link(const std::string& name, std::string target) {
     tree_.links[path_ + "/" + name] = std::move(target);
   }
@@ -92,6 +93,8 @@ void add_verbs_device(Folder folder, const DeviceDescription& device) {
   folder.add("uevent", "NAME=" + device.name);
   folder.link("device", "../..");
   folder.link("subsystem", "../../../../../class/infiniband");
+  // mlx5's: the traffic class that an administrator gives to all queue pairs. None is given.
+  folder.below("tc/1").add_empty("traffic_class");
   add_port(folder.below("ports/1"), device);
 }
 
@@ -118,6 +121,9 @@ void add_bus_device(Folder folder, const DeviceDescription& device) {
   folder.add("numa_node", std::to_string(place.numa_node));
   folder.add("local_cpus", place.local_cpus);
   folder.add("local_cpulist", place.local_cpulist);
+  // Applications compare the slots of devices. This one limits no rate that a port can have.
+  folder.add("max_link_speed", "32.0 GT/s PCIe");
+  folder.add("max_link_width", "16");
   folder.add("uevent", "DRIVER=urxe");
   if (!device.is_fixed())
     folder.below("net").link(device.ifname, "/sys/class/net/" + device.ifname);

@@ -29,10 +29,11 @@ static _Atomic(__typeof__(&malloc_usable_size)) next_usable_size;
 static _Atomic(bool) is_libc;  ///< the blocks are those of libc's own allocator
 static _Atomic(bool) finding;
 
-// Of libc, also if another allocator takes the place of malloc().
-void* __libc_malloc(size_t size);
-void* __libc_calloc(size_t count, size_t size);
-void* __libc_realloc(void* block, size_t size);
+// Of GNU's libc, also if another allocator takes the place of malloc(). Weak: musl has none of
+// them, and its dlsym() does not allocate.
+__attribute__((weak)) void* __libc_malloc(size_t size);
+__attribute__((weak)) void* __libc_calloc(size_t count, size_t size);
+__attribute__((weak)) void* __libc_realloc(void* block, size_t size);
 
 static bool is_of_libc(void* function) {
   Dl_info function_info;
@@ -64,18 +65,24 @@ bool urxe_find_allocator(void) {
 
 // Until the allocator is found, which may allocate itself.
 
+static void* fail_without_memory(void) {
+  errno = ENOMEM;
+  return NULL;
+}
+
 static void* first_malloc(size_t size) {
-  return urxe_find_allocator() ? atomic_load(&next_malloc)(size) : __libc_malloc(size);
+  if (urxe_find_allocator()) return atomic_load(&next_malloc)(size);
+  return __libc_malloc != NULL ? __libc_malloc(size) : fail_without_memory();
 }
 
 static void* first_calloc(size_t count, size_t size) {
-  return urxe_find_allocator() ? atomic_load(&next_calloc)(count, size)
-                               : __libc_calloc(count, size);
+  if (urxe_find_allocator()) return atomic_load(&next_calloc)(count, size);
+  return __libc_calloc != NULL ? __libc_calloc(count, size) : fail_without_memory();
 }
 
 static void* first_realloc(void* block, size_t size) {
-  return urxe_find_allocator() ? atomic_load(&next_realloc)(block, size)
-                               : __libc_realloc(block, size);
+  if (urxe_find_allocator()) return atomic_load(&next_realloc)(block, size);
+  return __libc_realloc != NULL ? __libc_realloc(block, size) : fail_without_memory();
 }
 
 /// What is freed before the allocator is known stays: a few bytes at the start of a program.
@@ -122,11 +129,6 @@ URXE_EXPORT void* malloc(size_t size) {
 
 URXE_EXPORT void* calloc(size_t count, size_t size) {
   return note(URXE_NEXT_OF(calloc)(count, size));
-}
-
-static void* fail_without_memory(void) {
-  errno = ENOMEM;
-  return NULL;
 }
 
 URXE_EXPORT void* memalign(size_t alignment, size_t size) {

@@ -144,7 +144,9 @@ URXE_EXPORT void* shmat(int id, const void* address, int flags) {
   segment.shm_segsz = 0;
   if ((flags & SHM_REMAP) != 0 && urxe_current_memory_hooks() != NULL) {
     int saved_errno = errno;
-    if ((flags & SHM_RND) != 0) begin = (const void*)((uintptr_t)address & ~(SHMLBA - 1UL));
+    // SHMLBA is the size of a page, by a function that musl does not have.
+    const uintptr_t page = (uintptr_t)getpagesize();
+    if ((flags & SHM_RND) != 0) begin = (const void*)((uintptr_t)address & ~(page - 1));
     bool is_known = shmctl(id, IPC_STAT, &segment) == 0;
     errno = saved_errno;
     if (is_known && starts_a_page(begin)) {

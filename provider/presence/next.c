@@ -14,7 +14,13 @@ char urxe_tree[URXE_LONGEST_TREE];
 size_t urxe_tree_length;
 static atomic_int held_tree = -1;
 
+// GNU's libc has it, musl does not.
+__attribute__((weak)) const char* gnu_get_libc_version(void);
+
 static void read_environment(void) {
+  // The provider is built for GNU's libc: a program of another one would see devices that it cannot
+  // use.
+  if (gnu_get_libc_version == NULL) return;
   const char* tree = getenv("URXE_TREE");
   if (tree == NULL || tree[0] != '/') return;
   size_t length = strlen(tree);

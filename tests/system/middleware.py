@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Libraries that applications use RDMA through: UCX, libfabric, MPI over UCX.
+"""Libraries that applications use RDMA through: UCX, libfabric, and MPI over these two.
 
 usage: middleware.py ucx|ucx_hosts TRANSPORTS TEST
        middleware.py fabric lo|veth ENDPOINT PROVIDER
-       middleware.py mpi|mpi_hosts openmpi|mpich
+       middleware.py mpi|mpi_hosts openmpi|mpich TRANSPORTS
+
+TRANSPORTS are those of UCX; `ofi` stands for libfabric.
 """
 
 import os
@@ -16,25 +18,64 @@ import tempfile
 import harness
 from harness import Process
 
-# Broadcasts of a mebibyte whose bytes are checked, and a sum.
+# Every byte that arrives is checked: messages around a ring of all sizes, broadcasts, windows that are put to and got
+# from; and a sum.
 MPI_PROGRAM = r"""
 #include <mpi.h>
 #include <stdio.h>
-#include <string.h>
-static char bytes[1 << 20];
+enum { LARGEST = 1 << 20 };
+static unsigned char sent[LARGEST], received[LARGEST];
+static void fill(unsigned char* bytes, int length, unsigned seed) {
+  for (int i = 0; i < length; ++i) bytes[i] = (unsigned char)((seed * 2654435761u + i * 40503u) >> 8);
+}
+static void check(const unsigned char* bytes, int length, unsigned seed, const char* what) {
+  for (int i = 0; i < length; ++i) {
+    if (bytes[i] == (unsigned char)((seed * 2654435761u + i * 40503u) >> 8)) continue;
+    printf("%s: byte %d of %d is wrong\n", what, i, length);
+    fflush(stdout);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+}
+static void ring(int rank, int count) {
+  int next = (rank + 1) % count, previous = (rank + count - 1) % count;
+  for (int length = 1; length <= LARGEST; length *= 4) {
+    fill(sent, length, rank + length);
+    MPI_Sendrecv(sent, length, MPI_BYTE, next, 7, received, length, MPI_BYTE, previous, 7, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    check(received, length, previous + length, "message");
+  }
+}
+static void broadcasts(int rank, int count) {
+  for (int round = 0; round < 20; ++round) {
+    if (rank == round % count) fill(received, LARGEST, round);
+    MPI_Bcast(received, LARGEST, MPI_BYTE, round % count, MPI_COMM_WORLD);
+    check(received, LARGEST, round, "broadcast");
+  }
+}
+static void windows(int rank, int count) {
+  int next = (rank + 1) % count, previous = (rank + count - 1) % count;
+  unsigned char* own;
+  MPI_Win window;
+  MPI_Win_allocate(LARGEST, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &own, &window);
+  fill(sent, LARGEST, rank + 100);
+  MPI_Win_fence(0, window);
+  MPI_Put(sent, LARGEST, MPI_BYTE, next, 0, LARGEST, MPI_BYTE, window);
+  MPI_Win_fence(0, window);
+  check(own, LARGEST, previous + 100, "put");
+  MPI_Get(received, LARGEST, MPI_BYTE, next, 0, LARGEST, MPI_BYTE, window);
+  MPI_Win_fence(0, window);
+  check(received, LARGEST, rank + 100, "get");
+  MPI_Win_free(&window);
+}
 int main(int argc, char** argv) {
   int rank, count;
   double own, sum;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &count);
-  for (int round = 0; round < 20; ++round) {
-    if (rank == round % count) memset(bytes, round, sizeof bytes);
-    MPI_Bcast(bytes, sizeof bytes, MPI_CHAR, round % count, MPI_COMM_WORLD);
-    for (size_t i = 0; i < sizeof bytes; ++i) {
-      if (bytes[i] != round) MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-  }
+  ring(rank, count);
+  broadcasts(rank, count);
+  windows(rank, count);
   own = rank + 1;
   MPI_Allreduce(&own, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) printf("sum %g of %d\n", sum, count);
@@ -99,29 +140,40 @@ def compile_program(compiler, folder):
     return program
 
 
-def mpi_environment():
-    return {**harness.environment(), "UCX_TLS": "rc_v,ud_v,self", "OMPI_ALLOW_RUN_AS_ROOT": "1",
+# What Open MPI is told besides the transports of UCX. Over libfabric its matching is the provider's, and its windows
+# are messages.
+OPENMPI = {"ucx": ["--mca", "pml", "ucx", "--mca", "osc", "ucx"],
+           "ofi": ["--mca", "pml", "cm", "--mca", "mtl", "ofi", "--mca", "mtl_ofi_provider_include", "verbs;ofi_rxm",
+                   "--mca", "osc", "pt2pt"]}
+
+
+def mpi_environment(transports):
+    return {**harness.environment(), "UCX_TLS": transports, "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
-OPENMPI = ["--mca", "pml", "ucx", "--mca", "osc", "ucx"]
+def mpi_tools(flavour):
+    tools = f"mpicc.{flavour}", f"mpirun.{flavour}"
+    harness.need_programs(*tools)
+    if subprocess.run([tools[0], "-E", "-include", "mpi.h", "-x", "c", "/dev/null"], check=False,
+                      capture_output=True).returncode != 0:
+        harness.skip(f"the headers of {flavour} are not installed")
+    return tools
 
 
-def mpi(flavour):
-    compiler, starter = f"mpicc.{flavour}", f"mpirun.{flavour}"
-    harness.need_programs(compiler, starter)
+def mpi(flavour, transports):
+    compiler, starter = mpi_tools(flavour)
     harness.isolate()
-    options = ["--oversubscribe", *OPENMPI] if flavour == "openmpi" else []
+    options = ["--oversubscribe", *OPENMPI["ucx"]] if flavour == "openmpi" else []
     with tempfile.TemporaryDirectory() as folder:
         words = [starter, *options, "-np", "3", compile_program(compiler, folder)]
-        output = Process(harness.urxe_run(words), env=mpi_environment()).expect_success()
+        output = Process(harness.urxe_run(words), env=mpi_environment(transports)).expect_success()
     harness.expect("sum 6 of 3" in output, output)
 
 
-def mpi_hosts(flavour):
+def mpi_hosts(flavour, transports):
     """Two hosts. The launcher starts its part on the other one by a command in place of ssh."""
-    compiler, starter = f"mpicc.{flavour}", f"mpirun.{flavour}"
-    harness.need_programs(compiler, starter)
+    compiler, starter = mpi_tools(flavour)
     harness.need_namespaces()
     with harness.veth_pair(4200) as (other, ours, theirs), tempfile.TemporaryDirectory() as folder:
         agent = os.path.join(folder, "agent")
@@ -129,11 +181,12 @@ def mpi_hosts(flavour):
             file.write("#!/bin/sh\nshift\nexec " + " ".join(other.command(["sh", "-c"])) + ' "$*"\n')
         os.chmod(agent, 0o700)
         if flavour == "openmpi":
-            options = ["--mca", "plm_rsh_agent", agent, "--host", f"{ours}:1,{theirs}:1", "-x", "UCX_TLS", *OPENMPI]
+            layer = OPENMPI["ofi" if transports == "ofi" else "ucx"]
+            options = ["--mca", "plm_rsh_agent", agent, "--host", f"{ours}:1,{theirs}:1", "-x", "UCX_TLS", *layer]
         else:
             options = ["-launcher", "rsh", "-launcher-exec", agent, "-hosts", f"{ours},{theirs}"]
         rank = harness.urxe_run([compile_program(compiler, folder)])
-        output = Process([starter, *options, "-np", "2", *rank], env=mpi_environment()).expect_success()
+        output = Process([starter, *options, "-np", "2", *rank], env=mpi_environment(transports)).expect_success()
     harness.expect("sum 3 of 2" in output, output)
 
 

@@ -127,7 +127,8 @@ Finding judge_program(const ProgramFacts& facts) {
                    "link it dynamically with libc and libibverbs");
   }
   if (base_name(facts.loader).starts_with("ld-musl")) {
-    return problem(kName, program + " uses musl's libc, and urxe's objects glibc's",
+    return problem(kName,
+                   program + " uses musl's libc, and urxe's objects glibc's, so it sees no devices",
                    "use a program that is built for glibc");
   }
   return ok(kName, program + " is linked dynamically and gains no rights");

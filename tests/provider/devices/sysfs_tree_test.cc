@@ -43,6 +43,15 @@ TEST(SysfsTree, GidTable) {
   EXPECT_FALSE(tree.state.contains(port + "gids/64"));
 }
 
+// What NCCL reads beside the port's files.
+TEST(SysfsTree, BusDeviceHasALinkAndTheDeviceATrafficClass) {
+  auto tree = describe_tree(two_devices(), {});
+  const std::string bus = "sys/devices/urxe/fe75:00:01.0/";
+  EXPECT_EQ(tree.files.at(bus + "max_link_speed"), "32.0 GT/s PCIe\n");
+  EXPECT_EQ(tree.files.at(bus + "max_link_width"), "16\n");
+  EXPECT_EQ(tree.files.at(bus + "infiniband/urxe_b/tc/1/traffic_class"), "");
+}
+
 TEST(SysfsTree, EachCounterHasAColumnOfItsOwn) {
   auto tree = describe_tree(two_devices(), {});
   std::set<std::string> columns;
