@@ -196,7 +196,7 @@ class Shell:
         self.pid, self._terminal = pty.fork()
         if self.pid == 0:
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # A job in the background begins with it ignored.
-            env = {**environment(), "SHELL": "/bin/bash", "PS1": "$ ", "HISTFILE": "/dev/null", "HOME": "/"}
+            env = {**environment(), "SHELL": "/bin/bash", "PROMPT_COMMAND": "echo at the prompt", "HISTFILE": "/dev/null", "HOME": "/"}
             os.execvpe(command[0], command, env)
         self.output = ""
 
@@ -213,9 +213,10 @@ class Shell:
             expect(error.errno == errno.EIO, str(error))
             return ""
 
-    def expect(self, text):
+    def expect(self, text, after=""):
+        """Reads until the text has come, behind the place where `after` has come first."""
         deadline = time.monotonic() + harness.PATIENCE
-        while text not in self.output:
+        while text not in self.output.partition(after)[2] if after else text not in self.output:
             expect(time.monotonic() < deadline, f"no {text!r} in {self.output!r}")
             self.output += self._read(1)
 
@@ -234,9 +235,13 @@ def shell(ordinary):
         terminal.expect("urxe lab exec node2")
         terminal.send("echo sum $((6 * 7)) in $(hostname) on $(tty)\n")
         terminal.expect("sum 42 in node1 on /dev/pts/")
-        terminal.send("sh -c 'echo be\"\"gun; sleep 1000'\n")
-        terminal.expect("begun")
+        # sed has no handler for SIGINT; dash has one, which may miss a signal while it starts a child.
+        terminal.send("sed -u s/mouse/cat/\n")
+        terminal.send("a mouse\n")
+        terminal.expect("a cat")
         terminal.send("\x03")
+        # The terminal throws away what is typed before the signal has done its work.
+        terminal.expect("at the prompt", after="^C")
         terminal.send("echo status $?\n")
         terminal.expect("status 130")
         terminal.send("urxe lab exec node2 -- sh -c 'read line; echo $(hostname) has read $line'\nhello\n")
