@@ -128,7 +128,7 @@ def wrong_use(ordinary):
         one_line([*command, "--bogus", "--", "true"], 2, "--bogus")
         one_line([*command, "exec", "node1", "--", "true"], 2, "no lab")
         one_line([*command, "exec", "node1"], 2, "no program")
-        one_line([*command, "--nodes", "2", "--", "urxe", "lab", "exec", "node3", "--", "true"], 2, "node3", "node1, node2")
+        one_line([*command, "--", "urxe", "lab", "exec", "node3", "--", "true"], 2, "node3", "node1, node2")
 
 
 def namespaces_in_use():
