@@ -27,7 +27,7 @@ namespace {
 constexpr int kUsageError = 2;
 constexpr const char* kFaultHelp =
     "Faults of the network, by a seeded plan: loss=P%, duplication=P%, reordering=P%, "
-    "corruption=P%, seed=N, direction=in|out|both, joined by commas";
+    "corruption=P%, delay=T, rate=R, seed=N, direction=in|out|both, joined by commas";
 constexpr const char* kShmHelp =
     "Let the programs of one user on one host exchange packets through shared memory (the "
     "default), "
@@ -154,6 +154,9 @@ LabArguments::LabArguments(CLI::App& app)
   lab->add_option("--nodes", options.nodes, "How many nodes: 1 to 64, 2 by default");
   lab->add_option("--mtu", options.mtu, "The MTU of the links, 1500 by default");
   lab->add_option("--loss", options.loss, "Packets that are lost, of those sent")->type_name("P%");
+  lab->add_option("--delay", options.delay, "How long each packet takes: 50us")->type_name("T");
+  lab->add_option("--rate", options.rate, "Bits that a device sends in a second: 10G")
+      ->type_name("R");
   exec->add_option("NODE", node, "The name of a node")->required();
   exec->prefix_command();
 }

@@ -95,6 +95,22 @@ def loss(ordinary):
         expect(int(lost) > 0 and int(repaired) > 0, "no packet was lost, or none was sent again")
 
 
+def delay(ordinary):
+    """The delay is in what a program measures: half a round trip takes no less. And so is the rate."""
+    harness.need_programs("ib_write_lat", "ib_write_bw")
+    with lab_command(ordinary) as command:
+        latency = (RETRY + "urxe lab exec node2 -- ib_write_lat -x 1 -n 100 &\n"
+                   "retry ib_write_lat -x 1 -n 100 node2 && wait $!")
+        out = script(command, latency, "--delay", "2ms")
+        least = [float(words.split()[2]) for words in re.findall(r"^ 2 +100 .*", out, re.M)]
+        expect(len(least) == 2 and min(least) >= 2000, f"less than 2 ms: {least}")
+        rate = (RETRY + "urxe lab exec node2 -- ib_write_bw -x 1 -n 200 &\n"
+                "retry ib_write_bw -x 1 -n 200 node2 && wait $!")
+        out = script(command, rate, "--rate", "400M")
+        average = [float(words.split()[3]) for words in re.findall(r"^ 65536 +200 .*", out, re.M)]
+        expect(len(average) == 2 and max(average) <= 50, f"more than 400 Mbit/s: {average}")
+
+
 def exit_codes(ordinary):
     with lab_command(ordinary) as command:
         script(command, "exit 7", status=7)
@@ -125,6 +141,8 @@ def wrong_use(ordinary):
         one_line([*command, "--nodes", "two", "--", "true"], 2, "--nodes")
         one_line([*command, "--mtu", "1000", "--", "true"], 2, "--mtu", "1280")
         one_line([*command, "--loss", "3", "--", "true"], 2, "loss=3", "P%")
+        one_line([*command, "--delay", "3", "--", "true"], 2, "delay=3", "delay=T")
+        one_line([*command, "--rate", "0G", "--", "true"], 2, "rate=0G", "rate=R")
         one_line([*command, "--bogus", "--", "true"], 2, "--bogus")
         one_line([*command, "exec", "node1", "--", "true"], 2, "no lab")
         one_line([*command, "exec", "node1"], 2, "no program")
@@ -273,7 +291,7 @@ def mpi(launcher):
             expect(line in out, f"no line: {line}")
 
 
-CASES = {case.__name__: case for case in (names, pingpong, loss, exit_codes, wrong_use, gone, shell, forbidden)}
+CASES = {case.__name__: case for case in (names, pingpong, loss, delay, exit_codes, wrong_use, gone, shell, forbidden)}
 
 
 def test():

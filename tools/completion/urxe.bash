@@ -13,7 +13,7 @@ _urxe_program_at() {
   for ((i = 2; i < COMP_CWORD; i++)); do
     case "${COMP_WORDS[i]}" in
       --) echo $((i + 1)); return ;;
-      --device | --engine | --capture | --fault | --dpdk-args | --nodes | --mtu | --loss) ((i++)) ;;
+      --device | --engine | --capture | --fault | --dpdk-args | --nodes | --mtu | --loss | --delay | --rate) ((i++)) ;;
       =) ((i++)) ;;
       -*) ;;
       *) echo "$i"; return ;;
@@ -60,7 +60,7 @@ _urxe() {
     --engine) mapfile -t COMPREPLY < <(compgen -W "udp raw dpdk auto" -- "$word"); return ;;
     --capture) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     --program) mapfile -t COMPREPLY < <(compgen -c -- "$word"); return ;;
-    --fault | --dpdk-args | --nodes | --mtu | --loss) return ;;
+    --fault | --dpdk-args | --nodes | --mtu | --loss | --delay | --rate) return ;;
     --device)
       mapfile -t COMPREPLY < <(compgen -W "$(_urxe_interfaces | sed 's/.*/& urxe_&=&/')" -- "$word")
       return ;;
@@ -69,7 +69,7 @@ _urxe() {
   case "$command" in
     run | env) options+=" --capture --fault --shm --no-shm" ;;
     doctor) options+=" --program --json" ;;
-    lab) options="--nodes --mtu --loss --help" ;;
+    lab) options="--nodes --mtu --loss --delay --rate --help" ;;
   esac
   if [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")

@@ -33,7 +33,7 @@ _urxe() {
     doctor) _arguments $devices '--program[look into a program, too]:program:_command_names -e' '--json[print JSON]' \
       ':host:_hosts' ;;
     lab) _arguments '--nodes[how many nodes]:number:' '--mtu[MTU of the links]:number:' \
-      '--loss[packets that are lost]:P%:' '--help[print help]' '*::program:_normal' ;;
+      '--loss[packets that are lost]:P%:' '--delay[time that packets take]:time:' '--rate[bits a second]:rate:' '--help[print help]' '*::program:_normal' ;;
     analyze) _arguments '--json[print JSON]' '--help[print help]' ':capture:_files' ;;
   esac
 }
