@@ -302,4 +302,5 @@ def test():
         CASES[sys.argv[1]](sys.argv[2:] == ["user"])
 
 
-harness.main(test)
+if __name__ == "__main__":
+    harness.main(test)

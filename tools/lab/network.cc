@@ -81,6 +81,10 @@ Done set_up_node(const Node& node, bool has_ipv6) {
   for (const Port& port : node.ports) {
     if (auto done = set_up_port(*links, port, has_ipv6); !done) return done;
   }
+  if (!node.ports.empty()) {
+    auto done = links->add_multicast_route(node.ports.front().interface);
+    if (!done) return done;
+  }
   for (const Port& port : node.ports) {
     if (auto done = links->wait_until_up(port.interface); !done) return done;
   }

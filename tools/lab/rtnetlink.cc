@@ -8,6 +8,8 @@
 #include <netlink/route/link.h>
 #include <netlink/route/link/bridge.h>
 #include <netlink/route/link/veth.h>
+#include <netlink/route/nexthop.h>
+#include <netlink/route/route.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +21,8 @@ namespace {
 using Link = std::unique_ptr<rtnl_link, decltype(&rtnl_link_put)>;
 using Address = std::unique_ptr<nl_addr, decltype(&nl_addr_put)>;
 using InterfaceAddress = std::unique_ptr<rtnl_addr, decltype(&rtnl_addr_put)>;
+
+using Route = std::unique_ptr<rtnl_route, decltype(&rtnl_route_put)>;
 
 /// The kernel reports a link up within milliseconds; a machine that is out of breath may need more.
 constexpr Duration kPatience = seconds(60);
@@ -75,6 +79,22 @@ Done Rtnetlink::add_address(const std::string& interface, const std::string& add
   if (nl_addr_get_family(local.get()) == AF_INET6) rtnl_addr_set_flags(added.get(), IFA_F_NODAD);
   return done_or("cannot give the address " + address,
                  rtnl_addr_add(socket_.get(), added.get(), 0));
+}
+
+Done Rtnetlink::add_multicast_route(const std::string& interface) {
+  nl_addr* parsed = nullptr;
+  if (const int code = nl_addr_parse("224.0.0.0/4", AF_INET, &parsed); code < 0) {
+    return done_or("224.0.0.0/4", code);
+  }
+  const Address groups(parsed, nl_addr_put);
+  const Route route(rtnl_route_alloc(), rtnl_route_put);
+  rtnl_nexthop* const hop = rtnl_route_nh_alloc();
+  rtnl_route_nh_set_ifindex(hop, static_cast<int>(if_nametoindex(interface.c_str())));
+  rtnl_route_add_nexthop(route.get(), hop);  // which belongs to the route now
+  rtnl_route_set_dst(route.get(), groups.get());
+  rtnl_route_set_scope(route.get(), RT_SCOPE_LINK);
+  return done_or("cannot add a route for multicast groups",
+                 rtnl_route_add(socket_.get(), route.get(), 0));
 }
 
 Done Rtnetlink::set_up(const std::string& interface, unsigned mtu) {

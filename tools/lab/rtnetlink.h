@@ -23,6 +23,8 @@ class Rtnetlink {
   Done put_into(const std::string& bridge, const std::string& port);
   /// `address` has the length of its prefix: 10.0.0.1/24. It is usable at once.
   Done add_address(const std::string& interface, const std::string& address);
+  /// Programs that look for the way to a multicast group find the interface, which is up.
+  Done add_multicast_route(const std::string& interface);
   /// Sets the MTU, if it is not 0, and the interface up.
   Done set_up(const std::string& interface, unsigned mtu);
   /// Waits until the interface can carry packets.
