@@ -214,7 +214,8 @@ class Shell:
         self.pid, self._terminal = pty.fork()
         if self.pid == 0:
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # A job in the background begins with it ignored.
-            env = {**environment(), "SHELL": "/bin/bash", "PROMPT_COMMAND": "echo at the prompt", "HISTFILE": "/dev/null", "HOME": "/"}
+            env = {**environment(), "SHELL": "/bin/bash", "PROMPT_COMMAND": "echo at the prompt", "HOME": "/",
+                   "HISTFILE": "/dev/null"}
             os.execvpe(command[0], command, env)
         self.output = ""
 
