@@ -16,6 +16,9 @@
 #include "tools/doctor/ping/self_ping.h"
 #include "tools/doctor_command.h"
 #include "tools/env_command.h"
+#include "tools/lab/enter.h"
+#include "tools/lab/remote_shell.h"
+#include "tools/lab_command.h"
 #include "tools/run_command.h"
 
 namespace urxe {
@@ -24,7 +27,7 @@ namespace {
 constexpr int kUsageError = 2;
 constexpr const char* kFaultHelp =
     "Faults of the network, by a seeded plan: loss=P%, duplication=P%, reordering=P%, "
-    "corruption=P%, seed=N, direction=in|out|both, joined by commas";
+    "corruption=P%, delay=T, rate=R, seed=N, direction=in|out|both, joined by commas";
 constexpr const char* kShmHelp =
     "Let the programs of one user on one host exchange packets through shared memory (the "
     "default), "
@@ -40,6 +43,11 @@ constexpr const char* kDpdkHelp =
 constexpr const char* kDeviceHelp =
     "Present interface IFACE as device NAME (urxe_IFACE if left out); only the interfaces so named "
     "are presented. Repeatable";
+constexpr const char* kLabHelp =
+    "Run a program in the first of several nodes that a switch joins: urxe lab [OPTIONS] [--] "
+    "[PROG [ARGS...]]";
+constexpr const char* kLabExecHelp =
+    "Inside a lab: run a program in another node: urxe lab exec NODE [--] PROG [ARGS...]";
 constexpr const char* kProgramHelp =
     "Look into this program, too: whether it would see the devices under `urxe run`";
 
@@ -129,6 +137,46 @@ void add_analyze_options(CLI::App* command, AnalyzeOptions& options) {
   command->add_flag("--json", options.json, "Print JSON, for programs")->disable_flag_override();
 }
 
+/// `urxe lab` and `urxe lab exec`.
+struct LabArguments {
+  explicit LabArguments(CLI::App& app);
+  int run(const std::vector<std::string>& from_dashes);
+
+  LabOptions options;
+  std::string node;
+  CLI::App* lab;
+  CLI::App* exec;
+};
+
+LabArguments::LabArguments(CLI::App& app)
+    : lab(app.add_subcommand("lab", kLabHelp)), exec(lab->add_subcommand("exec", kLabExecHelp)) {
+  lab->prefix_command();
+  lab->add_option("--nodes", options.nodes, "How many nodes: 1 to 64, 2 by default");
+  lab->add_option("--mtu", options.mtu, "The MTU of the links, 1500 by default");
+  lab->add_option("--loss", options.loss, "Packets that are lost, of those sent")->type_name("P%");
+  lab->add_option("--delay", options.delay, "How long each packet takes: 50us")->type_name("T");
+  lab->add_option("--rate", options.rate, "Bits that a device sends in a second: 10G")
+      ->type_name("R");
+  exec->add_option("NODE", node, "The name of a node")->required();
+  exec->prefix_command();
+}
+
+int LabArguments::run(const std::vector<std::string>& from_dashes) {
+  const bool is_exec = exec->parsed();
+  auto rest = is_exec ? exec->remaining() : lab->remaining();
+  const bool has_command = !rest.empty() || from_dashes.size() > 1;
+  if (!is_exec && !has_command) return lab_command(options);
+  auto command = find_command(std::move(rest), from_dashes);
+  if (!command) {
+    std::cerr << "urxe lab: " << command.error()
+              << "\nRun `urxe lab --help` for more information.\n";
+    return kUsageError;
+  }
+  if (is_exec) return lab::exec_in_node(node, *command);
+  options.command = std::move(*command);
+  return lab_command(options);
+}
+
 int parse_and_run(int argc, char** argv) {
   SplitArguments split = split_arguments(argc, argv);
   CLI::App app{"RDMA devices for programs on a machine that has none"};
@@ -160,6 +208,8 @@ int parse_and_run(int argc, char** argv) {
   CLI::App* analyze = app.add_subcommand("analyze", "Tell what happened in a capture");
   add_analyze_options(analyze, analyzed);
 
+  LabArguments lab(app);
+
   try {
     std::vector<char*> before;
     for (std::string& word : split.before) before.push_back(word.data());
@@ -170,6 +220,7 @@ int parse_and_run(int argc, char** argv) {
   }
   if (devices->parsed()) return devices_command(listed);
   if (analyze->parsed()) return analyze_command(analyzed);
+  if (lab.lab->parsed()) return lab.run(split.from_dashes);
   if (env->parsed()) return env_command(env_arguments.take());
   if (doctor->parsed()) return doctor_command(std::move(examined));
 
@@ -196,6 +247,10 @@ int main(int argc, char** argv) {
       return urxe::doctor::probe_peer(argv[2]);
     }
     urxe::leave_outer_run(argv);
+    const std::string_view name = argv[0];
+    if (name.substr(name.rfind('/') + 1) == urxe::lab::kRemoteShellName) {
+      return urxe::lab::remote_shell({argv + 1, argv + argc});
+    }
     return urxe::parse_and_run(argc, argv);
   } catch (const std::exception& error) {
     std::cerr << "urxe: " << error.what() << "\n";

@@ -3,10 +3,12 @@
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 
 #include <utility>
 
 #include "packet/base/mix_bits.h"
+#include "packet/host/clock.h"
 #include "packet/wire/icrc.h"
 
 namespace urxe {
@@ -34,6 +36,8 @@ FaultEngine::FaultEngine(std::unique_ptr<PacketEngine> engine, const FaultPlan& 
     : ForwardingEngine(std::move(engine)),
       outgoing_(plan.seed, plan.outgoing),
       incoming_(plan.seed ^ kIncomingSeed, plan.incoming),
+      outgoing_delay_(plan.outgoing),
+      incoming_delay_(plan.incoming),
       batch_(single_packets(inner().batch_limits())) {
   open_wait_fd();
 }
@@ -41,13 +45,15 @@ FaultEngine::FaultEngine(std::unique_ptr<PacketEngine> engine, const FaultPlan& 
 void FaultEngine::open_wait_fd() {
   if (inner().wait_fd() < 0) return;
   bell_ = FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  FileDescriptor both(epoll_create1(EPOLL_CLOEXEC));
+  timer_ = FileDescriptor(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  FileDescriptor all(epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};
   event.events = EPOLLIN;
-  if (bell_ && both && epoll_ctl(both.get(), EPOLL_CTL_ADD, bell_.get(), &event) == 0 &&
-      epoll_ctl(both.get(), EPOLL_CTL_ADD, inner().wait_fd(), &event) == 0) {
-    wait_ = std::move(both);
+  if (!bell_ || !timer_ || !all) return;
+  for (const int fd : {bell_.get(), timer_.get(), inner().wait_fd()}) {
+    if (epoll_ctl(all.get(), EPOLL_CTL_ADD, fd, &event) != 0) return;
   }
+  wait_ = std::move(all);
 }
 
 int FaultEngine::wait_fd() const {
@@ -78,10 +84,10 @@ bool FaultEngine::draw(FaultLine& line, size_t size) {
 std::span<const RxPacket> FaultEngine::receive() {
   std::deque<FaultLine::Packet> late;
   outgoing_.flush(late);
-  if (!late.empty()) send(late);
+  send_delayed(std::move(late));
   const std::span<const RxPacket> arrived = inner().receive();
   fates_.clear();
-  bool simple = !incoming_.holds_back();
+  bool simple = !incoming_.holds_back() && !incoming_delay_.holds_packets();
   for (const RxPacket& packet : arrived) simple = draw(incoming_, packet.bytes.size()) && simple;
   packets_.clear();
   if (simple) {
@@ -90,6 +96,7 @@ std::span<const RxPacket> FaultEngine::receive() {
     take_copies(arrived);
   }
   ring_while_holding_back();
+  set_timer();
   return packets_;
 }
 
@@ -107,6 +114,7 @@ void FaultEngine::take_copies(std::span<const RxPacket> arrived) {
   }
   // An empty result would mean that nothing waits, and the caller might go to sleep.
   if (received_.empty()) incoming_.flush(received_);
+  if (incoming_delay_.holds_packets()) receive_delayed();
   for (const FaultLine::Packet& packet : received_) {
     packets_.push_back({packet.bytes, packet.flow, packet.identification});
   }
@@ -114,7 +122,7 @@ void FaultEngine::take_copies(std::span<const RxPacket> arrived) {
 
 void FaultEngine::transmit(TxBatch& batch) {
   fates_.clear();
-  bool simple = !outgoing_.holds_back();
+  bool simple = !outgoing_.holds_back() && !outgoing_delay_.holds_packets();
   batch.for_each_packet([&](const TxBatch::Message&, size_t, std::span<const uint8_t> packet) {
     simple = draw(outgoing_, packet.size()) && simple;
   });
@@ -124,6 +132,7 @@ void FaultEngine::transmit(TxBatch& batch) {
     transmit_copies(batch);
   }
   ring_while_holding_back();
+  set_timer();
 }
 
 void FaultEngine::transmit_simple(TxBatch& batch) {
@@ -147,7 +156,51 @@ void FaultEngine::transmit_copies(TxBatch& batch) {
         outgoing_.pass(std::move(copy), *fate++, out);
       });
   batch.clear();
-  send(out);
+  send_delayed(std::move(out));
+}
+
+/// Sends the packets, and those that are due, when they have been long enough on their way.
+void FaultEngine::send_delayed(std::deque<FaultLine::Packet> packets) {
+  if (outgoing_delay_.holds_packets()) {
+    const Instant now = clock_now();
+    for (FaultLine::Packet& packet : packets) {
+      if (!outgoing_delay_.put(std::move(packet), now)) outgoing_.count_overflow();
+    }
+    packets.clear();
+    outgoing_delay_.take(now, packets);
+  }
+  if (!packets.empty()) send(packets);
+}
+
+/// Puts what has been received into the line, and receives what comes out of it.
+void FaultEngine::receive_delayed() {
+  const Instant now = clock_now();
+  for (FaultLine::Packet& packet : received_) {
+    if (!incoming_delay_.put(std::move(packet), now)) incoming_.count_overflow();
+  }
+  received_.clear();
+  incoming_delay_.take(now, received_);
+}
+
+/// Packets come out in order, so that a timer that ends early is as good as a new one: it needs a
+/// system call only when it has ended.
+void FaultEngine::set_timer() {
+  if (!outgoing_delay_.holds_packets() && !incoming_delay_.holds_packets()) return;
+  std::optional<Instant> next = outgoing_delay_.next();
+  if (const auto other = incoming_delay_.next(); other && (!next || *other < *next)) next = other;
+  if (!next && !timer_time_) return;
+  if (next && timer_time_ && *timer_time_ <= *next && *timer_time_ > clock_now()) return;
+  timer_time_ = next;
+  itimerspec time{};
+  if (next) time.it_value = {next->ns / 1000000000, next->ns % 1000000000};
+  timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &time, nullptr);
+}
+
+void FaultEngine::leave() {
+  std::deque<FaultLine::Packet> rest;
+  outgoing_delay_.take_all(rest);
+  if (!rest.empty()) send(rest);
+  inner().leave();
 }
 
 EngineCounters FaultEngine::totals() const {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "packet/engine/delay_line.h"
 #include "packet/engine/fault_line.h"
 #include "packet/engine/fault_plan.h"
 #include "packet/engine/forwarding_engine.h"
@@ -17,7 +18,9 @@ namespace urxe {
 /// plan. Batches that nothing happens to, or that only lose packets, go on as they are, so that
 /// what is measured is the transport; others go on as copies, packet by packet. A packet that is
 /// held back waits for later ones, but no longer than until the next receive() that would return
-/// nothing else; wait_fd() is readable meanwhile.
+/// nothing else; wait_fd() is readable meanwhile. A plan with a delay or a rate lets each packet
+/// wait for its time; wait_fd() is readable when that has come. Without a descriptor for this,
+/// packets go out when the caller does something for another reason.
 class FaultEngine final : public ForwardingEngine {
  public:
   FaultEngine(std::unique_ptr<PacketEngine> engine, const FaultPlan& plan);
@@ -26,6 +29,8 @@ class FaultEngine final : public ForwardingEngine {
   /// their way out.
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
+  /// Sends what is on its way: a network would deliver it, whether its sender lives or not.
+  void leave() override;
   [[nodiscard]] EngineCounters totals() const override;
   /// The inner engine's own if that is -1, or if no descriptors are left for another one.
   [[nodiscard]] int wait_fd() const override;
@@ -40,14 +45,21 @@ class FaultEngine final : public ForwardingEngine {
   void transmit_simple(TxBatch& batch);
   void transmit_copies(TxBatch& batch);
   void send(const std::deque<FaultLine::Packet>& packets);
+  void send_delayed(std::deque<FaultLine::Packet> packets);
+  void receive_delayed();
+  void set_timer();
   void open_wait_fd();
   void ring_while_holding_back();
 
-  FileDescriptor bell_;  ///< readable while something is held back
-  FileDescriptor wait_;  ///< readable while the inner engine's or the bell is
+  FileDescriptor bell_;   ///< readable while something is held back
+  FileDescriptor timer_;  ///< readable from the time at which a delayed packet is due
+  FileDescriptor wait_;   ///< readable while the inner engine's, the bell or the timer is
   bool ringing_ = false;
   FaultLine outgoing_;
   FaultLine incoming_;
+  DelayLine outgoing_delay_;
+  DelayLine incoming_delay_;
+  std::optional<Instant> timer_time_;
   TxBatch batch_;                       ///< of copies
   std::vector<FaultLine::Fate> fates_;  ///< of the packets at hand
   std::deque<FaultLine::Packet> received_;

@@ -39,6 +39,8 @@ class FaultLine {
   /// Counts a packet with a simple fate, which the caller passes on or loses itself. Only while
   /// nothing is held back.
   void count(const Fate& fate) { ++(fate.lost ? counters_.lost : counters_.passed); }
+  /// Takes a packet that has passed for a lost one: it did not get further.
+  void count_overflow() { ++counters_.lost; }
   /// Puts `packet` in and appends to `out` the packets that come out at the other end. One copy of
   /// a duplicated packet is never corrupted.
   void pass(Packet packet, const Fate& fate, std::deque<Packet>& out);

@@ -5,14 +5,16 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace urxe {
 namespace {
 
 constexpr std::string_view kAccepted =
-    "accepted are loss=P%, duplication=P%, reordering=P% and corruption=P% (0 to 100), seed=N and "
-    "direction=in|out|both, joined by commas";
+    "accepted are loss=P%, duplication=P%, reordering=P% and corruption=P% (0 to 100), delay=T "
+    "(such as 50us; to 10s), rate=R (such as 10G; to 1000G), seed=N and direction=in|out|both, "
+    "joined by commas";
 constexpr uint32_t kPerMillionInPercent = 10000;
 constexpr size_t kDecimals = 4;
 
@@ -61,6 +63,30 @@ std::optional<uint32_t> parse_percentage(std::string_view text) {
   return per_million;
 }
 
+struct Unit {
+  std::string_view name;
+  uint64_t size;
+};
+constexpr auto kTimeUnits =
+    std::to_array<Unit>({{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}});
+constexpr auto kRateUnits = std::to_array<Unit>({{"K", 1000}, {"M", 1000000}, {"G", 1000000000}});
+constexpr uint64_t kMostDelayNs = 10000000000;
+constexpr uint64_t kMostRate = 1000000000000;
+
+/// "50us" is 50000 of the smallest unit. The units are in an order in which none ends in a later
+/// one but the last.
+std::optional<uint64_t> parse_with_unit(std::string_view text, std::span<const Unit> units,
+                                        uint64_t most) {
+  for (const Unit& unit : units) {
+    if (!text.ends_with(unit.name)) continue;
+    text.remove_suffix(unit.name.size());
+    const auto number = parse_digits<uint64_t>(text);
+    if (!number || *number > most / unit.size) return std::nullopt;
+    return *number * unit.size;
+  }
+  return std::nullopt;
+}
+
 /// The plan as far as the words have been read.
 struct Draft {
   uint64_t seed = 1;
@@ -76,8 +102,24 @@ bool take_direction(std::string_view value, Draft& draft) {
   return draft.in || draft.out;
 }
 
+bool take_delay(std::string_view value, Draft& draft) {
+  const auto ns = parse_with_unit(value, kTimeUnits, kMostDelayNs);
+  if (ns) draft.rates.delay = nanoseconds(static_cast<int64_t>(*ns));
+  draft.any_rate = true;
+  return ns.has_value();
+}
+
+bool take_rate(std::string_view value, Draft& draft) {
+  const auto bits = parse_with_unit(value, kRateUnits, kMostRate);
+  if (bits) draft.rates.bits_per_second = *bits;
+  draft.any_rate = true;
+  return bits.has_value() && *bits > 0;
+}
+
 bool take_word(std::string_view name, std::string_view value, Draft& draft) {
   if (name == "direction") return take_direction(value, draft);
+  if (name == "delay") return take_delay(value, draft);
+  if (name == "rate") return take_rate(value, draft);
   if (name == "seed") {
     const auto seed = parse_digits<uint64_t>(value);
     if (seed) draft.seed = *seed;

@@ -13,7 +13,7 @@ _urxe_program_at() {
   for ((i = 2; i < COMP_CWORD; i++)); do
     case "${COMP_WORDS[i]}" in
       --) echo $((i + 1)); return ;;
-      --device | --engine | --capture | --fault | --dpdk-args) ((i++)) ;;
+      --device | --engine | --capture | --fault | --dpdk-args | --nodes | --mtu | --loss | --delay | --rate) ((i++)) ;;
       =) ((i++)) ;;
       -*) ;;
       *) echo "$i"; return ;;
@@ -26,10 +26,18 @@ _urxe() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-} at
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W "run env devices doctor analyze --help --version" -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W "run env devices doctor analyze lab --help --version" -- "$word")
     return
   fi
-  if [ "$command" = run ]; then
+  if [ "$command" = lab ] && [ "${COMP_WORDS[2]}" = exec ]; then
+    if [ "$COMP_CWORD" -eq 3 ]; then
+      mapfile -t COMPREPLY < <(compgen -W "${URXE_LAB//,/ }" -- "$word")
+    elif [ "$COMP_CWORD" -gt 3 ]; then
+      mapfile -t COMPREPLY < <(compgen -c -- "$word")
+    fi
+    return
+  fi
+  if [ "$command" = run ] || [ "$command" = lab ]; then
     at=$(_urxe_program_at)
     if [ "$at" -gt 0 ]; then
       if [ "$COMP_CWORD" -eq "$at" ]; then
@@ -52,7 +60,7 @@ _urxe() {
     --engine) mapfile -t COMPREPLY < <(compgen -W "udp raw dpdk auto" -- "$word"); return ;;
     --capture) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     --program) mapfile -t COMPREPLY < <(compgen -c -- "$word"); return ;;
-    --fault | --dpdk-args) return ;;
+    --fault | --dpdk-args | --nodes | --mtu | --loss | --delay | --rate) return ;;
     --device)
       mapfile -t COMPREPLY < <(compgen -W "$(_urxe_interfaces | sed 's/.*/& urxe_&=&/')" -- "$word")
       return ;;
@@ -61,11 +69,14 @@ _urxe() {
   case "$command" in
     run | env) options+=" --capture --fault --shm --no-shm" ;;
     doctor) options+=" --program --json" ;;
+    lab) options="--nodes --mtu --loss --delay --rate --help" ;;
   esac
   if [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
   elif [ "$command" = run ]; then
     mapfile -t COMPREPLY < <(compgen -c -- "$word")
+  elif [ "$command" = lab ]; then
+    mapfile -t COMPREPLY < <(compgen -W exec -c -- "$word")
   elif [ "$command" = doctor ]; then
     mapfile -t COMPREPLY < <(compgen -A hostname -- "$word")
   fi

@@ -19,8 +19,8 @@ _urxe() {
   )
   if (( CURRENT == 2 )); then
     _values 'command' 'run[run a program]' 'env[print the environment]' 'devices[list the devices]' \
-      'doctor[look for what is in the way]'
-      'analyze[tell what happened in a capture]'
+      'doctor[look for what is in the way]' \
+      'analyze[tell what happened in a capture]' 'lab[make several nodes on this machine]'
     return
   fi
   local command=$words[2]
@@ -32,6 +32,8 @@ _urxe() {
     devices) _arguments $devices ;;
     doctor) _arguments $devices '--program[look into a program, too]:program:_command_names -e' '--json[print JSON]' \
       ':host:_hosts' ;;
+    lab) _arguments '--nodes[how many nodes]:number:' '--mtu[MTU of the links]:number:' \
+      '--loss[packets that are lost]:P%:' '--delay[time that packets take]:time:' '--rate[bits a second]:rate:' '--help[print help]' '*::program:_normal' ;;
     analyze) _arguments '--json[print JSON]' '--help[print help]' ':capture:_files' ;;
   esac
 }

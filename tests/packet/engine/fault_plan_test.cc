@@ -22,6 +22,23 @@ TEST(FaultPlan, WordsLeftOutAreNone) {
   EXPECT_EQ(parse_fault_plan("loss=0%").value(), FaultPlan{});
 }
 
+TEST(FaultPlan, DelayAndRate) {
+  const FaultRates rates{.delay = microseconds(50), .bits_per_second = 10000000000};
+  EXPECT_EQ(parse_fault_plan("delay=50us,rate=10G").value(), (FaultPlan{1, rates, rates}));
+  EXPECT_EQ(parse_fault_plan("delay=7ns").value().outgoing.delay, nanoseconds(7));
+  EXPECT_EQ(parse_fault_plan("delay=2ms").value().outgoing.delay, milliseconds(2));
+  EXPECT_EQ(parse_fault_plan("delay=10s").value().outgoing.delay, seconds(10));
+  EXPECT_EQ(parse_fault_plan("rate=64K").value().incoming.bits_per_second, 64000U);
+  EXPECT_EQ(parse_fault_plan("rate=1000G,direction=in").value().incoming.bits_per_second,
+            1000000000000U);
+  for (const char* word :
+       {"delay=", "delay=5", "delay=us", "delay=11s", "delay=1.5us", "delay=-1us",
+        "delay=18446744073709551615s", "rate=", "rate=10", "rate=G", "rate=0G", "rate=1001G",
+        "rate=1T", "rate=18446744073709551615G"}) {
+    EXPECT_FALSE(parse_fault_plan(word)) << word;
+  }
+}
+
 TEST(FaultPlan, Directions) {
   const FaultRates rates{.loss = 20000};
   EXPECT_EQ(parse_fault_plan("direction=out,loss=2%").value(), (FaultPlan{1, rates, {}}));

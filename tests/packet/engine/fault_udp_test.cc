@@ -7,6 +7,7 @@
 
 #include "packet/engine/fault.h"
 #include "packet/engine/udp/udp.h"
+#include "packet/host/clock.h"
 #include "tests/packet/engine/engine_fixture.h"
 
 namespace urxe::test {
@@ -143,6 +144,48 @@ TEST(FaultOverUdp, WhatIsHeldBackOnItsWayOutWakesTheSender) {
   EXPECT_TRUE(pair.left.receive().empty());
   EXPECT_FALSE(is_readable(pair.left));
   EXPECT_EQ(receive_packets(pair.right, 1).size(), 1U);
+}
+
+TEST(FaultOverUdp, WhatIsDelayedOnItsWayOutWakesTheSenderInTime) {
+  FaultPlan plan;
+  plan.outgoing.delay = milliseconds(30);
+  FaultyPair pair(plan);
+  const Instant sent = clock_now();
+  send(pair.left, pair.to_right, 5, 2, 64);
+  std::vector<Received> got;
+  while (got.size() < 2) {
+    for (const RxPacket& packet : pair.right.receive()) got.push_back(keep(packet));
+    if (!got.empty()) continue;
+    pollfd wait{pair.left.wait_fd(), POLLIN, 0};
+    ASSERT_EQ(poll(&wait, 1, 60000), 1) << "nothing wakes the sender";
+    EXPECT_TRUE(pair.left.receive().empty());
+  }
+  EXPECT_GE((clock_now() - sent).ns, plan.outgoing.delay.ns);
+  EXPECT_EQ(got[0].payload, pattern(5, 64));
+  EXPECT_EQ(got[1].payload, pattern(6, 64));
+  EXPECT_FALSE(is_readable(pair.left));
+}
+
+TEST(FaultOverUdp, WhatIsDelayedOnItsWayInWakesTheReceiverInTime) {
+  FaultPlan plan;
+  plan.incoming = {.delay = milliseconds(30), .bits_per_second = 1000000000};
+  FaultyPair pair(plan);
+  const Instant sent = clock_now();
+  send(pair.right, pair.to_left, 5, 3, 64);
+  EXPECT_EQ(receive_packets(pair.left, 3).size(), 3U);
+  EXPECT_GE((clock_now() - sent).ns, plan.incoming.delay.ns);
+  EXPECT_TRUE(pair.left.receive().empty());
+  EXPECT_FALSE(is_readable(pair.left));
+}
+
+// Expect: a program that ends does not take along what it has sent.
+TEST(FaultOverUdp, WhatIsDelayedArrivesThoughTheSenderLeaves) {
+  FaultPlan plan;
+  plan.outgoing.delay = seconds(10);
+  FaultyPair pair(plan);
+  send(pair.left, pair.to_right, 5, 3, 64);
+  pair.left.leave();
+  EXPECT_EQ(receive_packets(pair.right, 3).size(), 3U);
 }
 
 TEST(FaultOverUdp, WhatIsHeldBackOnItsWayInComesWithoutAnother) {

@@ -1,0 +1,307 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""lab.py CASE: `urxe lab`, for root and for an ordinary user."""
+
+import contextlib
+import errno
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import harness
+from harness import expect
+
+# In a lab: runs a client until it has met the server, $!, that is just starting.
+RETRY = 'retry() { until "$@"; do kill -0 $! || exit 1; sleep 0.2; done; }\n'
+PINGPONG = RETRY + """
+urxe lab exec node2 -- ibv_rc_pingpong -g 1 -c &
+retry ibv_rc_pingpong -g 1 -c node2 && wait $!
+"""
+
+
+def environment():
+    env = harness.environment()
+    # Root's own run-time directory is closed to the ordinary user.
+    env.pop("XDG_RUNTIME_DIR", None)
+    return env
+
+
+@contextlib.contextmanager
+def lab_command(ordinary):
+    """The command line up to the options of `urxe lab`, for root (or whoever runs the test) or an ordinary user."""
+    with harness.reachable_urxe() if ordinary else contextlib.nullcontext(harness.binary("urxe")) as urxe:
+        command = [urxe, "lab"]
+        if ordinary:
+            command = harness.unprivileged(command)
+        if (ordinary or not harness.is_root()) and not may_make_user_namespaces():
+            harness.skip("this system lets ordinary users make no user namespaces")
+        yield command
+
+
+def may_make_user_namespaces():
+    tried = harness.unprivileged(["unshare", "--user", "--net", "--map-root-user", "ip", "link", "set", "lo", "up"])
+    return subprocess.run(tried, stderr=subprocess.DEVNULL).returncode == 0
+
+
+def run(command, status=0, **options):
+    """Runs it to its end. Returns what it printed."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                          env=environment(), cwd="/", text=True, timeout=harness.PATIENCE, **options)
+    print(done.stdout, flush=True)
+    expect(done.returncode == status, f"{command} ended with {done.returncode}, not {status}")
+    return done.stdout
+
+
+def script(command, text, *options, status=0):
+    return run([*command, *options, "--", "sh", "-c", text], status)
+
+
+def names(ordinary):
+    """Names resolve, the nodes reach each other, and each has a device with an IPv4 and an IPv6 address."""
+    with lab_command(ordinary) as command:
+        out = script(command, "for i in 1 2 3; do getent ahostsv4 node$i; getent ahostsv6 node$i-ip6; "
+                              "urxe lab exec node$i -- hostname; urxe lab exec node$i -- urxe devices; done",
+                     "--nodes", "3", "--mtu", "4200")
+        for i in (1, 2, 3):
+            for pattern in (rf"10\.0\.0\.{i} +STREAM", rf"fd00::{i} +STREAM", rf"^node{i}$",
+                            rf"urxe_eth0 +eth0 +4200 +active.*1=10\.0\.0\.{i} , 2=fd00::{i}"):
+                expect(re.search(pattern, out, re.M), f"no {pattern}")
+
+
+def pingpong(ordinary):
+    harness.need_programs("ibv_rc_pingpong")
+    with lab_command(ordinary) as command:
+        out = script(command, PINGPONG)
+        expect(out.count("1000 iters") == 2, "the two sides did not finish")
+
+
+def loss(ordinary):
+    """A ping-pong ends with a packet that nobody waits for; perftest's two sides part over TCP."""
+    harness.need_programs("ib_write_bw")
+    with lab_command(ordinary) as command:
+        text = (RETRY + "urxe lab exec node2 -- ib_write_bw -x 1 &\n"
+                "retry ib_write_bw -x 1 node2 && wait $! || exit 1\n"
+                "cd /sys/class/infiniband/urxe_eth0/ports/1/hw_counters\n"
+                "echo lost $(cat fault_tx_lost) repaired $(cat completer_retry_err)")
+        out = script(command, text, "--loss", "1%")
+        lost, repaired = re.search(r"lost (\d+) repaired (\d+)", out).groups()
+        expect(int(lost) > 0 and int(repaired) > 0, "no packet was lost, or none was sent again")
+
+
+def delay(ordinary):
+    """The delay is in what a program measures: half a round trip takes no less. And so is the rate."""
+    harness.need_programs("ib_write_lat", "ib_write_bw")
+    with lab_command(ordinary) as command:
+        latency = (RETRY + "urxe lab exec node2 -- ib_write_lat -x 1 -n 100 &\n"
+                   "retry ib_write_lat -x 1 -n 100 node2 && wait $!")
+        out = script(command, latency, "--delay", "2ms")
+        least = [float(words.split()[2]) for words in re.findall(r"^ 2 +100 .*", out, re.M)]
+        expect(len(least) == 2 and min(least) >= 2000, f"less than 2 ms: {least}")
+        rate = (RETRY + "urxe lab exec node2 -- ib_write_bw -x 1 -n 200 &\n"
+                "retry ib_write_bw -x 1 -n 200 node2 && wait $!")
+        out = script(command, rate, "--rate", "400M")
+        average = [float(words.split()[3]) for words in re.findall(r"^ 65536 +200 .*", out, re.M)]
+        expect(len(average) == 2 and max(average) <= 50, f"more than 400 Mbit/s: {average}")
+
+
+def exit_codes(ordinary):
+    with lab_command(ordinary) as command:
+        script(command, "exit 7", status=7)
+        script(command, "kill -TERM $$", status=128 + signal.SIGTERM)
+        run([*command, "--nodes", "1", "--", "urxe-no-such-program"], 127)
+        run([*command, "--nodes", "1", "/etc/hosts"], 126)
+        script(command, "urxe lab exec node2 -- sh -c 'exit 9'", status=9)
+        script(command, "urxe lab exec node2 sh -c 'test $(hostname) = node2'")
+        script(command, "cd /usr && test $(urxe lab exec node2 -- pwd) = /usr")
+        # By the remote shell that launchers of processes use.
+        script(command, "test \"$(ssh -x -p 22 me@node2 hostname '&&' exit 5)\" = node2")
+        script(command, "ssh node2 'exit 6'", status=6)
+        script(command, "ssh node7 true", status=255)
+
+
+def one_line(command, status, *words):
+    out = run(command, status)
+    lines = [line for line in out.splitlines() if "--help" not in line]
+    expect(len(lines) == 1, f"not one line: {lines}")
+    for word in words:
+        expect(word in lines[0], f"no {word} in: {lines[0]}")
+
+
+def wrong_use(ordinary):
+    with lab_command(ordinary) as command:
+        one_line([*command, "--nodes", "0", "--", "true"], 2, "--nodes", "64")
+        one_line([*command, "--nodes", "65", "--", "true"], 2, "--nodes", "64")
+        one_line([*command, "--nodes", "two", "--", "true"], 2, "--nodes")
+        one_line([*command, "--mtu", "1000", "--", "true"], 2, "--mtu", "1280")
+        one_line([*command, "--loss", "3", "--", "true"], 2, "loss=3", "P%")
+        one_line([*command, "--delay", "3", "--", "true"], 2, "delay=3", "delay=T")
+        one_line([*command, "--rate", "0G", "--", "true"], 2, "rate=0G", "rate=R")
+        one_line([*command, "--bogus", "--", "true"], 2, "--bogus")
+        one_line([*command, "exec", "node1", "--", "true"], 2, "no lab")
+        one_line([*command, "exec", "node1"], 2, "no program")
+        one_line([*command, "--", "urxe", "lab", "exec", "node3", "--", "true"], 2, "node3", "node1, node2")
+
+
+def namespaces_in_use():
+    found = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        for kind in ("pid", "net", "mnt", "ipc", "uts", "user"):
+            with contextlib.suppress(OSError):
+                found.add(os.readlink(f"/proc/{pid}/ns/{kind}"))
+    return found
+
+
+def expect_nothing_left(command, end):
+    """Starts a lab with busy nodes, ends it, and looks for what is left of it."""
+    before = namespaces_in_use()
+    text = "urxe lab exec node2 -- sleep 1000 & urxe lab exec node3 -- sleep 1000 & echo $(hostname) is up; cat"
+    lab = subprocess.Popen([*command, "--nodes", "3", "--", "sh", "-c", text], stdin=subprocess.PIPE,
+                           stdout=subprocess.PIPE, env=environment(), cwd="/", text=True)
+    expect(lab.stdout.readline() == "node1 is up\n", "the lab does not start")
+    # The host's namespaces do not come and go, so that those that are new are the lab's or another test's.
+    made = namespaces_in_use() - before
+    expect(len([name for name in made if name.startswith("net:")]) >= 4, f"few namespaces: {made}")
+    end(lab)
+    lab.wait(harness.PATIENCE)
+    lab_is_gone = lambda: not (made & namespaces_in_use())
+    harness.wait_until(lab_is_gone, "the namespaces of the lab to go")
+    for place in ("/dev/shm", "/tmp"):
+        expect(os.listdir(place) == [], f"left in {place}: {os.listdir(place)}")
+    mounts = open("/proc/self/mounts", encoding="ascii").read()
+    expect("urxe-lab" not in mounts, f"mounts are left: {mounts}")
+
+
+def gone(ordinary):
+    """Nothing is left after a normal end, and after signals that end the lab."""
+    harness.own_files()
+    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+    with lab_command(ordinary) as command:
+        # The copy of urxe for the ordinary user is in the old /tmp.
+        copied = tempfile.mkdtemp(prefix="urxe-lab-", dir="/var/tmp")
+        try:
+            os.chmod(copied, 0o755)
+            tree = os.path.dirname(os.path.dirname(command[-2]))
+            for part in ("bin", "lib"):
+                os.mkdir(f"{copied}/{part}")
+                os.chmod(f"{copied}/{part}", 0o755)
+            shutil.copy2(f"{tree}/bin/urxe", f"{copied}/bin")
+            for name in os.listdir(f"{tree}/lib"):
+                if ".so" in name:
+                    shutil.copy2(f"{tree}/lib/{name}", f"{copied}/lib")
+            command = [*command[:-2], f"{copied}/bin/urxe", "lab"]
+            for place in ("/dev/shm", "/tmp"):
+                harness.mount_tmpfs(place)
+            expect_nothing_left(command, lambda lab: lab.stdin.close())
+            for signal_number in (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP):
+                expect_nothing_left(command, lambda lab: os.kill(lab.pid, signal_number))
+        finally:
+            for place in ("/tmp", "/dev/shm"):
+                subprocess.run(["umount", place], check=False)
+            shutil.rmtree(copied)
+
+
+class Shell:
+    """A lab's shell on a terminal of its own."""
+
+    def __init__(self, command):
+        self.pid, self._terminal = pty.fork()
+        if self.pid == 0:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # A job in the background begins with it ignored.
+            env = {**environment(), "SHELL": "/bin/bash", "PROMPT_COMMAND": "echo at the prompt", "HOME": "/",
+                   "HISTFILE": "/dev/null"}
+            os.execvpe(command[0], command, env)
+        self.output = ""
+
+    def send(self, text):
+        os.write(self._terminal, text.encode())
+
+    def _read(self, patience):
+        """What has come within the time; empty: nothing, or the terminal is closed."""
+        if not select.select([self._terminal], [], [], patience)[0]:
+            return ""
+        try:
+            return os.read(self._terminal, 65536).decode(errors="replace")
+        except OSError as error:  # The other end is closed.
+            expect(error.errno == errno.EIO, str(error))
+            return ""
+
+    def expect(self, text, after=""):
+        """Reads until the text has come, behind the place where `after` has come first."""
+        deadline = time.monotonic() + harness.PATIENCE
+        while text not in self.output.partition(after)[2] if after else text not in self.output:
+            expect(time.monotonic() < deadline, f"no {text!r} in {self.output!r}")
+            self.output += self._read(1)
+
+    def wait(self):
+        while chunk := self._read(harness.PATIENCE):
+            self.output += chunk
+        print(self.output)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def shell(ordinary):
+    """Without a command: the shell has the terminal, with job control, and Ctrl-C goes to its jobs only."""
+    harness.need_programs("bash")
+    with lab_command(ordinary) as command:
+        terminal = Shell([*command, "--nodes", "2"])
+        terminal.expect("urxe lab exec node2")
+        terminal.send("echo sum $((6 * 7)) in $(hostname) on $(tty)\n")
+        terminal.expect("sum 42 in node1 on /dev/pts/")
+        # sed has no handler for SIGINT; dash has one, which may miss a signal while it starts a child.
+        terminal.send("sed -u s/mouse/cat/\n")
+        terminal.send("a mouse\n")
+        terminal.expect("a cat")
+        terminal.send("\x03")
+        # The terminal throws away what is typed before the signal has done its work.
+        terminal.expect("at the prompt", after="^C")
+        terminal.send("echo status $?\n")
+        terminal.expect("status 130")
+        terminal.send("urxe lab exec node2 -- sh -c 'read line; echo $(hostname) has read $line'\nhello\n")
+        terminal.expect("node2 has read hello")
+        terminal.send("exit 5\n")
+        expect(terminal.wait() == 5, "the shell's exit status is lost")
+
+
+def forbidden(_ordinary):
+    """Where ordinary users can make no user namespaces, one line says what to do."""
+    if not harness.is_root():
+        harness.skip("needs root, for a user namespace whose limits are its own")
+    urxe = harness.binary("urxe")
+    limits = "echo 0 > /proc/sys/user/max_user_namespaces && "
+    dropped = "exec setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all -- "
+    one_line(["unshare", "--user", "--map-root-user", "sh", "-c", limits + dropped + f"{urxe} lab -- true"], 125,
+             "sysctl user.max_user_namespaces", "as root")
+
+
+def mpi(launcher):
+    """The launchers of MPI reach the other nodes; each rank sees its node's device."""
+    harness.need_programs(launcher)
+    with lab_command(True) as command:
+        hosts = ["-hosts", "node1,node2,node3"] if "mpich" in launcher else ["--host", "node1,node2,node3"]
+        rank = "echo $(hostname) has $(ls /sys/class/infiniband) $(cat /sys/class/infiniband/urxe_eth0/ports/1/gids/1)"
+        out = run([*command, "--nodes", "3", "--", launcher, "-np", "3", *hosts, "sh", "-c", rank])
+        for i in (1, 2, 3):
+            line = f"node{i} has urxe_eth0 0000:0000:0000:0000:0000:ffff:0a00:000{i}"
+            expect(line in out, f"no line: {line}")
+
+
+CASES = {case.__name__: case for case in (names, pingpong, loss, delay, exit_codes, wrong_use, gone, shell, forbidden)}
+
+
+def test():
+    harness.need_programs("ip", "setpriv")
+    if sys.argv[1] == "mpi":
+        mpi(sys.argv[2])
+    else:
+        CASES[sys.argv[1]](sys.argv[2:] == ["user"])
+
+
+if __name__ == "__main__":
+    harness.main(test)

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/lab/enter.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "tools/lab/node.h"
+#include "tools/lab/user_namespace.h"
+
+namespace urxe::lab {
+namespace {
+
+constexpr int kBadInput = 2;
+constexpr int kOurFailure = 125;
+
+int complain(const std::string& reason, int status) {
+  fmt::print(stderr, "urxe lab: {}\n", reason);
+  return status;
+}
+
+}  // namespace
+
+int become_in_node(size_t number, const std::vector<std::string>& command) {
+  if (auto done = enter_node(number); !done) return complain(done.error(), kOurFailure);
+  if (auto done = keep_rights(); !done) return complain(done.error(), kOurFailure);
+  std::vector<std::string> words{"urxe", "run", "--"};
+  words.insert(words.end(), command.begin(), command.end());
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv("/proc/self/exe", arguments.data());
+  return complain(std::string("cannot run urxe: ") + std::strerror(errno), kOurFailure);
+}
+
+int exec_in_node(const std::string& name, const std::vector<std::string>& command) {
+  const std::vector<std::string> names = read_node_names();
+  if (names.empty()) return complain("exec: this process is in no lab", kBadInput);
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) {
+    return complain(
+        fmt::format("exec: there is no node '{}'; there are {}", name, fmt::join(names, ", ")),
+        kBadInput);
+  }
+  return become_in_node(static_cast<size_t>(found - names.begin()), command);
+}
+
+}  // namespace urxe::lab

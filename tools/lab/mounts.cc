@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/lab/mounts.h"
+
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace urxe::lab {
+namespace {
+
+constexpr const char* kShm = "/dev/shm";
+constexpr const char* kHosts = "/etc/hosts";
+
+Done mount_shm() {
+  if (mount("urxe-lab", kShm, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0) {
+    return system_failure("cannot mount a file system at /dev/shm");
+  }
+  return {};
+}
+
+/// The file needs a file system only until it is mounted.
+Done mount_hosts(const std::string& hosts) {
+  if (auto done = mount_shm(); !done) return done;
+  const std::string path = std::string(kShm) + "/hosts";
+  std::ofstream(path) << hosts;
+  chmod(path.c_str(), 0644);
+  if (mount(path.c_str(), kHosts, nullptr, MS_BIND, nullptr) != 0) {
+    return system_failure("cannot mount a file at /etc/hosts");
+  }
+  if (umount2(kShm, MNT_DETACH) != 0) return system_failure("cannot unmount /dev/shm");
+  return {};
+}
+
+Done link_programs() {
+  std::error_code failed;
+  const auto self = std::filesystem::canonical("/proc/self/exe", failed);
+  if (failed) return failure("/proc/self/exe: " + failed.message());
+  if (mkdir(kPrograms, 0755) != 0) return system_failure(kPrograms);
+  for (const char* const name : {"urxe", "ssh"}) {
+    const std::string path = std::string(kPrograms) + "/" + name;
+    if (symlink(self.c_str(), path.c_str()) != 0) return system_failure(path);
+  }
+  return {};
+}
+
+}  // namespace
+
+Done mount_for_all(const std::string& hosts) {
+  if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0) {
+    return system_failure(
+        "cannot mount /proc (a container that hides parts of /proc forbids it: use one with "
+        "--security-opt systempaths=unconfined)");
+  }
+  return mount_hosts(hosts);
+}
+
+Done mount_for_node() {
+  if (auto done = mount_shm(); !done) return done;
+  // Without it, programs that look for interfaces in /sys find the host's.
+  (void)mount("sysfs", "/sys", "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr);
+  return link_programs();
+}
+
+}  // namespace urxe::lab

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace urxe::lab {
+
+constexpr unsigned kMostNodes = 64;
+constexpr unsigned kLeastMtu = 1280;  ///< IPv6 needs it
+constexpr unsigned kMostMtu = 65535;
+
+/// A node's interface: its cable leads to a switch.
+struct Port {
+  std::string interface;      ///< eth0, eth1, ...
+  size_t network_switch = 0;  ///< an index of Plan::switches
+  unsigned mtu = 1500;
+  std::string ipv4;  ///< with the length of the prefix, as are the IPv6 addresses
+  std::string ipv6;
+};
+
+struct Node {
+  std::string name;  ///< its host name, too
+  std::vector<Port> ports;
+};
+
+/// A cable between two switches.
+struct Trunk {
+  size_t from = 0;
+  size_t to = 0;
+  unsigned mtu = 1500;
+};
+
+/// What a lab consists of.
+struct Plan {
+  std::vector<Node> nodes;  ///< COMMAND runs in the first one
+  std::vector<std::string> switches;
+  std::vector<Trunk> trunks;
+};
+
+/// `nodes` nodes, node1, node2, ..., at one switch.
+Plan star(unsigned nodes, unsigned mtu);
+
+/// Gives each port its addresses: the ports that reach each other without a router share the
+/// networks 10.0.N.0/24 and fd00:0:0:N::/64, in which a node has its own number.
+void assign_addresses(Plan& plan);
+
+/// The contents of /etc/hosts. A node's name is its first IPv4 address's, because many programs
+/// take the first address of a name and listen on IPv4; NAME-eth1 is another interface's, and
+/// NAME-ip6, NAME-eth1-ip6 are the IPv6 addresses'.
+std::string hosts_of(const Plan& plan);
+
+}  // namespace urxe::lab

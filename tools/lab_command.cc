@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/lab_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "packet/engine/fault_plan.h"
+#include "tools/lab/plan.h"
+#include "tools/lab/session.h"
+
+namespace urxe {
+namespace {
+
+constexpr int kBadInput = 2;
+constexpr unsigned kDefaultNodes = 2;
+constexpr unsigned kDefaultMtu = 1500;
+
+int refuse(const std::string& reason) {
+  fmt::print(stderr, "urxe lab: {}\n", reason);
+  return kBadInput;
+}
+
+/// The words of --fault. Each packet meets them once: at its sender.
+std::string fault_words(const LabOptions& options) {
+  std::string words;
+  for (const auto& [name, value] :
+       {std::pair("loss", options.loss), {"delay", options.delay}, {"rate", options.rate}}) {
+    if (!value.empty()) words += fmt::format("{}={},", name, value);
+  }
+  return words.empty() ? "" : words + "direction=out";
+}
+
+std::vector<std::string> shell() {
+  const char* const shell = std::getenv("SHELL");
+  return {shell != nullptr && *shell != '\0' ? shell : "/bin/sh"};
+}
+
+void greet(const lab::Plan& plan) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  const std::string& last = plan.nodes.back().name;
+  fmt::print(stderr,
+             "A shell in {}; the nodes are {} to {}. `urxe lab exec {} -- COMMAND` runs a command "
+             "in {}. The lab ends with this shell.\n",
+             plan.nodes.front().name, plan.nodes.front().name, last, last, last);
+}
+
+}  // namespace
+
+int lab_command(const LabOptions& options) {
+  lab::Session session;
+  const unsigned nodes = options.nodes.value_or(kDefaultNodes);
+  const unsigned mtu = options.mtu.value_or(kDefaultMtu);
+  if (nodes < 1 || nodes > lab::kMostNodes) {
+    return refuse(fmt::format("--nodes: from 1 to {}", lab::kMostNodes));
+  }
+  if (mtu < lab::kLeastMtu || mtu > lab::kMostMtu) {
+    return refuse(fmt::format("--mtu: from {} to {}", lab::kLeastMtu, lab::kMostMtu));
+  }
+  session.plan = lab::star(nodes, mtu);
+  session.faults = fault_words(options);
+  if (!session.faults.empty()) {
+    const auto plan = parse_fault_plan(session.faults);
+    if (!plan) return refuse(plan.error());
+  }
+  session.command = options.command.empty() ? shell() : options.command;
+  if (options.command.empty()) greet(session.plan);
+  return lab::run_session(session);
+}
+
+}  // namespace urxe
