@@ -15,6 +15,7 @@
 #include "tools/doctor/peer/cm_probe.h"
 #include "tools/doctor/ping/self_ping.h"
 #include "tools/doctor_command.h"
+#include "tools/drill_command.h"
 #include "tools/env_command.h"
 #include "tools/run_command.h"
 
@@ -129,6 +130,12 @@ void add_analyze_options(CLI::App* command, AnalyzeOptions& options) {
   command->add_flag("--json", options.json, "Print JSON, for programs")->disable_flag_override();
 }
 
+void add_drill_options(CLI::App* command, DrillOptions& options) {
+  command->add_option("SCRIPT", options.scripts, "Scripts, or folders of *.drill")->required();
+  command->add_flag("--verbose", options.verbose, "Name the scripts that pass, too");
+  command->add_flag("--json", options.json, "Print JSON, for programs")->disable_flag_override();
+}
+
 int parse_and_run(int argc, char** argv) {
   SplitArguments split = split_arguments(argc, argv);
   CLI::App app{"RDMA devices for programs on a machine that has none"};
@@ -160,6 +167,10 @@ int parse_and_run(int argc, char** argv) {
   CLI::App* analyze = app.add_subcommand("analyze", "Tell what happened in a capture");
   add_analyze_options(analyze, analyzed);
 
+  DrillOptions drilled;
+  CLI::App* drill = app.add_subcommand("drill", "Run packet scripts against the transport");
+  add_drill_options(drill, drilled);
+
   try {
     std::vector<char*> before;
     for (std::string& word : split.before) before.push_back(word.data());
@@ -170,6 +181,7 @@ int parse_and_run(int argc, char** argv) {
   }
   if (devices->parsed()) return devices_command(listed);
   if (analyze->parsed()) return analyze_command(analyzed);
+  if (drill->parsed()) return drill_command(drilled);
   if (env->parsed()) return env_command(env_arguments.take());
   if (doctor->parsed()) return doctor_command(std::move(examined));
 

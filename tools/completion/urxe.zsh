@@ -20,7 +20,7 @@ _urxe() {
   if (( CURRENT == 2 )); then
     _values 'command' 'run[run a program]' 'env[print the environment]' 'devices[list the devices]' \
       'doctor[look for what is in the way]'
-      'analyze[tell what happened in a capture]'
+      'analyze[tell what happened in a capture]' 'drill[run packet scripts]'
     return
   fi
   local command=$words[2]
@@ -33,6 +33,8 @@ _urxe() {
     doctor) _arguments $devices '--program[look into a program, too]:program:_command_names -e' '--json[print JSON]' \
       ':host:_hosts' ;;
     analyze) _arguments '--json[print JSON]' '--help[print help]' ':capture:_files' ;;
+    drill) _arguments '--verbose[name the scripts that pass, too]' '--json[print JSON]' '--help[print help]' \
+      '*:script:_files' ;;
   esac
 }
 
