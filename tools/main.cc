@@ -15,6 +15,7 @@
 #include "tools/doctor/peer/cm_probe.h"
 #include "tools/doctor/ping/self_ping.h"
 #include "tools/doctor_command.h"
+#include "tools/drill_command.h"
 #include "tools/env_command.h"
 #include "tools/lab/enter.h"
 #include "tools/lab/remote_shell.h"
@@ -177,6 +178,12 @@ int LabArguments::run(const std::vector<std::string>& from_dashes) {
   return lab_command(options);
 }
 
+void add_drill_options(CLI::App* command, DrillOptions& options) {
+  command->add_option("SCRIPT", options.scripts, "Scripts, or folders of *.drill")->required();
+  command->add_flag("--verbose", options.verbose, "Name the scripts that pass, too");
+  command->add_flag("--json", options.json, "Print JSON, for programs")->disable_flag_override();
+}
+
 int parse_and_run(int argc, char** argv) {
   SplitArguments split = split_arguments(argc, argv);
   CLI::App app{"RDMA devices for programs on a machine that has none"};
@@ -209,6 +216,9 @@ int parse_and_run(int argc, char** argv) {
   add_analyze_options(analyze, analyzed);
 
   LabArguments lab(app);
+  DrillOptions drilled;
+  CLI::App* drill = app.add_subcommand("drill", "Run packet scripts against the transport");
+  add_drill_options(drill, drilled);
 
   try {
     std::vector<char*> before;
@@ -221,6 +231,7 @@ int parse_and_run(int argc, char** argv) {
   if (devices->parsed()) return devices_command(listed);
   if (analyze->parsed()) return analyze_command(analyzed);
   if (lab.lab->parsed()) return lab.run(split.from_dashes);
+  if (drill->parsed()) return drill_command(drilled);
   if (env->parsed()) return env_command(env_arguments.take());
   if (doctor->parsed()) return doctor_command(std::move(examined));
 

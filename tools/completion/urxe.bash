@@ -26,7 +26,7 @@ _urxe() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-} at
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W "run env devices doctor analyze lab --help --version" -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W "run env devices doctor analyze lab drill --help --version" -- "$word")
     return
   fi
   if [ "$command" = lab ] && [ "${COMP_WORDS[2]}" = exec ]; then
@@ -51,6 +51,14 @@ _urxe() {
   if [ "$command" = analyze ]; then
     if [[ $word == -* ]]; then
       mapfile -t COMPREPLY < <(compgen -W "--json --help" -- "$word")
+    else
+      mapfile -t COMPREPLY < <(compgen -f -- "$word")
+    fi
+    return
+  fi
+  if [ "$command" = drill ]; then
+    if [[ $word == -* ]]; then
+      mapfile -t COMPREPLY < <(compgen -W "--verbose --json --help" -- "$word")
     else
       mapfile -t COMPREPLY < <(compgen -f -- "$word")
     fi

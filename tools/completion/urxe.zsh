@@ -20,7 +20,8 @@ _urxe() {
   if (( CURRENT == 2 )); then
     _values 'command' 'run[run a program]' 'env[print the environment]' 'devices[list the devices]' \
       'doctor[look for what is in the way]' \
-      'analyze[tell what happened in a capture]' 'lab[make several nodes on this machine]'
+      'analyze[tell what happened in a capture]' 'lab[make several nodes on this machine]' \
+      'drill[run packet scripts]'
     return
   fi
   local command=$words[2]
@@ -35,6 +36,8 @@ _urxe() {
     lab) _arguments '--nodes[how many nodes]:number:' '--mtu[MTU of the links]:number:' \
       '--loss[packets that are lost]:P%:' '--delay[time that packets take]:time:' '--rate[bits a second]:rate:' '--help[print help]' '*::program:_normal' ;;
     analyze) _arguments '--json[print JSON]' '--help[print help]' ':capture:_files' ;;
+    drill) _arguments '--verbose[name the scripts that pass, too]' '--json[print JSON]' '--help[print help]' \
+      '*:script:_files' ;;
   esac
 }
 
