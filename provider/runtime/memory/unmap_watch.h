@@ -23,8 +23,7 @@ struct WatchedRange : RangeTree::Node {
 //
 // The rule, for whole pages (MemoryLosses):
 // - Unmapped by munmap(), mremap(), shmdt(), brk(), or by mapping something over it; or a block
-// that
-//   libc's allocator has mapped for itself, freed: gone. What is mapped there later is other
+//   that libc's allocator has mapped for itself, freed: gone. What is mapped there later is other
 //   memory, and this region does not reach it. A new registration does.
 // - Freed otherwise, or protected: uncertain. The allocator may unmap it in any later call, and
 //   libc's own calls cannot be seen. Until a block in that page is allocated, which keeps the page
