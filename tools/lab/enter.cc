@@ -29,6 +29,7 @@ int become_in_node(size_t number, const std::vector<std::string>& command) {
   std::vector<std::string> words{"urxe", "run", "--"};
   words.insert(words.end(), command.begin(), command.end());
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   execv("/proc/self/exe", arguments.data());
