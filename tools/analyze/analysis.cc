@@ -88,6 +88,10 @@ void Analysis::on_unconnected(const CapturedPacket& packet) {
   const Bth& bth = packet.view.headers.bth;
   if (bth.opcode == kCnpOpcode) {
     ++counts_.cnps;
+  } else if (bth.opcode == kGapQueryOpcode || bth.opcode == kGapReportOpcode) {
+    ++counts_.about_gaps;
+  } else if (bth.opcode == kDrainQueryOpcode || bth.opcode == kDrainAnswerOpcode) {
+    ++counts_.about_buffers;
   } else if (bth.opcode.service() != Service::kUd) {
     ++counts_.unknown_opcodes;
   } else if (bth.dest_qp == kGsiQpn) {

@@ -26,6 +26,8 @@ struct CaptureCounts {
   std::vector<uint64_t> bad_icrc_frames;  ///< the first ones
   uint64_t unknown_opcodes = 0;           ///< manufacturers' own, and such that nobody uses
   uint64_t cnps = 0;                      ///< congestion notifications
+  uint64_t about_gaps = 0;                ///< urxe's GAP queries and reports
+  uint64_t about_buffers = 0;             ///< urxe's DRAIN queries and answers
   uint64_t datagrams = 0;                 ///< UD, without those to QP1
   uint64_t datagram_bytes = 0;
   uint64_t multicast = 0;  ///< of the datagrams

@@ -29,6 +29,8 @@ Json capture_json(const CaptureCounts& counts) {
           {"unchecked_icrc", counts.unchecked_icrc},
           {"unknown_opcodes", counts.unknown_opcodes},
           {"congestion_notifications", counts.cnps},
+          {"urxe_gap", counts.about_gaps},
+          {"urxe_drain", counts.about_buffers},
           {"datagrams", counts.datagrams},
           {"datagram_bytes", counts.datagram_bytes},
           {"multicast", counts.multicast},

@@ -66,6 +66,8 @@ void append_capture(Out out, const CaptureCounts& counts) {
   }
   count_line(out, counts.unknown_opcodes, "packets have opcodes that are not known");
   count_line(out, counts.cnps, "congestion notifications");
+  count_line(out, counts.about_gaps, "packets of urxe's own about losses (GAP)");
+  count_line(out, counts.about_buffers, "packets of urxe's own about receive buffers (DRAIN)");
   if (counts.datagrams != 0) {
     fmt::format_to(out, "    {} datagrams, {} of them multicast, {} bytes\n", counts.datagrams,
                    counts.multicast, counts.datagram_bytes);
