@@ -188,8 +188,9 @@ void WireOracle::gap_reported(const Direction& direction, const PacketView& pack
   const uint32_t packets = load_be32(packet.payload.data());
   const uint32_t distance =
       (packet.headers.bth.psn.value() - direction.limits.start.value()) & Psn::kMask;
-  // What comes behind the gap was taken.
-  demand(packets > 0 && distance + packets < direction.taken, "a gap in what never came", packet);
+  // What comes behind the gap was taken. 0 packets: nothing is missing before the PSN.
+  demand(packets == 0 ? distance <= direction.taken : distance + packets < direction.taken,
+         "a gap in what never came", packet);
 }
 
 void WireOracle::response_sent(const Direction& direction, const PacketView& packet) {

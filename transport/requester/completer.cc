@@ -7,6 +7,7 @@
 #include "packet/wire/aeth_syndrome.h"
 #include "transport/memory/sge_copy.h"
 #include "transport/queue_pair/qp_error.h"
+#include "transport/requester/repair.h"
 #include "transport/requester/requester.h"
 #include "transport/requester/retry.h"
 #include "transport/requester/room.h"
@@ -43,8 +44,8 @@ void advance_oldest(ChannelAdapter& ca, QueuePair& qp, uint32_t packets) {
   if (is_read(wqe)) note_responses(ca, qp, packets);
   req.oldest_unacked = target;
   if (passes_send_psn) {
-    // What was not sent again can only have been kept.
-    if (req.went_back_for_nak && qp.path != nullptr) qp.path->set_keeps_what_follows(true);
+    // What was not sent again was perhaps kept; or the packet that the NAK named was only late.
+    if (req.went_back_for_nak && qp.path != nullptr) ask_for_reports(ca, qp);
     req.send_psn = target;
     req.rd_atomic_in_flight = 0;
   }

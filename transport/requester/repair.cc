@@ -2,6 +2,7 @@
 #include "transport/requester/repair.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "packet/base/bytes.h"
 #include "transport/queue_pair/qp_error.h"
@@ -69,7 +70,10 @@ void owe_repair(ChannelAdapter& ca, QueuePair& qp, Psn from, uint32_t packets) {
 /// Asks what is still missing, of all that was sent before.
 bool send_query(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
   RequesterState& req = qp.requester;
-  if (!req.peer_reports_gaps && req.gap_query >= kMostQueries) return true;
+  if (!req.peer_reports_gaps && req.gap_query >= kMostQueries) {
+    req.query_due = false;
+    return true;
+  }
   Headers headers;
   headers.bth.opcode = kGapQueryOpcode;
   headers.bth.dest_qp = qp.dest_qpn;
@@ -77,6 +81,7 @@ bool send_query(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) 
   headers.bth.psn = Psn(req.gap_query + 1);
   if (batch.append(qp.flow(), headers, 0) == nullptr) return false;
   batch.commit();
+  req.query_due = false;
   req.gap_query = headers.bth.psn.value();
   req.gap_query_sent = now;
   ++ca.counters.sent_packets;
@@ -104,6 +109,12 @@ Turn send_repair(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
 }
 
 }  // namespace
+
+void ask_for_reports(ChannelAdapter& ca, QueuePair& qp) {
+  if (qp.path->keeps_what_follows()) return;
+  qp.requester.query_due = true;
+  ca.active.push_back(qp);
+}
 
 bool repair_after_nak(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   RequesterState& req = qp.requester;
@@ -133,7 +144,7 @@ bool repair_after_nak(ChannelAdapter& ca, QueuePair& qp, Instant now) {
 void receive_gap_report(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, Instant now) {
   RequesterState& req = qp.requester;
   if (packet.payload.size() != kGapReportBytes) return;
-  req.peer_reports_gaps = true;
+  if (!std::exchange(req.peer_reports_gaps, true)) qp.path->set_keeps_what_follows(true);
   const uint32_t packets = load_be32(packet.payload.data());
   const uint32_t query = load_be32(packet.payload.data() + 4);
   if (query == req.gap_query && req.gap_query_sent) {

@@ -14,11 +14,16 @@ namespace urxe {
 // If it does not, and the packet behind a repair is missing as well, twice as many are sent the
 // next time, so that a run of lost packets is soon repaired.
 
+/// The peer has perhaps kept what came behind a gap: asks it. Only a peer that keeps requests
+/// answers.
+void ask_for_reports(ChannelAdapter& ca, QueuePair& qp);
+
 /// A NAK says that the oldest unacknowledged packet is missing. False: the peer is not, or no
 /// longer, taken to keep what comes behind a gap; go back.
 bool repair_after_nak(ChannelAdapter& ca, QueuePair& qp, Instant now);
 
-/// The peer reports that packets are missing: a GAP Report.
+/// The peer reports that packets are missing, or, in answer to a query, that none are: a GAP
+/// Report. Either shows that it keeps what comes behind a gap.
 void receive_gap_report(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, Instant now);
 
 /// Whether the oldest packet is to be sent again, some times, before silence is a reason for
@@ -27,7 +32,7 @@ bool repairs_after_silence(QueuePair& qp);
 /// The probe timer has run out, and repairs_after_silence().
 void repair_after_silence(ChannelAdapter& ca, QueuePair& qp, Instant now);
 
-/// Sends the packets again that are due. Like a probe, they take no room on the path.
+/// Sends the packets again that are due, and a query. Like a probe, they take no room on the path.
 Turn send_repairs(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now);
 
 /// Packets were acknowledged.

@@ -171,7 +171,7 @@ Turn send_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant no
   if (req.probe_due != RequesterState::Probe::kNone) {
     if (const Turn turn = send_probe(ca, qp, batch, now); turn != Turn::kMore) return turn;
   }
-  if (req.repairs_due > 0) {
+  if (req.repairs_due > 0 || req.query_due) {
     if (const Turn turn = send_repairs(ca, qp, batch, now); turn != Turn::kMore) return turn;
   }
   for (uint32_t sent = 0; sent < budget; ++sent) {

@@ -76,6 +76,7 @@ struct RequesterState {
   std::optional<Psn> repaired_to;  ///< one past its last packet
   uint32_t silent_repairs = 0;     ///< those for want of answers, since the last one
   bool peer_reports_gaps = false;
+  bool query_due = false;
   uint32_t gap_query = 0;                 ///< number of the last query sent; they count from 1
   std::optional<Instant> gap_query_sent;  ///< until it is answered
 

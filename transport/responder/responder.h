@@ -26,7 +26,8 @@ void receive_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, 
 /// expected packet comes (9.7.4.1.1).
 void owe_sequence_nak(ChannelAdapter& ca, QueuePair& qp);
 
-/// The requester asks which packets are missing, and wants to hear of each gap from now on.
+/// The requester asks which packets are missing, and wants to hear of each gap from now on. If none
+/// are it gets a report of 0 packets, so that it knows that this responder keeps requests.
 /// `number`: of its query.
 void receive_gap_query(ChannelAdapter& ca, QueuePair& qp, Psn number);
 

@@ -36,11 +36,13 @@ void receive_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, 
 }
 
 void receive_gap_query(ChannelAdapter& ca, QueuePair& qp, Psn number) {
+  if (!ca.config.keeps_requests) return;
   ResponderState& resp = qp.responder;
   resp.reports_gaps = true;
   resp.gap_query = number;
   resp.gaps_due = ca.held.find_gaps(qp, resp.expected_psn, resp.gaps);
-  if (resp.gaps_due > 0) ca.active.push_back(qp);
+  if (resp.gaps_due == 0) resp.gaps[resp.gaps_due++] = {resp.expected_psn, 0};
+  ca.active.push_back(qp);
 }
 
 }  // namespace urxe

@@ -157,6 +157,17 @@ TEST(HeldRequests, GapsAreReportedIfAskedFor) {
   EXPECT_EQ(found, (Lines{"202+1@8", "204+2@8"}));
 }
 
+// Expect: a query is answered if nothing is missing, too, but not by a responder that drops what
+// comes behind a gap.
+TEST(HeldRequests, NoGapIsReportedAsSuch) {
+  Bench bench(keeping());
+  receive_query(bench, 1);
+  EXPECT_EQ(reports(bench), (Lines{"200+0@1"}));
+  Bench other;
+  receive_query(other, 1);
+  EXPECT_EQ(reports(other), Lines{});
+}
+
 // Expect: a query of somebody else's is not answered.
 TEST(HeldRequests, StrangersAreNotTold) {
   Bench bench(keeping());
