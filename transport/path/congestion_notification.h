@@ -9,8 +9,8 @@
 namespace urxe {
 
 // Congestion notification packets (IBTA annex A17.9). A switch marks a packet instead of dropping
-// it (ECN, "congestion experienced"); who receives it sends the packet's sender a notification, and
-// the sender slows the path down.
+// it (ECN, "congestion experienced"). The receiver sends a notification to the packet's sender,
+// which then slows the path down.
 
 /// How often a queue pair sends notifications, at most.
 inline constexpr Duration kNotificationInterval = microseconds(50);
@@ -19,8 +19,8 @@ inline constexpr Duration kNotificationInterval = microseconds(50);
 bool is_marked(const Flow& flow);
 
 /// The queue pair has received a marked packet of its peer: owes a notification, unless it has sent
-/// one lately. Datagrams are not answered so: their senders have no path to slow down, and anyone
-/// can send them with somebody else's address.
+/// one lately. Datagrams draw none: their senders have no path to slow down, and anyone can
+/// send them with another host's address.
 void owe_notification(ChannelAdapter& ca, QueuePair& qp, Instant now);
 
 /// Sends the notification that is owed, if one is. False: the batch is full.

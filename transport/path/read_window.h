@@ -13,8 +13,8 @@ struct QueuePair;
 
 /// The READ responses that a device has asked for and that have not come, in bytes of its own
 /// receive buffer (receive_room()). A path bounds what one peer sends; but the responses of all
-/// peers come to one buffer, and who asks for them decides how many come at once. Queue pairs that
-/// would ask for more wait in line; each in its turn asks for a piece.
+/// peers come to one buffer, and only this device can bound them. Queue pairs that would ask for
+/// more wait in line, and each asks for a piece in its turn.
 class ReadWindow {
  public:
   explicit ReadWindow(uint32_t limit) { set_limit(limit); }
@@ -31,8 +31,6 @@ class ReadWindow {
   void end_turn(ChannelAdapter& ca, QueuePair& qp);
   /// The queue pair does not wait any more.
   void leave_line(ChannelAdapter& ca, QueuePair& qp);
-
-  [[nodiscard]] uint32_t outstanding() const { return outstanding_; }
 
  private:
   [[nodiscard]] bool has_room() const { return outstanding_ < limit_; }

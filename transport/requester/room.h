@@ -8,8 +8,8 @@
 
 namespace urxe {
 
-// The room that a queue pair's packets take: on the path, which is what they fill of the peer's
-// receive buffer, and here, for the READ responses that they ask for (ReadWindow).
+// The room that a queue pair's packets take: on the path, in the peer's receive buffer; and in this
+// device's own, for the READ responses that they ask for (ReadWindow).
 
 /// The room on the path that the packet takes, at most. `joins`: it is a further segment of a
 /// datagram. Includes the responses that it asks for.

@@ -50,7 +50,7 @@ Expected<uint16_t, EngineError> SendSockets::open_near(uint16_t wanted) {
   int errno_value = 0;
   for (unsigned attempt = 0; attempt < kAttempts; ++attempt) {
     const uint16_t port = candidate(wanted, attempt);
-    // Another process has the wanted one: who wanted it before has this one.
+    // Another process has the wanted port: queue pairs that wanted it earlier share this one.
     if (use_open(port)) return port;
     auto fd = open_send_socket(local_, port, options_);
     if (fd) {
