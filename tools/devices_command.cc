@@ -10,13 +10,13 @@
 #include "packet/engine/engine_choice.h"
 #include "provider/devices/link_rate.h"
 #include "tools/presentation.h"
+#include "tools/exit_status.h"
 
 namespace urxe {
 namespace {
 
-constexpr int kBadInput = 2;
 
-int refuse(const std::string& reason) {
+int refuse_devices(const std::string& reason) {
   fmt::print(stderr, "urxe devices: {}\n", reason);
   return kBadInput;
 }
@@ -41,14 +41,14 @@ void print_device(const DeviceDescription& device, std::string_view engine, size
 
 int devices_command(const DevicesOptions& options) {
   const auto choice = find_choice(options.engine);
-  if (!choice) return refuse(choice.error());
+  if (!choice) return refuse_devices(choice.error());
   const char* const variable = std::getenv("URXE_DPDK_ARGS");
   auto presentation =
       *choice == EngineChoice::kDpdk
           ? make_dpdk_presentation(options.devices, options.dpdk_arguments.value_or(
                                                         variable != nullptr ? variable : ""))
           : make_presentation(options.devices);
-  if (!presentation) return refuse(presentation.error());
+  if (!presentation) return refuse_devices(presentation.error());
   size_t name_width = 6;
   for (const DeviceDescription& device : presentation->devices) {
     name_width = std::max(name_width, device.name.size());
@@ -69,7 +69,7 @@ int devices_command(const DevicesOptions& options) {
                presentation->left_out);
   }
   for (const EngineKind engine : engines) {
-    if (auto usable = check_engine(engine); !usable) return refuse(usable.error().what);
+    if (auto usable = check_engine(engine); !usable) return refuse_devices(usable.error().what);
   }
   return 0;
 }

@@ -26,13 +26,13 @@
 #include "tools/doctor/report.h"
 #include "tools/doctor/soft_roce.h"
 #include "tools/presentation.h"
+#include "tools/exit_status.h"
 
 namespace urxe {
 namespace {
 
 using doctor::Findings;
 
-constexpr int kBadInput = 2;
 constexpr Duration kPingPatience = seconds(30);
 
 std::string get(const char* variable) {
@@ -147,7 +147,7 @@ Findings check_peer(const std::string& host) {
   return findings;
 }
 
-int refuse(const std::string& reason) {
+int refuse_doctor(const std::string& reason) {
   fmt::print(stderr, "urxe doctor: {}\n", reason);
   return kBadInput;
 }
@@ -157,9 +157,9 @@ int refuse(const std::string& reason) {
 int doctor_command(DoctorOptions options) {
   const auto choice =
       parse_engine_choice(options.run.engine ? *options.run.engine : get("URXE_ENGINE"));
-  if (!choice) return refuse(choice.error());
+  if (!choice) return refuse_doctor(choice.error());
   const auto presentation = present(options.run, *choice);
-  if (!presentation) return refuse(presentation.error());
+  if (!presentation) return refuse_doctor(presentation.error());
 
   Findings findings = check_libraries(options);
   append(findings, check_network(options, *presentation));

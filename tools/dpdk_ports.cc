@@ -104,7 +104,7 @@ DpdkPort to_port(const DpdkPluginPort& found, const PortWords& words) {
           .gateways = words.gateways};
 }
 
-Unexpected<std::string> refuse(std::string why) {
+Unexpected<std::string> refuse_ports(std::string why) {
   return Unexpected<std::string>(std::move(why));
 }
 
@@ -113,16 +113,16 @@ Unexpected<std::string> refuse(std::string why) {
 Expected<std::vector<DpdkPort>, std::string> find_dpdk_ports(const std::string& libraries,
                                                              const std::string& text) {
   const auto arguments = parse_dpdk_arguments(text);
-  if (!arguments) return refuse("--dpdk-args: " + arguments.error());
+  if (!arguments) return refuse_ports("--dpdk-args: " + arguments.error());
   auto answer = ask_child(libraries, text);
-  if (!answer) return refuse(answer.error());
-  if (answer->empty()) return refuse("DPDK ends the process with these --dpdk-args");
-  if (answer->front() != kPortsFollow) return refuse(answer->substr(1));
+  if (!answer) return refuse_ports(answer.error());
+  if (answer->empty()) return refuse_ports("DPDK ends the process with these --dpdk-args");
+  if (answer->front() != kPortsFollow) return refuse_ports(answer->substr(1));
   std::vector<DpdkPluginPort> found((answer->size() - 1) / sizeof(DpdkPluginPort));
   std::memcpy(static_cast<void*>(found.data()), answer->data() + 1,
               found.size() * sizeof(DpdkPluginPort));
   if (found.empty()) {
-    return refuse(
+    return refuse_ports(
         "DPDK finds no port with these --dpdk-args; --vdev or -a names one, for instance "
         "--vdev=net_memif0,role=server");
   }
@@ -130,7 +130,7 @@ Expected<std::vector<DpdkPort>, std::string> find_dpdk_ports(const std::string& 
     const bool there = words.port.empty() || std::ranges::any_of(found, [&](const auto& port) {
                          return words.port == port.name;
                        });
-    if (!there) return refuse("--dpdk-args: DPDK has no port '" + words.port + "'");
+    if (!there) return refuse_ports("--dpdk-args: DPDK has no port '" + words.port + "'");
   }
   std::vector<DpdkPort> ports;
   for (const DpdkPluginPort& port : found) {
@@ -138,7 +138,7 @@ Expected<std::vector<DpdkPort>, std::string> find_dpdk_ports(const std::string& 
     if (words) ports.push_back(to_port(port, *words));
   }
   if (ports.empty()) {
-    return refuse("--dpdk-args: DPDK has several ports: port=NAME begins the words about one");
+    return refuse_ports("--dpdk-args: DPDK has several ports: port=NAME begins the words about one");
   }
   return ports;
 }

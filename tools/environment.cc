@@ -19,19 +19,19 @@
 #include "provider/devices/tree_update.h"
 #include "tools/presentation.h"
 #include "tools/sanitizer_runtime.h"
+#include "tools/exit_status.h"
 
 namespace urxe {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kBadInput = 2;
 
 constexpr const char* kPresenceFile = "liburxe-presence.so";
 /// libibverbs adds "-rdmavNN.so", where NN is its private ABI number.
 constexpr const char* kProviderStem = "liburxe";
 
-Unexpected<Refusal> refuse(std::string reason, int status = Refusal::kOurFailure) {
+Unexpected<Refusal> refuse(std::string reason, int status = kOurFailure) {
   return Unexpected<Refusal>({status, std::move(reason)});
 }
 

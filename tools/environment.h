@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "packet/base/expected.h"
+#include "tools/exit_status.h"
 
 namespace urxe {
 
@@ -23,7 +24,6 @@ struct RunOptions {
 
 /// Why the environment cannot be made.
 struct Refusal {
-  static constexpr int kOurFailure = 125;
   int status = kOurFailure;  ///< the exit status; 2: an option that cannot be had
   std::string reason;
 };

@@ -9,15 +9,15 @@
 #include "packet/engine/fault_plan.h"
 #include "tools/lab/plan.h"
 #include "tools/lab/session.h"
+#include "tools/exit_status.h"
 
 namespace urxe {
 namespace {
 
-constexpr int kBadInput = 2;
 constexpr unsigned kDefaultNodes = 2;
 constexpr unsigned kDefaultMtu = 1500;
 
-int refuse(const std::string& reason) {
+int refuse_lab(const std::string& reason) {
   fmt::print(stderr, "urxe lab: {}\n", reason);
   return kBadInput;
 }
@@ -53,16 +53,16 @@ int lab_command(const LabOptions& options) {
   const unsigned nodes = options.nodes.value_or(kDefaultNodes);
   const unsigned mtu = options.mtu.value_or(kDefaultMtu);
   if (nodes < 1 || nodes > lab::kMostNodes) {
-    return refuse(fmt::format("--nodes: from 1 to {}", lab::kMostNodes));
+    return refuse_lab(fmt::format("--nodes: from 1 to {}", lab::kMostNodes));
   }
   if (mtu < lab::kLeastMtu || mtu > lab::kMostMtu) {
-    return refuse(fmt::format("--mtu: from {} to {}", lab::kLeastMtu, lab::kMostMtu));
+    return refuse_lab(fmt::format("--mtu: from {} to {}", lab::kLeastMtu, lab::kMostMtu));
   }
   session.plan = lab::star(nodes, mtu);
   session.faults = fault_words(options);
   if (!session.faults.empty()) {
     const auto plan = parse_fault_plan(session.faults);
-    if (!plan) return refuse(plan.error());
+    if (!plan) return refuse_lab(plan.error());
   }
   session.command = options.command.empty() ? shell() : options.command;
   if (options.command.empty()) greet(session.plan);

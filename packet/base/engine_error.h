@@ -2,6 +2,9 @@
 #pragma once
 
 #include <string>
+#include <utility>
+
+#include "packet/base/expected.h"
 
 namespace urxe {
 
@@ -10,5 +13,10 @@ struct EngineError {
   int errno_value = 0;
   std::string what;  ///< the failed operation and its object, and what to do about it
 };
+
+/// What a function returns whose engine failed.
+inline Unexpected<EngineError> engine_failure(int errno_value, std::string what) {
+  return Unexpected<EngineError>({errno_value, std::move(what)});
+}
 
 }  // namespace urxe

@@ -38,4 +38,7 @@ struct Instant {
   friend constexpr Duration operator-(Instant a, Instant b) { return {a.ns - b.ns}; }
 };
 
+/// Later than every other time.
+inline constexpr Instant kNever{INT64_MAX};
+
 }  // namespace urxe

@@ -13,6 +13,9 @@
 
 namespace urxe {
 
+/// For how many packets of one receive() an engine has room from the start.
+inline constexpr size_t kUsualPacketsAtOnce = 1024;
+
 // How a packet travels between the device and the wire:
 //
 //     device ── FaultEngine ── CaptureEngine ── ShmEngine ── UdpEngine ── kernel

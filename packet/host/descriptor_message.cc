@@ -8,10 +8,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "packet/host/user_directory.h"
+
 namespace urxe {
 namespace {
-
-constexpr uid_t kUnknownUser = 65534;
 
 union ControlBuffer {
   cmsghdr header;

@@ -10,7 +10,7 @@
 namespace urxe {
 namespace {
 
-constexpr size_t kAnswerBytes = 16384;
+constexpr size_t kNetlinkAnswerBytes = 16384;
 
 /// The first message of the received bytes, or the error in it.
 Expected<NetlinkAnswer, Errno> read_answer(std::span<const uint8_t> received) {
@@ -102,7 +102,7 @@ Expected<NetlinkAnswer, Errno> NetlinkRequest::ask(int fd) const {
              sizeof kernel) < 0) {
     return error(errno);
   }
-  message.resize(kAnswerBytes);
+  message.resize(kNetlinkAnswerBytes);
   const ssize_t size = recv(fd, message.data(), message.size(), MSG_DONTWAIT);
   if (size < 0) return error(errno);
   return read_answer({message.data(), static_cast<size_t>(size)});

@@ -24,8 +24,6 @@ namespace {
 /// Other users can hold this lock, too, so nobody waits for it for long.
 constexpr int kLockAttempts = 200;
 constexpr timespec kLockPause{0, 1000000};
-/// The owner of directories whose owner the user namespace does not know.
-constexpr uid_t kUnknownUser = 65534;
 
 Unexpected<EngineError> failure(int errno_value, const std::string& what) {
   return Unexpected<EngineError>({errno_value, what});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dirent.h>
+#include <sys/types.h>
 
 #include <cstdint>
 #include <memory>
@@ -13,6 +14,9 @@
 #include "packet/host/file_descriptor.h"
 
 namespace urxe {
+
+/// What the kernel says for a user whom the user namespace does not know.
+inline constexpr uid_t kUnknownUser = 65534;
 
 /// A directory that nobody but its user can enter: a real one that belongs to the user who was
 /// effective when it was opened, with mode 0700, and that nobody else can move away or replace.

@@ -13,8 +13,6 @@
 namespace urxe {
 namespace {
 
-constexpr size_t kIcrcBytes = 4;
-constexpr size_t kBthBytes = 12;
 // A packet's first bytes are copied behind the pseudo headers: the BTH, in which a byte is masked,
 // and all of a short packet, because a second call of the CRC costs more than the copy.
 constexpr size_t kCopiedBytes = 64;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -8,6 +9,9 @@
 #include "packet/wire/roce_packet.h"
 
 namespace urxe {
+
+inline constexpr size_t kBthBytes = 12;
+inline constexpr size_t kIcrcBytes = 4;
 
 /// The invariant CRC (IBTA annex A17.3) over pseudo IP and UDP headers made from `flow` and over
 /// `bytes`, the packet from the BTH up to, not including, the ICRC. IPv4: DF set, 20-byte header,

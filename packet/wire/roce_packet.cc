@@ -12,8 +12,6 @@
 namespace urxe {
 namespace {
 
-constexpr size_t kBthBytes = 12;
-constexpr size_t kIcrcBytes = 4;
 constexpr size_t kMaxPayload = 4096;
 constexpr size_t kMaxHeaders = 60;
 constexpr size_t kMaxPacket = kMaxHeaders + kMaxPayload + kIcrcBytes;

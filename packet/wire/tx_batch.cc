@@ -12,7 +12,6 @@
 
 namespace urxe {
 namespace {
-constexpr size_t kIcrcBytes = 4;
 
 /// Whether two packets are for queue pairs of the same process, and not one of them for QP1. The
 /// segments of a datagram stay together until an engine has found their process.

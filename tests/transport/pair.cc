@@ -13,7 +13,6 @@ namespace {
 
 constexpr size_t kBytes = 1 << 20;
 constexpr size_t kBurst = 16;  ///< packets that a host takes before it answers
-constexpr Instant kNever{INT64_MAX};
 constexpr uint32_t kFirstQpn[2] = {0x100, 0x8100};
 
 Gid address(int side) {

@@ -9,7 +9,7 @@
 namespace urxe::doctor {
 namespace {
 
-constexpr const char* kName = "buffers";
+constexpr const char* kBuffersCheck = "buffers";
 /// What the UDP engine asks for (UdpConfig::socket_buffer_bytes).
 constexpr int kWanted = 4 << 20;
 /// Less does not hold a batch of packets with what the kernel counts for each.
@@ -39,12 +39,12 @@ Finding judge_buffers(const BufferFacts& facts) {
       fmt::format("sockets get {} KiB to receive and {} KiB to send, of {} KiB",
                   facts.receive >> 10, facts.send >> 10, facts.wanted >> 10);
   if (facts.receive < kTooSmall || facts.send < kTooSmall) {
-    return problem(kName, what + ": bursts are lost", advice);
+    return problem(kBuffersCheck, what + ": bursts are lost", advice);
   }
   if (facts.receive < facts.wanted || facts.send < facts.wanted) {
-    return note(kName, what + ": fewer packets can be under way", advice);
+    return note(kBuffersCheck, what + ": fewer packets can be under way", advice);
   }
-  return ok(kName, what);
+  return ok(kBuffersCheck, what);
 }
 
 }  // namespace urxe::doctor

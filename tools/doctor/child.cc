@@ -2,6 +2,7 @@
 #include "tools/doctor/child.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <optional>
 
 #include "packet/host/clock.h"
@@ -124,6 +126,11 @@ ChildResult run_child(const std::vector<std::string>& command, Duration limit) {
   if (result.timed_out) kill(-child, SIGKILL);
   result.status = reap(child, end, result);
   return result;
+}
+
+void tell_parent(const std::string& line) {
+  fmt::print("{}\n", line);
+  (void)std::fflush(stdout);
 }
 
 }  // namespace urxe::doctor

@@ -15,7 +15,7 @@
 namespace urxe::doctor {
 namespace {
 
-constexpr const char* kName = "directory";
+constexpr const char* kDirectoryCheck = "directory";
 /// What the files of one network namespace take.
 constexpr uint64_t kNeededBytes = uint64_t{128} << 10;
 /// With the counters of some devices.
@@ -57,21 +57,21 @@ Finding judge_used(const PlaceFacts& place) {
   const std::string free = fmt::format("{} MiB are free", place.free_bytes >> 20);
   const std::string where = place.own.empty() ? place.path + ", where nothing is yet" : place.own;
   if (!place.own_lack.empty()) {
-    return note(kName,
+    return note(kDirectoryCheck,
                 place.own_lack + "; programs use a name with a random suffix, which works as well",
                 "find out who made it: ls -ld " + place.path + "/urxe*");
   }
   if (has_suffix(place.own)) {
-    return note(kName, where + " is used, because another user had made the usual name first",
+    return note(kDirectoryCheck, where + " is used, because another user had made the usual name first",
                 "find out who made it: ls -ld " + place.path + "/urxe*");
   }
   if (place.free_bytes < kAmpleBytes) {
-    return note(kName,
+    return note(kDirectoryCheck,
                 fmt::format("{}: only {} KiB are free, so devices may lack counters", where,
                             place.free_bytes >> 10),
                 "make room in " + place.path);
   }
-  return ok(kName, fmt::format("programs meet in {}; {}", where, free));
+  return ok(kDirectoryCheck, fmt::format("programs meet in {}; {}", where, free));
 }
 
 }  // namespace
@@ -90,12 +90,12 @@ Findings judge_places(const std::vector<PlaceFacts>& places) {
     reasons += (reasons.empty() ? "" : "; ") + why_unusable(*place);
   }
   if (used == places.end()) {
-    return {problem(kName, "there is no place where programs can meet: " + reasons,
+    return {problem(kDirectoryCheck, "there is no place where programs can meet: " + reasons,
                     "make /dev/shm a file system with room: mount -t tmpfs -o mode=1777 tmpfs "
                     "/dev/shm")};
   }
   if (!reasons.empty()) {
-    findings.push_back(note(kName, reasons + "; " + used->path + " is used instead",
+    findings.push_back(note(kDirectoryCheck, reasons + "; " + used->path + " is used instead",
                             "containers that share a network should share it"));
   }
   findings.push_back(judge_used(*used));

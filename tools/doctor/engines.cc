@@ -9,13 +9,13 @@
 namespace urxe::doctor {
 namespace {
 
-constexpr const char* kName = "engine";
+constexpr const char* kEngineCheck = "engine";
 
 Finding judge(const std::string& engine, const std::string& lack, bool is_chosen,
               const std::string& advice) {
-  if (lack.empty()) return ok(kName, engine + " can be had" + (is_chosen ? ", and is chosen" : ""));
-  if (is_chosen) return problem(kName, engine + " is chosen and cannot be had: " + lack, advice);
-  return ok(kName, engine + " cannot be had, and is not chosen: " + lack);
+  if (lack.empty()) return ok(kEngineCheck, engine + " can be had" + (is_chosen ? ", and is chosen" : ""));
+  if (is_chosen) return problem(kEngineCheck, engine + " is chosen and cannot be had: " + lack, advice);
+  return ok(kEngineCheck, engine + " cannot be had, and is not chosen: " + lack);
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ EngineFacts read_engines(EngineChoice chosen, const std::string& libraries) {
 Findings judge_engines(const EngineFacts& facts) {
   const bool raw = facts.chosen == EngineChoice::kRaw;
   const bool dpdk = facts.chosen == EngineChoice::kDpdk;
-  return {ok(kName, std::string("udp can be had") + (raw || dpdk ? "" : ", and is chosen")),
+  return {ok(kEngineCheck, std::string("udp can be had") + (raw || dpdk ? "" : ", and is chosen")),
           judge("raw", facts.raw_lack, raw, "use udp, or give the program the capability"),
           judge("dpdk", facts.dpdk_lack, dpdk,
                 "install the package urxe-dpdk, or build urxe with libdpdk-dev")};

@@ -14,7 +14,7 @@
 namespace urxe::doctor {
 namespace {
 
-constexpr const char* kName = "firewall";
+constexpr const char* kFirewallCheck = "firewall";
 constexpr Duration kPatience = seconds(5);
 /// Ordinary users do not have this directory in PATH.
 constexpr const char* kUsualPath = "/usr/sbin/nft";
@@ -62,7 +62,7 @@ Finding judge_firewall(const FirewallFacts& facts) {
   const RulesetVerdict verdict =
       facts.lack.empty() ? judge_ruleset(facts.ruleset) : RulesetVerdict{};
   if (!verdict.is_readable) {
-    return note(kName,
+    return note(kFirewallCheck,
                 fmt::format("nftables' rules were not read ({}), so nothing is known about packets "
                             "of other hosts{}",
                             facts.lack.empty() ? "nft's output is not understood" : facts.lack,
@@ -70,19 +70,19 @@ Finding judge_firewall(const FirewallFacts& facts) {
                 "as root: nft list ruleset");
   }
   if (!verdict.dropping.empty()) {
-    return problem(kName,
+    return problem(kFirewallCheck,
                    fmt::format("a rule drops packets to UDP port 4791, in chain {}{}",
                                fmt::join(verdict.dropping, ", "), not_read(facts)),
                    "remove the rule, or put another before it: nft insert rule CHAIN udp dport "
                    "4791 accept");
   }
   if (!verdict.closed.empty()) {
-    return note(kName,
+    return note(kFirewallCheck,
                 fmt::format("chain {} drops what no rule accepts, and none names UDP port 4791{}",
                             fmt::join(verdict.closed, ", "), not_read(facts)),
                 kAllow);
   }
-  return ok(kName,
+  return ok(kFirewallCheck,
             "no rule of nftables on this host names UDP port 4791 to drop it" + not_read(facts));
 }
 

@@ -12,7 +12,7 @@
 namespace urxe::doctor {
 namespace {
 
-constexpr const char* kName = "interface";
+constexpr const char* kInterfaceCheck = "interface";
 constexpr size_t kMostGidsShown = 8;
 /// What the smallest path MTU, 256, and its headers take.
 constexpr uint32_t kSmallestMtu = 336;
@@ -34,19 +34,19 @@ Finding judge_device(const DeviceDescription& device) {
                   path_mtu_bytes(path_mtu_for(device.mtu)), list_gids(device.gids));
   if (device.gids.empty()) {
     return problem(
-        kName, what + ", no GID",
+        kInterfaceCheck, what + ", no GID",
         fmt::format("give it an address: ip address add ADDRESS/BITS dev {}", device.ifname));
   }
   if (device.mtu < kSmallestMtu) {
-    return problem(kName, what + ": too small for any packet with data",
+    return problem(kInterfaceCheck, what + ": too small for any packet with data",
                    fmt::format("ip link set {} mtu 1500", device.ifname));
   }
   if (!device.link_up) {
     return note(
-        kName, what + "; the link is down",
+        kInterfaceCheck, what + "; the link is down",
         fmt::format("look at the cable, or at the other end: ip link show {}", device.ifname));
   }
-  return ok(kName, what);
+  return ok(kInterfaceCheck, what);
 }
 
 bool is_presented(const Interface& interface, const std::vector<DeviceDescription>& devices) {
@@ -62,7 +62,7 @@ Findings judge_interfaces(const std::vector<Interface>& interfaces,
   Findings findings;
   for (const DeviceDescription& device : devices) findings.push_back(judge_device(device));
   if (devices.empty()) {
-    findings.push_back(problem(kName,
+    findings.push_back(problem(kInterfaceCheck,
                                "no interface is up and has an address, so there is no device",
                                "ip link set lo up, or bring a network interface up"));
   }
@@ -70,18 +70,18 @@ Findings judge_interfaces(const std::vector<Interface>& interfaces,
   for (const Interface& interface : interfaces) {
     if (is_presented(interface, devices)) continue;
     if (interface.is_loopback && is_presentable(interface)) {
-      findings.push_back(ok(kName, interface.name +
+      findings.push_back(ok(kInterfaceCheck, interface.name +
                                        " leads to no other host, so it is no device "
                                        "beside the others unless --device asks for it"));
       continue;
     }
     // The loopback interface gets its addresses when it comes up.
     if (!interface.up && (!interface.gids.empty() || interface.name == "lo")) {
-      findings.push_back(note(kName, interface.name + " is down, so it is no device",
+      findings.push_back(note(kInterfaceCheck, interface.name + " is down, so it is no device",
                               fmt::format("ip link set {} up", interface.name)));
     } else if (interface.up && interface.gids.empty()) {
       findings.push_back(note(
-          kName, interface.name + " has no address that can be used yet, so it is no device",
+          kInterfaceCheck, interface.name + " has no address that can be used yet, so it is no device",
           fmt::format("ip address add ADDRESS/BITS dev {}, or wait for IPv6's duplicate address "
                       "detection",
                       interface.name)));

@@ -19,7 +19,7 @@
 namespace urxe::doctor {
 namespace {
 
-constexpr const char* kName = "libibverbs";
+constexpr const char* kLibibverbsCheck = "libibverbs";
 /// Numbers follow the releases of rdma-core, of which there are some four a year.
 constexpr int kLastAbi = 199;
 
@@ -93,24 +93,24 @@ LibibverbsFacts read_libibverbs(const std::string& libraries) {
 
 Finding judge_libibverbs(const LibibverbsFacts& facts) {
   if (!facts.load_error.empty()) {
-    return problem(kName, "cannot be loaded: " + facts.load_error,
+    return problem(kLibibverbsCheck, "cannot be loaded: " + facts.load_error,
                    "install it (Debian: apt-get install libibverbs1); a program that brings its "
                    "own does without");
   }
   const std::string advice = std::string("run programs with a libibverbs of ") + kServedLibraries;
   if (facts.private_abi == 0) {
-    return problem(kName, facts.path + " has no private ABI that urxe knows", advice);
+    return problem(kLibibverbsCheck, facts.path + " has no private ABI that urxe knows", advice);
   }
   if (std::ranges::find(kServedAbis, facts.private_abi) == kServedAbis.end()) {
-    return problem(kName, describe(facts) + " is of no release that urxe serves", advice);
+    return problem(kLibibverbsCheck, describe(facts) + " is of no release that urxe serves", advice);
   }
   if (!facts.provider_lack.empty()) {
-    return problem(kName,
+    return problem(kLibibverbsCheck,
                    fmt::format("{}, whose provider {} cannot be loaded: {}", describe(facts),
                                facts.provider, facts.provider_lack),
                    "install urxe, or build it, as a whole, with the libraries that it needs");
   }
-  return ok(kName, describe(facts) + ", served by " + facts.provider);
+  return ok(kLibibverbsCheck, describe(facts) + ", served by " + facts.provider);
 }
 
 }  // namespace urxe::doctor

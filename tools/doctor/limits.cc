@@ -7,7 +7,7 @@
 namespace urxe::doctor {
 namespace {
 
-constexpr const char* kName = "limits";
+constexpr const char* kLimitsCheck = "limits";
 /// A program with one device takes some 30, with librdmacm 45.
 constexpr uint64_t kNeeded = 64;
 /// What two programs share.
@@ -27,17 +27,17 @@ LimitFacts read_limits() {
 
 Finding judge_limits(const LimitFacts& facts) {
   if (facts.descriptors < kNeeded) {
-    return problem(kName,
+    return problem(kLimitsCheck,
                    fmt::format("programs may open {} files, and need up to {} for one device",
                                facts.descriptors, kNeeded),
                    "ulimit -n 1024");
   }
   if (facts.file_bytes < kSharedBytes) {
-    return note(kName,
+    return note(kLimitsCheck,
                 "files may be too small for shared memory between programs, which UDP replaces",
                 "ulimit -f unlimited");
   }
-  return ok(kName, facts.descriptors == UINT64_MAX
+  return ok(kLimitsCheck, facts.descriptors == UINT64_MAX
                        ? "programs may open any number of files"
                        : fmt::format("programs may open {} files", facts.descriptors));
 }

@@ -27,7 +27,7 @@
 namespace urxe::doctor {
 namespace {
 
-constexpr const char* kName = "offload";
+constexpr const char* kOffloadCheck = "offload";
 
 bool can_set(int fd, int option, int value) {
   return setsockopt(fd, IPPROTO_UDP, option, &value, sizeof value) == 0;
@@ -60,7 +60,7 @@ OffloadFacts read_offload(const std::string& ifname) {
 
 Finding judge_offload(const OffloadFacts& facts) {
   if (!facts.kernel_segments || !facts.kernel_joins) {
-    return note(kName, "this kernel lacks UDP segmentation offload: large messages are slow",
+    return note(kOffloadCheck, "this kernel lacks UDP segmentation offload: large messages are slow",
                 "use Linux 5.0 or later");
   }
   std::vector<std::string> off;
@@ -69,16 +69,16 @@ Finding judge_offload(const OffloadFacts& facts) {
   if (facts.sums == false) off.emplace_back("tx");
   if (!off.empty()) {
     return note(
-        kName,
+        kOffloadCheck,
         fmt::format("{} has {} off: large messages are slow", facts.ifname, fmt::join(off, ", ")),
         fmt::format("ethtool -K {} {} on, but for captures by tcpdump", facts.ifname,
                     fmt::join(off, " on ")));
   }
   if (!facts.segments || !facts.joins) {
-    return ok(kName, "the kernel has UDP segmentation offload; " + facts.ifname +
+    return ok(kOffloadCheck, "the kernel has UDP segmentation offload; " + facts.ifname +
                          " does not tell about its own");
   }
-  return ok(kName, facts.ifname + " segments and joins batches of packets");
+  return ok(kOffloadCheck, facts.ifname + " segments and joins batches of packets");
 }
 
 }  // namespace urxe::doctor

@@ -12,11 +12,12 @@
 #include <set>
 #include <sstream>
 
+#include "packet/wire/types.h"
+
 namespace urxe::doctor {
 namespace {
 
-constexpr const char* kName = "port";
-constexpr unsigned kRocePort = 4791;
+constexpr const char* kPortCheck = "port";
 constexpr size_t kDigitsOfWord = 8;
 
 /// The table has addresses as numbers of 32 bits in the machine's byte order.
@@ -49,7 +50,7 @@ std::optional<PortSocket> parse_line(const std::string& line) {
   const std::string digits = fields[kLocal].substr(0, colon);
   const auto address = parse_address(digits);
   if (!address ||
-      std::strtoul(fields[kLocal].substr(colon + 1).c_str(), nullptr, 16) != kRocePort) {
+      std::strtoul(fields[kLocal].substr(colon + 1).c_str(), nullptr, 16) != kRoceUdpPort) {
     return std::nullopt;
   }
   return PortSocket{*address, is_all_zero(digits),
@@ -91,12 +92,12 @@ Finding judge_other(const PortFacts& facts, const PortSocket& socket) {
   const std::string what = "UDP port 4791 is taken on " + describe(facts, socket);
   const bool is_seen = facts.owners.contains(socket.inode);
   if (!is_seen && socket.user == facts.user && !socket.is_wildcard) {
-    return note(kName, what, "if that is no urxe program, end it");
+    return note(kPortCheck, what, "if that is no urxe program, end it");
   }
   if (facts.is_kernels(socket)) {
-    return problem(kName, what, "`rdma link` shows soft-RoCE, `rdma link delete NAME` removes it");
+    return problem(kPortCheck, what, "`rdma link` shows soft-RoCE, `rdma link delete NAME` removes it");
   }
-  return problem(kName, what,
+  return problem(kPortCheck, what,
                  "end that program, or run urxe in a network namespace of its own; programs share "
                  "the port only if they run under urxe and as one user");
 }
@@ -106,8 +107,8 @@ Finding judge_own(const PortFacts& facts) {
   for (const auto& [inode, owner] : facts.owners) {
     if (owner.has_urxe) processes.insert(owner.pid);
   }
-  if (facts.sockets.empty()) return ok(kName, "UDP port 4791 is free");
-  return ok(kName, fmt::format("UDP port 4791 is shared with {} urxe process{} of this user",
+  if (facts.sockets.empty()) return ok(kPortCheck, "UDP port 4791 is free");
+  return ok(kPortCheck, fmt::format("UDP port 4791 is shared with {} urxe process{} of this user",
                                processes.size(), processes.size() == 1 ? "" : "es"));
 }
 
@@ -142,7 +143,7 @@ PortFacts read_port() {
 
 Findings judge_port(const PortFacts& facts, const std::vector<Gid>& addresses) {
   if (!facts.lack.empty()) {
-    return {note(kName, "who has UDP port 4791 cannot be read: " + facts.lack)};
+    return {note(kPortCheck, "who has UDP port 4791 cannot be read: " + facts.lack)};
   }
   Findings findings;
   for (const PortSocket& socket : facts.sockets) {

@@ -18,7 +18,7 @@
 namespace urxe::doctor {
 namespace {
 
-constexpr const char* kName = "program";
+constexpr const char* kProgramCheck = "program";
 /// More is no path.
 constexpr uint64_t kMostPathBytes = 4096;
 /// They start other programs, without the variables that they do not know.
@@ -100,38 +100,38 @@ ProgramFacts read_program(const std::string& name) {
 Finding judge_program(const ProgramFacts& facts) {
   const std::string program = described(facts);
   if (!facts.lack.empty()) {
-    return problem(kName, program + " cannot be read: " + facts.lack,
+    return problem(kProgramCheck, program + " cannot be read: " + facts.lack,
                    "give a program that can be run, by its name in PATH or its path");
   }
   if (std::ranges::find(kClearing, base_name(facts.path)) != kClearing.end()) {
-    return problem(kName, program + " clears the environment, so what it starts sees no devices",
+    return problem(kProgramCheck, program + " clears the environment, so what it starts sees no devices",
                    "write `sudo urxe run -- PROG`, not `urxe run -- sudo PROG`");
   }
   if (facts.is_secure) {
-    return problem(kName,
+    return problem(kProgramCheck,
                    program +
                        " gains rights when it starts (set-user-ID, set-group-ID or file "
                        "capabilities), so nothing is preloaded into it and it sees no devices",
                    "run a copy of it without these bits, started by a user that has the rights");
   }
-  if (!facts.is_elf) return note(kName, program + " is no ELF file, so it was not looked into");
+  if (!facts.is_elf) return note(kProgramCheck, program + " is no ELF file, so it was not looked into");
   if (!facts.is_native) {
-    return problem(kName, program + " is for another machine or word size than urxe",
+    return problem(kProgramCheck, program + " is for another machine or word size than urxe",
                    "use a program, and a urxe, of one kind");
   }
   if (facts.loader.empty()) {
-    return problem(kName,
+    return problem(kProgramCheck,
                    program +
                        " is linked statically, so nothing is preloaded into it and it sees "
                        "no devices",
                    "link it dynamically with libc and libibverbs");
   }
   if (base_name(facts.loader).starts_with("ld-musl")) {
-    return problem(kName,
+    return problem(kProgramCheck,
                    program + " uses musl's libc, and urxe's objects glibc's, so it sees no devices",
                    "use a program that is built for glibc");
   }
-  return ok(kName, program + " is linked dynamically and gains no rights");
+  return ok(kProgramCheck, program + " is linked dynamically and gains no rights");
 }
 
 }  // namespace urxe::doctor

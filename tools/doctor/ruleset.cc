@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "tools/doctor/firewall.h"
+#include "packet/wire/types.h"
 
 namespace urxe::doctor {
 namespace {
 
 using Json = nlohmann::json;
-constexpr int kRocePort = 4791;
 
 /// A member of an object; null for anything else.
 const Json& member(const Json& object, const char* name) {
@@ -30,11 +30,11 @@ std::string text_of(const Json& object, const char* name) {
 /// A number, {"range": [a, b]}, {"set": [...]}, or a list of them. A named set ("@name") is not
 /// looked into.
 bool names_port(const Json& value) {
-  if (value.is_number_integer()) return value == kRocePort;
+  if (value.is_number_integer()) return value == kRoceUdpPort;
   if (value.is_array()) return std::ranges::any_of(value, names_port);
   const Json& range = member(value, "range");
   if (range.is_array() && range.size() == 2 && range[0].is_number() && range[1].is_number()) {
-    return range[0] <= kRocePort && range[1] >= kRocePort;
+    return range[0] <= kRoceUdpPort && range[1] >= kRoceUdpPort;
   }
   const Json& set = member(value, "set");
   return !set.is_null() && names_port(set);

@@ -17,7 +17,7 @@
 namespace urxe::doctor {
 namespace {
 
-constexpr const char* kName = "slots";
+constexpr const char* kSlotsCheck = "slots";
 constexpr unsigned kNearlyAll = kSlots * 9 / 10;
 
 /// The slots that have a socket's file: "slot-<n>".
@@ -67,25 +67,25 @@ SlotFacts read_slots(const std::vector<PlaceFacts>& places) {
 
 Finding judge_slots(const SlotFacts& facts) {
   if (!facts.lack.empty()) {
-    return problem(kName, "the slots of this user's programs cannot be read: " + facts.lack,
+    return problem(kSlotsCheck, "the slots of this user's programs cannot be read: " + facts.lack,
                    "end this user's urxe programs and remove the directory");
   }
-  if (facts.directory.empty()) return ok(kName, "no urxe program of this user has run here yet");
+  if (facts.directory.empty()) return ok(kSlotsCheck, "no urxe program of this user has run here yet");
   std::string what = fmt::format("{} of {} taken", facts.taken, kSlots);
   if (facts.stale > 0) what += fmt::format(", {} left by ended programs", facts.stale);
   if (facts.taken == kSlots) {
-    return problem(kName, what + ": no further program can use a device",
+    return problem(kSlotsCheck, what + ": no further program can use a device",
                    "end some: ss -xap lists the holders of " + facts.directory + "/slot-...");
   }
   if (facts.bare > 0) {
-    return note(kName,
+    return note(kSlotsCheck,
                 fmt::format("{}, {} without a socket: programs that begin or end, or none of "
                             "urxe's",
                             what, facts.bare),
                 "if it stays so, end the programs that have " + facts.directory + "/locks open");
   }
-  if (facts.taken > kNearlyAll) return note(kName, what, "end programs that are not needed");
-  return ok(kName, what);
+  if (facts.taken > kNearlyAll) return note(kSlotsCheck, what, "end programs that are not needed");
+  return ok(kSlotsCheck, what);
 }
 
 }  // namespace urxe::doctor

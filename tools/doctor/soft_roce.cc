@@ -9,7 +9,7 @@
 namespace urxe::doctor {
 namespace {
 
-constexpr const char* kName = "soft-roce";
+constexpr const char* kSoftRoceCheck = "soft-roce";
 
 }  // namespace
 
@@ -34,15 +34,15 @@ Findings judge_soft_roce(const std::vector<SoftRoceDevice>& found,
     const std::string what = "the kernel's soft-RoCE has " + rxe.name + " on " + rxe.ifname;
     const std::string advice = "rdma link delete " + rxe.name;
     if (port_is_kernels) {
-      findings.push_back(problem(kName, what + ", and UDP port 4791 of all addresses", advice));
+      findings.push_back(problem(kSoftRoceCheck, what + ", and UDP port 4791 of all addresses", advice));
     } else if (same) {
       findings.push_back(
-          note(kName, what + ", which urxe presents, too; it does not have the port here", advice));
+          note(kSoftRoceCheck, what + ", which urxe presents, too; it does not have the port here", advice));
     } else {
-      findings.push_back(note(kName, what + ", perhaps in another network namespace"));
+      findings.push_back(note(kSoftRoceCheck, what + ", perhaps in another network namespace"));
     }
   }
-  if (findings.empty()) findings.push_back(ok(kName, "the kernel has no soft-RoCE device"));
+  if (findings.empty()) findings.push_back(ok(kSoftRoceCheck, "the kernel has no soft-RoCE device"));
   return findings;
 }
 

@@ -11,7 +11,6 @@
 namespace urxe::drill {
 namespace {
 
-constexpr size_t kReceiveOffset = 65536;  ///< `memory local` begins at the receive buffers
 
 class Run {
  public:

@@ -16,7 +16,6 @@ constexpr uint8_t kPeerAddress[4] = {192, 0, 2, 2};
 constexpr uint32_t kQpn = 0x11;
 constexpr uint32_t kPeerQpn = 0x22;
 constexpr size_t kLocalBytes = 131072;
-constexpr uint64_t kReceiveOffset = 65536;  ///< of receive buffers in the local memory
 constexpr int kAllRights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
                            IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <map>
 #include <memory>
@@ -11,6 +12,9 @@
 #include "transport/device/device.h"
 
 namespace urxe::drill {
+
+/// Of the receive buffers in the local memory; `memory local` begins there.
+inline constexpr size_t kReceiveOffset = 65536;
 
 /// A packet that the device has sent.
 struct SentPacket {

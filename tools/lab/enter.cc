@@ -9,12 +9,11 @@
 
 #include "tools/lab/node.h"
 #include "tools/lab/user_namespace.h"
+#include "tools/exit_status.h"
 
 namespace urxe::lab {
 namespace {
 
-constexpr int kBadInput = 2;
-constexpr int kOurFailure = 125;
 
 int complain(const std::string& reason, int status) {
   fmt::print(stderr, "urxe lab: {}\n", reason);

@@ -19,11 +19,11 @@
 #include "tools/lab/network.h"
 #include "tools/lab/node.h"
 #include "tools/lab/user_namespace.h"
+#include "tools/exit_status.h"
 
 namespace urxe::lab {
 namespace {
 
-constexpr int kOurFailure = 125;
 constexpr int kBySignal = 128;
 
 int complain(const std::string& reason) {

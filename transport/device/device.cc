@@ -28,10 +28,6 @@ namespace {
 /// datagrams.
 constexpr uint32_t kTurnPackets = 32;
 
-bool receives_in(ibv_qp_state state) {
-  return state == IBV_QPS_RTR || state == IBV_QPS_RTS || state == IBV_QPS_SQD ||
-         state == IBV_QPS_SQE;
-}
 bool takes_responses_in(ibv_qp_state state) {
   return state == IBV_QPS_RTS || state == IBV_QPS_SQD || state == IBV_QPS_SQE;
 }

@@ -9,17 +9,13 @@
 #include "transport/device/device_impl.h"
 #include "transport/requester/raw_requester.h"
 #include "transport/responder/raw_responder.h"
+#include "transport/queue_pair/qp_state.h"
 
 namespace urxe {
 namespace {
 
 /// Frames that a queue pair may send before the next one has its turn.
 constexpr uint32_t kTurnFrames = 32;
-
-bool receives_in(ibv_qp_state state) {
-  return state == IBV_QPS_RTR || state == IBV_QPS_RTS || state == IBV_QPS_SQD ||
-         state == IBV_QPS_SQE;
-}
 
 Gid ip_destination(std::span<const uint8_t> frame, const FrameHeaders& headers) {
   constexpr size_t kIpv4DestinationAt = 16;

@@ -4,11 +4,11 @@
 #include "transport/device/address.h"
 #include "transport/requester/requester.h"
 #include "transport/requester/retry.h"
+#include "transport/limits.h"
 
 namespace urxe {
 namespace {
 
-constexpr uint8_t kMaxTimeout = 31;
 
 bool alternate_is_valid(const DeviceConfig& config, const ibv_qp_attr& attr) {
   return peer_is_valid(config, attr.alt_ah_attr) && attr.alt_pkey_index == 0 &&

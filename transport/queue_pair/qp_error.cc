@@ -77,4 +77,9 @@ void fail_oldest_send(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status) {
   flush_sends(ca, qp);
 }
 
+Turn fail_turn(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status) {
+  fail_oldest_send(ca, qp, status);
+  return Turn::kIdle;
+}
+
 }  // namespace urxe

@@ -24,6 +24,9 @@ void flush_sends(ChannelAdapter& ca, QueuePair& qp);
 /// pair to ERR; for UC and UD to SQE, with the send queue flushed.
 void fail_oldest_send(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status);
 
+/// The same, in a turn of the requester, which ends with it.
+Turn fail_turn(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status);
+
 /// Completes the receive work queue element that the queue pair holds with `status`.
 void complete_receive_in_error(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status);
 

@@ -17,7 +17,6 @@ namespace urxe {
 namespace {
 
 constexpr uint32_t kQpnMask = 0xffffff;
-constexpr uint8_t kMaxTimeout = 31;
 constexpr uint8_t kMaxRetry = 7;
 
 bool address_values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, int mask) {

@@ -11,6 +11,12 @@ namespace urxe {
 
 // The queue pair's states and attributes (IBTA vol. 1, 10.3; ibv_modify_qp(3)).
 
+/// Whether a queue pair in the state takes requests.
+constexpr bool receives_in(ibv_qp_state state) {
+  return state == IBV_QPS_RTR || state == IBV_QPS_RTS || state == IBV_QPS_SQD ||
+         state == IBV_QPS_SQE;
+}
+
 /// The attributes that a transition needs, and those that it also allows (ibv_qp_attr_mask).
 struct TransitionMasks {
   bool legal = false;

@@ -11,11 +11,6 @@
 namespace urxe {
 namespace {
 
-Turn fail(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status) {
-  fail_oldest_send(ca, qp, status);
-  return Turn::kIdle;
-}
-
 /// The MTU counts neither the Ethernet header nor one VLAN tag.
 bool fits(const ChannelAdapter& ca, std::span<const uint8_t> frame) {
   const bool tagged = is_vlan_type(load_be16(frame.data() + kEtherTypeAt));
@@ -32,13 +27,13 @@ Turn transmit_frame(ChannelAdapter& ca, QueuePair& qp, FrameBatch& batch, Instan
   RequesterState& req = qp.requester;
   const uint32_t position = req.send_position;
   const SendWqe& wqe = qp.sq.at(position);
-  if (!length_is_possible(ca, wqe.length)) return fail(ca, qp, IBV_WC_LOC_LEN_ERR);
+  if (!length_is_possible(ca, wqe.length)) return fail_turn(ca, qp, IBV_WC_LOC_LEN_ERR);
   if (!pacing_admits(ca, qp, wqe.length, now)) return Turn::kIdle;
   uint8_t* const out = batch.append(wqe.length);
   if (out == nullptr) return Turn::kBatchFull;
-  if (!gather_all(ca, qp, position, out)) return fail(ca, qp, IBV_WC_LOC_PROT_ERR);
+  if (!gather_all(ca, qp, position, out)) return fail_turn(ca, qp, IBV_WC_LOC_PROT_ERR);
   const std::span frame(out, wqe.length);
-  if (!fits(ca, frame)) return fail(ca, qp, IBV_WC_LOC_LEN_ERR);
+  if (!fits(ca, frame)) return fail_turn(ca, qp, IBV_WC_LOC_LEN_ERR);
   if ((wqe.send_flags & IBV_SEND_IP_CSUM) != 0) write_checksums(frame);
   batch.commit();
   ++ca.counters.frames_sent;

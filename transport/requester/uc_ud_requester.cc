@@ -15,11 +15,6 @@ void take_psn(RequesterState& req) {
   req.oldest_unacked = req.send_psn = req.next_psn = req.next_psn + 1;
 }
 
-Turn fail(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status) {
-  fail_oldest_send(ca, qp, status);
-  return Turn::kIdle;
-}
-
 /// Asks pacing and backpressure. kMore: a packet of `bytes`, with IP and UDP headers, may go now.
 Turn admit(ChannelAdapter& ca, QueuePair& qp, const Flow& flow, Qpn to, uint32_t bytes,
            TxBatch& batch, Instant now) {
@@ -51,7 +46,7 @@ Turn send_uc_packet(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant n
   const uint32_t position = req.send_position;
   const SendWqe& wqe = qp.sq.at(position);
   if (position == req.assign_position) start_message(ca, qp, position);
-  if (wqe.failed_locally) return fail(ca, qp, wqe.local_status);
+  if (wqe.failed_locally) return fail_turn(ca, qp, wqe.local_status);
   if (is_local(wqe)) {
     ++req.send_position;
     complete_local_operations(ca, qp);
@@ -67,7 +62,7 @@ Turn send_uc_packet(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant n
   if (out == nullptr) return Turn::kBatchFull;
   if (!fill_payload(ca, qp, position, packet, out)) {
     batch.abandon();
-    return fail(ca, qp, IBV_WC_LOC_PROT_ERR);
+    return fail_turn(ca, qp, IBV_WC_LOC_PROT_ERR);
   }
   batch.commit();
   note_sent(ca, qp, qp.flow(), packet.headers, packet.payload, batch, now);
@@ -100,7 +95,7 @@ Turn send_ud_packet(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant n
   RequesterState& req = qp.requester;
   const uint32_t position = req.send_position;
   const SendWqe& wqe = qp.sq.at(position);
-  if (wqe.length > 128U << ca.config.active_mtu) return fail(ca, qp, IBV_WC_LOC_LEN_ERR);
+  if (wqe.length > 128U << ca.config.active_mtu) return fail_turn(ca, qp, IBV_WC_LOC_LEN_ERR);
   const Datagram& to = wqe.datagram;
   const Headers headers = datagram_headers(qp, wqe);
   const uint32_t bytes = datagram_bytes(to.flow, headers.bth.opcode, wqe.length);
@@ -111,7 +106,7 @@ Turn send_ud_packet(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant n
   if (out == nullptr) return Turn::kBatchFull;
   if (!gather_all(ca, qp, position, out)) {
     batch.abandon();
-    return fail(ca, qp, IBV_WC_LOC_PROT_ERR);
+    return fail_turn(ca, qp, IBV_WC_LOC_PROT_ERR);
   }
   batch.commit();
   note_sent(ca, qp, to.flow, headers, wqe.length, batch, now);

@@ -25,7 +25,6 @@ constexpr uint32_t kSocketId = 0;
 constexpr uint32_t kUdpId = 1;
 constexpr uint32_t kChangesId = 2;
 
-constexpr size_t kUsualPacketsAtOnce = 1024;
 /// What one receive() takes from the ring, unless a super-packet holds more.
 constexpr size_t kFramesAtOnce = 64;
 constexpr size_t kPacketsAtOnce = 512;

@@ -20,7 +20,6 @@
 namespace urxe {
 namespace {
 
-constexpr size_t kUsualPacketsAtOnce = 1024;
 /// What one receive() takes from the rings.
 constexpr size_t kBytesAtOnce = size_t{192} << 10;
 /// Calls of receive() between two looks at descriptors. While nobody waits on them, they are

@@ -28,7 +28,6 @@ constexpr int kLastBursts = 1000;
 
 constexpr size_t kMaxSegments = 60;
 constexpr size_t kMaxMessageBytes = 65000;
-constexpr size_t kUsualPacketsAtOnce = 1024;
 
 UdpSocketOptions socket_options(const UdpConfig& config) {
   return {config.interface_index, config.socket_buffer_bytes, config.segmentation};

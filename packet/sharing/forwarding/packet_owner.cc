@@ -7,13 +7,13 @@
 #include "packet/wire/cm/cm_message.h"
 #include "packet/wire/cm/mad.h"
 #include "packet/wire/opcode.h"
+#include "packet/wire/icrc.h"
 
 namespace urxe {
 namespace {
 
 // Of a UD SEND Only: BTH and DETH before the MAD, the ICRC after it.
 constexpr size_t kMadAt = 20;
-constexpr size_t kIcrcBytes = 4;
 
 static_assert(1U << kCommIdPrefixBits == kSlots, "a communication id names the slot, too");
 

@@ -11,7 +11,6 @@ namespace {
 
 constexpr int kMaxVlanTags = 2;
 constexpr int kMaxExtensions = 8;
-constexpr size_t kTcpHeaderBytes = 20;
 constexpr uint16_t kIpv4FragmentBits = 0x3fff;  ///< "more fragments", and the offset
 constexpr uint16_t kIpv6FragmentBits = 0xfff9;
 

@@ -17,6 +17,7 @@ inline constexpr size_t kEtherTypeAt = 12;
 inline constexpr uint16_t kEtherTypeIpv4 = 0x0800;
 inline constexpr uint16_t kEtherTypeIpv6 = 0x86dd;
 inline constexpr uint8_t kTcpProtocol = 6;
+inline constexpr size_t kTcpHeaderBytes = 20;  ///< without options
 /// The largest IPv4 header.
 inline constexpr size_t kMaxIpv4HeaderBytes = 60;
 

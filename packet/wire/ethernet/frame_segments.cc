@@ -13,7 +13,6 @@ namespace {
 
 using Transport = FrameHeaders::Transport;
 
-constexpr size_t kTcpHeaderBytes = 20;  ///< without options
 constexpr size_t kTcpFlagsAt = 13;
 constexpr uint8_t kTcpFin = 0x01;
 constexpr uint8_t kTcpPush = 0x08;

@@ -40,7 +40,6 @@ constexpr uint64_t kSinglePackets = 4;
 constexpr Duration kLinger = microseconds(120);
 /// Bursts received before other threads can take the lock.
 constexpr int kBurstsAtOnce = 16;
-constexpr Instant kNever{INT64_MAX};
 
 timespec to_timespec(Duration d) {
   int64_t ns = std::max<int64_t>(d.ns, 0);

@@ -39,7 +39,6 @@ constexpr Duration kPublishInterval = milliseconds(10);
 /// How long an ACK may be deferred while nobody polls.
 constexpr Duration kDeferredAckDelay = microseconds(50);
 constexpr Duration kEventRetryDelay = milliseconds(1);
-constexpr Instant kNever{INT64_MAX};
 
 }  // namespace
 

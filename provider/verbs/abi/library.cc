@@ -28,7 +28,7 @@ constexpr std::array kServed{
 // What others are told.
 static_assert(std::ranges::equal(kServed, kServedAbis, {}, &PrivateAbi::number));
 
-constinit Library found;
+constinit Library the_library;
 
 template <class Function>
 bool find(void* handle, const char* name, const char* version, Function& function) {
@@ -43,20 +43,20 @@ int release_of(void* handle, const PrivateAbi& abi) {
 }
 
 bool find_functions(void* handle, const PrivateAbi& abi) {
-  found.private_abi = abi.number;
-  found.release = release_of(handle, abi);
+  the_library.private_abi = abi.number;
+  the_library.release = release_of(handle, abi);
   const char* version = abi.symbol_version;
-  return find(handle, abi.register_driver, version, found.register_driver) &&
-         find(handle, "_verbs_init_and_alloc_context", version, found.init_and_alloc_context) &&
-         find(handle, "verbs_set_ops", version, found.set_ops) &&
-         find(handle, "verbs_uninit_context", version, found.uninit_context);
+  return find(handle, abi.register_driver, version, the_library.register_driver) &&
+         find(handle, "_verbs_init_and_alloc_context", version, the_library.init_and_alloc_context) &&
+         find(handle, "verbs_set_ops", version, the_library.set_ops) &&
+         find(handle, "verbs_uninit_context", version, the_library.uninit_context);
 }
 
 bool find_layouts(void* handle) {
   QpToQpEx to_qp_ex = nullptr;
   if (!find(handle, "ibv_qp_to_qp_ex", "IBVERBS_1.6", to_qp_ex)) return false;
   const auto qp_layout = find_qp_layout(to_qp_ex);
-  if (qp_layout) found.qp_layout = *qp_layout;
+  if (qp_layout) the_library.qp_layout = *qp_layout;
   return qp_layout.has_value();
 }
 
@@ -73,7 +73,7 @@ bool find_library() noexcept {
 }
 
 const Library& library() noexcept {
-  return found;
+  return the_library;
 }
 
 }  // namespace urxe

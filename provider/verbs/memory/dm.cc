@@ -16,7 +16,7 @@ namespace urxe {
 namespace {
 
 constexpr uint32_t kMaxLogAlign = 30;
-constexpr unsigned kKnownAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+constexpr unsigned kKnownDmAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                                   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
                                   IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED;
 
@@ -91,7 +91,7 @@ ibv_mr* reg_dm_mr(ibv_pd* handle, ibv_dm* memory, uint64_t offset, size_t length
   Dm& dm = dm_of(memory);
   if (pd.owner->is_forked()) return fail(ENODEV);
   if (!is_handle_of(*pd.owner, memory) ||
-      (access & ~(kKnownAccess | IBV_ACCESS_OPTIONAL_RANGE)) != 0 ||
+      (access & ~(kKnownDmAccess | IBV_ACCESS_OPTIONAL_RANGE)) != 0 ||
       (access & IBV_ACCESS_ZERO_BASED) == 0 || !range_is_inside(dm, offset, length)) {
     return fail(EINVAL);
   }

@@ -13,7 +13,7 @@
 namespace urxe {
 namespace {
 
-constexpr int kKnownAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+constexpr int kKnownMrAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                              IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
                              IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND |
                              IBV_ACCESS_HUGETLB;
@@ -36,7 +36,7 @@ struct Span {
 /// ignored.
 int check_access(int access) {
   if ((access & kFlushAccess) != 0) return EOPNOTSUPP;
-  if ((access & ~(kKnownAccess | IBV_ACCESS_OPTIONAL_RANGE)) != 0) return EINVAL;
+  if ((access & ~(kKnownMrAccess | IBV_ACCESS_OPTIONAL_RANGE)) != 0) return EINVAL;
   if (!MemoryTable::access_is_valid(mr_rights(access))) return EINVAL;
   if ((access & IBV_ACCESS_ON_DEMAND) != 0 && !guarded_access_works()) return EOPNOTSUPP;
   return 0;

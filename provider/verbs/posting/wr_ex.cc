@@ -17,13 +17,13 @@ SendQueue& queue_of(const Qp& qp) {
 }
 
 /// The batch fails: nothing is posted, and ibv_wr_complete() returns the first error.
-void fail(Qp& qp, int errno_value) {
+void fail_batch(Qp& qp, int errno_value) {
   if (qp.batch.wrong == 0) qp.batch.wrong = errno_value;
 }
 
 /// A datagram needs an address, an XRC request a shared receive queue.
 void check_addressed(Qp& qp) {
-  if (qp.batch.needs_address) fail(qp, EINVAL);
+  if (qp.batch.needs_address) fail_batch(qp, EINVAL);
 }
 
 /// Starts the next request; null if the batch has failed already.
@@ -31,7 +31,7 @@ SendWqe* begin(ibv_qp_ex* handle, ibv_wr_opcode opcode) {
   Qp& qp = qp_of(handle);
   check_addressed(qp);
   SendBatch& batch = qp.batch;
-  if (!queue_of(qp).has_room(batch.end)) fail(qp, ENOMEM);
+  if (!queue_of(qp).has_room(batch.end)) fail_batch(qp, ENOMEM);
   if (batch.wrong != 0) return nullptr;
   const ibv_qp_type type = qp.queue_pair->type;
   batch.needs_address = type == IBV_QPT_UD || (type == IBV_QPT_XRC_SEND && has_data(opcode));
@@ -41,7 +41,7 @@ SendWqe* begin(ibv_qp_ex* handle, ibv_wr_opcode opcode) {
 
 /// The request that a setter adds to; null if there is none, or the batch has failed.
 SendWqe* current(Qp& qp) {
-  if (qp.batch.end == queue_of(qp).next_position()) fail(qp, EINVAL);
+  if (qp.batch.end == queue_of(qp).next_position()) fail_batch(qp, EINVAL);
   return qp.batch.wrong == 0 ? &queue_of(qp).at(qp.batch.end - 1) : nullptr;
 }
 
@@ -49,7 +49,7 @@ SendWqe* current(Qp& qp) {
 SendWqe* current_with_data(Qp& qp) {
   SendWqe* wqe = current(qp);
   if (wqe == nullptr || has_data(wqe->opcode)) return wqe;
-  fail(qp, EINVAL);
+  fail_batch(qp, EINVAL);
   return nullptr;
 }
 
@@ -58,9 +58,9 @@ void wr_start(ibv_qp_ex* handle) noexcept {
   qp.send_poster.lock();
   qp.batch = SendBatch{.end = queue_of(qp).next_position()};
   if (qp.owner->is_forked()) {
-    fail(qp, ENODEV);
+    fail_batch(qp, ENODEV);
   } else if (!takes_sends(qp.queue_pair->state())) {
-    fail(qp, EINVAL);
+    fail_batch(qp, EINVAL);
   }
 }
 
@@ -132,25 +132,25 @@ void wr_atomic_write(ibv_qp_ex* handle, uint32_t rkey, uint64_t addr, const void
   Qp& qp = qp_of(handle);
   const ibv_data_buf buffer{const_cast<void*>(value), sizeof(uint64_t)};
   const int wrong = set_inline_data(queue_of(qp), qp.batch.end - 1, std::span(&buffer, 1));
-  if (wrong != 0) fail(qp, wrong);
+  if (wrong != 0) fail_batch(qp, wrong);
 }
 
 void wr_bind_mw(ibv_qp_ex* handle, ibv_mw* mw, uint32_t rkey,
                 const ibv_mw_bind_info* info) noexcept {
   SendWqe* wqe = begin(handle, IBV_WR_BIND_MW);
   if (wqe == nullptr) return;
-  if (int wrong = set_bind(*wqe, mw, rkey, *info); wrong != 0) fail(qp_of(handle), wrong);
+  if (int wrong = set_bind(*wqe, mw, rkey, *info); wrong != 0) fail_batch(qp_of(handle), wrong);
 }
 
 void set_list(Qp& qp, std::span<const ibv_sge> list) {
   if (current_with_data(qp) == nullptr) return;
-  if (int wrong = set_list(queue_of(qp), qp.batch.end - 1, list); wrong != 0) fail(qp, wrong);
+  if (int wrong = set_list(queue_of(qp), qp.batch.end - 1, list); wrong != 0) fail_batch(qp, wrong);
 }
 
 void set_inline(Qp& qp, std::span<const ibv_data_buf> list) {
   if (current(qp) == nullptr) return;
   int wrong = set_inline_data(queue_of(qp), qp.batch.end - 1, list);
-  if (wrong != 0) fail(qp, wrong);
+  if (wrong != 0) fail_batch(qp, wrong);
 }
 
 void wr_set_sge(ibv_qp_ex* handle, uint32_t lkey, uint64_t addr, uint32_t length) noexcept {
@@ -177,7 +177,7 @@ void wr_set_ud_addr(ibv_qp_ex* handle, ibv_ah* ah, uint32_t qpn, uint32_t qkey) 
   if (wqe == nullptr) return;
   const bool is_datagram = qp.queue_pair->type == IBV_QPT_UD;
   const int wrong = is_datagram ? set_datagram(qp, *wqe, ah, qpn, qkey) : EINVAL;
-  if (wrong != 0) fail(qp, wrong);
+  if (wrong != 0) fail_batch(qp, wrong);
   qp.batch.needs_address = false;
 }
 
@@ -185,7 +185,7 @@ void wr_set_xrc_srqn(ibv_qp_ex* handle, uint32_t srqn) noexcept {
   Qp& qp = qp_of(handle);
   SendWqe* wqe = current(qp);
   if (wqe == nullptr) return;
-  if (qp.queue_pair->type != IBV_QPT_XRC_SEND) fail(qp, EINVAL);
+  if (qp.queue_pair->type != IBV_QPT_XRC_SEND) fail_batch(qp, EINVAL);
   wqe->remote_srqn = Srqn(srqn);
   qp.batch.needs_address = false;
 }
@@ -193,7 +193,7 @@ void wr_set_xrc_srqn(ibv_qp_ex* handle, uint32_t srqn) noexcept {
 /// The builder of every operation that the queue pair was not made for.
 template <class... Arguments>
 void refuse(ibv_qp_ex* handle, Arguments...) noexcept {
-  fail(qp_of(handle), EOPNOTSUPP);
+  fail_batch(qp_of(handle), EOPNOTSUPP);
 }
 
 struct Builder {

@@ -10,7 +10,7 @@ namespace urxe::test {
 namespace {
 
 constexpr uint64_t kLap = uint64_t{Psn::kMask} + 1;
-constexpr uint32_t kMtu = 256;
+constexpr uint32_t kSmallMtu = 256;
 
 /// A network without delays that matter, and the smallest packets.
 PairOptions fast() {
@@ -30,7 +30,7 @@ TEST(PsnLap, RequestsSucceedAllTheWayRound) {
 #endif
   Pair pair(fast());
   constexpr uint32_t kLength = 1 << 20;
-  const uint64_t reads = kLap / (kLength / kMtu) + 2;
+  const uint64_t reads = kLap / (kLength / kSmallMtu) + 2;
   uint64_t posted = 0;
   const auto post = [&](uint32_t /*index*/) {
     if (posted == reads) return;

@@ -13,6 +13,7 @@
 #include "packet/host/clock.h"
 #include "tools/doctor/peer/cm_library.h"
 #include "tools/doctor/peer/path_probe.h"
+#include "tools/doctor/child.h"
 
 namespace urxe::doctor {
 namespace {
@@ -24,13 +25,8 @@ constexpr int kResolveMs = 2000;
 /// More than the first repetition of a request, which comes after four seconds.
 constexpr int kPatienceMs = 6000;
 
-void tell(const std::string& line) {
-  fmt::print("{}\n", line);
-  (void)std::fflush(stdout);
-}
-
 void tell_failure(const std::string& what) {
-  tell(fmt::format("{} {}", kFailureWord, what));
+  tell_parent(fmt::format("{} {}", kFailureWord, what));
 }
 
 /// A request for a connection. Its objects end with it.
@@ -56,10 +52,10 @@ class Probe {
     const auto event = wait();
     const Duration took = clock_now() - start;
     if (!event || *event == RDMA_CM_EVENT_UNREACHABLE) {
-      tell(kSilenceWord);
+      tell_parent(kSilenceWord);
       return false;
     }
-    tell(fmt::format("{} {}", kAnswerWord, took.ns));
+    tell_parent(fmt::format("{} {}", kAnswerWord, took.ns));
     return true;
   }
 

@@ -20,11 +20,10 @@
 namespace urxe::doctor {
 namespace {
 
-constexpr const char* kName = "peer";
 constexpr uint16_t kFirstSourcePort = 0xc000;
 constexpr int kPortAttempts = 8;
 /// Longer than most round trips.
-constexpr int kPatienceMs = 500;
+constexpr int kPathPatienceMs = 500;
 /// No queue pair has these: P_Key 1 is nobody's, and the number is the last one.
 constexpr uint32_t kNobodysQueuePair = 0xfffffe;
 constexpr uint16_t kNobodysKey = 1;
@@ -93,7 +92,7 @@ std::vector<uint8_t> make_probe(const Flow& flow, uint32_t payload_bytes) {
 int send_and_wait(int fd, const std::vector<uint8_t>& packet) {
   if (send(fd, packet.data(), packet.size(), 0) < 0) return errno;
   pollfd waiting{fd, POLLIN, 0};
-  if (poll(&waiting, 1, kPatienceMs) <= 0) return 0;
+  if (poll(&waiting, 1, kPathPatienceMs) <= 0) return 0;
   int error = 0;
   socklen_t size = sizeof error;
   return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : 0;
@@ -145,17 +144,17 @@ PathFacts probe_path(const PeerAddress& peer) {
 
 Findings judge_path(const PeerAddress& peer, const PathFacts& facts) {
   if (facts.refused) {
-    return {problem(kName, peer.text + " says that nobody has UDP port 4791",
+    return {problem(kPeerCheck, peer.text + " says that nobody has UDP port 4791",
                     "start a program there that uses RDMA: urxe has the port while one does; or "
                     "look for a firewall that rejects")};
   }
   if (facts.error != 0) {
-    return {problem(kName, peer.text + " cannot be reached: " + std::strerror(facts.error),
+    return {problem(kPeerCheck, peer.text + " cannot be reached: " + std::strerror(facts.error),
                     facts.error == EPERM ? "a firewall of this host refuses the packets"
                                          : "look at `ip route get " + peer.text + "`")};
   }
   return {
-      ok(kName, fmt::format("packets to {} may have {} bytes, as far as routers tell: path "
+      ok(kPeerCheck, fmt::format("packets to {} may have {} bytes, as far as routers tell: path "
                             "MTU {}",
                             peer.text, facts.ip_mtu, path_mtu_bytes(path_mtu_for(facts.ip_mtu))))};
 }

@@ -11,6 +11,8 @@
 
 namespace urxe::doctor {
 
+inline constexpr const char* kPeerCheck = "peer";
+
 /// The host at the other end.
 struct PeerAddress {
   sockaddr_storage address{};  ///< with UDP port 4791

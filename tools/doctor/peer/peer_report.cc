@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "tools/doctor/peer/cm_probe.h"
+#include "tools/doctor/peer/path_probe.h"
 
 namespace urxe::doctor {
 namespace {
 
-constexpr const char* kName = "peer";
 
 struct Answers {
   std::vector<int64_t> took_ns;
@@ -39,16 +39,16 @@ Answers parse(const std::string& out) {
 Finding judge_peer(const std::string& address, const ChildResult& child) {
   Answers answers = parse(child.out);
   if (!answers.failure.empty()) {
-    return problem(kName, address + " was not asked: " + answers.failure,
+    return problem(kPeerCheck, address + " was not asked: " + answers.failure,
                    "see the other checks; librdmacm is in Debian's package librdmacm1");
   }
   if (!answers.is_silent && (answers.took_ns.empty() || !child.succeeded())) {
-    return problem(kName, address + ": the program that asks failed, or hangs",
+    return problem(kPeerCheck, address + ": the program that asks failed, or hangs",
                    "see the check self-ping");
   }
   if (answers.is_silent) {
     return problem(
-        kName,
+        kPeerCheck,
         fmt::format("the connection manager of {} does not answer; {} answers came before", address,
                     answers.took_ns.size()),
         "look for a firewall on the way or there (UDP port 4791, both directions), and "
@@ -56,7 +56,7 @@ Finding judge_peer(const std::string& address, const ChildResult& child) {
   }
   const auto middle = answers.took_ns.begin() + static_cast<ptrdiff_t>(answers.took_ns.size() / 2);
   std::ranges::nth_element(answers.took_ns, middle);
-  return ok(kName,
+  return ok(kPeerCheck,
             fmt::format("the connection manager of {} answers: {:.3f} ms, the median of {} (a urxe "
                         "peer takes 100 ms more, in case a server is about to listen)",
                         address, static_cast<double>(*middle) / 1e6, answers.took_ns.size()));

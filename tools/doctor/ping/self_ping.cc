@@ -18,6 +18,7 @@
 #include "tools/doctor/ping/loop_pair.h"
 #include "tools/doctor/ping/ping_report.h"
 #include "tools/doctor/ping/verbs_library.h"
+#include "tools/doctor/child.h"
 
 namespace urxe::doctor {
 namespace {
@@ -26,12 +27,6 @@ constexpr size_t kRounds = 1000;
 constexpr Duration kLimit = seconds(2);
 /// After that no other address is tried.
 constexpr Duration kLimitOfAll = seconds(10);
-
-/// A line that the parent reads; each is flushed, in case this process does not end well.
-void tell(const std::string& line) {
-  fmt::print("{}\n", line);
-  (void)std::fflush(stdout);
-}
 
 bool is_presence_loaded() {
   std::ifstream maps("/proc/self/maps");
@@ -73,7 +68,7 @@ void ping_device(const VerbsLibrary& verbs, ibv_device* device, Allowance& allow
   const std::string name = device->name;
   ibv_context* const context = verbs.open_device(device);
   if (context == nullptr) {
-    tell(fmt::format("{} {} - failed cannot be opened: {}", kPingWord, name, std::strerror(errno)));
+    tell_parent(fmt::format("{} {} - failed cannot be opened: {}", kPingWord, name, std::strerror(errno)));
     return;
   }
   for (int index = 0; index < static_cast<int>(kGidTableLength) && allowance.is_left(); ++index) {
@@ -82,7 +77,7 @@ void ping_device(const VerbsLibrary& verbs, ibv_device* device, Allowance& allow
     const Gid address = Gid::from_ipv6(gid.raw);
     if (address.is_zero()) continue;
     --allowance.pings;
-    tell(fmt::format("{} {} {} {}", kPingWord, name, address.to_string(),
+    tell_parent(fmt::format("{} {} {} {}", kPingWord, name, address.to_string(),
                      ping(verbs, context, index, gid)));
   }
   verbs.close_device(context);
@@ -91,26 +86,26 @@ void ping_device(const VerbsLibrary& verbs, ibv_device* device, Allowance& allow
 }  // namespace
 
 int self_ping() {
-  if (is_presence_loaded()) tell(kPresenceWord);
+  if (is_presence_loaded()) tell_parent(kPresenceWord);
   const auto verbs = load_verbs_library();
   if (!verbs) {
-    tell(fmt::format("{} {}", kErrorWord, verbs.error()));
+    tell_parent(fmt::format("{} {}", kErrorWord, verbs.error()));
     return 0;
   }
   const std::set<std::string> ours = urxe_names();
   ibv_device** const devices = verbs->get_device_list(nullptr);
   if (devices == nullptr) {
-    tell(fmt::format("{} ibv_get_device_list: {}", kErrorWord, std::strerror(errno)));
+    tell_parent(fmt::format("{} ibv_get_device_list: {}", kErrorWord, std::strerror(errno)));
     return 0;
   }
   Allowance allowance;
   for (ibv_device** device = devices; *device != nullptr; ++device) {
     if (!ours.contains((*device)->name)) continue;
-    tell(fmt::format("{} {}", kDeviceWord, (*device)->name));
+    tell_parent(fmt::format("{} {}", kDeviceWord, (*device)->name));
     ping_device(*verbs, *device, allowance);
   }
   verbs->free_device_list(devices);
-  tell(kEndWord);
+  tell_parent(kEndWord);
   return 0;
 }
 

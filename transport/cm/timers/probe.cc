@@ -6,7 +6,7 @@
 namespace urxe {
 namespace {
 
-constexpr Duration kAtOnce = nanoseconds(1);
+constexpr Duration kNextMoment = nanoseconds(1);
 
 bool is_probed(const CmCore& core, const Communication& c) {
   const CmConfig& config = core.config;
@@ -28,13 +28,13 @@ void send_probe(CmCore& core, Communication& c) {
 
 /// The pause until the next question, if this one is answered.
 Duration pause_of(const CmConfig& config, const PeerProcess& process) {
-  if (process.suspects > 0) return kAtOnce;
+  if (process.suspects > 0) return kNextMoment;
   const auto members = static_cast<int64_t>(process.size);
   return std::min(config.probe_interval, nanoseconds(config.probe_round.ns / members));
 }
 
 void arm(CmCore& core, PeerProcess& process, Instant deadline, Instant now) {
-  core.processes.deadlines.set(process, std::max(deadline, now + kAtOnce));
+  core.processes.deadlines.set(process, std::max(deadline, now + kNextMoment));
 }
 
 /// Whether the turn of the process has come, at probes_per_second for all processes together.

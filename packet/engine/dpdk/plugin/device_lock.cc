@@ -15,15 +15,12 @@
 #include "packet/base/fnv.h"
 #include "packet/host/network_identity.h"
 #include "packet/host/user_directory.h"
+#include "packet/base/engine_error.h"
 
 namespace urxe {
 namespace {
 
 constexpr int kAttempts = 100;
-
-Unexpected<EngineError> failed(int errno_value, std::string what) {
-  return Unexpected<EngineError>({errno_value, std::move(what)});
-}
 
 std::string hex(uint64_t number) {
   char text[17] = {};
@@ -65,7 +62,7 @@ Expected<DeviceLock, EngineError> DeviceLock::take(const DeviceKey& key,
     FileDescriptor fd(open(lock.path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd) return lock;
     if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-      return failed(EBUSY, "the DPDK device '" + device + "' is in use by " +
+      return engine_failure(EBUSY, "the DPDK device '" + device + "' is in use by " +
                                read_holder(fd.get()) + ": only one process can have it");
     }
     // Its last owner may have removed it meanwhile.

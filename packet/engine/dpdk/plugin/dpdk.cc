@@ -14,6 +14,7 @@
 #include "packet/engine/raw/frame.h"
 #include "packet/host/clock.h"
 #include "packet/host/random.h"
+#include "packet/base/engine_error.h"
 
 namespace urxe {
 namespace {
@@ -28,10 +29,6 @@ constexpr size_t kBatchBytes = size_t{320} * 1024;
 /// Of ARP, as of IPv4 and UDP.
 constexpr size_t kSmallestFrame = 14 + 28;
 
-Unexpected<EngineError> failed(int errno_value, std::string what) {
-  return Unexpected<EngineError>({errno_value, std::move(what)});
-}
-
 std::span<const uint8_t> bytes_of(rte_mbuf* frame) {
   return {rte_pktmbuf_mtod(frame, const uint8_t*), rte_pktmbuf_data_len(frame)};
 }
@@ -45,7 +42,7 @@ Expected<std::unique_ptr<DpdkEngine>, EngineError> DpdkEngine::open(Eal& eal,
   auto opened = Port::open(eal, port, words.mtu);
   if (!opened) return Unexpected<EngineError>(std::move(opened.error()));
   if (words.addresses.empty() && opened->interface_index() == 0) {
-    return failed(EADDRNOTAVAIL, "--dpdk-args: port " + port +
+    return engine_failure(EADDRNOTAVAIL, "--dpdk-args: port " + port +
                                      " has no address: add -- address=192.0.2.1/24, for instance");
   }
   auto sleeper = Sleeper::open(opened->interrupt_fd());
@@ -100,12 +97,12 @@ Expected<void, EngineError> DpdkEngine::open_address(const Gid& local) {
   if (!is_fixed_) {
     const auto network = find_network(local, port_.interface_index());
     if (!network) {
-      return failed(EADDRNOTAVAIL, "the interface of the DPDK port does not have the address " +
+      return engine_failure(EADDRNOTAVAIL, "the interface of the DPDK port does not have the address " +
                                        local.to_string());
     }
     services_.add_address(*network);
   } else if (!services_.is_own(local)) {
-    return failed(EADDRNOTAVAIL, "the address " + local.to_string() +
+    return engine_failure(EADDRNOTAVAIL, "the address " + local.to_string() +
                                      " is not among those of --dpdk-args (address=)");
   }
   if (port_.interface_index() != 0) kernel_.silence(local);
@@ -120,7 +117,7 @@ Expected<void, EngineError> DpdkEngine::join_group(const Gid& group) {
   if (std::ranges::find(groups_, group) != groups_.end()) return {};
   if (!is_fixed_ && !kernel_.join(group)) {
     const int errno_value = errno;
-    return failed(errno_value,
+    return engine_failure(errno_value,
                   "cannot join the group " + group.to_string() + ": " + std::strerror(errno_value));
   }
   groups_.push_back(group);

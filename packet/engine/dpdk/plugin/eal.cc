@@ -23,6 +23,7 @@
 #include "packet/engine/dpdk/plugin/memif_socket.h"
 #include "packet/engine/dpdk/plugin_abi.h"
 #include "packet/host/start_thread.h"
+#include "packet/base/engine_error.h"
 
 namespace urxe {
 namespace {
@@ -30,10 +31,6 @@ namespace {
 constexpr size_t kHugePageBytes = size_t{2} << 20;
 /// 256 MiB of them.
 constexpr unsigned kHugePagesNeeded = 128;
-
-Unexpected<EngineError> failed(int errno_value, std::string what) {
-  return Unexpected<EngineError>({errno_value, std::move(what)});
-}
 
 unsigned first_cpu() {
   cpu_set_t set;
@@ -124,19 +121,19 @@ Expected<void, EngineError> Eal::initialize(const std::vector<std::string>& give
   const EalHost host{first_cpu(), has_huge_pages(), "urxe-" + std::to_string(getpid()),
                      default_memif_socket()};
   auto words = complete_eal_options(given, host);
-  if (!words) return failed(EINVAL, "--dpdk-args: " + words.error());
+  if (!words) return engine_failure(EINVAL, "--dpdk-args: " + words.error());
   devices_ = named_devices(*words);
   for (const std::string& device : devices_) {
     if (auto locked = lock_device(device); !locked) return locked;
   }
   EalLog& log = EalLog::instance();
-  if (!log.attach()) return failed(ENOMEM, "there is no memory for DPDK's log");
+  if (!log.attach()) return engine_failure(ENOMEM, "there is no memory for DPDK's log");
   log.keep();
   Start start{std::move(*words)};
   start.words.insert(start.words.begin(), "urxe");
   pthread_t thread{};
   const int wrong = start_thread(&thread, start_main, &start);
-  if (wrong != 0) return failed(wrong, std::string("no thread for DPDK: ") + std::strerror(wrong));
+  if (wrong != 0) return engine_failure(wrong, std::string("no thread for DPDK: ") + std::strerror(wrong));
   pthread_join(thread, nullptr);
   const std::string logged = log.take();
   is_ours_ = start.result >= 0;
@@ -150,7 +147,7 @@ Expected<void, EngineError> Eal::initialize(const std::vector<std::string>& give
   }
   if (start.error == EALREADY) return {};
   remove_runtime_directory();
-  return failed(start.error != 0 ? start.error : EIO,
+  return engine_failure(start.error != 0 ? start.error : EIO,
                 "DPDK does not start with these --dpdk-args: " +
                     (logged.empty() ? std::string(rte_strerror(start.error)) : logged));
 }
@@ -162,7 +159,7 @@ Expected<void, EngineError> Eal::check_devices(const std::string& logged) const 
     uint16_t port = 0;
     if (!name.starts_with("net_") || rte_eth_dev_get_port_by_name(name.c_str(), &port) == 0)
       continue;
-    return failed(ENODEV, "DPDK cannot make the device '" + device + "'" +
+    return engine_failure(ENODEV, "DPDK cannot make the device '" + device + "'" +
                               (logged.empty() ? "" : ": " + logged));
   }
   return {};
@@ -204,11 +201,11 @@ Expected<uint16_t, EngineError> Eal::open_port(const std::string& name) {
     const std::string logged = EalLog::instance().take();
     if (result == 0 && rte_eth_dev_get_port_by_name(name.c_str(), &port) == 0) return port;
     locks_.erase(name);
-    return failed(EIO, "DPDK does not find '" + *device + "' again: " + logged);
+    return engine_failure(EIO, "DPDK does not find '" + *device + "' again: " + logged);
   }
   std::string found;
   for (const std::string& other : port_names()) found += (found.empty() ? "" : ", ") + other;
-  return failed(ENODEV,
+  return engine_failure(ENODEV,
                 "DPDK has no port '" + name + "'; it has " + (found.empty() ? "none" : found));
 }
 

@@ -13,13 +13,10 @@
 #include "packet/engine/dpdk/plugin/device_lock.h"
 #include "packet/host/file_descriptor.h"
 #include "packet/host/network_identity.h"
+#include "packet/base/engine_error.h"
 
 namespace urxe {
 namespace {
-
-Unexpected<EngineError> failed(int errno_value, std::string what) {
-  return Unexpected<EngineError>({errno_value, std::move(what)});
-}
 
 /// Which process listens at the socket; empty: none.
 std::string find_listener(const std::string& path) {
@@ -48,21 +45,21 @@ std::string default_memif_socket() {
 Expected<void, EngineError> clear_memif_socket(const std::string& path) {
   const std::string what = "the memif socket " + path;
   if (path.size() >= sizeof sockaddr_un::sun_path)
-    return failed(ENAMETOOLONG, what + ": its path is too long");
+    return engine_failure(ENAMETOOLONG, what + ": its path is too long");
   struct stat found {};
   if (lstat(path.c_str(), &found) != 0) {
     if (errno == ENOENT) return {};
-    return failed(errno, what + " cannot be looked at: " + std::strerror(errno));
+    return engine_failure(errno, what + " cannot be looked at: " + std::strerror(errno));
   }
   if (!S_ISSOCK(found.st_mode)) {
-    return failed(EEXIST, what +
+    return engine_failure(EEXIST, what +
                               ": there is something else with that name; remove it, or choose "
                               "another path");
   }
   const std::string listener = find_listener(path);
-  if (!listener.empty()) return failed(EADDRINUSE, what + " is in use by " + listener);
+  if (!listener.empty()) return engine_failure(EADDRINUSE, what + " is in use by " + listener);
   if (unlink(path.c_str()) != 0 && errno != ENOENT) {
-    return failed(errno, what +
+    return engine_failure(errno, what +
                              ", which a process that has ended left behind, cannot be removed: " +
                              std::strerror(errno));
   }

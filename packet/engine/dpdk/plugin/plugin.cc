@@ -11,6 +11,7 @@
 #include "packet/engine/dpdk/plugin/eal_log.h"
 #include "packet/engine/dpdk/plugin/interrupt_thread.h"
 #include "packet/engine/dpdk/plugin_version.h"
+#include "packet/base/engine_error.h"
 
 namespace urxe {
 namespace {
@@ -20,10 +21,6 @@ void write(DpdkPluginError* out, const EngineError& error) {
   std::strncpy(out->text, error.what.c_str(), sizeof out->text - 1);
 }
 
-Unexpected<EngineError> failed(int errno_value, std::string what) {
-  return Unexpected<EngineError>({errno_value, std::move(what)});
-}
-
 struct Started {
   Eal* eal = nullptr;
   DpdkArguments arguments;
@@ -31,7 +28,7 @@ struct Started {
 
 Expected<Started, EngineError> start(const DpdkPluginConfig& config) {
   auto arguments = parse_dpdk_arguments(config.arguments);
-  if (!arguments) return failed(EINVAL, "--dpdk-args: " + arguments.error());
+  if (!arguments) return engine_failure(EINVAL, "--dpdk-args: " + arguments.error());
   auto eal = Eal::start(*arguments);
   if (!eal) return Unexpected<EngineError>(std::move(eal.error()));
   EalLog::instance().set_print(config.log);
@@ -46,7 +43,7 @@ Expected<std::unique_ptr<DpdkEngine>, EngineError> create(const DpdkPluginConfig
   if (!started) return Unexpected<EngineError>(std::move(started.error()));
   const auto words = started->arguments.words_of(config.port, 1);
   if (!words) {
-    return failed(EINVAL, std::string("--dpdk-args has words, but not for port ") + config.port);
+    return engine_failure(EINVAL, std::string("--dpdk-args has words, but not for port ") + config.port);
   }
   DpdkEngine::LinkChanged link_changed;
   if (config.link_changed != nullptr) {

@@ -16,6 +16,7 @@
 #include "packet/engine/dpdk/plugin/eal_log.h"
 #include "packet/engine/dpdk/plugin/interrupt_thread.h"
 #include "packet/host/file_descriptor.h"
+#include "packet/base/engine_error.h"
 
 namespace urxe {
 namespace {
@@ -30,10 +31,6 @@ constexpr uint32_t kLargestSlot = 8192;
 /// Between attempts to reach a memif's server, and how long one may take that has reached it.
 constexpr Duration kRetryInterval = milliseconds(50);
 constexpr Duration kConnectTime = milliseconds(500);
-
-Unexpected<EngineError> failed(int errno_value, std::string what) {
-  return Unexpected<EngineError>({errno_value, std::move(what)});
-}
 
 uint32_t mtu_of_interface(uint32_t index) {
   ifreq request{};
@@ -56,7 +53,7 @@ uint32_t find_mtu(uint16_t id, const rte_eth_dev_info& info, uint32_t asked) {
 Expected<void, EngineError> check_mtu(const std::string& name, const rte_eth_dev_info& info,
                                       uint32_t asked) {
   if (asked == 0 || info.if_index != 0 || asked <= info.max_mtu) return {};
-  return failed(EINVAL, "--dpdk-args: mtu=" + std::to_string(asked) + " is more than port " + name +
+  return engine_failure(EINVAL, "--dpdk-args: mtu=" + std::to_string(asked) + " is more than port " + name +
                             " can have: " + std::to_string(info.max_mtu));
 }
 
@@ -67,7 +64,7 @@ Expected<DpdkPluginPort, EngineError> describe_port(uint16_t id, const std::stri
   rte_eth_dev_info info{};
   rte_ether_addr mac{};
   if (rte_eth_dev_info_get(id, &info) != 0 || rte_eth_macaddr_get(id, &mac) != 0) {
-    return failed(EIO, "DPDK does not tell what port " + name + " is");
+    return engine_failure(EIO, "DPDK does not tell what port " + name + " is");
   }
   if (auto right = check_mtu(name, info, words.mtu); !right) {
     return Unexpected<EngineError>(right.error());
@@ -131,7 +128,7 @@ Expected<void, EngineError> Port::set_up(uint32_t mtu) {
   rte_eth_dev_info info{};
   rte_ether_addr mac{};
   if (rte_eth_dev_info_get(id_, &info) != 0 || rte_eth_macaddr_get(id_, &mac) != 0) {
-    return failed(EIO, "DPDK does not tell what port " + name_ + " is");
+    return engine_failure(EIO, "DPDK does not tell what port " + name_ + " is");
   }
   if (auto right = check_mtu(name_, info, mtu); !right) return right;
   std::memcpy(mac_.data(), mac.addr_bytes, mac_.size());
@@ -146,8 +143,8 @@ Expected<void, EngineError> Port::set_up(uint32_t mtu) {
     if (result != 0) result = configure(0, interrupts);
     if (result == 0 && (start() || connects_)) break;
   }
-  if (result != 0) return failed(-result, "DPDK cannot set up port " + name_);
-  if (!started_ && !connects_) return failed(EIO, "DPDK cannot start port " + name_);
+  if (result != 0) return engine_failure(-result, "DPDK cannot set up port " + name_);
+  if (!started_ && !connects_) return engine_failure(EIO, "DPDK cannot start port " + name_);
   rte_eth_allmulticast_enable(id_);  // some drivers have no filter to open
   interrupt_fd_ = started_ ? rte_eth_dev_rx_intr_ctl_q_get_fd(id_, 0) : -1;
   if (interrupt_fd_ >= 0 && rte_eth_dev_rx_intr_enable(id_, 0) != 0) interrupt_fd_ = -1;
@@ -184,7 +181,7 @@ Expected<void, EngineError> Port::make_pool() {
   pool_ = rte_pktmbuf_pool_create(("urxe_" + name_).substr(0, 20).c_str(), kBuffers, kCachedBuffers,
                                   0, static_cast<uint16_t>(room), SOCKET_ID_ANY);
   if (pool_ != nullptr) return {};
-  return failed(ENOMEM, "DPDK has no memory for the buffers of port " + name_ +
+  return engine_failure(ENOMEM, "DPDK has no memory for the buffers of port " + name_ +
                             ": 64 MiB are needed (--dpdk-args \"-m 256 ...\")");
 }
 

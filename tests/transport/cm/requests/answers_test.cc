@@ -7,7 +7,7 @@ namespace {
 
 using Kind = CmEvent::Kind;
 
-constexpr Duration kInterval = milliseconds(100);
+constexpr Duration kAnswerInterval = milliseconds(100);
 
 /// A request that leaves no time for an answer, so that retries would follow each other at once.
 CmReq hasty_request() {
@@ -41,7 +41,7 @@ TEST(CmAnswers, OneRequestDrawsOneReplyAnInterval) {
   Bench bench;
   accept_hasty(bench);
   for (int retry = 0; retry < 15; ++retry) {
-    bench.advance(kInterval - nanoseconds(1));
+    bench.advance(kAnswerInterval - nanoseconds(1));
     bench.expect_quiet();
     bench.advance(nanoseconds(1));
     bench.expect_sent<CmRep>();
@@ -84,7 +84,7 @@ TEST(CmAnswers, AnMraThatAsksForNoTimeMakesNoHaste) {
   mra.answered = CmAnswered::kRep;
   bench.receive(mra);
   bench.expect_event(Kind::kMra);
-  bench.advance(kInterval - nanoseconds(1));
+  bench.advance(kAnswerInterval - nanoseconds(1));
   bench.expect_quiet();
 }
 
