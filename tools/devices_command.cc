@@ -9,12 +9,11 @@
 
 #include "packet/engine/engine_choice.h"
 #include "provider/devices/link_rate.h"
-#include "tools/presentation.h"
 #include "tools/exit_status.h"
+#include "tools/presentation.h"
 
 namespace urxe {
 namespace {
-
 
 int refuse_devices(const std::string& reason) {
   fmt::print(stderr, "urxe devices: {}\n", reason);

@@ -25,8 +25,8 @@
 #include "tools/doctor/program.h"
 #include "tools/doctor/report.h"
 #include "tools/doctor/soft_roce.h"
-#include "tools/presentation.h"
 #include "tools/exit_status.h"
+#include "tools/presentation.h"
 
 namespace urxe {
 namespace {

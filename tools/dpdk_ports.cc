@@ -138,7 +138,8 @@ Expected<std::vector<DpdkPort>, std::string> find_dpdk_ports(const std::string& 
     if (words) ports.push_back(to_port(port, *words));
   }
   if (ports.empty()) {
-    return refuse_ports("--dpdk-args: DPDK has several ports: port=NAME begins the words about one");
+    return refuse_ports(
+        "--dpdk-args: DPDK has several ports: port=NAME begins the words about one");
   }
   return ports;
 }

@@ -17,15 +17,14 @@
 #include "provider/devices/sysfs_tree.h"
 #include "provider/devices/tree_store.h"
 #include "provider/devices/tree_update.h"
+#include "tools/exit_status.h"
 #include "tools/presentation.h"
 #include "tools/sanitizer_runtime.h"
-#include "tools/exit_status.h"
 
 namespace urxe {
 namespace {
 
 namespace fs = std::filesystem;
-
 
 constexpr const char* kPresenceFile = "liburxe-presence.so";
 /// libibverbs adds "-rdmavNN.so", where NN is its private ABI number.

@@ -7,9 +7,9 @@
 #include <cstdlib>
 
 #include "packet/engine/fault_plan.h"
+#include "tools/exit_status.h"
 #include "tools/lab/plan.h"
 #include "tools/lab/session.h"
-#include "tools/exit_status.h"
 
 namespace urxe {
 namespace {

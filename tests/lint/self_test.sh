@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# self_test.sh format|shell|python|tidy|includes|lengths|links|labels|imports: the lint of that name passes a good sample and
+# self_test.sh format|shell|python|tidy|includes|lengths|names|links|labels|imports: the lint of that name passes a good sample and
 # finds the fault in a bad one. The samples are in a temporary copy of the tree's outline.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -119,6 +119,18 @@ END
     expect 0 '' tests/lint/check_lengths .
     echo '//' >>packet/good.cc
     expect 1 packet/good.cc tests/lint/check_lengths .
+    ;;
+  names)
+    touch packet/CMakeLists.txt
+    printf '%s\n' 'namespace urxe {' 'inline constexpr int kSize = 1;' '}' >packet/good.h
+    printf '%s\n' 'namespace urxe {' 'namespace {' 'constexpr int kOther = 1;' '}' '}' >packet/good.cc
+    expect 0 '' tests/lint/check_names .
+    printf '%s\n' 'namespace urxe::test {' 'namespace {' 'constexpr int kSize = 2;' '}' '}' >packet/bad.cc
+    expect 1 'packet/bad.cc: kSize' tests/lint/check_names .
+    echo 'urxe_compile_alone(bad.cc)' >packet/CMakeLists.txt
+    expect 0 '' tests/lint/check_names .
+    printf '%s\n' 'namespace urxe::test {' 'namespace {' 'constexpr int kOther = 2;' '}' '}' >packet/later.cc
+    expect 1 'packet/later.cc: kOther' tests/lint/check_names .
     ;;
   links)
     mkdir build

@@ -18,6 +18,20 @@ def install(prefix):
                    stdout=subprocess.DEVNULL)
 
 
+def expect_install_without_plugin(directory):
+    """What tools/demo has built can be installed: the DPDK engine is not there."""
+    folder = os.path.join(harness.build_directory(), "packet/engine/dpdk")
+    with open(os.path.join(folder, "cmake_install.cmake"), encoding="utf-8") as file:
+        steps = file.read()
+    if "liburxe-dpdk.so" not in steps:
+        return  # a build without libdpdk
+    script = os.path.join(directory, "install.cmake")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(steps.replace(f"{harness.build_directory()}/lib/liburxe-dpdk.so", f"{directory}/not_built.so"))
+    subprocess.run(["cmake", f"-DCMAKE_INSTALL_PREFIX={directory}/without", "-DCMAKE_INSTALL_COMPONENT=dpdk", "-P", script],
+                   check=True, stdout=subprocess.DEVNULL)
+
+
 def expect_provider_names(libraries):
     """libibverbs looks for the provider by its own ABI's number."""
     for abi in (34, 57, 59, 64, 65, 66):
@@ -49,6 +63,7 @@ def test():
     with tempfile.TemporaryDirectory() as directory:
         installed, moved = (os.path.join(directory, name) for name in ("installed", "moved"))
         install(installed)
+        expect_install_without_plugin(directory)
         os.rename(installed, moved)
         libraries = os.path.join(moved, "lib/urxe")
         expect_provider_names(libraries)

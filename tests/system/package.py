@@ -71,7 +71,7 @@ def completion(folder):
         line = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _urxe; printf "%s\\n" "${COMPREPLY[@]}"'
         return text_of("bash", "-c", line, "bash", script, "urxe", *words).split()
 
-    harness.expect(complete("") == ["run", "env", "devices", "doctor", "analyze", "lab", "drill", "--help", "--version"], complete(""))
+    harness.expect(complete("") == [*COMMANDS, "--help", "--version"], complete(""))
     harness.expect(complete("run", "--engine", "r") == ["raw"], complete("run", "--engine", "r"))
     harness.expect("urxe_lo=lo" in complete("run", "--device", "urxe_l"), complete("run", "--device", "urxe_l"))
     harness.expect("ibv_devices" in complete("run", "--no-shm", "--", "ibv_dev"), "no programs")

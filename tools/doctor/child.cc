@@ -22,7 +22,7 @@
 namespace urxe::doctor {
 namespace {
 
-constexpr size_t kMostBytes = size_t{4} << 20;
+constexpr size_t kMostChildBytes = size_t{4} << 20;
 constexpr int64_t kNsPerMs = 1000000;
 
 struct Pipe {
@@ -55,7 +55,7 @@ bool read_part(int fd, std::string& text) {
   char part[16384];
   const ssize_t size = read(fd, part, sizeof part);
   if (size < 0) return errno == EINTR;
-  const size_t room = kMostBytes - std::min(kMostBytes, text.size());
+  const size_t room = kMostChildBytes - std::min(kMostChildBytes, text.size());
   text.append(part, std::min(static_cast<size_t>(size), room));
   return size > 0;
 }

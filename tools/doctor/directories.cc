@@ -62,7 +62,8 @@ Finding judge_used(const PlaceFacts& place) {
                 "find out who made it: ls -ld " + place.path + "/urxe*");
   }
   if (has_suffix(place.own)) {
-    return note(kDirectoryCheck, where + " is used, because another user had made the usual name first",
+    return note(kDirectoryCheck,
+                where + " is used, because another user had made the usual name first",
                 "find out who made it: ls -ld " + place.path + "/urxe*");
   }
   if (place.free_bytes < kAmpleBytes) {

@@ -13,8 +13,10 @@ constexpr const char* kEngineCheck = "engine";
 
 Finding judge(const std::string& engine, const std::string& lack, bool is_chosen,
               const std::string& advice) {
-  if (lack.empty()) return ok(kEngineCheck, engine + " can be had" + (is_chosen ? ", and is chosen" : ""));
-  if (is_chosen) return problem(kEngineCheck, engine + " is chosen and cannot be had: " + lack, advice);
+  if (lack.empty())
+    return ok(kEngineCheck, engine + " can be had" + (is_chosen ? ", and is chosen" : ""));
+  if (is_chosen)
+    return problem(kEngineCheck, engine + " is chosen and cannot be had: " + lack, advice);
   return ok(kEngineCheck, engine + " cannot be had, and is not chosen: " + lack);
 }
 

@@ -71,8 +71,8 @@ Findings judge_interfaces(const std::vector<Interface>& interfaces,
     if (is_presented(interface, devices)) continue;
     if (interface.is_loopback && is_presentable(interface)) {
       findings.push_back(ok(kInterfaceCheck, interface.name +
-                                       " leads to no other host, so it is no device "
-                                       "beside the others unless --device asks for it"));
+                                                 " leads to no other host, so it is no device "
+                                                 "beside the others unless --device asks for it"));
       continue;
     }
     // The loopback interface gets its addresses when it comes up.
@@ -81,7 +81,8 @@ Findings judge_interfaces(const std::vector<Interface>& interfaces,
                               fmt::format("ip link set {} up", interface.name)));
     } else if (interface.up && interface.gids.empty()) {
       findings.push_back(note(
-          kInterfaceCheck, interface.name + " has no address that can be used yet, so it is no device",
+          kInterfaceCheck,
+          interface.name + " has no address that can be used yet, so it is no device",
           fmt::format("ip address add ADDRESS/BITS dev {}, or wait for IPv6's duplicate address "
                       "detection",
                       interface.name)));

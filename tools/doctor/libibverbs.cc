@@ -102,7 +102,8 @@ Finding judge_libibverbs(const LibibverbsFacts& facts) {
     return problem(kLibibverbsCheck, facts.path + " has no private ABI that urxe knows", advice);
   }
   if (std::ranges::find(kServedAbis, facts.private_abi) == kServedAbis.end()) {
-    return problem(kLibibverbsCheck, describe(facts) + " is of no release that urxe serves", advice);
+    return problem(kLibibverbsCheck, describe(facts) + " is of no release that urxe serves",
+                   advice);
   }
   if (!facts.provider_lack.empty()) {
     return problem(kLibibverbsCheck,

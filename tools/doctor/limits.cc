@@ -38,8 +38,8 @@ Finding judge_limits(const LimitFacts& facts) {
                 "ulimit -f unlimited");
   }
   return ok(kLimitsCheck, facts.descriptors == UINT64_MAX
-                       ? "programs may open any number of files"
-                       : fmt::format("programs may open {} files", facts.descriptors));
+                              ? "programs may open any number of files"
+                              : fmt::format("programs may open {} files", facts.descriptors));
 }
 
 }  // namespace urxe::doctor

@@ -60,7 +60,8 @@ OffloadFacts read_offload(const std::string& ifname) {
 
 Finding judge_offload(const OffloadFacts& facts) {
   if (!facts.kernel_segments || !facts.kernel_joins) {
-    return note(kOffloadCheck, "this kernel lacks UDP segmentation offload: large messages are slow",
+    return note(kOffloadCheck,
+                "this kernel lacks UDP segmentation offload: large messages are slow",
                 "use Linux 5.0 or later");
   }
   std::vector<std::string> off;
@@ -76,7 +77,7 @@ Finding judge_offload(const OffloadFacts& facts) {
   }
   if (!facts.segments || !facts.joins) {
     return ok(kOffloadCheck, "the kernel has UDP segmentation offload; " + facts.ifname +
-                         " does not tell about its own");
+                                 " does not tell about its own");
   }
   return ok(kOffloadCheck, facts.ifname + " segments and joins batches of packets");
 }

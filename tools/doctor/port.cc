@@ -95,7 +95,8 @@ Finding judge_other(const PortFacts& facts, const PortSocket& socket) {
     return note(kPortCheck, what, "if that is no urxe program, end it");
   }
   if (facts.is_kernels(socket)) {
-    return problem(kPortCheck, what, "`rdma link` shows soft-RoCE, `rdma link delete NAME` removes it");
+    return problem(kPortCheck, what,
+                   "`rdma link` shows soft-RoCE, `rdma link delete NAME` removes it");
   }
   return problem(kPortCheck, what,
                  "end that program, or run urxe in a network namespace of its own; programs share "
@@ -109,7 +110,7 @@ Finding judge_own(const PortFacts& facts) {
   }
   if (facts.sockets.empty()) return ok(kPortCheck, "UDP port 4791 is free");
   return ok(kPortCheck, fmt::format("UDP port 4791 is shared with {} urxe process{} of this user",
-                               processes.size(), processes.size() == 1 ? "" : "es"));
+                                    processes.size(), processes.size() == 1 ? "" : "es"));
 }
 
 }  // namespace

@@ -104,7 +104,8 @@ Finding judge_program(const ProgramFacts& facts) {
                    "give a program that can be run, by its name in PATH or its path");
   }
   if (std::ranges::find(kClearing, base_name(facts.path)) != kClearing.end()) {
-    return problem(kProgramCheck, program + " clears the environment, so what it starts sees no devices",
+    return problem(kProgramCheck,
+                   program + " clears the environment, so what it starts sees no devices",
                    "write `sudo urxe run -- PROG`, not `urxe run -- sudo PROG`");
   }
   if (facts.is_secure) {
@@ -114,7 +115,8 @@ Finding judge_program(const ProgramFacts& facts) {
                        "capabilities), so nothing is preloaded into it and it sees no devices",
                    "run a copy of it without these bits, started by a user that has the rights");
   }
-  if (!facts.is_elf) return note(kProgramCheck, program + " is no ELF file, so it was not looked into");
+  if (!facts.is_elf)
+    return note(kProgramCheck, program + " is no ELF file, so it was not looked into");
   if (!facts.is_native) {
     return problem(kProgramCheck, program + " is for another machine or word size than urxe",
                    "use a program, and a urxe, of one kind");

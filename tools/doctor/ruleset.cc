@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/doctor/firewall.h"
 #include "packet/wire/types.h"
+#include "tools/doctor/firewall.h"
 
 namespace urxe::doctor {
 namespace {

@@ -70,7 +70,8 @@ Finding judge_slots(const SlotFacts& facts) {
     return problem(kSlotsCheck, "the slots of this user's programs cannot be read: " + facts.lack,
                    "end this user's urxe programs and remove the directory");
   }
-  if (facts.directory.empty()) return ok(kSlotsCheck, "no urxe program of this user has run here yet");
+  if (facts.directory.empty())
+    return ok(kSlotsCheck, "no urxe program of this user has run here yet");
   std::string what = fmt::format("{} of {} taken", facts.taken, kSlots);
   if (facts.stale > 0) what += fmt::format(", {} left by ended programs", facts.stale);
   if (facts.taken == kSlots) {

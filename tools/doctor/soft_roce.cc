@@ -34,15 +34,18 @@ Findings judge_soft_roce(const std::vector<SoftRoceDevice>& found,
     const std::string what = "the kernel's soft-RoCE has " + rxe.name + " on " + rxe.ifname;
     const std::string advice = "rdma link delete " + rxe.name;
     if (port_is_kernels) {
-      findings.push_back(problem(kSoftRoceCheck, what + ", and UDP port 4791 of all addresses", advice));
-    } else if (same) {
       findings.push_back(
-          note(kSoftRoceCheck, what + ", which urxe presents, too; it does not have the port here", advice));
+          problem(kSoftRoceCheck, what + ", and UDP port 4791 of all addresses", advice));
+    } else if (same) {
+      findings.push_back(note(kSoftRoceCheck,
+                              what + ", which urxe presents, too; it does not have the port here",
+                              advice));
     } else {
       findings.push_back(note(kSoftRoceCheck, what + ", perhaps in another network namespace"));
     }
   }
-  if (findings.empty()) findings.push_back(ok(kSoftRoceCheck, "the kernel has no soft-RoCE device"));
+  if (findings.empty())
+    findings.push_back(ok(kSoftRoceCheck, "the kernel has no soft-RoCE device"));
   return findings;
 }
 

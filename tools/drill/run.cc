@@ -11,7 +11,6 @@
 namespace urxe::drill {
 namespace {
 
-
 class Run {
  public:
   std::optional<Failure> run(const Script& script);

@@ -7,13 +7,12 @@
 
 #include <algorithm>
 
+#include "tools/exit_status.h"
 #include "tools/lab/node.h"
 #include "tools/lab/user_namespace.h"
-#include "tools/exit_status.h"
 
 namespace urxe::lab {
 namespace {
-
 
 int complain(const std::string& reason, int status) {
   fmt::print(stderr, "urxe lab: {}\n", reason);

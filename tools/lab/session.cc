@@ -14,12 +14,12 @@
 #include <cstdlib>
 
 #include "packet/host/file_descriptor.h"
+#include "tools/exit_status.h"
 #include "tools/lab/enter.h"
 #include "tools/lab/mounts.h"
 #include "tools/lab/network.h"
 #include "tools/lab/node.h"
 #include "tools/lab/user_namespace.h"
-#include "tools/exit_status.h"
 
 namespace urxe::lab {
 namespace {

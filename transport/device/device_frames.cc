@@ -7,9 +7,9 @@
 #include "packet/base/check.h"
 #include "packet/wire/ethernet/frame_checksum.h"
 #include "transport/device/device_impl.h"
+#include "transport/queue_pair/qp_state.h"
 #include "transport/requester/raw_requester.h"
 #include "transport/responder/raw_responder.h"
-#include "transport/queue_pair/qp_state.h"
 
 namespace urxe {
 namespace {

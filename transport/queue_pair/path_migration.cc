@@ -2,13 +2,12 @@
 #include "transport/queue_pair/path_migration.h"
 
 #include "transport/device/address.h"
+#include "transport/limits.h"
 #include "transport/requester/requester.h"
 #include "transport/requester/retry.h"
-#include "transport/limits.h"
 
 namespace urxe {
 namespace {
-
 
 bool alternate_is_valid(const DeviceConfig& config, const ibv_qp_attr& attr) {
   return peer_is_valid(config, attr.alt_ah_attr) && attr.alt_pkey_index == 0 &&

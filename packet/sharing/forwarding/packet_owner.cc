@@ -6,8 +6,8 @@
 #include "packet/base/bytes.h"
 #include "packet/wire/cm/cm_message.h"
 #include "packet/wire/cm/mad.h"
-#include "packet/wire/opcode.h"
 #include "packet/wire/icrc.h"
+#include "packet/wire/opcode.h"
 
 namespace urxe {
 namespace {

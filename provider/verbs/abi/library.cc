@@ -2,9 +2,12 @@
 #include "provider/verbs/abi/library.h"
 
 #include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "provider/devices/identity.h"
 
@@ -42,12 +45,40 @@ int release_of(void* handle, const PrivateAbi& abi) {
   return dlvsym(handle, "ibv_dm_export_dmabuf_fd", "IBVERBS_1.16") != nullptr ? 62 : 59;
 }
 
+/// Of an object that the process has loaded.
+struct ObjectPath {
+  std::array<char, PATH_MAX> text{};
+};
+
+/// Copies the path of the first loaded object whose name begins with "libibverbs".
+int take_libibverbs(dl_phdr_info* object, size_t /*size*/, void* result) {
+  const std::string_view path = object->dlpi_name;
+  auto& text = static_cast<ObjectPath*>(result)->text;
+  const size_t name_at = path.rfind('/') + 1;  // 0 if there is no slash
+  if (!path.substr(name_at).starts_with("libibverbs") || path.size() >= text.size()) return 0;
+  *std::ranges::copy(path, text.begin()).out = '\0';
+  return 1;
+}
+
+/// The loaded libibverbs. One that a program brings along may have more in its name:
+/// "libibverbs-5f2d.so.1" in a Python wheel. By handle, as the application may have loaded it
+/// without making its symbols global.
+void* loaded_libibverbs() {
+  constexpr int kLoaded = RTLD_LAZY | RTLD_NOLOAD;
+  if (void* handle = dlopen("libibverbs.so.1", kLoaded); handle != nullptr) return handle;
+  ObjectPath path;
+  if (dl_iterate_phdr(take_libibverbs, &path) == 0) return RTLD_DEFAULT;
+  void* handle = dlopen(path.text.data(), kLoaded);
+  return handle != nullptr ? handle : RTLD_DEFAULT;
+}
+
 bool find_functions(void* handle, const PrivateAbi& abi) {
   the_library.private_abi = abi.number;
   the_library.release = release_of(handle, abi);
   const char* version = abi.symbol_version;
   return find(handle, abi.register_driver, version, the_library.register_driver) &&
-         find(handle, "_verbs_init_and_alloc_context", version, the_library.init_and_alloc_context) &&
+         find(handle, "_verbs_init_and_alloc_context", version,
+              the_library.init_and_alloc_context) &&
          find(handle, "verbs_set_ops", version, the_library.set_ops) &&
          find(handle, "verbs_uninit_context", version, the_library.uninit_context);
 }
@@ -63,9 +94,7 @@ bool find_layouts(void* handle) {
 }  // namespace
 
 bool find_library() noexcept {
-  // By handle: the application may have loaded the library without making its symbols global.
-  void* handle = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  if (handle == nullptr) handle = RTLD_DEFAULT;
+  void* const handle = loaded_libibverbs();
   for (const PrivateAbi& abi : kServed) {
     if (find_functions(handle, abi)) return find_layouts(handle);
   }

@@ -17,8 +17,8 @@ namespace {
 
 constexpr uint32_t kMaxLogAlign = 30;
 constexpr unsigned kKnownDmAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                                  IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
-                                  IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED;
+                                    IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+                                    IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED;
 
 bool range_is_inside(const Dm& dm, uint64_t offset, size_t length) {
   return offset <= dm.length && length <= dm.length - offset;

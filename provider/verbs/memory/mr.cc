@@ -14,9 +14,9 @@ namespace urxe {
 namespace {
 
 constexpr int kKnownMrAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                             IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
-                             IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND |
-                             IBV_ACCESS_HUGETLB;
+                               IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+                               IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND |
+                               IBV_ACCESS_HUGETLB;
 
 /// Of rdma-core 44 and later; no device capability offers FLUSH here.
 constexpr int kFlushAccess = 1 << 8 | 1 << 9;

@@ -11,9 +11,9 @@
 #include <optional>
 
 #include "packet/host/clock.h"
+#include "tools/doctor/child.h"
 #include "tools/doctor/peer/cm_library.h"
 #include "tools/doctor/peer/path_probe.h"
-#include "tools/doctor/child.h"
 
 namespace urxe::doctor {
 namespace {

@@ -153,10 +153,10 @@ Findings judge_path(const PeerAddress& peer, const PathFacts& facts) {
                     facts.error == EPERM ? "a firewall of this host refuses the packets"
                                          : "look at `ip route get " + peer.text + "`")};
   }
-  return {
-      ok(kPeerCheck, fmt::format("packets to {} may have {} bytes, as far as routers tell: path "
-                            "MTU {}",
-                            peer.text, facts.ip_mtu, path_mtu_bytes(path_mtu_for(facts.ip_mtu))))};
+  return {ok(kPeerCheck,
+             fmt::format("packets to {} may have {} bytes, as far as routers tell: path "
+                         "MTU {}",
+                         peer.text, facts.ip_mtu, path_mtu_bytes(path_mtu_for(facts.ip_mtu))))};
 }
 
 }  // namespace urxe::doctor

@@ -12,7 +12,6 @@
 namespace urxe::doctor {
 namespace {
 
-
 struct Answers {
   std::vector<int64_t> took_ns;
   bool is_silent = false;

@@ -15,10 +15,10 @@
 #include "packet/host/clock.h"
 #include "packet/wire/gid.h"
 #include "provider/devices/device_file.h"
+#include "tools/doctor/child.h"
 #include "tools/doctor/ping/loop_pair.h"
 #include "tools/doctor/ping/ping_report.h"
 #include "tools/doctor/ping/verbs_library.h"
-#include "tools/doctor/child.h"
 
 namespace urxe::doctor {
 namespace {
@@ -68,7 +68,8 @@ void ping_device(const VerbsLibrary& verbs, ibv_device* device, Allowance& allow
   const std::string name = device->name;
   ibv_context* const context = verbs.open_device(device);
   if (context == nullptr) {
-    tell_parent(fmt::format("{} {} - failed cannot be opened: {}", kPingWord, name, std::strerror(errno)));
+    tell_parent(
+        fmt::format("{} {} - failed cannot be opened: {}", kPingWord, name, std::strerror(errno)));
     return;
   }
   for (int index = 0; index < static_cast<int>(kGidTableLength) && allowance.is_left(); ++index) {
@@ -78,7 +79,7 @@ void ping_device(const VerbsLibrary& verbs, ibv_device* device, Allowance& allow
     if (address.is_zero()) continue;
     --allowance.pings;
     tell_parent(fmt::format("{} {} {} {}", kPingWord, name, address.to_string(),
-                     ping(verbs, context, index, gid)));
+                            ping(verbs, context, index, gid)));
   }
   verbs.close_device(context);
 }

@@ -12,10 +12,10 @@
 #include <cstring>
 #include <utility>
 
+#include "packet/base/engine_error.h"
 #include "packet/base/fnv.h"
 #include "packet/host/network_identity.h"
 #include "packet/host/user_directory.h"
-#include "packet/base/engine_error.h"
 
 namespace urxe {
 namespace {
@@ -63,7 +63,7 @@ Expected<DeviceLock, EngineError> DeviceLock::take(const DeviceKey& key,
     if (!fd) return lock;
     if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
       return engine_failure(EBUSY, "the DPDK device '" + device + "' is in use by " +
-                               read_holder(fd.get()) + ": only one process can have it");
+                                       read_holder(fd.get()) + ": only one process can have it");
     }
     // Its last owner may have removed it meanwhile.
     if (!is_current(fd.get(), lock.path_)) continue;

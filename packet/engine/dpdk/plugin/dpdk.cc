@@ -9,12 +9,12 @@
 #include <cstring>
 #include <utility>
 
+#include "packet/base/engine_error.h"
 #include "packet/engine/dpdk/link/roce_frame.h"
 #include "packet/engine/dpdk/plugin/thread_registration.h"
 #include "packet/engine/raw/frame.h"
 #include "packet/host/clock.h"
 #include "packet/host/random.h"
-#include "packet/base/engine_error.h"
 
 namespace urxe {
 namespace {
@@ -42,8 +42,9 @@ Expected<std::unique_ptr<DpdkEngine>, EngineError> DpdkEngine::open(Eal& eal,
   auto opened = Port::open(eal, port, words.mtu);
   if (!opened) return Unexpected<EngineError>(std::move(opened.error()));
   if (words.addresses.empty() && opened->interface_index() == 0) {
-    return engine_failure(EADDRNOTAVAIL, "--dpdk-args: port " + port +
-                                     " has no address: add -- address=192.0.2.1/24, for instance");
+    return engine_failure(
+        EADDRNOTAVAIL,
+        "--dpdk-args: port " + port + " has no address: add -- address=192.0.2.1/24, for instance");
   }
   auto sleeper = Sleeper::open(opened->interrupt_fd());
   if (!sleeper) return Unexpected<EngineError>(std::move(sleeper.error()));
@@ -97,13 +98,14 @@ Expected<void, EngineError> DpdkEngine::open_address(const Gid& local) {
   if (!is_fixed_) {
     const auto network = find_network(local, port_.interface_index());
     if (!network) {
-      return engine_failure(EADDRNOTAVAIL, "the interface of the DPDK port does not have the address " +
-                                       local.to_string());
+      return engine_failure(
+          EADDRNOTAVAIL,
+          "the interface of the DPDK port does not have the address " + local.to_string());
     }
     services_.add_address(*network);
   } else if (!services_.is_own(local)) {
     return engine_failure(EADDRNOTAVAIL, "the address " + local.to_string() +
-                                     " is not among those of --dpdk-args (address=)");
+                                             " is not among those of --dpdk-args (address=)");
   }
   if (port_.interface_index() != 0) kernel_.silence(local);
   if (addresses_.empty()) services_.announce(clock_now());
@@ -117,8 +119,8 @@ Expected<void, EngineError> DpdkEngine::join_group(const Gid& group) {
   if (std::ranges::find(groups_, group) != groups_.end()) return {};
   if (!is_fixed_ && !kernel_.join(group)) {
     const int errno_value = errno;
-    return engine_failure(errno_value,
-                  "cannot join the group " + group.to_string() + ": " + std::strerror(errno_value));
+    return engine_failure(errno_value, "cannot join the group " + group.to_string() + ": " +
+                                           std::strerror(errno_value));
   }
   groups_.push_back(group);
   services_.join(group, now_);

@@ -18,12 +18,12 @@
 #include <fstream>
 #include <utility>
 
+#include "packet/base/engine_error.h"
 #include "packet/engine/dpdk/plugin/eal_log.h"
 #include "packet/engine/dpdk/plugin/interrupt_thread.h"
 #include "packet/engine/dpdk/plugin/memif_socket.h"
 #include "packet/engine/dpdk/plugin_abi.h"
 #include "packet/host/start_thread.h"
-#include "packet/base/engine_error.h"
 
 namespace urxe {
 namespace {
@@ -133,7 +133,8 @@ Expected<void, EngineError> Eal::initialize(const std::vector<std::string>& give
   start.words.insert(start.words.begin(), "urxe");
   pthread_t thread{};
   const int wrong = start_thread(&thread, start_main, &start);
-  if (wrong != 0) return engine_failure(wrong, std::string("no thread for DPDK: ") + std::strerror(wrong));
+  if (wrong != 0)
+    return engine_failure(wrong, std::string("no thread for DPDK: ") + std::strerror(wrong));
   pthread_join(thread, nullptr);
   const std::string logged = log.take();
   is_ours_ = start.result >= 0;
@@ -148,8 +149,8 @@ Expected<void, EngineError> Eal::initialize(const std::vector<std::string>& give
   if (start.error == EALREADY) return {};
   remove_runtime_directory();
   return engine_failure(start.error != 0 ? start.error : EIO,
-                "DPDK does not start with these --dpdk-args: " +
-                    (logged.empty() ? std::string(rte_strerror(start.error)) : logged));
+                        "DPDK does not start with these --dpdk-args: " +
+                            (logged.empty() ? std::string(rte_strerror(start.error)) : logged));
 }
 
 /// EAL starts without virtual devices that their drivers refuse.
@@ -160,7 +161,7 @@ Expected<void, EngineError> Eal::check_devices(const std::string& logged) const 
     if (!name.starts_with("net_") || rte_eth_dev_get_port_by_name(name.c_str(), &port) == 0)
       continue;
     return engine_failure(ENODEV, "DPDK cannot make the device '" + device + "'" +
-                              (logged.empty() ? "" : ": " + logged));
+                                      (logged.empty() ? "" : ": " + logged));
   }
   return {};
 }
@@ -205,8 +206,8 @@ Expected<uint16_t, EngineError> Eal::open_port(const std::string& name) {
   }
   std::string found;
   for (const std::string& other : port_names()) found += (found.empty() ? "" : ", ") + other;
-  return engine_failure(ENODEV,
-                "DPDK has no port '" + name + "'; it has " + (found.empty() ? "none" : found));
+  return engine_failure(
+      ENODEV, "DPDK has no port '" + name + "'; it has " + (found.empty() ? "none" : found));
 }
 
 bool Eal::close_port(const std::string& name) {

@@ -10,10 +10,10 @@
 #include <cstring>
 #include <utility>
 
+#include "packet/base/engine_error.h"
 #include "packet/engine/dpdk/plugin/device_lock.h"
 #include "packet/host/file_descriptor.h"
 #include "packet/host/network_identity.h"
-#include "packet/base/engine_error.h"
 
 namespace urxe {
 namespace {
@@ -52,16 +52,17 @@ Expected<void, EngineError> clear_memif_socket(const std::string& path) {
     return engine_failure(errno, what + " cannot be looked at: " + std::strerror(errno));
   }
   if (!S_ISSOCK(found.st_mode)) {
-    return engine_failure(EEXIST, what +
+    return engine_failure(EEXIST,
+                          what +
                               ": there is something else with that name; remove it, or choose "
                               "another path");
   }
   const std::string listener = find_listener(path);
   if (!listener.empty()) return engine_failure(EADDRINUSE, what + " is in use by " + listener);
   if (unlink(path.c_str()) != 0 && errno != ENOENT) {
-    return engine_failure(errno, what +
-                             ", which a process that has ended left behind, cannot be removed: " +
-                             std::strerror(errno));
+    return engine_failure(
+        errno, what + ", which a process that has ended left behind, cannot be removed: " +
+                   std::strerror(errno));
   }
   return {};
 }

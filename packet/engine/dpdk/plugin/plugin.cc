@@ -7,11 +7,11 @@
 #include <exception>
 #include <new>
 
+#include "packet/base/engine_error.h"
 #include "packet/engine/dpdk/plugin/dpdk.h"
 #include "packet/engine/dpdk/plugin/eal_log.h"
 #include "packet/engine/dpdk/plugin/interrupt_thread.h"
 #include "packet/engine/dpdk/plugin_version.h"
-#include "packet/base/engine_error.h"
 
 namespace urxe {
 namespace {
@@ -43,7 +43,8 @@ Expected<std::unique_ptr<DpdkEngine>, EngineError> create(const DpdkPluginConfig
   if (!started) return Unexpected<EngineError>(std::move(started.error()));
   const auto words = started->arguments.words_of(config.port, 1);
   if (!words) {
-    return engine_failure(EINVAL, std::string("--dpdk-args has words, but not for port ") + config.port);
+    return engine_failure(EINVAL,
+                          std::string("--dpdk-args has words, but not for port ") + config.port);
   }
   DpdkEngine::LinkChanged link_changed;
   if (config.link_changed != nullptr) {

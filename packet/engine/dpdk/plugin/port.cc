@@ -13,10 +13,10 @@
 #include <cstring>
 #include <utility>
 
+#include "packet/base/engine_error.h"
 #include "packet/engine/dpdk/plugin/eal_log.h"
 #include "packet/engine/dpdk/plugin/interrupt_thread.h"
 #include "packet/host/file_descriptor.h"
-#include "packet/base/engine_error.h"
 
 namespace urxe {
 namespace {
@@ -53,8 +53,9 @@ uint32_t find_mtu(uint16_t id, const rte_eth_dev_info& info, uint32_t asked) {
 Expected<void, EngineError> check_mtu(const std::string& name, const rte_eth_dev_info& info,
                                       uint32_t asked) {
   if (asked == 0 || info.if_index != 0 || asked <= info.max_mtu) return {};
-  return engine_failure(EINVAL, "--dpdk-args: mtu=" + std::to_string(asked) + " is more than port " + name +
-                            " can have: " + std::to_string(info.max_mtu));
+  return engine_failure(EINVAL, "--dpdk-args: mtu=" + std::to_string(asked) +
+                                    " is more than port " + name +
+                                    " can have: " + std::to_string(info.max_mtu));
 }
 
 }  // namespace
@@ -182,7 +183,7 @@ Expected<void, EngineError> Port::make_pool() {
                                   0, static_cast<uint16_t>(room), SOCKET_ID_ANY);
   if (pool_ != nullptr) return {};
   return engine_failure(ENOMEM, "DPDK has no memory for the buffers of port " + name_ +
-                            ": 64 MiB are needed (--dpdk-args \"-m 256 ...\")");
+                                    ": 64 MiB are needed (--dpdk-args \"-m 256 ...\")");
 }
 
 bool Port::start() {
