@@ -14,7 +14,7 @@ struct EngineError {
   std::string what;  ///< the failed operation and its object, and what to do about it
 };
 
-/// What a function returns whose engine failed.
+/// The error of a failed engine operation, in the form in which functions return it.
 inline Unexpected<EngineError> engine_failure(int errno_value, std::string what) {
   return Unexpected<EngineError>({errno_value, std::move(what)});
 }

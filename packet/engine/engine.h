@@ -13,7 +13,7 @@
 
 namespace urxe {
 
-/// For how many packets of one receive() an engine has room from the start.
+/// Packets per receive() that an engine reserves memory for when it is made.
 inline constexpr size_t kUsualPacketsAtOnce = 1024;
 
 // How a packet travels between the device and the wire:

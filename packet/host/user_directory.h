@@ -15,7 +15,7 @@
 
 namespace urxe {
 
-/// What the kernel says for a user whom the user namespace does not know.
+/// The user ID that the kernel reports for a user without a mapping in the user namespace.
 inline constexpr uid_t kUnknownUser = 65534;
 
 /// A directory that nobody but its user can enter: a real one that belongs to the user who was

@@ -18,7 +18,7 @@ OLD, NEW = b"libibverbs.so.1\0", b"libibverbs-1.so\0"
 
 
 def make_library(folder):
-    """Debian's library with its name changed within the file, where it has the same length."""
+    """Copies Debian's library, and replaces its name inside the file by one of the same length."""
     installed = glob.glob("/usr/lib/*/libibverbs.so.1")
     if not installed:
         harness.skip("no libibverbs.so.1")
@@ -32,7 +32,7 @@ def make_library(folder):
 
 
 def use(case, path):
-    """In a process of its own. The symbols of the library are local, as those of an extension module's."""
+    """Runs in a process of its own. The library's symbols are local, as in an extension module."""
     library = ctypes.CDLL(path, mode=os.RTLD_LOCAL | os.RTLD_NOW)
     if case == "node":
         os.close(os.open("/dev/infiniband/rdma_cm", os.O_RDWR))

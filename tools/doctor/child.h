@@ -24,7 +24,7 @@ struct ChildResult {
 /// `limit` it is killed with the programs that it has started.
 ChildResult run_child(const std::vector<std::string>& command, Duration limit);
 
-/// In a child: a line that the parent reads; it is flushed, in case this process does not end well.
+/// Called in a child: prints a line for the parent and flushes it, in case the child crashes later.
 void tell_parent(const std::string& line);
 
 }  // namespace urxe::doctor

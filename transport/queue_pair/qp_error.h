@@ -24,7 +24,7 @@ void flush_sends(ChannelAdapter& ca, QueuePair& qp);
 /// pair to ERR; for UC and UD to SQE, with the send queue flushed.
 void fail_oldest_send(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status);
 
-/// The same, in a turn of the requester, which ends with it.
+/// Does the same, and ends the turn of the requester: returns Turn::kIdle.
 Turn fail_turn(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status);
 
 /// Completes the receive work queue element that the queue pair holds with `status`.

@@ -45,7 +45,7 @@ int release_of(void* handle, const PrivateAbi& abi) {
   return dlvsym(handle, "ibv_dm_export_dmabuf_fd", "IBVERBS_1.16") != nullptr ? 62 : 59;
 }
 
-/// Of an object that the process has loaded.
+/// The path of a loaded shared object; ends with a null byte.
 struct ObjectPath {
   std::array<char, PATH_MAX> text{};
 };
