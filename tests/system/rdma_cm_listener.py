@@ -25,10 +25,24 @@ def alone(*words):
     Process(listener(*words)).expect_success(PATIENCE)
 
 
+ROUNDS = 10  # Of exits_busy: the other thread is in a call of librdmacm for most of the time.
+
+
 def exits():
     """A process that exits rejects the requests that it has not looked at."""
     harness.isolate()
-    server = Process(listener("exits", ADDRESS), name="server")
+    reject_at_exit("exits")
+
+
+def exits_busy():
+    """It does so, too, while another thread of it is in a call."""
+    harness.isolate()
+    for _ in range(ROUNDS):
+        reject_at_exit("exits_busy")
+
+
+def reject_at_exit(part):
+    server = Process(listener(part, ADDRESS), name="server")
     harness.wait_until(lambda: "port" in server.output or not server.running(), "the server to listen", PATIENCE)
     client = Process(listener("connect", ADDRESS, server.output.split()[1]), name="client").expect_success(PATIENCE)
     server.expect_success(PATIENCE)
@@ -125,6 +139,7 @@ CASES = {
     "overflow": lambda: alone("overflow", ADDRESS),
     "destroyed": lambda: alone("destroyed", ADDRESS),
     "exits": exits,
+    "exits_busy": exits_busy,
     "removed": removed,
     "many_ids": lambda: alone("ids", "10000"),
     "no_route": no_route,

@@ -54,11 +54,11 @@ void Service::reset_in_child() {
   resolutions.clear();
 }
 
-/// Sends the last messages of an exiting process's connections. The device's lock is held. The
-/// service's lock may belong to a thread that exists no more; then nothing is sent.
-void Service::end_device(RuntimeDevice& device) {
+/// Sends the last messages of an exiting process's connections. The device's lock is held, which
+/// the holder of the service's lock may wait for. False: nothing is done yet.
+bool Service::end_device(RuntimeDevice& device) {
   Service& service = instance();
-  if (!service.mutex_.try_lock()) return;
+  if (!service.mutex_.try_lock()) return false;
   for (auto& [name, use] : service.devices) {
     if (use->runtime.get() != &device) continue;
     for (auto [comm, id] : use->communications) {
@@ -67,6 +67,7 @@ void Service::end_device(RuntimeDevice& device) {
     use->communications.clear();
   }
   service.mutex_.unlock();
+  return true;
 }
 
 Expected<CmId*, Errno> Service::find(CmFile& file, uint32_t number) {

@@ -87,7 +87,7 @@ class Service {
   Service();
   void leave_all_groups(CmId& id);
   void reset_in_child();
-  static void end_device(RuntimeDevice& device);
+  static bool end_device(RuntimeDevice& device);
 
   std::mutex mutex_;
 };

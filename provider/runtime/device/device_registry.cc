@@ -13,6 +13,7 @@
 #include "provider/devices/device_tree.h"
 #include "provider/devices/interface_watcher.h"
 #include "provider/runtime/errors.h"
+#include "provider/runtime/locks/patience.h"
 #include "provider/runtime/memory/unmap_watch.h"
 
 namespace urxe {
@@ -42,7 +43,8 @@ class Registry {
   }
 
   void finish() {
-    if (!mutex_.try_lock()) return;
+    Patience patience;
+    if (!lock_within(mutex_, patience)) return;
     for (auto& [name, entry] : devices_) {
       if (auto device = entry.lock()) device->progress().finish_at_exit();
     }

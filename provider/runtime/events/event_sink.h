@@ -34,8 +34,9 @@ struct CommunicationSink {
   /// The device's interface is gone or came back, or its link or GIDs changed; see described().
   void (*interface_changed)(RuntimeDevice& device) = nullptr;
   /// The process exits normally. Messages that the function gives to device.cm() are still sent.
-  /// Other threads may hold locks forever, so the function may only try to lock.
-  void (*at_exit)(RuntimeDevice& device) = nullptr;
+  /// Other threads may hold locks forever, so the function may only try to lock. False: another
+  /// thread holds a lock; the function is called again a little later, for a bounded time.
+  bool (*at_exit)(RuntimeDevice& device) = nullptr;
 };
 
 /// The sinks must exist as long as the process.

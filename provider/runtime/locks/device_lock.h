@@ -27,10 +27,9 @@ class DeviceLock {
     note_holder();
   }
   /// As lock(), but gives up when `patience` ends. False: not locked.
-  bool lock_within(Patience patience) {
+  bool lock_within(Patience& patience) {
     waiters_.fetch_add(1);
-    bool locked = mutex_.try_lock();
-    while (!locked && patience.wait()) locked = mutex_.try_lock();
+    const bool locked = urxe::lock_within(mutex_, patience);
     waiters_.fetch_sub(1);
     if (locked) note_holder();
     return locked;

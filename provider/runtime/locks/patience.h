@@ -34,4 +34,12 @@ class Patience {
   int turn_ = 0;
 };
 
+/// Locks `mutex` unless it is held until `patience` ends. False: not locked.
+template <class Mutex>
+bool lock_within(Mutex& mutex, Patience& patience) {
+  bool locked = mutex.try_lock();
+  while (!locked && patience.wait()) locked = mutex.try_lock();
+  return locked;
+}
+
 }  // namespace urxe

@@ -32,9 +32,6 @@ constexpr Duration kSpinTime = microseconds(20);
 constexpr Duration kYieldInterval = microseconds(2);
 /// How long the opener of an address waits. The engine mostly needs far less, on a busy host more.
 constexpr Duration kJoiningTime = milliseconds(50);
-constexpr int kExitAttempts = 1000;
-/// In so many rounds an engine has read all its sockets.
-constexpr int kExitRounds = 32;
 constexpr Duration kPublishInterval = milliseconds(10);
 /// How long an ACK may be deferred while nobody polls.
 constexpr Duration kDeferredAckDelay = microseconds(50);
@@ -123,30 +120,9 @@ void Progress::transmit_posted() {
   transmit(AckPolicy::kUrgentOnly, clock_now());
 }
 
-void Progress::finish_at_exit() {
-  for (int attempt = 0; attempt < kExitAttempts; ++attempt) {
-    if (lock_.try_lock()) {
-      if (engine_) say_farewell(clock_now());
-      lock_.unlock();
-      return;
-    }
-    sched_yield();
-  }
-}
-
-/// The kernel may have put other processes' packets into this process's sockets, even packets that
-/// it has just sent to another process of this host. They are forwarded now, or they would be lost.
-void Progress::say_farewell(Instant now) {
-  if (communication_sink().at_exit != nullptr) communication_sink().at_exit(owner_);
-  transmit(AckPolicy::kAll, now);
-  for (int round = 0; round < kExitRounds; ++round) receive(now);
-  transmit(AckPolicy::kAll, now);
-  engine_->leave();
-  publish_counters(now);
-}
-
 void Progress::wait_for_holder() {
-  if (lock_.is_mine() || !lock_.lock_within({})) return;
+  Patience patience;
+  if (lock_.is_mine() || !lock_.lock_within(patience)) return;
   lock_.unlock();
   full_fence();
   // A thread that rang the doorbell meanwhile found the lock taken. The device is not driven here,

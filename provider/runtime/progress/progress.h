@@ -90,7 +90,8 @@ class Progress {
   void wait_for_holder();
 
   /// The process exits: sends what its peers should still get, and what CommunicationSink::at_exit
-  /// adds. Does nothing if the lock cannot be had soon.
+  /// adds. Waits for other threads' locks, but for a bounded time, because a thread that was
+  /// interrupted or ended may hold one forever; does nothing if the device's cannot be had.
   void finish_at_exit();
 
   // fork(): the child must not disturb the parent.
@@ -114,6 +115,7 @@ class Progress {
   void unlock();
   void drive_rounds(const CompletionQueue& cq, Instant now);
   void finish(Instant now);
+  [[nodiscard]] bool end_communications();
   void say_farewell(Instant now);
   bool receive(Instant now);
   void transmit(AckPolicy policy, Instant now);

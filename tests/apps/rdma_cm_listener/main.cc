@@ -5,6 +5,7 @@
 //   overflow NODE    more connect than the backlog has room for
 //   destroyed NODE   the listener is destroyed with requests that it has not read
 //   exits NODE       prints its port, waits for a request, does not read it, and exits
+//   exits_busy NODE  the same, while another thread makes and destroys ids
 //   listens NODE     prints its port, and the next event
 //   connect NODE PORT    connects and prints the event that comes
 //   resolve NODE...  prints what comes of each
@@ -21,6 +22,7 @@
 #include <cstring>
 #include <map>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "tests/apps/rdma_cm_listener/descriptors.h"
@@ -83,6 +85,19 @@ void exits(const char* node) {
   check(poll(&waiting, 1, -1) == 1, "poll");
 }
 
+/// The thread is in some call or other when the process exits.
+void exits_busy(const char* node) {
+  std::thread([] {
+    const Channel channel;
+    for (;;) {
+      rdma_cm_id* id = nullptr;
+      check(rdma_create_id(channel.channel, &id, nullptr, RDMA_PS_TCP) == 0, "rdma_create_id");
+      check(rdma_destroy_id(id) == 0, "rdma_destroy_id");
+    }
+  }).detach();
+  exits(node);
+}
+
 void listens(const char* node) {
   const Channel server;
   rdma_cm_id* listener = make_listener(server, node);
@@ -132,6 +147,8 @@ int main(int argc, char** argv) {
     destroyed(argv[2]);
   } else if (part == "exits" && argc == 3) {
     exits(argv[2]);
+  } else if (part == "exits_busy" && argc == 3) {
+    exits_busy(argv[2]);
   } else if (part == "listens" && argc == 3) {
     listens(argv[2]);
   } else if (part == "connect" && argc == 4) {
@@ -147,11 +164,10 @@ int main(int argc, char** argv) {
   } else if (part == "descriptors" && argc == 3) {
     listen_with_few_descriptors(argv[2]);
   } else {
-    std::fprintf(
-        stderr,
-        "usage: %s overflow|destroyed|exits|listens|descriptors NODE | connect|bind NODE PORT | "
-        "resolve NODE... | ids COUNT | many NODE COUNT\n",
-        argv[0]);
+    std::fprintf(stderr,
+                 "usage: %s overflow|destroyed|exits|exits_busy|listens|descriptors NODE | "
+                 "connect|bind NODE PORT | resolve NODE... | ids COUNT | many NODE COUNT\n",
+                 argv[0]);
     return 2;
   }
   return 0;

@@ -6,10 +6,13 @@
 #include <cerrno>
 #include <condition_variable>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <thread>
+#include <utility>
 
 #include "packet/host/clock.h"
 #include "provider/runtime/device/runtime_device.h"
@@ -31,8 +34,8 @@ class Told {
   }
   static void events(RuntimeDevice& device) { instance().count(device, &Counts::events); }
   static void changed(RuntimeDevice& device) { instance().count(device, &Counts::changes); }
-  static void at_exit(RuntimeDevice& device) {
-    if (instance().last_words) instance().last_words(device);
+  static bool at_exit(RuntimeDevice& device) {
+    return !instance().last_words || instance().last_words(device);
   }
 
   /// Waits until `device` has told of events more often than `before`.
@@ -53,7 +56,7 @@ class Told {
     counts_.clear();
     last_words = nullptr;
   }
-  std::function<void(RuntimeDevice&)> last_words;
+  std::function<bool(RuntimeDevice&)> last_words;
 
  private:
   struct Counts {
@@ -204,12 +207,36 @@ TEST_F(Communication, TheLastWordsOfAProcessAreSent) {
   CommId active;
   const CommId passive = establish(&active);
   Told::instance().last_words = [&](RuntimeDevice& device) {
-    EXPECT_TRUE(device.device().cm().disconnect(active, {}, clock_now()));
+    return device.device().cm().disconnect(active, {}, clock_now()).has_value();
   };
   b_.device->progress().finish_at_exit();
   const CmEvent event = a_.next_event();
   EXPECT_EQ(event.kind, CmEvent::Kind::kDisconnectRequest);
   EXPECT_EQ(event.id, passive);
+}
+
+/// Who must give the last words may wait for a lock whose holder waits for the device's.
+TEST_F(Communication, TheLastWordsOfAProcessAreWaitedFor) {
+  CommId active;
+  const CommId passive = establish(&active);
+  std::mutex in_use;
+  std::promise<void> taken;
+  std::promise<void> asked;
+  Told::instance().last_words = [&, told = false](RuntimeDevice& device) mutable {
+    if (!std::exchange(told, true)) asked.set_value();
+    const std::unique_lock lock(in_use, std::try_to_lock);
+    return lock && device.device().cm().disconnect(active, {}, clock_now()).has_value();
+  };
+  std::thread holder([&] {
+    const std::lock_guard lock(in_use);
+    taken.set_value();
+    asked.get_future().wait();
+    const Progress::Guard guard(b_.device->progress());
+  });
+  taken.get_future().wait();
+  b_.device->progress().finish_at_exit();
+  EXPECT_EQ(a_.next_event().id, passive);
+  holder.join();
 }
 
 }  // namespace

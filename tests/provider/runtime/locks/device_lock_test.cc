@@ -51,9 +51,11 @@ TEST(DeviceLock, KnowsItsHolder) {
 TEST(DeviceLock, WaitsForABoundedTime) {
   DeviceLock lock;
   lock.lock();
-  std::thread([&] { EXPECT_FALSE(lock.lock_within({})); }).join();
+  Patience in_vain;
+  std::thread([&] { EXPECT_FALSE(lock.lock_within(in_vain)); }).join();
   lock.unlock();
-  EXPECT_TRUE(lock.lock_within({}));
+  Patience patience;
+  EXPECT_TRUE(lock.lock_within(patience));
   lock.unlock();
   EXPECT_TRUE(lock.try_lock());  // no waiter was left behind
   lock.unlock();
