@@ -21,6 +21,7 @@
 #include "tools/lab/remote_shell.h"
 #include "tools/lab_command.h"
 #include "tools/run_command.h"
+#include "tools/stat/stat_command.h"
 
 namespace urxe {
 namespace {
@@ -184,6 +185,30 @@ void add_drill_options(CLI::App* command, DrillOptions& options) {
   command->add_flag("--json", options.json, "Print JSON, for programs")->disable_flag_override();
 }
 
+void add_selection(CLI::App* command, stat::Selection& selection) {
+  command->add_option("--pid", selection.pid, "Only this process")->type_name("PID");
+  command->add_option("--device", selection.device, "Only this device")->type_name("DEVICE");
+}
+
+CLI::App* add_stat(CLI::App& app, StatOptions& options) {
+  CLI::App* stat =
+      app.add_subcommand("stat", "Show the queue pairs of the programs that run under urxe");
+  add_selection(stat, options.selection);
+  stat->add_option("--qp", options.qp, "Only this queue pair")->type_name("QPN");
+  stat->add_flag("--all", options.all_namespaces, "Those in other network namespaces, too")
+      ->disable_flag_override();
+  stat->add_option("--interval", options.interval, "Repeat, with what happens in a second")
+      ->type_name("SECONDS");
+  stat->add_option("--count", options.count, "So many reports, with --interval")->type_name("N");
+  stat->add_flag("--why", options.why, "Say why queue pairs went to the error state")
+      ->disable_flag_override();
+  stat->add_flag("--json", options.json, "Print JSON, for programs")->disable_flag_override();
+  stat->add_flag("--prometheus", options.prometheus,
+                 "Print metrics in the text format of Prometheus")
+      ->disable_flag_override();
+  return stat;
+}
+
 int parse_and_run(int argc, char** argv) {
   SplitArguments split = split_arguments(argc, argv);
   CLI::App app{"RDMA devices for programs on a machine that has none"};
@@ -215,6 +240,9 @@ int parse_and_run(int argc, char** argv) {
   CLI::App* analyze = app.add_subcommand("analyze", "Tell what happened in a capture");
   add_analyze_options(analyze, analyzed);
 
+  StatOptions observed;
+  CLI::App* stat = add_stat(app, observed);
+
   LabArguments lab(app);
   DrillOptions drilled;
   CLI::App* drill = app.add_subcommand("drill", "Run packet scripts against the transport");
@@ -230,6 +258,7 @@ int parse_and_run(int argc, char** argv) {
   }
   if (devices->parsed()) return devices_command(listed);
   if (analyze->parsed()) return analyze_command(analyzed);
+  if (stat->parsed()) return stat_command(std::move(observed));
   if (lab.lab->parsed()) return lab.run(split.from_dashes);
   if (drill->parsed()) return drill_command(drilled);
   if (env->parsed()) return env_command(env_arguments.take());

@@ -26,7 +26,7 @@ _urxe() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-} at
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W "run env devices doctor analyze lab drill --help --version" -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W "run env devices doctor analyze stat lab drill --help --version" -- "$word")
     return
   fi
   if [ "$command" = lab ] && [ "${COMP_WORDS[2]}" = exec ]; then
@@ -68,7 +68,8 @@ _urxe() {
     --engine) mapfile -t COMPREPLY < <(compgen -W "udp raw dpdk auto" -- "$word"); return ;;
     --capture) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     --program) mapfile -t COMPREPLY < <(compgen -c -- "$word"); return ;;
-    --fault | --dpdk-args | --nodes | --mtu | --loss | --delay | --rate) return ;;
+    --fault | --dpdk-args | --nodes | --mtu | --loss | --delay | --rate | --qp | --interval | --count) return ;;
+    --pid) mapfile -t COMPREPLY < <(compgen -W "$(ps -o pid= -u "$(id -u)")" -- "$word"); return ;;
     --device)
       mapfile -t COMPREPLY < <(compgen -W "$(_urxe_interfaces | sed 's/.*/& urxe_&=&/')" -- "$word")
       return ;;
@@ -77,6 +78,7 @@ _urxe() {
   case "$command" in
     run | env) options+=" --capture --fault --shm --no-shm" ;;
     doctor) options+=" --program --json" ;;
+    stat) options="--pid --device --qp --all --interval --count --why --json --prometheus --help" ;;
     lab) options="--nodes --mtu --loss --delay --rate --help" ;;
   esac
   if [[ $word == -* ]]; then

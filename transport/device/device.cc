@@ -8,6 +8,7 @@
 
 #include "packet/base/check.h"
 #include "transport/device/device_impl.h"
+#include "transport/observation/note_cause.h"
 #include "transport/path/congestion_notification.h"
 #include "transport/queue_pair/path_migration.h"
 #include "transport/queue_pair/qp_error.h"
@@ -136,6 +137,7 @@ void fail_if_cq_failed(ChannelAdapter& ca, QueuePair& qp) {
   if (!qp.cq_failed) return;
   qp.cq_failed = false;
   if (qp.state() == IBV_QPS_ERR || qp.state() == IBV_QPS_RESET) return;
+  note_cause(qp, {.reason = ErrorReason::kCompletionLost});
   ca.raise(IBV_EVENT_QP_FATAL, &qp);
   enter_error(ca, qp, OwedAnswers::kDrop);
 }
@@ -200,6 +202,7 @@ void Device::receive(const RxPacket& packet, Instant now) {
     return ca.counters.drop(*reason);
   }
   if (is_marked(packet.flow)) owe_notification(ca, *qp, now);
+  qp->counters.count_received(packet.bytes.size());
   follow_peer(ca, *qp, bth);
   dispatch(ca, *qp, *view, packet.flow, now);
   fail_if_cq_failed(ca, *qp);

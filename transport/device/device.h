@@ -18,6 +18,7 @@
 #include "transport/device/counters.h"
 #include "transport/limits.h"
 #include "transport/memory/memory_region.h"
+#include "transport/observation/qp_report.h"
 #include "transport/queue_pair/queue_pair.h"
 #include "transport/queues/completion_queue.h"
 #include "transport/queues/shared_receive_queue.h"
@@ -185,6 +186,11 @@ class Device {
   [[nodiscard]] const Counters& counters() const;
   [[nodiscard]] QueuePair* find_qp(Qpn qpn) const;
   [[nodiscard]] size_t qp_count() const;
+
+  /// Each queue pair has a place, which it keeps: 0 to report_places() - 1.
+  [[nodiscard]] size_t report_places() const;
+  /// What there is to say of the queue pair in the place; nullopt: there is none.
+  [[nodiscard]] std::optional<QpReport> report(size_t place) const;
 
  private:
   struct Impl;

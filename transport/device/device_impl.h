@@ -58,11 +58,16 @@ struct Device::Impl {
   /// Counts the references of `qp` to other objects in (+1) or out (-1).
   void count_references(const QueuePair& qp, int by);
   void forget(const SharedReceiveQueue& srq);
+  /// May run out of memory before anything has changed.
+  void take_place(QueuePair& qp);
+  void free_place(QueuePair& qp);
 
   ChannelAdapter ca;
   DoorbellList doorbells;
   std::vector<std::unique_ptr<QueuePair>> qps;  ///< by index_of(); empty until the first is made
   size_t qp_count = 0;
+  std::vector<QueuePair*> places;     ///< of the queue pairs in reports; null: free
+  std::vector<uint32_t> free_places;  ///< of them, with room for all
   std::unordered_map<CompletionQueue*, std::unique_ptr<CompletionQueue>> cqs;
   std::unordered_map<XrcDomain*, std::unique_ptr<XrcDomain>> domains;
   std::unordered_map<uint32_t, uint32_t> pd_references;

@@ -7,6 +7,7 @@
 #include "transport/device/address.h"
 #include "transport/device/device_impl.h"
 #include "transport/limits.h"
+#include "transport/observation/note_cause.h"
 #include "transport/queue_pair/path_migration.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/queue_pair/qp_state.h"
@@ -195,6 +196,7 @@ Expected<QueuePair*, Errno> Device::create_qp(const QpInit& init) {
   auto qp = std::make_unique<QueuePair>(init);
   impl_->ca.timers.reserve(impl_->qp_count + 1);
   impl_->ca.pacing.reserve(impl_->qp_count + 1);
+  impl_->take_place(*qp);
   impl_->count_references(*qp, 1);
   ++impl_->qp_count;
   place = std::move(qp);
@@ -204,6 +206,7 @@ Expected<QueuePair*, Errno> Device::create_qp(const QpInit& init) {
 void Device::fail_queue_pairs() {
   for (const auto& qp : impl_->qps) {
     if (qp == nullptr || qp->state() == IBV_QPS_RESET || qp->state() == IBV_QPS_ERR) continue;
+    note_cause(*qp, {.reason = ErrorReason::kDeviceGone});
     enter_error(impl_->ca, *qp, OwedAnswers::kDrop);
   }
 }
@@ -215,6 +218,7 @@ void Device::destroy_qp(QueuePair* qp) {
   std::erase_if(impl_->ca.events, [qp](const AsyncEvent& event) { return event.qp == qp; });
   impl_->ca.multicast.forget(*qp);
   impl_->ca.steering.forget(*qp);
+  impl_->free_place(*qp);
   --impl_->qp_count;
   impl_->qps[index_of(qp->qpn)].reset();
 }

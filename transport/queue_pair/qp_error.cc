@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "transport/queue_pair/qp_error.h"
 
+#include "transport/observation/note_cause.h"
 #include "transport/requester/requester.h"
 #include "transport/responder/receive_source.h"
 
@@ -71,6 +72,7 @@ void enter_error(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed) {
 }
 
 void fail_oldest_send(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status) {
+  note_failed_send(ca, qp, status);
   complete_send_in_error(ca, qp, status);
   if (!is_unreliable(qp.service)) return enter_error(ca, qp, OwedAnswers::kDrop);
   qp.set_state(IBV_QPS_SQE);

@@ -4,6 +4,7 @@
 
 #include "transport/device/address.h"
 #include "transport/limits.h"
+#include "transport/observation/note_cause.h"
 #include "transport/queue_pair/path_migration.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/queue_pair/qp_state.h"
@@ -108,8 +109,14 @@ void apply_values(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, in
 void enter_state(ChannelAdapter& ca, QueuePair& qp, ibv_qp_state from, ibv_qp_state to,
                  const ibv_qp_attr& attr, int mask) {
   if (to == IBV_QPS_RESET) return reset(ca, qp);
-  if (to == IBV_QPS_ERR) return enter_error(ca, qp, OwedAnswers::kDrop);
-  if (from == IBV_QPS_SQE) flush_sends(ca, qp);  // those posted since it entered SQE
+  if (to == IBV_QPS_ERR) {
+    note_cause(qp, {.reason = ErrorReason::kByApplication});
+    return enter_error(ca, qp, OwedAnswers::kDrop);
+  }
+  if (from == IBV_QPS_SQE) {
+    flush_sends(ca, qp);  // those posted since it entered SQE
+    qp.error_cause = {};
+  }
   qp.set_state(to);
   if (to == IBV_QPS_RTS) ca.active.push_back(qp);
   if (to == IBV_QPS_SQD && from == IBV_QPS_RTS) {
@@ -146,6 +153,7 @@ void reset(ChannelAdapter& ca, QueuePair& qp) {
   qp.sq_drained_pending = false;
   qp.answers_go_first = qp.notification_due = false;
   qp.notified_at.reset();
+  qp.error_cause = {};
 }
 
 Expected<void, Errno> modify(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, int given,

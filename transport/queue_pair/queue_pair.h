@@ -11,6 +11,8 @@
 #include "packet/wire/opcode.h"
 #include "packet/wire/roce_packet.h"
 #include "transport/device/channel_adapter.h"
+#include "transport/observation/error_cause.h"
+#include "transport/observation/qp_counters.h"
 #include "transport/path/congestion.h"
 #include "transport/path/pacing.h"
 #include "transport/queue_pair/peer_ports.h"
@@ -140,6 +142,10 @@ struct QueuePair : ListHook<struct ActiveTag>,
   PathMigration migration;
   PeerPorts peer_ports;
   Pacer pacer;
+
+  uint32_t place = 0;  ///< in the device's reports
+  QpCounters counters;
+  ErrorCause error_cause;
 
   RequesterState requester;
   ResponderState responder;

@@ -57,6 +57,10 @@ class CompletionQueue : public ListHook<struct HeldEventTag> {
   [[nodiscard]] bool empty() const {
     return pushed_.load(std::memory_order_acquire) == polled_.load(std::memory_order_relaxed);
   }
+  /// How many completions were not polled. Any thread.
+  [[nodiscard]] uint32_t waiting() const {
+    return pushed_.load(std::memory_order_acquire) - polled_.load(std::memory_order_acquire);
+  }
   /// Asks for one event at the next completion (IBTA vol. 1, 11.4.2.2). `solicited_only`: at the
   /// next solicited or failed one; a pending request for any completion stays. Any thread.
   void arm(bool solicited_only);

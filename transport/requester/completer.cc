@@ -6,6 +6,7 @@
 
 #include "packet/wire/aeth_syndrome.h"
 #include "transport/memory/sge_copy.h"
+#include "transport/observation/note_cause.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/requester/repair.h"
 #include "transport/requester/requester.h"
@@ -107,8 +108,18 @@ void take_credits(QueuePair& qp, const Aeth& aeth) {
   }
 }
 
+void note_answer(QueuePair& qp, ErrorReason reason, uint8_t syndrome) {
+  ErrorCause cause;
+  cause.reason = reason;
+  cause.opcode = Opcode(qp.service, Operation::kAcknowledge).value;
+  cause.syndrome = syndrome;
+  cause.psn = qp.requester.oldest_unacked;
+  note_cause(qp, cause);
+}
+
 void fail_for_nak(ChannelAdapter& ca, QueuePair& qp, uint8_t syndrome) {
   ++ca.counters.other_naks_received;
+  note_answer(qp, ErrorReason::kNak, syndrome);
   switch (static_cast<NakCode>(syndrome_value(syndrome))) {
     case NakCode::kInvalidRequest:
       return fail_oldest_send(ca, qp, IBV_WC_REM_INV_REQ_ERR);
@@ -125,10 +136,12 @@ void fail_for_nak(ChannelAdapter& ca, QueuePair& qp, uint8_t syndrome) {
 void receive_nak(ChannelAdapter& ca, QueuePair& qp, uint8_t syndrome, Instant now) {
   if (ack_kind(syndrome) == AckKind::kRnrNak) {
     ++ca.counters.rnr_naks_received;
+    ++qp.counters.rnr_naks_received;
     retry_after_rnr(ca, qp, now, syndrome_value(syndrome));
   } else if (ack_kind(syndrome) == AckKind::kNak &&
              static_cast<NakCode>(syndrome_value(syndrome)) == NakCode::kPsnSequenceError) {
     ++ca.counters.sequence_naks_received;
+    ++qp.counters.sequence_naks_received;
     retry_after_nak(ca, qp, now);
   } else {
     fail_for_nak(ca, qp, syndrome);
@@ -143,7 +156,12 @@ void receive_implied_nak(ChannelAdapter& ca, QueuePair& qp, Instant now) {
 }
 
 /// Fails the oldest element for a response that breaks the protocol (9.7.5.2: bad response).
-void fail_bad_response(ChannelAdapter& ca, QueuePair& qp) {
+void fail_bad_response(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
+  ErrorCause cause;
+  cause.reason = ErrorReason::kBadResponse;
+  cause.opcode = headers.bth.opcode.value;
+  cause.psn = headers.bth.psn;
+  note_cause(qp, cause);
   ca.counters.drop(DropReason::kMalformedResponse);
   fail_oldest_send(ca, qp, IBV_WC_BAD_RESP_ERR);
 }
@@ -151,7 +169,10 @@ void fail_bad_response(ChannelAdapter& ca, QueuePair& qp) {
 void receive_acknowledge(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, uint32_t offset,
                          Instant now) {
   // A reserved syndrome is neither an ACK nor a NAK: its low bits are no NAK code.
-  if (ack_kind(headers.aeth.syndrome) == AckKind::kReserved) return fail_bad_response(ca, qp);
+  if (ack_kind(headers.aeth.syndrome) == AckKind::kReserved) {
+    note_answer(qp, ErrorReason::kReservedSyndrome, headers.aeth.syndrome);
+    return fail_bad_response(ca, qp, headers);
+  }
   const bool is_ack = ack_kind(headers.aeth.syndrome) == AckKind::kAck;
   const uint32_t count = is_ack ? offset + 1 : offset;
   const uint32_t acknowledged = acknowledge(ca, qp, count);
@@ -170,7 +191,7 @@ void receive_read_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& 
   const uint32_t index = packet_index(wqe, req.oldest_unacked);
   const uint64_t offset = static_cast<uint64_t>(index) * qp.mtu;
   if (packet.payload.size() != std::min<uint64_t>(qp.mtu, wqe.length - offset)) {
-    return fail_bad_response(ca, qp);
+    return fail_bad_response(ca, qp, packet.headers);
   }
   if (!scatter(ca.memory, qp.pd, qp.sq.sges(position), offset, packet.payload)) {
     return fail_oldest_send(ca, qp, IBV_WC_LOC_PROT_ERR);
@@ -205,7 +226,9 @@ void receive_atomic_response(ChannelAdapter& ca, QueuePair& qp, const PacketView
 void receive_atomic_write_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
                                    Instant now) {
   const bool is_only = packet.headers.bth.opcode.operation() == Operation::kReadResponseOnly;
-  if (!is_only || !packet.payload.empty()) return fail_bad_response(ca, qp);
+  if (!is_only || !packet.payload.empty()) {
+    return fail_bad_response(ca, qp, packet.headers);
+  }
   complete_answered(ca, qp, packet, now);
 }
 
@@ -219,7 +242,7 @@ void receive_data_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& 
   const SendWqe& wqe = qp.sq.at(qp.sq.oldest());
   const bool atomic = packet.headers.bth.opcode.operation() == Operation::kAtomicAcknowledge;
   if (atomic ? !is_atomic(wqe) : is_atomic(wqe) || !has_response(wqe)) {
-    return fail_bad_response(ca, qp);
+    return fail_bad_response(ca, qp, packet.headers);
   }
   if (atomic) {
     receive_atomic_response(ca, qp, packet, now);
@@ -243,6 +266,7 @@ void complete_oldest_send(ChannelAdapter& ca, QueuePair& qp) {
   wc.byte_len = is_atomic(wqe) ? sizeof(uint64_t) : wqe.length;
   wc.qp_num = qp.qpn.value();
   qp.sq.retire();
+  ++qp.counters.sends_completed;
   if (signaled) ca.complete(*qp.send_cq, qp, wc, false, qp.sq.freed_by_completion());
 }
 

@@ -89,7 +89,10 @@ Again send_again(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
   batch.commit();
   ++ca.counters.sent_packets;
   ++ca.counters.retransmitted_packets;
-  ca.counters.sent_bytes += packet_size(packet.headers.bth.opcode, packet.payload);
+  ++qp.counters.retransmitted_packets;
+  const size_t size = packet_size(packet.headers.bth.opcode, packet.payload);
+  ca.counters.sent_bytes += size;
+  qp.counters.count_sent(size);
   if (qp.pacer.is_limited()) qp.pacer.charge(bytes, now);
   start_retry_timers(ca, qp, now);
   return {Turn::kMore, packet.psns};

@@ -37,6 +37,7 @@ Turn transmit_frame(ChannelAdapter& ca, QueuePair& qp, FrameBatch& batch, Instan
   if ((wqe.send_flags & IBV_SEND_IP_CSUM) != 0) write_checksums(frame);
   batch.commit();
   ++ca.counters.frames_sent;
+  qp.counters.count_sent(wqe.length);
   if (qp.pacer.is_limited()) qp.pacer.charge(wqe.length, now);
   req.assign_position = ++req.send_position;
   complete_oldest_send(ca, qp);

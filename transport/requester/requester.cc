@@ -40,10 +40,6 @@ ibv_wc_status check_locally(const ChannelAdapter& ca, QueuePair& qp, uint32_t po
   return IBV_WC_SUCCESS;
 }
 
-bool beyond_credits(const RequesterState& req, const SendWqe& wqe) {
-  return req.limit_ssn && needs_receive(wqe) && wqe.ssn.is_after(*req.limit_ssn);
-}
-
 /// Without credits one SEND may still go out to ask (9.7.7.2.5), and if there is no receive an RNR
 /// NAK returns. A queue pair that has no RNR retries would fail then: it waits for the credits that
 /// a responder announces when receives are posted, and sends without them only if none come.
@@ -103,6 +99,7 @@ void note_sent(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, const Requ
     req.next_psn = req.send_psn;
   } else {
     ++ca.counters.retransmitted_packets;
+    ++qp.counters.retransmitted_packets;
   }
   if (has_response(wqe)) ++req.rd_atomic_in_flight;
   req.since_ack_request = ack_req ? 0 : req.since_ack_request + 1;
@@ -115,9 +112,11 @@ void note_sent(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, const Requ
   start_retry_timers(ca, qp, now);
 }
 
-void count_request(ChannelAdapter& ca, const RequestPacket& packet) {
+void count_request(ChannelAdapter& ca, QueuePair& qp, const RequestPacket& packet) {
+  const size_t bytes = packet_size(packet.headers.bth.opcode, packet.payload);
   ++ca.counters.sent_packets;
-  ca.counters.sent_bytes += packet_size(packet.headers.bth.opcode, packet.payload);
+  ca.counters.sent_bytes += bytes;
+  qp.counters.count_sent(bytes);
 }
 
 /// A message that cannot be carried out completes after all messages before it.
@@ -150,7 +149,7 @@ Turn send_one(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
   }
   const size_t datagrams = batch.messages().size();
   batch.commit();
-  count_request(ca, packet);
+  count_request(ca, qp, packet);
   take_room(ca, qp, wqe, packet, batch.messages().size() == datagrams);
   if (qp.pacer.is_limited()) qp.pacer.charge(bytes, now);
   note_sent(ca, qp, wqe, packet, now);
@@ -186,6 +185,10 @@ Turn send_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant no
 }
 
 }  // namespace
+
+bool beyond_credits(const RequesterState& req, const SendWqe& wqe) {
+  return req.limit_ssn && needs_receive(wqe) && wqe.ssn.is_after(*req.limit_ssn);
+}
 
 void start_message(ChannelAdapter& ca, QueuePair& qp, uint32_t position) {
   SendWqe& wqe = qp.sq.at(position);

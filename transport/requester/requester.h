@@ -42,6 +42,9 @@ void stop_requester(ChannelAdapter& ca, QueuePair& qp);
 /// All elements of the send queue have been completed: continues behind them.
 void skip_completed_sends(QueuePair& qp);
 
+/// Whether the responder's credits do not allow the message, which has an SSN.
+bool beyond_credits(const RequesterState& req, const SendWqe& wqe);
+
 /// The PSN of the next request that was not sent before.
 inline Psn next_request_psn(const QueuePair& qp) {
   return qp.requester.next_psn;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "packet/wire/aeth_syndrome.h"
+#include "transport/observation/note_cause.h"
 #include "transport/queue_pair/path_migration.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/requester/probe.h"
@@ -61,15 +62,25 @@ void back_off(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   if (qp.path->on_loss(now)) ++ca.counters.congestion_backoffs;
 }
 
+void note_spent(QueuePair& qp, ErrorReason reason, uint32_t retries, uint8_t syndrome) {
+  ErrorCause cause;
+  cause.reason = reason;
+  cause.retries = retries;
+  cause.syndrome = syndrome;
+  cause.psn = qp.requester.oldest_unacked;
+  note_cause(qp, cause);
+}
+
 /// Spends one retry. False: none was left, and the queue pair has migrated to its alternate path or
 /// is in ERR.
-bool take_retry(ChannelAdapter& ca, QueuePair& qp) {
+bool take_retry(ChannelAdapter& ca, QueuePair& qp, ErrorReason reason) {
   if (qp.requester.retries_left > 0) {
     --qp.requester.retries_left;
     return true;
   }
   if (migrate_if_armed(ca, qp)) return false;
   ++ca.counters.retries_exceeded;
+  note_spent(qp, reason, qp.attr.retry_cnt, 0);
   fail_oldest_send(ca, qp, IBV_WC_RETRY_EXC_ERR);
   return false;
 }
@@ -130,8 +141,11 @@ void on_ack_timeout(ChannelAdapter& ca, QueuePair& qp, Instant now) {
     return wait_on(ca, qp, now);
   }
   ++ca.counters.ack_timeouts;
+  ++qp.counters.ack_timeouts;
   const Duration timeout = effective_timeout(ca, qp).value_or(Duration{});
-  if (!was_kept_from_running(req, now, timeout) && !take_retry(ca, qp)) return;
+  if (!was_kept_from_running(req, now, timeout) && !take_retry(ca, qp, ErrorReason::kNoAnswer)) {
+    return;
+  }
   req.ack_doublings = std::min(req.ack_doublings + 1, kMostAckDoublings);
   stop_timers(req);
   on_silence(ca, qp, now);
@@ -209,7 +223,7 @@ void note_progress(ChannelAdapter& ca, QueuePair& qp, Instant now) {
 void retry_after_loss(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   RequesterState& req = qp.requester;
   if (req.resending) return;  // this loss is being handled; the timers are running
-  if (!take_retry(ca, qp)) return;
+  if (!take_retry(ca, qp, ErrorReason::kLostTooOften)) return;
   end_silence(req);
   req.rnr_until.reset();
   req.resending = true;
@@ -234,6 +248,7 @@ void retry_after_rnr(ChannelAdapter& ca, QueuePair& qp, Instant now, uint8_t tim
   if (qp.attr.rnr_retry != kRnrRetryForEver) {
     if (req.rnr_retries_left == 0) {
       ++ca.counters.rnr_retries_exceeded;
+      note_spent(qp, ErrorReason::kReceiverNotReady, qp.attr.rnr_retry, rnr_syndrome(timer_code));
       fail_oldest_send(ca, qp, IBV_WC_RNR_RETRY_EXC_ERR);
       return;
     }

@@ -34,6 +34,7 @@ void note_sent(ChannelAdapter& ca, QueuePair& qp, const Flow& flow, const Header
   const size_t bytes = packet_size(headers.bth.opcode, payload);
   ++ca.counters.sent_packets;
   ca.counters.sent_bytes += bytes;
+  qp.counters.count_sent(bytes);
   take_psn(qp.requester);
   if (qp.pacer.is_limited()) {
     qp.pacer.charge(datagram_bytes(flow, headers.bth.opcode, payload), now);

@@ -83,6 +83,7 @@ void complete_receive(ChannelAdapter& ca, QueuePair& qp, const Headers& headers,
     wc.wc_flags = IBV_WC_WITH_INV;
   }
   ++ca.counters.receives;
+  ++qp.counters.receives_completed;
   complete_taken(ca, qp, wc, headers.bth.solicited);
 }
 

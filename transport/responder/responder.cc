@@ -4,7 +4,9 @@
 #include "transport/memory/sge_copy.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/responder/atomic_execution.h"
+#include "transport/responder/note_refusal.h"
 #include "transport/responder/receive_source.h"
+#include "transport/responder/refusal.h"
 #include "transport/responder/request_execution.h"
 #include "transport/responder/responder_resources.h"
 
@@ -28,18 +30,9 @@ void end_message(ResponderState& resp) {
 /// The request needs a receive work queue element, and there is none (9.7.5.2.8).
 void owe_rnr_nak(ChannelAdapter& ca, QueuePair& qp) {
   ++ca.counters.rnr_naks_sent;
+  ++qp.counters.rnr_naks_sent;
   qp.responder.rnr_nak_outstanding = true;
   owe_nak(ca, qp, qp.responder.expected_psn, rnr_syndrome(qp.attr.min_rnr_timer));
-}
-
-enum class Verdict : uint8_t { kExecuted, kAnswered };
-
-/// The receive work queue element cannot take the SEND: both the receive and the request fail.
-Verdict refuse_receive(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status, NakCode code) {
-  const Psn psn = qp.responder.expected_psn;
-  complete_receive_in_error(ca, qp, status);
-  refuse(ca, qp, psn, code, RequestFault::kInReceive);
-  return Verdict::kAnswered;
 }
 
 /// Invalidates a key for the SEND that holds a receive. A key that cannot be invalidated is the
@@ -47,6 +40,7 @@ Verdict refuse_receive(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status, 
 /// (9.9.6.3, class J).
 bool invalidate(ChannelAdapter& ca, QueuePair& qp, RKey rkey) {
   if (ca.memory.invalidate(qp.responder.pd, qp.qpn, rkey)) return true;
+  note_failed_invalidate(qp, rkey);
   complete_receive_in_error(ca, qp, IBV_WC_MW_BIND_ERR);
   enter_error(ca, qp, OwedAnswers::kDrop);
   return false;
@@ -66,10 +60,11 @@ Verdict execute_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet
   const TakenReceive& receive = *resp.receive;
   const uint64_t end = resp.received + packet.payload.size();
   if (end > receive.length || end > kMaxMessage) {
-    return refuse_receive(ca, qp, IBV_WC_LOC_LEN_ERR, NakCode::kInvalidRequest);
+    return refuse_receive(ca, qp, packet.headers, IBV_WC_LOC_LEN_ERR, NakCode::kInvalidRequest);
   }
   if (!scatter(ca.memory, receive.pd, receive.list, resp.received, packet.payload)) {
-    return refuse_receive(ca, qp, IBV_WC_LOC_PROT_ERR, NakCode::kRemoteOperationalError);
+    return refuse_receive(ca, qp, packet.headers, IBV_WC_LOC_PROT_ERR,
+                          NakCode::kRemoteOperationalError);
   }
   resp.received = end;
   resp.message = Message::kSend;
@@ -90,26 +85,6 @@ Verdict execute_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet
   return Verdict::kExecuted;
 }
 
-/// The queue pair does not take this operation, or not in this place.
-Verdict refuse_operation(ChannelAdapter& ca, QueuePair& qp) {
-  refuse(ca, qp, qp.responder.expected_psn, NakCode::kInvalidRequest, RequestFault::kOperation);
-  return Verdict::kAnswered;
-}
-
-/// The request's length, alignment, or number of READs and atomics is wrong; or, with another code,
-/// its key or bounds.
-Verdict refuse_access(ChannelAdapter& ca, QueuePair& qp, NakCode code = NakCode::kInvalidRequest) {
-  refuse(ca, qp, qp.responder.expected_psn, code, RequestFault::kAccess);
-  return Verdict::kAnswered;
-}
-
-/// The WRITE's key or bounds are wrong. With immediate data it has taken a receive, whose
-/// completion tells of it (11.6.2, local access error).
-Verdict refuse_write_key(ChannelAdapter& ca, QueuePair& qp) {
-  if (!holds_receive(qp)) return refuse_access(ca, qp, NakCode::kRemoteAccessError);
-  return refuse_receive(ca, qp, IBV_WC_LOC_ACCESS_ERR, NakCode::kRemoteAccessError);
-}
-
 Verdict execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
                       const OpcodeInfo& info) {
   ResponderState& resp = qp.responder;
@@ -119,18 +94,24 @@ Verdict execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packe
     return Verdict::kAnswered;
   }
   if (info.starts_message) {
-    if (packet.headers.reth.dma_length > kMaxMessage) {
-      return refuse_access(ca, qp);
+    const uint32_t length = packet.headers.reth.dma_length;
+    if (length > kMaxMessage) {
+      return refuse_request(ca, qp, packet.headers, Check::kMessageLength);
     }
-    if (!begin_write(ca, qp, packet.headers.reth)) return refuse_write_key(ca, qp);
+    if (!begin_write(ca, qp, packet.headers.reth)) {
+      return refuse_write_key(ca, qp, packet.headers, length);
+    }
   }
   const auto bytes = static_cast<uint32_t>(packet.payload.size());
   const bool fits = info.ends_message ? bytes == resp.write_left : bytes < resp.write_left;
-  if (!fits) return refuse_access(ca, qp);
-  if (!continue_write(ca, qp, packet.payload)) return refuse_write_key(ca, qp);
+  if (!fits) return refuse_request(ca, qp, packet.headers, Check::kMessageLength);
+  if (!continue_write(ca, qp, packet.payload)) {
+    return refuse_write_key(ca, qp, packet.headers, bytes);
+  }
   resp.message = Message::kWrite;
   if (info.ends_message) {
     ++ca.counters.write_requests;
+    ++qp.counters.requests_executed;
     if (with_immediate(op)) complete_receive(ca, qp, packet.headers, resp.write_length);
     end_message(resp);
   }
@@ -140,15 +121,19 @@ Verdict execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packe
 Verdict execute_read(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
   ResponderState& resp = qp.responder;
   const Reth& reth = headers.reth;
-  if (reth.dma_length > kMaxMessage) return refuse_access(ca, qp);
+  if (reth.dma_length > kMaxMessage) {
+    return refuse_request(ca, qp, headers, Check::kMessageLength);
+  }
   if (reth.dma_length != 0 && !ca.memory.remote(resp.pd, qp.qpn, reth.rkey, reth.va,
                                                 reth.dma_length, IBV_ACCESS_REMOTE_READ)) {
-    return refuse_access(ca, qp, NakCode::kRemoteAccessError);
+    return refuse_access(ca, qp, headers, {reth.rkey, reth.va, reth.dma_length},
+                         IBV_ACCESS_REMOTE_READ);
   }
   ResponderResource* resource = add_resource(resp);
-  if (resource == nullptr) return refuse_access(ca, qp);
+  if (resource == nullptr) return refuse_request(ca, qp, headers, Check::kTooManyReads);
   end_message(resp);
   ++ca.counters.read_requests;
+  ++qp.counters.requests_executed;
   resource->first_psn = resp.expected_psn;
   resource->va = reth.va;
   resource->rkey = reth.rkey;
@@ -174,8 +159,13 @@ ResponderResource& keep_answer(QueuePair& qp) {
 
 Verdict execute_atomic(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
   const Expected<uint64_t, NakCode> original = modify_atomically(ca, qp, headers);
-  if (!original) return refuse_access(ca, qp, original.error());
+  if (!original) {
+    const AtomicEth& atomic = headers.atomic;
+    return refuse_atomic(ca, qp, headers, {atomic.rkey, atomic.va, sizeof(uint64_t)},
+                         {original.error(), IBV_ACCESS_REMOTE_ATOMIC});
+  }
   ++ca.counters.atomic_requests;
+  ++qp.counters.requests_executed;
   ResponderResource& resource = keep_answer(qp);
   resource.is_atomic = true;
   resource.original = *original;
@@ -184,8 +174,13 @@ Verdict execute_atomic(ChannelAdapter& ca, QueuePair& qp, const Headers& headers
 
 Verdict execute_atomic_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
   const Expected<void, NakCode> written = write_atomically(ca, qp, packet);
-  if (!written) return refuse_access(ca, qp, written.error());
+  if (!written) {
+    const Reth& reth = packet.headers.reth;
+    return refuse_atomic(ca, qp, packet.headers, {reth.rkey, reth.va, reth.dma_length},
+                         {written.error(), IBV_ACCESS_REMOTE_WRITE});
+  }
   ++ca.counters.atomic_requests;
+  ++qp.counters.requests_executed;
   keep_answer(qp).is_atomic_write = true;
   return Verdict::kExecuted;
 }
@@ -194,12 +189,17 @@ Verdict execute(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
                 const OpcodeInfo& info) {
   const Operation op = packet.headers.bth.opcode.operation();
   if (qp.domain != nullptr && !use_named_queue(ca, qp, packet.headers)) {
-    return refuse_operation(ca, qp);
+    return refuse_operation(ca, qp, packet.headers, Check::kSharedQueue);
   }
-  if (!operation_is_enabled(qp, op) || !sequence_is_valid(qp.responder, op, info)) {
-    return refuse_operation(ca, qp);
+  if (!operation_is_enabled(qp, op)) {
+    return refuse_operation(ca, qp, packet.headers, Check::kOperation);
   }
-  if (!payload_is_valid(qp, info, packet.payload.size())) return refuse_access(ca, qp);
+  if (!sequence_is_valid(qp.responder, op, info)) {
+    return refuse_operation(ca, qp, packet.headers, Check::kOpcodeSequence);
+  }
+  if (!payload_is_valid(qp, info, packet.payload.size())) {
+    return refuse_request(ca, qp, packet.headers, Check::kPayloadLength);
+  }
   if (is_send(op)) return execute_send(ca, qp, packet, info);
   if (is_write_request(op)) return execute_write(ca, qp, packet, info);
   if (is_atomic_request(op)) return execute_atomic(ca, qp, packet.headers);
@@ -264,7 +264,9 @@ void resume_held_send(ChannelAdapter& ca, QueuePair& qp) {
   const Headers headers = *resp.held_send;
   resp.held_send.reset();
   // The shared queue that the receive came from may be gone (annex A14).
-  if (!holds_receive(qp)) return static_cast<void>(refuse_operation(ca, qp));
+  if (!holds_receive(qp)) {
+    return static_cast<void>(refuse_operation(ca, qp, headers, Check::kSharedQueue));
+  }
   if (!invalidate(ca, qp, headers.invalidate)) return;
   complete_receive(ca, qp, headers, static_cast<uint32_t>(resp.received));
   end_message(resp);

@@ -5,6 +5,7 @@
 #include "packet/base/bytes.h"
 #include "transport/queue_pair/path_migration.h"
 #include "transport/queue_pair/qp_error.h"
+#include "transport/responder/note_refusal.h"
 #include "transport/responder/receive_source.h"
 #include "transport/responder/responder.h"
 #include "transport/responder/responder_resources.h"
@@ -48,9 +49,11 @@ void drop_implied_ack(ChannelAdapter& ca, QueuePair& qp, Psn response) {
   ca.deferred.remove(qp);
 }
 
-void count_sent(ChannelAdapter& ca, const Headers& headers, size_t payload) {
+void count_sent(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, size_t payload) {
+  const size_t bytes = packet_size(headers.bth.opcode, payload);
   ++ca.counters.sent_packets;
-  ca.counters.sent_bytes += packet_size(headers.bth.opcode, payload);
+  ca.counters.sent_bytes += bytes;
+  qp.counters.count_sent(bytes);
 }
 
 Operation read_response_operation(const ResponderResource& resource) {
@@ -64,6 +67,7 @@ Operation read_response_operation(const ResponderResource& resource) {
 /// READ was answered before, the request is a duplicate, perhaps one that the network has delayed.
 /// The peer may have invalidated the key since it had the answer, and nothing is wrong.
 Turn refuse_rest(ChannelAdapter& ca, QueuePair& qp, ResponderResource& resource, Psn psn) {
+  const RemoteRange range{resource.rkey, resource.va, resource.length};
   const bool is_duplicate = resource.answered;
   finish_pending(qp.responder, resource);
   if (is_duplicate) {
@@ -71,6 +75,9 @@ Turn refuse_rest(ChannelAdapter& ca, QueuePair& qp, ResponderResource& resource,
     return Turn::kMore;
   }
   qp.responder.pending_resources = 0;
+  Headers request;
+  request.bth.opcode = Opcode(qp.service, Operation::kReadRequest);
+  note_refused_access(ca, qp, request, range, IBV_ACCESS_REMOTE_READ);
   refuse(ca, qp, psn, NakCode::kRemoteAccessError, RequestFault::kAccess);
   return Turn::kMore;
 }
@@ -96,7 +103,7 @@ Turn send_read_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
     return refuse_rest(ca, qp, resource, psn);
   }
   batch.commit();
-  count_sent(ca, headers, bytes);
+  count_sent(ca, qp, headers, bytes);
   drop_implied_ack(ca, qp, psn);
   if (++resource.next == resource.until) {
     finish_pending(qp.responder, resource);
@@ -112,7 +119,7 @@ Turn send_atomic_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
   headers.atomic_original = resource.original;
   if (batch.append(qp.flow(), headers, 0) == nullptr) return Turn::kBatchFull;
   batch.commit();
-  count_sent(ca, headers, 0);
+  count_sent(ca, qp, headers, 0);
   drop_implied_ack(ca, qp, resource.first_psn);
   finish_pending(qp.responder, resource);
   return Turn::kMore;
@@ -124,7 +131,7 @@ Turn send_ack(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch) {
   if (resp.ack->is_nak) headers.aeth.syndrome = resp.ack->syndrome;
   if (batch.append(qp.flow(), headers, 0) == nullptr) return Turn::kBatchFull;
   batch.commit();
-  count_sent(ca, headers, 0);
+  count_sent(ca, qp, headers, 0);
   ++ca.counters.acks_sent;
   resp.ack.reset();
   resp.ack_urgent = false;
@@ -149,7 +156,7 @@ bool send_gap_reports(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch) {
     store_be32(out, gap.packets);
     store_be32(out + 4, resp.gap_query.value());
     batch.commit();
-    count_sent(ca, headers, kGapReportBytes);
+    count_sent(ca, qp, headers, kGapReportBytes);
   }
   return true;
 }

@@ -4,6 +4,7 @@
 #include "transport/limits.h"
 #include "transport/memory/sge_copy.h"
 #include "transport/queue_pair/qp_error.h"
+#include "transport/responder/note_refusal.h"
 #include "transport/responder/receive_source.h"
 #include "transport/responder/request_execution.h"
 
@@ -20,6 +21,7 @@ void drop_message(ChannelAdapter& ca, QueuePair& qp, DropReason reason) {
 
 /// The element's own list is bad (class A).
 void fail_receive(ChannelAdapter& ca, QueuePair& qp) {
+  note_failed_receive(ca, qp);
   complete_receive_in_error(ca, qp, IBV_WC_LOC_PROT_ERR);
   enter_error(ca, qp, OwedAnswers::kDrop);
 }
@@ -61,6 +63,7 @@ void execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
   resp.message = info.ends_message ? Message::kNone : Message::kWrite;
   if (!info.ends_message) return;
   ++ca.counters.write_requests;
+  ++qp.counters.requests_executed;
   if (needs_receive) complete_receive(ca, qp, headers, resp.write_length);
 }
 

@@ -6,6 +6,7 @@
 #include "packet/wire/ip/grh.h"
 #include "transport/memory/sge_copy.h"
 #include "transport/queue_pair/qp_error.h"
+#include "transport/responder/note_refusal.h"
 #include "transport/responder/receive_source.h"
 
 namespace urxe {
@@ -41,6 +42,7 @@ void complete(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, const
     wc.wc_flags |= IBV_WC_WITH_IMM;
   }
   ++ca.counters.receives;
+  ++qp.counters.receives_completed;
   complete_taken(ca, qp, wc, headers.bth.solicited);
 }
 
@@ -56,6 +58,7 @@ void receive_ud_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& pac
     return ca.counters.drop(DropReason::kMalformedRequest);
   }
   if (place(ca, *qp.responder.receive, packet, flow)) return complete(ca, qp, packet, flow);
+  note_failed_receive(ca, qp);
   complete_receive_in_error(ca, qp, IBV_WC_LOC_PROT_ERR);
   enter_error(ca, qp, OwedAnswers::kDrop);
 }

@@ -2,6 +2,7 @@
 #include "provider/runtime/device/runtime_device.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "packet/engine/raw/raw.h"
 #include "packet/engine/shm/shm.h"
 #include "packet/engine/udp/udp.h"
+#include "packet/host/clock.h"
 #include "packet/host/random.h"
 #include "packet/wire/qpn_layout.h"
 #include "provider/devices/device_tree.h"
@@ -57,6 +59,7 @@ RuntimeDevice::RuntimeDevice(const DeviceDescription& description)
       is_ethernet_(is_ethernet(description.ifindex).value_or(false)),
       description_(description),
       counter_file_(open_counter_file(device_tree(), description.name)),
+      stat_file_(make_stat_file()),
       device_(config_for(description)),
       xrc_domains_(description.name),
       progress_(device_, *this),
@@ -73,6 +76,7 @@ RuntimeDevice::RuntimeDevice(const DeviceDescription& description)
 RuntimeDevice::~RuntimeDevice() {
   memory_user_.wait_for_visitors();
   InterfaceWatcher::instance().remove(follower_);
+  if (stat_file_.fd) unlink(stat_file_.path.c_str());
 }
 
 DeviceDescription RuntimeDevice::description() {
@@ -139,7 +143,11 @@ Expected<void, Errno> RuntimeDevice::start() {
     device_.set_receive_buffer(bytes);
   }
   configure_cm();
-  auto started = progress_.start(*std::move(engine), CounterTable(counter_file_, slot_->number()));
+  const EngineKind kind = engine_for(engine_choice().value_or(EngineChoice::kAuto), ifindex_);
+  auto started =
+      progress_.start(*std::move(engine),
+                      {CounterTable(counter_file_, slot_->number()),
+                       StatWriter(std::move(stat_file_), name_, engine_name(kind), clock_now())});
   if (started) counter_file_.reset();
   if (!started) report_lack(("start " + name_).c_str(), started.error().value);
   return started;
@@ -242,6 +250,7 @@ Expected<void, Errno> RuntimeDevice::open_addresses() {
 void RuntimeDevice::after_fork_in_child() {
   memory_user_.forget_visitors();
   forked_.store(true);
+  stat_file_.fd.reset();
   progress_.after_fork_in_child();
   sharing_.reset();
   slot_.reset();

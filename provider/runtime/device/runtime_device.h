@@ -15,6 +15,7 @@
 #include "packet/sharing/slots/slots.h"
 #include "provider/devices/device_file.h"
 #include "provider/devices/interface_watcher.h"
+#include "provider/observation/stat_directory.h"
 #include "provider/runtime/device/xrc_domains.h"
 #include "provider/runtime/memory/memory_user.h"
 #include "provider/runtime/progress/progress.h"
@@ -118,6 +119,7 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   bool opens_addresses_ = false;                         ///< open_addresses() was called
   std::atomic<bool> forked_{false};
   FileDescriptor counter_file_;  ///< until the device has started
+  StatFile stat_file_;           ///< until then, too
   Device device_;
   XrcDomains xrc_domains_;
   std::optional<Slot> slot_;

@@ -69,13 +69,14 @@ void ask_for_short_slices() {
 
 }  // namespace
 
-Expected<void, Errno> Progress::start(std::unique_ptr<PacketEngine> engine, CounterTable counters) {
+Expected<void, Errno> Progress::start(std::unique_ptr<PacketEngine> engine,
+                                      Publication publication) {
   TxBatch batch(engine->batch_limits());
   kick_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (kick_fd_ < 0) return error(errno);
   engine_ = std::move(engine);
   batch_.emplace(std::move(batch));
-  counters_ = std::move(counters);
+  publication_ = std::move(publication);
   int result = start_thread(&thread_, thread_main, this);
   if (result != 0) {
     close(std::exchange(kick_fd_, -1));
@@ -132,6 +133,7 @@ void Progress::serve() {
   flush_events();
   deliver_events();
   publish_counters(now);
+  publish_reports(now);
   bool answer_expected = device_.has_deferred_acks() &&
                          now.ns - last_post_ns_.load(std::memory_order_relaxed) < kActive.ns;
 

@@ -37,6 +37,7 @@ void Progress::say_farewell(Instant now) {
   transmit(AckPolicy::kAll, now);
   engine_->leave();
   publish_counters(now);
+  publication_.reports.remove();
 }
 
 }  // namespace urxe

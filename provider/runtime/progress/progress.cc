@@ -194,6 +194,7 @@ void Progress::deliver_events() {
 Instant Progress::deadline(Instant now) const {
   Instant when = device_.next_deadline().value_or(kNever);
   if (device_.has_deferred_acks()) when = std::min(when, now + kDeferredAckDelay);
+  if (reports_are_due_) when = std::min(when, last_reports_ + kPublishInterval);
   if (!clogged_.empty()) when = std::min(when, now + kEventRetryDelay);
   return when;
 }
@@ -201,6 +202,7 @@ Instant Progress::deadline(Instant now) const {
 void Progress::finish(Instant now) {
   deliver_events();
   if (now - last_published_ > kPublishInterval) publish_counters(now);
+  publish_reports(now);
   int64_t asleep_until = asleep_until_ns_.load();
   if (asleep_until != INT64_MIN && deadline(now).ns < asleep_until) kick();
 }
@@ -210,7 +212,16 @@ void Progress::publish_counters(Instant now) {
   if (!engine_) return;
   EngineCounters totals = engine_->totals();
   frames_.add_losses(totals);
-  counters_.publish(device_.counters(), totals, device_.cm().counters());
+  publication_.counters.publish(device_.counters(), totals, device_.cm().counters());
+}
+
+/// Not all of many queue pairs' at once. What is not told now is told in time, even if nothing else
+/// happens.
+void Progress::publish_reports(Instant now) {
+  reports_are_due_ = publication_.reports.is_open();
+  if (!reports_are_due_ || now - last_reports_ < kPublishInterval) return;
+  last_reports_ = now;
+  reports_are_due_ = !publication_.reports.publish(device_, now);
 }
 
 void Progress::end_guard() {
@@ -286,7 +297,8 @@ void Progress::after_fork_in_child() {
   if (engine_) engine_->abandon();
   engine_.reset();
   frames_.after_fork_in_child();
-  counters_ = CounterTable();
+  publication_.counters = CounterTable();
+  publication_.reports.abandon();
   if (kick_fd_ >= 0) close(kick_fd_);
   kick_fd_ = -1;
   started_ = false;  // the thread stayed with the parent

@@ -13,6 +13,7 @@
 #include "packet/base/time.h"
 #include "packet/engine/engine.h"
 #include "packet/wire/tx_batch.h"
+#include "provider/observation/stat_writer.h"
 #include "provider/runtime/events/event_sink.h"
 #include "provider/runtime/events/event_socket.h"
 #include "provider/runtime/locks/device_lock.h"
@@ -52,8 +53,13 @@ class Progress {
 
   // With the lock held:
 
+  /// What a running device tells others of itself.
+  struct Publication {
+    CounterTable counters;
+    StatWriter reports;
+  };
   /// Takes the engine and starts the background thread. Once. EAGAIN, ENOMEM, EMFILE.
-  Expected<void, Errno> start(std::unique_ptr<PacketEngine> engine, CounterTable counters);
+  Expected<void, Errno> start(std::unique_ptr<PacketEngine> engine, Publication publication);
   [[nodiscard]] PacketEngine* engine() { return engine_.get(); }
   /// The holder of the lock has opened an address, and goes on when packets for it come directly:
   /// before, they may come late, from which unreliable services suffer.
@@ -124,6 +130,7 @@ class Progress {
   void deliver_events();
   [[nodiscard]] Instant deadline(Instant now) const;
   void publish_counters(Instant now);
+  void publish_reports(Instant now);
 
   static void* thread_main(void* self);
   void run();
@@ -146,7 +153,7 @@ class Progress {
   std::unique_ptr<PacketEngine> engine_;
   std::optional<TxBatch> batch_;
   FrameTraffic frames_;
-  CounterTable counters_;
+  Publication publication_;
   uint32_t gathered_posts_ = 0;  ///< since the last transmission
   Instant last_transmission_{};
   Instant last_advance_{};
@@ -154,11 +161,13 @@ class Progress {
   Instant last_empty_poll_{};
   Instant last_yield_{};
   Instant last_published_{};
+  Instant last_reports_{};
   Instant linger_until_{};
   uint32_t memory_traffic_ = 0;     ///< packets through memory since the background thread woke
   bool takes_from_memory_ = false;  ///< the last receive() did
   std::vector<std::shared_ptr<EventSocket>> clogged_;  ///< sockets that events wait for
   bool waits_for_joining_ = false;                     ///< the holder of the lock does
+  bool reports_are_due_ = false;     ///< something may have changed since the last ones
   bool communication_told_ = false;  ///< events were reported since the last Guard
 
   std::atomic<int64_t> last_post_ns_{INT64_MIN / 2};

@@ -15,6 +15,7 @@ class Server {
  public:
   explicit Server(const Options& options)
       : options_(options),
+        signals_(signal_descriptor()),
         channel_(need_object(rdma_create_event_channel(), "rdma_create_event_channel")) {
     set_nonblocking(channel_->fd);
   }
@@ -41,13 +42,12 @@ class Server {
   }
 
   int serve() {
-    const int signals = signal_descriptor();
     for (;;) {
-      pollfd sources[2] = {{channel_->fd, POLLIN, 0}, {signals, POLLIN, 0}};
+      pollfd sources[2] = {{channel_->fd, POLLIN, 0}, {signals_, POLLIN, 0}};
       poll(sources, 2, -1);
       take_events();
       resources_.poll();
-      const int signal = take_signal(signals);
+      const int signal = take_signal(signals_);
       if (signal == SIGUSR1) report();
       if (signal == SIGTERM) break;
     }
@@ -121,6 +121,7 @@ class Server {
   }
 
   const Options& options_;
+  const int signals_;  ///< from before anybody is told that the server is there
   rdma_event_channel* channel_;
   std::vector<rdma_cm_id*> listeners_;
   Resources resources_;

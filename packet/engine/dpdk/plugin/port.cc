@@ -6,6 +6,7 @@
 #include <rte_mbuf.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,6 +32,8 @@ constexpr uint32_t kLargestSlot = 8192;
 /// Between attempts to reach a memif's server, and how long one may take that has reached it.
 constexpr Duration kRetryInterval = milliseconds(50);
 constexpr Duration kConnectTime = milliseconds(500);
+/// How long the peer of a memif gets to read the last frames: it may have to wait for a processor.
+constexpr timespec kReadingTime{0, 100'000'000};
 
 uint32_t mtu_of_interface(uint32_t index) {
   ifreq request{};
@@ -102,6 +105,8 @@ Port::Port(Port&& other) noexcept
       is_open_(std::exchange(other.is_open_, false)),
       connects_(other.connects_),
       started_(other.started_),
+      is_memif_(other.is_memif_),
+      has_sent_(other.has_sent_),
       interrupt_fd_(other.interrupt_fd_),
       mac_(other.mac_),
       mtu_(other.mtu_),
@@ -110,7 +115,9 @@ Port::Port(Port&& other) noexcept
       next_try_(other.next_try_) {}
 
 void Port::close() {
-  if (!std::exchange(is_open_, false)) return;
+  if (!is_open_) return;
+  if (is_memif_ && has_sent_ && is_link_up()) nanosleep(&kReadingTime, nullptr);
+  is_open_ = false;
   // Drivers complain, also later in DPDK's thread, about peers that are gone already; and memif
   // about memory that it frees twice, which DPDK notices. Until a port is opened again nobody is
   // told.
@@ -134,6 +141,7 @@ Expected<void, EngineError> Port::set_up(uint32_t mtu) {
   if (auto right = check_mtu(name_, info, mtu); !right) return right;
   std::memcpy(mac_.data(), mac.addr_bytes, mac_.size());
   interface_index_ = info.if_index;
+  is_memif_ = std::strcmp(info.driver_name, "net_memif") == 0;
   connects_ = eal_->is_memif_client(name_);
   mtu_ = find_mtu(id_, info, mtu);
   if (auto made = make_pool(); !made) return made;
@@ -199,6 +207,7 @@ uint16_t Port::receive(rte_mbuf** frames) {
 uint16_t Port::send(std::span<rte_mbuf*> frames) {
   const auto count = static_cast<uint16_t>(std::min<size_t>(frames.size(), kBurst));
   const MemoryUse use;
+  has_sent_ = true;
   return started_ ? rte_eth_tx_burst(id_, 0, frames.data(), count) : uint16_t{0};
 }
 

@@ -28,7 +28,8 @@ class Port {
   Port(Port&& other) noexcept;
   Port& operator=(Port&&) = delete;
   ~Port() { close(); }
-  /// Gives the device back. There must be no buffers of the port left.
+  /// Gives the device back. There must be no buffers of the port left. If the peer reads from this
+  /// process's memory (memif), gives it the time to read what was sent: the rest is lost.
   void close();
   /// For a forked child.
   void abandon();
@@ -69,6 +70,8 @@ class Port {
   bool is_open_ = true;
   bool connects_ = false;  ///< a memif that needs another process's
   bool started_ = false;
+  bool is_memif_ = false;
+  bool has_sent_ = false;
   int interrupt_fd_ = -1;
   MacAddress mac_{};
   uint32_t mtu_ = 0;

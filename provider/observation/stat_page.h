@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "packet/wire/qpn_layout.h"
+#include "transport/observation/qp_report.h"
+
+namespace urxe {
+
+// The file in which a process tells of one device's queue pairs: a header and a record for each
+// place (Device::report()). The process writes, and any number of observers map the file and read:
+// neither ever waits for the other. All of it is written in words, as relaxed atomics; a record's
+// `turn` is odd while the record is being written, so that an observer can tell a torn one.
+
+inline constexpr uint64_t kStatMagic = 0x3174'6174'7378'7275;  ///< "urxstat1"
+inline constexpr size_t kStatRecords = kQpIndices;
+inline constexpr size_t kStatHeaderBytes = 4096;
+
+struct StatRecord {
+  uint64_t turn = 0;
+  uint64_t used = 0;  ///< 1: there is a queue pair
+  QpReport report;
+};
+
+struct StatHeader {
+  uint64_t magic = 0;
+  uint64_t record_bytes = sizeof(StatRecord);  ///< tells apart builds with different reports
+  uint64_t pid = 0;
+  int64_t started_ns = 0;          ///< on the clock of Instant
+  std::array<char, 64> device{};   ///< name, ends with a null
+  std::array<char, 32> program{};  ///< the same
+  std::array<char, 16> engine{};   ///< the same
+  uint64_t network_namespace = 0;  ///< its inode
+  // These change.
+  int64_t published_ns = 0;  ///< when the process last wrote
+  uint64_t places = 0;       ///< records that mean something: no more than the file has room for
+};
+static_assert(sizeof(StatHeader) <= kStatHeaderBytes);
+
+inline constexpr size_t kStatBytes = kStatHeaderBytes + kStatRecords * sizeof(StatRecord);
+
+/// Copies a value of whole words to shared memory, or from it.
+template <class Value>
+void copy_words(const Value& from, Value& to) {
+  static_assert(std::is_trivially_copyable_v<Value> && sizeof(Value) % sizeof(uint64_t) == 0);
+  auto* const source = reinterpret_cast<uint64_t*>(const_cast<Value*>(&from));
+  auto* const target = reinterpret_cast<uint64_t*>(&to);
+  for (size_t i = 0; i < sizeof(Value) / sizeof(uint64_t); ++i) {
+    const uint64_t word = std::atomic_ref(source[i]).load(std::memory_order_relaxed);
+    std::atomic_ref(target[i]).store(word, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace urxe

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "packet/base/time.h"
+#include "provider/observation/stat_directory.h"
+#include "provider/observation/stat_page.h"
+#include "transport/device/device.h"
+
+namespace urxe {
+
+/// Writes what there is to say of a device's queue pairs into the process's file. If the file
+/// cannot be made or has no room, nothing is told; traffic does not depend on it. Not thread-safe.
+class StatWriter {
+ public:
+  StatWriter() = default;
+  /// Takes a file that make_stat_file() has made.
+  StatWriter(StatFile file, std::string_view device, std::string_view engine, Instant now);
+  /// Removes the file.
+  ~StatWriter();
+  StatWriter(StatWriter&& other) noexcept;
+  StatWriter& operator=(StatWriter&& other) noexcept;
+  StatWriter(const StatWriter&) = delete;
+  StatWriter& operator=(const StatWriter&) = delete;
+
+  [[nodiscard]] bool is_open() const { return memory_ != nullptr; }
+  /// Writes the next records, so many that this takes some microseconds. False: some are left,
+  /// whose turn comes with the next calls.
+  bool publish(const Device& device, Instant now);
+  /// Writes all records.
+  void publish_all(const Device& device, Instant now);
+  /// The process ends: removes the file.
+  void remove();
+  /// In the child of a fork(): the file is the parent's.
+  void abandon();
+
+ private:
+  [[nodiscard]] StatHeader& header() const { return *static_cast<StatHeader*>(memory_); }
+  [[nodiscard]] StatRecord& record(size_t place) const;
+  void describe(std::string_view device, std::string_view engine, Instant now);
+  bool make_room(size_t places);
+  void write(const Device& device, size_t place);
+
+  StatFile file_;
+  void* memory_ = nullptr;
+  size_t room_ = 0;  ///< records that the file has space for
+  size_t next_ = 0;  ///< the place to write next
+};
+
+}  // namespace urxe

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <optional>
+
+#include "provider/observation/stat_reader.h"
+
+namespace urxe::stat {
+
+/// The speed of one queue pair, per second.
+struct Rates {
+  double sent_bytes = 0;
+  double received_bytes = 0;
+  double messages = 0;  ///< completed, by both queues, and the peer's WRITEs, READs and atomics
+  double resent = 0;    ///< packets
+};
+
+/// What happened between two observations; nullopt: the queue pair was not in `before`, or nothing
+/// was published in between.
+std::optional<Rates> rates_of(const Observation& before, const DeviceObservation& device,
+                              const QpReport& report);
+
+/// Messages so far.
+uint64_t messages_of(const QpReport& report);
+
+}  // namespace urxe::stat

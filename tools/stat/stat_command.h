@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "tools/stat/selection.h"
+
+namespace urxe {
+
+/// The options of `urxe stat`.
+struct StatOptions {
+  stat::Selection selection;
+  std::optional<std::string> qp;   ///< a number as the user wrote it
+  std::optional<double> interval;  ///< seconds between reports
+  std::optional<uint32_t> count;   ///< of reports
+  bool all_namespaces = false;
+  bool why = false;
+  bool json = false;
+  bool prometheus = false;
+};
+
+/// `urxe stat`: prints what the user's processes tell of their queue pairs. Returns the exit
+/// status: 1 if --why found a queue pair that failed, or if nothing is what was selected.
+int stat_command(StatOptions options);
+
+}  // namespace urxe

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <span>
+
+#include "transport/device/channel_adapter.h"
+#include "transport/observation/error_cause.h"
+#include "transport/queue_pair/queue_pair.h"
+
+namespace urxe {
+
+// Notes of what ends a queue pair. The first note since RESET counts.
+
+inline bool has_cause(const QueuePair& qp) {
+  return qp.error_cause.reason != ErrorReason::kNone;
+}
+
+void note_cause(QueuePair& qp, const ErrorCause& cause);
+
+/// The oldest send work queue element completes with `status`. Adds this to what was noted of the
+/// same failure.
+void note_failed_send(const ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status);
+
+/// Adds to `cause` the first element of the list that may not be accessed, and the check that it
+/// fails.
+void explain_list(const ChannelAdapter& ca, PdId pd, std::span<const Sge> list, bool write,
+                  ErrorCause& cause);
+
+}  // namespace urxe

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/observation/qp_report.h"
+
+#include <type_traits>
+
+#include "transport/queue_pair/queue_pair.h"
+#include "transport/requester/requester.h"
+#include "transport/requester/wait_reason.h"
+#include "transport/responder/responder.h"
+
+namespace urxe {
+namespace {
+
+static_assert(std::is_trivially_copyable_v<QpReport> && sizeof(QpReport) % sizeof(uint64_t) == 0);
+
+QueueFill completions_of(const CompletionQueue* cq) {
+  return cq != nullptr ? QueueFill{cq->waiting(), cq->capacity()} : QueueFill{};
+}
+
+template <class Queue>
+QueueFill fill_of(const Queue& queue) {
+  return {queue.posted() - queue.oldest(), queue.capacity()};
+}
+
+QueueFill receive_fill(QueuePair& qp) {
+  return qp.srq != nullptr ? fill_of(qp.srq->queue()) : fill_of(qp.rq);
+}
+
+void describe_path(const QueuePair& qp, QpReport& report) {
+  const bool is_datagram = qp.service == Service::kUd;
+  report.has_peer = !is_datagram && !qp.flow().destination.is_zero();
+  report.local = qp.flow().source;
+  report.source_port = qp.flow().source_port;
+  if (report.has_peer) {
+    report.remote = qp.flow().destination;
+    report.dest_qpn = qp.dest_qpn.value();
+    report.mtu = qp.mtu;
+  }
+  if (qp.path == nullptr) return;
+  report.window = qp.path->window();
+  report.window_used = qp.path->in_flight();
+  report.round_trip_ns = qp.path->round_trip().ns;
+}
+
+}  // namespace
+
+QpReport report_on(const ChannelAdapter& ca, QueuePair& qp) {
+  QpReport report;
+  report.qpn = qp.qpn.value();
+  report.type = static_cast<uint8_t>(qp.type);
+  report.state = static_cast<uint8_t>(qp.state());
+  report.waits_for = wait_reason(ca, qp);
+  report.uses_srq = qp.takes_shared_receives();
+  report.is_paced = qp.pacer.is_limited();
+  report.timeout = qp.attr.timeout;
+  report.retry_count = qp.attr.retry_cnt;
+  report.rnr_retry = qp.attr.rnr_retry;
+  describe_path(qp, report);
+  report.send_queue = fill_of(qp.sq);
+  report.receive_queue = receive_fill(qp);
+  report.send_cq = completions_of(qp.send_cq);
+  report.receive_cq = completions_of(qp.recv_cq);
+  report.outstanding = packets_outstanding(qp);
+  report.reads_owed = pending_resources(qp);
+  report.next_psn = next_request_psn(qp).value();
+  report.unacked_psn = oldest_unacknowledged_psn(qp).value();
+  report.expected_psn = expected_psn(qp).value();
+  report.counters = qp.counters;
+  report.cause = qp.error_cause;
+  return report;
+}
+
+}  // namespace urxe

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/responder/note_refusal.h"
+
+#include "transport/memory/access_check.h"
+#include "transport/observation/note_cause.h"
+
+namespace urxe {
+
+void note_failed_receive(const ChannelAdapter& ca, QueuePair& qp) {
+  ErrorCause cause;
+  cause.reason = ErrorReason::kLocalReceive;
+  cause.status = IBV_WC_LOC_PROT_ERR;
+  cause.psn = qp.responder.expected_psn;
+  cause.wr_id = qp.responder.receive->wr_id;
+  explain_list(ca, qp.responder.receive->pd, qp.responder.receive->list, true, cause);
+  note_cause(qp, cause);
+}
+
+void note_failed_invalidate(QueuePair& qp, RKey key) {
+  ErrorCause cause;
+  cause.reason = ErrorReason::kInvalidate;
+  cause.status = IBV_WC_MW_BIND_ERR;
+  cause.psn = qp.responder.expected_psn;
+  cause.wr_id = qp.responder.receive->wr_id;
+  cause.key = key.value();
+  note_cause(qp, cause);
+}
+
+void note_refusal(QueuePair& qp, const Headers& headers, NakCode code, Check check) {
+  ErrorCause cause;
+  cause.reason = ErrorReason::kRefusedRequest;
+  cause.check = check;
+  cause.opcode = headers.bth.opcode.value;
+  cause.syndrome = nak_syndrome(code);
+  cause.psn = qp.responder.expected_psn;
+  note_cause(qp, cause);
+}
+
+void note_refused_access(const ChannelAdapter& ca, QueuePair& qp, const Headers& headers,
+                         const RemoteRange& range, int access) {
+  if (has_cause(qp)) return;
+  note_refusal(qp, headers, NakCode::kRemoteAccessError,
+               failing_remote_check(ca.memory, qp.responder.pd, qp.qpn, range.rkey, range.va,
+                                    range.length, access));
+  qp.error_cause.key = range.rkey.value();
+  qp.error_cause.address = range.va;
+  qp.error_cause.length = range.length;
+}
+
+}  // namespace urxe
