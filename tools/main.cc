@@ -22,6 +22,7 @@
 #include "tools/lab_command.h"
 #include "tools/run_command.h"
 #include "tools/stat/stat_command.h"
+#include "tools/top/top_command.h"
 
 namespace urxe {
 namespace {
@@ -50,6 +51,7 @@ constexpr const char* kLabHelp =
     "[PROG [ARGS...]]";
 constexpr const char* kLabExecHelp =
     "Inside a lab: run a program in another node: urxe lab exec NODE [--] PROG [ARGS...]";
+constexpr const char* kAllHelp = "Those in other network namespaces, too";
 constexpr const char* kProgramHelp =
     "Look into this program, too: whether it would see the devices under `urxe run`";
 
@@ -190,13 +192,21 @@ void add_selection(CLI::App* command, stat::Selection& selection) {
   command->add_option("--device", selection.device, "Only this device")->type_name("DEVICE");
 }
 
+CLI::App* add_top(CLI::App& app, TopOptions& options) {
+  CLI::App* top = app.add_subcommand("top", "Watch the queue pairs of the programs that run");
+  add_selection(top, options.selection);
+  top->add_flag("--all", options.all_namespaces, kAllHelp)->disable_flag_override();
+  top->add_option("--interval", options.interval, "Between two looks, 1 by default")
+      ->type_name("SECONDS");
+  return top;
+}
+
 CLI::App* add_stat(CLI::App& app, StatOptions& options) {
   CLI::App* stat =
       app.add_subcommand("stat", "Show the queue pairs of the programs that run under urxe");
   add_selection(stat, options.selection);
   stat->add_option("--qp", options.qp, "Only this queue pair")->type_name("QPN");
-  stat->add_flag("--all", options.all_namespaces, "Those in other network namespaces, too")
-      ->disable_flag_override();
+  stat->add_flag("--all", options.all_namespaces, kAllHelp)->disable_flag_override();
   stat->add_option("--interval", options.interval, "Repeat, with what happens in a second")
       ->type_name("SECONDS");
   stat->add_option("--count", options.count, "So many reports, with --interval")->type_name("N");
@@ -243,6 +253,9 @@ int parse_and_run(int argc, char** argv) {
   StatOptions observed;
   CLI::App* stat = add_stat(app, observed);
 
+  TopOptions watched;
+  CLI::App* top = add_top(app, watched);
+
   LabArguments lab(app);
   DrillOptions drilled;
   CLI::App* drill = app.add_subcommand("drill", "Run packet scripts against the transport");
@@ -259,6 +272,7 @@ int parse_and_run(int argc, char** argv) {
   if (devices->parsed()) return devices_command(listed);
   if (analyze->parsed()) return analyze_command(analyzed);
   if (stat->parsed()) return stat_command(std::move(observed));
+  if (top->parsed()) return top_command(watched);
   if (lab.lab->parsed()) return lab.run(split.from_dashes);
   if (drill->parsed()) return drill_command(drilled);
   if (env->parsed()) return env_command(env_arguments.take());

@@ -14,7 +14,7 @@ import tempfile
 
 import harness
 
-COMMANDS = ("run", "env", "devices", "doctor", "analyze", "stat", "lab", "drill")
+COMMANDS = ("run", "env", "devices", "doctor", "analyze", "stat", "top", "lab", "drill")
 
 
 def text_of(*command):

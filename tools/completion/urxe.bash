@@ -26,7 +26,7 @@ _urxe() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-} at
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W "run env devices doctor analyze stat lab drill --help --version" -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W "run env devices doctor analyze stat top lab drill --help --version" -- "$word")
     return
   fi
   if [ "$command" = lab ] && [ "${COMP_WORDS[2]}" = exec ]; then
@@ -78,6 +78,7 @@ _urxe() {
   case "$command" in
     run | env) options+=" --capture --fault --shm --no-shm" ;;
     doctor) options+=" --program --json" ;;
+    top) options="--pid --device --all --interval --help" ;;
     stat) options="--pid --device --qp --all --interval --count --why --json --prometheus --help" ;;
     lab) options="--nodes --mtu --loss --delay --rate --help" ;;
   esac

@@ -20,7 +20,7 @@ _urxe() {
   if (( CURRENT == 2 )); then
     _values 'command' 'run[run a program]' 'env[print the environment]' 'devices[list the devices]' \
       'doctor[look for what is in the way]' \
-      'analyze[tell what happened in a capture]' 'stat[show the queue pairs of programs that run]' 'lab[make several nodes on this machine]' \
+      'analyze[tell what happened in a capture]' 'stat[show the queue pairs of programs that run]' 'top[watch them]' 'lab[make several nodes on this machine]' \
       'drill[run packet scripts]'
     return
   fi
@@ -35,6 +35,8 @@ _urxe() {
       ':host:_hosts' ;;
     lab) _arguments '--nodes[how many nodes]:number:' '--mtu[MTU of the links]:number:' \
       '--loss[packets that are lost]:P%:' '--delay[time that packets take]:time:' '--rate[bits a second]:rate:' '--help[print help]' '*::program:_normal' ;;
+    top) _arguments '--pid[only this process]:pid:_pids' '--device[only this device]:device:' \
+      '--all[those in other network namespaces, too]' '--interval[between two looks]:seconds:' '--help[print help]' ;;
     stat) _arguments '--pid[only this process]:pid:_pids' '--device[only this device]:device:' '--qp[only this queue pair]:number:' \
       '--all[those in other network namespaces, too]' '--interval[repeat]:seconds:' '--count[so many reports]:number:' \
       '--why[say why queue pairs failed]' '--json[print JSON]' '--prometheus[print metrics]' '--help[print help]' ;;

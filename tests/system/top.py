@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""top.py CASE: `urxe top` on a terminal."""
+
+import fcntl
+import os
+import pty
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+import harness
+from harness import Process
+
+
+class Terminal:
+    """`urxe top` behind a terminal of 24 lines and 80 columns."""
+
+    def __init__(self, *options, term="xterm"):
+        self.ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self.process = subprocess.Popen([harness.binary("urxe"), "top", *options], stdin=theirs, stdout=theirs,
+                                        stderr=subprocess.PIPE, env=dict(harness.environment(), TERM=term),
+                                        start_new_session=True)
+        os.close(theirs)
+        self.text = ""
+
+    def type(self, keys):
+        self.text = ""
+        os.write(self.ours, keys.encode())
+
+    def wait_for(self, *words):
+        """Until all words are among what was drawn since the last key."""
+        deadline = time.monotonic() + harness.PATIENCE
+        while not all(word in self.text for word in words):
+            harness.expect(time.monotonic() < deadline and self.process.poll() is None, f"{words} in {self.text!r}")
+            if select.select([self.ours], [], [], 0.1)[0]:
+                self.text += os.read(self.ours, 65536).decode(errors="replace")
+
+    def hang_up(self):
+        os.close(self.ours)
+
+    def end(self):
+        return self.process.wait(harness.PATIENCE), self.process.stderr.read().decode()
+
+
+def keys():
+    """A failed queue pair is shown, explained, filtered away; q ends."""
+    harness.isolate()
+    program = Process(harness.urxe_run([harness.binary("urxe_qp_failures"), "bounds"], options=["--device", "lo"]),
+                      name="bounds")
+    harness.wait_until(lambda: "done" in program.output or not program.running(), "the failure")
+    terminal = Terminal("--interval", "0.2", "--pid", str(program.pid))
+    terminal.wait_for("urxe top", "urxe_qp_fa", "nak", "refused-re")
+    terminal.type("\r")
+    terminal.wait_for("refused", "completions")
+    terminal.type("\x1b")
+    terminal.wait_for("WAITS")
+    terminal.type("h")
+    terminal.wait_for("a filter")
+    terminal.type("h")
+    terminal.wait_for("WAITS")
+    terminal.type("/nobody\r")
+    terminal.wait_for("No queue pair")
+    terminal.type("q")
+    harness.expect(terminal.end() == (0, ""), "the end")
+
+
+def wrong():
+    """Without a terminal, or on one that nobody knows, one line says so."""
+    harness.isolate()
+    done = subprocess.run([harness.binary("urxe"), "top"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          env=harness.environment(), timeout=harness.PATIENCE)
+    harness.expect(done.returncode == 2 and "needs a terminal" in done.stderr and not done.stdout, done)
+    status, said = Terminal(term="no-such-terminal").end()
+    harness.expect(status == 2 and "no-such-terminal" in said, f"{status}: {said}")
+    status, said = Terminal("--interval", "0").end()
+    harness.expect(status == 2 and "--interval" in said, f"{status}: {said}")
+
+
+def hangup():
+    """It ends when its terminal goes."""
+    harness.isolate()
+    terminal = Terminal()
+    terminal.wait_for("urxe top")
+    terminal.hang_up()
+    terminal.end()
+
+
+harness.main({"keys": keys, "wrong": wrong, "hangup": hangup}[sys.argv[1]])

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The screens of `urxe top`, and what its keys do.
+#include "tools/top/view.h"
+
+#include <gtest/gtest.h>
+#include <infiniband/verbs.h>
+
+#include <algorithm>
+
+namespace urxe::test {
+namespace {
+
+using top::Key;
+using top::Line;
+using top::Looks;
+using top::Size;
+using top::Style;
+using top::View;
+
+constexpr Size kScreen{24, 80};
+constexpr int64_t kSecond = 1'000'000'000;
+
+QpReport queue_pair(uint32_t qpn) {
+  QpReport report;
+  report.qpn = qpn;
+  report.type = IBV_QPT_RC;
+  report.state = IBV_QPS_RTS;
+  report.has_peer = true;
+  const uint8_t address[4] = {192, 0, 2, 9};
+  report.remote = Gid::from_ipv4(address);
+  report.round_trip_ns = 1000 * qpn;
+  return report;
+}
+
+DeviceObservation device(uint32_t pid, const std::string& program, int64_t at) {
+  DeviceObservation seen;
+  seen.pid = pid;
+  seen.program = program;
+  seen.device = "urxe_eth0";
+  seen.observed.ns = at;
+  return seen;
+}
+
+/// Two processes with two queue pairs each; that with the number N sends N kB in a second.
+Looks looks() {
+  Looks both;
+  for (Observation* seen : {&both.before, &both.now}) {
+    const bool is_now = seen == &both.now;
+    seen->devices = {device(100, "alpha", is_now ? 2 * kSecond : kSecond),
+                     device(200, "beta", is_now ? 2 * kSecond : kSecond)};
+    uint32_t qpn = 0x10;
+    for (DeviceObservation& one : seen->devices) {
+      for (int i = 0; i < 2; ++i, ++qpn) {
+        one.queue_pairs.push_back(queue_pair(qpn));
+        if (is_now) one.queue_pairs.back().counters.sent_bytes = qpn * 1000;
+      }
+    }
+  }
+  return both;
+}
+
+std::vector<Line> screen(View& view, const Looks& both = looks(), Size size = kScreen) {
+  return compose(view, both, size);
+}
+
+void press(View& view, std::string_view characters) {
+  for (const char c : characters) top::press(view, {Key::Kind::kCharacter, c});
+}
+
+/// The lines of the table.
+std::vector<std::string> table(View& view, const Looks& both = looks(), Size size = kScreen) {
+  std::vector<std::string> lines;
+  for (const Line& line : screen(view, both, size)) lines.push_back(line.text);
+  lines.erase(lines.begin(), lines.begin() + 2);
+  lines.pop_back();
+  std::erase_if(lines, [](const std::string& text) { return text.empty(); });
+  return lines;
+}
+
+bool any_contains(const std::vector<Line>& lines, std::string_view text) {
+  return std::ranges::any_of(
+      lines, [&](const Line& line) { return line.text.find(text) != std::string::npos; });
+}
+
+TEST(TopView, TheBusiestFirst) {
+  View view;
+  const auto lines = table(view);
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_TRUE(lines[0].starts_with("beta")) << lines[0];
+  EXPECT_NE(lines[0].find("000013"), std::string::npos);
+  EXPECT_NE(lines[0].find("19k"), std::string::npos) << "bytes in a second: " << lines[0];
+  EXPECT_NE(lines[3].find("000010"), std::string::npos);
+}
+
+TEST(TopView, FitsTheScreen) {
+  for (const Size size : {Size{24, 80}, Size{5, 20}, Size{1, 1}, Size{50, 200}}) {
+    View view;
+    const auto lines = screen(view, looks(), size);
+    EXPECT_LE(lines.size(), size.lines);
+    for (const Line& line : lines) EXPECT_LE(line.text.size(), size.columns);
+  }
+}
+
+TEST(TopView, AllColumnsFitEightyButTheLast) {
+  View view;
+  const auto lines = screen(view);
+  EXPECT_NE(lines[1].text.find("WAITS"), std::string::npos) << lines[1].text;
+}
+
+TEST(TopView, WideScreensHaveThePeer) {
+  View view;
+  EXPECT_FALSE(any_contains(screen(view), "192.0.2.9"));
+  EXPECT_TRUE(any_contains(screen(view, looks(), {24, 150}), "192.0.2.9"));
+}
+
+TEST(TopView, Orders) {
+  const char* const firsts[] = {"000013", "000010", "000010", "000013", "000010", "000010"};
+  View view;
+  for (const char* const first : firsts) {
+    EXPECT_NE(table(view)[0].find(first), std::string::npos) << table(view)[0];
+    press(view, "s");
+  }
+  EXPECT_EQ(view.order, top::Order::kTraffic) << "once round";
+}
+
+TEST(TopView, Filter) {
+  View view;
+  press(view, "/alpx");
+  EXPECT_TRUE(view.is_typing);
+  top::press(view, {Key::Kind::kBackspace});
+  EXPECT_EQ(table(view).size(), 2U);
+  top::press(view, {Key::Kind::kEnter});
+  EXPECT_FALSE(view.is_typing);
+  EXPECT_EQ(table(view).size(), 2U);
+  press(view, "/zzz");
+  EXPECT_TRUE(any_contains(screen(view), "No queue pair"));
+  top::press(view, {Key::Kind::kEscape});
+  EXPECT_EQ(table(view).size(), 4U);
+}
+
+TEST(TopView, ByDevice) {
+  View view;
+  press(view, "d");
+  const auto lines = table(view);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_TRUE(lines[0].starts_with("beta"));
+  EXPECT_NE(lines[0].find("37k"), std::string::npos) << "the sum: " << lines[0];
+  press(view, "d");
+  EXPECT_EQ(table(view).size(), 4U);
+}
+
+TEST(TopView, ChoosesALine) {
+  View view;
+  const auto chosen = [&] {
+    const auto lines = screen(view);
+    const auto found = std::ranges::find(lines, Style::kChosen, &Line::style);
+    return found != lines.end() ? found->text.substr(19, 6) : "";
+  };
+  EXPECT_EQ(chosen(), "000013");
+  top::press(view, {Key::Kind::kDown});
+  EXPECT_EQ(chosen(), "000012");
+  top::press(view, {Key::Kind::kEnd});
+  EXPECT_EQ(chosen(), "000010");
+  top::press(view, {Key::Kind::kDown});
+  EXPECT_EQ(chosen(), "000010") << "there is none below";
+  top::press(view, {Key::Kind::kUp});
+  EXPECT_EQ(chosen(), "000011");
+  top::press(view, {Key::Kind::kPageUp});
+  EXPECT_EQ(chosen(), "000013");
+}
+
+TEST(TopView, ScrollsToTheChosenLine) {
+  Looks both = looks();
+  for (uint32_t i = 0; i < 100; ++i) {
+    both.now.devices[0].queue_pairs.push_back(queue_pair(0x100 + i));
+  }
+  View view;
+  top::press(view, {Key::Kind::kEnd});
+  const auto lines = screen(view, both);
+  EXPECT_EQ(std::ranges::count(lines, Style::kChosen, &Line::style), 1);
+  EXPECT_GT(view.first, 0U);
+}
+
+TEST(TopView, DetailSaysWhy) {
+  Looks both = looks();
+  ErrorCause& cause = both.now.devices[1].queue_pairs[1].cause;
+  cause.reason = ErrorReason::kNak;
+  cause.syndrome = 0x62;
+  View view;
+  EXPECT_TRUE(any_contains(screen(view, both), " nak"));
+  top::press(view, {Key::Kind::kDown});
+  EXPECT_EQ(std::ranges::count(screen(view, both), Style::kError, &Line::style), 1);
+  top::press(view, {Key::Kind::kUp});
+  top::press(view, {Key::Kind::kEnter});
+  const auto lines = screen(view, both);
+  EXPECT_TRUE(any_contains(lines, "the peer has refused"));
+  EXPECT_TRUE(any_contains(lines, "completions"));
+  for (const Line& line : lines) EXPECT_LE(line.text.size(), kScreen.columns);
+  top::press(view, {Key::Kind::kEscape});
+  EXPECT_EQ(table(view, both).size(), 4U);
+}
+
+TEST(TopView, HelpAndPause) {
+  View view;
+  press(view, "h");
+  EXPECT_TRUE(any_contains(screen(view), "type a filter"));
+  press(view, "h");
+  press(view, "p");
+  EXPECT_TRUE(view.is_paused);
+  EXPECT_TRUE(any_contains(screen(view), "(paused)"));
+  press(view, " ");
+  EXPECT_FALSE(view.is_paused);
+}
+
+TEST(TopView, Ends) {
+  View view;
+  EXPECT_TRUE(top::press(view, {Key::Kind::kCharacter, 'x'}));
+  EXPECT_FALSE(top::press(view, {Key::Kind::kCharacter, 'q'}));
+  press(view, "/");
+  EXPECT_TRUE(top::press(view, {Key::Kind::kCharacter, 'q'})) << "it belongs to the filter";
+}
+
+}  // namespace
+}  // namespace urxe::test

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/top/detail.h"
+
+#include <fmt/format.h>
+
+#include <sstream>
+
+#include "tools/stat/names.h"
+#include "tools/stat/table.h"
+#include "tools/stat/why.h"
+
+namespace urxe::top {
+namespace {
+
+constexpr size_t kIndent = 12;
+constexpr int64_t kAckTimeoutUnit = 4096;  // ns
+
+std::string fill_text(const QueueFill& fill) {
+  return fmt::format("{} of {}", fill.waiting, fill.capacity);
+}
+
+std::string timeout_of(const QpReport& report) {
+  return report.timeout == 0 ? "none" : stat::short_time(kAckTimeoutUnit << report.timeout);
+}
+
+std::vector<std::string> facts_of(const QpReport& report) {
+  const QpCounters& counters = report.counters;
+  return {
+      fmt::format("queues      send {}, receive {}{}", fill_text(report.send_queue),
+                  fill_text(report.receive_queue), report.uses_srq ? " (shared)" : ""),
+      fmt::format("completions send {}, receive {} not polled", fill_text(report.send_cq),
+                  fill_text(report.receive_cq)),
+      fmt::format("path        MTU {}, window {} of {} B used, round trip {}", report.mtu,
+                  report.window_used, report.window,
+                  report.round_trip_ns != 0 ? stat::short_time(report.round_trip_ns) : "unknown"),
+      fmt::format("requests    {} packets outstanding, oldest PSN {}, next PSN {}",
+                  report.outstanding, stat::number_name(report.unacked_psn),
+                  stat::number_name(report.next_psn)),
+      fmt::format("responder   expects PSN {}, {} READs and atomics to answer",
+                  stat::number_name(report.expected_psn), report.reads_owed),
+      fmt::format("retries     ACK timeout {}, retry_cnt {}, rnr_retry {}", timeout_of(report),
+                  report.retry_count, report.rnr_retry),
+      fmt::format("sent        {} packets, {} B, {} requests completed", counters.sent_packets,
+                  counters.sent_bytes, counters.sends_completed),
+      fmt::format("received    {} packets, {} B, {} receives completed, {} requests executed",
+                  counters.received_packets, counters.received_bytes, counters.receives_completed,
+                  counters.requests_executed),
+      fmt::format("trouble     {} packets sent again, {} timeouts, {} sequence NAKs",
+                  counters.retransmitted_packets, counters.ack_timeouts,
+                  counters.sequence_naks_received),
+      fmt::format("            RNR NAKs: {} received, {} sent", counters.rnr_naks_received,
+                  counters.rnr_naks_sent),
+  };
+}
+
+/// Breaks the text where it is too long, and indents what follows.
+void add_text(const std::string& text, size_t columns, std::vector<Line>& lines) {
+  const size_t width = std::max(columns, 2 * kIndent);
+  std::istringstream input(text);
+  std::string line;
+  while (std::getline(input, line)) {
+    while (line.size() > width) {
+      size_t cut = line.rfind(' ', width);
+      if (cut == std::string::npos || cut <= kIndent) cut = width;
+      lines.push_back({line.substr(0, cut), {}});
+      line = std::string(kIndent, ' ') + line.substr(line[cut] == ' ' ? cut + 1 : cut);
+    }
+    lines.push_back({line, {}});
+  }
+}
+
+}  // namespace
+
+void add_detail(const Row& row, size_t columns, std::vector<Line>& lines) {
+  if (row.report == nullptr) {
+    add_text(fmt::format("{}, process {}, device {}, engine {}: {} queue pairs",
+                         stat::printable(row.device->program), row.device->pid,
+                         stat::printable(row.device->device), stat::printable(row.device->engine),
+                         row.queue_pairs),
+             columns, lines);
+    return;
+  }
+  add_text(stat::explain(*row.device, *row.report), columns, lines);
+  lines.emplace_back();
+  for (const std::string& fact : facts_of(*row.report)) add_text(fact, columns, lines);
+}
+
+}  // namespace urxe::top

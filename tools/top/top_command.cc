@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/top/top_command.h"
+
+#include <fmt/format.h>
+#include <ncurses.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <clocale>
+#include <cstdlib>
+
+#include "packet/host/clock.h"
+#include "tools/exit_status.h"
+#include "tools/top/view.h"
+
+namespace urxe {
+namespace {
+
+constexpr double kLeastInterval = 0.1;  // seconds
+constexpr double kMostInterval = 3600;
+constexpr int kEscapeDelayMs = 25;
+constexpr short kErrorColours = 1;
+constexpr int kEscapeKey = 27;
+constexpr int kDeleteKey = 127;
+
+int refuse_top(const std::string& reason) {
+  fmt::print(stderr, "urxe top: {}\n", reason);
+  return kBadInput;
+}
+
+/// The terminal, from the constructor on; as it was after the destructor.
+class Terminal {
+ public:
+  Terminal() : screen_(newterm(nullptr, stdout, stdin)) {
+    if (screen_ == nullptr) return;
+    cbreak();
+    noecho();
+    curs_set(0);
+    keypad(stdscr, TRUE);
+    set_escdelay(kEscapeDelayMs);
+    if (has_colors() && start_color() == OK) {
+      use_default_colors();
+      init_pair(kErrorColours, COLOR_RED, -1);
+    }
+  }
+  ~Terminal() {
+    if (screen_ == nullptr) return;
+    endwin();
+    delscreen(screen_);
+  }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+  [[nodiscard]] bool is_open() const { return screen_ != nullptr; }
+
+ private:
+  SCREEN* screen_;
+};
+
+attr_t attributes_of(top::Style style) {
+  switch (style) {
+    case top::Style::kTitle:
+      return A_BOLD;
+    case top::Style::kHeading:
+      return A_UNDERLINE;
+    case top::Style::kChosen:
+      return A_REVERSE;
+    case top::Style::kError:
+      return has_colors() ? static_cast<attr_t>(COLOR_PAIR(kErrorColours)) : A_BOLD;
+    default:
+      return A_NORMAL;
+  }
+}
+
+void draw(top::View& view, const top::Looks& looks) {
+  int lines = 0;
+  int columns = 0;
+  getmaxyx(stdscr, lines, columns);
+  erase();
+  const top::Size size{static_cast<size_t>(std::max(lines, 1)),
+                       static_cast<size_t>(std::max(columns, 1))};
+  int at = 0;
+  for (const top::Line& line : compose(view, looks, size)) {
+    attrset(attributes_of(line.style));
+    mvaddnstr(at++, 0, line.text.c_str(), columns);
+  }
+  refresh();
+}
+
+top::Key key_of(int code) {
+  using Kind = top::Key::Kind;
+  switch (code) {
+    case KEY_UP:
+      return {Kind::kUp};
+    case KEY_DOWN:
+      return {Kind::kDown};
+    case KEY_PPAGE:
+      return {Kind::kPageUp};
+    case KEY_NPAGE:
+      return {Kind::kPageDown};
+    case KEY_HOME:
+      return {Kind::kHome};
+    case KEY_END:
+      return {Kind::kEnd};
+    case KEY_ENTER:
+    case '\n':
+    case '\r':
+      return {Kind::kEnter};
+    case kEscapeKey:
+      return {Kind::kEscape};
+    case KEY_BACKSPACE:
+    case '\b':
+    case kDeleteKey:
+      return {Kind::kBackspace};
+    default:
+      break;
+  }
+  if (code >= ' ' && code <= '~') return {Kind::kCharacter, static_cast<char>(code)};
+  return {};
+}
+
+bool terminal_is_gone() {
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  return poll(&input, 1, 0) == 1 && (input.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+}
+
+Observation look(const TopOptions& options) {
+  Observation seen = observe(options.all_namespaces ? Whose::kAll : Whose::kThisNamespace);
+  stat::select(seen, options.selection);
+  return seen;
+}
+
+void run(const TopOptions& options) {
+  const Duration interval{static_cast<int64_t>(options.interval * 1e9)};
+  top::View view;
+  top::Looks looks{look(options), {}};
+  looks.before = looks.now;
+  Instant next = clock_now() + interval;
+  bool goes_on = true;
+  while (goes_on) {
+    draw(view, looks);
+    const int64_t left_ms = (next - clock_now()).ns / 1'000'000;
+    timeout(static_cast<int>(std::max<int64_t>(left_ms, 0)));
+    const int code = getch();
+    if (code != ERR) goes_on = press(view, key_of(code));
+    if (code == ERR && terminal_is_gone()) return;
+    if (clock_now() < next) continue;
+    next = clock_now() + interval;
+    if (view.is_paused) continue;
+    looks.before = std::move(looks.now);
+    looks.now = look(options);
+  }
+}
+
+}  // namespace
+
+int top_command(const TopOptions& options) {
+  if (!(options.interval >= kLeastInterval && options.interval <= kMostInterval)) {
+    return refuse_top(fmt::format("--interval {}: must be {} to {} seconds", options.interval,
+                                  kLeastInterval, kMostInterval));
+  }
+  if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) {
+    return refuse_top("needs a terminal; `urxe stat --interval 1` prints to a pipe or a file");
+  }
+  std::setlocale(LC_ALL, "");
+  const Terminal terminal;
+  if (!terminal.is_open()) {
+    const char* const name = std::getenv("TERM");
+    return refuse_top(fmt::format("the terminal TERM={} is not known here; try TERM=vt100",
+                                  name != nullptr ? name : ""));
+  }
+  run(options);
+  return 0;
+}
+
+}  // namespace urxe

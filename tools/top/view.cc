@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/top/view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "tools/top/detail.h"
+#include "tools/top/rows.h"
+
+namespace urxe::top {
+namespace {
+
+constexpr auto kOrders = std::to_array<std::string_view>(
+    {"traffic", "messages", "sent again", "round trip", "program", "process"});
+static_assert(kOrders.size() == static_cast<size_t>(Order::kCount));
+
+constexpr size_t kPage = 10;
+constexpr size_t kLongestFilter = 40;
+/// Title, headings, and the line of keys.
+constexpr size_t kLinesAround = 3;
+
+constexpr auto kHelp = std::to_array<std::string_view>({
+    "up, down, PgUp, PgDn, Home, End   choose a line",
+    "Enter       all there is to say of it, and why it failed",
+    "Esc         back",
+    "s           the next order: traffic, messages, sent again, round trip, program, process",
+    "/           type a filter: only lines that contain it; Enter ends, Esc drops it",
+    "d           a line for each device of a process, with sums; again: for each queue pair",
+    "p or space  pause",
+    "q           end",
+    "",
+    "SENT, RCVD: bytes in a second. MSGS: messages completed in a second. AGAIN: request packets",
+    "sent again in a second. RTT: the path's round-trip time. WAITS FOR: see urxe-stat(1).",
+});
+
+void type(View& view, const Key& key) {
+  switch (key.kind) {
+    case Key::Kind::kEnter:
+      view.is_typing = false;
+      return;
+    case Key::Kind::kEscape:
+      view.is_typing = false;
+      view.filter.clear();
+      return;
+    case Key::Kind::kBackspace:
+      if (!view.filter.empty()) view.filter.pop_back();
+      return;
+    case Key::Kind::kCharacter:
+      if (view.filter.size() < kLongestFilter) view.filter += key.character;
+      return;
+    default:
+      return;
+  }
+}
+
+bool press_character(View& view, char character) {
+  switch (character) {
+    case 'q':
+      return false;
+    case 's':
+      view.order = static_cast<Order>((static_cast<size_t>(view.order) + 1) % kOrders.size());
+      return true;
+    case 'd':
+      view.by_device = !view.by_device;
+      view.shows_detail = false;
+      view.chosen = 0;
+      return true;
+    case 'p':
+    case ' ':
+      view.is_paused = !view.is_paused;
+      return true;
+    case '/':
+      view.is_typing = true;
+      view.filter.clear();
+      return true;
+    case 'h':
+    case '?':
+      view.shows_help = !view.shows_help;
+      return true;
+    default:
+      return true;
+  }
+}
+
+std::string title(const View& view, const Looks& looks, size_t rows) {
+  std::string text = fmt::format("urxe top: {} devices, {} lines by {}", looks.now.devices.size(),
+                                 rows, kOrders[static_cast<size_t>(view.order)]);
+  if (!view.filter.empty() || view.is_typing) {
+    text += fmt::format(", with \"{}{}\"", view.filter, view.is_typing ? "_" : "");
+  }
+  if (looks.now.unreadable != 0) {
+    text += fmt::format(", {} of other versions left out", looks.now.unreadable);
+  }
+  return view.is_paused ? text + " (paused)" : text;
+}
+
+/// Keeps the chosen line among those that there are, and on the screen.
+void scroll(View& view, size_t rows, size_t room) {
+  view.chosen = std::min(view.chosen, rows == 0 ? 0 : rows - 1);
+  view.first = std::min(view.first, view.chosen);
+  if (view.chosen >= view.first + room) view.first = view.chosen + 1 - room;
+}
+
+void add_table(View& view, const std::vector<Row>& rows, const Size& size, std::vector<Line>& out) {
+  const size_t room = size.lines > kLinesAround ? size.lines - kLinesAround : 1;
+  scroll(view, rows.size(), room);
+  out.push_back({headings(view, size.columns), Style::kHeading});
+  const size_t end = std::min(rows.size(), view.first + room);
+  for (size_t i = view.first; i < end; ++i) {
+    const Style style = rows[i].has_failed ? Style::kError : Style::kPlain;
+    out.push_back({cells(rows[i], size.columns), i == view.chosen ? Style::kChosen : style});
+  }
+  if (rows.empty()) {
+    out.push_back({"No queue pair: nothing runs under `urxe run`, or the filter hides it.", {}});
+  }
+}
+
+void fit(std::vector<Line>& lines, const Size& size) {
+  if (lines.size() > size.lines) lines.resize(size.lines);
+  for (Line& line : lines) {
+    if (line.text.size() > size.columns) line.text.resize(size.columns);
+  }
+}
+
+}  // namespace
+
+bool press(View& view, const Key& key) {
+  if (view.is_typing) {
+    type(view, key);
+    return true;
+  }
+  switch (key.kind) {
+    case Key::Kind::kCharacter:
+      return press_character(view, key.character);
+    case Key::Kind::kUp:
+      view.chosen -= std::min<size_t>(view.chosen, 1);
+      return true;
+    case Key::Kind::kDown:
+      ++view.chosen;
+      return true;
+    case Key::Kind::kPageUp:
+      view.chosen -= std::min(view.chosen, kPage);
+      return true;
+    case Key::Kind::kPageDown:
+      view.chosen += kPage;
+      return true;
+    case Key::Kind::kHome:
+      view.chosen = 0;
+      return true;
+    case Key::Kind::kEnd:
+      view.chosen = SIZE_MAX / 2;
+      return true;
+    case Key::Kind::kEnter:
+      view.shows_detail = !view.shows_detail;
+      return true;
+    case Key::Kind::kEscape:
+      view.shows_detail = view.shows_help = false;
+      return true;
+    default:
+      return true;
+  }
+}
+
+std::vector<Line> compose(View& view, const Looks& looks, const Size& size) {
+  const std::vector<Row> rows = make_rows(view, looks);
+  std::vector<Line> lines{{title(view, looks, rows.size()), Style::kTitle}};
+  if (view.shows_help) {
+    for (const std::string_view help : kHelp) lines.push_back({std::string(help), {}});
+  } else if (view.shows_detail && !rows.empty()) {
+    scroll(view, rows.size(), 1);
+    add_detail(rows[view.chosen], size.columns, lines);
+  } else {
+    add_table(view, rows, size, lines);
+  }
+  if (lines.size() + 1 <= size.lines) {
+    lines.resize(size.lines - 1);
+    lines.push_back(
+        {"q end  h help  s order  / filter  d devices  p pause  Enter detail", Style::kTitle});
+  }
+  fit(lines, size);
+  return lines;
+}
+
+}  // namespace urxe::top
