@@ -13,8 +13,8 @@ namespace urxe {
 
 // The file in which a process tells of one device's queue pairs: a header and a record for each
 // place (Device::report()). The process writes, and any number of observers map the file and read:
-// neither ever waits for the other. All of it is written in words, as relaxed atomics; a record's
-// `turn` is odd while the record is being written, so that an observer can tell a torn one.
+// neither ever waits for the other. All of it is written in words, as atomics; a record's `turn`
+// is odd while the record is being written, so that an observer can tell a torn one.
 
 inline constexpr uint64_t kStatMagic = 0x3174'6174'7378'7275;  ///< "urxstat1"
 inline constexpr size_t kStatRecords = kQpIndices;
@@ -43,15 +43,16 @@ static_assert(sizeof(StatHeader) <= kStatHeaderBytes);
 
 inline constexpr size_t kStatBytes = kStatHeaderBytes + kStatRecords * sizeof(StatRecord);
 
-/// Copies a value of whole words to shared memory, or from it.
+/// Copies a value of whole words to shared memory, or from it. What was stored before is visible
+/// before the copy is, and what is loaded after is not older.
 template <class Value>
 void copy_words(const Value& from, Value& to) {
   static_assert(std::is_trivially_copyable_v<Value> && sizeof(Value) % sizeof(uint64_t) == 0);
   auto* const source = reinterpret_cast<uint64_t*>(const_cast<Value*>(&from));
   auto* const target = reinterpret_cast<uint64_t*>(&to);
   for (size_t i = 0; i < sizeof(Value) / sizeof(uint64_t); ++i) {
-    const uint64_t word = std::atomic_ref(source[i]).load(std::memory_order_relaxed);
-    std::atomic_ref(target[i]).store(word, std::memory_order_relaxed);
+    const uint64_t word = std::atomic_ref(source[i]).load(std::memory_order_acquire);
+    std::atomic_ref(target[i]).store(word, std::memory_order_release);
   }
 }
 

@@ -58,7 +58,6 @@ std::optional<QpReport> StatPage::report(size_t place) const {
     if (before % 2 != 0) continue;
     StatRecord copy;
     copy_words(shared, copy);
-    std::atomic_thread_fence(std::memory_order_acquire);
     if (turn.load(std::memory_order_relaxed) != before) continue;
     if (copy.used == 0) return std::nullopt;
     return copy.report;

@@ -111,8 +111,7 @@ void StatWriter::write(const Device& device, size_t place) {
   std::atomic_ref turn(shared.turn);
   const uint64_t before = turn.load(std::memory_order_relaxed);
   turn.store(before + 1, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_release);
-  std::atomic_ref(shared.used).store(report ? 1 : 0, std::memory_order_relaxed);
+  std::atomic_ref(shared.used).store(report ? 1 : 0, std::memory_order_release);
   if (report) copy_words(*report, shared.report);
   turn.store(before + 2, std::memory_order_release);
 }
