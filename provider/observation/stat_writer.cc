@@ -134,10 +134,4 @@ bool StatWriter::publish(const Device& device, Instant now) {
   return ends;
 }
 
-void StatWriter::publish_all(const Device& device, Instant now) {
-  next_ = 0;
-  while (!publish(device, now)) {
-  }
-}
-
 }  // namespace urxe

@@ -30,8 +30,6 @@ class StatWriter {
   /// Writes the next records, so many that this takes some microseconds. False: some are left,
   /// whose turn comes with the next calls.
   bool publish(const Device& device, Instant now);
-  /// Writes all records.
-  void publish_all(const Device& device, Instant now);
   /// The process ends: removes the file.
   void remove();
   /// In the child of a fork(): the file is the parent's.

@@ -17,7 +17,7 @@ struct Selection {
   [[nodiscard]] bool is_all() const { return !pid && !device && !qpn; }
 };
 
-/// Leaves only what is selected. Processes of which nothing is left go, too, unless all is wanted.
+/// Removes everything that is not selected. With `qpn`, devices without that queue pair go, too.
 void select(Observation& seen, const Selection& selection);
 
 }  // namespace urxe::stat

@@ -52,7 +52,7 @@ enum class Check : uint8_t {
   kCount,
 };
 
-/// The first failure since RESET. The values that do not apply are 0.
+/// The first failure since RESET, or since the queue pair left SQE. Values that do not apply are 0.
 struct ErrorCause {
   static constexpr uint8_t kNoOpcode = 0xff;
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Two RC queue pairs of one process, of which one meets with a failure, and then waits to be
-// looked at.
+// Two RC queue pairs of one process. One of them fails; then the process waits to be observed.
 //
-//   urxe_qp_failures CASE    prints "left QPN right QPN" in hexadecimal, and "done" when the
-//   failure
-//                            has completed; ends with SIGTERM
+//   urxe_qp_failures CASE    prints "left QPN right QPN" in hexadecimal, and "done" after the
+//                            completion of the failed request; runs until it is killed
 #include <unistd.h>
 
 #include <cstdio>
