@@ -209,9 +209,10 @@ class Process:
         self.command = [str(part) for part in command]
         self.name = name or os.path.basename(self.command[0])
         self._output = tempfile.TemporaryFile()
+        # A process group, not a session: Linux schedules each session as a group (sched_autogroup_enabled), and 6.18 has
+        # been seen to give some of them no processor for two seconds where more of them poll than there are processors.
         self._process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=self._output,
-                                         stderr=subprocess.STDOUT, env=env or environment(),
-                                         start_new_session=True)
+                                         stderr=subprocess.STDOUT, env=env or environment(), process_group=0)
         Process._all.append(self)
 
     @property
@@ -236,7 +237,7 @@ class Process:
             fail(f"{self.name} did not end within {timeout} s")
 
     def kill(self, with_signal=signal.SIGKILL):
-        # The whole session: nsenter, setpriv and `urxe run` exec, but perftest may have children.
+        # The whole group: nsenter, setpriv and `urxe run` exec, but perftest may have children.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, with_signal)
         if with_signal == signal.SIGKILL:

@@ -133,9 +133,7 @@ def sharing():
     harness.need_programs("ibv_rc_pingpong")
     with link(mtu=4500) as ends:
         ports = [harness.free_port() for _ in range(3)]
-        # With 3000 under the thread sanitizer, on two processors, one pair of them now and then had no answer for half a
-        # second. Why is not known.
-        count = 300 if harness.sanitized() else 3000
+        count = 3000
         words = lambda device, port: ["ibv_rc_pingpong", "-d", device, "-g", IPV4, "-n", str(count), "-c", "-p", str(port)]
         engines = lambda engine: ["--engine", engine, "--no-shm"]
         servers = [Process(harness.urxe_run(words("urxe_urxa", port), engines(engine)), f"server: {engine}")
