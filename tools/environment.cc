@@ -12,7 +12,7 @@
 
 #include "packet/base/expected.h"
 #include "packet/engine/engine_choice.h"
-#include "packet/engine/fault_plan.h"
+#include "packet/engine/fault_plans.h"
 #include "provider/devices/network_namespace.h"
 #include "provider/devices/sysfs_tree.h"
 #include "provider/devices/tree_store.h"
@@ -130,9 +130,22 @@ std::string set_capture(const std::string& file) {
 std::string set_faults(const std::optional<std::string>& faults) {
   const std::string inherited = get("URXE_FAULTS");
   if (!faults && inherited.empty()) return "";
-  const auto plan = parse_fault_plan(faults ? *faults : inherited);
-  if (!plan) return (faults ? "--fault: " : "URXE_FAULTS: ") + plan.error();
+  const auto plans = parse_fault_plans(faults ? *faults : inherited);
+  if (!plans) return (faults ? "--fault: " : "URXE_FAULTS: ") + plans.error();
   if (faults) set("URXE_FAULTS", *faults);
+  return "";
+}
+
+/// An interface that no device has is a mistake: the program would run without its faults.
+std::string check_fault_interfaces(const std::optional<std::string>& faults,
+                                   const std::vector<DeviceDescription>& devices) {
+  const auto plans = parse_fault_plans(faults.value_or(""));
+  if (!faults || !plans) return "";
+  for (const FaultPlans::OfInterface& interface : plans->interfaces) {
+    if (std::ranges::find(devices, interface.name, &DeviceDescription::ifname) == devices.end()) {
+      return fmt::format("--fault: no device has the interface '{}'", interface.name);
+    }
+  }
   return "";
 }
 
@@ -185,6 +198,10 @@ Expected<std::string, Refusal> write_tree(const RunOptions& options) {
   if (!presentation) return Unexpected<Refusal>(presentation.error());
   if (presentation->devices.empty()) {
     fmt::print(stderr, "urxe: no interface is up and has an IP address: no devices\n");
+  }
+  if (std::string error = check_fault_interfaces(options.faults, presentation->devices);
+      !error.empty()) {
+    return refuse(error, kBadInput);
   }
   auto netns = current_network_namespace();
   if (!netns) return refuse(netns.error());

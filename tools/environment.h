@@ -15,7 +15,7 @@ namespace urxe {
 struct RunOptions {
   std::vector<std::string> devices;   ///< [NAME=]IFACE each
   std::string capture;                ///< pcapng file; empty: none
-  std::optional<std::string> faults;  ///< as parse_fault_plan() reads it
+  std::optional<std::string> faults;  ///< as parse_fault_plans() reads it
   std::optional<std::string> engine;  ///< as parse_engine_choice() reads it
   std::optional<std::string> dpdk_arguments;
   std::optional<bool> shm;           ///< whether memory carries packets on this host

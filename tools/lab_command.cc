@@ -8,14 +8,15 @@
 
 #include "packet/engine/fault_plan.h"
 #include "tools/exit_status.h"
+#include "tools/lab/failure.h"
 #include "tools/lab/plan.h"
 #include "tools/lab/session.h"
+#include "tools/lab/topology.h"
 
 namespace urxe {
 namespace {
 
 constexpr unsigned kDefaultNodes = 2;
-constexpr unsigned kDefaultMtu = 1500;
 
 int refuse_lab(const std::string& reason) {
   fmt::print(stderr, "urxe lab: {}\n", reason);
@@ -30,6 +31,24 @@ std::string fault_words(const LabOptions& options) {
     if (!value.empty()) words += fmt::format("{}={},", name, value);
   }
   return words.empty() ? "" : words + "direction=out";
+}
+
+Expected<lab::Plan, std::string> make_star(const LabOptions& options) {
+  const unsigned nodes = options.nodes.value_or(kDefaultNodes);
+  const unsigned mtu = options.mtu.value_or(lab::kDefaultMtu);
+  if (nodes < 1 || nodes > lab::kMostNodes) {
+    return lab::failure(fmt::format("--nodes: from 1 to {}", lab::kMostNodes));
+  }
+  if (mtu < lab::kLeastMtu || mtu > lab::kMostMtu) {
+    return lab::failure(fmt::format("--mtu: from {} to {}", lab::kLeastMtu, lab::kMostMtu));
+  }
+  const std::string words = fault_words(options);
+  if (!words.empty()) {
+    if (const auto faults = parse_fault_plan(words); !faults) return lab::failure(faults.error());
+  }
+  lab::Plan plan = lab::star(nodes, mtu);
+  for (lab::Node& node : plan.nodes) node.ports.front().faults = words;
+  return plan;
 }
 
 std::vector<std::string> shell() {
@@ -49,21 +68,10 @@ void greet(const lab::Plan& plan) {
 }  // namespace
 
 int lab_command(const LabOptions& options) {
+  auto plan = options.topology.empty() ? make_star(options) : lab::read_topology(options.topology);
+  if (!plan) return refuse_lab(plan.error());
   lab::Session session;
-  const unsigned nodes = options.nodes.value_or(kDefaultNodes);
-  const unsigned mtu = options.mtu.value_or(kDefaultMtu);
-  if (nodes < 1 || nodes > lab::kMostNodes) {
-    return refuse_lab(fmt::format("--nodes: from 1 to {}", lab::kMostNodes));
-  }
-  if (mtu < lab::kLeastMtu || mtu > lab::kMostMtu) {
-    return refuse_lab(fmt::format("--mtu: from {} to {}", lab::kLeastMtu, lab::kMostMtu));
-  }
-  session.plan = lab::star(nodes, mtu);
-  session.faults = fault_words(options);
-  if (!session.faults.empty()) {
-    const auto plan = parse_fault_plan(session.faults);
-    if (!plan) return refuse_lab(plan.error());
-  }
+  session.plan = *std::move(plan);
   session.command = options.command.empty() ? shell() : options.command;
   if (options.command.empty()) greet(session.plan);
   return lab::run_session(session);

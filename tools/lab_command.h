@@ -11,6 +11,7 @@ namespace urxe {
 struct LabOptions {
   std::optional<unsigned> nodes;
   std::optional<unsigned> mtu;
+  std::string topology;              ///< a file; empty: a star
   std::string loss;                  ///< as the word loss= of --fault has it; empty: none
   std::string delay;                 ///< delay=
   std::string rate;                  ///< rate=

@@ -155,12 +155,22 @@ struct LabArguments {
 LabArguments::LabArguments(CLI::App& app)
     : lab(app.add_subcommand("lab", kLabHelp)), exec(lab->add_subcommand("exec", kLabExecHelp)) {
   lab->prefix_command();
-  lab->add_option("--nodes", options.nodes, "How many nodes: 1 to 64, 2 by default");
-  lab->add_option("--mtu", options.mtu, "The MTU of the links, 1500 by default");
-  lab->add_option("--loss", options.loss, "Packets that are lost, of those sent")->type_name("P%");
-  lab->add_option("--delay", options.delay, "How long each packet takes: 50us")->type_name("T");
+  CLI::Option* const topology =
+      lab->add_option("--topology", options.topology, "A file that names nodes, switches and links")
+          ->type_name("FILE");
+  lab->add_option("--nodes", options.nodes, "How many nodes: 1 to 64, 2 by default")
+      ->excludes(topology);
+  lab->add_option("--mtu", options.mtu, "The MTU of the links, 1500 by default")
+      ->excludes(topology);
+  lab->add_option("--loss", options.loss, "Packets that are lost, of those sent")
+      ->type_name("P%")
+      ->excludes(topology);
+  lab->add_option("--delay", options.delay, "How long each packet takes: 50us")
+      ->type_name("T")
+      ->excludes(topology);
   lab->add_option("--rate", options.rate, "Bits that a device sends in a second: 10G")
-      ->type_name("R");
+      ->type_name("R")
+      ->excludes(topology);
   exec->add_option("NODE", node, "The name of a node")->required();
   exec->prefix_command();
 }

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs over a network that `urxe run --fault` makes bad.
 
-usage: faults.py wrong_words | wrong_variable | verify WORDS|none [OPTION OF urxe_rc_verify...]
+usage: faults.py wrong_words | by_interface | wrong_variable | verify WORDS|none [OPTION OF urxe_rc_verify...]
 """
 
+import subprocess
 import sys
 
 import harness
@@ -80,6 +81,30 @@ def wrong_words(_arguments):
         harness.expect("ran" not in process.output, process.output)
 
 
+def by_interface(_arguments):
+    """Only the interface that is named has the faults; a name that no device has is refused."""
+    harness.need_programs("ib_write_bw")
+    harness.need_namespaces()
+    for index, name in enumerate(("one", "two")):
+        subprocess.run(["ip", "link", "add", name, "type", "veth", "peer", "name", f"far-{name}"], check=True)
+        subprocess.run(["ip", "link", "set", f"far-{name}", "up"], check=True)
+        subprocess.run(["ip", "address", "add", f"10.9.{index}.1/24", "dev", name], check=True)
+        subprocess.run(["ip", "link", "set", name, "up"], check=True)
+    words = "one:loss=2%,seed=3"
+    lost = {}
+    for name in ("one", "two"):
+        port = harness.free_port()
+        command = ["ib_write_bw", "-F", "-d", f"urxe_{name}", "-x", "1", "-n", "100", "-p", str(port)]
+        harness.run_pair(harness.urxe_run(command, ["--fault", words]),
+                         harness.urxe_run([*command, f"10.9.{'one two'.split().index(name)}.1"], ["--fault", words]), port)
+        path = f"/sys/class/infiniband/urxe_{name}/ports/1/hw_counters/fault_tx_lost"
+        lost[name] = int(Process(harness.urxe_run(["cat", path])).expect_success())
+    harness.expect(lost["one"] > 0 == lost["two"], f"{lost}")
+    process = Process(harness.urxe_run(["echo", "ran"], ["--fault", "three:loss=1%"]))
+    harness.expect(process.wait() == 2, process.output)
+    harness.expect(process.output.startswith("urxe run: --fault: no device has the interface 'three'"), process.output)
+
+
 def wrong_variable(_arguments):
     """A plan that cannot be read is refused: a program that ran without its faults would prove nothing."""
     wrong = harness.environment() | {"URXE_FAULTS": "loss=100"}
@@ -96,7 +121,7 @@ def wrong_variable(_arguments):
     harness.expect(said[0].startswith(f"urxe: URXE_FAULTS: 'loss=100': {ACCEPTED}"), process.output)
 
 
-CASES = {"wrong_words": wrong_words, "wrong_variable": wrong_variable, "verify": verify_under_faults}
+CASES = {"wrong_words": wrong_words, "by_interface": by_interface, "wrong_variable": wrong_variable, "verify": verify_under_faults}
 
 
 def test():

@@ -111,6 +111,52 @@ def delay(ordinary):
         expect(len(average) == 2 and max(average) <= 50, f"more than 400 Mbit/s: {average}")
 
 
+TOPOLOGY = """
+switch rack1
+switch rack2
+link rack1 rack2 mtu=9000
+node alice            # COMMAND runs in the first node
+node bob
+link alice rack1 mtu=9000
+link bob rack2 mtu=9000
+link alice bob loss=2% delay=1ms
+"""
+
+
+@contextlib.contextmanager
+def topology_file(text):
+    with tempfile.NamedTemporaryFile("w", suffix=".topology", dir="/dev/shm") as file:
+        file.write(text)
+        file.flush()
+        os.chmod(file.name, 0o644)
+        yield file.name
+
+
+def topology(ordinary):
+    """Two nodes reach each other through two switches, and by a link of their own, which alone loses packets.
+
+    There perftest runs, for a ping-pong ends with a packet that nobody waits for."""
+    harness.need_programs("ibv_rc_pingpong", "ib_write_bw")
+    counters = "/sys/class/infiniband/urxe_$1/ports/1/hw_counters"
+    text = RETRY + f"""
+lost() {{ echo "lost on $1: $(cat {counters}/fault_tx_lost) $(cat {counters}/fault_rx_lost)"; }}
+urxe lab exec bob -- urxe devices
+urxe lab exec bob -- ibv_rc_pingpong -d urxe_eth0 -g 1 -c -m 4096 &
+retry ibv_rc_pingpong -d urxe_eth0 -g 1 -c -m 4096 bob && wait $! || exit 1
+urxe lab exec bob -- ib_write_bw -d urxe_eth1 -x 1 -n 100 &
+retry ib_write_bw -d urxe_eth1 -x 1 -n 100 bob-eth1 && wait $! || exit 1
+lost eth0; lost eth1
+"""
+    with lab_command(ordinary) as command, topology_file(TOPOLOGY) as file:
+        out = script(command, text, "--topology", file)
+    expect(out.count("1000 iters") == 2 and out.count("BW average") == 2, "not both ways carry packets")
+    for pattern in (r"urxe_eth0 +eth0 +9000 +active.*1=10\.0\.0\.2 ", r"urxe_eth1 +eth1 +1500 +active.*1=10\.0\.2\.2 "):
+        expect(re.search(pattern, out, re.M), f"no {pattern}")
+    lost = {name: (int(sent), int(received)) for name, sent, received in re.findall(r"lost on (\w+): (\d+) (\d+)", out)}
+    expect(lost["eth0"] == (0, 0), f"the switches lose packets: {lost}")
+    expect(min(lost["eth1"]) > 0, f"the link between the nodes loses none, in some direction: {lost}")
+
+
 def exit_codes(ordinary):
     with lab_command(ordinary) as command:
         script(command, "exit 7", status=7)
@@ -144,6 +190,10 @@ def wrong_use(ordinary):
         one_line([*command, "--delay", "3", "--", "true"], 2, "delay=3", "delay=T")
         one_line([*command, "--rate", "0G", "--", "true"], 2, "rate=0G", "rate=R")
         one_line([*command, "--bogus", "--", "true"], 2, "--bogus")
+        one_line([*command, "--topology", "/no/such", "--", "true"], 2, "/no/such", "No such file")
+        one_line([*command, "--topology", "/etc/hosts", "--nodes", "2", "--", "true"], 2, "--topology", "--nodes")
+        with topology_file("node a\nlink a b\n") as file:
+            one_line([*command, "--topology", file, "--", "true"], 2, file, "line 2", "'b'")
         one_line([*command, "exec", "node1", "--", "true"], 2, "no lab")
         one_line([*command, "exec", "node1"], 2, "no program")
         one_line([*command, "--", "urxe", "lab", "exec", "node3", "--", "true"], 2, "node3", "node1, node2")
@@ -292,7 +342,7 @@ def mpi(launcher):
             expect(line in out, f"no line: {line}")
 
 
-CASES = {case.__name__: case for case in (names, pingpong, loss, delay, exit_codes, wrong_use, gone, shell, forbidden)}
+CASES = {case.__name__: case for case in (names, pingpong, loss, delay, topology, exit_codes, wrong_use, gone, shell, forbidden)}
 
 
 def test():

@@ -13,7 +13,7 @@ _urxe_program_at() {
   for ((i = 2; i < COMP_CWORD; i++)); do
     case "${COMP_WORDS[i]}" in
       --) echo $((i + 1)); return ;;
-      --device | --engine | --capture | --fault | --dpdk-args | --nodes | --mtu | --loss | --delay | --rate) ((i++)) ;;
+      --device | --engine | --capture | --fault | --dpdk-args | --nodes | --mtu | --loss | --delay | --rate | --topology) ((i++)) ;;
       =) ((i++)) ;;
       -*) ;;
       *) echo "$i"; return ;;
@@ -66,7 +66,7 @@ _urxe() {
   fi
   case "$before" in
     --engine) mapfile -t COMPREPLY < <(compgen -W "udp raw dpdk auto" -- "$word"); return ;;
-    --capture) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    --capture | --topology) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     --program) mapfile -t COMPREPLY < <(compgen -c -- "$word"); return ;;
     --fault | --dpdk-args | --nodes | --mtu | --loss | --delay | --rate | --qp | --interval | --count) return ;;
     --pid) mapfile -t COMPREPLY < <(compgen -W "$(ps -o pid= -u "$(id -u)")" -- "$word"); return ;;
@@ -80,7 +80,7 @@ _urxe() {
     doctor) options+=" --program --json" ;;
     top) options="--pid --device --all --interval --help" ;;
     stat) options="--pid --device --qp --all --interval --count --why --json --prometheus --help" ;;
-    lab) options="--nodes --mtu --loss --delay --rate --help" ;;
+    lab) options="--topology --nodes --mtu --loss --delay --rate --help" ;;
   esac
   if [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")

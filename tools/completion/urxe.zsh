@@ -33,7 +33,7 @@ _urxe() {
     devices) _arguments $devices ;;
     doctor) _arguments $devices '--program[look into a program, too]:program:_command_names -e' '--json[print JSON]' \
       ':host:_hosts' ;;
-    lab) _arguments '--nodes[how many nodes]:number:' '--mtu[MTU of the links]:number:' \
+    lab) _arguments '--topology[a file of nodes, switches and links]:file:_files' '--nodes[how many nodes]:number:' '--mtu[MTU of the links]:number:' \
       '--loss[packets that are lost]:P%:' '--delay[time that packets take]:time:' '--rate[bits a second]:rate:' '--help[print help]' '*::program:_normal' ;;
     top) _arguments '--pid[only this process]:pid:_pids' '--device[only this device]:device:' \
       '--all[those in other network namespaces, too]' '--interval[between two looks]:seconds:' '--help[print help]' ;;

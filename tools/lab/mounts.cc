@@ -13,6 +13,7 @@ namespace {
 
 constexpr const char* kShm = "/dev/shm";
 constexpr const char* kHosts = "/etc/hosts";
+constexpr const char* kFaults = "/dev/shm/urxe-lab/faults";
 
 Done mount_shm() {
   if (mount("urxe-lab", kShm, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0) {
@@ -57,11 +58,20 @@ Done mount_for_all(const std::string& hosts) {
   return mount_hosts(hosts);
 }
 
-Done mount_for_node() {
+Done mount_for_node(const std::string& faults) {
   if (auto done = mount_shm(); !done) return done;
   // Without it, programs that look for interfaces in /sys find the host's.
   (void)mount("sysfs", "/sys", "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr);
-  return link_programs();
+  if (auto done = link_programs(); !done || faults.empty()) return done;
+  std::ofstream file(kFaults);
+  if (!(file << faults << std::flush)) return failure(std::string("cannot write ") + kFaults);
+  return {};
+}
+
+std::string read_faults() {
+  std::string faults;
+  std::getline(std::ifstream(kFaults), faults);
+  return faults;
 }
 
 }  // namespace urxe::lab

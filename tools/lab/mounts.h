@@ -14,8 +14,11 @@ constexpr const char* kPrograms = "/dev/shm/urxe-lab";
 /// For init: a /proc of its PID namespace, and `hosts` as /etc/hosts.
 Done mount_for_all(const std::string& hosts);
 
-/// For a node, in its own network, IPC and mount namespace: its own /dev/shm, with the programs,
-/// and a /sys that shows its interfaces, if the kernel allows that.
-Done mount_for_node();
+/// For a node, in its own network, IPC and mount namespace: its own /dev/shm, with the programs and
+/// the node's `faults`, and a /sys that shows its interfaces, if the kernel allows that.
+Done mount_for_node(const std::string& faults);
+
+/// In a node: what mount_for_node() got.
+std::string read_faults();
 
 }  // namespace urxe::lab

@@ -24,16 +24,17 @@ constexpr pid_t kFirstNode = 2;
 constexpr const char* kReady = "ready";
 constexpr size_t kMostBytes = 1024;  // of a holder's message
 
-Done make_node(const std::string& name) {
+Done make_node(const Node& node) {
+  const std::string& name = node.name;
   if (unshare(kOwnedByNode) != 0) return system_failure("cannot make a node's namespaces");
   if (sethostname(name.data(), name.size()) != 0) return system_failure("sethostname()");
-  if (auto done = mount_for_node(); !done) return done;
+  if (auto done = mount_for_node(faults_of(node)); !done) return done;
   // Other processes of the lab may enter only if they have all that this one may do.
   return keep_rights();
 }
 
-[[noreturn]] void hold(const std::string& name, int tell) {
-  const Done done = make_node(name);
+[[noreturn]] void hold(const Node& node, int tell) {
+  const Done done = make_node(node);
   const std::string message = done ? kReady : done.error();
   (void)send(tell, message.data(), message.size(), MSG_NOSIGNAL);
   close(tell);
@@ -45,7 +46,7 @@ Done make_node(const std::string& name) {
 
 }  // namespace
 
-Expected<pid_t, std::string> hold_node(const std::string& name) {
+Expected<pid_t, std::string> hold_node(const Node& node) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     return system_failure("socketpair()");
@@ -54,7 +55,7 @@ Expected<pid_t, std::string> hold_node(const std::string& name) {
   FileDescriptor theirs(ends[1]);
   const pid_t pid = fork();
   if (pid < 0) return system_failure("cannot start a process for a node");
-  if (pid == 0) hold(name, theirs.get());
+  if (pid == 0) hold(node, theirs.get());
   theirs.reset();
   std::array<char, kMostBytes> buffer;
   const ssize_t size = recv(ours.get(), buffer.data(), buffer.size(), 0);
@@ -81,6 +82,9 @@ Done enter_node(size_t number) {
     }
   }
   if (chdir(directory.c_str()) != 0 && chdir("/") != 0) return system_failure("chdir()");
+  if (const std::string faults = read_faults(); !faults.empty()) {
+    setenv("URXE_FAULTS", faults.c_str(), 1);
+  }
   return {};
 }
 

@@ -8,8 +8,12 @@
 namespace urxe::lab {
 namespace {
 
-/// For each switch, the number of the network that it belongs to: switches that trunks join belong
-/// to the same one.
+std::string without_prefix_length(const std::string& address) {
+  return address.substr(0, address.find('/'));
+}
+
+}  // namespace
+
 std::vector<size_t> networks_of(const Plan& plan) {
   std::vector<size_t> network(plan.switches.size());
   std::iota(network.begin(), network.end(), 0U);
@@ -23,17 +27,20 @@ std::vector<size_t> networks_of(const Plan& plan) {
   return network;
 }
 
-std::string without_prefix_length(const std::string& address) {
-  return address.substr(0, address.find('/'));
+std::string faults_of(const Node& node) {
+  std::string words;
+  for (const Port& port : node.ports) {
+    if (port.faults.empty()) continue;
+    words += fmt::format("{}{}:{}", words.empty() ? "" : ";", port.interface, port.faults);
+  }
+  return words;
 }
-
-}  // namespace
 
 Plan star(unsigned nodes, unsigned mtu) {
   Plan plan;
   plan.switches.emplace_back("switch1");
   for (unsigned i = 1; i <= nodes; ++i) {
-    plan.nodes.push_back({fmt::format("node{}", i), {{"eth0", 0, mtu, {}, {}}}});
+    plan.nodes.push_back({fmt::format("node{}", i), {{"eth0", 0, mtu, {}, {}, {}}}});
   }
   assign_addresses(plan);
   return plan;

@@ -10,13 +10,15 @@ namespace urxe::lab {
 constexpr unsigned kMostNodes = 64;
 constexpr unsigned kLeastMtu = 1280;  ///< IPv6 needs it
 constexpr unsigned kMostMtu = 65535;
+constexpr unsigned kDefaultMtu = 1500;
 
 /// A node's interface: its cable leads to a switch.
 struct Port {
   std::string interface;      ///< eth0, eth1, ...
   size_t network_switch = 0;  ///< an index of Plan::switches
-  unsigned mtu = 1500;
-  std::string ipv4;  ///< with the length of the prefix, as are the IPv6 addresses
+  unsigned mtu = kDefaultMtu;
+  std::string faults;  ///< words of --fault for the port's packets; empty: none
+  std::string ipv4;    ///< with the length of the prefix, as are the IPv6 addresses
   std::string ipv6;
 };
 
@@ -29,18 +31,25 @@ struct Node {
 struct Trunk {
   size_t from = 0;
   size_t to = 0;
-  unsigned mtu = 1500;
+  unsigned mtu = kDefaultMtu;
 };
 
 /// What a lab consists of.
 struct Plan {
-  std::vector<Node> nodes;  ///< COMMAND runs in the first one
-  std::vector<std::string> switches;
+  std::vector<Node> nodes;            ///< COMMAND runs in the first one
+  std::vector<std::string> switches;  ///< their names; empty: one that two nodes are joined by
   std::vector<Trunk> trunks;
 };
 
 /// `nodes` nodes, node1, node2, ..., at one switch.
 Plan star(unsigned nodes, unsigned mtu);
+
+/// For each switch, the number of the network that it belongs to: switches that trunks join belong
+/// to the same one.
+std::vector<size_t> networks_of(const Plan& plan);
+
+/// What URXE_FAULTS is for programs in the node; empty: no port has faults.
+std::string faults_of(const Node& node);
 
 /// Gives each port its addresses: the ports that reach each other without a router share the
 /// networks 10.0.N.0/24 and fd00:0:0:N::/64, in which a node has its own number.

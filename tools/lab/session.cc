@@ -53,7 +53,6 @@ void set_environment(const Session& session) {
          (std::string(kPrograms) + ":" + (path != nullptr ? path : "/usr/bin:/bin")).c_str(), 1);
   // What urxe writes there would be left behind.
   unsetenv("XDG_RUNTIME_DIR");
-  if (!session.faults.empty()) setenv("URXE_FAULTS", session.faults.c_str(), 1);
   const std::string agent = std::string(kPrograms) + "/ssh";
   // The launchers of Open MPI 4 and before, of Open MPI 5, and of MPICH.
   setenv("OMPI_MCA_plm_rsh_agent", agent.c_str(), 1);
@@ -69,7 +68,7 @@ Done make_lab(const Session& session) {
   if (auto done = mount_for_all(hosts_of(session.plan)); !done) return done;
   std::vector<pid_t> nodes;
   for (const Node& node : session.plan.nodes) {
-    auto holder = hold_node(node.name);
+    auto holder = hold_node(node);
     if (!holder) return failure(node.name + ": " + holder.error());
     nodes.push_back(*holder);
   }

@@ -11,7 +11,6 @@ namespace urxe::lab {
 /// What runs in a lab.
 struct Session {
   Plan plan;
-  std::string faults;                ///< words of --fault for every program; empty: none
   std::vector<std::string> command;  ///< runs in the first node, under `urxe run`
 };
 

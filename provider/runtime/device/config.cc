@@ -13,14 +13,11 @@ std::string environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
-using WantedFaults = Expected<std::optional<FaultPlan>, std::string>;
+using WantedFaults = Expected<FaultPlans, std::string>;
 
-WantedFaults find_fault_plan() {
+WantedFaults find_fault_plans() {
   const std::string text = environment("URXE_FAULTS");
-  if (text.empty()) return std::nullopt;
-  auto plan = parse_fault_plan(text);
-  if (!plan) return Unexpected<std::string>(plan.error());
-  return *plan;
+  return text.empty() ? FaultPlans() : parse_fault_plans(text);
 }
 
 bool find_shm_wish() {
@@ -55,9 +52,9 @@ bool shm_wanted() {
   return wanted;
 }
 
-const WantedFaults& fault_plan() {
-  static const auto* const plan = new WantedFaults(find_fault_plan());
-  return *plan;
+const WantedFaults& fault_plans() {
+  static const auto* const plans = new WantedFaults(find_fault_plans());
+  return *plans;
 }
 
 }  // namespace urxe

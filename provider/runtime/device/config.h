@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "packet/base/expected.h"
 #include "packet/engine/engine_choice.h"
-#include "packet/engine/fault_plan.h"
+#include "packet/engine/fault_plans.h"
 
 namespace urxe {
 
@@ -15,9 +14,9 @@ namespace urxe {
 /// URXE_CAPTURE: the file that records all RoCE packets; empty: none.
 const std::string& capture_path();
 
-/// URXE_FAULTS: the faults that the network is to have, as parse_fault_plan() reads them, or the
-/// error for the user; nullopt: none.
-const Expected<std::optional<FaultPlan>, std::string>& fault_plan();
+/// URXE_FAULTS: the faults that the network is to have, as parse_fault_plans() reads them, or the
+/// error for the user.
+const Expected<FaultPlans, std::string>& fault_plans();
 
 /// URXE_ENGINE: the engine for all devices, as parse_engine_choice() reads it, or the error for the
 /// user.

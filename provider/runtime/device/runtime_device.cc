@@ -189,7 +189,7 @@ Expected<std::unique_ptr<PacketEngine>, Errno> RuntimeDevice::make_dpdk_engine()
 }
 
 Expected<std::unique_ptr<PacketEngine>, Errno> RuntimeDevice::make_engine() {
-  const auto& faults = fault_plan();
+  const auto& faults = fault_plans();
   if (!faults) return Unexpected<Errno>(report({EINVAL, "URXE_FAULTS: " + faults.error()}));
   auto carrier = make_carrier();
   if (!carrier) return carrier;
@@ -206,7 +206,9 @@ Expected<std::unique_ptr<PacketEngine>, Errno> RuntimeDevice::make_engine() {
     engine = *std::move(tap);
   }
   // Outside the tap: a capture shows what went over the wire.
-  if (*faults) engine = std::make_unique<FaultEngine>(std::move(engine), **faults);
+  if (const FaultPlan* const plan = faults->of(description_.ifname)) {
+    engine = std::make_unique<FaultEngine>(std::move(engine), *plan);
+  }
   return engine;
 }
 
