@@ -19,7 +19,7 @@
 #include "tools/env_command.h"
 #include "tools/lab/enter.h"
 #include "tools/lab/remote_shell.h"
-#include "tools/lab_command.h"
+#include "tools/lab_options.h"
 #include "tools/run_command.h"
 #include "tools/stat/stat_command.h"
 #include "tools/top/top_command.h"
@@ -46,11 +46,6 @@ constexpr const char* kDpdkHelp =
 constexpr const char* kDeviceHelp =
     "Present interface IFACE as device NAME (urxe_IFACE if left out); only the interfaces so named "
     "are presented. Repeatable";
-constexpr const char* kLabHelp =
-    "Run a program in the first of several nodes that a switch joins: urxe lab [OPTIONS] [--] "
-    "[PROG [ARGS...]]";
-constexpr const char* kLabExecHelp =
-    "Inside a lab: run a program in another node: urxe lab exec NODE [--] PROG [ARGS...]";
 constexpr const char* kAllHelp = "Those in other network namespaces, too";
 constexpr const char* kProgramHelp =
     "Look into this program, too: whether it would see the devices under `urxe run`";
@@ -143,41 +138,17 @@ void add_analyze_options(CLI::App* command, AnalyzeOptions& options) {
 
 /// `urxe lab` and `urxe lab exec`.
 struct LabArguments {
-  explicit LabArguments(CLI::App& app);
+  explicit LabArguments(CLI::App& app) : commands(add_lab(app, options, node)) {}
   int run(const std::vector<std::string>& from_dashes);
 
   LabOptions options;
   std::string node;
-  CLI::App* lab;
-  CLI::App* exec;
+  LabCommands commands;
 };
 
-LabArguments::LabArguments(CLI::App& app)
-    : lab(app.add_subcommand("lab", kLabHelp)), exec(lab->add_subcommand("exec", kLabExecHelp)) {
-  lab->prefix_command();
-  CLI::Option* const topology =
-      lab->add_option("--topology", options.topology, "A file that names nodes, switches and links")
-          ->type_name("FILE");
-  lab->add_option("--nodes", options.nodes, "How many nodes: 1 to 64, 2 by default")
-      ->excludes(topology);
-  lab->add_option("--mtu", options.mtu, "The MTU of the links, 1500 by default")
-      ->excludes(topology);
-  lab->add_option("--loss", options.loss, "Packets that are lost, of those sent")
-      ->type_name("P%")
-      ->excludes(topology);
-  lab->add_option("--delay", options.delay, "How long each packet takes: 50us")
-      ->type_name("T")
-      ->excludes(topology);
-  lab->add_option("--rate", options.rate, "Bits that a device sends in a second: 10G")
-      ->type_name("R")
-      ->excludes(topology);
-  exec->add_option("NODE", node, "The name of a node")->required();
-  exec->prefix_command();
-}
-
 int LabArguments::run(const std::vector<std::string>& from_dashes) {
-  const bool is_exec = exec->parsed();
-  auto rest = is_exec ? exec->remaining() : lab->remaining();
+  const bool is_exec = commands.exec->parsed();
+  auto rest = (is_exec ? commands.exec : commands.lab)->remaining();
   const bool has_command = !rest.empty() || from_dashes.size() > 1;
   if (!is_exec && !has_command) return lab_command(options);
   auto command = find_command(std::move(rest), from_dashes);
@@ -283,7 +254,7 @@ int parse_and_run(int argc, char** argv) {
   if (analyze->parsed()) return analyze_command(analyzed);
   if (stat->parsed()) return stat_command(std::move(observed));
   if (top->parsed()) return top_command(watched);
-  if (lab.lab->parsed()) return lab.run(split.from_dashes);
+  if (lab.commands.lab->parsed()) return lab.run(split.from_dashes);
   if (drill->parsed()) return drill_command(drilled);
   if (env->parsed()) return env_command(env_arguments.take());
   if (doctor->parsed()) return doctor_command(std::move(examined));

@@ -121,7 +121,8 @@ def wrong_variable(_arguments):
     harness.expect(said[0].startswith(f"urxe: URXE_FAULTS: 'loss=100': {ACCEPTED}"), process.output)
 
 
-CASES = {"wrong_words": wrong_words, "by_interface": by_interface, "wrong_variable": wrong_variable, "verify": verify_under_faults}
+CASES = {"wrong_words": wrong_words, "by_interface": by_interface, "wrong_variable": wrong_variable,
+         "verify": verify_under_faults}
 
 
 def test():

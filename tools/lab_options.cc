@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/lab_options.h"
+
+namespace urxe {
+namespace {
+
+constexpr const char* kLabHelp =
+    "Run a program in the first of several nodes that a switch joins: urxe lab [OPTIONS] [--] "
+    "[PROG [ARGS...]]";
+constexpr const char* kLabExecHelp =
+    "Inside a lab: run a program in another node: urxe lab exec NODE [--] PROG [ARGS...]";
+
+}  // namespace
+
+LabCommands add_lab(CLI::App& app, LabOptions& options, std::string& node) {
+  CLI::App* const lab = app.add_subcommand("lab", kLabHelp);
+  CLI::App* const exec = lab->add_subcommand("exec", kLabExecHelp);
+  lab->prefix_command();
+  CLI::Option* const topology =
+      lab->add_option("--topology", options.topology, "A file that names nodes, switches and links")
+          ->type_name("FILE");
+  lab->add_option("--nodes", options.nodes, "How many nodes: 1 to 64, 2 by default")
+      ->excludes(topology);
+  lab->add_option("--mtu", options.mtu, "The MTU of the links, 1500 by default")
+      ->excludes(topology);
+  lab->add_option("--loss", options.loss, "Packets that are lost, of those sent")
+      ->type_name("P%")
+      ->excludes(topology);
+  lab->add_option("--delay", options.delay, "How long each packet takes: 50us")
+      ->type_name("T")
+      ->excludes(topology);
+  lab->add_option("--rate", options.rate, "Bits that a device sends in a second: 10G")
+      ->type_name("R")
+      ->excludes(topology);
+  exec->add_option("NODE", node, "The name of a node")->required();
+  exec->prefix_command();
+  return {lab, exec};
+}
+
+}  // namespace urxe
