@@ -9,10 +9,10 @@
 #include "packet/wire/cm/cm_message.h"
 #include "packet/wire/roce_packet.h"
 
-/// The counters that a device shows below ports/1/counters, ports/1/hw_counters and, for the
-/// connection manager, ports/1/cm_*, and their columns in the device's counter table: the file
-/// <tree>/devices/<device>.counters, kCounterRows rows of kCounterColumns native 64-bit counters.
-/// Each process adds to the row of its slot; a reader gets the sum of a column.
+/// The counters that a device shows below diag_counters, ports/1/counters, ports/1/hw_counters and,
+/// for the connection manager, ports/1/cm_*, and their columns in the device's counter table: the
+/// file <tree>/devices/<device>.counters, kCounterRows rows of kCounterColumns native 64-bit
+/// counters. Each process adds to the row of its slot; a reader gets the sum of a column.
 namespace urxe {
 
 inline constexpr size_t kCounterRows = 512;
@@ -154,19 +154,49 @@ inline constexpr auto kCmCounterGroups = std::to_array<std::string_view>({
     "cm_rx_duplicates",
 });
 
+/// Work requests that failed, as mlx4 has them in diag_counters: of send queues (sq_) and of
+/// receive queues (rq_); rq_num_rire, rq_num_rae and rq_num_roe count the peers' requests that were
+/// refused.
+inline constexpr auto kDiagCounterNames = std::to_array<std::string_view>({
+    "sq_num_lle",    // local length error
+    "sq_num_lqpoe",  // local QP operation error
+    "sq_num_lpe",    // local protection error
+    "sq_num_wrfe",   // flushed
+    "sq_num_mwbe",   // memory window bind error
+    "sq_num_bre",    // bad response
+    "sq_num_rire",   // remote invalid request
+    "sq_num_rae",    // remote access error
+    "sq_num_roe",    // remote operational error
+    "sq_num_tree",   // transport retries exceeded
+    "sq_num_rree",   // RNR retries exceeded
+    "rq_num_lle",
+    "rq_num_lpe",
+    "rq_num_wrfe",
+    "rq_num_lae",  // local access error
+    "rq_num_rire",
+    "rq_num_rae",
+    "rq_num_roe",
+});
+
 /// The column of the first message's counter in a group.
 constexpr size_t cm_counter_column(size_t group) {
   return kPortCounterNames.size() + kHardwareCounterNames.size() + group * kCmMessageNames.size();
 }
-static_assert(cm_counter_column(kCmCounterGroups.size()) <= kCounterColumns);
 
-/// The column of a counter. A name that is in neither list does not compile.
+/// The column of the first of kDiagCounterNames.
+constexpr size_t kDiagColumns = cm_counter_column(kCmCounterGroups.size());
+static_assert(kDiagColumns + kDiagCounterNames.size() <= kCounterColumns);
+
+/// The column of a counter. A name that is in no list does not compile.
 consteval size_t counter_column(std::string_view name) {
   for (size_t i = 0; i < kPortCounterNames.size(); ++i) {
     if (kPortCounterNames[i] == name) return i;
   }
   for (size_t i = 0; i < kHardwareCounterNames.size(); ++i) {
     if (kHardwareCounterNames[i] == name) return kPortCounterNames.size() + i;
+  }
+  for (size_t i = 0; i < kDiagCounterNames.size(); ++i) {
+    if (kDiagCounterNames[i] == name) return kDiagColumns + i;
   }
   throw "no such counter";
 }

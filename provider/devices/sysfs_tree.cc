@@ -95,6 +95,7 @@ void add_verbs_device(Folder folder, const DeviceDescription& device) {
   folder.link("subsystem", "../../../../../class/infiniband");
   // mlx5's: the traffic class that an administrator gives to all queue pairs. None is given.
   folder.below("tc/1").add_empty("traffic_class");
+  add_counters(folder.below("diag_counters"), kDiagCounterNames, kDiagColumns, device.name);
   add_port(folder.below("ports/1"), device);
 }
 

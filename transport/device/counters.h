@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <infiniband/verbs.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include "packet/wire/aeth_syndrome.h"
 #include "packet/wire/roce_packet.h"
 
 namespace urxe {
+
+/// Statuses that are counted: those before IBV_WC_LOC_RDD_VIOL_ERR.
+inline constexpr size_t kStatuses = IBV_WC_LOC_RDD_VIOL_ERR;
+inline constexpr size_t kNakCodes = static_cast<size_t>(NakCode::kInvalidRdRequest) + 1;
 
 /// The counters of one device. None ever decreases.
 struct Counters {
@@ -52,7 +59,17 @@ struct Counters {
   uint64_t cq_overflows = 0;
   uint64_t congestion_backoffs = 0;
   std::array<uint64_t, static_cast<size_t>(DropReason::kCount)> drops{};
+  /// Work requests of send queues and of receive queues that have failed, by ibv_wc_status.
+  std::array<uint64_t, kStatuses> failed_sends{};
+  std::array<uint64_t, kStatuses> failed_receives{};
+  std::array<uint64_t, kNakCodes> naks_sent{};  ///< by NakCode, without PSN sequence errors
 
+  void count_failed_send(ibv_wc_status status) {
+    if (status < kStatuses) ++failed_sends[status];
+  }
+  void count_failed_receive(ibv_wc_status status) {
+    if (status < kStatuses) ++failed_receives[status];
+  }
   void drop(DropReason reason) { ++drops[static_cast<size_t>(reason)]; }
 };
 

@@ -15,6 +15,7 @@ void complete_send_in_error(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status sta
   wc.status = status;
   wc.opcode = send_completion_opcode(wqe.opcode);
   wc.qp_num = qp.qpn.value();
+  ca.counters.count_failed_send(status);
   qp.sq.retire();
   ca.complete(*qp.send_cq, qp, wc, true, qp.sq.freed_by_completion());
 }
@@ -47,6 +48,7 @@ void complete_receive_in_error(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status 
   ibv_wc wc{};
   wc.status = status;
   wc.opcode = IBV_WC_RECV;
+  ca.counters.count_failed_receive(status);
   complete_taken(ca, qp, wc, true);
 }
 

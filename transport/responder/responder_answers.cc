@@ -38,6 +38,7 @@ void owe_nak(ChannelAdapter& ca, QueuePair& qp, Psn psn, uint8_t syndrome) {
 
 void refuse(ChannelAdapter& ca, QueuePair& qp, Psn psn, NakCode code, RequestFault fault) {
   ++ca.counters.other_naks_sent;
+  ++ca.counters.naks_sent[static_cast<size_t>(code)];
   owe_nak(ca, qp, psn, nak_syndrome(code));
   // A READ before the request that failed can no longer be answered: the NAK is the READ's then,
   // but the application knows.

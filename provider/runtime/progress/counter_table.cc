@@ -83,6 +83,28 @@ void CounterTable::add_cm(const CmCounters& cm) {
   }
 }
 
+void CounterTable::add_failures(const Counters& c) {
+  add(counter_column("sq_num_lle"), c.failed_sends[IBV_WC_LOC_LEN_ERR]);
+  add(counter_column("sq_num_lqpoe"), c.failed_sends[IBV_WC_LOC_QP_OP_ERR]);
+  add(counter_column("sq_num_lpe"), c.failed_sends[IBV_WC_LOC_PROT_ERR]);
+  add(counter_column("sq_num_wrfe"), c.failed_sends[IBV_WC_WR_FLUSH_ERR]);
+  add(counter_column("sq_num_mwbe"), c.failed_sends[IBV_WC_MW_BIND_ERR]);
+  add(counter_column("sq_num_bre"), c.failed_sends[IBV_WC_BAD_RESP_ERR]);
+  add(counter_column("sq_num_rire"), c.failed_sends[IBV_WC_REM_INV_REQ_ERR]);
+  add(counter_column("sq_num_rae"), c.failed_sends[IBV_WC_REM_ACCESS_ERR]);
+  add(counter_column("sq_num_roe"), c.failed_sends[IBV_WC_REM_OP_ERR]);
+  add(counter_column("sq_num_tree"), c.failed_sends[IBV_WC_RETRY_EXC_ERR]);
+  add(counter_column("sq_num_rree"), c.failed_sends[IBV_WC_RNR_RETRY_EXC_ERR]);
+  add(counter_column("rq_num_lle"), c.failed_receives[IBV_WC_LOC_LEN_ERR]);
+  add(counter_column("rq_num_lpe"), c.failed_receives[IBV_WC_LOC_PROT_ERR]);
+  add(counter_column("rq_num_wrfe"), c.failed_receives[IBV_WC_WR_FLUSH_ERR]);
+  add(counter_column("rq_num_lae"), c.failed_receives[IBV_WC_LOC_ACCESS_ERR]);
+  const auto sent = [&](NakCode code) { return c.naks_sent[static_cast<size_t>(code)]; };
+  add(counter_column("rq_num_rire"), sent(NakCode::kInvalidRequest));
+  add(counter_column("rq_num_rae"), sent(NakCode::kRemoteAccessError));
+  add(counter_column("rq_num_roe"), sent(NakCode::kRemoteOperationalError));
+}
+
 void CounterTable::add_faults(const EngineCounters& engine) {
   add(counter_column("fault_tx_lost"), engine.outgoing_faults.lost);
   add(counter_column("fault_tx_duplicated"), engine.outgoing_faults.duplicated);
@@ -145,6 +167,7 @@ void CounterTable::publish(const Counters& c, const EngineCounters& engine, cons
   add(counter_column("raw_qp_rcvd_frames"), c.frames_received);
   add(counter_column("raw_qp_dropped_frames"), c.frames_dropped);
   add_cm(cm);
+  add_failures(c);
   add_faults(engine);
   for (size_t reason = 0; reason < c.drops.size(); ++reason) {
     add(drop_counter_column(static_cast<DropReason>(reason)), c.drops[reason]);

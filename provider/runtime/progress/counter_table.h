@@ -38,6 +38,7 @@ class CounterTable {
  private:
   void add(size_t column, uint64_t value);
   void add_cm(const CmCounters& cm);
+  void add_failures(const Counters& counters);
   void add_faults(const EngineCounters& engine);
 
   uint64_t* table_ = nullptr;

@@ -64,7 +64,7 @@ TEST(SysfsTree, EachCounterHasAColumnOfItsOwn) {
     EXPECT_TRUE(text.starts_with("@") && text.ends_with(" urxe_a\n")) << path;
     EXPECT_TRUE(columns.insert(text).second) << path;
   }
-  EXPECT_EQ(columns.size(), cm_counter_column(kCmCounterGroups.size()));
+  EXPECT_EQ(columns.size(), kDiagColumns + kDiagCounterNames.size());
   EXPECT_EQ(tree.tables.at("devices/urxe_a.counters"), 512u * 160 * 8);
 }
 

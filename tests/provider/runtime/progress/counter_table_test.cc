@@ -67,6 +67,21 @@ TEST_F(CounterTableTest, ShowsCountersInItsRowOnly) {
   EXPECT_EQ(value(4, counter_column("sent_pkts")), 0U);
 }
 
+TEST_F(CounterTableTest, ShowsFailures) {
+  CounterTable table(tree_, "d", 3);
+  Counters counters;
+  counters.count_failed_send(IBV_WC_RETRY_EXC_ERR);
+  counters.count_failed_receive(IBV_WC_WR_FLUSH_ERR);
+  counters.count_failed_receive(IBV_WC_WR_FLUSH_ERR);
+  counters.count_failed_send(IBV_WC_TM_ERR);  // has no counter
+  counters.naks_sent[static_cast<size_t>(NakCode::kRemoteAccessError)] = 3;
+  table.publish(counters, {}, {});
+  EXPECT_EQ(value(3, counter_column("sq_num_tree")), 1U);
+  EXPECT_EQ(value(3, counter_column("rq_num_wrfe")), 2U);
+  EXPECT_EQ(value(3, counter_column("rq_num_rae")), 3U);
+  EXPECT_EQ(value(3, counter_column("sq_num_wrfe")), 0U);
+}
+
 TEST_F(CounterTableTest, ShowsFaultsByDirection) {
   CounterTable table(tree_, "d", 3);
   EngineCounters engine;
