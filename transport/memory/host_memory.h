@@ -6,6 +6,8 @@
 #include <cstring>
 #include <span>
 
+#include "transport/observation/error_cause.h"
+
 namespace urxe {
 
 /// Keeps ThreadSanitizer from instrumenting a function with atomic instructions on the
@@ -40,6 +42,9 @@ struct HostMemory {
 
   uint8_t* at = nullptr;
   Kind kind = Kind::kRefused;
+  Check failed = Check::kNone;  ///< why access is refused
+
+  static HostMemory refused(Check check) { return {nullptr, Kind::kRefused, check}; }
 
   explicit operator bool() const { return kind != Kind::kRefused; }
 };

@@ -58,7 +58,9 @@ HostMemory memory_at(const MemoryRegion& region, uint64_t offset, uint64_t lengt
   if (!region.losses.any()) [[likely]]
     return {at, HostMemory::Kind::kPlain};
   const auto begin = reinterpret_cast<uintptr_t>(at);
-  return {at, kind_after(region.losses.worst(begin, begin + length))};
+  const HostMemory::Kind kind = kind_after(region.losses.worst(begin, begin + length));
+  if (kind == HostMemory::Kind::kRefused) return HostMemory::refused(Check::kNotMapped);
+  return {at, kind};
 }
 
 }  // namespace
@@ -109,18 +111,24 @@ MemoryRegion* MemoryTable::find(uint32_t key) const {
 
 HostMemory MemoryTable::local(PdId pd, const Sge& sge, bool write) const {
   const MemoryRegion* region = find(sge.lkey.value());
-  if (region == nullptr || region->pd != pd) return {};
-  if (write && (region->access & IBV_ACCESS_LOCAL_WRITE) == 0) return {};
+  if (region == nullptr) return HostMemory::refused(Check::kUnknownKey);
+  if (region->pd != pd) return HostMemory::refused(Check::kOtherDomain);
+  if (write && (region->access & IBV_ACCESS_LOCAL_WRITE) == 0) {
+    return HostMemory::refused(Check::kRights);
+  }
   const bool has_all_addresses = region->backing == Backing::kNull;
-  if (!has_all_addresses && !range_is_inside(*region, sge.addr, sge.length)) return {};
+  if (!has_all_addresses && !range_is_inside(*region, sge.addr, sge.length)) {
+    return HostMemory::refused(Check::kBounds);
+  }
   return memory_at(*region, sge.addr - region->iova, sge.length);
 }
 
 HostMemory MemoryTable::remote(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_t length,
                                int access) const {
   if (const MemoryRegion* region = find(rkey.value())) {
-    if (region->pd != pd || (region->access & access) != access) return {};
-    if (!range_is_inside(*region, va, length)) return {};
+    if (region->pd != pd) return HostMemory::refused(Check::kOtherDomain);
+    if ((region->access & access) != access) return HostMemory::refused(Check::kRights);
+    if (!range_is_inside(*region, va, length)) return HostMemory::refused(Check::kBounds);
     return memory_at(*region, va - region->iova, length);
   }
   return remote_by_window(pd, qpn, rkey, va, length, access);
@@ -129,11 +137,15 @@ HostMemory MemoryTable::remote(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_
 HostMemory MemoryTable::remote_by_window(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_t length,
                                          int access) const {
   const MemoryWindow* window = find_window(rkey);
-  if (window == nullptr || window->pd != pd || window->region == nullptr) return {};
-  if (window->type == IBV_MW_TYPE_2 && window->qpn != qpn) return {};
-  if ((window->access & access) != access) return {};
+  if (window == nullptr) return HostMemory::refused(Check::kUnknownKey);
+  if (window->pd != pd) return HostMemory::refused(Check::kOtherDomain);
+  if (window->region == nullptr) return HostMemory::refused(Check::kNotBound);
+  if (window->type == IBV_MW_TYPE_2 && window->qpn != qpn) {
+    return HostMemory::refused(Check::kOtherQueuePair);
+  }
+  if ((window->access & access) != access) return HostMemory::refused(Check::kRights);
   if (va < window->va || length > window->length || va - window->va > window->length - length) {
-    return {};
+    return HostMemory::refused(Check::kBounds);
   }
   return memory_at(*window->region, window->offset + (va - window->va), length);
 }

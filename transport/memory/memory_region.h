@@ -99,6 +99,7 @@ class MemoryTable {
 
   /// The memory behind a local scatter/gather element. Refused: the key is unknown or of another
   /// protection domain, the range is outside, or (`write`) the region has no local write access.
+  /// What is refused says why, here and by remote().
   [[nodiscard]] HostMemory local(PdId pd, const Sge& sge, bool write) const;
 
   /// The memory behind a remote access of `length` > 0 bytes that came in on queue pair `qpn` and

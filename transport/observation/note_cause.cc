@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "transport/observation/note_cause.h"
 
-#include "transport/memory/access_check.h"
 #include "transport/requester/requester.h"
 
 namespace urxe {
@@ -30,7 +29,7 @@ bool writes_memory(ibv_wr_opcode opcode) {
 void explain_list(const ChannelAdapter& ca, PdId pd, std::span<const Sge> list, bool write,
                   ErrorCause& cause) {
   for (const Sge& sge : list) {
-    cause.check = failing_local_check(ca.memory, pd, sge, write);
+    cause.check = ca.memory.local(pd, sge, write).failed;
     if (cause.check == Check::kNone) continue;
     cause.key = sge.lkey.value();
     cause.address = sge.addr;

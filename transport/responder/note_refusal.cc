@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "transport/responder/note_refusal.h"
 
-#include "transport/memory/access_check.h"
 #include "transport/observation/note_cause.h"
 
 namespace urxe {
@@ -39,9 +38,9 @@ void note_refusal(QueuePair& qp, const Headers& headers, NakCode code, Check che
 void note_refused_access(const ChannelAdapter& ca, QueuePair& qp, const Headers& headers,
                          const RemoteRange& range, int access) {
   if (has_cause(qp)) return;
-  note_refusal(qp, headers, NakCode::kRemoteAccessError,
-               failing_remote_check(ca.memory, qp.responder.pd, qp.qpn, range.rkey, range.va,
-                                    range.length, access));
+  note_refusal(
+      qp, headers, NakCode::kRemoteAccessError,
+      ca.memory.remote(qp.responder.pd, qp.qpn, range.rkey, range.va, range.length, access).failed);
   qp.error_cause.key = range.rkey.value();
   qp.error_cause.address = range.va;
   qp.error_cause.length = range.length;
