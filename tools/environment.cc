@@ -229,6 +229,7 @@ Expected<void, Refusal> prepare_environment(const RunOptions& options) {
     return refuse(error, kBadInput);
   }
   if (options.shm) set("URXE_SHM", *options.shm ? "1" : "0");
+  if (options.explain) set("URXE_EXPLAIN", "1");
   set("URXE_TREE", *tree);
   set_drivers(*libraries);
   set_preload(*libraries, options.command.empty() ? "" : options.command.front());
@@ -237,8 +238,9 @@ Expected<void, Refusal> prepare_environment(const RunOptions& options) {
 
 std::vector<std::pair<std::string, std::string>> read_environment() {
   std::vector<std::pair<std::string, std::string>> variables;
-  for (const char* const name : {"LD_PRELOAD", "RDMAV_DRIVERS", "URXE_TREE", "URXE_ENGINE",
-                                 "URXE_DPDK_ARGS", "URXE_SHM", "URXE_CAPTURE", "URXE_FAULTS"}) {
+  for (const char* const name :
+       {"LD_PRELOAD", "RDMAV_DRIVERS", "URXE_TREE", "URXE_ENGINE", "URXE_DPDK_ARGS", "URXE_SHM",
+        "URXE_CAPTURE", "URXE_FAULTS", "URXE_EXPLAIN"}) {
     if (const char* const value = std::getenv(name)) variables.emplace_back(name, value);
   }
   return variables;

@@ -35,6 +35,9 @@ constexpr const char* kShmHelp =
     "Let the programs of one user on one host exchange packets through shared memory (the "
     "default), "
     "or over UDP only, as with other hosts. The last one counts";
+constexpr const char* kExplainHelp =
+    "Say on stderr, in a line each, why queue pairs of the program have failed, when they or it "
+    "end";
 constexpr const char* kEngineHelp =
     "How packets get to the network: udp (sockets, no privilege), raw (frames of an Ethernet "
     "interface, faster, needs CAP_NET_RAW), dpdk (ports of DPDK, see --dpdk-args), auto (the "
@@ -102,6 +105,7 @@ RunArguments::RunArguments(CLI::App* command) {
       ->type_name("FILE");
   command->add_option("--fault", options_.faults, kFaultHelp)->type_name("WORDS");
   add_engine_options(command, options_.engine, options_.dpdk_arguments);
+  command->add_flag("--explain", options_.explain, kExplainHelp)->disable_flag_override();
   shm_flag_ = command->add_flag("--shm,!--no-shm", shm_, kShmHelp)->disable_flag_override();
 }
 
@@ -192,6 +196,9 @@ CLI::App* add_stat(CLI::App& app, StatOptions& options) {
       ->type_name("SECONDS");
   stat->add_option("--count", options.count, "So many reports, with --interval")->type_name("N");
   stat->add_flag("--why", options.why, "Say why queue pairs went to the error state")
+      ->disable_flag_override();
+  stat->add_flag("--wide", options.wide, "Print all columns")->disable_flag_override();
+  stat->add_flag("--cq", options.cq, "Print completion queues instead of queue pairs")
       ->disable_flag_override();
   stat->add_flag("--json", options.json, "Print JSON, for programs")->disable_flag_override();
   stat->add_flag("--prometheus", options.prometheus,

@@ -3,12 +3,13 @@
 
 #include <cstdint>
 
+#include "packet/wire/ack_timeout.h"
+
 namespace urxe {
 
 // The limits that the channel adapter enforces. ibv_query_device() shows them.
 
-inline constexpr uint8_t kMaxTimeout = 31;  ///< the codes have five bits (IBTA vol. 1, 9.7.6.1.3)
-inline constexpr int kMaxQps = 32000;       ///< queue pairs per device and process
+inline constexpr int kMaxQps = 32000;                ///< queue pairs per device and process
 inline constexpr uint32_t kMaxWorkRequests = 32768;  ///< per send or receive queue
 inline constexpr uint32_t kMaxSge = 32;              ///< per work request
 inline constexpr uint32_t kMaxInline = 1024;         ///< bytes

@@ -6,13 +6,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "packet/host/byte_lock.h"
+#include "packet/host/clock.h"
 #include "packet/host/random.h"
 #include "packet/host/user_directory.h"
+#include "provider/observation/stat_page.h"
 
 namespace urxe {
 namespace {
@@ -20,6 +27,8 @@ namespace {
 constexpr const char* kFolder = "stat";
 /// Names that begin so are files whose lock is not taken yet.
 constexpr char kUnfinished = '.';
+/// Seconds. A file has its lock some microseconds after it was made.
+constexpr int64_t kFinishedWithin = 60;
 /// So many files are looked at, however many there are.
 constexpr int kMostFiles = 4096;
 
@@ -46,27 +55,72 @@ std::string random_name() {
   return name;
 }
 
-/// Calls `visit(name, fd)` for each file, open for reading. Those of processes that are gone are
-/// removed.
-template <class Visit>
-void for_each_file(const Folder& folder, Visit visit) {
-  const auto entries = list_directory(folder.fd.get());
-  if (entries == nullptr) return;
-  int seen = 0;
-  while (const dirent* const entry = readdir(entries.get())) {
-    if (entry->d_name[0] == kUnfinished) continue;
-    if (++seen > kMostFiles) return;
-    FileDescriptor fd(
-        openat(folder.fd.get(), entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    struct stat status {};
-    if (!fd || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
-    if (is_byte_locked(fd.get(), kLastByte)) {
-      visit(entry->d_name, std::move(fd));
-    } else {
-      unlinkat(folder.fd.get(), entry->d_name, 0);
+/// When the file of a process that has ended was last written, if it is to be kept.
+std::optional<Instant> end_to_keep(int fd, Instant now) {
+  StatHeader header;
+  if (pread(fd, &header, sizeof header, 0) != static_cast<ssize_t>(sizeof header)) return {};
+  if (header.magic != kStatMagic || header.record_bytes != sizeof(StatRecord)) return {};
+  const Instant end{std::max(header.published_ns, header.ended_ns)};
+  // A clock that has begun anew makes it seem to come.
+  const bool is_recent = end.ns >= 0 && end <= now && now - end <= kEndedFileAge;
+  return header.has_failures != 0 && is_recent ? std::optional(end) : std::nullopt;
+}
+
+/// Whether the process that was about to make the file has ended before it had.
+bool is_unfinished_for_long(const struct stat& status) {
+  return wall_clock_ns() / 1'000'000'000 - status.st_mtim.tv_sec > kFinishedWithin;
+}
+
+/// Sorts the files of a folder, and removes those that are not kept.
+class Sweep {
+ public:
+  explicit Sweep(const Folder& folder) : folder_(folder), now_(clock_now()) {}
+
+  void run() {
+    const auto entries = list_directory(folder_.fd.get());
+    if (entries == nullptr) return;
+    int seen = 0;
+    while (const dirent* const entry = readdir(entries.get())) {
+      if (++seen > kMostFiles) break;
+      take(entry->d_name);
     }
   }
-}
+  /// Moves the files to `all`, the newest of those that have ended first.
+  void add_to(StatFiles& all) {
+    for (StatFile& file : live_) all.live.push_back(std::move(file));
+    for (auto& [end, file] : ended_) all.ended.push_back(std::move(file));
+  }
+
+ private:
+  void take(const char* name) {
+    FileDescriptor fd(
+        openat(folder_.fd.get(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat status {};
+    if (!fd || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+    const bool is_unfinished = name[0] == kUnfinished;
+    if (is_unfinished && !is_unfinished_for_long(status)) return;
+    const bool is_live = is_byte_locked(fd.get(), kLastByte);
+    StatFile file{std::move(fd), folder_.path + "/" + name};
+    if (is_live && !is_unfinished) {
+      live_.push_back(std::move(file));
+    } else if (const auto end = end_to_keep(file.fd.get(), now_); end && !is_unfinished) {
+      keep(*end, std::move(file));
+    } else if (!is_live) {
+      unlink(file.path.c_str());
+    }
+  }
+  void keep(Instant end, StatFile file) {
+    ended_.emplace(end, std::move(file));
+    if (ended_.size() <= kMostEndedFiles) return;
+    unlink(std::prev(ended_.end())->second.path.c_str());
+    ended_.erase(std::prev(ended_.end()));
+  }
+
+  const Folder& folder_;
+  const Instant now_;
+  std::vector<StatFile> live_;
+  std::multimap<Instant, StatFile, std::greater<>> ended_;
+};
 
 StatFile make_file(const Folder& folder) {
   const std::string name = random_name();
@@ -88,20 +142,20 @@ StatFile make_stat_file() {
   for (const std::string& place : user_directory_places()) {
     const Folder folder = open_folder(place, IfMissing::kMake);
     if (!folder.fd) continue;
-    for_each_file(folder, [](const char*, const FileDescriptor&) {});
+    Sweep(folder).run();
     if (StatFile file = make_file(folder); file.fd) return file;
   }
   return {};
 }
 
-std::vector<StatFile> open_stat_files() {
-  std::vector<StatFile> files;
+StatFiles open_stat_files() {
+  StatFiles files;
   for (const std::string& place : user_directory_places()) {
     const Folder folder = open_folder(place, IfMissing::kFail);
     if (!folder.fd) continue;
-    for_each_file(folder, [&](const char* name, FileDescriptor fd) {
-      files.push_back({std::move(fd), folder.path + "/" + name});
-    });
+    Sweep sweep(folder);
+    sweep.run();
+    sweep.add_to(files);
   }
   return files;
 }

@@ -4,13 +4,18 @@
 #include <string>
 #include <vector>
 
+#include "packet/base/time.h"
 #include "packet/host/file_descriptor.h"
 
 namespace urxe {
 
 // The files of stat_page.h: in the folder "stat" of the user's directory (packet/host/), which
 // nobody else can enter. A process holds a lock on its file, which the kernel frees when the
-// process ends, however it does.
+// process ends, however it does. The files of processes that have ended go, but for those that tell
+// of a failure: the newest kMostEndedFiles are kept, no longer than kEndedFileAge.
+
+inline constexpr size_t kMostEndedFiles = 16;
+inline constexpr Duration kEndedFileAge = seconds(600);
 
 /// A file that this process has made.
 struct StatFile {
@@ -18,11 +23,15 @@ struct StatFile {
   std::string path;
 };
 
-/// Makes an empty file for a device of this process, locked, and removes those of processes that
-/// are gone. An empty descriptor: it cannot be made, for instance for want of room.
+/// Makes an empty file for a device of this process, locked, and removes those that are not kept.
+/// An empty descriptor: it cannot be made, for instance for want of room.
 StatFile make_stat_file();
 
-/// The files of all processes of the user that live, open for reading.
-std::vector<StatFile> open_stat_files();
+/// The files of all processes of the user, open for reading. Removes those that are not kept.
+struct StatFiles {
+  std::vector<StatFile> live;
+  std::vector<StatFile> ended;
+};
+StatFiles open_stat_files();
 
 }  // namespace urxe

@@ -11,18 +11,22 @@
 
 namespace urxe {
 
-// The file in which a process tells of one device's queue pairs: a header and a record for each
-// place (Device::report()). The process writes, and any number of observers map the file and read:
-// neither ever waits for the other. All of it is written in words, as atomics; a record's `turn`
-// is odd while the record is being written, so that an observer can tell a torn one.
+// The file in which a process tells of one device's queue pairs: a header, records of queue pairs
+// that have failed and ended, the newest of them, and a record for each place (Device::report()).
+// The process writes, and any number of observers map the file and read: neither ever waits for the
+// other. All of it is written in words, as atomics; a record's `turn` is odd while the record is
+// being written, so that an observer can tell a torn one. A file that tells of a failure is kept
+// for some time after the process has ended (stat_directory.h).
 
-inline constexpr uint64_t kStatMagic = 0x3174'6174'7378'7275;  ///< "urxstat1"
+inline constexpr uint64_t kStatMagic = 0x3274'6174'7378'7275;  ///< "urxstat2"
 inline constexpr size_t kStatRecords = kQpIndices;
+inline constexpr size_t kEndedRecords = 16;
 inline constexpr size_t kStatHeaderBytes = 4096;
 
 struct StatRecord {
   uint64_t turn = 0;
-  uint64_t used = 0;  ///< 1: there is a queue pair
+  uint64_t used = 0;     ///< 1: there is a queue pair
+  int64_t ended_ns = 0;  ///< when it was destroyed, or its process has ended
   QpReport report;
 };
 
@@ -35,13 +39,23 @@ struct StatHeader {
   std::array<char, 32> program{};  ///< the same
   std::array<char, 16> engine{};   ///< the same
   uint64_t network_namespace = 0;  ///< its inode
+  uint64_t process_started = 0;    ///< ProcessState::started
   // These change.
-  int64_t published_ns = 0;  ///< when the process last wrote
-  uint64_t places = 0;       ///< records that mean something: no more than the file has room for
+  int64_t published_ns = 0;     ///< when the process last wrote
+  uint64_t places = 0;          ///< records that mean something: no more than the file has room for
+  uint64_t memory_packets = 0;  ///< that shared memory has carried
+  uint64_t left_out = 0;        ///< places for which there is no room
+  uint64_t has_failures = 0;    ///< 1: some record tells, or has told, of a failure
+  uint64_t ended = 0;           ///< queue pairs that have failed and ended
+  int64_t ended_ns = 0;         ///< when the process has ended, or left the device; 0: it has not
 };
 static_assert(sizeof(StatHeader) <= kStatHeaderBytes);
 
-inline constexpr size_t kStatBytes = kStatHeaderBytes + kStatRecords * sizeof(StatRecord);
+/// Where the records of places begin.
+inline constexpr size_t kPlacesOffset = kStatHeaderBytes + kEndedRecords * sizeof(StatRecord);
+inline constexpr size_t kStatBytes = kPlacesOffset + kStatRecords * sizeof(StatRecord);
+/// The size of a file for which there was no room: it only says that.
+inline constexpr size_t kNoRoomBytes = 1;
 
 /// Copies a value of whole words to shared memory, or from it. What was stored before is visible
 /// before the copy is, and what is loaded after is not older.

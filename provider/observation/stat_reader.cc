@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "packet/host/clock.h"
+#include "provider/observation/process_state.h"
 #include "provider/observation/stat_directory.h"
 
 namespace urxe {
@@ -23,7 +25,9 @@ class StatPage {
  public:
   explicit StatPage(int fd) {
     struct stat status {};
-    if (fstat(fd, &status) != 0 || status.st_size < static_cast<off_t>(kStatHeaderBytes)) return;
+    if (fstat(fd, &status) != 0) return;
+    says_no_room_ = status.st_size == static_cast<off_t>(kNoRoomBytes);
+    if (status.st_size < static_cast<off_t>(kPlacesOffset)) return;
     bytes_ = std::min(static_cast<size_t>(status.st_size), kStatBytes);
     void* const memory = mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, fd, 0);
     if (memory != MAP_FAILED) memory_ = static_cast<uint8_t*>(memory);
@@ -40,18 +44,26 @@ class StatPage {
     copy_words(*reinterpret_cast<const StatHeader*>(memory_), copy);
     return copy;
   }
-  /// Records that the file has.
-  [[nodiscard]] size_t records() const { return (bytes_ - kStatHeaderBytes) / sizeof(StatRecord); }
-  [[nodiscard]] std::optional<QpReport> report(size_t place) const;
+  [[nodiscard]] bool says_no_room() const { return says_no_room_; }
+  /// Records that the file has for places.
+  [[nodiscard]] size_t records() const { return (bytes_ - kPlacesOffset) / sizeof(StatRecord); }
+  [[nodiscard]] std::optional<StatRecord> in_place(size_t place) const {
+    return read(kPlacesOffset + place * sizeof(StatRecord));
+  }
+  [[nodiscard]] std::optional<StatRecord> ended(size_t which) const {
+    return read(kStatHeaderBytes + which * sizeof(StatRecord));
+  }
 
  private:
+  [[nodiscard]] std::optional<StatRecord> read(size_t offset) const;
+
+  bool says_no_room_ = false;
   uint8_t* memory_ = nullptr;
   size_t bytes_ = 0;
 };
 
-std::optional<QpReport> StatPage::report(size_t place) const {
-  auto& shared =
-      *reinterpret_cast<StatRecord*>(memory_ + kStatHeaderBytes + place * sizeof(StatRecord));
+std::optional<StatRecord> StatPage::read(size_t offset) const {
+  auto& shared = *reinterpret_cast<StatRecord*>(memory_ + offset);
   std::atomic_ref turn(shared.turn);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const uint64_t before = turn.load(std::memory_order_acquire);
@@ -60,7 +72,7 @@ std::optional<QpReport> StatPage::report(size_t place) const {
     copy_words(shared, copy);
     if (turn.load(std::memory_order_relaxed) != before) continue;
     if (copy.used == 0) return std::nullopt;
-    return copy.report;
+    return copy;
   }
   return std::nullopt;
 }
@@ -75,20 +87,64 @@ uint64_t own_namespace() {
   return stat("/proc/self/ns/net", &status) == 0 ? status.st_ino : 0;
 }
 
-DeviceObservation read_page(const StatPage& page, const StatHeader& header) {
+char state_of_process(const StatHeader& header) {
+  const auto process = read_process_state(static_cast<uint32_t>(header.pid));
+  // In another PID namespace the number may be another process's.
+  return process && process->started == header.process_started ? process->state : '?';
+}
+
+DeviceObservation read_header(const StatHeader& header) {
   DeviceObservation seen;
   seen.pid = static_cast<uint32_t>(header.pid);
   seen.program = text_of(header.program);
   seen.device = text_of(header.device);
   seen.engine = text_of(header.engine);
+  if (header.memory_packets != 0) seen.engine += "+shm";
   seen.started.ns = header.started_ns;
   seen.published.ns = header.published_ns;
   seen.observed = clock_now();
+  seen.left_out = header.left_out;
+  return seen;
+}
+
+/// Of the places that the process has told of.
+template <class Visit>
+void for_each_record(const StatPage& page, const StatHeader& header, Visit visit) {
   const size_t places = std::min<uint64_t>(header.places, page.records());
   for (size_t place = 0; place < places; ++place) {
-    if (const auto report = page.report(place)) seen.queue_pairs.push_back(*report);
+    if (const auto record = page.in_place(place)) visit(*record);
   }
-  return seen;
+}
+
+void add_ended(const StatPage& page, const DeviceObservation& device, bool process_has_ended,
+               Observation& all) {
+  for (size_t i = 0; i < kEndedRecords; ++i) {
+    const auto record = page.ended(i);
+    if (!record) continue;
+    all.ended.push_back({device, process_has_ended, Instant{record->ended_ns}, record->report});
+  }
+}
+
+void add_live(const StatPage& page, const StatHeader& header, Observation& all) {
+  DeviceObservation device = read_header(header);
+  device.process_state = state_of_process(header);
+  add_ended(page, device, false, all);
+  for_each_record(page, header,
+                  [&](const StatRecord& record) { device.queue_pairs.push_back(record.report); });
+  all.devices.push_back(std::move(device));
+}
+
+/// Of a process that has ended, or has left the device. One that was killed has not moved its queue
+/// pairs to those that have ended.
+void add_dead(const StatPage& page, const StatHeader& header, Observation& all) {
+  const DeviceObservation device = read_header(header);
+  const char state = state_of_process(header);
+  add_ended(page, device, state == '?' || state == 'Z', all);
+  if (header.ended_ns != 0) return;
+  for_each_record(page, header, [&](const StatRecord& record) {
+    if (failure_of(record.report) == nullptr) return;
+    all.ended.push_back({device, true, device.published, record.report});
+  });
 }
 
 bool is_known(const StatHeader& header) {
@@ -100,21 +156,26 @@ bool is_known(const StatHeader& header) {
 Observation observe(Whose whose) {
   Observation all;
   const uint64_t here = own_namespace();
-  for (const StatFile& file : open_stat_files()) {
+  const StatFiles files = open_stat_files();
+  const auto read = [&](const StatFile& file, auto add) {
     const StatPage page(file.fd.get());
-    if (!page.is_open()) continue;  // it is being made
+    all.without_room += page.says_no_room() ? 1 : 0;
+    if (!page.is_open()) return;  // it is being made
     const StatHeader header = page.header();
-    if (header.magic == 0) continue;
+    if (header.magic == 0) return;
     if (!is_known(header)) {
       ++all.unreadable;
-      continue;
+      return;
     }
-    if (whose == Whose::kThisNamespace && header.network_namespace != here) continue;
-    all.devices.push_back(read_page(page, header));
-  }
+    if (whose == Whose::kThisNamespace && header.network_namespace != here) return;
+    add(page, header, all);
+  };
+  for (const StatFile& file : files.live) read(file, add_live);
+  for (const StatFile& file : files.ended) read(file, add_dead);
   std::ranges::sort(all.devices, {}, [](const DeviceObservation& seen) {
     return std::tuple(seen.pid, seen.device, seen.started);
   });
+  std::ranges::stable_sort(all.ended, {}, &EndedQueuePair::ended);
   return all;
 }
 

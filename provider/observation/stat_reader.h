@@ -15,16 +15,33 @@ struct DeviceObservation {
   uint32_t pid = 0;  ///< as the process sees itself
   std::string program;
   std::string device;
-  std::string engine;
+  std::string engine;  ///< "udp+shm": shared memory has carried packets, too
   Instant started{};
-  Instant published{};  ///< when the process last wrote
-  Instant observed{};   ///< when this was read
+  Instant published{};       ///< when the process last wrote
+  Instant observed{};        ///< when this was read
+  char process_state = '?';  ///< ProcessState::state; '?': not known
+  uint64_t left_out = 0;     ///< queue pairs that the file has no room for
   std::vector<QpReport> queue_pairs;
+};
+
+/// Whether the process was stopped by a signal or a debugger: what it told is out of date.
+inline bool is_stopped(const DeviceObservation& device) {
+  return device.process_state == 'T' || device.process_state == 't';
+}
+
+/// A queue pair that has failed and exists no more.
+struct EndedQueuePair {
+  DeviceObservation device;  ///< without queue pairs
+  bool process_has_ended = false;
+  Instant ended{};
+  QpReport report;
 };
 
 struct Observation {
   std::vector<DeviceObservation> devices;  ///< by process ID and name
+  std::vector<EndedQueuePair> ended;       ///< the newest last
   size_t unreadable = 0;                   ///< files that another build of urxe has written
+  size_t without_room = 0;                 ///< files that there was no room for
 };
 
 /// Reads what all processes of the user tell, in this network namespace or in any. No process is

@@ -11,7 +11,9 @@
 #include <cstring>
 #include <utility>
 
+#include "packet/host/clock.h"
 #include "packet/host/file_size.h"
+#include "provider/observation/process_state.h"
 
 namespace urxe {
 namespace {
@@ -24,6 +26,10 @@ template <size_t Size>
 void copy_text(std::string_view from, std::array<char, Size>& to) {
   from = from.substr(0, Size - 1);
   std::ranges::copy(from, to.begin());
+}
+
+constexpr size_t place_offset(size_t place) {
+  return kPlacesOffset + place * sizeof(StatRecord);
 }
 
 uint64_t own_network_namespace() {
@@ -43,6 +49,8 @@ StatWriter::StatWriter(StatFile file, std::string_view device, std::string_view 
   // A write behind the end of the file, or to a full file system, would be SIGBUS.
   if (!make_room(0)) {
     munmap(std::exchange(memory_, nullptr), kStatBytes);
+    // Observers tell that this one is missing. If not even that can be said, doctor finds it.
+    if (may_grow_file_to(kNoRoomBytes)) (void)!ftruncate(file_.fd.get(), kNoRoomBytes);
     return;
   }
   describe(device, engine, now);
@@ -56,13 +64,16 @@ void StatWriter::describe(std::string_view device, std::string_view engine, Inst
   copy_text(program_invocation_short_name, begin.program);
   copy_text(engine, begin.engine);
   begin.network_namespace = own_network_namespace();
+  if (const auto process = read_process_state(static_cast<uint32_t>(getpid()))) {
+    begin.process_started = process->started;
+  }
   // Observers take the file for unfinished until the last step.
   copy_words(begin, header());
   std::atomic_ref(header().magic).store(kStatMagic, std::memory_order_release);
 }
 
 StatWriter::~StatWriter() {
-  remove();
+  end(clock_now());
 }
 
 StatWriter::StatWriter(StatWriter&& other) noexcept
@@ -79,8 +90,10 @@ StatWriter& StatWriter::operator=(StatWriter&& other) noexcept {
   return *this;
 }
 
-void StatWriter::remove() {
-  if (file_.fd) unlink(file_.path.c_str());
+void StatWriter::end(Instant now) {
+  const bool is_kept = memory_ != nullptr && header().ended != 0;
+  if (is_kept) std::atomic_ref(header().ended_ns).store(now.ns, std::memory_order_release);
+  if (file_.fd && !is_kept) unlink(file_.path.c_str());
   abandon();
 }
 
@@ -90,39 +103,61 @@ void StatWriter::abandon() {
   room_ = next_ = 0;
 }
 
-StatRecord& StatWriter::record(size_t place) const {
-  auto* const bytes = static_cast<uint8_t*>(memory_);
-  return *reinterpret_cast<StatRecord*>(bytes + kStatHeaderBytes + place * sizeof(StatRecord));
+StatRecord& StatWriter::record_at(size_t offset) const {
+  return *reinterpret_cast<StatRecord*>(static_cast<uint8_t*>(memory_) + offset);
 }
 
 /// Gives the file space for so many records. False: it gets none, and keeps what it has.
 bool StatWriter::make_room(size_t places) {
   const size_t wanted = std::min((places + kGrowth - 1) / kGrowth * kGrowth, kStatRecords);
-  const auto bytes = static_cast<off_t>(kStatHeaderBytes + wanted * sizeof(StatRecord));
+  const auto bytes = static_cast<off_t>(place_offset(wanted));
   if (!may_grow_file_to(static_cast<uint64_t>(bytes))) return false;
   if (posix_fallocate(file_.fd.get(), 0, bytes) != 0) return false;
   room_ = wanted;
   return true;
 }
 
-void StatWriter::write(const Device& device, size_t place) {
-  const auto report = device.report(place);
-  StatRecord& shared = record(place);
+void StatWriter::write(size_t offset, const QpReport* report, Instant ended) {
+  StatRecord& shared = record_at(offset);
   std::atomic_ref turn(shared.turn);
   const uint64_t before = turn.load(std::memory_order_relaxed);
   turn.store(before + 1, std::memory_order_relaxed);
-  std::atomic_ref(shared.used).store(report ? 1 : 0, std::memory_order_release);
-  if (report) copy_words(*report, shared.report);
+  std::atomic_ref(shared.used).store(report != nullptr ? 1 : 0, std::memory_order_release);
+  std::atomic_ref(shared.ended_ns).store(ended.ns, std::memory_order_release);
+  if (report != nullptr) copy_words(*report, shared.report);
   turn.store(before + 2, std::memory_order_release);
+  if (report != nullptr && failure_of(*report) != nullptr) {
+    std::atomic_ref(header().has_failures).store(1, std::memory_order_relaxed);
+  }
+}
+
+void StatWriter::tell_memory_packets(uint64_t packets) {
+  if (memory_ == nullptr) return;
+  std::atomic_ref(header().memory_packets).store(packets, std::memory_order_relaxed);
+}
+
+void StatWriter::end_queue_pair(const Device& device, size_t place, Instant now) {
+  if (memory_ == nullptr) return;
+  if (place < room_) write(place_offset(place), nullptr, {});
+  const auto report = device.report(place);
+  if (!report || failure_of(*report) == nullptr) return;
+  const uint64_t count = header().ended;
+  write(kStatHeaderBytes + count % kEndedRecords * sizeof(StatRecord), &*report, now);
+  std::atomic_ref(header().ended).store(count + 1, std::memory_order_release);
 }
 
 bool StatWriter::publish(const Device& device, Instant now) {
   if (memory_ == nullptr) return true;
   size_t places = std::min(device.report_places(), kStatRecords);
+  const size_t wanted = places;
   if (places > room_ && !make_room(places)) places = room_;
+  std::atomic_ref(header().left_out).store(wanted - places, std::memory_order_relaxed);
   std::atomic_ref(header().published_ns).store(now.ns, std::memory_order_relaxed);
   const size_t end = std::min(places, next_ + kRecordsAtOnce);
-  for (; next_ < end; ++next_) write(device, next_);
+  for (; next_ < end; ++next_) {
+    const auto report = device.report(next_);
+    write(place_offset(next_), report ? &*report : nullptr, {});
+  }
   const bool ends = next_ >= places;
   std::atomic_ref written(header().places);
   if (ends) {

@@ -19,7 +19,7 @@ class StatWriter {
   StatWriter() = default;
   /// Takes a file that make_stat_file() has made.
   StatWriter(StatFile file, std::string_view device, std::string_view engine, Instant now);
-  /// Removes the file.
+  /// As end().
   ~StatWriter();
   StatWriter(StatWriter&& other) noexcept;
   StatWriter& operator=(StatWriter&& other) noexcept;
@@ -30,17 +30,22 @@ class StatWriter {
   /// Writes the next records, so many that this takes some microseconds. False: some are left,
   /// whose turn comes with the next calls.
   bool publish(const Device& device, Instant now);
-  /// The process ends: removes the file.
-  void remove();
+  /// How many packets shared memory has carried, beside the engine.
+  void tell_memory_packets(uint64_t packets);
+  /// The queue pair in the place is going to be destroyed: keeps what there is to say of it, if it
+  /// has failed.
+  void end_queue_pair(const Device& device, size_t place, Instant now);
+  /// The process ends, or leaves the device: removes the file, unless it tells of a failure.
+  void end(Instant now);
   /// In the child of a fork(): the file is the parent's.
   void abandon();
 
  private:
   [[nodiscard]] StatHeader& header() const { return *static_cast<StatHeader*>(memory_); }
-  [[nodiscard]] StatRecord& record(size_t place) const;
+  [[nodiscard]] StatRecord& record_at(size_t offset) const;
   void describe(std::string_view device, std::string_view engine, Instant now);
   bool make_room(size_t places);
-  void write(const Device& device, size_t place);
+  void write(size_t offset, const QpReport* report, Instant ended);
 
   StatFile file_;
   void* memory_ = nullptr;

@@ -14,12 +14,31 @@ import harness
 from harness import Process
 
 
+def run_stat(*options, **more):
+    """`urxe stat`, however it ends."""
+    return subprocess.run([harness.binary("urxe"), "stat", *map(str, options)], text=True, env=harness.environment(),
+                          timeout=harness.PATIENCE, **({"capture_output": True} | more))
+
+
 def stat(*options, expected=0):
-    done = subprocess.run([harness.binary("urxe"), "stat", *map(str, options)], capture_output=True, text=True,
-                          env=harness.environment(), timeout=harness.PATIENCE)
+    done = run_stat(*options)
     harness.expect(done.returncode == expected,
                    f"stat {options} ended with {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
+
+
+def own_shared_files():
+    """Only so many files of failures are kept for a user, and other tests make some."""
+    harness.own_files()
+    harness.mount_tmpfs("/dev/shm")
+
+
+def start_failure(case, end="stay", options=(), **more):
+    """Two queue pairs of which one has failed, and their numbers as text."""
+    program = Process(harness.urxe_run([harness.binary("urxe_qp_failures"), case, end],
+                                       options=["--device", "lo", *options]), name=case, **more)
+    harness.wait_until(lambda: "done" in program.output or not program.running(), case)
+    return program, *re.search(r"left (0x\w+) right (0x\w+)", program.output).groups()
 
 
 def queue_pairs(*options):
@@ -60,19 +79,42 @@ def traffic():
     for pid, what in ((client.pid, "sends_completed"), (server.pid, "requests_executed")):
         grown = after[pid]["counters"][what] - before[pid]["counters"][what]
         harness.expect(grown > 0, f"{what} of {pid} grew by {grown}")
-    harness.expect(after[server.pid]["counters"]["received_packets"] <= after[client.pid]["counters"]["sent_packets"]
-                   + 10**6, "no more came than went")
+    engines = {device["engine"] for device in json.loads(stat("--json"))["devices"]}
+    harness.expect(engines == {"udp+shm"}, engines)
     one = queue_pairs("--pid", client.pid)
     harness.expect([qp["pid"] for qp in one] == [client.pid], one)
     one = queue_pairs("--qp", hex(receiver["qpn"]))
     harness.expect([qp["qpn"] for qp in one] == [receiver["qpn"]], one)
     lines = stat("--interval", 0.3, "--count", 2, "--pid", client.pid).splitlines()
-    harness.expect(len(lines) == 4 and "/s" in lines[3] and "/s" not in lines[1], lines)
+    harness.expect(len(lines) == 6 and re.fullmatch(r"[-:T0-9+]+, so far", lines[0]) and
+                   re.fullmatch(r"[-:T0-9+]+, in a second", lines[3]), lines)
+    harness.expect(all(len(line) <= 80 for line in lines), lines)
+    queues = [line.split() for line in stat("--cq", "--pid", client.pid).splitlines()]
+    harness.expect(queues[0][3] == "CQ" and queues[1][2:4] == [str(client.pid), "1"], queues)
     check_metrics(stat("--prometheus"), sender["qpn"])
     client.kill()
     server.kill()
     left = [qp for qp in queue_pairs() if qp["pid"] in (client.pid, server.pid)]
     harness.expect(left == [], f"of killed processes: {left}")
+
+
+def balance():
+    """What one end has sent, the other has received: nothing is lost on the loopback."""
+    harness.isolate()
+    for case in ("bounds", "no_receive", "unknown_key"):
+        program, left, right = start_failure(case)
+
+        def counters():
+            seen = {f"0x{qp['qpn']:06x}": qp["counters"] for qp in queue_pairs("--pid", program.pid)}
+            return seen[left], seen[right]
+
+        def differences():
+            ours, theirs = counters()
+            return [(one, other) for one, other in ((ours, theirs), (theirs, ours))
+                    for unit in ("packets", "bytes") if one["sent_" + unit] != other["received_" + unit]]
+        harness.wait_until(lambda: not differences(), f"{case}: {counters()}", timeout=20)
+        harness.expect(all(each["sent_packets"] > 0 for each in counters()), counters())
+        program.kill()
 
 
 def check_metrics(text, qpn):
@@ -99,10 +141,7 @@ def why():
     """Each failure is explained at both ends."""
     harness.isolate()
     for case, (ours, theirs) in WHY.items():
-        program = Process(harness.urxe_run([harness.binary("urxe_qp_failures"), case], options=["--device", "lo"]),
-                          name=case)
-        harness.wait_until(lambda: "done" in program.output or not program.running(), case)
-        _, left, _, right = program.output.split()[:4]
+        program, left, right = start_failure(case)
         harness.wait_until(lambda: " ERR" in stat("--pid", program.pid, "--qp", left), f"{case}: the state")
         failed = case != "modified"
         said = stat("--why", "--qp", left, expected=1 if failed else 0)
@@ -122,23 +161,154 @@ def wrong():
     harness.isolate()
     for options in (["--qp", "x"], ["--qp", "0x1000000"], ["--qp", "-1"], ["--interval", "0"], ["--count", "3"],
                     ["--interval", "nan"], ["--json", "--why"], ["--json", "--prometheus"], ["--pid", "x"], ["word"],
-                    ["--why", "--interval", "1"]):
-        done = subprocess.run([harness.binary("urxe"), "stat", *options], capture_output=True, text=True,
-                              env=harness.environment(), timeout=harness.PATIENCE)
+                    ["--why", "--interval", "1"], ["--cq", "--wide"]):
+        done = run_stat(*options)
         harness.expect(done.returncode == 2 and done.stderr.startswith("urxe"), f"{options}: {done}")
     stat("--pid", os.getpid(), expected=1)
     stat("--qp", "0x10", expected=1)
+    nothing = json.loads(stat("--json", "--pid", os.getpid(), expected=1))
+    harness.expect(nothing["devices"] == [] and nothing["ended"] == [], nothing)
+
+
+def full():
+    """A report that cannot be written is no success."""
+    own_shared_files()
+    program, _, _ = start_failure("bounds")
+    for options in ([], ["--wide"], ["--cq"], ["--json"], ["--prometheus"], ["--why"], ["--interval", "0.1"]):
+        with open("/dev/full", "w") as out:
+            done = run_stat(*options, capture_output=False, stdout=out, stderr=subprocess.PIPE)
+        harness.expect(done.returncode == 125 and "No space left on device" in done.stderr, f"{options}: {done}")
+    program.kill()
+
+
+def gone():
+    """Somebody who watches a process learns that it has ended."""
+    harness.isolate()
+    program, _, _ = start_failure("modified")
+    watcher = Process([harness.binary("urxe"), "stat", "--pid", program.pid, "--interval", "0.1"], name="watcher")
+    harness.wait_until(lambda: "in a second" in watcher.output, "a second report")
+    program.kill()
+    harness.expect(watcher.wait() == 1, watcher.output)
+    harness.expect(f"process {program.pid} has ended" in watcher.output, watcher.output)
+
+
+def recovered():
+    """The last error outlives RESET."""
+    own_shared_files()
+    program, left, right = start_failure("recovered")
+    harness.wait_until(lambda: "RESET" in stat("--pid", program.pid, "--qp", left), "the state")
+    said = stat("--why", "--qp", left, expected=1)
+    harness.expect(all(word in said for word in ("RESET", "LAST ERROR", "remote access error", right)), said)
+    qp = queue_pairs("--qp", left)[0]
+    harness.expect(qp["error"] is None and qp["last_error"]["reason"] == "nak", qp)
+    harness.expect(qp["last_error"]["request"] == "RDMA_WRITE" and qp["last_error"]["age_ms"] >= 0, qp)
+    program.kill()
+
+
+def ended():
+    """What has failed is explained after its end, however that was."""
+    own_shared_files()
+    for end, words in {"exit": "its process has ended", "destroy": "destroyed", "stay": "its process has ended"}.items():
+        program, left, _ = start_failure("bounds", end)
+        if end == "exit":
+            program.wait()
+        if end == "stay":
+            harness.wait_until(lambda: "nak" in stat("--pid", program.pid, "--qp", left), "the report")
+            program.kill()
+        said = stat("--why", "--pid", program.pid, expected=1)
+        harness.expect(said.count("queue pair 0x") == 2 and said.count(words) == 2, f"{end}: {said}")
+        harness.expect(all(word in said for word in ("the peer has refused", "is not inside", left)), f"{end}: {said}")
+        report = json.loads(run_stat("--json", "--pid", program.pid).stdout)
+        harness.expect([each["process_ended"] for each in report["ended"]] == [end != "destroy"] * 2, report)
+        harness.expect("have ended" in run_stat().stderr, "a remark beside the table")
+        if end == "destroy":  # Its files stay, and still tell of it.
+            program.kill(signal.SIGTERM)
+            program.wait()
+            said = stat("--why", "--pid", program.pid, expected=1)
+            harness.expect(said.count("its process has ended") == 2, said)
+    found = subprocess.run(harness.urxe_run(["sh", "-c", "grep . /sys/class/infiniband/urxe_lo/diag_counters/*"],
+                                            options=["--device", "lo"]),
+                           capture_output=True, text=True, env=harness.environment(), timeout=harness.PATIENCE).stdout
+    harness.expect("/sq_num_rae:3\n" in found and "/rq_num_rae:3\n" in found and "/sq_num_tree:0\n" in found, found)
+    # One that has ended regularly leaves nothing.
+    program, _, _ = start_failure("modified", "exit")
+    program.wait()
+    stat("--why", "--pid", program.pid, expected=1)
+    harness.expect(json.loads(run_stat("--json", "--pid", program.pid).stdout)["ended"] == [], "no failure")
+
+
+def explain():
+    """With --explain the program itself says why its queue pairs have failed: on stderr, and only then."""
+    harness.isolate()
+    for end in ("exit", "destroy"):
+        program, left, right = start_failure("bounds", end, options=["--explain"])
+        if end == "destroy":
+            program.kill(signal.SIGTERM)
+        program.wait()
+        said = [line for line in program.output.splitlines() if line.startswith("urxe: ")]
+        harness.expect(len(said) == 2, program.output)
+        for qp, words in ((left, "the peer has refused a request"), (right, "the range is not inside")):
+            harness.expect(sum(f"queue pair {qp} (RC) of urxe_lo" in line and words in line for line in said) == 1, said)
+    for case, options in (("bounds", []), ("modified", ["--explain"])):
+        program, _, _ = start_failure(case, "exit", options=options)
+        program.wait()
+        harness.expect("urxe: " not in program.output, program.output)
+    # stdout is the program's alone.
+    command = harness.urxe_run([harness.binary("urxe_qp_failures"), "bounds", "exit"],
+                               options=["--device", "lo", "--explain"])
+    done = subprocess.run(command, capture_output=True, text=True, env=harness.environment(), timeout=harness.PATIENCE)
+    harness.expect("urxe: " not in done.stdout and done.stderr.count("urxe: ") == 2, done)
+
+
+def no_room():
+    """A program that has no room to tell of its queue pairs runs, and stat says that it is missing."""
+    harness.own_files()
+    os.environ.pop("XDG_RUNTIME_DIR", None)
+    harness.mount_tmpfs("/dev/shm")
+    program, _, _ = start_failure("modified")
+    with open("/dev/shm/filler", "wb", buffering=0) as filler:
+        subprocess.run(["mount", "-o", "remount,size=4M", "/dev/shm"], check=True)
+        try:
+            while True:
+                filler.write(b"x" * 4096)
+        except OSError:
+            pass
+    other = Process(harness.urxe_run([harness.binary("urxe_qp_failures"), "modified"],
+                                     options=["--device", "lo", "--no-shm"]), name="no room")
+    harness.wait_until(lambda: "done" in other.output or not other.running(), "the program")
+    harness.expect("done" in other.output, other.output)
+    harness.expect("1 devices of processes are left out" in run_stat().stderr, run_stat())
+    os.unlink("/dev/shm/filler")
+    for each in (program, other):
+        each.kill()
 
 
 def stopped():
-    """A process that is stopped is shown as it was."""
+    """A process that is stopped is shown as it was, and as stopped."""
     harness.need_programs("ib_write_bw")
     harness.isolate()
     _server, client = start_bandwidth()
     client.kill(signal.SIGSTOP)
     seen = queue_pairs("--pid", client.pid)
     harness.expect(len(seen) == 1 and seen[0]["counters"]["sends_completed"] > 0, seen)
+    harness.wait_until(lambda: " stopped " in stat("--pid", client.pid), "its state")
+    harness.expect(json.loads(stat("--json", "--pid", client.pid))["devices"][0]["stopped"], "in JSON")
+    harness.expect(" stopped " in stat("--wide", "--pid", client.pid), "in all columns")
     client.kill(signal.SIGCONT)
+    harness.wait_until(lambda: " stopped " not in stat("--pid", client.pid), "that it goes on")
 
 
-harness.main({"traffic": traffic, "why": why, "wrong": wrong, "stopped": stopped}[sys.argv[1]])
+def idle():
+    """What an idle process has told last is true, however old it is."""
+    harness.isolate()
+    program, _, right = start_failure("bounds")
+    harness.wait_until(lambda: "refused" in stat("--qp", right), "the report")
+    time.sleep(0.3)
+    device = json.loads(stat("--json", "--pid", program.pid))["devices"][0]
+    harness.expect(device["age_ms"] >= 200 and not device["stopped"], device)
+    harness.expect("stopped" not in stat("--pid", program.pid), "it only sleeps")
+    program.kill()
+
+
+harness.main({each.__name__: each for each in (balance, ended, explain, full, gone, idle, no_room, recovered, stopped,
+                                               traffic, why, wrong)}[sys.argv[1]])

@@ -6,6 +6,7 @@ import fcntl
 import os
 import pty
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -54,7 +55,7 @@ def keys():
                       name="bounds")
     harness.wait_until(lambda: "done" in program.output or not program.running(), "the failure")
     terminal = Terminal("--interval", "0.2", "--pid", str(program.pid))
-    terminal.wait_for("urxe top", "urxe_qp_fa", "nak", "refused-re")
+    terminal.wait_for("urxe top", "urxe_qp_fa", "nak", "refused")
     terminal.type("\r")
     terminal.wait_for("refused", "completions")
     terminal.type("\x1b")
@@ -77,6 +78,8 @@ def wrong():
     harness.expect(done.returncode == 2 and "needs a terminal" in done.stderr and not done.stdout, done)
     status, said = Terminal(term="no-such-terminal").end()
     harness.expect(status == 2 and "no-such-terminal" in said, f"{status}: {said}")
+    status, said = Terminal(term="dumb").end()
+    harness.expect(status == 2 and "TERM=dumb cannot move its cursor" in said, f"{status}: {said}")
     status, said = Terminal("--interval", "0").end()
     harness.expect(status == 2 and "--interval" in said, f"{status}: {said}")
 
@@ -87,7 +90,30 @@ def hangup():
     terminal = Terminal()
     terminal.wait_for("urxe top")
     terminal.hang_up()
-    terminal.end()
+    harness.expect(terminal.end() == (0, ""), "the end")
 
 
-harness.main({"keys": keys, "wrong": wrong, "hangup": hangup}[sys.argv[1]])
+def signals():
+    """Ctrl-C and signals that ask it to end are a normal end, also while nothing changes."""
+    harness.isolate()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        terminal = Terminal("--interval", "3600")
+        terminal.wait_for("urxe top")
+        terminal.process.send_signal(number)
+        harness.expect(terminal.end() == (0, ""), f"{number}")
+
+
+def resized():
+    """A larger screen shows more, at once."""
+    harness.isolate()
+    terminal = Terminal("--interval", "3600")
+    terminal.wait_for("WAITS FOR")
+    terminal.text = ""
+    fcntl.ioctl(terminal.ours, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 150, 0, 0))
+    terminal.process.send_signal(signal.SIGWINCH)
+    terminal.wait_for("PEER")
+    terminal.type("q")
+    harness.expect(terminal.end() == (0, ""), "the end")
+
+
+harness.main({"keys": keys, "wrong": wrong, "hangup": hangup, "signals": signals, "resized": resized}[sys.argv[1]])

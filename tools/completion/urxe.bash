@@ -76,10 +76,10 @@ _urxe() {
   esac
   local options="--device --engine --dpdk-args --help"
   case "$command" in
-    run | env) options+=" --capture --fault --shm --no-shm" ;;
+    run | env) options+=" --capture --fault --shm --no-shm --explain" ;;
     doctor) options+=" --program --json" ;;
     top) options="--pid --device --all --interval --help" ;;
-    stat) options="--pid --device --qp --all --interval --count --why --json --prometheus --help" ;;
+    stat) options="--pid --device --qp --all --interval --count --why --wide --cq --json --prometheus --help" ;;
     lab) options="--topology --nodes --mtu --loss --delay --rate --help" ;;
   esac
   if [[ $word == -* ]]; then

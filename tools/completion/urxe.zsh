@@ -16,6 +16,7 @@ _urxe() {
     '--fault[lose, duplicate, reorder or corrupt packets]:words:'
     '(--no-shm)--shm[shared memory between programs of this host]'
     '(--shm)--no-shm[none]'
+    '--explain[say why queue pairs have failed]'
   )
   if (( CURRENT == 2 )); then
     _values 'command' 'run[run a program]' 'env[print the environment]' 'devices[list the devices]' \
@@ -39,7 +40,7 @@ _urxe() {
       '--all[those in other network namespaces, too]' '--interval[between two looks]:seconds:' '--help[print help]' ;;
     stat) _arguments '--pid[only this process]:pid:_pids' '--device[only this device]:device:' '--qp[only this queue pair]:number:' \
       '--all[those in other network namespaces, too]' '--interval[repeat]:seconds:' '--count[so many reports]:number:' \
-      '--why[say why queue pairs failed]' '--json[print JSON]' '--prometheus[print metrics]' '--help[print help]' ;;
+      '--why[say why queue pairs failed]' '--wide[all columns]' '--cq[completion queues]' '--json[print JSON]' '--prometheus[print metrics]' '--help[print help]' ;;
     analyze) _arguments '--json[print JSON]' '--help[print help]' ':capture:_files' ;;
     drill) _arguments '--verbose[name the scripts that pass, too]' '--json[print JSON]' '--help[print help]' \
       '*:script:_files' ;;

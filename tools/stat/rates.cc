@@ -24,6 +24,10 @@ uint64_t messages_of(const QpReport& report) {
   return counters.sends_completed + counters.receives_completed + counters.requests_executed;
 }
 
+uint64_t rnr_naks_of(const QpReport& report) {
+  return report.counters.rnr_naks_received + report.counters.rnr_naks_sent;
+}
+
 std::optional<Rates> rates_of(const Observation& before, const DeviceObservation& device,
                               const QpReport& report) {
   const auto same = std::ranges::find_if(before.devices, [&](const DeviceObservation& earlier) {
@@ -40,7 +44,9 @@ std::optional<Rates> rates_of(const Observation& before, const DeviceObservation
   return Rates{per_second(old.sent_bytes, now.sent_bytes, seconds),
                per_second(old.received_bytes, now.received_bytes, seconds),
                per_second(messages_of(*was), messages_of(report), seconds),
-               per_second(old.retransmitted_packets, now.retransmitted_packets, seconds)};
+               per_second(old.retransmitted_packets, now.retransmitted_packets, seconds),
+               per_second(old.ack_timeouts, now.ack_timeouts, seconds),
+               per_second(rnr_naks_of(*was), rnr_naks_of(report), seconds)};
 }
 
 }  // namespace urxe::stat

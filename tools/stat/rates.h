@@ -13,6 +13,8 @@ struct Rates {
   double received_bytes = 0;
   double messages = 0;  ///< completed, by both queues, and the peer's WRITEs, READs and atomics
   double resent = 0;    ///< packets
+  double timeouts = 0;  ///< local ACK timeouts
+  double rnr_naks = 0;  ///< received and sent
 };
 
 /// What happened between two observations; nullopt: the queue pair was not in `before`, or nothing
@@ -22,5 +24,7 @@ std::optional<Rates> rates_of(const Observation& before, const DeviceObservation
 
 /// Messages so far.
 uint64_t messages_of(const QpReport& report);
+/// RNR NAKs so far, received and sent.
+uint64_t rnr_naks_of(const QpReport& report);
 
 }  // namespace urxe::stat

@@ -10,6 +10,11 @@ void select(Observation& seen, const Selection& selection) {
     return (selection.pid && device.pid != *selection.pid) ||
            (selection.device && device.device != *selection.device);
   });
+  std::erase_if(seen.ended, [&](const EndedQueuePair& ended) {
+    return (selection.pid && ended.device.pid != *selection.pid) ||
+           (selection.device && ended.device.device != *selection.device) ||
+           (selection.qpn && ended.report.qpn != *selection.qpn);
+  });
   if (!selection.qpn) return;
   for (DeviceObservation& device : seen.devices) {
     std::erase_if(device.queue_pairs,

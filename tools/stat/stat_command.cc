@@ -5,13 +5,16 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 
 #include "tools/exit_status.h"
 #include "tools/stat/export.h"
 #include "tools/stat/table.h"
+#include "tools/stat/wall_time.h"
 #include "tools/stat/why.h"
 
 namespace urxe {
@@ -42,8 +45,8 @@ std::optional<uint32_t> parse_qpn(std::string_view text) {
 
 /// A sentence on what is wrong with the options; empty: nothing is.
 std::string check_options(StatOptions& options) {
-  if (options.json + options.prometheus + options.why > 1) {
-    return "--json, --prometheus and --why exclude each other";
+  if (options.json + options.prometheus + options.why + options.cq + options.wide > 1) {
+    return "--json, --prometheus, --why, --cq and --wide exclude each other";
   }
   if (options.qp) {
     options.selection.qpn = parse_qpn(*options.qp);
@@ -73,25 +76,46 @@ size_t count_queue_pairs(const Observation& seen) {
   return sum;
 }
 
-void print_report(const StatOptions& options, const Observation& seen, const Observation* before) {
-  if (options.json) {
-    fmt::print("{}", stat::json_report(seen));
-  } else if (options.prometheus) {
-    fmt::print("{}", stat::prometheus_report(seen));
-  } else {
-    fmt::print("{}", stat::table_report(seen, before));
+/// False: it could not be written, which is said.
+bool print_text(const std::string& text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (written && std::fflush(stdout) == 0) return true;
+  fmt::print(stderr, "urxe stat: cannot write the report: {}\n", std::strerror(errno));
+  return false;
+}
+
+std::string report_of(const StatOptions& options, const Observation& seen,
+                      const Observation* before) {
+  if (options.json) return stat::json_report(seen);
+  if (options.prometheus) return stat::prometheus_report(seen);
+  std::string title;
+  if (options.interval) {
+    title = stat::wall_time() + (before != nullptr ? ", in a second\n" : ", so far\n");
   }
-  std::fflush(stdout);
+  if (options.cq) return title + stat::cq_report(seen);
+  return title +
+         (options.wide ? stat::wide_report(seen, before) : stat::table_report(seen, before));
+}
+
+bool print_report(const StatOptions& options, const Observation& seen, const Observation* before) {
+  return print_text(report_of(options, seen, before));
 }
 
 /// What the user should know beside the report.
-void print_remarks(const Observation& seen) {
-  if (seen.unreadable != 0) {
-    fmt::print(stderr,
-               "urxe stat: {} processes run with another version of urxe, and are left out\n",
-               seen.unreadable);
+void print_remarks(const StatOptions& options, const Observation& seen) {
+  const auto remark = [](size_t count, std::string_view text) {
+    if (count != 0) fmt::print(stderr, "urxe stat: {} {}\n", count, text);
+  };
+  remark(seen.unreadable, "processes run with another version of urxe, and are left out");
+  size_t left_out = 0;
+  for (const DeviceObservation& device : seen.devices) left_out += device.left_out;
+  remark(left_out, "queue pairs are left out, because /dev/shm has no room for what they tell");
+  remark(seen.without_room,
+         "devices of processes are left out, because /dev/shm has no room for what they tell");
+  if (!options.why && !options.json) {
+    remark(seen.ended.size(), "queue pairs that failed have ended: `urxe stat --why` says why");
   }
-  if (count_queue_pairs(seen) == 0) {
+  if (count_queue_pairs(seen) == 0 && seen.ended.empty()) {
     fmt::print(stderr,
                "urxe stat: no queue pair to show: is a program of this user under `urxe run`, in "
                "this network namespace (--all shows all)?\n");
@@ -99,16 +123,19 @@ void print_remarks(const Observation& seen) {
 }
 
 int explain_all(const StatOptions& options, const Observation& seen) {
-  bool any_failed = false;
+  bool any_failed = !seen.ended.empty();
   const bool wants_each = options.selection.qpn.has_value();
+  std::string text;
+  for (const EndedQueuePair& ended : seen.ended) text += stat::explain(ended);
   for (const DeviceObservation& device : seen.devices) {
     for (const QpReport& report : device.queue_pairs) {
-      const bool failed = stat::has_failed(report);
+      const bool failed = failure_of(report) != nullptr;
       any_failed = any_failed || failed;
-      if (failed || wants_each) fmt::print("{}", stat::explain(device, report));
+      if (failed || wants_each) text += stat::explain(device, report);
     }
   }
-  if (!any_failed && !wants_each) fmt::print("no queue pair has failed\n");
+  if (!any_failed && !wants_each) text = "no queue pair has failed\n";
+  if (!print_text(text)) return kOurFailure;
   return any_failed ? kFound : 0;
 }
 
@@ -119,12 +146,21 @@ void pause_for(double seconds) {
   }
 }
 
+/// The user waits for something of a process that has ended, or has left its devices.
+bool is_gone(const StatOptions& options, const Observation& seen) {
+  if (!options.selection.pid || !seen.devices.empty()) return false;
+  fmt::print(stderr, "urxe stat: process {} has ended, or uses no device any more\n",
+             *options.selection.pid);
+  return true;
+}
+
 int report_repeatedly(const StatOptions& options, Observation seen) {
-  print_report(options, seen, nullptr);
+  if (!print_report(options, seen, nullptr)) return kOurFailure;
   for (uint32_t done = 1; !options.count || done < *options.count; ++done) {
     pause_for(*options.interval);
     Observation now = look(options);
-    print_report(options, now, &seen);
+    if (is_gone(options, now)) return kFound;
+    if (!print_report(options, now, &seen)) return kOurFailure;
     seen = std::move(now);
   }
   return 0;
@@ -135,12 +171,18 @@ int report_repeatedly(const StatOptions& options, Observation seen) {
 int stat_command(StatOptions options) {
   if (const std::string wrong = check_options(options); !wrong.empty()) return refuse_stat(wrong);
   Observation seen = look(options);
-  print_remarks(seen);
-  if (count_queue_pairs(seen) == 0 && !options.selection.is_all()) return kFound;
+  print_remarks(options, seen);
+  if (options.why && !(seen.devices.empty() && seen.ended.empty())) {
+    return explain_all(options, seen);
+  }
+  if (count_queue_pairs(seen) == 0 && !options.selection.is_all()) {
+    // Programs that read it want an empty list, not nothing.
+    const bool is_for_programs = options.json || options.prometheus;
+    return !is_for_programs || print_report(options, seen, nullptr) ? kFound : kOurFailure;
+  }
   if (options.why) return explain_all(options, seen);
   if (options.interval) return report_repeatedly(options, std::move(seen));
-  print_report(options, seen, nullptr);
-  return 0;
+  return print_report(options, seen, nullptr) ? 0 : kOurFailure;
 }
 
 }  // namespace urxe

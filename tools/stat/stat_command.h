@@ -17,12 +17,15 @@ struct StatOptions {
   std::optional<uint32_t> count;   ///< of reports
   bool all_namespaces = false;
   bool why = false;
+  bool wide = false;
+  bool cq = false;
   bool json = false;
   bool prometheus = false;
 };
 
 /// `urxe stat`: prints what the user's processes tell of their queue pairs. Returns the exit
-/// status: 1 if --why found a queue pair that failed, or if nothing is what was selected.
+/// status: 1 if --why found a queue pair that failed, or if nothing is what was selected, or the
+/// selected process has ended; 125 if it cannot be printed.
 int stat_command(StatOptions options);
 
 }  // namespace urxe

@@ -4,32 +4,65 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <map>
+#include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "provider/observation/explanation.h"
+#include "tools/stat/columns.h"
 #include "tools/stat/names.h"
 #include "tools/stat/rates.h"
 
 namespace urxe::stat {
 namespace {
 
-using Row = std::vector<std::string>;
-
 constexpr double kStep = 1000;
-constexpr int64_t kUsNs = 1000;
-constexpr int64_t kMsNs = 1'000'000;
-constexpr size_t kTextColumns = 3;  // to the left; numbers are to the right
+constexpr size_t kScreen = 80;
 
-std::string amount(uint64_t total, std::optional<double> rate) {
-  return rate ? short_number(*rate) + "/s" : short_number(static_cast<double>(total));
+/// What is counted: what is so far, or what there was in a second.
+struct Amounts {
+  std::string sent, received, messages, resent, timeouts, rnr_naks;
+};
+
+Amounts totals_of(const QpReport& report) {
+  const auto text = [](uint64_t value) { return short_number(static_cast<double>(value)); };
+  const QpCounters& counters = report.counters;
+  return {text(counters.sent_bytes),   text(counters.received_bytes),
+          text(messages_of(report)),   text(counters.retransmitted_packets),
+          text(counters.ack_timeouts), text(rnr_naks_of(report))};
 }
 
-Row row_of(const DeviceObservation& device, const QpReport& report,
-           const std::optional<Rates>& rates) {
-  const QpCounters& counters = report.counters;
-  const auto pick = [&](double Rates::*which) {
-    return rates ? std::optional((*rates).*which) : std::nullopt;
-  };
+Amounts amounts_of(const Observation* before, const DeviceObservation& device,
+                   const QpReport& report) {
+  if (before == nullptr) return totals_of(report);
+  const auto rates = rates_of(*before, device, report);
+  if (!rates) return {"-", "-", "-", "-", "-", "-"};
+  return {short_number(rates->sent_bytes), short_number(rates->received_bytes),
+          short_number(rates->messages),   short_number(rates->resent),
+          short_number(rates->timeouts),   short_number(rates->rnr_naks)};
+}
+
+std::string round_trip_of(const QpReport& report) {
+  return report.round_trip_ns != 0 ? brief_time(report.round_trip_ns) : "";
+}
+
+Row row_of(const DeviceObservation& device, const QpReport& report, const Amounts& amounts) {
+  return {printable(device.program),
+          fmt::format("{}", device.pid),
+          number_name(report.qpn),
+          std::string(type_name(report.type)),
+          std::string(state_name(report.state)),
+          amounts.sent,
+          amounts.received,
+          amounts.messages,
+          amounts.resent,
+          round_trip_of(report),
+          condition_of(device, report)};
+}
+
+Row wide_row_of(const DeviceObservation& device, const QpReport& report, const Amounts& amounts) {
   return {printable(device.program),
           printable(device.device),
           peer_of(report),
@@ -38,42 +71,28 @@ Row row_of(const DeviceObservation& device, const QpReport& report,
           std::string(type_name(report.type)),
           std::string(state_name(report.state)),
           report.mtu != 0 ? fmt::format("{}", report.mtu) : "",
-          amount(counters.sent_bytes, pick(&Rates::sent_bytes)),
-          amount(counters.received_bytes, pick(&Rates::received_bytes)),
-          amount(messages_of(report), pick(&Rates::messages)),
-          amount(counters.retransmitted_packets, pick(&Rates::resent)),
-          short_number(static_cast<double>(counters.ack_timeouts)),
-          short_number(static_cast<double>(counters.rnr_naks_received + counters.rnr_naks_sent)),
+          amounts.sent,
+          amounts.received,
+          amounts.messages,
+          amounts.resent,
+          amounts.timeouts,
+          amounts.rnr_naks,
           fmt::format("{}", report.send_queue.waiting),
           fmt::format("{}", report.receive_queue.waiting),
-          report.round_trip_ns != 0 ? short_time(report.round_trip_ns) : "",
-          condition_of(report)};
+          round_trip_of(report),
+          long_condition_of(device, report)};
 }
 
-const Row& headings() {
-  static const Row row{"PROGRAM",  "DEVICE", "PEER",  "PID",   "QPN",      "TYPE",
-                       "STATE",    "MTU",    "SENT",  "RCVD",  "MESSAGES", "RESENT",
-                       "TIMEOUTS", "RNR",    "SENDS", "RECVS", "RTT",      "WAITS FOR"};
-  return row;
-}
-
-std::string format_rows(const std::vector<Row>& rows) {
-  std::vector<size_t> widths(headings().size());
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    std::string line;
-    for (size_t i = 0; i + 1 < row.size(); ++i) {
-      line += i < kTextColumns ? fmt::format("{:<{}}  ", row[i], widths[i])
-                               : fmt::format("{:>{}}  ", row[i], widths[i]);
+std::string make_table(const Observation& seen, const Observation* before, Row headings,
+                       const Layout& layout,
+                       Row (*make_row)(const DeviceObservation&, const QpReport&, const Amounts&)) {
+  std::vector<Row> rows{std::move(headings)};
+  for (const DeviceObservation& device : seen.devices) {
+    for (const QpReport& report : device.queue_pairs) {
+      rows.push_back(make_row(device, report, amounts_of(before, device, report)));
     }
-    line += row.back();
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
   }
-  return text;
+  return format_rows(std::move(rows), layout);
 }
 
 }  // namespace
@@ -90,10 +109,24 @@ std::string short_number(double value) {
 }
 
 std::string short_time(int64_t ns) {
-  const auto value = static_cast<double>(ns);
-  if (ns < kUsNs) return fmt::format("{}ns", ns);
-  if (ns < kMsNs) return fmt::format("{:.1f}us", value / static_cast<double>(kUsNs));
-  return fmt::format("{:.1f}ms", value / static_cast<double>(kMsNs));
+  ShortText text;
+  add_time(text, ns);
+  return std::string(text.view());
+}
+
+std::string brief_time(int64_t ns) {
+  constexpr std::pair<double, std::string_view> kUnits[] = {
+      {1e3, "ns"}, {1e3, "us"}, {1e3, "ms"}, {100, "s"}, {60, "m"}, {48, "h"}, {1e9, "d"}};
+  constexpr double kSizes[] = {1, 1e3, 1e6, 1e9, 60e9, 3600e9, 86400e9};
+  size_t unit = 0;
+  const auto value = [&] { return static_cast<double>(ns) / kSizes[unit]; };
+  while (unit + 1 < std::size(kUnits) && value() >= kUnits[unit].first - 0.5) ++unit;
+  const bool has_fraction = unit > 0 && value() < 9.95;
+  return fmt::format("{:.{}f}{}", value(), has_fraction ? 1 : 0, kUnits[unit].second);
+}
+
+std::string age_of(const DeviceObservation& device) {
+  return brief_time(std::max<int64_t>((device.observed - device.published).ns, 0));
 }
 
 std::string peer_of(const QpReport& report) {
@@ -101,24 +134,60 @@ std::string peer_of(const QpReport& report) {
   return report.remote.to_string() + " " + number_name(report.dest_qpn);
 }
 
-std::string condition_of(const QpReport& report) {
+std::string condition_of(const DeviceObservation& device, const QpReport& report) {
+  if (is_stopped(device)) return "stopped " + age_of(device);
   if (report.cause.reason != ErrorReason::kNone) {
-    const std::string_view check = check_name(report.cause.check);
-    const std::string reason = "error: " + std::string(reason_name(report.cause.reason));
-    return check.empty() ? reason : reason + " (" + std::string(check) + ")";
+    return std::string(reason_name(report.cause.reason));
   }
   return std::string(wait_name(report.waits_for));
 }
 
+std::string long_condition_of(const DeviceObservation& device, const QpReport& report) {
+  const std::string condition = condition_of(device, report);
+  if (is_stopped(device) || report.cause.reason == ErrorReason::kNone) return condition;
+  const std::string_view check = check_name(report.cause.check);
+  return "error: " + condition + (check.empty() ? "" : " (" + std::string(check) + ")");
+}
+
 std::string table_report(const Observation& seen, const Observation* before) {
-  std::vector<Row> rows{headings()};
+  return make_table(seen, before,
+                    {"PROGRAM", "PID", "QPN", "TYPE", "STATE", "SENT", "RCVD", "MSGS", "RESENT",
+                     "RTT", "WAITS FOR"},
+                    {.text_columns = 1, .gap = 1, .columns = kScreen}, row_of);
+}
+
+std::string wide_report(const Observation& seen, const Observation* before) {
+  return make_table(
+      seen, before,
+      {"PROGRAM", "DEVICE", "PEER", "PID", "QPN", "TYPE", "STATE", "MTU", "SENT", "RCVD", "MSGS",
+       "RESENT", "TIMEOUTS", "RNR", "SENDS", "RECVS", "RTT", "WAITS FOR"},
+      {.text_columns = 3}, wide_row_of);
+}
+
+std::string cq_report(const Observation& seen) {
+  std::vector<Row> rows{{"PROGRAM", "DEVICE", "PID", "CQ", "WAITING", "SIZE", "QPS", "STATE"}};
   for (const DeviceObservation& device : seen.devices) {
+    std::map<uint32_t, std::pair<CqReport, size_t>> queues;  // with the queue pairs of each
     for (const QpReport& report : device.queue_pairs) {
-      const auto rates = before != nullptr ? rates_of(*before, device, report) : std::nullopt;
-      rows.push_back(row_of(device, report, rates));
+      for (const CqReport& cq : {report.send_cq, report.receive_cq}) queues[cq.number].first = cq;
+      ++queues[report.send_cq.number].second;
+      if (report.receive_cq.number != report.send_cq.number) {
+        ++queues[report.receive_cq.number].second;
+      }
+    }
+    queues.erase(0);
+    for (const auto& [number, queue] : queues) {
+      const auto& [cq, users] = queue;
+      rows.push_back({printable(device.program), printable(device.device),
+                      fmt::format("{}", device.pid), fmt::format("{}", number),
+                      fmt::format("{}", cq.waiting), fmt::format("{}", cq.capacity),
+                      fmt::format("{}", users),
+                      cq.in_error   ? "overrun"
+                      : cq.is_armed ? "armed"
+                                    : ""});
     }
   }
-  return format_rows(rows);
+  return format_rows(std::move(rows), {.text_columns = 2, .columns = kScreen});
 }
 
 }  // namespace urxe::stat

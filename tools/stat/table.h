@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "provider/observation/stat_reader.h"
 
@@ -12,13 +12,26 @@ namespace urxe::stat {
 std::string short_number(double value);
 /// "12.3us".
 std::string short_time(int64_t ns);
-/// The error that ended the queue pair, or what its send queue waits for; "" if neither.
-std::string condition_of(const QpReport& report);
+/// "12us": five characters at most, below a thousand days.
+std::string brief_time(int64_t ns);
+/// How long ago the process has told this.
+std::string age_of(const DeviceObservation& device);
+/// That the process is stopped, the error that ended the queue pair, or what its send queue waits
+/// for, in 13 characters at most; "" if none of these.
+std::string condition_of(const DeviceObservation& device, const QpReport& report);
+/// The same with the check that failed.
+std::string long_condition_of(const DeviceObservation& device, const QpReport& report);
 /// "192.0.2.1 0x000123", or "" without a peer.
 std::string peer_of(const QpReport& report);
 
-/// A table, a line a queue pair. With `before`, what is sent and received is that of a second in
-/// between.
+/// Tables, a line a queue pair. With `before`, counts are those of a second in between.
+
+/// Fits 80 columns.
 std::string table_report(const Observation& seen, const Observation* before);
+/// All columns.
+std::string wide_report(const Observation& seen, const Observation* before);
+
+/// A line for each completion queue of a queue pair.
+std::string cq_report(const Observation& seen);
 
 }  // namespace urxe::stat

@@ -2,117 +2,13 @@
 #include "tools/stat/why.h"
 
 #include <fmt/format.h>
-#include <infiniband/verbs.h>
 
-#include "packet/base/time.h"
-#include "packet/wire/aeth_syndrome.h"
+#include "provider/observation/explanation.h"
 #include "tools/stat/names.h"
 #include "tools/stat/table.h"
 
 namespace urxe::stat {
 namespace {
-
-constexpr int64_t kAckTimeoutUnitNs = 4096;
-
-std::string nak_text(uint8_t syndrome) {
-  switch (static_cast<NakCode>(syndrome_value(syndrome))) {
-    case NakCode::kInvalidRequest:
-      return "NAK, invalid request";
-    case NakCode::kRemoteAccessError:
-      return "NAK, remote access error";
-    case NakCode::kRemoteOperationalError:
-      return "NAK, remote operational error";
-    default:
-      return "NAK with a code that requests on this service do not get";
-  }
-}
-
-std::string memory_text(const ErrorCause& cause) {
-  return fmt::format("key 0x{:08x}, {} B at 0x{:x}", cause.key, cause.length, cause.address);
-}
-
-std::string timeout_text(const QpReport& report) {
-  if (report.timeout == 0) return "no local ACK timeout";
-  return fmt::format("a local ACK timeout of {} (timeout {}), {} retries",
-                     short_time(kAckTimeoutUnitNs << report.timeout), report.timeout,
-                     report.retry_count);
-}
-
-/// What happened, in a sentence.
-std::string event_text(const QpReport& report) {
-  const ErrorCause& cause = report.cause;
-  switch (cause.reason) {
-    case ErrorReason::kByApplication:
-      return "the application has moved it to ERR (ibv_modify_qp)";
-    case ErrorReason::kDeviceGone:
-      return "the network interface of the device was removed";
-    case ErrorReason::kNoAnswer:
-      return "the peer has not answered: " + timeout_text(report);
-    case ErrorReason::kLostTooOften:
-      return fmt::format("packets were reported lost again and again: {} retries were spent",
-                         cause.retries);
-    case ErrorReason::kReceiverNotReady:
-      return fmt::format("the peer had no receive posted: {} RNR retries were spent, each after {}",
-                         cause.retries, short_time(rnr_timer(syndrome_value(cause.syndrome)).ns));
-    case ErrorReason::kNak:
-      return "the peer has refused a request: " + nak_text(cause.syndrome);
-    case ErrorReason::kReservedSyndrome:
-      return "the peer has answered with a reserved AETH syndrome";
-    case ErrorReason::kBadResponse:
-      return "a response of the peer does not fit the request";
-    case ErrorReason::kLocalSend:
-      return "a send work request could not be carried out on this side";
-    case ErrorReason::kRefusedRequest:
-      return "this side has refused a request of the peer: " + nak_text(cause.syndrome);
-    case ErrorReason::kLocalReceive:
-      return "the memory of a posted receive could not be written";
-    case ErrorReason::kInvalidate:
-      return fmt::format("the peer may not invalidate key 0x{:08x}", cause.key);
-    case ErrorReason::kCompletionLost:
-      return "a completion queue was full, and a completion was lost";
-    default:
-      return "nothing went wrong";
-  }
-}
-
-std::string check_text(Check check) {
-  switch (check) {
-    case Check::kOperation:
-      return "the queue pair does not take this operation: see its access flags "
-             "(IBV_ACCESS_REMOTE_...) at INIT or RTR";
-    case Check::kOpcodeSequence:
-      return "the packet does not continue the message under way, or continues none";
-    case Check::kPayloadLength:
-      return "the payload's length is not what such a packet carries; do both ends use the same "
-             "path MTU?";
-    case Check::kMessageLength:
-      return "the payloads do not add up to the length that the request names, or it is too long";
-    case Check::kAlignment:
-      return "the address of an atomic must be a multiple of 8";
-    case Check::kTooManyReads:
-      return "more READs and atomics at a time than max_dest_rd_atomic";
-    case Check::kReceiveLength:
-      return "the message is longer than the receive";
-    case Check::kSharedQueue:
-      return "the shared receive queue that the request names is not one of the XRC domain";
-    case Check::kUnknownKey:
-      return "no memory region or window has the key: was it deregistered?";
-    case Check::kOtherDomain:
-      return "the key is of another protection domain than the queue pair";
-    case Check::kRights:
-      return "the region or window does not grant the access: see the flags of ibv_reg_mr";
-    case Check::kBounds:
-      return "the range is not inside the region or window";
-    case Check::kNotBound:
-      return "the memory window is not bound";
-    case Check::kOtherQueuePair:
-      return "the type 2 window is bound by another queue pair";
-    case Check::kNotMapped:
-      return "the memory behind the region was unmapped";
-    default:
-      return "";
-  }
-}
 
 /// What to look at next.
 std::string advice_text(const ErrorCause& cause) {
@@ -134,47 +30,66 @@ std::string advice_text(const ErrorCause& cause) {
   }
 }
 
-void add_line(std::string& text, std::string_view title, const std::string& what) {
+void add_line(std::string& text, std::string_view title, std::string_view what) {
   if (!what.empty()) text += fmt::format("  {:<9} {}\n", title, what);
 }
 
-std::string packet_text(const ErrorCause& cause) {
-  if (cause.opcode == ErrorCause::kNoOpcode) return "";
-  std::string text = fmt::format("{}, PSN {}", opcode_info(Opcode(cause.opcode)).name,
-                                 number_name(cause.psn.value()));
-  if (cause.syndrome != 0) text += fmt::format(", AETH syndrome 0x{:02x}", cause.syndrome);
-  return text;
+void add_line(std::string& text, std::string_view title, const ErrorCause& cause,
+              void (*add)(ShortText&, const ErrorCause&)) {
+  ShortText what;
+  add(what, cause);
+  add_line(text, title, what.view());
 }
 
-std::string request_text(const ErrorCause& cause) {
-  if (cause.status == 0) return "";
-  const bool is_receive =
-      cause.reason == ErrorReason::kLocalReceive || cause.reason == ErrorReason::kInvalidate;
-  return fmt::format("{}, wr_id {} (0x{:x}), completed with {} ({})",
-                     is_receive ? "receive" : work_request_name(cause.work_request), cause.wr_id,
-                     cause.wr_id, status_name(cause.status), cause.status);
+void add_age(std::string& text, const ErrorCause& cause, Instant now) {
+  if (cause.at.ns == 0) return;
+  add_line(text, "when", short_time((now - cause.at).ns) + " ago");
+}
+
+std::string title_of(const DeviceObservation& device, const QpReport& report) {
+  return fmt::format("queue pair {} ({}) of {}, process {}, device {}: ", number_name(report.qpn),
+                     type_name(report.type), printable(device.program), device.pid,
+                     printable(device.device));
+}
+
+void add_cause(std::string& text, const ErrorCause& cause, Instant now) {
+  add_line(text, "what", cause, add_event);
+  add_line(text, "check", check_text(cause.check));
+  add_line(text, "memory", cause, add_memory);
+  add_line(text, "packet", cause, add_packet);
+  add_line(text, "request", cause, add_request);
+  ShortText peer;
+  add_peer(peer, cause.remote, cause.dest_qpn);
+  add_line(text, "peer", peer.view());
+  add_age(text, cause, now);
+  add_line(text, "next", advice_text(cause));
 }
 
 }  // namespace
 
-bool has_failed(const QpReport& report) {
-  return report.cause.reason != ErrorReason::kNone &&
-         report.cause.reason != ErrorReason::kByApplication;
+std::string explain(const DeviceObservation& device, const QpReport& report) {
+  std::string text = title_of(device, report) + std::string(state_name(report.state)) + "\n";
+  if (is_stopped(device)) {
+    add_line(text, "process", "stopped, as of " + age_of(device) + " ago");
+  }
+  if (report.cause.reason != ErrorReason::kNone || !is_failure(report.last_error)) {
+    add_cause(text, report.cause, device.observed);
+  }
+  if (report.has_peer && report.cause.remote.is_zero()) add_line(text, "peer", peer_of(report));
+  if (is_failure(report.last_error)) {
+    text += "  LAST ERROR, since which it was reset or recovered:\n";
+    add_cause(text, report.last_error, device.observed);
+  }
+  return text;
 }
 
-std::string explain(const DeviceObservation& device, const QpReport& report) {
-  const ErrorCause& cause = report.cause;
-  std::string text =
-      fmt::format("queue pair {} ({}) of {}, process {}, device {}: {}\n", number_name(report.qpn),
-                  type_name(report.type), printable(device.program), device.pid,
-                  printable(device.device), state_name(report.state));
-  add_line(text, "what", event_text(report));
-  add_line(text, "check", check_text(cause.check));
-  if (cause.length != 0) add_line(text, "memory", memory_text(cause));
-  add_line(text, "packet", packet_text(cause));
-  add_line(text, "request", request_text(cause));
-  if (report.has_peer) add_line(text, "peer", peer_of(report));
-  add_line(text, "next", advice_text(cause));
+std::string explain(const EndedQueuePair& ended) {
+  const char* const who = ended.process_has_ended ? "its process has ended" : "destroyed";
+  std::string text = title_of(ended.device, ended.report);
+  text += fmt::format("{} {} ago\n", who, short_time((ended.device.observed - ended.ended).ns));
+  if (const ErrorCause* const cause = failure_of(ended.report)) {
+    add_cause(text, *cause, ended.device.observed);
+  }
   return text;
 }
 

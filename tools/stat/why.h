@@ -7,10 +7,8 @@
 
 namespace urxe::stat {
 
-/// Whether something went wrong with the queue pair, other than by the application's will.
-bool has_failed(const QpReport& report);
-
 /// Some lines on what ended the queue pair, and what to look at. One line if nothing did.
 std::string explain(const DeviceObservation& device, const QpReport& report);
+std::string explain(const EndedQueuePair& ended);
 
 }  // namespace urxe::stat

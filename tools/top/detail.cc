@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "packet/wire/ack_timeout.h"
 #include "tools/stat/names.h"
 #include "tools/stat/table.h"
 #include "tools/stat/why.h"
@@ -13,14 +14,26 @@ namespace urxe::top {
 namespace {
 
 constexpr size_t kIndent = 12;
-constexpr int64_t kAckTimeoutUnit = 4096;  // ns
 
 std::string fill_text(const QueueFill& fill) {
   return fmt::format("{} of {}", fill.waiting, fill.capacity);
 }
 
+std::string fill_text(const CqReport& cq) {
+  if (cq.number == 0) return "none";
+  return fmt::format("{} of {} (queue {}{})", cq.waiting, cq.capacity, cq.number,
+                     cq.in_error ? ", overrun" : "");
+}
+
 std::string timeout_of(const QpReport& report) {
-  return report.timeout == 0 ? "none" : stat::short_time(kAckTimeoutUnit << report.timeout);
+  if (report.timeout == 0 || report.timeout > kMaxTimeout) return "none";
+  return stat::short_time(ack_timeout_of(report.timeout).ns);
+}
+
+std::string path_text(const QpReport& report) {
+  if (!report.has_peer) return "none";
+  return fmt::format("from {}, UDP port {}{}", report.local.to_string(), report.source_port,
+                     report.is_paced ? ", at a limited rate" : "");
 }
 
 std::vector<std::string> facts_of(const QpReport& report) {
@@ -30,6 +43,7 @@ std::vector<std::string> facts_of(const QpReport& report) {
                   fill_text(report.receive_queue), report.uses_srq ? " (shared)" : ""),
       fmt::format("completions send {}, receive {} not polled", fill_text(report.send_cq),
                   fill_text(report.receive_cq)),
+      fmt::format("address     {}", path_text(report)),
       fmt::format("path        MTU {}, window {} of {} B used, round trip {}", report.mtu,
                   report.window_used, report.window,
                   report.round_trip_ns != 0 ? stat::short_time(report.round_trip_ns) : "unknown"),
@@ -69,17 +83,26 @@ void add_text(const std::string& text, size_t columns, std::vector<Line>& lines)
   }
 }
 
+void add_device(const Row& row, const Looks& looks, size_t columns, std::vector<Line>& lines) {
+  const DeviceObservation& device = *row.device;
+  add_text(fmt::format("{}, process {}, device {}, engine {}: {} queue pairs",
+                       stat::printable(device.program), device.pid, stat::printable(device.device),
+                       stat::printable(device.engine), row.queue_pairs),
+           columns, lines);
+  add_text("last told " + stat::age_of(device) + " ago" +
+               (is_stopped(device) ? ": the process is stopped" : ""),
+           columns, lines);
+  lines.emplace_back();
+  lines.push_back({headings({}, columns), Style::kHeading});
+  for (const Row& one : rows_of(looks, device)) {
+    lines.push_back({cells(one, columns), one.has_failed ? Style::kError : Style::kPlain});
+  }
+}
+
 }  // namespace
 
-void add_detail(const Row& row, size_t columns, std::vector<Line>& lines) {
-  if (row.report == nullptr) {
-    add_text(fmt::format("{}, process {}, device {}, engine {}: {} queue pairs",
-                         stat::printable(row.device->program), row.device->pid,
-                         stat::printable(row.device->device), stat::printable(row.device->engine),
-                         row.queue_pairs),
-             columns, lines);
-    return;
-  }
+void add_detail(const Row& row, const Looks& looks, size_t columns, std::vector<Line>& lines) {
+  if (row.report == nullptr) return add_device(row, looks, columns, lines);
   add_text(stat::explain(*row.device, *row.report), columns, lines);
   lines.emplace_back();
   for (const std::string& fact : facts_of(*row.report)) add_text(fact, columns, lines);

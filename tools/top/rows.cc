@@ -4,18 +4,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <tuple>
 
 #include "tools/stat/names.h"
 #include "tools/stat/table.h"
-#include "tools/stat/why.h"
 
 namespace urxe::top {
 namespace {
 
 /// The addresses have room on wide screens only.
 constexpr size_t kWide = 120;
+/// The check that failed, too.
+constexpr size_t kWidest = 140;
 
 Row row_of(const Looks& looks, const DeviceObservation& device, const QpReport& report) {
   Row row;
@@ -23,8 +25,9 @@ Row row_of(const Looks& looks, const DeviceObservation& device, const QpReport& 
   row.report = &report;
   row.rates = stat::rates_of(looks.before, device, report).value_or(stat::Rates{});
   row.round_trip_ns = report.round_trip_ns;
-  row.condition = stat::condition_of(report);
-  row.has_failed = stat::has_failed(report);
+  row.condition = stat::condition_of(device, report);
+  row.long_condition = stat::long_condition_of(device, report);
+  row.has_failed = is_failure(report.cause);
   return row;
 }
 
@@ -47,7 +50,9 @@ Row sum_of(const Looks& looks, const DeviceObservation& device) {
     failed += one.has_failed ? 1 : 0;
   }
   sum.has_failed = failed != 0;
-  if (failed != 0) sum.condition = fmt::format("error: {} failed", failed);
+  if (failed != 0) sum.condition = fmt::format("{} failed", failed);
+  if (is_stopped(device)) sum.condition = "stopped " + stat::age_of(device);
+  sum.long_condition = sum.condition;
   return sum;
 }
 
@@ -87,26 +92,25 @@ std::string rate(double value) {
 }
 
 std::string queue_pair_cell(const Row& row) {
-  return row.report != nullptr ? fmt::format("{:06x}", row.report->qpn)
+  return row.report != nullptr ? stat::number_name(row.report->qpn)
                                : fmt::format("{}", row.queue_pairs);
 }
 
-/// On narrow screens there is room for one word; that it is an error shows by the colour.
-std::string condition_cell(const Row& row, bool is_wide) {
-  constexpr std::string_view kError = "error: ";
-  const bool is_error = row.condition.starts_with(kError);
-  return is_error && !is_wide ? row.condition.substr(kError.size()) : row.condition;
-}
-
 std::string format_line(const std::vector<std::string>& cells, bool is_wide) {
-  std::string line = fmt::format("{:<10.10} {:>7} {:>6} {:<5} {:<5} ", cells[0], cells[1], cells[2],
+  std::string line = fmt::format("{:<10.10} {:>7} {:>8} {:<5} {:<5} ", cells[0], cells[1], cells[2],
                                  cells[3], cells[4]);
   if (is_wide) line += fmt::format("{:<12.12} {:<26.26} ", cells[5], cells[6]);
-  return line + fmt::format("{:>5} {:>5} {:>5} {:>5} {:>7} {}", cells[7], cells[8], cells[9],
+  return line + fmt::format("{:>4} {:>4} {:>4} {:>5} {:>5} {}", cells[7], cells[8], cells[9],
                             cells[10], cells[11], cells[12]);
 }
 
 }  // namespace
+
+std::vector<Row> rows_of(const Looks& looks, const DeviceObservation& device) {
+  std::vector<Row> rows;
+  for (const QpReport& report : device.queue_pairs) rows.push_back(row_of(looks, device, report));
+  return rows;
+}
 
 std::vector<Row> make_rows(const View& view, const Looks& looks) {
   std::vector<Row> rows;
@@ -115,9 +119,7 @@ std::vector<Row> make_rows(const View& view, const Looks& looks) {
       rows.push_back(sum_of(looks, device));
       continue;
     }
-    for (const QpReport& report : device.queue_pairs) {
-      rows.push_back(row_of(looks, device, report));
-    }
+    std::ranges::move(rows_of(looks, device), std::back_inserter(rows));
   }
   std::erase_if(rows, [&](const Row& row) {
     return cells(row, SIZE_MAX).find(view.filter) == std::string::npos;
@@ -137,12 +139,12 @@ std::string cells(const Row& row, size_t columns) {
   const QpReport* const report = row.report;
   return format_line(
       {stat::printable(row.device->program), fmt::format("{}", row.device->pid),
-       queue_pair_cell(row), std::string(report != nullptr ? stat::type_name(report->type) : ""),
-       std::string(report != nullptr ? stat::state_name(report->state) : ""),
+       queue_pair_cell(row), std::string(report != nullptr ? type_name(report->type) : ""),
+       std::string(report != nullptr ? state_name(report->state) : ""),
        stat::printable(row.device->device), report != nullptr ? stat::peer_of(*report) : "",
        rate(row.rates.sent_bytes), rate(row.rates.received_bytes), rate(row.rates.messages),
-       rate(row.rates.resent), row.round_trip_ns != 0 ? stat::short_time(row.round_trip_ns) : "-",
-       condition_cell(row, columns >= kWide)},
+       rate(row.rates.resent), row.round_trip_ns != 0 ? stat::brief_time(row.round_trip_ns) : "-",
+       columns >= kWidest ? row.long_condition : row.condition},
       columns >= kWide);
 }
 

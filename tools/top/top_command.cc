@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <ncurses.h>
 #include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 
 #include "packet/host/clock.h"
 #include "tools/exit_status.h"
+#include "tools/top/terminal_check.h"
 #include "tools/top/view.h"
 
 namespace urxe {
@@ -23,6 +25,7 @@ constexpr int kEscapeDelayMs = 25;
 constexpr short kErrorColours = 1;
 constexpr int kEscapeKey = 27;
 constexpr int kDeleteKey = 127;
+constexpr int64_t kSecondNs = 1'000'000'000;
 
 int refuse_top(const std::string& reason) {
   fmt::print(stderr, "urxe top: {}\n", reason);
@@ -119,9 +122,44 @@ top::Key key_of(int code) {
   return {};
 }
 
-bool terminal_is_gone() {
+/// SIGINT, SIGTERM and SIGHUP end the program as `q` does. They are blocked but while it waits, as
+/// is SIGWINCH, which curses handles: none is missed then.
+class EndSignals {
+ public:
+  EndSignals() {
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGWINCH);
+    struct sigaction action {};
+    action.sa_handler = [](int) { came_ = 1; };
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      sigaddset(&blocked, signal);
+      sigaction(signal, &action, nullptr);
+    }
+    sigprocmask(SIG_BLOCK, &blocked, &before_);
+  }
+  [[nodiscard]] static bool came() { return came_ != 0; }
+  /// Those that wait() lets through.
+  [[nodiscard]] const sigset_t& outside() const { return before_; }
+
+ private:
+  static inline volatile sig_atomic_t came_ = 0;
+  sigset_t before_{};
+};
+
+enum class Waited : uint8_t { kKey, kTime, kEnd };
+
+/// Until there is a key, the time has come, or the program is to end.
+Waited wait(const EndSignals& signals, Instant until) {
   pollfd input{STDIN_FILENO, POLLIN, 0};
-  return poll(&input, 1, 0) == 1 && (input.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+  const int64_t left_ns = std::max<int64_t>((until - clock_now()).ns, 0);
+  const timespec timeout{static_cast<time_t>(left_ns / kSecondNs),
+                         static_cast<long>(left_ns % kSecondNs)};
+  const int ready = ppoll(&input, 1, &timeout, &signals.outside());
+  if (EndSignals::came()) return Waited::kEnd;
+  if (ready < 0) return Waited::kKey;  // the size of the screen has changed, which is a key
+  if (ready == 0) return Waited::kTime;
+  return input.revents == POLLIN ? Waited::kKey : Waited::kEnd;
 }
 
 Observation look(const TopOptions& options) {
@@ -130,20 +168,25 @@ Observation look(const TopOptions& options) {
   return seen;
 }
 
+/// Takes the keys that there are. False: to end.
+bool take_keys(top::View& view) {
+  for (int code = getch(); code != ERR; code = getch()) {
+    if (!press(view, key_of(code))) return false;
+  }
+  return true;
+}
+
 void run(const TopOptions& options) {
+  const EndSignals signals;
   const Duration interval{static_cast<int64_t>(options.interval * 1e9)};
   top::View view;
   top::Looks looks{look(options), {}};
   looks.before = looks.now;
   Instant next = clock_now() + interval;
-  bool goes_on = true;
-  while (goes_on) {
+  timeout(0);
+  while (take_keys(view)) {
     draw(view, looks);
-    const int64_t left_ms = (next - clock_now()).ns / 1'000'000;
-    timeout(static_cast<int>(std::max<int64_t>(left_ms, 0)));
-    const int code = getch();
-    if (code != ERR) goes_on = press(view, key_of(code));
-    if (code == ERR && terminal_is_gone()) return;
+    if (wait(signals, next) == Waited::kEnd) return;
     if (clock_now() < next) continue;
     next = clock_now() + interval;
     if (view.is_paused) continue;
@@ -163,12 +206,9 @@ int top_command(const TopOptions& options) {
     return refuse_top("needs a terminal; `urxe stat --interval 1` prints to a pipe or a file");
   }
   std::setlocale(LC_ALL, "");
+  if (const std::string wrong = top::check_terminal(); !wrong.empty()) return refuse_top(wrong);
   const Terminal terminal;
-  if (!terminal.is_open()) {
-    const char* const name = std::getenv("TERM");
-    return refuse_top(fmt::format("the terminal TERM={} is not known here; try TERM=vt100",
-                                  name != nullptr ? name : ""));
-  }
+  if (!terminal.is_open()) return refuse_top("the terminal cannot be opened");
   run(options);
   return 0;
 }

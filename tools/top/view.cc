@@ -21,19 +21,26 @@ constexpr size_t kPage = 10;
 constexpr size_t kLongestFilter = 40;
 /// Title, headings, and the line of keys.
 constexpr size_t kLinesAround = 3;
+/// Title, and the line of keys.
+constexpr size_t kLinesAroundPage = 2;
 
 constexpr auto kHelp = std::to_array<std::string_view>({
-    "up, down, PgUp, PgDn, Home, End   choose a line",
-    "Enter       all there is to say of it, and why it failed",
+    "up, down, PgUp, PgDn, Home, End   choose a line, or scroll this text",
+    "Enter       all there is to say of the line, and why it failed",
     "Esc         back",
-    "s           the next order: traffic, messages, sent again, round trip, program, process",
+    "s           the next order: traffic, messages, sent again, round trip, program,",
+    "            process",
     "/           type a filter: only lines that contain it; Enter ends, Esc drops it",
-    "d           a line for each device of a process, with sums; again: for each queue pair",
+    "d           a line for each device of a process; again: for each queue pair",
     "p or space  pause",
-    "q           end",
+    "q, Ctrl-C   end",
     "",
-    "SENT, RCVD: bytes in a second. MSGS: messages completed in a second. AGAIN: request packets",
-    "sent again in a second. RTT: the path's round-trip time. WAITS FOR: see urxe-stat(1).",
+    "SENT, RCVD  bytes in a second",
+    "MSGS        messages completed in a second",
+    "AGAIN       request packets sent again in a second",
+    "RTT         the round-trip time of the path",
+    "WAITS FOR   see urxe-stat(1). \"stopped 12s\": the process is stopped, and what is",
+    "            shown of it is so old",
 });
 
 void type(View& view, const Key& key) {
@@ -79,6 +86,7 @@ bool press_character(View& view, char character) {
     case 'h':
     case '?':
       view.shows_help = !view.shows_help;
+      view.page_first = 0;
       return true;
     default:
       return true;
@@ -118,10 +126,51 @@ void add_table(View& view, const std::vector<Row>& rows, const Size& size, std::
   }
 }
 
+/// Text that may be longer than the screen.
+void add_page(View& view, const std::vector<Line>& page, const Size& size, std::vector<Line>& out) {
+  const size_t room = size.lines > kLinesAroundPage ? size.lines - kLinesAroundPage : 1;
+  view.page_first = std::min(view.page_first, page.size() > room ? page.size() - room : 0);
+  const size_t end = std::min(page.size(), view.page_first + room);
+  out.insert(out.end(), page.begin() + static_cast<ptrdiff_t>(view.page_first),
+             page.begin() + static_cast<ptrdiff_t>(end));
+}
+
+std::vector<Line> help_page() {
+  std::vector<Line> page;
+  for (const std::string_view help : kHelp) page.push_back({std::string(help), {}});
+  return page;
+}
+
 void fit(std::vector<Line>& lines, const Size& size) {
   if (lines.size() > size.lines) lines.resize(size.lines);
   for (Line& line : lines) {
     if (line.text.size() > size.columns) line.text.resize(size.columns);
+  }
+}
+
+/// Beyond the end is the end, which compose() knows.
+void move(size_t& line, Key::Kind key) {
+  switch (key) {
+    case Key::Kind::kUp:
+      line -= std::min<size_t>(line, 1);
+      return;
+    case Key::Kind::kDown:
+      ++line;
+      return;
+    case Key::Kind::kPageUp:
+      line -= std::min(line, kPage);
+      return;
+    case Key::Kind::kPageDown:
+      line += kPage;
+      return;
+    case Key::Kind::kHome:
+      line = 0;
+      return;
+    case Key::Kind::kEnd:
+      line = SIZE_MAX / 2;
+      return;
+    default:
+      return;
   }
 }
 
@@ -132,34 +181,19 @@ bool press(View& view, const Key& key) {
     type(view, key);
     return true;
   }
+  size_t& line = view.shows_help || view.shows_detail ? view.page_first : view.chosen;
   switch (key.kind) {
     case Key::Kind::kCharacter:
       return press_character(view, key.character);
-    case Key::Kind::kUp:
-      view.chosen -= std::min<size_t>(view.chosen, 1);
-      return true;
-    case Key::Kind::kDown:
-      ++view.chosen;
-      return true;
-    case Key::Kind::kPageUp:
-      view.chosen -= std::min(view.chosen, kPage);
-      return true;
-    case Key::Kind::kPageDown:
-      view.chosen += kPage;
-      return true;
-    case Key::Kind::kHome:
-      view.chosen = 0;
-      return true;
-    case Key::Kind::kEnd:
-      view.chosen = SIZE_MAX / 2;
-      return true;
     case Key::Kind::kEnter:
       view.shows_detail = !view.shows_detail;
+      view.page_first = 0;
       return true;
     case Key::Kind::kEscape:
       view.shows_detail = view.shows_help = false;
       return true;
     default:
+      move(line, key.kind);
       return true;
   }
 }
@@ -168,10 +202,12 @@ std::vector<Line> compose(View& view, const Looks& looks, const Size& size) {
   const std::vector<Row> rows = make_rows(view, looks);
   std::vector<Line> lines{{title(view, looks, rows.size()), Style::kTitle}};
   if (view.shows_help) {
-    for (const std::string_view help : kHelp) lines.push_back({std::string(help), {}});
+    add_page(view, help_page(), size, lines);
   } else if (view.shows_detail && !rows.empty()) {
     scroll(view, rows.size(), 1);
-    add_detail(rows[view.chosen], size.columns, lines);
+    std::vector<Line> page;
+    add_detail(rows[view.chosen], looks, size.columns, page);
+    add_page(view, page, size, lines);
   } else {
     add_table(view, rows, size, lines);
   }

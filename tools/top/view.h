@@ -22,8 +22,9 @@ struct View {
   bool shows_detail = false;  ///< of the chosen line, instead of the table
   bool by_device = false;     ///< a line a device of a process, with the sums of its queue pairs
   bool shows_help = false;
-  size_t chosen = 0;  ///< line of the table
-  size_t first = 0;   ///< line at the top of the screen
+  size_t chosen = 0;      ///< line of the table
+  size_t first = 0;       ///< line at the top of the screen
+  size_t page_first = 0;  ///< the same of the details or the help
 };
 
 /// A key, as the terminal's library tells it.

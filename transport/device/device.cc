@@ -61,15 +61,16 @@ std::optional<DropReason> reason_to_drop(const ChannelAdapter& ca, QueuePair* qp
 
 /// A requester wants to hear of each gap, or a responder tells of one.
 void receive_gap_packet(ChannelAdapter& ca, QueuePair* qp, const PacketView& packet,
-                        const Flow& flow, Instant now) {
+                        const RxPacket& received, Instant now) {
   if (qp == nullptr) return ca.counters.drop(DropReason::kUnknownQp);
   if (qp->service != Service::kRc && qp->service != Service::kXrc) {
     return ca.counters.drop(DropReason::kWrongService);
   }
   if (!receives_in(qp->state())) return ca.counters.drop(DropReason::kQpState);
-  if (!unnumbered_comes_from_peer(ca, *qp, flow)) {
+  if (!unnumbered_comes_from_peer(ca, *qp, received.flow)) {
     return ca.counters.drop(DropReason::kWrongPeer);
   }
+  qp->counters.count_received(received.bytes.size());
   if (packet.headers.bth.opcode == kGapQueryOpcode) {
     receive_gap_query(ca, *qp, packet.headers.bth.psn);
   } else if (takes_responses_in(qp->state()) && qp->path != nullptr) {
@@ -191,7 +192,7 @@ void Device::receive(const RxPacket& packet, Instant now) {
   QueuePair* qp = impl_->find(bth.dest_qp);
   if (bth.opcode == kCnpOpcode) return receive_notification(ca, qp, packet.flow, now);
   if (bth.opcode == kGapQueryOpcode || bth.opcode == kGapReportOpcode) {
-    return receive_gap_packet(ca, qp, *view, packet.flow, now);
+    return receive_gap_packet(ca, qp, *view, packet, now);
   }
   if (bth.opcode == kDrainQueryOpcode || bth.opcode == kDrainAnswerOpcode) {
     return ca.backpressure.receive(ca, view->headers, packet.flow);

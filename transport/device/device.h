@@ -121,7 +121,7 @@ class Device {
   /// pair numbers ask for.
   Expected<void, Errno> modify_qp(QueuePair& qp, const ibv_qp_attr& attr, int mask, Instant now);
   /// The device has lost its port for good: moves all queue pairs to ERR but those in RESET.
-  void fail_queue_pairs();
+  void fail_queue_pairs(Instant now);
   /// ibv_modify_qp_rate_limit(3). EINVAL: a rate beyond the limits, or a queue pair that does not
   /// send (RTS and SQD only; XRC targets never).
   Expected<void, Errno> set_rate_limit(QueuePair& qp, const RateLimit& limit, Instant now);

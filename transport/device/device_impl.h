@@ -72,6 +72,7 @@ struct Device::Impl {
   std::unordered_map<XrcDomain*, std::unique_ptr<XrcDomain>> domains;
   std::unordered_map<uint32_t, uint32_t> pd_references;
   uint32_t next_pd = 1;
+  uint32_t last_cq_number = 0;
 };
 
 }  // namespace urxe

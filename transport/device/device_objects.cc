@@ -160,6 +160,7 @@ Expected<CompletionQueue*, Errno> Device::create_cq(uint32_t entries, void* user
   if (impl_->cqs.size() >= static_cast<size_t>(kMaxCqs)) return error(ENOMEM);
   auto cq = std::make_unique<CompletionQueue>(entries, user, options);
   CompletionQueue* raw = cq.get();
+  raw->number = ++impl_->last_cq_number;
   impl_->cqs.emplace(raw, std::move(cq));
   impl_->ca.notified.reserve(impl_->cqs.size());
   return raw;
@@ -203,7 +204,8 @@ Expected<QueuePair*, Errno> Device::create_qp(const QpInit& init) {
   return place.get();
 }
 
-void Device::fail_queue_pairs() {
+void Device::fail_queue_pairs(Instant now) {
+  impl_->ca.now = now;
   for (const auto& qp : impl_->qps) {
     if (qp == nullptr || qp->state() == IBV_QPS_RESET || qp->state() == IBV_QPS_ERR) continue;
     note_cause(*qp, {.reason = ErrorReason::kDeviceGone});

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "packet/base/time.h"
+#include "packet/wire/gid.h"
 #include "packet/wire/psn.h"
 
 namespace urxe {
@@ -52,7 +54,7 @@ enum class Check : uint8_t {
   kCount,
 };
 
-/// The first failure since RESET, or since the queue pair left SQE. Values that do not apply are 0.
+/// A failure. Values that do not apply are 0.
 struct ErrorCause {
   static constexpr uint8_t kNoOpcode = 0xff;
 
@@ -68,6 +70,16 @@ struct ErrorCause {
   uint64_t address = 0;
   uint64_t length = 0;  ///< bytes
   uint64_t wr_id = 0;   ///< if `status` is not 0
+  // What RESET takes from the queue pair.
+  Instant at{};  ///< when it went to the state
+  Gid remote{};  ///< the peer; 0: none, also the next
+  uint32_t dest_qpn = 0;
+  uint8_t timeout = 0;  ///< as in ibv_qp_attr
 };
+
+/// Whether something went wrong, other than by the application's will.
+inline bool is_failure(const ErrorCause& cause) {
+  return cause.reason != ErrorReason::kNone && cause.reason != ErrorReason::kByApplication;
+}
 
 }  // namespace urxe

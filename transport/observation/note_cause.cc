@@ -42,6 +42,21 @@ void note_cause(QueuePair& qp, const ErrorCause& cause) {
   if (!has_cause(qp)) qp.error_cause = cause;
 }
 
+void note_circumstances(const ChannelAdapter& ca, QueuePair& qp) {
+  ErrorCause& cause = qp.error_cause;
+  if (cause.at.ns != 0) return;
+  cause.at = ca.now;
+  cause.timeout = qp.attr.timeout;
+  if (qp.service == Service::kUd) return;
+  cause.remote = qp.flow().destination;
+  cause.dest_qpn = cause.remote.is_zero() ? 0 : qp.dest_qpn.value();
+}
+
+void note_recovery(QueuePair& qp) {
+  if (is_failure(qp.error_cause)) qp.last_error = qp.error_cause;
+  qp.error_cause = {};
+}
+
 void note_failed_send(const ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status) {
   ErrorCause& cause = qp.error_cause;
   if (cause.status != 0) return;

@@ -11,13 +11,19 @@
 
 namespace urxe {
 
-// Notes of what ends a queue pair. The first note since RESET counts.
+// Notes of what ends a queue pair. The first note since RESET, or since it left SQE, counts.
 
 inline bool has_cause(const QueuePair& qp) {
   return qp.error_cause.reason != ErrorReason::kNone;
 }
 
 void note_cause(QueuePair& qp, const ErrorCause& cause);
+
+/// The queue pair goes to ERR or SQE: adds to what was noted when this was, and with which peer.
+void note_circumstances(const ChannelAdapter& ca, QueuePair& qp);
+
+/// The queue pair leaves the state: a failure becomes its last error.
+void note_recovery(QueuePair& qp);
 
 /// The oldest send work queue element completes with `status`. Adds this to what was noted of the
 /// same failure.

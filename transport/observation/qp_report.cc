@@ -13,8 +13,9 @@ namespace {
 
 static_assert(std::is_trivially_copyable_v<QpReport> && sizeof(QpReport) % sizeof(uint64_t) == 0);
 
-QueueFill completions_of(const CompletionQueue* cq) {
-  return cq != nullptr ? QueueFill{cq->waiting(), cq->capacity()} : QueueFill{};
+CqReport report_on(const CompletionQueue* cq) {
+  if (cq == nullptr) return {};
+  return {cq->number, cq->waiting(), cq->capacity(), cq->is_armed(), cq->in_error()};
 }
 
 template <class Queue>
@@ -58,8 +59,8 @@ QpReport report_on(const ChannelAdapter& ca, QueuePair& qp) {
   describe_path(qp, report);
   report.send_queue = fill_of(qp.sq);
   report.receive_queue = receive_fill(qp);
-  report.send_cq = completions_of(qp.send_cq);
-  report.receive_cq = completions_of(qp.recv_cq);
+  report.send_cq = report_on(qp.send_cq);
+  report.receive_cq = report_on(qp.recv_cq);
   report.outstanding = packets_outstanding(qp);
   report.reads_owed = pending_resources(qp);
   report.next_psn = next_request_psn(qp).value();
@@ -67,6 +68,7 @@ QpReport report_on(const ChannelAdapter& ca, QueuePair& qp) {
   report.expected_psn = expected_psn(qp).value();
   report.counters = qp.counters;
   report.cause = qp.error_cause;
+  report.last_error = qp.last_error;
   return report;
 }
 

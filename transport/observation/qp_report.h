@@ -36,6 +36,15 @@ struct QueueFill {
   uint32_t capacity = 0;
 };
 
+/// A completion queue.
+struct CqReport {
+  uint32_t number = 0;   ///< among the device's; 0: there is none
+  uint32_t waiting = 0;  ///< completions that were not polled
+  uint32_t capacity = 0;
+  bool is_armed = false;  ///< an event is asked for
+  bool in_error = false;  ///< it was full when a completion came
+};
+
 /// What a device tells of one of its queue pairs: plain values, which other processes may read.
 struct QpReport {
   uint32_t qpn = 0;
@@ -53,10 +62,10 @@ struct QpReport {
   uint32_t mtu = 0;  ///< bytes
   Gid local;
   Gid remote;
-  QueueFill send_queue;       ///< work requests that have not completed
-  QueueFill receive_queue;    ///< of the queue pair's own one or of the shared one
-  QueueFill send_cq;          ///< completions that were not polled
-  QueueFill receive_cq;       ///< the same
+  QueueFill send_queue;     ///< work requests that have not completed
+  QueueFill receive_queue;  ///< of the queue pair's own one or of the shared one
+  CqReport send_cq;
+  CqReport receive_cq;
   uint32_t outstanding = 0;   ///< request packets without answer
   uint32_t window = 0;        ///< of the path, in bytes of the receiver's buffer
   uint32_t window_used = 0;   ///< of it, by all queue pairs of the path
@@ -66,8 +75,15 @@ struct QpReport {
   uint32_t unacked_psn = 0;   ///< the oldest without answer
   uint32_t expected_psn = 0;  ///< of the peer's next request
   QpCounters counters;
-  ErrorCause cause;
+  ErrorCause cause;       ///< of the state ERR or SQE
+  ErrorCause last_error;  ///< the last failure that it has recovered from
 };
+
+/// The failure that the queue pair is in, or else its last error; null: it has had none.
+inline const ErrorCause* failure_of(const QpReport& report) {
+  if (is_failure(report.cause)) return &report.cause;
+  return is_failure(report.last_error) ? &report.last_error : nullptr;
+}
 
 QpReport report_on(const ChannelAdapter& ca, QueuePair& qp);
 

@@ -65,6 +65,7 @@ void flush(ChannelAdapter& ca, QueuePair& qp) {
 }
 
 void enter_error(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed) {
+  note_circumstances(ca, qp);
   qp.set_state(IBV_QPS_ERR);
   stop_requester(ca, qp);
   stop_responder(ca, qp, owed);
@@ -77,6 +78,7 @@ void fail_oldest_send(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status) {
   note_failed_send(ca, qp, status);
   complete_send_in_error(ca, qp, status);
   if (!is_unreliable(qp.service)) return enter_error(ca, qp, OwedAnswers::kDrop);
+  note_circumstances(ca, qp);
   qp.set_state(IBV_QPS_SQE);
   flush_sends(ca, qp);
 }

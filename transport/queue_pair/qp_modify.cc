@@ -115,7 +115,7 @@ void enter_state(ChannelAdapter& ca, QueuePair& qp, ibv_qp_state from, ibv_qp_st
   }
   if (from == IBV_QPS_SQE) {
     flush_sends(ca, qp);  // those posted since it entered SQE
-    qp.error_cause = {};
+    note_recovery(qp);
   }
   qp.set_state(to);
   if (to == IBV_QPS_RTS) ca.active.push_back(qp);
@@ -153,7 +153,7 @@ void reset(ChannelAdapter& ca, QueuePair& qp) {
   qp.sq_drained_pending = false;
   qp.answers_go_first = qp.notification_due = false;
   qp.notified_at.reset();
-  qp.error_cause = {};
+  note_recovery(qp);
 }
 
 Expected<void, Errno> modify(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, int given,

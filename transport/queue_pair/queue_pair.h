@@ -145,7 +145,8 @@ struct QueuePair : ListHook<struct ActiveTag>,
 
   uint32_t place = 0;  ///< in the device's reports
   QpCounters counters;
-  ErrorCause error_cause;
+  ErrorCause error_cause;  ///< of the state ERR or SQE
+  ErrorCause last_error;   ///< the last failure that it has recovered from
 
   RequesterState requester;
   ResponderState responder;

@@ -91,6 +91,7 @@ class CompletionQueue : public ListHook<struct HeldEventTag> {
   bool resize(uint32_t entries);
 
   uint32_t references = 0;  ///< queue pairs that use it
+  uint32_t number = 0;      ///< among the device's, from 1 on
   bool notified = false;    ///< on the device's list of queues to notify
   Instant held_until{};     ///< on the list of held events: when the event is due
 

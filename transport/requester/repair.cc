@@ -84,8 +84,10 @@ bool send_query(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) 
   req.query_due = false;
   req.gap_query = headers.bth.psn.value();
   req.gap_query_sent = now;
+  const size_t bytes = packet_size(kGapQueryOpcode, 0);
   ++ca.counters.sent_packets;
-  ca.counters.sent_bytes += packet_size(kGapQueryOpcode, 0);
+  ca.counters.sent_bytes += bytes;
+  qp.counters.count_sent(bytes);
   return true;
 }
 

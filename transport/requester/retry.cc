@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "packet/wire/ack_timeout.h"
 #include "packet/wire/aeth_syndrome.h"
 #include "transport/observation/note_cause.h"
 #include "transport/queue_pair/path_migration.h"
@@ -15,7 +16,6 @@
 namespace urxe {
 namespace {
 
-constexpr int64_t kAckTimeoutUnitNs = 4096;
 constexpr uint8_t kRnrRetryForEver = 7;
 constexpr uint32_t kMaxProbeBackoff = 10;
 /// How many ACK timeouts in a row that are noticed too late cost no retry.
@@ -171,8 +171,7 @@ void end_silence(RequesterState& req) {
 
 std::optional<Duration> ack_timeout(const ChannelAdapter& ca, const QueuePair& qp) {
   if (qp.attr.timeout == 0) return std::nullopt;
-  const Duration timeout{kAckTimeoutUnitNs << qp.attr.timeout};
-  return std::max(timeout, ca.config.min_ack_timeout);
+  return std::max(ack_timeout_of(qp.attr.timeout), ca.config.min_ack_timeout);
 }
 
 void restore_retries(QueuePair& qp) {

@@ -25,6 +25,13 @@ void note_failed_invalidate(QueuePair& qp, RKey key) {
   note_cause(qp, cause);
 }
 
+void note_refused_receive(QueuePair& qp, ibv_wc_status status) {
+  ErrorCause& cause = qp.error_cause;
+  if (cause.status != 0) return;
+  cause.status = status;
+  cause.wr_id = qp.responder.receive->wr_id;
+}
+
 void note_refusal(QueuePair& qp, const Headers& headers, NakCode code, Check check) {
   ErrorCause cause;
   cause.reason = ErrorReason::kRefusedRequest;

@@ -20,6 +20,9 @@ void note_failed_invalidate(QueuePair& qp, RKey key);
 /// The request is answered with a NAK, because `check` failed.
 void note_refusal(QueuePair& qp, const Headers& headers, NakCode code, Check check);
 
+/// The receive that the queue pair holds fails with the request that was just noted.
+void note_refused_receive(QueuePair& qp, ibv_wc_status status);
+
 /// A range of memory that a peer has named.
 struct RemoteRange {
   RKey rkey;

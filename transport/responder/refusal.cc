@@ -14,6 +14,7 @@ Verdict refuse_receive(ChannelAdapter& ca, QueuePair& qp, const Headers& headers
   const Psn psn = qp.responder.expected_psn;
   if (status == IBV_WC_LOC_PROT_ERR) note_failed_receive(ca, qp);
   note_refusal(qp, headers, code, Check::kReceiveLength);
+  note_refused_receive(qp, status);
   complete_receive_in_error(ca, qp, status);
   refuse(ca, qp, psn, code, RequestFault::kInReceive);
   return Verdict::kAnswered;

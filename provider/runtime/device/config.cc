@@ -20,12 +20,13 @@ WantedFaults find_fault_plans() {
   return text.empty() ? FaultPlans() : parse_fault_plans(text);
 }
 
-bool find_shm_wish() {
-  const std::string text = environment("URXE_SHM");
+/// A variable that is 0 or 1.
+bool find_wish(const char* name, bool otherwise) {
+  const std::string text = environment(name);
   if (!text.empty() && text != "0" && text != "1") {
-    print_error("URXE_SHM is ignored: '" + text + "': accepted are 0 and 1");
+    print_error(std::string(name) + " is ignored: '" + text + "': accepted are 0 and 1");
   }
-  return text != "0";
+  return otherwise ? text != "0" : text == "1";
 }
 
 }  // namespace
@@ -48,7 +49,12 @@ const std::string& dpdk_arguments() {
 }
 
 bool shm_wanted() {
-  static const bool wanted = find_shm_wish();
+  static const bool wanted = find_wish("URXE_SHM", true);
+  return wanted;
+}
+
+bool explain_wanted() {
+  static const bool wanted = find_wish("URXE_EXPLAIN", false);
   return wanted;
 }
 

@@ -12,6 +12,7 @@
 #include "packet/sharing/holders/holder_table.h"
 #include "provider/devices/device_tree.h"
 #include "provider/devices/interface_watcher.h"
+#include "provider/observation/failure_log.h"
 #include "provider/runtime/errors.h"
 #include "provider/runtime/locks/patience.h"
 #include "provider/runtime/memory/unmap_watch.h"
@@ -48,6 +49,7 @@ class Registry {
     for (auto& [name, entry] : devices_) {
       if (auto device = entry.lock()) device->progress().finish_at_exit();
     }
+    tell_untold_failures();
     mutex_.unlock();
   }
 
@@ -83,6 +85,7 @@ class Registry {
     Registry& self = instance();
     for (auto& device : self.held_) device->after_fork_in_child();
     InterfaceWatcher::instance().after_fork_in_child();
+    forget_failures();
     self.held_.clear();
     self.devices_.clear();
     self.mutex_.unlock();

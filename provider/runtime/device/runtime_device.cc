@@ -103,7 +103,7 @@ void RuntimeDevice::follow_locked(const DeviceDescription& now) {
   if (!was.link_up && now.link_up) tell(IBV_EVENT_PORT_ACTIVE);
   if (!was.gone && now.gone) {
     // Those that only wait for messages, or for their completions, would do so for ever.
-    device_.fail_queue_pairs();
+    device_.fail_queue_pairs(clock_now());
     tell(IBV_EVENT_DEVICE_FATAL);
   }
   if (communication_sink().interface_changed != nullptr) {
@@ -144,10 +144,10 @@ Expected<void, Errno> RuntimeDevice::start() {
   }
   configure_cm();
   const EngineKind kind = engine_for(engine_choice().value_or(EngineChoice::kAuto), ifindex_);
-  auto started =
-      progress_.start(*std::move(engine),
-                      {CounterTable(counter_file_, slot_->number()),
-                       StatWriter(std::move(stat_file_), name_, engine_name(kind), clock_now())});
+  auto started = progress_.start(
+      *std::move(engine), {CounterTable(counter_file_, slot_->number()),
+                           StatWriter(std::move(stat_file_), name_, engine_name(kind), clock_now()),
+                           name_, explain_wanted()});
   if (started) counter_file_.reset();
   if (!started) report_lack(("start " + name_).c_str(), started.error().value);
   return started;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a process does for its peers when it exits.
+// What a process does for its peers, and tells its user, when it exits or a queue pair ends.
 #include "packet/host/clock.h"
+#include "provider/observation/failure_log.h"
 #include "provider/runtime/progress/progress.h"
 
 namespace urxe {
@@ -37,7 +38,20 @@ void Progress::say_farewell(Instant now) {
   transmit(AckPolicy::kAll, now);
   engine_->leave();
   publish_counters(now);
-  publication_.reports.remove();
+  for (size_t place = 0; place < device_.report_places(); ++place) tell_end(place, now);
+  publication_.reports.end(now);
+  has_left_ = true;
+}
+
+/// After the farewell all was told.
+void Progress::note_end(const QueuePair& qp) {
+  if (!has_left_) tell_end(qp.place, clock_now());
+}
+
+void Progress::tell_end(size_t place, Instant now) {
+  publication_.reports.end_queue_pair(device_, place, now);
+  if (!publication_.explains) return;
+  if (const auto report = device_.report(place)) tell_failure(publication_.device, *report);
 }
 
 }  // namespace urxe

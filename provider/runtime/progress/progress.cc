@@ -212,6 +212,8 @@ void Progress::publish_counters(Instant now) {
   if (!engine_) return;
   EngineCounters totals = engine_->totals();
   frames_.add_losses(totals);
+  publication_.reports.tell_memory_packets(totals.memory_sent_packets +
+                                           totals.memory_received_packets);
   publication_.counters.publish(device_.counters(), totals, device_.cm().counters());
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "packet/base/expected.h"
@@ -57,6 +58,8 @@ class Progress {
   struct Publication {
     CounterTable counters;
     StatWriter reports;
+    std::string device;     ///< its name
+    bool explains = false;  ///< says on stderr why queue pairs have failed
   };
   /// Takes the engine and starts the background thread. Once. EAGAIN, ENOMEM, EMFILE.
   Expected<void, Errno> start(std::unique_ptr<PacketEngine> engine, Publication publication);
@@ -70,6 +73,8 @@ class Progress {
   Expected<void, Errno> follow_flow_rules() { return frames_.follow_rules(device_); }
   /// Sends deferred ACKs; called before their queue pair goes.
   void flush_acks();
+  /// The queue pair is going to be destroyed: tells why it has failed, if it has.
+  void note_end(const QueuePair& qp);
   /// Flushes later the events that `socket` has no room for now.
   void flush_later(std::shared_ptr<EventSocket> socket);
   /// Sends posted requests; called before something that they need goes.
@@ -123,6 +128,7 @@ class Progress {
   void finish(Instant now);
   [[nodiscard]] bool end_communications();
   void say_farewell(Instant now);
+  void tell_end(size_t place, Instant now);
   bool receive(Instant now);
   void transmit(AckPolicy policy, Instant now);
   void transmit_packets(AckPolicy policy, Instant now);
@@ -168,6 +174,7 @@ class Progress {
   std::vector<std::shared_ptr<EventSocket>> clogged_;  ///< sockets that events wait for
   bool waits_for_joining_ = false;                     ///< the holder of the lock does
   bool reports_are_due_ = false;     ///< something may have changed since the last ones
+  bool has_left_ = false;            ///< say_farewell() was called
   bool communication_told_ = false;  ///< events were reported since the last Guard
 
   std::atomic<int64_t> last_post_ns_{INT64_MIN / 2};

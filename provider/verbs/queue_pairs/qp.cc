@@ -97,6 +97,7 @@ void end_qp(Qp& qp) {
   release_source_ports(qp);
   leave_groups(qp);
   PollerGuard pollers(qp);
+  qp.progress->note_end(*qp.queue_pair);
   qp.owner->device().device().destroy_qp(qp.queue_pair);
 }
 

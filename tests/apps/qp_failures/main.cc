@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Two RC queue pairs of one process. One of them fails; then the process waits to be observed.
 //
-//   urxe_qp_failures CASE    prints "left QPN right QPN" in hexadecimal, and "done" after the
-//                            completion of the failed request; runs until it is killed
+//   urxe_qp_failures CASE [END]
+//       prints "left QPN right QPN" in hexadecimal, and "done" after the completion of the failed
+//       request. END is "stay": runs until it is killed; "exit": ends with exit(3), and destroys
+//       nothing; "destroy": destroys all, and then runs until it is killed
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -72,6 +75,11 @@ void local_key(const Ends& ends) {
   rc_errors::next_completion(ends.left.cq.get());
 }
 
+void recovered(const Ends& ends) {
+  bounds(ends);
+  rc_errors::modify_state(ends.left.qp.get(), IBV_QPS_RESET);
+}
+
 void modified(const Ends& ends) {
   rc_errors::modify_state(ends.left.qp.get(), IBV_QPS_ERR);
 }
@@ -79,16 +87,9 @@ void modified(const Ends& ends) {
 const std::map<std::string, std::function<void(const Ends&)>> kCases = {
     {"unknown_key", unknown_key}, {"bounds", bounds},       {"rights", rights},
     {"no_receive", no_receive},   {"no_answer", no_answer}, {"local_key", local_key},
-    {"modified", modified}};
+    {"modified", modified},       {"recovered", recovered}};
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const auto found = argc == 2 ? kCases.find(argv[1]) : kCases.end();
-  if (found == kCases.end()) {
-    std::fprintf(stderr, "usage: %s CASE\n", argv[0]);
-    return 2;
-  }
+void fail(const std::function<void(const Ends&)>& fail_in_some_way, bool exits, bool stays) {
   Settings settings;
   settings.rnr_retry = 0;
   settings.timeout = 8;
@@ -100,7 +101,24 @@ int main(int argc, char** argv) {
   rc_errors::to_rts(left.qp.get(), settings, gid, right.qp->qp_num);
   rc_errors::to_rts(right.qp.get(), settings, gid, left.qp->qp_num);
   std::printf("left 0x%06x right 0x%06x\n", left.qp->qp_num, right.qp->qp_num);
-  found->second({left, right});
+  fail_in_some_way({left, right});
+  if (!exits && !stays) return;
+  std::printf("done\n");
+  std::fflush(stdout);
+  if (exits) std::exit(3);
+  pause();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto found = argc == 2 || argc == 3 ? kCases.find(argv[1]) : kCases.end();
+  const std::string end = argc == 3 ? argv[2] : "stay";
+  if (found == kCases.end() || (end != "stay" && end != "exit" && end != "destroy")) {
+    std::fprintf(stderr, "usage: %s CASE [stay|exit|destroy]\n", argv[0]);
+    return 2;
+  }
+  fail(found->second, end == "exit", end == "stay");
   std::printf("done\n");
   std::fflush(stdout);
   pause();

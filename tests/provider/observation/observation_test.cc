@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A process's file of reports, written and read.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,9 +21,18 @@
 namespace urxe::test {
 namespace {
 
+/// Gives this process a directory of its own for shared files, if it may: only so many files of
+/// failures are kept for a user, and other tests make some.
+void own_shared_files() {
+  static const bool once [[maybe_unused]] =
+      unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+      mount("none", "/dev/shm", "tmpfs", 0, "mode=1777") == 0;
+}
+
 class Observed : public testing::Test {
  protected:
   void SetUp() override {
+    own_shared_files();
     pd_ = device_.alloc_pd().value();
     cq_ = device_.create_cq(16, nullptr).value();
   }
@@ -35,6 +48,7 @@ class Observed : public testing::Test {
     StatFile file = make_stat_file();
     EXPECT_TRUE(file.fd);
     path_ = file.path;
+    kept_.push_back(path_);
     return StatWriter(std::move(file), name(), "udp", clock_now());
   }
   /// The same for no other test that runs at the time.
@@ -45,7 +59,22 @@ class Observed : public testing::Test {
     return all.devices;
   }
 
+  static std::vector<EndedQueuePair> own_ended() {
+    Observation all = observe(Whose::kThisNamespace);
+    std::erase_if(all.ended, [](const EndedQueuePair& one) { return one.device.device != name(); });
+    return all.ended;
+  }
+  QueuePair* add_failed(uint32_t qpn) {
+    QueuePair* const qp = add(qpn);
+    qp->error_cause.reason = ErrorReason::kNak;
+    return qp;
+  }
+  void TearDown() override {
+    for (const std::string& path : kept_) unlink(path.c_str());
+  }
+
   Device device_{DeviceConfig{}};
+  std::vector<std::string> kept_;  ///< files to remove at the end
   PdId pd_;
   CompletionQueue* cq_ = nullptr;
   std::string path_;
@@ -61,6 +90,8 @@ TEST_F(Observed, SeesWhatWasPublished) {
   EXPECT_EQ(seen[0].pid, static_cast<uint32_t>(getpid()));
   EXPECT_EQ(seen[0].program, program_invocation_short_name);
   EXPECT_EQ(seen[0].engine, "udp");
+  writer.tell_memory_packets(3);
+  EXPECT_EQ(own()[0].engine, "udp+shm");
   ASSERT_EQ(seen[0].queue_pairs.size(), 2U);
   EXPECT_EQ(seen[0].queue_pairs[0].qpn, 0x10U);
   EXPECT_EQ(seen[0].queue_pairs[1].qpn, 0x11U);
@@ -78,6 +109,120 @@ TEST_F(Observed, ADestroyedQueuePairGoes) {
   ASSERT_EQ(seen.size(), 1U);
   ASSERT_EQ(seen[0].queue_pairs.size(), 1U);
   EXPECT_EQ(seen[0].queue_pairs[0].qpn, 0x11U);
+}
+
+/// What has failed is told of after its end; what has not is forgotten.
+TEST_F(Observed, FailedQueuePairsAreKept) {
+  StatWriter writer = open();
+  QueuePair* const failed = add_failed(0x10);
+  QueuePair* const fine = add(0x11);
+  QueuePair* const recovered = add(0x12);
+  recovered->last_error.reason = ErrorReason::kNoAnswer;
+  writer.publish(device_, clock_now());
+  for (QueuePair* const qp : {failed, fine, recovered}) {
+    writer.end_queue_pair(device_, qp->place, clock_now());
+    device_.destroy_qp(qp);
+  }
+  EXPECT_TRUE(own()[0].queue_pairs.empty()) << "at once, not with the next report";
+  const auto ended = own_ended();
+  ASSERT_EQ(ended.size(), 2U);
+  EXPECT_EQ(ended[0].report.qpn, 0x10U);
+  EXPECT_EQ(ended[0].report.cause.reason, ErrorReason::kNak);
+  EXPECT_FALSE(ended[0].process_has_ended);
+  EXPECT_LE(ended[0].ended, clock_now());
+  EXPECT_EQ(ended[1].report.last_error.reason, ErrorReason::kNoAnswer);
+}
+
+TEST_F(Observed, TheNewestFailuresAreKept) {
+  StatWriter writer = open();
+  for (uint32_t i = 0; i < 2 * kEndedRecords; ++i) {
+    QueuePair* const qp = add_failed(0x10 + i);
+    writer.end_queue_pair(device_, qp->place, Instant{clock_now().ns});
+    device_.destroy_qp(qp);
+  }
+  const auto ended = own_ended();
+  ASSERT_EQ(ended.size(), kEndedRecords);
+  EXPECT_EQ(ended.back().report.qpn, 0x10 + 2 * kEndedRecords - 1);
+  EXPECT_EQ(ended.front().report.qpn, 0x10 + kEndedRecords);
+}
+
+TEST_F(Observed, TheFileOfAFailureStays) {
+  {
+    StatWriter writer = open();
+    writer.end_queue_pair(device_, add_failed(0x10)->place, clock_now());
+  }
+  EXPECT_TRUE(own().empty());
+  const auto ended = own_ended();
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_FALSE(ended[0].process_has_ended) << "it has only left the device";
+  EXPECT_EQ(ended[0].device.pid, static_cast<uint32_t>(getpid()));
+}
+
+TEST_F(Observed, FilesOfFailuresGoWithTime) {
+  {
+    StatWriter writer = open();
+    writer.end_queue_pair(device_, add_failed(0x10)->place, clock_now());
+    writer.publish(device_, clock_now() - kEndedFileAge - seconds(1));
+    writer.end(clock_now() - kEndedFileAge - seconds(1));
+  }
+  EXPECT_TRUE(own_ended().empty());
+  EXPECT_NE(access(path_.c_str(), F_OK), 0);
+}
+
+TEST_F(Observed, FilesOfFailuresAreFew) {
+  for (size_t i = 0; i < kMostEndedFiles + 3; ++i) {
+    StatWriter writer = open();
+    writer.end_queue_pair(device_, add_failed(0x10 + static_cast<uint32_t>(i))->place, clock_now());
+  }
+  const auto ended = own_ended();
+  EXPECT_LE(ended.size(), kMostEndedFiles);
+  EXPECT_EQ(ended.back().report.qpn, 0x10 + kMostEndedFiles + 2);
+  EXPECT_NE(access(kept_[0].c_str(), F_OK), 0);
+}
+
+/// A file that a process was making when it was killed.
+TEST_F(Observed, UnfinishedFilesGoWithTime) {
+  const StatWriter writer = open();
+  const std::string folder = path_.substr(0, path_.rfind('/'));
+  const std::string old = folder + "/.old" + std::to_string(getpid());
+  const std::string fresh = folder + "/.fresh" + std::to_string(getpid());
+  for (const std::string& path : {old, fresh}) {
+    std::ofstream(path).flush();
+    kept_.push_back(path);
+  }
+  const timespec past[2] = {{1, 0}, {1, 0}};
+  ASSERT_EQ(utimensat(AT_FDCWD, old.c_str(), past, 0), 0);
+  (void)observe(Whose::kAll);
+  EXPECT_NE(access(old.c_str(), F_OK), 0);
+  EXPECT_EQ(access(fresh.c_str(), F_OK), 0);
+}
+
+TEST_F(Observed, StoppedProcessesAreKnown) {
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const StatWriter writer(make_stat_file(), name() + "_child", "udp", clock_now());
+    (void)!write(pipe_ends[1], "r", 1);
+    pause();
+  }
+  char ready = 0;
+  ASSERT_EQ(read(pipe_ends[0], &ready, 1), 1);
+  const auto state = [&] {
+    for (const DeviceObservation& seen : observe(Whose::kThisNamespace).devices) {
+      if (seen.pid == static_cast<uint32_t>(child)) return is_stopped(seen) ? 'T' : 'r';
+    }
+    return '?';
+  };
+  EXPECT_EQ(state(), 'r');
+  kill(child, SIGSTOP);
+  int status = 0;
+  waitpid(child, &status, WUNTRACED);
+  EXPECT_EQ(state(), 'T');
+  kill(child, SIGKILL);
+  waitpid(child, &status, 0);
+  close(pipe_ends[0]);
+  close(pipe_ends[1]);
 }
 
 TEST_F(Observed, ManyTakeSeveralTurns) {
@@ -134,6 +279,34 @@ TEST_F(Observed, FilesOfTheDeadAreRemoved) {
   EXPECT_NE(access(path, F_OK), 0) << path;
 }
 
+/// It could not move its queue pairs to those that have ended.
+TEST_F(Observed, FailuresOfTheKilledAreKept) {
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  const std::string own_name = name();
+  const pid_t child = fork();
+  if (child == 0) {
+    StatFile file = make_stat_file();
+    (void)!write(pipe_ends[1], file.path.c_str(), file.path.size());
+    StatWriter writer(std::move(file), own_name, "udp", clock_now());
+    add_failed(0x10);
+    add(0x11);
+    writer.publish(device_, clock_now());
+    raise(SIGKILL);
+  }
+  waitpid(child, nullptr, 0);
+  char path[256] = {};
+  ASSERT_GT(read(pipe_ends[0], path, sizeof path - 1), 0);
+  kept_.emplace_back(path);
+  close(pipe_ends[0]);
+  close(pipe_ends[1]);
+  const auto ended = own_ended();
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_EQ(ended[0].report.qpn, 0x10U);
+  EXPECT_TRUE(ended[0].process_has_ended);
+  EXPECT_EQ(ended[0].ended, ended[0].device.published);
+}
+
 TEST_F(Observed, AnotherBuildsFilesAreCounted) {
   StatWriter writer = open();
   std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
@@ -153,7 +326,8 @@ TEST_F(Observed, NoRoomTellsNothing) {
     StatWriter writer(make_stat_file(), name(), "udp", clock_now());
     add(0x10);
     const bool fine = !writer.is_open() && writer.publish(device_, clock_now());
-    _exit(fine ? 0 : 1);
+    const bool is_counted = observe(Whose::kThisNamespace).without_room > 0;
+    _exit(fine && is_counted ? 0 : 1);
   }
   int status = 0;
   waitpid(child, &status, 0);

@@ -4,6 +4,7 @@
 #include <infiniband/verbs.h>
 
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -52,19 +53,83 @@ DeviceObservation& device_of(Observation& seen) {
   return seen.devices[0];
 }
 
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream input(text);
+  for (std::string line; std::getline(input, line);) lines.push_back(line);
+  return lines;
+}
+
 TEST(StatTable, ALineAQueuePair) {
-  const std::string table = stat::table_report(observation(), nullptr);
-  std::istringstream lines(table);
-  std::string heading;
-  std::string first;
-  std::getline(lines, heading);
-  std::getline(lines, first);
-  EXPECT_TRUE(heading.starts_with("PROGRAM")) << heading;
-  for (const char* part : {"ib_write?", "urxe_eth0", "192.0.2.1 0x000022", "42", "0x000011", "RC",
-                           "RTS", "4096", "1.5M", "12.3us", "credits"}) {
-    EXPECT_NE(first.find(part), std::string::npos) << part << " in: " << first;
+  const auto lines = lines_of(stat::table_report(observation(), nullptr));
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_TRUE(lines[0].starts_with("PROGRAM")) << lines[0];
+  for (const char* part : {"ib_write?", "42", "0x000011", "RC", "RTS", "1.5M", "12us", "credits"}) {
+    EXPECT_NE(lines[1].find(part), std::string::npos) << part << " in: " << lines[1];
   }
-  EXPECT_EQ(std::ranges::count(table, '\n'), 3);
+}
+
+/// Also if all values are as long as they get.
+TEST(StatTable, FitsEightyColumns) {
+  Observation seen = observation();
+  DeviceObservation& device = device_of(seen);
+  device.pid = 4194304;
+  device.program = "a_program_with_a_long_name";
+  for (uint8_t reason = 0; reason < static_cast<uint8_t>(ErrorReason::kCount); ++reason) {
+    QpReport& report = device.queue_pairs[0];
+    report.type = IBV_QPT_XRC_SEND;
+    report.state = IBV_QPS_RESET;
+    report.round_trip_ns = 9'900'000;
+    report.counters.sent_bytes = 999'000'000;
+    report.counters.received_bytes = 9'900'000'000;
+    report.counters.sends_completed = 999;
+    report.counters.retransmitted_packets = 9900;
+    report.cause.reason = static_cast<ErrorReason>(reason);
+    for (const std::string& line : lines_of(stat::table_report(seen, nullptr))) {
+      EXPECT_LE(line.size(), 80U) << line;
+    }
+    const std::string last = lines_of(stat::table_report(seen, nullptr))[1];
+    EXPECT_TRUE(last.starts_with("a_program")) << last;
+  }
+}
+
+TEST(StatTable, StoppedProcessesAreOld) {
+  Observation seen = observation();
+  device_of(seen).process_state = 'T';
+  device_of(seen).published.ns = device_of(seen).observed.ns - 12'000'000'000;
+  for (const std::string& table :
+       {stat::table_report(seen, nullptr), stat::wide_report(seen, nullptr)}) {
+    EXPECT_NE(table.find("stopped 12s"), std::string::npos) << table;
+  }
+  EXPECT_NE(stat::explain(device_of(seen), connected(0x11)).find("stopped, as of 12s ago"),
+            std::string::npos);
+  const auto json = nlohmann::json::parse(stat::json_report(seen));
+  EXPECT_EQ(json["devices"][0]["stopped"], true);
+}
+
+TEST(StatTable, CompletionQueues) {
+  Observation seen = observation();
+  for (QpReport& report : device_of(seen).queue_pairs) {
+    report.send_cq = {.number = 1, .waiting = 3, .capacity = 64};
+    report.receive_cq = {.number = 2, .waiting = 5, .capacity = 128, .in_error = true};
+  }
+  device_of(seen).queue_pairs[1].receive_cq = device_of(seen).queue_pairs[1].send_cq;
+  const auto lines = lines_of(stat::cq_report(seen));
+  ASSERT_EQ(lines.size(), 3U);
+  const std::regex first(R"(ib_write\? +urxe_eth0 +42 +1 +3 +64 +2)");
+  const std::regex second(R"(ib_write\? +urxe_eth0 +42 +2 +5 +128 +1 +overrun)");
+  EXPECT_TRUE(std::regex_match(lines[1], first)) << lines[1];
+  EXPECT_TRUE(std::regex_match(lines[2], second)) << lines[2];
+}
+
+TEST(StatTable, AllColumns) {
+  const auto lines = lines_of(stat::wide_report(observation(), nullptr));
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_TRUE(lines[0].starts_with("PROGRAM")) << lines[0];
+  for (const char* part : {"ib_write?", "urxe_eth0", "192.0.2.1 0x000022", "42", "0x000011", "RC",
+                           "RTS", "4096", "1.5M", "12us", "credits"}) {
+    EXPECT_NE(lines[1].find(part), std::string::npos) << part << " in: " << lines[1];
+  }
 }
 
 TEST(StatTable, RatesBetweenTwo) {
@@ -76,7 +141,13 @@ TEST(StatTable, RatesBetweenTwo) {
   ASSERT_TRUE(rates);
   EXPECT_DOUBLE_EQ(rates->sent_bytes, 2'000'000);
   EXPECT_DOUBLE_EQ(rates->messages, 0);
-  EXPECT_NE(stat::table_report(now, &before).find("2.0M/s"), std::string::npos);
+  EXPECT_NE(stat::table_report(now, &before).find(" 2.0M "), std::string::npos);
+  device_of(now).queue_pairs[0].counters.ack_timeouts += 6;
+  device_of(now).queue_pairs[0].counters.rnr_naks_sent += 10;
+  const auto trouble = stat::rates_of(before, device_of(now), device_of(now).queue_pairs[0]);
+  ASSERT_TRUE(trouble);
+  EXPECT_DOUBLE_EQ(trouble->timeouts, 3);
+  EXPECT_DOUBLE_EQ(trouble->rnr_naks, 5);
 }
 
 TEST(StatTable, NoRateOfANewQueuePair) {
@@ -96,6 +167,22 @@ TEST(StatTable, ShortNumbers) {
   EXPECT_EQ(stat::short_time(999), "999ns");
   EXPECT_EQ(stat::short_time(1500), "1.5us");
   EXPECT_EQ(stat::short_time(2'500'000), "2.5ms");
+  EXPECT_EQ(stat::short_time(12'000'000'000), "12s");
+}
+
+TEST(StatTable, BriefTimes) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  const std::pair<int64_t, const char*> cases[] = {{0, "0ns"},
+                                                   {999, "999ns"},
+                                                   {1500, "1.5us"},
+                                                   {12'345, "12us"},
+                                                   {999'600, "1.0ms"},
+                                                   {99 * kSecond, "99s"},
+                                                   {100 * kSecond, "1.7m"},
+                                                   {3600 * kSecond, "1.0h"},
+                                                   {47 * 3600 * kSecond, "47h"},
+                                                   {72 * 3600 * kSecond, "3.0d"}};
+  for (const auto& [ns, text] : cases) EXPECT_EQ(stat::brief_time(ns), text);
 }
 
 TEST(StatSelection, ByEach) {
@@ -119,6 +206,14 @@ TEST(StatJson, SaysAll) {
   cause.reason = ErrorReason::kNak;
   cause.status = IBV_WC_REM_ACCESS_ERR;
   cause.wr_id = 7;
+  cause.work_request = IBV_WR_RDMA_WRITE;
+  cause.timeout = 14;
+  cause.at.ns = 3'000'000'000;
+  cause.dest_qpn = 0x22;
+  cause.remote = connected(0x12).remote;
+  device_of(seen).queue_pairs[1].last_error.reason = ErrorReason::kReceiverNotReady;
+  device_of(seen).queue_pairs[1].last_error.syndrome = 0x21;
+  device_of(seen).queue_pairs[1].send_cq.number = 3;
   const auto json = nlohmann::json::parse(stat::json_report(seen));
   const auto& device = json["devices"][0];
   EXPECT_EQ(device["pid"], 42);
@@ -129,7 +224,18 @@ TEST(StatJson, SaysAll) {
   EXPECT_EQ(device["queue_pairs"][0]["counters"]["sent_bytes"], 1'500'000);
   EXPECT_TRUE(device["queue_pairs"][0]["error"].is_null());
   EXPECT_EQ(device["queue_pairs"][1]["error"]["status"], "REM_ACCESS_ERR");
-  EXPECT_EQ(device["queue_pairs"][1]["error"]["wr_id"], 7);
+  const auto& error = device["queue_pairs"][1]["error"];
+  EXPECT_EQ(error["wr_id"], 7);
+  EXPECT_EQ(error["request"], "RDMA_WRITE");
+  EXPECT_DOUBLE_EQ(error["ack_timeout_us"], 67108.864);
+  EXPECT_EQ(error["age_ms"], 2000);
+  EXPECT_EQ(error["peer"]["qpn"], 0x22);
+  EXPECT_EQ(device["queue_pairs"][1]["last_error"]["reason"], "rnr");
+  EXPECT_DOUBLE_EQ(device["queue_pairs"][1]["last_error"]["rnr_timer_us"], 10);
+  EXPECT_EQ(device["queue_pairs"][1]["send_cq"]["number"], 3);
+  EXPECT_TRUE(device["queue_pairs"][0]["send_cq"].is_null());
+  EXPECT_EQ(device["stopped"], false);
+  EXPECT_EQ(json["time"].get<std::string>().substr(0, 2), "20");
 }
 
 /// Each line is a comment, or a name, labels and a value; each metric has one HELP and one TYPE.
@@ -164,7 +270,7 @@ TEST(StatWhy, EveryReasonAndCheckIsExplained) {
     const std::string text = stat::explain(seen.devices[0], report);
     EXPECT_EQ(text.find("nothing went wrong"), std::string::npos) << int{reason};
     EXPECT_TRUE(texts.insert(text).second) << text;
-    EXPECT_EQ(stat::has_failed(report), report.cause.reason != ErrorReason::kByApplication);
+    EXPECT_EQ(failure_of(report) != nullptr, report.cause.reason != ErrorReason::kByApplication);
   }
   for (uint8_t check = 1; check < static_cast<uint8_t>(Check::kCount); ++check) {
     QpReport report = connected(0x11);
@@ -194,19 +300,63 @@ TEST(StatWhy, NamesTheMemoryAndThePacket) {
   }
 }
 
+/// The NAK of a refused request is this side's; the receive that it has taken fails with it.
+TEST(StatWhy, RefusedHere) {
+  const Observation seen = observation();
+  QpReport report = connected(0x11);
+  report.cause.reason = ErrorReason::kRefusedRequest;
+  report.cause.check = Check::kReceiveLength;
+  report.cause.opcode = Opcode(Service::kRc, Operation::kSendOnly).value;
+  report.cause.syndrome = 0x61;
+  report.cause.status = IBV_WC_LOC_LEN_ERR;
+  report.cause.wr_id = 9;
+  const std::string text = stat::explain(seen.devices[0], report);
+  for (const char* part : {"answered with AETH syndrome 0x61", "receive, wr_id 9", "LOC_LEN_ERR"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
+  }
+}
+
+TEST(StatWhy, LastError) {
+  const Observation seen = observation();
+  QpReport report = connected(0x11);
+  report.last_error.reason = ErrorReason::kNak;
+  report.last_error.syndrome = 0x62;
+  report.last_error.at.ns = seen.devices[0].observed.ns - 12'000'000'000;
+  const std::string text = stat::explain(seen.devices[0], report);
+  for (const char* part : {"LAST ERROR", "the peer has refused", "12s ago", "RTS"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
+  }
+}
+
+TEST(StatWhy, Ended) {
+  Observation seen = observation();
+  EndedQueuePair ended{seen.devices[0], true, {}, connected(0x11)};
+  ended.ended.ns = seen.devices[0].observed.ns - 12'000'000'000;
+  ended.report.cause.reason = ErrorReason::kNak;
+  const std::string text = stat::explain(ended);
+  EXPECT_NE(text.find("its process has ended 12s ago"), std::string::npos) << text;
+  EXPECT_NE(text.find("the peer has refused"), std::string::npos) << text;
+  seen.ended.push_back(ended);
+  const auto json = nlohmann::json::parse(stat::json_report(seen));
+  EXPECT_EQ(json["ended"][0]["ended_ms"], 12000);
+  EXPECT_EQ(json["ended"][0]["queue_pair"]["error"]["reason"], "nak");
+  stat::select(seen, {.pid = 43, .device = {}, .qpn = {}});
+  EXPECT_TRUE(seen.ended.empty());
+}
+
 TEST(StatWhy, NothingWentWrong) {
   const Observation seen = observation();
-  EXPECT_FALSE(stat::has_failed(connected(0x11)));
+  EXPECT_EQ(failure_of(connected(0x11)), nullptr);
   EXPECT_NE(stat::explain(seen.devices[0], connected(0x11)).find("nothing went wrong"),
             std::string::npos);
 }
 
 TEST(StatNames, UnknownValues) {
-  EXPECT_EQ(stat::state_name(200), "?");
-  EXPECT_EQ(stat::type_name(200), "?");
-  EXPECT_EQ(stat::status_name(200), "?");
-  EXPECT_EQ(stat::status_name(IBV_WC_RETRY_EXC_ERR), "RETRY_EXC_ERR");
-  EXPECT_EQ(stat::work_request_name(IBV_WR_ATOMIC_WRITE), "ATOMIC_WRITE");
+  EXPECT_EQ(state_name(200), "?");
+  EXPECT_EQ(type_name(200), "?");
+  EXPECT_EQ(status_name(200), "?");
+  EXPECT_EQ(status_name(IBV_WC_RETRY_EXC_ERR), "RETRY_EXC_ERR");
+  EXPECT_EQ(work_request_name(IBV_WR_ATOMIC_WRITE), "ATOMIC_WRITE");
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "provider/observation/report_names.h"
+
 namespace urxe::test {
 namespace {
 
@@ -87,7 +89,7 @@ TEST(TopView, TheBusiestFirst) {
   const auto lines = table(view);
   ASSERT_EQ(lines.size(), 4U);
   EXPECT_TRUE(lines[0].starts_with("beta")) << lines[0];
-  EXPECT_NE(lines[0].find("000013"), std::string::npos);
+  EXPECT_NE(lines[0].find(" 0x000013 "), std::string::npos);
   EXPECT_NE(lines[0].find("19k"), std::string::npos) << "bytes in a second: " << lines[0];
   EXPECT_NE(lines[3].find("000010"), std::string::npos);
 }
@@ -101,10 +103,67 @@ TEST(TopView, FitsTheScreen) {
   }
 }
 
-TEST(TopView, AllColumnsFitEightyButTheLast) {
+/// Nothing is cut, however long the values are.
+TEST(TopView, AllColumnsFitEighty) {
+  Looks both = looks();
+  DeviceObservation& one = both.now.devices[1];
+  one.pid = both.before.devices[1].pid = 4194304;
+  for (uint8_t reason = 1; reason < static_cast<uint8_t>(ErrorReason::kCount); ++reason) {
+    QpReport& report = one.queue_pairs[1];
+    report.type = IBV_QPT_XRC_SEND;
+    report.state = IBV_QPS_RESET;
+    report.round_trip_ns = 9'900'000;
+    report.counters.sent_bytes = 999'000'000;
+    report.counters.received_bytes = 9'900'000'000;
+    report.counters.sends_completed = 999;
+    report.counters.retransmitted_packets = 9900;
+    report.cause.reason = static_cast<ErrorReason>(reason);
+    View view;
+    const auto lines = screen(view, both);
+    EXPECT_TRUE(lines[1].text.ends_with("WAITS FOR")) << lines[1].text;
+    EXPECT_TRUE(lines[2].text.ends_with(reason_name(report.cause.reason))) << lines[2].text;
+  }
+}
+
+TEST(TopView, HelpFitsEighty) {
   View view;
+  press(view, "h");
+  View wide;
+  press(wide, "h");
   const auto lines = screen(view);
-  EXPECT_NE(lines[1].text.find("WAITS"), std::string::npos) << lines[1].text;
+  const auto all = screen(wide, looks(), {24, 1000});
+  ASSERT_EQ(lines.size(), all.size());
+  for (size_t i = 0; i < lines.size(); ++i) EXPECT_EQ(lines[i].text, all[i].text);
+}
+
+TEST(TopView, StoppedProcesses) {
+  Looks both = looks();
+  both.now.devices[1].process_state = 't';
+  both.now.devices[1].published.ns = both.now.devices[1].observed.ns - 12 * kSecond;
+  View view;
+  EXPECT_TRUE(any_contains(screen(view, both), "stopped 12s"));
+  press(view, "d");
+  EXPECT_TRUE(any_contains(screen(view, both), "stopped 12s"));
+}
+
+/// The details of a device have all its queue pairs, which may be more than the screen has lines.
+TEST(TopView, DetailOfADeviceScrolls) {
+  Looks both = looks();
+  for (uint32_t i = 0; i < 100; ++i) {
+    both.now.devices[1].queue_pairs.push_back(queue_pair(0x100 + i));
+  }
+  View view;
+  press(view, "d");
+  top::press(view, {Key::Kind::kEnter});
+  EXPECT_TRUE(any_contains(screen(view, both), "0x000012"));
+  EXPECT_FALSE(any_contains(screen(view, both), "0x000163"));
+  top::press(view, {Key::Kind::kEnd});
+  EXPECT_TRUE(any_contains(screen(view, both), "0x000163"));
+  top::press(view, {Key::Kind::kUp});
+  EXPECT_FALSE(any_contains(screen(view, both), "0x000163"));
+  top::press(view, {Key::Kind::kHome});
+  EXPECT_TRUE(any_contains(screen(view, both), "0x000012"));
+  EXPECT_EQ(view.chosen, 0U) << "the line of the table stays";
 }
 
 TEST(TopView, WideScreensHaveThePeer) {
@@ -154,7 +213,7 @@ TEST(TopView, ChoosesALine) {
   const auto chosen = [&] {
     const auto lines = screen(view);
     const auto found = std::ranges::find(lines, Style::kChosen, &Line::style);
-    return found != lines.end() ? found->text.substr(19, 6) : "";
+    return found != lines.end() ? found->text.substr(21, 6) : "";
   };
   EXPECT_EQ(chosen(), "000013");
   top::press(view, {Key::Kind::kDown});

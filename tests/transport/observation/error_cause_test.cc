@@ -244,6 +244,7 @@ TEST(ErrorCause, TheApplicationsWill) {
   EXPECT_EQ(cause_of(bench).reason, ErrorReason::kByApplication);
   ASSERT_EQ(bench.move_to(IBV_QPS_RESET), 0);
   EXPECT_EQ(cause_of(bench).reason, ErrorReason::kNone);
+  EXPECT_EQ(bench.device.report(0).value().last_error.reason, ErrorReason::kNone);
 }
 
 TEST(ErrorCause, TheFirstOneCounts) {
@@ -264,9 +265,62 @@ TEST(ErrorCause, CompletionLost) {
   EXPECT_EQ(cause_of(bench).reason, ErrorReason::kCompletionLost);
 }
 
+TEST(ErrorCause, ReceiveThatIsTooShort) {
+  Bench bench;
+  bench.post_receive(2);
+  bench.receive(Operation::kSendOnly, 200, {}, {1, 2, 3});
+  const ErrorCause cause = cause_of(bench);
+  EXPECT_EQ(cause.check, Check::kReceiveLength);
+  EXPECT_EQ(cause.wr_id, 1U);
+  EXPECT_EQ(cause.status, static_cast<uint32_t>(IBV_WC_LOC_LEN_ERR));
+}
+
+TEST(ErrorCause, TellsWhenAndWithWhom) {
+  Bench bench;
+  bench.post(IBV_WR_SEND, 0);
+  bench.sent();
+  bench.pass(microseconds(7));
+  bench.receive_nak(100, NakCode::kInvalidRequest);
+  const ErrorCause cause = cause_of(bench);
+  EXPECT_EQ(cause.at, bench.now);
+  EXPECT_EQ(cause.timeout, kTimeout);
+  EXPECT_EQ(cause.remote, bench.qp->flow().destination);
+  EXPECT_EQ(cause.dest_qpn, Bench::kPeerQpn);
+}
+
+/// RESET ends the state, but not what is known of it.
+TEST(ErrorCause, TheLastOneIsKept) {
+  Bench bench;
+  write_to(bench, Bench::kTargetVa, RKey{0x12345678}, 4);
+  ASSERT_EQ(bench.move_to(IBV_QPS_RESET), 0);
+  const QpReport report = bench.device.report(0).value();
+  EXPECT_EQ(report.cause.reason, ErrorReason::kNone);
+  EXPECT_EQ(report.last_error.check, Check::kUnknownKey);
+  EXPECT_EQ(report.last_error.dest_qpn, Bench::kPeerQpn);
+}
+
+TEST(ErrorCause, TheLastOneOfSqe) {
+  BenchOptions options;
+  options.type = IBV_QPT_UD;
+  Bench bench(options);
+  bench.post_datagram(0);
+  sim::SendRequest request;
+  request.opcode = IBV_WR_SEND;
+  Sge sge = bench.local(8);
+  sge.lkey = LKey{0xbad};
+  request.sges = {sge};
+  bench.post(request);
+  bench.sent();
+  ASSERT_EQ(bench.qp->state(), IBV_QPS_SQE);
+  EXPECT_EQ(cause_of(bench).at, bench.now);
+  ASSERT_EQ(bench.move_to(IBV_QPS_RTS), 0);
+  EXPECT_EQ(cause_of(bench).reason, ErrorReason::kNone);
+  EXPECT_EQ(bench.device.report(0).value().last_error.reason, ErrorReason::kLocalSend);
+}
+
 TEST(ErrorCause, DeviceGone) {
   Bench bench;
-  bench.device.fail_queue_pairs();
+  bench.device.fail_queue_pairs(bench.now);
   EXPECT_EQ(cause_of(bench).reason, ErrorReason::kDeviceGone);
 }
 

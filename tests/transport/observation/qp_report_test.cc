@@ -52,6 +52,34 @@ TEST(QpReport, CountsBothWays) {
   EXPECT_EQ(counters.requests_executed, 1U);
 }
 
+/// The packets of selective repair belong to what is received, as to what the peer has sent.
+TEST(QpReport, CountsGapPackets) {
+  BenchOptions options;
+  options.keeps_requests = true;
+  Bench bench(options);
+  Headers query;
+  query.bth.opcode = kGapQueryOpcode;
+  query.bth.dest_qp = Qpn(Bench::kQpn);
+  query.bth.psn = Psn(1);
+  bench.receive_raw(query, bench.flow_from_peer(), {});
+  EXPECT_EQ(report_of(bench).counters.received_packets, 1U);
+  EXPECT_EQ(report_of(bench).counters.received_bytes, 12U + 4);
+  // The peer says that it lacks a packet: that is sent again, and a query behind it.
+  bench.post(IBV_WR_SEND, 0);
+  bench.post(IBV_WR_SEND, 0);
+  bench.sent();
+  Headers report;
+  report.bth.opcode = kGapReportOpcode;
+  report.bth.dest_qp = Qpn(Bench::kQpn);
+  report.bth.psn = Psn(100);
+  bench.receive_raw(report, bench.flow_from_peer(), {0, 0, 0, 1, 0, 0, 0, 0});
+  EXPECT_EQ(report_of(bench).counters.received_packets, 2U);
+  const Lines again = bench.sent();
+  EXPECT_EQ(again.size(), 2U);
+  EXPECT_EQ(report_of(bench).counters.sent_packets, bench.device.counters().sent_packets);
+  EXPECT_EQ(report_of(bench).counters.sent_bytes, bench.device.counters().sent_bytes);
+}
+
 TEST(QpReport, CountsWhatGoesWrong) {
   BenchOptions options;
   options.connect.rnr_retry = 7;
@@ -162,6 +190,42 @@ TEST(QpReport, WaitsForTheEndOfSqd) {
   bench.post(IBV_WR_SEND, 0);
   bench.sent();
   EXPECT_EQ(waits_for(bench), WaitReason::kDrain);
+}
+
+TEST(QpReport, WaitsInAStateThatSendsNothing) {
+  BenchOptions options;
+  options.type = IBV_QPT_UD;
+  Bench bench(options);
+  sim::SendRequest request;
+  request.opcode = IBV_WR_SEND;
+  Sge sge = bench.local(8);
+  sge.lkey = LKey{0xbad};
+  request.sges = {sge};
+  bench.post(request);
+  bench.sent();
+  ASSERT_EQ(bench.qp->state(), IBV_QPS_SQE);
+  EXPECT_EQ(waits_for(bench), WaitReason::kNothing) << "all was flushed";
+  bench.post_datagram(8);
+  EXPECT_EQ(waits_for(bench), WaitReason::kState);
+}
+
+TEST(QpReport, DatagramsWaitForPacing) {
+  BenchOptions options;
+  options.type = IBV_QPT_UC;
+  Bench bench(options);
+  EXPECT_EQ(waits_for(bench), WaitReason::kNothing);
+  ASSERT_TRUE(bench.device.set_rate_limit(*bench.qp, {1000, 2048, 1024}, bench.now));
+  for (int i = 0; i < 8; ++i) bench.post(IBV_WR_RDMA_WRITE, 1024);
+  bench.sent();
+  EXPECT_EQ(waits_for(bench), WaitReason::kPacing);
+}
+
+TEST(QpReport, WaitsForRoomForResponses) {
+  Bench bench;
+  bench.device.set_receive_buffer(65536);
+  for (int i = 0; i < 4; ++i) bench.post(IBV_WR_RDMA_READ, 32768);
+  bench.sent();
+  EXPECT_EQ(waits_for(bench), WaitReason::kReadRoom);
 }
 
 TEST(QpReport, PlacesAreKeptAndUsedAgain) {

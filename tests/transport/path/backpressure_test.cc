@@ -61,12 +61,14 @@ TEST_F(BackpressureTest, WaitsForTheReceiver) {
   post(own(), 10);
   EXPECT_EQ(sent(), std::pair(kBurst, size_t{2}));
   EXPECT_EQ(sent(), std::pair(size_t{0}, size_t{0}));
+  EXPECT_EQ(bench.device.report(0).value().waits_for, WaitReason::kWindow);
   EXPECT_EQ(bench.send_statuses().size(), kBurst);
   answer(kBurst * kUnits);
   EXPECT_EQ(sent(), std::pair(kBurst, size_t{2}));
   answer(2 * kBurst * kUnits);
   EXPECT_EQ(sent().first, 2U);
   EXPECT_EQ(bench.send_statuses().size(), 10 - kBurst);
+  EXPECT_EQ(bench.device.report(0).value().waits_for, WaitReason::kNothing);
 }
 
 // Expect: an answer to an earlier query lets through what had been taken by then.

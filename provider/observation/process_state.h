@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace urxe {
+
+/// What the kernel says of a process (proc(5), /proc/PID/stat).
+struct ProcessState {
+  char state = '?';      ///< R running, S sleeping, T stopped, t stopped by a debugger, Z ended
+  uint64_t started = 0;  ///< in clock ticks since the host has started: tells apart two that have
+                         ///< the same process ID one after the other
+};
+
+/// nullopt: there is no such process, or it is hidden.
+std::optional<ProcessState> read_process_state(uint32_t pid);
+
+}  // namespace urxe
