@@ -10,7 +10,7 @@ import sys
 import harness
 import sharing
 
-ROOM_FOR_ALL = "4500k"  # A page for each file of the seven devices would not fit.
+ROOM_FOR_ALL = "5010k"  # A page for each file of the seven devices would not fit.
 
 
 def prepare(shm, tmp):
