@@ -18,7 +18,8 @@ constexpr int64_t kMsNs = 1'000'000;
 constexpr int64_t kSecondNs = 1'000'000'000;
 
 void add_timeout(ShortText& text, const ErrorCause& cause) {
-  text.add("the peer has not answered: ");
+  text.add_format("the peer has not answered the request with PSN 0x%06" PRIx32 ": ",
+                  cause.psn.value());
   if (cause.timeout == 0 || cause.timeout > kMaxTimeout) return text.add("no local ACK timeout");
   text.add("a local ACK timeout of ");
   add_time(text, ack_timeout_of(cause.timeout).ns);
@@ -95,9 +96,9 @@ void add_event(ShortText& text, const ErrorCause& cause) {
     case ErrorReason::kNoAnswer:
       return add_timeout(text, cause);
     case ErrorReason::kLostTooOften:
-      return text.add_format("packets were reported lost again and again: %" PRIu32
-                             " retries were spent",
-                             cause.retries);
+      return text.add_format("packets were reported lost again and again, at last PSN 0x%06" PRIx32
+                             ": %" PRIu32 " retries were spent",
+                             cause.psn.value(), cause.retries);
     case ErrorReason::kReceiverNotReady:
       return add_rnr(text, cause);
     case ErrorReason::kNak:

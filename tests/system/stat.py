@@ -131,7 +131,7 @@ WHY = {
     "bounds": (["remote access error"], ["the range is not inside", "8 B at 0x"]),
     "rights": (["remote access error"], ["does not grant the access"]),
     "no_receive": (["had no receive posted", "RNR_RETRY_EXC_ERR"], []),
-    "no_answer": (["has not answered", "RETRY_EXC_ERR"], []),
+    "no_answer": (["has not answered the request with PSN 0x", "RETRY_EXC_ERR"], []),
     "local_key": (["could not be carried out on this side", "no memory region", "LOC_PROT_ERR"], []),
     "modified": (["the application has moved it to ERR"], []),
 }
@@ -220,7 +220,7 @@ def ended():
         harness.expect(all(word in said for word in ("the peer has refused", "is not inside", left)), f"{end}: {said}")
         report = json.loads(run_stat("--json", "--pid", program.pid).stdout)
         harness.expect([each["process_ended"] for each in report["ended"]] == [end != "destroy"] * 2, report)
-        harness.expect("have ended" in run_stat().stderr, "a remark beside the table")
+        harness.expect("failed queue pairs that have ended" in run_stat().stderr, "a remark beside the table")
         if end == "destroy":  # Its files stay, and still tell of it.
             program.kill(signal.SIGTERM)
             program.wait()
@@ -277,7 +277,7 @@ def no_room():
                                      options=["--device", "lo", "--no-shm"]), name="no room")
     harness.wait_until(lambda: "done" in other.output or not other.running(), "the program")
     harness.expect("done" in other.output, other.output)
-    harness.expect("1 devices of processes are left out" in run_stat().stderr, run_stat())
+    harness.expect("devices of processes left out, for which /dev/shm has no room: 1\n" in run_stat().stderr, run_stat())
     os.unlink("/dev/shm/filler")
     for each in (program, other):
         each.kill()

@@ -103,17 +103,16 @@ bool print_report(const StatOptions& options, const Observation& seen, const Obs
 
 /// What the user should know beside the report.
 void print_remarks(const StatOptions& options, const Observation& seen) {
-  const auto remark = [](size_t count, std::string_view text) {
-    if (count != 0) fmt::print(stderr, "urxe stat: {} {}\n", count, text);
+  const auto remark = [](std::string_view what, size_t count) {
+    if (count != 0) fmt::print(stderr, "urxe stat: {}: {}\n", what, count);
   };
-  remark(seen.unreadable, "processes run with another version of urxe, and are left out");
+  remark("processes left out, which run with another version of urxe", seen.unreadable);
   size_t left_out = 0;
   for (const DeviceObservation& device : seen.devices) left_out += device.left_out;
-  remark(left_out, "queue pairs are left out, because /dev/shm has no room for what they tell");
-  remark(seen.without_room,
-         "devices of processes are left out, because /dev/shm has no room for what they tell");
+  remark("queue pairs left out, for which /dev/shm has no room", left_out);
+  remark("devices of processes left out, for which /dev/shm has no room", seen.without_room);
   if (!options.why && !options.json) {
-    remark(seen.ended.size(), "queue pairs that failed have ended: `urxe stat --why` says why");
+    remark("failed queue pairs that have ended (`urxe stat --why` says why)", seen.ended.size());
   }
   if (count_queue_pairs(seen) == 0 && seen.ended.empty()) {
     fmt::print(stderr,
