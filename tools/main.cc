@@ -36,8 +36,8 @@ constexpr const char* kShmHelp =
     "default), "
     "or over UDP only, as with other hosts. The last one counts";
 constexpr const char* kExplainHelp =
-    "Say on stderr, in a line each, why queue pairs of the program have failed, when they or it "
-    "end";
+    "Print a line on stderr for each queue pair that failed, with the reason, when it is destroyed "
+    "or the program exits";
 constexpr const char* kEngineHelp =
     "How packets get to the network: udp (sockets, no privilege), raw (frames of an Ethernet "
     "interface, faster, needs CAP_NET_RAW), dpdk (ports of DPDK, see --dpdk-args), auto (the "

@@ -16,7 +16,7 @@ _urxe() {
     '--fault[lose, duplicate, reorder or corrupt packets]:words:'
     '(--no-shm)--shm[shared memory between programs of this host]'
     '(--shm)--no-shm[none]'
-    '--explain[say why queue pairs have failed]'
+    '--explain[print why queue pairs failed]'
   )
   if (( CURRENT == 2 )); then
     _values 'command' 'run[run a program]' 'env[print the environment]' 'devices[list the devices]' \
