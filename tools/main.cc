@@ -16,6 +16,7 @@
 #include "tools/doctor/ping/self_ping.h"
 #include "tools/doctor_command.h"
 #include "tools/drill_command.h"
+#include "tools/drill_options.h"
 #include "tools/env_command.h"
 #include "tools/lab/enter.h"
 #include "tools/lab/remote_shell.h"
@@ -166,12 +167,6 @@ int LabArguments::run(const std::vector<std::string>& from_dashes) {
   return lab_command(options);
 }
 
-void add_drill_options(CLI::App* command, DrillOptions& options) {
-  command->add_option("SCRIPT", options.scripts, "Scripts, or folders of *.drill")->required();
-  command->add_flag("--verbose", options.verbose, "Name the scripts that pass, too");
-  command->add_flag("--json", options.json, "Print JSON, for programs")->disable_flag_override();
-}
-
 void add_selection(CLI::App* command, stat::Selection& selection) {
   command->add_option("--pid", selection.pid, "Only this process")->type_name("PID");
   command->add_option("--device", selection.device, "Only this device")->type_name("DEVICE");
@@ -246,8 +241,7 @@ int parse_and_run(int argc, char** argv) {
 
   LabArguments lab(app);
   DrillOptions drilled;
-  CLI::App* drill = app.add_subcommand("drill", "Run packet scripts against the transport");
-  add_drill_options(drill, drilled);
+  CLI::App* drill = add_drill(app, drilled);
 
   try {
     std::vector<char*> before;
@@ -288,7 +282,7 @@ int main(int argc, char** argv) {
     if (argc > 2 && std::string_view(argv[1]) == urxe::doctor::kPeerProbeCommand) {
       return urxe::doctor::probe_peer(argv[2]);
     }
-    urxe::leave_outer_run(argv);
+    if (!urxe::is_drill_agent(argc, argv)) urxe::leave_outer_run(argv);
     const std::string_view name = argv[0];
     if (name.substr(name.rfind('/') + 1) == urxe::lab::kRemoteShellName) {
       return urxe::lab::remote_shell({argv + 1, argv + argc});

@@ -9,6 +9,7 @@
 #include "packet/base/bytes.h"
 #include "packet/wire/aeth_syndrome.h"
 #include "packet/wire/icrc.h"
+#include "tools/drill/qp_attributes.h"
 #include "tools/drill/vocabulary.h"
 
 namespace urxe::drill {
@@ -97,8 +98,12 @@ const FieldRow* row_of(std::string_view key) {
   return row == std::end(kFields) ? nullptr : row;
 }
 
-uint64_t value_of_word(const Word& word, const KeyOf& key_of) {
-  if (word.key == "rkey") return key_of(word);
+uint64_t value_of_word(const Word& word, const Names& names) {
+  if (word.key == "rkey") return names.key_of(word);
+  if (word.key == "qp" || word.key == "from") {
+    if (word.number == kScriptQpn) return names.qpn;
+    if (word.number == kScriptPeerQpn) return names.peer_qpn;
+  }
   if (word.key == "rnr") return rnr_syndrome(static_cast<uint8_t>(word.number));
   return word.number;
 }
@@ -132,11 +137,11 @@ std::vector<uint8_t> pattern(std::string_view text, size_t length) {
 }
 
 std::vector<uint8_t> build_packet(const Statement& statement, const Flow& flow,
-                                  const Headers& defaults, const KeyOf& key_of) {
+                                  const Headers& defaults, const Names& names) {
   Headers headers = defaults;
   headers.bth.opcode = Opcode(static_cast<uint8_t>(statement.subject_id));
   for (const Word& word : statement.words) {
-    if (const FieldRow* row = row_of(word.key)) row->set(headers, value_of_word(word, key_of));
+    if (const FieldRow* row = row_of(word.key)) row->set(headers, value_of_word(word, names));
   }
   const Word* data = statement.find("data");
   const std::string_view text = data == nullptr ? std::string_view("count") : data->text;
@@ -157,7 +162,7 @@ std::vector<uint8_t> build_packet(const Statement& statement, const Flow& flow,
 }
 
 std::vector<Difference> differences(const Statement& statement, const PacketView& packet,
-                                    const KeyOf& key_of) {
+                                    const Names& names) {
   std::vector<Difference> found;
   const OpcodeInfo& info = opcode_info(packet.headers.bth.opcode);
   const Opcode wanted(static_cast<uint8_t>(statement.subject_id));
@@ -165,6 +170,7 @@ std::vector<Difference> differences(const Statement& statement, const PacketView
     found.push_back({"opcode", std::string(opcode_info(wanted).name), std::string(info.name)});
   }
   for (const Word& word : statement.words) {
+    if (word.key == "optional") continue;
     if (word.key == "data") {
       const size_t length = word.text == "count" ? packet.payload.size() : word.text.size() / 2;
       const std::vector<uint8_t> bytes = pattern(word.text, statement.number("len", length));
@@ -174,7 +180,7 @@ std::vector<Difference> differences(const Statement& statement, const PacketView
       continue;
     }
     const FieldRow* row = row_of(word.key);
-    const uint64_t expected = value_of_word(word, key_of);
+    const uint64_t expected = value_of_word(word, names);
     const bool there =
         row == nullptr || row->extension == Ext::kNone || has(info.extensions, row->extension);
     const std::string_view name = row == nullptr ? "len" : row->name;

@@ -6,19 +6,22 @@
 #include <algorithm>
 
 #include "packet/wire/text/format.h"
-#include "tools/drill/stage.h"
+#include "tools/drill/qp_attributes.h"
+#include "tools/drill/virtual_stage.h"
 
 namespace urxe::drill {
 namespace {
 
 class Run {
  public:
+  explicit Run(Stage& stage) : stage_(stage) {}
   std::optional<Failure> run(const Script& script);
 
  private:
   using Result = std::optional<Failure>;
   Result fail(std::string expected, std::string came, std::vector<Difference> fields = {}) const {
-    return Failure{statement_->line, std::move(expected), std::move(came), std::move(fields)};
+    return Failure{statement_->line, std::move(expected), std::move(came), std::move(fields),
+                   false};
   }
   Result step();
   Result act();
@@ -27,6 +30,9 @@ class Run {
   Result event();
   Result state();
   Result memory();
+  Result nothing();
+  void drop_repeats();
+  [[nodiscard]] bool matches(const SentPacket& packet) const;
   /// Nothing may wait that no statement has expected.
   Result nothing_left(std::string_view expected, bool all);
   [[nodiscard]] std::string show(const SentPacket& packet) const;
@@ -34,14 +40,14 @@ class Run {
     return (statement_->when->absolute ? start_ : last_) + time;
   }
 
-  Stage stage_;
+  Stage& stage_;
   const Statement* statement_ = nullptr;
-  Instant start_ = stage_.now;
-  Instant last_ = stage_.now;  ///< of the statement before
+  Instant start_ = stage_.now();
+  Instant last_ = stage_.now();  ///< of the statement before
 };
 
 std::string Run::show(const SentPacket& packet) const {
-  const auto view = parse({packet.bytes, packet.flow, uint16_t{0}});
+  const auto view = parse({packet.bytes, packet.flow, packet.identification});
   const std::string text = view ? format(*view) : std::string(drop_reason_name(view.error()));
   return fmt::format("{} at {} ns", text, (packet.when - start_).ns);
 }
@@ -51,7 +57,12 @@ std::string show(const ibv_wc& wc) {
                      wc.byte_len);
 }
 
+void Run::drop_repeats() {
+  while (!stage_.sent.empty() && stage_.sent.front().is_repeat) stage_.sent.pop_front();
+}
+
 Run::Result Run::nothing_left(std::string_view expected, bool all) {
+  drop_repeats();
   if (!stage_.sent.empty()) return fail(std::string(expected), show(stage_.sent.front()));
   if (!all) return std::nullopt;
   if (!stage_.completions.empty()) {
@@ -63,26 +74,43 @@ Run::Result Run::nothing_left(std::string_view expected, bool all) {
   return std::nullopt;
 }
 
+bool Run::matches(const SentPacket& packet) const {
+  const auto view = parse({packet.bytes, packet.flow, packet.identification});
+  return view && differences(*statement_, *view, stage_.names()).empty();
+}
+
 Run::Result Run::packet_out() {
-  const Instant first = statement_->when ? at(statement_->when->earliest) : stage_.now;
-  const Instant last = statement_->when ? at(statement_->when->latest) : stage_.now;
-  stage_.pass_until(last, true);
+  const bool is_optional = statement_->find("optional") != nullptr;
+  const Instant base = !statement_->when            ? stage_.now()
+                       : statement_->when->absolute ? start_
+                                                    : last_;
+  const Window window = stage_.window(statement_->when, base);
+  stage_.pass_until(window.last, true);
+  while (!stage_.sent.empty() && stage_.sent.front().is_repeat && !matches(stage_.sent.front())) {
+    stage_.sent.pop_front();
+    stage_.pass_until(window.last, true);
+  }
+  if (stage_.sent.empty() && is_optional) return std::nullopt;
   if (stage_.sent.empty()) return fail(statement_->source, "no packet");
   const SentPacket packet = stage_.sent.front();
-  stage_.sent.pop_front();
-  const auto view = parse({packet.bytes, packet.flow, uint16_t{0}});
+  const auto view = parse({packet.bytes, packet.flow, packet.identification});
   if (!view) return fail("a valid packet", std::string(drop_reason_name(view.error())));
-  auto fields =
-      differences(*statement_, *view, [&](const Word& word) { return stage_.key_of(word); });
-  if (statement_->when && (packet.when < first || packet.when > last)) {
-    fields.push_back({"time", fmt::format("{}..{} ns", (first - start_).ns, (last - start_).ns),
-                      fmt::format("{} ns", (packet.when - start_).ns)});
+  auto fields = differences(*statement_, *view, stage_.names());
+  // Then it is for the next statement.
+  if (!fields.empty() && is_optional) return std::nullopt;
+  stage_.sent.pop_front();
+  if (statement_->when && (packet.when < window.first || packet.when > window.last)) {
+    fields.push_back(
+        {"time", fmt::format("{}..{} ns", (window.first - start_).ns, (window.last - start_).ns),
+         fmt::format("{} ns", (packet.when - start_).ns)});
   }
   if (!fields.empty()) return fail(statement_->source, show(packet), std::move(fields));
+  last_ = packet.when;
   return std::nullopt;
 }
 
 Run::Result Run::completion() {
+  stage_.await([this] { return !stage_.completions.empty(); });
   if (stage_.completions.empty()) return fail(statement_->source, "no completion");
   const ibv_wc wc = stage_.completions.front();
   stage_.completions.pop_front();
@@ -104,6 +132,7 @@ Run::Result Run::completion() {
 }
 
 Run::Result Run::event() {
+  stage_.await([this] { return !stage_.events.empty(); });
   if (stage_.events.empty()) return fail(statement_->source, "no event");
   const ibv_event_type came = stage_.events.front();
   stage_.events.pop_front();
@@ -112,51 +141,51 @@ Run::Result Run::event() {
 }
 
 Run::Result Run::state() {
-  if (stage_.state() == statement_->subject_id) return std::nullopt;
-  return fail(statement_->source, fmt::format("state {}", static_cast<int>(stage_.state())));
+  ibv_qp_state came{};
+  stage_.await([&] { return (came = stage_.state()) == statement_->subject_id; });
+  if (came == statement_->subject_id) return std::nullopt;
+  return fail(statement_->source, fmt::format("state {}", static_cast<int>(came)));
 }
 
 Run::Result Run::memory() {
-  const std::vector<uint8_t>& bytes = stage_.memory(statement_->subject);
   const Word* data = statement_->find("data");
   if (data == nullptr) return fail("data= behind memory", "none");
+  const size_t offset = statement_->number("offset");
   const size_t base = statement_->subject == "local" ? kReceiveOffset : 0;
-  const size_t offset = base + statement_->number("offset");
   const size_t length = data->text == "count" ? 256 : data->text.size() / 2;
   const std::vector<uint8_t> wanted = pattern(data->text, length);
-  if (offset + length > bytes.size()) return fail(statement_->source, "the region is shorter");
+  std::optional<std::vector<uint8_t>> bytes;
+  stage_.await([&] {
+    bytes = stage_.memory(statement_->subject, base + offset, length);
+    return !bytes || *bytes == wanted;
+  });
+  if (!bytes) return fail(statement_->source, "the region is shorter");
   for (size_t i = 0; i < length; ++i) {
-    if (bytes[offset + i] == wanted[i]) continue;
+    if ((*bytes)[i] == wanted[i]) continue;
     return fail(statement_->source, "other bytes",
-                {{fmt::format("byte {}", offset - base + i), fmt::format("{:02x}", wanted[i]),
-                  fmt::format("{:02x}", bytes[offset + i])}});
+                {{fmt::format("byte {}", offset + i), fmt::format("{:02x}", wanted[i]),
+                  fmt::format("{:02x}", (*bytes)[i])}});
   }
   return std::nullopt;
 }
 
 Run::Result Run::act() {
-  bool done = true;
-  switch (statement_->verb) {
-    case Verb::kQp:
-      done = stage_.make_qp(*statement_);
-      break;
-    case Verb::kRegion:
-      done = stage_.add_region(*statement_);
-      break;
-    case Verb::kPost:
-      done = stage_.post(*statement_);
-      break;
-    case Verb::kReceive:
-      done = stage_.receive(*statement_);
-      break;
-    case Verb::kModify:
-      done = stage_.modify(*statement_);
-      break;
-    default:
-      stage_.packet_in(*statement_);
-  }
-  if (done) return std::nullopt;
-  return fail(statement_->source, "refused");
+  // Before it is done: what follows from it cannot come earlier than that much later.
+  last_ = stage_.now();
+  const Outcome outcome = stage_.act(*statement_);
+  if (outcome.kind == Outcome::Kind::kDone) return std::nullopt;
+  return Failure{statement_->line,
+                 statement_->source,
+                 outcome.why,
+                 {},
+                 outcome.kind == Outcome::Kind::kImpossible};
+}
+
+Run::Result Run::nothing() {
+  const Instant end = std::max(at(statement_->when->earliest), stage_.now() + stage_.quiet());
+  stage_.pass_until(end, false);
+  last_ = stage_.now();
+  return nothing_left(statement_->source, true);
 }
 
 Run::Result Run::step() {
@@ -164,8 +193,11 @@ Run::Result Run::step() {
   if (verb == Verb::kOut) return packet_out();
   const bool is_check = verb == Verb::kCompletion || verb == Verb::kEvent || verb == Verb::kState ||
                         verb == Verb::kMemory;
-  if (statement_->when) stage_.pass_until(at(statement_->when->earliest), false);
-  if (verb == Verb::kNothing) return nothing_left(statement_->source, true);
+  if (verb == Verb::kNothing) return nothing();
+  if (statement_->when) {
+    stage_.pass_until(at(statement_->when->earliest), false);
+    last_ = stage_.now();
+  }
   if (is_check) stage_.settle();
   // A check may stand before or behind a packet of the same instant.
   if (!is_check) {
@@ -189,16 +221,20 @@ std::optional<Failure> Run::run(const Script& script) {
   for (const Statement& statement : script.statements) {
     statement_ = &statement;
     if (auto failure = step()) return failure;
-    last_ = stage_.now;
   }
-  stage_.settle();
+  stage_.pass_until(stage_.now() + stage_.quiet(), false);
   return nothing_left("the end of the script", true);
 }
 
 }  // namespace
 
+std::optional<Failure> run_script(const Script& script, Stage& stage) {
+  return Run(stage).run(script);
+}
+
 std::optional<Failure> run_script(const Script& script) {
-  return Run().run(script);
+  VirtualStage stage;
+  return run_script(script, stage);
 }
 
 }  // namespace urxe::drill

@@ -7,6 +7,7 @@
 
 #include "tools/drill/packet_fields.h"
 #include "tools/drill/script.h"
+#include "tools/drill/stage.h"
 
 namespace urxe::drill {
 
@@ -16,9 +17,14 @@ struct Failure {
   std::string expected;
   std::string came;
   std::vector<Difference> fields;
+  bool is_skipped = false;  ///< not failed: the stage cannot do the line, and `came` says why
 };
 
-/// Runs a script against a device of its own, in virtual time. Empty: all went as it says.
+/// Runs a script on a stage of its own. Empty: all went as it says. What a stage throws passes
+/// through.
+std::optional<Failure> run_script(const Script& script, Stage& stage);
+
+/// Runs a script against the transport, in virtual time.
 std::optional<Failure> run_script(const Script& script);
 
 }  // namespace urxe::drill

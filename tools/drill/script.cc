@@ -122,7 +122,8 @@ Parser::Result Parser::word(Statement& statement, const Token& token) {
   if (statement.find(word.key) != nullptr) return error(token.column, "each field once");
   const int column = token.column + static_cast<int>(equals) + 1;
   if (equals == token.text.size()) {
-    const bool is_flag = word.key == "ack" || word.key == "solicited" || word.key == "fence";
+    const bool is_flag = word.key == "ack" || word.key == "solicited" || word.key == "fence" ||
+                         word.key == "optional";
     if (!is_flag) return error(column - 1, "= and a value");
     word.text = "1";
   } else {

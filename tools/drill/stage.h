@@ -1,68 +1,79 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <infiniband/verbs.h>
+
 #include <cstddef>
+#include <cstdint>
 #include <deque>
-#include <map>
-#include <memory>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "packet/wire/roce_packet.h"
+#include "tools/drill/packet_fields.h"
 #include "tools/drill/script.h"
-#include "transport/device/device.h"
 
 namespace urxe::drill {
-
-/// Of the receive buffers in the local memory; `memory local` begins there.
-inline constexpr size_t kReceiveOffset = 65536;
 
 /// A packet that the device has sent.
 struct SentPacket {
   Instant when;
   std::vector<uint8_t> bytes;
   Flow flow;
+  std::optional<uint16_t> identification;  ///< as RxPacket has it
+  /// A request that the device has sent before, and may send again when it likes.
+  bool is_repeat = false;
 };
 
-/// The device under test, in virtual time: one queue pair (0x11), whose peer (0x22) is the script.
+/// What became of a statement that acts.
+struct Outcome {
+  enum class Kind : uint8_t {
+    kDone,
+    kRefused,     ///< by the device
+    kImpossible,  ///< on this stage: the script cannot be judged
+  };
+  Kind kind = Kind::kDone;
+  std::string why;
+};
+
+struct Window {
+  Instant first;
+  Instant last;
+};
+
+/// Where scripts run: a device under test with one queue pair, whose peer is the script.
 class Stage {
  public:
-  Stage();
+  Stage() = default;
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+  virtual ~Stage() = default;
 
-  /// The statements that act. False: the device has refused it.
-  bool make_qp(const Statement& statement);
-  bool add_region(const Statement& statement);
-  bool post(const Statement& statement);
-  bool receive(const Statement& statement);
-  bool modify(const Statement& statement);
-  void packet_in(const Statement& statement);
+  /// Does a statement that acts: a verb, or a packet that comes in.
+  virtual Outcome act(const Statement& statement) = 0;
+  /// Takes what the device has sent and reported, without letting time pass.
+  virtual void settle() = 0;
+  /// Lets time pass until `end`; or, with `until_sent`, until a packet waits.
+  virtual void pass_until(Instant end, bool until_sent) = 0;
+  /// Gives the device the time that it needs, at once, to make `holds` true; asks it at least once.
+  virtual void await(const std::function<bool()>& holds) = 0;
+  /// When a packet of a `>` statement may come; `base` is the time that `when` counts from, or now.
+  virtual Window window(const std::optional<When>& when, Instant base) = 0;
+  /// For how long nothing happens, at least, when a script says so or ends.
+  [[nodiscard]] virtual Duration quiet() const = 0;
 
-  /// Lets the device work without letting time pass.
-  void settle();
-  /// Lets time pass, timer by timer, until `end`; or, with `until_sent`, until a packet waits.
-  void pass_until(Instant end, bool until_sent);
+  virtual ibv_qp_state state() = 0;
+  /// Bytes of a region; nullopt: it is shorter.
+  virtual std::optional<std::vector<uint8_t>> memory(const std::string& region, size_t offset,
+                                                     size_t length) = 0;
+  [[nodiscard]] virtual Names names() const = 0;
+  [[nodiscard]] virtual Instant now() const = 0;
 
-  [[nodiscard]] uint32_t key_of(const Word& word) const;
-  [[nodiscard]] const std::vector<uint8_t>& memory(const std::string& name) const;
-  [[nodiscard]] ibv_qp_state state() const { return qp_->state(); }
-
-  Instant now{1'000'000'000};
   std::deque<SentPacket> sent;
   std::deque<ibv_wc> completions;
   std::deque<ibv_event_type> events;
-
- private:
-  struct Region {
-    std::vector<uint8_t> bytes;
-    MemoryRegion* region = nullptr;
-  };
-  [[nodiscard]] Sge local(uint64_t offset, uint64_t length) const;
-
-  std::map<std::string, Region, std::less<>> regions_;  ///< "local": of what is posted
-  std::unique_ptr<Device> device_;
-  PdId pd_;
-  CompletionQueue* cq_ = nullptr;
-  QueuePair* qp_ = nullptr;
-  uint32_t qkey_ = 0x11111111;
 };
 
 }  // namespace urxe::drill

@@ -121,7 +121,7 @@ std::string_view numbers_of(Verb verb) {
              "from msn rnr syndrome len pad tver ";
     case Verb::kOut:
       return " psn ack solicited migreq pkey qp va dma swap compare original imm invalidate qkey "
-             "from msn rnr syndrome len ";
+             "from msn rnr syndrome len optional ";
     case Verb::kCompletion:
       return " id len imm ";
     case Verb::kMemory:
@@ -197,6 +197,11 @@ std::string_view subject_name(Verb verb) {
   }
 }
 
+bool is_event_of_scripts(uint64_t event) {
+  return std::any_of(std::begin(kEvents), std::end(kEvents),
+                     [&](const Named& row) { return row.value == event; });
+}
+
 std::optional<uint64_t> parse_number(std::string_view word) {
   const bool hex = word.starts_with("0x");
   const std::string_view digits = hex ? word.substr(2) : word;
@@ -258,7 +263,7 @@ std::string_view kind_name(Kind kind) {
 uint64_t largest(std::string_view key) {
   if (lists(" psn sq_psn rq_psn msn qp from ", key)) return 0xffffff;
   if (lists(" imm qkey invalidate dma rkey ", key)) return 0xffffffff;
-  if (lists(" ack solicited migreq fence ", key)) return 1;
+  if (lists(" ack solicited migreq fence optional ", key)) return 1;
   if (lists(" timeout min_rnr_timer rnr ", key)) return 31;
   if (lists(" retry rnr_retry ", key)) return 7;
   if (lists(" rd_atomic dest_rd_atomic ", key)) return 128;

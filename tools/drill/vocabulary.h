@@ -38,6 +38,8 @@ std::optional<uint64_t> value_of(Kind kind, std::string_view word);
 uint64_t largest(std::string_view key);
 /// What a value of `kind` may be, for messages.
 std::string_view kind_name(Kind kind);
+/// Whether scripts have a word for the event.
+bool is_event_of_scripts(uint64_t event);
 std::optional<uint64_t> parse_number(std::string_view word);
 std::optional<Service> service_of(std::string_view word);
 

@@ -102,6 +102,16 @@ TEST(DrillRun, FailsForWhatIsNotExpected) {
   EXPECT_EQ(failure_of("recv id=1\n< SEND_ONLY psn=200\nwc SUCCESS id=2")->fields[0].field, "id");
 }
 
+// Expect: an optional packet may be there or not; another one is left to the next statement.
+TEST(DrillRun, OptionalPackets) {
+  const std::string two = "mr m\n< WRITE_ONLY psn=200 ack dma=1 va=0x100000 rkey=m data=01\n";
+  EXPECT_FALSE(failure_of(two + "> ACK psn=199 optional\n> ACK psn=200"));
+  EXPECT_FALSE(failure_of(two + "> ACK psn=200 optional"));
+  EXPECT_FALSE(failure_of("> ACK psn=200 optional"));
+  EXPECT_EQ(failure_of(two + "> ACK psn=199 optional")->expected, "the end of the script");
+  EXPECT_EQ(failure_of(two + "> ACK psn=200 optional\n> ACK psn=200")->came, "no packet");
+}
+
 // Expect: the page has ten examples, and all pass.
 TEST(DrillRun, ExamplesOfThePage) {
   std::ifstream file(URXE_DRILL_PAGE);

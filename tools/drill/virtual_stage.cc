@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "tools/drill/stage.h"
+#include "tools/drill/virtual_stage.h"
 
 #include <algorithm>
-#include <bit>
 
-#include "packet/base/bytes.h"
-#include "tools/drill/packet_fields.h"
+#include "tools/drill/qp_attributes.h"
 #include "transport/queue_pair/qp_state.h"
 
 namespace urxe::drill {
@@ -13,11 +11,8 @@ namespace {
 
 constexpr uint8_t kAddress[4] = {192, 0, 2, 1};
 constexpr uint8_t kPeerAddress[4] = {192, 0, 2, 2};
-constexpr uint32_t kQpn = 0x11;
-constexpr uint32_t kPeerQpn = 0x22;
-constexpr size_t kLocalBytes = 131072;
-constexpr int kAllRights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
-                           IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+/// What scripts count on that name none.
+constexpr uint8_t kTimeout = 8;
 
 DeviceConfig config() {
   DeviceConfig config;
@@ -27,47 +22,8 @@ DeviceConfig config() {
   return config;
 }
 
-ibv_qp_type type_of(uint64_t service) {
-  switch (static_cast<Service>(service)) {
-    case Service::kUc:
-      return IBV_QPT_UC;
-    case Service::kUd:
-      return IBV_QPT_UD;
-    default:
-      return IBV_QPT_RC;
-  }
-}
-
-/// 256 is 1, ... 4096 is 5; 0 for what is no MTU.
-ibv_mtu mtu_of(uint64_t bytes) {
-  const bool valid = std::has_single_bit(bytes) && bytes >= 256;
-  return static_cast<ibv_mtu>(valid ? std::countr_zero(bytes) - 7 : 0);
-}
-
-ibv_qp_attr attributes(const Statement& s) {
-  const auto byte = [&](std::string_view key, uint64_t otherwise) {
-    return static_cast<uint8_t>(s.number(key, otherwise));
-  };
-  ibv_qp_attr attr{};
-  attr.port_num = 1;
-  attr.qp_access_flags = static_cast<unsigned>(s.number("access", kAllRights));
-  attr.qkey = static_cast<uint32_t>(s.number("qkey", 0x11111111));
-  attr.path_mtu = mtu_of(s.number("mtu", 1024));
-  attr.dest_qp_num = kPeerQpn;
-  attr.rq_psn = static_cast<uint32_t>(s.number("rq_psn", 200));
-  attr.sq_psn = static_cast<uint32_t>(s.number("sq_psn", 100));
-  attr.max_dest_rd_atomic = byte("dest_rd_atomic", 4);
-  attr.max_rd_atomic = byte("rd_atomic", 4);
-  attr.min_rnr_timer = byte("min_rnr_timer", 12);
-  attr.timeout = byte("timeout", 8);
-  attr.retry_cnt = byte("retry", 7);
-  attr.rnr_retry = byte("rnr_retry", 7);
-  attr.ah_attr.is_global = 1;
-  attr.ah_attr.port_num = 1;
-  attr.ah_attr.grh.hop_limit = 64;
-  const Gid peer = Gid::from_ipv4(kPeerAddress);
-  std::copy(peer.bytes.begin(), peer.bytes.end(), attr.ah_attr.grh.dgid.raw);
-  return attr;
+Peer peer() {
+  return {Gid::from_ipv4(kPeerAddress)};
 }
 
 Flow flow_from_peer() {
@@ -77,15 +33,9 @@ Flow flow_from_peer() {
   return flow;
 }
 
-uint32_t big_endian(uint64_t value) {
-  uint8_t bytes[4];
-  store_be32(bytes, static_cast<uint32_t>(value));
-  return std::bit_cast<uint32_t>(bytes);
-}
-
 }  // namespace
 
-Stage::Stage() : device_(std::make_unique<Device>(config())) {
+VirtualStage::VirtualStage() : device_(std::make_unique<Device>(config())) {
   pd_ = device_->alloc_pd().value();
   cq_ = device_->create_cq(4096, nullptr).value();
   Region& local = regions_["local"];
@@ -97,10 +47,10 @@ Stage::Stage() : device_(std::make_unique<Device>(config())) {
           .value();
 }
 
-bool Stage::make_qp(const Statement& statement) {
+bool VirtualStage::make_qp(const Statement& statement) {
   QpInit init;
-  init.qpn = Qpn{kQpn};
-  init.type = type_of(statement.subject_id);
+  init.qpn = Qpn{kScriptQpn};
+  init.type = type_of(statement);
   init.pd = pd_;
   init.cap = {256, 256, 4, 4, 256};
   init.send_cq = init.recv_cq = cq_;
@@ -108,19 +58,19 @@ bool Stage::make_qp(const Statement& statement) {
   const auto made = device_->create_qp(init);
   if (!made) return false;
   qp_ = *made;
-  ibv_qp_attr attr = attributes(statement);
+  ibv_qp_attr attr = attributes(statement, peer(), kTimeout);
   qkey_ = attr.qkey;
   ibv_qp_state from = IBV_QPS_RESET;
   for (const ibv_qp_state to : {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS}) {
     attr.qp_state = to;
     const int mask = transition_masks(init.type, from, to).required | IBV_QP_STATE;
-    if (!device_->modify_qp(*qp_, attr, mask, now)) return false;
+    if (!device_->modify_qp(*qp_, attr, mask, now_)) return false;
     from = to;
   }
   return true;
 }
 
-bool Stage::add_region(const Statement& statement) {
+bool VirtualStage::add_region(const Statement& statement) {
   Region& region = regions_[statement.subject];
   region.bytes.resize(std::max<uint64_t>(statement.number("length", 4096), 1));
   const auto made = device_->register_memory(
@@ -130,13 +80,13 @@ bool Stage::add_region(const Statement& statement) {
   return made.has_value();
 }
 
-Sge Stage::local(uint64_t offset, uint64_t length) const {
+Sge VirtualStage::local(uint64_t offset, uint64_t length) const {
   const Region& local = regions_.at("local");
   return {reinterpret_cast<uint64_t>(local.bytes.data()) + offset, static_cast<uint32_t>(length),
           local.region->lkey};
 }
 
-bool Stage::post(const Statement& statement) {
+bool VirtualStage::post(const Statement& statement) {
   if (qp_->sq.full()) return false;
   const uint32_t position = qp_->sq.next_position();
   SendWqe& wqe = qp_->sq.at(position);
@@ -157,7 +107,7 @@ bool Stage::post(const Statement& statement) {
   const bool add = wqe.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
   wqe.compare_add = statement.number(add ? "add" : "compare");
   wqe.datagram.flow = {flow_from_peer().destination, flow_from_peer().source};
-  wqe.datagram.qpn = Qpn{kPeerQpn};
+  wqe.datagram.qpn = Qpn{kScriptPeerQpn};
   wqe.datagram.qkey = QKey(static_cast<uint32_t>(statement.number("qkey", qkey_)));
   *qp_->sq.sge_space(position) = local(0, wqe.length);
   qp_->sq.publish();
@@ -165,7 +115,7 @@ bool Stage::post(const Statement& statement) {
   return true;
 }
 
-bool Stage::receive(const Statement& statement) {
+bool VirtualStage::receive(const Statement& statement) {
   if (qp_->rq.full()) return false;
   const uint32_t position = qp_->rq.next_position();
   RecvWqe& wqe = qp_->rq.at(position);
@@ -179,31 +129,30 @@ bool Stage::receive(const Statement& statement) {
   return true;
 }
 
-bool Stage::modify(const Statement& statement) {
+bool VirtualStage::modify(const Statement& statement) {
   ibv_qp_attr attr{};
   attr.qp_state = static_cast<ibv_qp_state>(statement.subject_id);
-  return device_->modify_qp(*qp_, attr, IBV_QP_STATE, now).has_value();
+  return device_->modify_qp(*qp_, attr, IBV_QP_STATE, now_).has_value();
 }
 
-void Stage::packet_in(const Statement& statement) {
+void VirtualStage::packet_in(const Statement& statement) {
   Headers defaults;
-  defaults.bth.dest_qp = Qpn{kQpn};
+  defaults.bth.dest_qp = Qpn{kScriptQpn};
   defaults.aeth.syndrome = 0x1f;  // no credits
-  defaults.deth = {QKey(qkey_), Qpn{kPeerQpn}};
+  defaults.deth = {QKey(qkey_), Qpn{kScriptPeerQpn}};
   const Flow flow = flow_from_peer();
-  const auto bytes =
-      build_packet(statement, flow, defaults, [&](const Word& word) { return key_of(word); });
-  device_->receive({bytes, flow, uint16_t{0}}, now);
+  const auto bytes = build_packet(statement, flow, defaults, names());
+  device_->receive({bytes, flow, uint16_t{0}}, now_);
 }
 
-void Stage::settle() {
-  device_->advance(now);
+void VirtualStage::settle() {
+  device_->advance(now_);
   TxBatch batch(TxBatch::Limits{});
   for (bool more = true; more;) {
     batch.clear();
-    more = device_->transmit(batch, now, AckPolicy::kAll);
+    more = device_->transmit(batch, now_, AckPolicy::kAll);
     batch.for_each_packet([&](const auto& message, size_t, std::span<const uint8_t> bytes) {
-      sent.push_back({now, {bytes.begin(), bytes.end()}, message.flow});
+      sent.push_back({now_, {bytes.begin(), bytes.end()}, message.flow, uint16_t{0}, false});
     });
   }
   ibv_wc wc;
@@ -211,20 +160,20 @@ void Stage::settle() {
   while (const auto event = device_->take_event()) events.push_back(event->type);
 }
 
-void Stage::pass_until(Instant end, bool until_sent) {
+void VirtualStage::pass_until(Instant end, bool until_sent) {
   settle();
   while (!until_sent || sent.empty()) {
     const auto deadline = device_->next_deadline();
     if (!deadline || *deadline > end) break;
-    now = std::max(now, *deadline);
+    now_ = std::max(now_, *deadline);
     settle();
   }
   if (until_sent && !sent.empty()) return;
-  now = std::max(now, end);
+  now_ = std::max(now_, end);
   settle();
 }
 
-uint32_t Stage::key_of(const Word& word) const {
+uint32_t VirtualStage::key_of(const Word& word) const {
   const auto region = regions_.find(word.text);
   if (region == regions_.end() || region->second.region == nullptr) {
     return static_cast<uint32_t>(word.number);
@@ -232,8 +181,46 @@ uint32_t Stage::key_of(const Word& word) const {
   return region->second.region->rkey.value();
 }
 
-const std::vector<uint8_t>& Stage::memory(const std::string& name) const {
-  return regions_.at(name).bytes;
+std::optional<std::vector<uint8_t>> VirtualStage::memory(const std::string& region, size_t offset,
+                                                         size_t length) {
+  const std::vector<uint8_t>& bytes = regions_.at(region).bytes;
+  if (offset > bytes.size() || length > bytes.size() - offset) return std::nullopt;
+  const auto begin = bytes.begin() + static_cast<ptrdiff_t>(offset);
+  return std::vector<uint8_t>(begin, begin + static_cast<ptrdiff_t>(length));
+}
+
+Names VirtualStage::names() const {
+  return {[this](const Word& word) { return key_of(word); }, kScriptQpn, kScriptPeerQpn};
+}
+
+Outcome VirtualStage::act(const Statement& statement) {
+  bool done = true;
+  switch (statement.verb) {
+    case Verb::kQp:
+      done = make_qp(statement);
+      break;
+    case Verb::kRegion:
+      done = add_region(statement);
+      break;
+    case Verb::kPost:
+      done = post(statement);
+      break;
+    case Verb::kReceive:
+      done = receive(statement);
+      break;
+    case Verb::kModify:
+      done = modify(statement);
+      break;
+    default:
+      packet_in(statement);
+  }
+  if (done) return {};
+  return {Outcome::Kind::kRefused, "refused"};
+}
+
+Window VirtualStage::window(const std::optional<When>& when, Instant base) {
+  if (!when) return {base, base};
+  return {base + when->earliest, base + when->latest};
 }
 
 }  // namespace urxe::drill

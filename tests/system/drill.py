@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Packet scripts on the wire: an agent under urxe in one network namespace, the scripts in another.
+usage: drill.py CASE"""
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+
+import harness
+
+LIBRARY = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "drill"))
+SEND = os.path.join(LIBRARY, "requester", "send.drill")
+PATIENCE_MS = 60000  # On a busy machine; only what fails waits so long.
+PORT = 18791
+PASSED, FAILED, WRONG_USE, SKIPPED, NO_AGENT = 0, 1, 2, 3, 125
+
+# What is not as a script says, and why. The transport itself passes all in virtual time.
+DIFFERENT = {
+    "responder/gap.drill": "urxe keeps requests behind a gap, and need not be sent them again",
+}
+
+
+def start_agent(other, *options):
+    """The agent, once it listens."""
+    command = harness.urxe_run([harness.binary("urxe"), "drill", "--agent", *options])
+    agent = harness.Process(other.command(command), name="agent")
+    agent.wait_for_listener(PORT)
+    return agent
+
+
+def run(peer, *arguments):
+    """The exit code, standard output, and standard error."""
+    command = [harness.binary("urxe"), "drill", "--peer", peer, "--patience", str(PATIENCE_MS), *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=harness.PATIENCE, check=False,
+                           env=harness.environment())
+    print(f"{' '.join(command)}\n{ended.stdout}{ended.stderr}exit code {ended.returncode}", flush=True)
+    return ended.returncode, ended.stdout, ended.stderr
+
+
+def expect_code(result, code):
+    harness.expect(result[0] == code, f"exit code {result[0]}, not {code}")
+    return result
+
+
+def with_script(text):
+    """The path of a script; its folder goes with the process."""
+    file = tempfile.NamedTemporaryFile("w", suffix=".drill", encoding="utf-8")
+    file.write(text)
+    file.flush()
+    return file
+
+
+def library(other, peer):
+    agent = start_agent(other)
+    code, out, _ = run(peer, "--json", LIBRARY)
+    different = {os.path.relpath(row["script"], LIBRARY) for row in json.loads(out) if not row["passed"]}
+    harness.expect(different == set(DIFFERENT), f"different: {sorted(different)}, known: {sorted(DIFFERENT)}")
+    harness.expect(code == (FAILED if DIFFERENT else PASSED), f"exit code {code}")
+    agent.expect_success()
+
+
+def ipv6(other, _peer):
+    agent = start_agent(other, "--gid-index", "2")
+    expect_code(run(f"[fd00:99::2]:{PORT}", "--local", "fd00:99::1", SEND, os.path.join(LIBRARY, "datagrams")), PASSED)
+    agent.expect_success()
+
+
+def wrong_script(other, peer):
+    """A script that the device does not follow fails with its line, what was expected, and what came."""
+    start_agent(other)
+    with with_script("title t\nqp RC\npost SEND len=4\n> SEND_ONLY psn=101 len=4\n") as script:
+        _, out, _ = expect_code(run(peer, script.name), FAILED)
+    for part in (":4: FAILED", "expected: > SEND_ONLY psn=101 len=4", "came:     RC SEND Only", "psn: expected 101, came 100"):
+        harness.expect(part in out, f"no {part!r}")
+
+
+def skipped(other, peer):
+    """What a device or path cannot do is skipped, and is no success."""
+    start_agent(other, "--keep")
+    with with_script("title t\nqp RC mtu=4096\n") as script:
+        _, out, _ = expect_code(run(peer, script.name, SEND), SKIPPED)
+        harness.expect(":2: skipped: the line needs a path MTU of 4096; the port has 1024" in out, "no reason")
+        harness.expect("1 of 2 scripts passed, 1 skipped" in out, "no sum")
+        code, out, _ = run(peer, script.name, "--json")
+    harness.expect(code == SKIPPED and "4096" in json.loads(out)[0]["skipped"], "not skipped in JSON")
+    with with_script("title t\nqp RC\n< SEND_ONLY psn=200 len=4000\n") as script:
+        _, out, _ = expect_code(run(peer, script.name), SKIPPED)
+        harness.expect(":3: skipped" in out, "the packet was sent")
+
+
+def agent_killed(other, peer):
+    agent = start_agent(other)
+    with with_script("title t\nqp RC\n+1000s nothing\n") as script:
+        command = [harness.binary("urxe"), "drill", "--peer", peer, script.name]
+        runner = harness.Process(command, name="runner")
+        harness.wait_until(lambda: has_socket(runner.pid), "the script's UDP socket")
+        agent.kill()
+        harness.expect(runner.wait() == NO_AGENT, f"ended with {runner.wait()}")
+        harness.expect(f"the agent at {peer} port {PORT}: it has left" in runner.output, runner.output)
+
+
+def has_socket(pid):
+    """Whether the process's network namespace has a socket on UDP port 4791."""
+    with open(f"/proc/{pid}/net/udp", encoding="ascii") as lines:
+        return ":12B7 " in lines.read()
+
+
+GARBAGE = [b"", b"\n", b"\0\xff\xfe\n", b"GET / HTTP/1.1\r\n\r\n", b"x" * 100000, b"do 0\n", b"poll\n", b"state\n",
+           b"memory local 0 1\n", b"do 99999999999999999999999\n", b"script\n", b"script 18446744073709551615 1 00\n",
+           b"script 1048577 34 " + b"00" * 16 + b"\n", b"script 100 34 " + b"00" * 16 + b"\ntitle t\n",
+           b"script 9 34 " + b"00" * 16 + b"\nqp RC qp\n", b"script 1 34 " + b"0" * 31 + b"\n"]
+
+
+def garbage(other, peer):
+    """Whatever comes to the agent's port, the agent serves the next client."""
+    agent = start_agent(other)
+    for data in GARBAGE:
+        with socket.create_connection((peer, PORT), timeout=harness.PATIENCE) as client:
+            # The agent may leave such a client before it has said everything.
+            with contextlib.suppress(ConnectionError):
+                client.sendall(data)
+                client.shutdown(socket.SHUT_WR)
+                while client.recv(65536):
+                    pass
+        harness.expect(agent.running(), f"the agent ended after {data[:40]!r}")
+    expect_code(run(peer, SEND), PASSED)
+    agent.expect_success()
+
+
+def out_of_range(other, peer):
+    """What a client asks for of a script is bounded."""
+    agent = start_agent(other)
+    text = b"title t\nqp RC\nmr m length=16\nmodify RTS\n"
+    with socket.create_connection((peer, PORT), timeout=harness.PATIENCE) as client, client.makefile("rb") as lines:
+        lines.readline()
+
+        def ask(request):
+            client.sendall(request + b"\n")
+            return json.loads(lines.readline())
+
+        gid = socket.inet_pton(socket.AF_INET6, "::ffff:10.99.0.1").hex().encode()
+        harness.expect(ask(b"script %d 34 %s\n%s" % (len(text) + 1, gid, text)) == {}, "the script is not taken")
+        harness.expect("refused" in ask(b"do 1"), "a region without a queue pair")
+        harness.expect(ask(b"do 0")["value"] > 0, "no queue pair")
+        harness.expect("refused" in ask(b"do 0"), "a second queue pair")
+        harness.expect("value" in ask(b"do 1"), "no region")
+        harness.expect("refused" in ask(b"do 1"), "the region twice")
+        harness.expect("error" in ask(b"do 3"), "a statement that is not there")
+        harness.expect(ask(b"memory m 0 16") == {"bytes": "00" * 16}, "no memory")
+        for request in (b"memory m 0 17", b"memory m 17 0", b"memory m 4294967295 4096", b"memory m 0 4097",
+                        b"memory m -1 1", b"memory other 0 1", b"memory"):
+            harness.expect("error" in ask(request), f"{request} is answered")
+    agent.expect_success()
+
+
+def keep(other, peer):
+    agent = start_agent(other, "--keep")
+    expect_code(run(peer, SEND), PASSED)
+    expect_code(run(peer, SEND), PASSED)
+    harness.expect(agent.running(), "the agent ended")
+
+
+def no_agent(_other, peer):
+    _, _, err = expect_code(run(peer, SEND), NO_AGENT)
+    harness.expect("the agent cannot be reached" in err, "no reason")
+    listener = socket.create_server(("10.99.0.1", PORT))
+    command = [harness.binary("urxe"), "drill", "--peer", "10.99.0.1", SEND]
+    runner = harness.Process(command, name="runner")
+    listener.accept()[0].sendall(b"220 mail\r\n")
+    harness.expect(runner.wait() == NO_AGENT and "no agent" in runner.output, runner.output)
+
+
+WRONG = (["--agent", "--peer", "10.99.0.2"], ["--agent", SEND], ["--local", "10.99.0.1", SEND], ["--keep", SEND],
+         ["--agent", "--gid-index", "256"], ["--agent", "--port", "65536"], ["--peer", "10.99.0.2"], [],
+         ["--peer", "10.99.0.2:0", SEND], ["--peer", "[::1", SEND], ["--peer", ":1", SEND],
+         ["--peer", "10.99.0.2", "--patience", "0", SEND])
+
+
+def wrong_use(_other, _peer):
+    for arguments in WRONG:
+        ended = subprocess.run([harness.binary("urxe"), "drill", *arguments], capture_output=True, text=True, check=False)
+        harness.expect(ended.returncode == WRONG_USE, f"{arguments}: exit code {ended.returncode}: {ended.stderr}")
+        harness.expect(ended.stderr.startswith("urxe"), f"{arguments}: {ended.stderr}")
+    for arguments, reason in ((["--device", "nobody"], "no RDMA device nobody"), (["--gid-index", "99"], "no such GID"),
+                              (["--listen", "192.0.2.1"], "cannot listen on 192.0.2.1")):
+        command = harness.urxe_run([harness.binary("urxe"), "drill", "--agent", *arguments])
+        ended = subprocess.run(command, capture_output=True, text=True, check=False, env=harness.environment())
+        harness.expect(ended.returncode == NO_AGENT and reason in ended.stderr, f"{arguments}: {ended.stderr}")
+
+
+CASES = {case.__name__: case for case in (library, ipv6, wrong_script, skipped, agent_killed, garbage, out_of_range, keep,
+                                          no_agent, wrong_use)}
+
+
+def test():
+    harness.need_namespaces()
+    with harness.veth_pair() as (other, _ours, theirs):
+        CASES[sys.argv[1]](other, theirs)
+
+
+harness.main(test)

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/drill/wire/agent_client.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/drill/qp_attributes.h"
+#include "tools/drill/wire/agent.h"
+#include "tools/drill/wire/hexadecimal.h"
+
+namespace urxe::drill {
+namespace {
+
+using nlohmann::json;
+
+constexpr Duration kLimit = seconds(10);
+constexpr int kMostStatus = 64;
+constexpr int kMostEvent = 64;
+
+FileDescriptor connected(const Endpoint& endpoint) {
+  auto socket = connect_to(endpoint);
+  if (socket) return std::move(*socket);
+  throw AgentFailure(
+      fmt::format("the agent cannot be reached: {}. What to do: start `urxe drill "
+                  "--agent` there",
+                  socket.error()));
+}
+
+/// A member of an answer that is a number in the range.
+std::optional<uint64_t> number_in(const json& answer, const char* key, uint64_t most) {
+  const auto found = answer.find(key);
+  if (found == answer.end() || !found->is_number_unsigned()) return std::nullopt;
+  const auto value = found->get<uint64_t>();
+  return value <= most ? std::optional(value) : std::nullopt;
+}
+
+std::string text_in(const json& answer, const char* key) {
+  const auto found = answer.find(key);
+  return found != answer.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+/// The answer, an object; nullopt: it is none.
+std::optional<json> answer_of(LineChannel& channel) {
+  const auto line = channel.line(kLimit);
+  if (!line) return std::nullopt;
+  json answer = json::parse(*line, nullptr, false);
+  return answer.is_object() ? std::optional(std::move(answer)) : std::nullopt;
+}
+
+json ask(const AgentClient& client, LineChannel& channel, const std::string& request) {
+  if (!channel.send(request)) client.fail("it has left");
+  auto answer = answer_of(channel);
+  if (!answer)
+    client.fail(fmt::format("it has left, or has no answer to \"{}\"",
+                            request.substr(0, request.find('\n'))));
+  if (answer->contains("error")) client.fail(text_in(*answer, "error"));
+  return std::move(*answer);
+}
+
+std::optional<ibv_wc> completion_of(const json& row) {
+  const auto id = number_in(row, "id", UINT64_MAX);
+  const auto status = number_in(row, "status", kMostStatus);
+  const auto length = number_in(row, "len", UINT32_MAX);
+  const auto imm = number_in(row, "imm", UINT32_MAX);
+  if (!id || !status || !length || !imm) return std::nullopt;
+  ibv_wc wc{};
+  wc.wr_id = *id;
+  wc.status = static_cast<ibv_wc_status>(*status);
+  wc.byte_len = static_cast<uint32_t>(*length);
+  wc.imm_data = big_endian(*imm);
+  return wc;
+}
+
+}  // namespace
+
+AgentClient::AgentClient(const Endpoint& endpoint)
+    : name_(fmt::format("{} port {}", endpoint.host, endpoint.port)),
+      channel_(connected(endpoint)) {
+  const auto hello = answer_of(channel_);
+  if (!hello || number_in(*hello, "urxe_drill", UINT32_MAX) != kProtocolVersion) {
+    fail("it is busy with another client, of another version, or no agent");
+  }
+  const auto gid = from_hexadecimal(text_in(*hello, "gid"));
+  if (!gid || gid->size() != gid_.bytes.size()) fail("it names no GID");
+  gid_ = Gid::from_ipv6(gid->data());
+  if (gid_.is_multicast() || gid_.is_zero()) fail("its GID is of no host");
+  device_ = text_in(*hello, "device");
+}
+
+void AgentClient::fail(const std::string& what) const {
+  throw AgentFailure(fmt::format("the agent at {}: {}", name_, what));
+}
+
+void AgentClient::begin(const Script& script, uint32_t peer_qpn, const Gid& peer) {
+  const std::string text = to_text(script);
+  ask(*this, channel_,
+      fmt::format("script {} {} {}\n{}", text.size() + 1, peer_qpn, to_hexadecimal(peer.bytes),
+                  text));
+}
+
+AgentClient::Done AgentClient::do_statement(size_t index) {
+  const json answer = ask(*this, channel_, fmt::format("do {}", index));
+  if (answer.contains("refused")) return {{Outcome::Kind::kRefused, text_in(answer, "refused")}};
+  if (answer.contains("impossible")) {
+    return {{Outcome::Kind::kImpossible, text_in(answer, "impossible")}};
+  }
+  const auto value = number_in(answer, "value", UINT32_MAX);
+  if (!value) fail("its answer has no value");
+  return {{}, static_cast<uint32_t>(*value)};
+}
+
+AgentClient::Reports AgentClient::poll() {
+  const json answer = ask(*this, channel_, "poll");
+  const auto completions = answer.find("completions");
+  const auto events = answer.find("events");
+  if (completions == answer.end() || !completions->is_array() || events == answer.end() ||
+      !events->is_array()) {
+    fail("its answer has no reports");
+  }
+  Reports reports;
+  for (const json& row : *completions) {
+    const auto wc = row.is_object() ? completion_of(row) : std::nullopt;
+    if (!wc) fail("it reports no completion");
+    reports.completions.push_back(*wc);
+  }
+  for (const json& event : *events) {
+    if (!event.is_number_unsigned() || event.get<uint64_t>() > kMostEvent) {
+      fail("it reports no event");
+    }
+    reports.events.push_back(static_cast<ibv_event_type>(event.get<int>()));
+  }
+  return reports;
+}
+
+ibv_qp_state AgentClient::state() {
+  const auto state = number_in(ask(*this, channel_, "state"), "state", IBV_QPS_UNKNOWN);
+  if (!state) fail("it reports no state");
+  return static_cast<ibv_qp_state>(*state);
+}
+
+std::optional<std::vector<uint8_t>> AgentClient::memory(const std::string& region, size_t offset,
+                                                        size_t length) {
+  const json answer = ask(*this, channel_, fmt::format("memory {} {} {}", region, offset, length));
+  auto bytes = from_hexadecimal(text_in(answer, "bytes"));
+  if (!bytes || bytes->size() != length) return std::nullopt;
+  return bytes;
+}
+
+}  // namespace urxe::drill
