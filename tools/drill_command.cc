@@ -140,6 +140,13 @@ bool Runner::prepare() {
 
 std::optional<drill::Failure> Runner::run(const drill::Script& script) {
   if (!agent_) return drill::run_script(script);
+  if (script.is_cm) {
+    return drill::Failure{script.statements.front().line,
+                          "cm",
+                          "a connection manager: in virtual time only",
+                          {},
+                          true};
+  }
   constexpr uint32_t kNextPeer = 0x100;
   peer_qpn_ = (peer_qpn_ + kNextPeer) & 0xffffffU;
   drill::WireStage stage(script, *agent_, *socket_, peer_qpn_, milliseconds(options_.patience_ms));

@@ -46,7 +46,16 @@ ibv_qp_attr attributes(const Statement& qp, const Peer& peer, uint8_t timeout) {
   attr.ah_attr.port_num = 1;
   attr.ah_attr.grh.hop_limit = 64;
   std::copy(peer.gid.bytes.begin(), peer.gid.bytes.end(), attr.ah_attr.grh.dgid.raw);
+  attr.alt_ah_attr = attr.ah_attr;
+  attr.alt_port_num = 1;
+  attr.alt_timeout = attr.timeout;
+  attr.path_mig_state = IBV_MIG_REARM;
   return attr;
+}
+
+int migration_mask(const Statement& qp, ibv_qp_state to) {
+  if (qp.number("alternate") == 0 || to != IBV_QPS_RTS) return 0;
+  return IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE;
 }
 
 uint32_t big_endian(uint64_t value) {

@@ -31,6 +31,9 @@ struct Peer {
 ibv_qp_type type_of(const Statement& qp);
 /// The attributes that a `qp` statement sets. `timeout` is that of statements that name none.
 ibv_qp_attr attributes(const Statement& qp, const Peer& peer, uint8_t timeout);
+/// The attributes of a migration that a `qp` statement with `alternate` sets on the way to a state:
+/// the alternate path is the same path again.
+int migration_mask(const Statement& qp, ibv_qp_state to);
 /// 256 is 1, ... 4096 is 5; 0 for what is no MTU.
 ibv_mtu mtu_of(uint64_t bytes);
 uint32_t big_endian(uint64_t value);

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "packet/wire/text/format.h"
+#include "tools/drill/cm/cm_stage.h"
 #include "tools/drill/qp_attributes.h"
 #include "tools/drill/virtual_stage.h"
 
@@ -47,9 +47,7 @@ class Run {
 };
 
 std::string Run::show(const SentPacket& packet) const {
-  const auto view = parse({packet.bytes, packet.flow, packet.identification});
-  const std::string text = view ? format(*view) : std::string(drop_reason_name(view.error()));
-  return fmt::format("{} at {} ns", text, (packet.when - start_).ns);
+  return fmt::format("{} at {} ns", stage_.show(packet), (packet.when - start_).ns);
 }
 
 std::string show(const ibv_wc& wc) {
@@ -69,14 +67,14 @@ Run::Result Run::nothing_left(std::string_view expected, bool all) {
     return fail(std::string(expected), drill::show(stage_.completions.front()));
   }
   if (!stage_.events.empty()) {
-    return fail(std::string(expected), ibv_event_type_str(stage_.events.front()));
+    return fail(std::string(expected), stage_.event_name(stage_.events.front()));
   }
   return std::nullopt;
 }
 
 bool Run::matches(const SentPacket& packet) const {
-  const auto view = parse({packet.bytes, packet.flow, packet.identification});
-  return view && differences(*statement_, *view, stage_.names()).empty();
+  const Comparison comparison = stage_.compare(*statement_, packet);
+  return comparison && comparison->empty();
 }
 
 Run::Result Run::packet_out() {
@@ -93,9 +91,9 @@ Run::Result Run::packet_out() {
   if (stage_.sent.empty() && is_optional) return std::nullopt;
   if (stage_.sent.empty()) return fail(statement_->source, "no packet");
   const SentPacket packet = stage_.sent.front();
-  const auto view = parse({packet.bytes, packet.flow, packet.identification});
-  if (!view) return fail("a valid packet", std::string(drop_reason_name(view.error())));
-  auto fields = differences(*statement_, *view, stage_.names());
+  const Comparison comparison = stage_.compare(*statement_, packet);
+  if (!comparison) return fail("a valid packet", comparison.error());
+  std::vector<Difference> fields = *comparison;
   // Then it is for the next statement.
   if (!fields.empty() && is_optional) return std::nullopt;
   stage_.sent.pop_front();
@@ -134,10 +132,10 @@ Run::Result Run::completion() {
 Run::Result Run::event() {
   stage_.await([this] { return !stage_.events.empty(); });
   if (stage_.events.empty()) return fail(statement_->source, "no event");
-  const ibv_event_type came = stage_.events.front();
+  const uint64_t came = stage_.events.front();
   stage_.events.pop_front();
   if (came == statement_->subject_id) return std::nullopt;
-  return fail(statement_->source, ibv_event_type_str(came));
+  return fail(statement_->source, stage_.event_name(came));
 }
 
 Run::Result Run::state() {
@@ -190,9 +188,9 @@ Run::Result Run::nothing() {
 
 Run::Result Run::step() {
   const Verb verb = statement_->verb;
-  if (verb == Verb::kOut) return packet_out();
-  const bool is_check = verb == Verb::kCompletion || verb == Verb::kEvent || verb == Verb::kState ||
-                        verb == Verb::kMemory;
+  if (verb == Verb::kOut || verb == Verb::kMessageOut) return packet_out();
+  const bool is_check = verb == Verb::kCompletion || verb == Verb::kEvent ||
+                        verb == Verb::kCmEvent || verb == Verb::kState || verb == Verb::kMemory;
   if (verb == Verb::kNothing) return nothing();
   if (statement_->when) {
     stage_.pass_until(at(statement_->when->earliest), false);
@@ -207,6 +205,7 @@ Run::Result Run::step() {
     case Verb::kCompletion:
       return completion();
     case Verb::kEvent:
+    case Verb::kCmEvent:
       return event();
     case Verb::kState:
       return state();
@@ -233,6 +232,10 @@ std::optional<Failure> run_script(const Script& script, Stage& stage) {
 }
 
 std::optional<Failure> run_script(const Script& script) {
+  if (script.is_cm) {
+    CmStage stage;
+    return run_script(script, stage);
+  }
   VirtualStage stage;
   return run_script(script, stage);
 }

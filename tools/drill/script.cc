@@ -5,6 +5,7 @@
 #include <cctype>
 #include <set>
 
+#include "tools/drill/cm/words.h"
 #include "tools/drill/vocabulary.h"
 
 namespace urxe::drill {
@@ -122,9 +123,7 @@ Parser::Result Parser::word(Statement& statement, const Token& token) {
   if (statement.find(word.key) != nullptr) return error(token.column, "each field once");
   const int column = token.column + static_cast<int>(equals) + 1;
   if (equals == token.text.size()) {
-    const bool is_flag = word.key == "ack" || word.key == "solicited" || word.key == "fence" ||
-                         word.key == "optional";
-    if (!is_flag) return error(column - 1, "= and a value");
+    if (!is_flag(word.key)) return error(column - 1, "= and a value");
     word.text = "1";
   } else {
     word.text = token.text.substr(equals + 1);
@@ -162,18 +161,27 @@ Expected<void, ParseError> Parser::line(std::string_view text, int number) {
   const auto verb = verb_of(verb_token.text);
   if (!verb) {
     return error(verb_token.column,
-                 "qp, mr, post, recv, <, >, wc, event, state, modify, memory, nothing, title or "
+                 "qp, cm, mr, post, recv, srq, call, <, >, wc, event, state, modify, memory, "
+                 "nothing, title or "
                  "section");
   }
   statement.verb = *verb;
-  if (has_qp_ == (*verb == Verb::kQp)) {
-    return error(verb_token.column, has_qp_ ? "one qp statement only" : "qp first");
+  if (has_qp_ == (*verb == Verb::kQp || *verb == Verb::kCm)) {
+    return error(verb_token.column, has_qp_ ? "one qp or cm statement only" : "qp or cm first");
+  }
+  if (*verb == Verb::kCm) script_.is_cm = has_qp_ = true;
+  if (script_.is_cm && *verb != Verb::kCm) {
+    const auto cm_verb = cm_verb_of(*verb);
+    if (!cm_verb) return error(verb_token.column, "call, <, >, event or nothing");
+    statement.verb = *cm_verb;
+  } else if (*verb == Verb::kCall) {
+    return error(verb_token.column, "a script that begins with cm");
   }
   if (statement.when && statement.when->earliest != statement.when->latest && *verb != Verb::kOut) {
     return error(tokens[0].column, "a range of time only with >");
   }
   if (*verb == Verb::kNothing && !statement.when) return error(tokens[0].column, "a time first");
-  if (!subject_name(*verb).empty()) {
+  if (!subject_name(statement.verb).empty()) {
     const Token* token = next < tokens.size() ? &tokens[next++] : nullptr;
     if (auto result = subject(statement, token, end); !result) return result;
   }
@@ -188,7 +196,7 @@ Expected<void, ParseError> Parser::line(std::string_view text, int number) {
 Expected<Script, ParseError> Parser::finish(int number) {
   number_ = number;
   if (script_.title.empty()) return error(1, "a title in the script");
-  if (!has_qp_) return error(1, "a qp statement in the script");
+  if (!has_qp_) return error(1, "a qp or cm statement in the script");
   return std::move(script_);
 }
 

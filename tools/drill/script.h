@@ -25,6 +25,7 @@ enum class Verb : uint8_t {
   kRegion,
   kPost,
   kReceive,
+  kSrq,
   kIn,
   kOut,
   kCompletion,
@@ -33,6 +34,12 @@ enum class Verb : uint8_t {
   kModify,
   kMemory,
   kNothing,
+  // Of scripts that drive a connection manager.
+  kCm,
+  kCall,
+  kMessageIn,
+  kMessageOut,
+  kCmEvent,
 };
 
 /// When a statement happens, from the start of the script or from the statement before it.
@@ -59,6 +66,7 @@ struct Script {
   std::string title;
   std::string section;  ///< of the specification
   Service service = Service::kRc;
+  bool is_cm = false;  ///< it drives a connection manager, not a queue pair
   std::vector<Statement> statements;
 };
 

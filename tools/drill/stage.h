@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "packet/base/expected.h"
 #include "packet/wire/roce_packet.h"
 #include "tools/drill/packet_fields.h"
 #include "tools/drill/script.h"
@@ -23,7 +24,8 @@ struct SentPacket {
   std::vector<uint8_t> bytes;
   Flow flow;
   std::optional<uint16_t> identification;  ///< as RxPacket has it
-  /// A request that the device has sent before, and may send again when it likes.
+  /// A request that the device has sent before. Where time is real it may send it again when it
+  /// likes: 9.7.6.1.3 bounds the time from above only.
   bool is_repeat = false;
 };
 
@@ -42,6 +44,9 @@ struct Window {
   Instant first;
   Instant last;
 };
+
+/// Where a packet differs from a statement; or that it is no valid packet, and why.
+using Comparison = Expected<std::vector<Difference>, std::string>;
 
 /// Where scripts run: a device under test with one queue pair, whose peer is the script.
 class Stage {
@@ -64,6 +69,11 @@ class Stage {
   /// For how long nothing happens, at least, when a script says so or ends.
   [[nodiscard]] virtual Duration quiet() const = 0;
 
+  /// Of a RoCE packet, unless the device sends other ones.
+  virtual Comparison compare(const Statement& statement, const SentPacket& packet);
+  [[nodiscard]] virtual std::string show(const SentPacket& packet) const;
+  [[nodiscard]] virtual std::string event_name(uint64_t event) const;
+
   virtual ibv_qp_state state() = 0;
   /// Bytes of a region; nullopt: it is shorter.
   virtual std::optional<std::vector<uint8_t>> memory(const std::string& region, size_t offset,
@@ -73,7 +83,7 @@ class Stage {
 
   std::deque<SentPacket> sent;
   std::deque<ibv_wc> completions;
-  std::deque<ibv_event_type> events;
+  std::deque<uint64_t> events;  ///< ibv_event_type, unless the device has other ones
 };
 
 }  // namespace urxe::drill

@@ -55,6 +55,10 @@ bool VirtualStage::make_qp(const Statement& statement) {
   init.cap = {256, 256, 4, 4, 256};
   init.send_cq = init.recv_cq = cq_;
   init.sq_sig_all = true;
+  if (statement.number("srq") != 0) {
+    srq_ = device_->create_srq({pd_, 256, 4}).value();
+    init.srq = srq_;
+  }
   const auto made = device_->create_qp(init);
   if (!made) return false;
   qp_ = *made;
@@ -63,7 +67,8 @@ bool VirtualStage::make_qp(const Statement& statement) {
   ibv_qp_state from = IBV_QPS_RESET;
   for (const ibv_qp_state to : {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS}) {
     attr.qp_state = to;
-    const int mask = transition_masks(init.type, from, to).required | IBV_QP_STATE;
+    const int mask = transition_masks(init.type, from, to).required |
+                     migration_mask(statement, to) | IBV_QP_STATE;
     if (!device_->modify_qp(*qp_, attr, mask, now_)) return false;
     from = to;
   }
@@ -116,17 +121,25 @@ bool VirtualStage::post(const Statement& statement) {
 }
 
 bool VirtualStage::receive(const Statement& statement) {
-  if (qp_->rq.full()) return false;
-  const uint32_t position = qp_->rq.next_position();
-  RecvWqe& wqe = qp_->rq.at(position);
+  ReceiveQueue& queue = srq_ == nullptr ? qp_->rq : srq_->queue();
+  if (queue.full()) return false;
+  const uint32_t position = queue.next_position();
+  RecvWqe& wqe = queue.at(position);
   wqe = RecvWqe{};
   wqe.wr_id = statement.number("id");
   wqe.num_sge = 1;
   wqe.length = statement.number("len", 4096);
-  *qp_->rq.sge_space(position) = local(kReceiveOffset, wqe.length);
-  qp_->rq.publish();
+  *queue.sge_space(position) = local(kReceiveOffset, wqe.length);
+  queue.publish();
   if (qp_->state() == IBV_QPS_ERR) device_->ring_doorbell(*qp_);
   return true;
+}
+
+bool VirtualStage::set_limit(const Statement& statement) {
+  if (srq_ == nullptr) return false;
+  ibv_srq_attr attr{};
+  attr.srq_limit = static_cast<uint32_t>(statement.number("limit"));
+  return device_->modify_srq(*srq_, attr, IBV_SRQ_LIMIT).has_value();
 }
 
 bool VirtualStage::modify(const Statement& statement) {
@@ -207,6 +220,9 @@ Outcome VirtualStage::act(const Statement& statement) {
       break;
     case Verb::kReceive:
       done = receive(statement);
+      break;
+    case Verb::kSrq:
+      done = set_limit(statement);
       break;
     case Verb::kModify:
       done = modify(statement);

@@ -40,6 +40,7 @@ class VirtualStage final : public Stage {
   bool add_region(const Statement& statement);
   bool post(const Statement& statement);
   bool receive(const Statement& statement);
+  bool set_limit(const Statement& statement);
   bool modify(const Statement& statement);
   void packet_in(const Statement& statement);
   [[nodiscard]] Sge local(uint64_t offset, uint64_t length) const;
@@ -50,6 +51,7 @@ class VirtualStage final : public Stage {
   std::unique_ptr<Device> device_;
   PdId pd_;
   CompletionQueue* cq_ = nullptr;
+  SharedReceiveQueue* srq_ = nullptr;
   QueuePair* qp_ = nullptr;
   uint32_t qkey_ = 0x11111111;
 };

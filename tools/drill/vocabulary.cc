@@ -10,6 +10,7 @@
 #include <string>
 
 #include "packet/wire/aeth_syndrome.h"
+#include "tools/drill/cm/words.h"
 
 namespace urxe::drill {
 namespace {
@@ -24,6 +25,7 @@ constexpr Named kVerbs[] = {
     {"mr", static_cast<uint64_t>(Verb::kRegion)},
     {"post", static_cast<uint64_t>(Verb::kPost)},
     {"recv", static_cast<uint64_t>(Verb::kReceive)},
+    {"srq", static_cast<uint64_t>(Verb::kSrq)},
     {"<", static_cast<uint64_t>(Verb::kIn)},
     {">", static_cast<uint64_t>(Verb::kOut)},
     {"wc", static_cast<uint64_t>(Verb::kCompletion)},
@@ -32,15 +34,21 @@ constexpr Named kVerbs[] = {
     {"modify", static_cast<uint64_t>(Verb::kModify)},
     {"memory", static_cast<uint64_t>(Verb::kMemory)},
     {"nothing", static_cast<uint64_t>(Verb::kNothing)},
+    {"cm", static_cast<uint64_t>(Verb::kCm)},
+    {"call", static_cast<uint64_t>(Verb::kCall)},
 };
 constexpr Named kStates[] = {{"RESET", IBV_QPS_RESET}, {"INIT", IBV_QPS_INIT}, {"RTR", IBV_QPS_RTR},
                              {"RTS", IBV_QPS_RTS},     {"SQD", IBV_QPS_SQD},   {"SQE", IBV_QPS_SQE},
                              {"ERR", IBV_QPS_ERR}};
-constexpr Named kEvents[] = {
-    {"QP_FATAL", IBV_EVENT_QP_FATAL},           {"QP_REQ_ERR", IBV_EVENT_QP_REQ_ERR},
-    {"QP_ACCESS_ERR", IBV_EVENT_QP_ACCESS_ERR}, {"COMM_EST", IBV_EVENT_COMM_EST},
-    {"SQ_DRAINED", IBV_EVENT_SQ_DRAINED},       {"PATH_MIG", IBV_EVENT_PATH_MIG},
-    {"PATH_MIG_ERR", IBV_EVENT_PATH_MIG_ERR}};
+constexpr Named kEvents[] = {{"QP_FATAL", IBV_EVENT_QP_FATAL},
+                             {"QP_REQ_ERR", IBV_EVENT_QP_REQ_ERR},
+                             {"QP_ACCESS_ERR", IBV_EVENT_QP_ACCESS_ERR},
+                             {"COMM_EST", IBV_EVENT_COMM_EST},
+                             {"SQ_DRAINED", IBV_EVENT_SQ_DRAINED},
+                             {"PATH_MIG", IBV_EVENT_PATH_MIG},
+                             {"PATH_MIG_ERR", IBV_EVENT_PATH_MIG_ERR},
+                             {"SRQ_LIMIT_REACHED", IBV_EVENT_SRQ_LIMIT_REACHED},
+                             {"QP_LAST_WQE_REACHED", IBV_EVENT_QP_LAST_WQE_REACHED}};
 constexpr Named kRequests[] = {{"SEND", IBV_WR_SEND},
                                {"SEND_IMM", IBV_WR_SEND_WITH_IMM},
                                {"SEND_INVALIDATE", IBV_WR_SEND_WITH_INV},
@@ -109,13 +117,15 @@ std::string_view numbers_of(Verb verb) {
   switch (verb) {
     case Verb::kQp:
       return " mtu timeout retry rnr_retry min_rnr_timer sq_psn rq_psn rd_atomic dest_rd_atomic "
-             "qkey ";
+             "qkey srq alternate ";
     case Verb::kRegion:
       return " va length ";
     case Verb::kPost:
       return " id len va imm invalidate swap compare add qkey fence ";
     case Verb::kReceive:
       return " id len ";
+    case Verb::kSrq:
+      return " limit ";
     case Verb::kIn:
       return " psn ack solicited migreq pkey qp va dma swap compare original imm invalidate qkey "
              "from msn rnr syndrome len pad tver ";
@@ -149,7 +159,7 @@ Kind kind_of(Verb verb, std::string_view key) {
   if (key == "icrc" && verb == Verb::kIn) return Kind::kIcrc;
   if (key == "access" && (verb == Verb::kQp || verb == Verb::kRegion)) return Kind::kRights;
   if (key == "status" && verb == Verb::kCompletion) return Kind::kStatus;
-  return Kind::kNone;
+  return cm_kind_of(verb, key);
 }
 
 std::optional<uint64_t> subject_of(Verb verb, Service service, std::string_view word) {
@@ -168,6 +178,11 @@ std::optional<uint64_t> subject_of(Verb verb, Service service, std::string_view 
     case Verb::kState:
     case Verb::kModify:
       return look_up(kStates, word);
+    case Verb::kCall:
+    case Verb::kMessageIn:
+    case Verb::kMessageOut:
+    case Verb::kCmEvent:
+      return cm_subject_of(verb, word);
     default:
       return 0;
   }
@@ -192,9 +207,20 @@ std::string_view subject_name(Verb verb) {
     case Verb::kRegion:
     case Verb::kMemory:
       return "the name of a region";
+    case Verb::kCall:
+      return "a call such as CONNECT";
+    case Verb::kMessageIn:
+    case Verb::kMessageOut:
+      return "a message such as REQ";
+    case Verb::kCmEvent:
+      return "an event such as REQUEST";
     default:
       return "";
   }
+}
+
+bool is_flag(std::string_view key) {
+  return lists(" ack solicited fence optional srq alternate ", key);
 }
 
 bool is_event_of_scripts(uint64_t event) {
@@ -230,6 +256,8 @@ std::optional<uint64_t> value_of(Kind kind, std::string_view word) {
       return word == "bad" ? std::optional<uint64_t>(1) : std::nullopt;
     case Kind::kStatus:
       return look_up(kStatuses, word);
+    case Kind::kCommId:
+      return word == "ours" ? std::optional<uint64_t>(0) : parse_number(word);
     case Kind::kPattern: {
       const bool hex = word.size() % 2 == 0 && !word.empty() && word.size() <= 8192 &&
                        std::all_of(word.begin(), word.end(),
@@ -255,21 +283,25 @@ std::string_view kind_name(Kind kind) {
       return "none, local, read, write, atomic or all";
     case Kind::kIcrc:
       return "bad";
+    case Kind::kCommId:
+      return "a number, or ours";
     default:
       return "a number in range";
   }
 }
 
 uint64_t largest(std::string_view key) {
-  if (lists(" psn sq_psn rq_psn msn qp from ", key)) return 0xffffff;
-  if (lists(" imm qkey invalidate dma rkey ", key)) return 0xffffffff;
-  if (lists(" ack solicited migreq fence optional ", key)) return 1;
+  if (lists(" psn sq_psn rq_psn msn qp qpn from ", key)) return 0xffffff;
+  if (lists(" imm qkey invalidate dma rkey local remote ", key)) return 0xffffffff;
+  if (lists(" ack solicited migreq fence optional srq alternate ", key)) return 1;
   if (lists(" timeout min_rnr_timer rnr ", key)) return 31;
   if (lists(" retry rnr_retry ", key)) return 7;
-  if (lists(" rd_atomic dest_rd_atomic ", key)) return 128;
+  if (lists(" rd_atomic dest_rd_atomic limit ", key)) return 128;
   if (lists(" len length offset ", key)) return 65536;
   if (key == "mtu") return 4096;
-  if (key == "pkey") return 0xffff;
+  if (key == "pkey" || key == "reason") return 0xffff;
+  if (key == "answered") return 2;
+  if (key == "retries") return 15;
   if (key == "syndrome") return 0xff;
   if (key == "tver") return 15;
   if (key == "pad") return 3;

@@ -22,6 +22,7 @@ enum class Kind : uint8_t {
   kRights,
   kIcrc,
   kStatus,
+  kCommId,  ///< a number, or `ours`
 };
 
 /// The verb of a word, such as "post" or ">".
@@ -36,6 +37,8 @@ std::string_view subject_name(Verb verb);
 std::optional<uint64_t> value_of(Kind kind, std::string_view word);
 /// The largest number that a key takes.
 uint64_t largest(std::string_view key);
+/// Whether the key alone is a word.
+bool is_flag(std::string_view key);
 /// What a value of `kind` may be, for messages.
 std::string_view kind_name(Kind kind);
 /// Whether scripts have a word for the event.

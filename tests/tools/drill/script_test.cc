@@ -44,10 +44,10 @@ TEST(DrillScript, ErrorsNameThePlace) {
   EXPECT_EQ(error_of(kHead + "+1ms..2ms < ACK"), "3:1: a range of time only with >");
   EXPECT_EQ(error_of(kHead + "+1ms"), "3:5: a statement behind the time");
   EXPECT_EQ(error_of(kHead + "nothing"), "3:1: a time first");
-  EXPECT_EQ(error_of(kHead + "qp RC"), "3:1: one qp statement only");
-  EXPECT_EQ(error_of("title t\nrecv"), "2:1: qp first");
+  EXPECT_EQ(error_of(kHead + "qp RC"), "3:1: one qp or cm statement only");
+  EXPECT_EQ(error_of("title t\nrecv"), "2:1: qp or cm first");
   EXPECT_EQ(error_of("qp RC\n"), "2:1: a title in the script");
-  EXPECT_EQ(error_of("title t\n"), "2:1: a qp statement in the script");
+  EXPECT_EQ(error_of("title t\n"), "2:1: a qp or cm statement in the script");
 }
 
 TEST(DrillScript, RoundTrip) {
@@ -100,6 +100,45 @@ TEST(DrillRun, FailsForWhatIsNotExpected) {
   EXPECT_EQ(failure_of("mr m\nmemory m data=01")->fields.size(), 1U);
   EXPECT_EQ(failure_of("post SEND\n+1us > SEND_ONLY")->fields[0].field, "time");
   EXPECT_EQ(failure_of("recv id=1\n< SEND_ONLY psn=200\nwc SUCCESS id=2")->fields[0].field, "id");
+}
+
+std::optional<Failure> cm_failure_of(const std::string& body) {
+  const auto script = parse_script("title t\ncm\n" + body);
+  if (!script) return Failure{0, "a script", script.error().expected, {}};
+  return run_script(*script);
+}
+
+TEST(DrillScript, StatementsOfAConnectionManager) {
+  const std::string head = "title t\ncm\n";
+  EXPECT_EQ(error_of(head + "qp RC"), "3:1: one qp or cm statement only");
+  EXPECT_EQ(error_of(head + "recv"), "3:1: call, <, >, event or nothing");
+  EXPECT_EQ(error_of(head + "call FLY"), "3:6: a call such as CONNECT");
+  EXPECT_EQ(error_of(head + "< ACK"), "3:3: a message such as REQ");
+  EXPECT_EQ(error_of(head + "event QP_FATAL"), "3:7: an event such as REQUEST");
+  EXPECT_EQ(error_of(head + "< REQ remote=mine"), "3:14: a number, or ours");
+  EXPECT_EQ(error_of(head + "< REQ optional"), "3:7: a field of this statement");
+  EXPECT_EQ(error_of(head + "< MRA timeout=32"), "3:15: at most 31");
+  EXPECT_EQ(error_of(kHead + "call LISTEN"), "3:1: a script that begins with cm");
+  EXPECT_EQ(error_of(head + "+1ms..2ms > REQ qpn=0x11"), "no error");
+}
+
+TEST(DrillRun, MessagesOfAConnectionManager) {
+  const auto failure = cm_failure_of("call CONNECT psn=7\n> REQ psn=8 reason=1 qpn=0x11");
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->line, 4);
+  ASSERT_EQ(failure->fields.size(), 2U);
+  EXPECT_EQ(failure->fields[0].expected, "0x8");
+  EXPECT_EQ(failure->fields[0].came, "0x7");
+  EXPECT_EQ(failure->fields[1].came, "none");
+  EXPECT_EQ(cm_failure_of("call CONNECT\n> REP")->fields[0].came, "REQ");
+  EXPECT_EQ(cm_failure_of("call CONNECT")->expected, "the end of the script");
+  EXPECT_EQ(cm_failure_of("call ACCEPT")->came, "refused");
+  EXPECT_EQ(cm_failure_of("call LISTEN\n< REQ\nevent REPLY")->came, "REQUEST");
+  EXPECT_EQ(cm_failure_of("event REQUEST")->came, "no event");
+}
+
+TEST(DrillRun, SharedReceiveQueueOnlyIfTheScriptHasOne) {
+  EXPECT_EQ(failure_of("srq limit=1")->came, "refused");
 }
 
 // Expect: an optional packet may be there or not; another one is left to the next statement.

@@ -41,6 +41,7 @@ bool is_atomic(ibv_wr_opcode opcode) {
 
 VerbsEnd::~VerbsEnd() {
   if (qp_ != nullptr) ibv_destroy_qp(qp_);
+  if (srq_ != nullptr) ibv_destroy_srq(srq_);
   if (ah_ != nullptr) ibv_destroy_ah(ah_);
   for (auto& [name, region] : regions_) {
     if (region.mr != nullptr) ibv_dereg_mr(region.mr);
@@ -61,6 +62,8 @@ Outcome VerbsEnd::act(const Statement& statement) {
       return post(statement);
     case Verb::kReceive:
       return receive(statement);
+    case Verb::kSrq:
+      return set_limit(statement);
     case Verb::kModify:
       return modify(statement);
     default:
@@ -81,18 +84,29 @@ Outcome VerbsEnd::make_base() {
   return {};
 }
 
-Outcome VerbsEnd::make_qp(const Statement& statement) {
-  if (qp_ != nullptr || pd_ != nullptr) return {Outcome::Kind::kRefused, "one queue pair only"};
+Outcome VerbsEnd::check_limits(const Statement& statement) const {
   const ibv_mtu mtu = mtu_of(statement.number("mtu", 1024));
   if (mtu > device_.port.active_mtu) {
     return impossible(fmt::format("a path MTU of {}; the port has {}", 128U << mtu,
                                   128U << device_.port.active_mtu));
   }
   for (const auto& [key, most] : {std::pair{"rd_atomic", device_.limits.max_qp_init_rd_atom},
-                                  std::pair{"dest_rd_atomic", device_.limits.max_qp_rd_atom}}) {
+                                  std::pair{"dest_rd_atomic", device_.limits.max_qp_rd_atom},
+                                  std::pair{"srq", device_.limits.max_srq}}) {
     if (statement.number(key) <= static_cast<uint64_t>(most)) continue;
     return impossible(fmt::format("{} of {}; the device has {}", key, statement.number(key), most));
   }
+  const bool migrates = (device_.limits.device_cap_flags & IBV_DEVICE_AUTO_PATH_MIG) != 0;
+  if (statement.number("alternate") != 0 && !migrates) {
+    return impossible("path migration, which the device has not");
+  }
+  return {};
+}
+
+Outcome VerbsEnd::make_qp(const Statement& statement) {
+  if (qp_ != nullptr || pd_ != nullptr) return {Outcome::Kind::kRefused, "one queue pair only"};
+  Outcome fits = check_limits(statement);
+  if (fits.kind != Outcome::Kind::kDone) return fits;
   Outcome base = make_base();
   if (base.kind != Outcome::Kind::kDone) return base;
   ibv_qp_init_attr init{};
@@ -100,6 +114,12 @@ Outcome VerbsEnd::make_qp(const Statement& statement) {
   init.send_cq = init.recv_cq = cq_;
   init.sq_sig_all = 1;
   init.cap = {kRequests, kRequests, 1, 1, 0};
+  if (statement.number("srq") != 0) {
+    ibv_srq_init_attr shared{nullptr, {kRequests, 1, 0}};
+    srq_ = ibv_create_srq(pd_, &shared);
+    if (srq_ == nullptr) return refused("ibv_create_srq", errno);
+    init.srq = srq_;
+  }
   qp_ = ibv_create_qp(pd_, &init);
   if (qp_ == nullptr && errno == EOPNOTSUPP) {
     return impossible("queue pairs of this type, which the device has not");
@@ -110,12 +130,13 @@ Outcome VerbsEnd::make_qp(const Statement& statement) {
 
 Outcome VerbsEnd::connect(const Statement& statement) {
   ibv_qp_attr attr = attributes(statement, peer_, kTimeout);
-  attr.ah_attr.grh.sgid_index = device_.gid_index;
+  attr.ah_attr.grh.sgid_index = attr.alt_ah_attr.grh.sgid_index = device_.gid_index;
   qkey_ = attr.qkey;
   ibv_qp_state from = IBV_QPS_RESET;
   for (const ibv_qp_state to : {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS}) {
     attr.qp_state = to;
-    const int mask = transition_masks(qp_->qp_type, from, to).required | IBV_QP_STATE;
+    const int mask = transition_masks(qp_->qp_type, from, to).required |
+                     migration_mask(statement, to) | IBV_QP_STATE;
     if (const int wrong = ibv_modify_qp(qp_, &attr, mask); wrong != 0) {
       return refused("ibv_modify_qp", wrong);
     }
@@ -197,7 +218,17 @@ Outcome VerbsEnd::receive(const Statement& statement) {
   request.sg_list = &data;
   request.num_sge = data.length == 0 ? 0 : 1;
   ibv_recv_wr* bad = nullptr;
+  if (srq_ != nullptr) {
+    return done_or_refused("ibv_post_srq_recv", ibv_post_srq_recv(srq_, &request, &bad));
+  }
   return done_or_refused("ibv_post_recv", ibv_post_recv(qp_, &request, &bad));
+}
+
+Outcome VerbsEnd::set_limit(const Statement& statement) {
+  if (srq_ == nullptr) return {Outcome::Kind::kRefused, "there is no shared receive queue"};
+  ibv_srq_attr attr{};
+  attr.srq_limit = static_cast<uint32_t>(statement.number("limit"));
+  return done_or_refused("ibv_modify_srq", ibv_modify_srq(srq_, &attr, IBV_SRQ_LIMIT));
 }
 
 Outcome VerbsEnd::modify(const Statement& statement) {

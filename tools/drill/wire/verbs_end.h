@@ -49,12 +49,15 @@ class VerbsEnd {
     ibv_mr* mr = nullptr;
   };
   Outcome make_base();
+  /// What a `qp` statement asks for, of what devices may lack.
+  [[nodiscard]] Outcome check_limits(const Statement& statement) const;
   Outcome make_qp(const Statement& statement);
   Outcome connect(const Statement& statement);
   Outcome add_region(const Statement& statement);
   Outcome register_region(const std::string& name, size_t length, uint64_t va, unsigned access);
   Outcome post(const Statement& statement);
   Outcome receive(const Statement& statement);
+  Outcome set_limit(const Statement& statement);
   Outcome modify(const Statement& statement);
   [[nodiscard]] ibv_sge local(size_t offset, uint64_t length) const;
 
@@ -62,6 +65,7 @@ class VerbsEnd {
   Peer peer_;
   ibv_pd* pd_ = nullptr;
   ibv_cq* cq_ = nullptr;
+  ibv_srq* srq_ = nullptr;
   ibv_qp* qp_ = nullptr;
   ibv_ah* ah_ = nullptr;
   uint32_t qkey_ = 0;

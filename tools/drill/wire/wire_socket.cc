@@ -20,7 +20,7 @@ constexpr size_t kMostBytes = 65536;
 constexpr uint16_t kFirstSourcePort = 0xc000;
 constexpr uint16_t kSourcePorts = 64;
 
-Unexpected<std::string> failure(std::string what) {
+Unexpected<std::string> socket_failure(std::string what) {
   return Unexpected<std::string>(std::move(what));
 }
 
@@ -28,7 +28,7 @@ Expected<Gid, std::string> parse_address(const std::string& text) {
   uint8_t bytes[16];
   if (inet_pton(AF_INET, text.c_str(), bytes) == 1) return Gid::from_ipv4(bytes);
   if (inet_pton(AF_INET6, text.c_str(), bytes) == 1) return Gid::from_ipv6(bytes);
-  return failure(text + ": not an address of this host");
+  return socket_failure(text + ": not an address of this host");
 }
 
 /// The address that the kernel sends from.
@@ -39,7 +39,7 @@ Expected<Gid, std::string> address_towards(const Gid& peer) {
   socklen_t size = SocketAddress::kCapacity;
   if (!fd || connect(fd.get(), address.get(), address.size()) != 0 ||
       getsockname(fd.get(), own.get(), &size) != 0) {
-    return failure(
+    return socket_failure(
         fmt::format("no way to {}: {}. What to do: name an address of this host with "
                     "--local",
                     peer.to_string(), std::strerror(errno)));
@@ -65,10 +65,10 @@ Instant arrival(const msghdr& message) {
 
 Expected<WireSocket, std::string> WireSocket::open(const std::string& local, const Gid& peer) {
   const auto address = local.empty() ? address_towards(peer) : parse_address(local);
-  if (!address) return failure(address.error());
+  if (!address) return socket_failure(address.error());
   if (address->is_ipv4() != peer.is_ipv4()) {
-    return failure(fmt::format("{} and the device's address {} are of different families",
-                               address->to_string(), peer.to_string()));
+    return socket_failure(fmt::format("{} and the device's address {} are of different families",
+                                      address->to_string(), peer.to_string()));
   }
   WireSocket opened;
   opened.flow_.source = *address;
@@ -77,7 +77,7 @@ Expected<WireSocket, std::string> WireSocket::open(const std::string& local, con
   options.buffer_bytes = 1 << 20;
   options.offload = false;
   auto receiver = open_receive_socket(*address, options);
-  if (!receiver) return failure(receiver.error().what);
+  if (!receiver) return socket_failure(receiver.error().what);
   opened.receiver_ = std::move(*receiver);
   const int on = 1;
   setsockopt(opened.receiver_.get(), SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
@@ -92,8 +92,8 @@ Expected<WireSocket, std::string> WireSocket::open(const std::string& local, con
     }
     errno_value = sender.error().value;
   }
-  return failure(fmt::format("no UDP source port on {}: {}", address->to_string(),
-                             std::strerror(errno_value)));
+  return socket_failure(fmt::format("no UDP source port on {}: {}", address->to_string(),
+                                    std::strerror(errno_value)));
 }
 
 int WireSocket::send(std::span<const uint8_t> packet) {

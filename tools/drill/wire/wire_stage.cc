@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
 #include "packet/base/bytes.h"
 #include "packet/host/clock.h"
@@ -21,9 +20,6 @@ constexpr Duration kBetweenQuestions = milliseconds(2);
 /// So often the agent hears of a client that only waits.
 constexpr Duration kSignOfLife = seconds(1);
 constexpr size_t kMostPackets = 4096;
-/// What a device sends again within this time it does for a reason that a script must name. Later
-/// its own timers may be the reason, which the specification bounds from above (9.7.6.1.3).
-constexpr Duration kReaction = milliseconds(10);
 
 uint32_t destination_of(const std::vector<uint8_t>& packet) {
   return load_be32(packet.data() + 4) & 0xffffffU;
@@ -85,9 +81,7 @@ bool WireStage::is_repeat(const SentPacket& packet) {
   // AckReq may be another one; the ICRC covers the identification, which counts.
   bytes[8] = static_cast<char>(bytes[8] & 0x7f);
   bytes.resize(bytes.size() - kIcrcBytes);
-  const auto [before, is_new] = requests_.try_emplace(std::move(bytes), packet.when);
-  if (is_new) return false;
-  return packet.when - std::exchange(before->second, packet.when) >= kReaction;
+  return !requests_.insert(std::move(bytes)).second;
 }
 
 void WireStage::take_packets() {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 #include "tools/drill/stage.h"
@@ -25,7 +27,10 @@ class WireStage final : public Stage {
   void await(const std::function<bool()>& holds) override;
   /// From half of the time on, to one and a half times the time, and `patience` more.
   Window window(const std::optional<When>& when, Instant base) override;
-  [[nodiscard]] Duration quiet() const override { return milliseconds(20); }
+  /// Longer for those who are more patient: their device is slow.
+  [[nodiscard]] Duration quiet() const override {
+    return std::max(milliseconds(20), nanoseconds(patience_.ns / 50));
+  }
   ibv_qp_state state() override { return agent_.state(); }
   std::optional<std::vector<uint8_t>> memory(const std::string& region, size_t offset,
                                              size_t length) override {
@@ -50,7 +55,7 @@ class WireStage final : public Stage {
   uint32_t qkey_ = 0;
   Duration patience_;
   std::map<std::string, uint32_t, std::less<>> keys_;  ///< of the regions
-  std::map<std::string, Instant> requests_;            ///< when the device sent each last
+  std::set<std::string> requests_;                     ///< that the device has sent
 };
 
 }  // namespace urxe::drill

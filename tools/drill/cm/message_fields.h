@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "packet/wire/cm/cm_message.h"
+#include "tools/drill/script.h"
+
+namespace urxe::drill {
+
+/// The numbers that the messages of a script's peer have, unless the script says otherwise.
+inline constexpr CommId kScriptPeerId{0x70000001};
+inline constexpr ServiceId kScriptService{0x01061234};
+inline constexpr uint8_t kScriptLifetime = 16;
+
+/// The value of a field; nullopt: the message has no such field. `timeout` is how long the sender
+/// of a REQ waits for the answer, or the time that an MRA asks for.
+std::optional<uint64_t> field_of(const CmMessage& message, std::string_view key);
+/// Sets a field, if the message has it. `timeout` of a REQ: how long either end waits.
+void set_field(CmMessage& message, std::string_view key, uint64_t value);
+/// A message of the peer's, to `ours`, before the fields of a statement are set.
+CmMessage message_of(CmAttribute attribute, CommId ours);
+/// The request of a `call CONNECT`.
+CmReq request_of(const Statement& call);
+
+}  // namespace urxe::drill
