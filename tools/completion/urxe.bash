@@ -58,7 +58,7 @@ _urxe() {
   fi
   if [ "$command" = drill ]; then
     if [[ $word == -* ]]; then
-      mapfile -t COMPREPLY < <(compgen -W "--verbose --json --help" -- "$word")
+      mapfile -t COMPREPLY < <(compgen -W "--verbose --json --peer --local --patience --agent --device --gid-index --listen --port --keep --help" -- "$word")
     else
       mapfile -t COMPREPLY < <(compgen -f -- "$word")
     fi

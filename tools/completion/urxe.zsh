@@ -43,6 +43,9 @@ _urxe() {
       '--why[say why queue pairs failed]' '--wide[all columns]' '--cq[completion queues]' '--json[print JSON]' '--prometheus[print metrics]' '--help[print help]' ;;
     analyze) _arguments '--json[print JSON]' '--help[print help]' ':capture:_files' ;;
     drill) _arguments '--verbose[name the scripts that pass, too]' '--json[print JSON]' '--help[print help]' \
+      '--peer[run them on the wire]:agent:' '--local[send from]:address:' '--patience[wait so long]:milliseconds:' \
+      '--agent[do the verbs]' '--device[the device]:device:' '--gid-index[the GID]:index:' \
+      '--listen[listen on]:address:' '--port[listen on]:port:' '--keep[serve further clients]' \
       '*:script:_files' ;;
   esac
 }
