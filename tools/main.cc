@@ -50,6 +50,8 @@ constexpr const char* kDpdkHelp =
 constexpr const char* kDeviceHelp =
     "Present interface IFACE as device NAME (urxe_IFACE if left out); only the interfaces so named "
     "are presented. Repeatable";
+constexpr const char* kHtmlHelp =
+    "Make a page for a browser, too, with plots over time: one file, which must not exist yet";
 constexpr const char* kAllHelp = "Those in other network namespaces, too";
 constexpr const char* kProgramHelp =
     "Look into this program, too: whether it would see the devices under `urxe run`";
@@ -139,6 +141,7 @@ Expected<std::vector<std::string>, std::string> find_command(
 void add_analyze_options(CLI::App* command, AnalyzeOptions& options) {
   command->add_option("FILE", options.file, "The capture: pcap or pcapng")->required();
   command->add_flag("--json", options.json, "Print JSON, for programs")->disable_flag_override();
+  command->add_option("--html", options.html, kHtmlHelp)->type_name("OUT");
 }
 
 /// `urxe lab` and `urxe lab exec`.

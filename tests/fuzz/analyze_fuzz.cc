@@ -66,5 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   require(analysis.counts().roce <= number, "no frame counts twice");
   require(!urxe::analyze::text_report(analysis).empty(), "there is always a report");
   require(!urxe::analyze::json_report(analysis).empty(), "there is always JSON");
+  constexpr size_t kFewPoints = 100;
+  require(!urxe::analyze::html_report(analysis, "x", kFewPoints).empty(), "there is always a page");
   return 0;
 }

@@ -2,7 +2,10 @@
 #include "tools/analyze/capture_reader.h"
 
 #include <pcap/pcap.h>
+#include <sys/stat.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <optional>
 
@@ -40,9 +43,31 @@ std::string datalink_text(int datalink) {
   return name != nullptr ? name : std::to_string(datalink);
 }
 
+/// 0 for a pipe.
+uint64_t size_of(pcap_t* file) {
+  struct stat status {};
+  if (fstat(fileno(pcap_file(file)), &status) != 0 || !S_ISREG(status.st_mode)) return 0;
+  return static_cast<uint64_t>(status.st_size);
+}
+
+uint64_t position_in(pcap_t* file) {
+  const off_t position = ftello(pcap_file(file));
+  return position < 0 ? 0 : static_cast<uint64_t>(position);
+}
+
+/// A pcapng file may have any times; sums and differences of these do not overflow.
+int64_t time_of(const pcap_pkthdr& header) {
+  constexpr int64_t kMostSeconds = int64_t{1} << 32;
+  // With this precision tv_usec counts nanoseconds.
+  return std::clamp<int64_t>(header.ts.tv_sec, 0, kMostSeconds) * 1'000'000'000 +
+         std::clamp<int64_t>(header.ts.tv_usec, 0, 999'999'999);
+}
+
 }  // namespace
 
-Expected<uint64_t, ReadFailure> read_capture(const std::string& path, const FrameVisitor& visit) {
+Expected<uint64_t, ReadFailure> read_capture(const std::string& path, const FrameVisitor& visit,
+                                             const ProgressVisitor& on_progress) {
+  constexpr uint64_t kFramesPerProgress = 1024;
   char why[PCAP_ERRBUF_SIZE] = "";
   const Pcap file(
       pcap_open_offline_with_tstamp_precision(path.c_str(), PCAP_TSTAMP_PRECISION_NANO, why),
@@ -53,6 +78,7 @@ Expected<uint64_t, ReadFailure> read_capture(const std::string& path, const Fram
   if (!link_type) {
     return Unexpected<ReadFailure>({"link type " + datalink_text(datalink) + " is not known", 0});
   }
+  const uint64_t size = size_of(file.get());
   CapturedFrame frame;
   frame.link_type = *link_type;
   pcap_pkthdr* header = nullptr;
@@ -60,11 +86,13 @@ Expected<uint64_t, ReadFailure> read_capture(const std::string& path, const Fram
   int result = 0;
   while ((result = pcap_next_ex(file.get(), &header, &bytes)) == 1) {
     ++frame.number;
-    // With this precision tv_usec counts nanoseconds.
-    frame.time_ns = int64_t{header->ts.tv_sec} * 1'000'000'000 + header->ts.tv_usec;
+    frame.time_ns = time_of(*header);
     frame.bytes = {bytes, header->caplen};
     frame.wire_size = header->len;
     visit(frame);
+    if (on_progress && frame.number % kFramesPerProgress == 0) {
+      on_progress({frame.number, position_in(file.get()), size});
+    }
   }
   if (result == PCAP_ERROR) {
     return Unexpected<ReadFailure>({pcap_geterr(file.get()), frame.number});

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "packet/base/expected.h"
+#include "tools/analyze/progress_bar.h"
 
 namespace urxe::analyze {
 
@@ -39,8 +40,11 @@ struct ReadFailure {
 };
 
 using FrameVisitor = std::function<void(const CapturedFrame&)>;
+using ProgressVisitor = std::function<void(const Progress&)>;
 
-/// Calls `visit` for each frame of a pcap or pcapng file. Returns the number of frames.
-Expected<uint64_t, ReadFailure> read_capture(const std::string& path, const FrameVisitor& visit);
+/// Calls `visit` for each frame of a pcap or pcapng file, and `on_progress`, if there is one, now
+/// and then between them. Returns the number of frames.
+Expected<uint64_t, ReadFailure> read_capture(const std::string& path, const FrameVisitor& visit,
+                                             const ProgressVisitor& on_progress = {});
 
 }  // namespace urxe::analyze

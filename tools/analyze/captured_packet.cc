@@ -42,4 +42,13 @@ Expected<CapturedPacket, DropReason> PacketDecoder::decode(const CapturedFrame& 
   return packet;
 }
 
+bool is_reliable(const CapturedPacket& packet) {
+  return packet.view.headers.bth.opcode.service() != Service::kUc;
+}
+
+std::optional<bool> is_older(uint16_t identification, uint16_t other) {
+  if (identification == 0 || other == 0) return std::nullopt;
+  return static_cast<int16_t>(identification - other) < 0;
+}
+
 }  // namespace urxe::analyze

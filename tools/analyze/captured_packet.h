@@ -26,6 +26,13 @@ struct CapturedPacket {
   bool cut = false;             ///< the payload is not all there
 };
 
+/// Whether lost packets of its service are sent again.
+bool is_reliable(const CapturedPacket& packet);
+
+/// Whether a packet with this IPv4 identification was sent before one with the `other`:
+/// identifications count up. Nullopt if one of them is 0, which says nothing.
+std::optional<bool> is_older(uint16_t identification, uint16_t other);
+
 /// Keeps the bytes of the last packet that it decoded.
 class PacketDecoder {
  public:

@@ -37,6 +37,16 @@ void LogHistogram::add(int64_t ns) {
   ++count_;
 }
 
+std::vector<LogHistogram::Bucket> LogHistogram::buckets() const {
+  std::vector<Bucket> found;
+  for (size_t i = 0; i < buckets_.size(); ++i) {
+    if (buckets_[i] == 0) continue;
+    const int64_t least = i == 0 ? 0 : bucket_end(i - 1) + 1;
+    found.push_back({least, bucket_end(i), buckets_[i]});
+  }
+  return found;
+}
+
 int64_t LogHistogram::quantile(double part) const {
   const auto rank = static_cast<uint64_t>(std::ceil(part * static_cast<double>(count_)));
   uint64_t seen = 0;

@@ -12,6 +12,14 @@ class LogHistogram {
  public:
   /// Negative values count as 0.
   void add(int64_t ns);
+  /// So many values are at least `least` and at most `most`.
+  struct Bucket {
+    int64_t least = 0;
+    int64_t most = 0;
+    uint64_t count = 0;
+  };
+  /// Those that have values, from the shortest to the longest duration.
+  [[nodiscard]] std::vector<Bucket> buckets() const;
   [[nodiscard]] uint64_t count() const { return count_; }
   [[nodiscard]] int64_t min() const { return min_; }
   [[nodiscard]] int64_t max() const { return max_; }

@@ -113,6 +113,12 @@ void MessageQueue::finish(const Message& message, int64_t time_ns) {
   MessageCounts& kind = counts(message.kind);
   ++kind.answered;
   if (message.started) kind.latency.add(time_ns - message.start_ns);
+  keep_span(message, time_ns, false);
+}
+
+void MessageQueue::keep_span(const Message& message, int64_t time_ns, bool failed) {
+  spans_.add({message.kind, failed, message.frame, message.start_ns, time_ns, message.first,
+              message.bytes});
 }
 
 void MessageQueue::acknowledge(LongPsn end, int64_t time_ns) {
@@ -132,10 +138,11 @@ void MessageQueue::acknowledge(LongPsn end, int64_t time_ns) {
   queue_.erase(kept, last);
 }
 
-void MessageQueue::fail(LongPsn psn) {
+void MessageQueue::fail(LongPsn psn, int64_t time_ns) {
   Message* const message = find(psn);
   if (message == nullptr) return;
   ++counts(message->kind).failed;
+  keep_span(*message, time_ns, true);
   queue_.erase(after(psn) - 1);
 }
 

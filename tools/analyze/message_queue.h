@@ -9,6 +9,7 @@
 #include "tools/analyze/captured_packet.h"
 #include "tools/analyze/log_histogram.h"
 #include "tools/analyze/psn_line.h"
+#include "tools/analyze/sample.h"
 
 namespace urxe::analyze {
 
@@ -36,6 +37,17 @@ struct Message {
   bool overtaken = false;     ///< a later message was answered
 };
 
+/// From the first packet of a message to its answer.
+struct MessageSpan {
+  MessageKind kind = MessageKind::kSend;
+  bool failed = false;  ///< the answer was a NAK that is an error
+  uint64_t frame = 0;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  LongPsn first = 0;
+  uint64_t bytes = 0;
+};
+
 /// What happened to the messages of one kind.
 struct MessageCounts {
   uint64_t sent = 0;
@@ -50,13 +62,14 @@ struct MessageCounts {
 class MessageQueue {
  public:
   static constexpr size_t kMaxOutstanding = 4096;
+  static constexpr size_t kMaxSpans = 1024;
 
   /// A request packet that was not seen before. `in_order`: it follows the newest one.
   Message& add(const CapturedPacket& packet, LongPsn psn, int64_t span, bool in_order);
   /// Every SEND and WRITE that ends before `end` is answered.
   void acknowledge(LongPsn end, int64_t time_ns);
   /// The message at `psn` failed, if there is one.
-  void fail(LongPsn psn);
+  void fail(LongPsn psn, int64_t time_ns);
   /// The message at `psn` has its answer.
   void answer(LongPsn psn, int64_t time_ns);
   [[nodiscard]] Message* find(LongPsn psn);
@@ -66,16 +79,20 @@ class MessageQueue {
   [[nodiscard]] const std::deque<Message>& outstanding() const { return queue_; }
   [[nodiscard]] const std::array<MessageCounts, kMessageKinds>& counts() const { return counts_; }
   [[nodiscard]] uint64_t given_up() const { return given_up_; }
+  /// Of those that have an answer.
+  [[nodiscard]] const Sample<MessageSpan, kMaxSpans>& spans() const { return spans_; }
 
  private:
   using Iterator = std::deque<Message>::iterator;
   Iterator after(LongPsn psn);
   Iterator place_for(LongPsn psn, Message& message);
   void finish(const Message& message, int64_t time_ns);
+  void keep_span(const Message& message, int64_t time_ns, bool failed);
   MessageCounts& counts(MessageKind kind) { return counts_.at(static_cast<size_t>(kind)); }
 
   std::deque<Message> queue_;
   std::array<MessageCounts, kMessageKinds> counts_;
+  Sample<MessageSpan, kMaxSpans> spans_;
   uint64_t given_up_ = 0;
 };
 

@@ -7,10 +7,10 @@
 
 namespace urxe::analyze {
 
-/// Bytes over time in at most 64 slots. The slots get twice as long whenever they do not suffice.
+/// Bytes over time in at most 256 slots. The slots get twice as long whenever they do not suffice.
 class RateSeries {
  public:
-  static constexpr size_t kSlots = 64;
+  static constexpr size_t kSlots = 256;
 
   /// Times before the first one count as the first one.
   void add(int64_t time_ns, uint64_t bytes);
@@ -22,7 +22,7 @@ class RateSeries {
  private:
   std::array<uint64_t, kSlots> slots_{};
   int64_t start_ns_ = 0;
-  int64_t slot_ns_ = 1'000'000;
+  int64_t slot_ns_ = 1'000;
   size_t used_ = 0;
 };
 

@@ -27,13 +27,13 @@ std::string_view service_name(Service service) {
   }
 }
 
-std::string_view turn_name(RequestFlow::Turn turn) {
+std::string_view turn_name(Turn turn) {
   switch (turn) {
-    case RequestFlow::Turn::kRequester:
+    case Turn::kRequester:
       return "requester";
-    case RequestFlow::Turn::kResponder:
+    case Turn::kResponder:
       return "responder";
-    case RequestFlow::Turn::kNobody:
+    case Turn::kNobody:
       break;
   }
   return "nobody";

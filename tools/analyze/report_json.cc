@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "tools/analyze/report.h"
+#include "tools/analyze/report_object.h"
 
 namespace urxe::analyze {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json histogram_json(const LogHistogram& histogram) {
   if (histogram.count() == 0) return nullptr;
@@ -76,18 +75,31 @@ Json error_naks_json(const FlowCounts& counts) {
   return json;
 }
 
-Json rate_json(const RateSeries& rate) {
+Json rate_json(const RateSeries& rate, int64_t start_ns) {
   Json bytes = Json::array();
   for (size_t i = 0; i < rate.used(); ++i) bytes.push_back(rate.bytes_in(i));
-  return {{"slot_ns", rate.slot_ns()}, {"bytes", bytes}};
+  Json at = nullptr;
+  if (rate.used() != 0) at = rate.start_ns() - start_ns;
+  return {{"at_ns", at}, {"slot_ns", rate.slot_ns()}, {"bytes", std::move(bytes)}};
 }
 
-Json direction_json(const Stream& stream) {
+Json silences_json(const Silences& silences, int64_t start_ns) {
+  Json longest = Json::array();
+  for (const Silence& silence : silences.longest()) {
+    longest.push_back({{"at_ns", silence.from_ns - start_ns},
+                       {"duration_ns", silence.to_ns - silence.from_ns},
+                       {"turn", turn_name(silence.turn)}});
+  }
+  return {{"count", silences.count()}, {"longest", std::move(longest)}};
+}
+
+Json direction_json(const Stream& stream, int64_t start_ns) {
   const RequestFlow& flow = stream.requests;
   const FlowCounts& counts = flow.counts();
   return {{"packets", counts.packets},
           {"bytes", counts.bytes},
           {"first_frame", counts.first_frame},
+          {"start_ns", counts.packets == 0 ? 0 : counts.first_ns - start_ns},
           {"duration_ns", counts.last_ns - counts.first_ns},
           {"path_mtu", flow.path_mtu()},
           {"messages", messages_json(flow.messages())},
@@ -114,7 +126,8 @@ Json direction_json(const Stream& stream) {
           {"rnr_naks", counts.rnr_naks},
           {"rnr_wait_ns", histogram_json(counts.rnr_waits)},
           {"source_port_changes", counts.source_port_changes},
-          {"rate", rate_json(flow.rate())}};
+          {"silences", silences_json(flow.silences(), start_ns)},
+          {"rate", rate_json(flow.rate(), start_ns)}};
 }
 
 Json end_json(const Gid& address, const Stream* towards) {
@@ -123,10 +136,10 @@ Json end_json(const Gid& address, const Stream* towards) {
   return {{"address", address.to_string()}, {"qpn", qpn}};
 }
 
-Json connection_json(const ConnectionView& view) {
+Json connection_json(const ConnectionView& view, int64_t start_ns) {
   const Stream& forth = *view.forth;
-  Json directions = Json::array({direction_json(forth)});
-  if (view.back != nullptr) directions.push_back(direction_json(*view.back));
+  Json directions = Json::array({direction_json(forth, start_ns)});
+  if (view.back != nullptr) directions.push_back(direction_json(*view.back, start_ns));
   const uint64_t unmatched =
       forth.unmatched_responses + (view.back != nullptr ? view.back->unmatched_responses : 0);
   const char* const learnt = view.back == nullptr ? "peer unknown" : forth.from_cm ? "cm" : "psn";
@@ -135,7 +148,7 @@ Json connection_json(const ConnectionView& view) {
           {"ends",
            Json::array({end_json(forth.source, view.back), end_json(forth.destination, &forth)})},
           {"unmatched_responses", unmatched},
-          {"directions", directions}};
+          {"directions", std::move(directions)}};
 }
 
 Json time_json(int64_t time_ns, int64_t start_ns) {
@@ -159,7 +172,11 @@ Json cm_json(const CmExchange& exchange, int64_t start_ns) {
       {"rej", exchange.rej_ns}, {"dreq", exchange.dreq_ns}, {"drep", exchange.drep_ns}};
   for (const auto& [name, time_ns] : times) json["at_ns"][name] = time_json(time_ns, start_ns);
   json["reject_reason"] = nullptr;
-  if (exchange.reject_reason) json["reject_reason"] = *exchange.reject_reason;
+  json["reject_text"] = nullptr;
+  if (exchange.reject_reason) {
+    json["reject_reason"] = *exchange.reject_reason;
+    json["reject_text"] = reject_reason_text(*exchange.reject_reason);
+  }
   return json;
 }
 
@@ -177,26 +194,30 @@ Json violation_json(const Violation& violation) {
 
 }  // namespace
 
-std::string json_report(const Analysis& analysis) {
+Json report_object(const Analysis& analysis) {
+  const int64_t start_ns = analysis.counts().first_ns;
   Json connections = Json::array();
   for (const ConnectionView& view : list_connections(analysis.connections())) {
-    connections.push_back(connection_json(view));
+    connections.push_back(connection_json(view, start_ns));
   }
   Json exchanges = Json::array();
   for (const CmExchange& exchange : analysis.cm().all()) {
-    exchanges.push_back(cm_json(exchange, analysis.counts().first_ns));
+    exchanges.push_back(cm_json(exchange, start_ns));
   }
   Json violations = Json::array();
   for (const Violation& violation : analysis.violations().kept()) {
     violations.push_back(violation_json(violation));
   }
-  const Json report = {{"capture", capture_json(analysis.counts())},
-                       {"connections", connections},
-                       {"cm", exchanges},
-                       {"violation_count", analysis.violations().total()},
-                       {"violations", violations},
-                       {"found_something", analysis.found_something()}};
-  return report.dump(2) + "\n";
+  return {{"capture", capture_json(analysis.counts())},
+          {"connections", std::move(connections)},
+          {"cm", std::move(exchanges)},
+          {"violation_count", analysis.violations().total()},
+          {"violations", violations},
+          {"found_something", analysis.found_something()}};
+}
+
+std::string json_report(const Analysis& analysis) {
+  return report_object(analysis).dump(2) + "\n";
 }
 
 }  // namespace urxe::analyze

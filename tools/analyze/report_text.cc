@@ -137,7 +137,7 @@ void append_end(Out out, const Stream& stream, int64_t end_ns) {
   const RequestFlow& flow = stream.requests;
   count_line(out, flow.lost_messages(), "messages LOST: sent again in vain");
   if (flow.failed()) fmt::format_to(out, "    ended by a NAK\n");
-  if (flow.turn() == RequestFlow::Turn::kNobody || stream.service == Service::kUc) return;
+  if (flow.turn() == Turn::kNobody || stream.service == Service::kUc) return;
   fmt::format_to(out,
                  "    {} messages unanswered at the end, {} after the last packet; the {} has to "
                  "send next\n",

@@ -8,9 +8,11 @@
 
 #include "tools/analyze/captured_packet.h"
 #include "tools/analyze/flow_counts.h"
+#include "tools/analyze/flow_trace.h"
 #include "tools/analyze/message_queue.h"
 #include "tools/analyze/psn_line.h"
 #include "tools/analyze/rate_series.h"
+#include "tools/analyze/silences.h"
 #include "tools/analyze/violation.h"
 
 namespace urxe::analyze {
@@ -24,8 +26,7 @@ class RequestFlow {
   /// How far below the first packet of a capture its overtaken predecessors may be.
   static constexpr int64_t kBeforeFirst = 64;
 
-  /// Who has to send the next packet.
-  enum class Turn : uint8_t { kNobody, kRequester, kResponder };
+  using Turn = analyze::Turn;
 
   RequestFlow() = default;
   /// The connection's first PSN and its path MTU (0: unknown), as its exchange of CM messages says.
@@ -48,9 +49,14 @@ class RequestFlow {
   [[nodiscard]] uint64_t missing() const { return line_.missing(); }
   [[nodiscard]] uint32_t path_mtu() const { return path_mtu_; }
   [[nodiscard]] bool failed() const { return failed_; }
+  /// Who has to send the next packet.
   [[nodiscard]] Turn turn() const;
   /// Messages that were repeated in vain.
   [[nodiscard]] uint64_t lost_messages() const;
+  [[nodiscard]] const FlowTrace& trace() const { return trace_; }
+  [[nodiscard]] const Silences& silences() const { return silences_; }
+  /// What stands for the PSN that is 0 in the trace.
+  [[nodiscard]] Psn trace_origin() const;
 
  private:
   struct Span {
@@ -71,6 +77,9 @@ class RequestFlow {
     Msn msn;
   };
 
+  // What happens when: request_flow_marks.cc
+  void note_time(const CapturedPacket& packet);
+  void mark(FlowEvent event, LongPsn psn);
   // Requests: request_flow.cc
   [[nodiscard]] LongPsn lengthen(Psn psn) const;
   [[nodiscard]] Span span_of(const CapturedPacket& packet) const;
@@ -80,15 +89,17 @@ class RequestFlow {
   void count_request(const CapturedPacket& packet);
   void take_new(const CapturedPacket& packet, LongPsn psn, ViolationLog& log);
   void take_missing(const CapturedPacket& packet, LongPsn psn, const Hole& hole, ViolationLog& log);
+  void settle_read(LongPsn next);
+  void put_record(const CapturedPacket& packet, LongPsn psn, bool late);
+  // Packets that come again: request_flow_repeats.cc
   bool take_overtaken(const CapturedPacket& packet, LongPsn psn);
   void take_repeat(const CapturedPacket& packet, LongPsn psn);
-  void settle_read(LongPsn next);
   void resolve_fill(bool sent_again);
   RepeatReason reason_for(const CapturedPacket& packet, LongPsn psn, const PsnRecord* record);
   void begin_episode(RepeatReason reason, LongPsn psn, const CapturedPacket& packet);
   void note_skipped(LongPsn from, LongPsn to);
   void note_lost(LongPsn psn);
-  void put_record(const CapturedPacket& packet, LongPsn psn, bool late);
+  void take_back_loss(LongPsn psn);
   // Rules: request_flow_rules.cc
   void check_order(const CapturedPacket& packet, LongPsn psn, int64_t span, ViolationLog& log);
   void check_size(const CapturedPacket& packet, ViolationLog& log);
@@ -110,6 +121,10 @@ class RequestFlow {
   MessageQueue messages_;
   RateSeries rate_;
   PsnLine line_;
+  FlowTrace trace_;
+  Silences silences_;
+  uint64_t now_frame_ = 0;  ///< of the packet at hand
+  int64_t now_ns_ = 0;
 
   bool begun_ = false;
   Psn anchor_;  ///< stands for anchor_long_

@@ -26,6 +26,8 @@ void RequestFlow::on_response(const CapturedPacket& packet, ViolationLog& log) {
     ++counts_.stray_responses;
     return;
   }
+  note_time(packet);
+  trace_.response(packet.time_ns, psn);
   counts_.last_ns = packet.time_ns;
   if (has(opcode_info(headers.bth.opcode).extensions, Ext::kAeth)) check_msn(packet, psn, log);
   check_response_kind(packet, psn, log);
@@ -76,6 +78,7 @@ void RequestFlow::on_ack(const CapturedPacket& packet, LongPsn psn) {
       break;
     case AckKind::kRnrNak:
       ++counts_.rnr_naks;
+      mark(FlowEvent::kRnrNak, psn);
       acknowledge(psn, packet.time_ns);
       rnr_ = RnrNak{psn, packet.time_ns};
       break;
@@ -91,13 +94,15 @@ void RequestFlow::on_nak(const CapturedPacket& packet, LongPsn psn, uint8_t code
   ++counts_.naks.at(code);
   acknowledge(psn, packet.time_ns);
   if (code == static_cast<uint8_t>(NakCode::kPsnSequenceError)) {
+    mark(FlowEvent::kSequenceNak, psn);
     on_sequence_nak(psn);
     return;
   }
+  mark(FlowEvent::kErrorNak, psn);
   if (counts_.error_naks.size() < FlowCounts::kKeptErrors) {
     counts_.error_naks.push_back({packet.frame, code, packet.view.headers.bth.psn.value()});
   }
-  messages_.fail(psn);
+  messages_.fail(psn, packet.time_ns);
   failed_ = true;
 }
 
@@ -105,7 +110,10 @@ void RequestFlow::on_sequence_nak(LongPsn psn) {
   const auto found = line_.find(psn);
   // The responder dropped what came behind a hole here, too: that was not lost.
   const bool passed_here = found && !found->second->doubtful;
-  if (passed_here && nak_ != psn) ++counts_.lost_after;
+  if (passed_here && nak_ != psn) {
+    ++counts_.lost_after;
+    mark(FlowEvent::kLostAfter, psn);
+  }
   nak_ = std::min(nak_.value_or(psn), psn);
 }
 
@@ -136,7 +144,10 @@ void RequestFlow::on_read_response(const CapturedPacket& packet, LongPsn psn, Vi
   const auto passed_over = static_cast<uint64_t>(psn - message->next_response);
   counts_.missing_responses += passed_over;
   // The requester asks for the rest again; until then nothing behind the gap counts.
-  if (passed_over != 0) message->overtaken = true;
+  if (passed_over != 0) {
+    message->overtaken = true;
+    mark(FlowEvent::kMissingResponse, message->next_response);
+  }
   if (passed_over == 0) message->next_response = psn + 1;
   const LongPsn first = message->first;
   if (message->next_response == message->end) messages_.answer(psn, packet.time_ns);

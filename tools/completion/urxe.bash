@@ -50,7 +50,7 @@ _urxe() {
   fi
   if [ "$command" = analyze ]; then
     if [[ $word == -* ]]; then
-      mapfile -t COMPREPLY < <(compgen -W "--json --help" -- "$word")
+      mapfile -t COMPREPLY < <(compgen -W "--json --html --help" -- "$word")
     else
       mapfile -t COMPREPLY < <(compgen -f -- "$word")
     fi

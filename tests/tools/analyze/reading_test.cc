@@ -122,7 +122,7 @@ TEST(AnalyzeReading, RatesKeepTheirSumWhenSlotsGrow) {
   uint64_t sum = 0;
   for (size_t i = 0; i < series.used(); ++i) sum += series.bytes_in(i);
   EXPECT_EQ(sum, 3000U);
-  EXPECT_EQ(series.slot_ns(), 16'000'000);
+  EXPECT_EQ(series.slot_ns(), 4'096'000);
 }
 
 TEST(AnalyzeReading, NoFileIsAReason) {

@@ -63,10 +63,10 @@ class WireScript {
   }
   void feed(const std::vector<uint8_t>& frame) {
     ++frames_;
-    constexpr int64_t kStepNs = 1'000'000;
-    analysis_.on_frame({frames_, static_cast<int64_t>(frames_) * kStepNs, analyze::LinkType::kRaw,
-                        frame, frame.size()});
+    wait_ms(1);
+    analysis_.on_frame({frames_, now_ns_, analyze::LinkType::kRaw, frame, frame.size()});
   }
+  void wait_ms(int64_t ms) { now_ns_ += ms * 1'000'000; }
 
   void use(Service service) { service_ = service; }
   const analyze::Analysis& finish() {
@@ -82,6 +82,7 @@ class WireScript {
   analyze::Analysis analysis_;
   Service service_ = Service::kRc;
   uint64_t frames_ = 0;
+  int64_t now_ns_ = 0;
 };
 
 }  // namespace urxe::test

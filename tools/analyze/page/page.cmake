@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Puts the files of this folder together to one HTML file, cut where its data goes: page.cc in the build directory.
+set(page_scripts format.js dom.js table.js axis.js chart.js psn.js messages.js throughput.js lanes.js histogram.js
+                 connection.js main.js)
+
+function(urxe_make_page output)
+  set(folder ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
+  file(READ ${folder}/page.html page)
+  file(READ ${folder}/page.css style)
+  set(script "")
+  foreach(name ${page_scripts})
+    file(READ ${folder}/${name} text)
+    string(APPEND script "${text}")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/${name})
+  endforeach()
+  foreach(name page.html page.css page.cc.in page.cmake)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/${name})
+  endforeach()
+  string(REPLACE "/* page.css */" "${style}" page "${page}")
+  string(REPLACE "/* scripts */" "${script}" page "${page}")
+  string(FIND "${page}" "@data@" at)
+  string(SUBSTRING "${page}" 0 ${at} page_head)
+  math(EXPR behind "${at} + 6")
+  string(SUBSTRING "${page}" ${behind} -1 page_tail)
+  configure_file(${folder}/page.cc.in ${output} @ONLY)
+endfunction()

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <algorithm>
+
+#include "tools/analyze/packet_rules.h"
+#include "tools/analyze/request_flow.h"
+
+namespace urxe::analyze {
+namespace {
+
+/// A longer jump of a requester that goes back is no loss: it begins elsewhere.
+constexpr size_t kMostSkipped = 4;
+/// No time-out of a requester is as short; the network's copies follow each other sooner.
+constexpr int64_t kDuplicateWithinNs = 250'000;
+
+}  // namespace
+
+/// Go-back-N repeats also what follows the missing packets; an overtaken packet comes alone.
+void RequestFlow::resolve_fill(bool sent_again) {
+  if (sent_again) {
+    for (const LongPsn psn : fill_->packets) note_lost(psn);
+    if (nak_ && *nak_ < fill_->next) {
+      nak_.reset();
+      episode_reason_ = RepeatReason::kSequenceNak;
+    } else if (!episode_next_) {
+      episode_reason_ = RepeatReason::kTimeout;
+      ++counts_.timeouts;
+    }
+    episode_next_ = fill_->next;
+    episode_broken_ = false;
+  } else {
+    counts_.out_of_order += fill_->packets.size();
+    for (const LongPsn psn : fill_->packets) mark(FlowEvent::kOutOfOrder, psn);
+  }
+  fill_.reset();
+}
+
+/// A repeated packet that was sent before others that came by already.
+bool RequestFlow::take_overtaken(const CapturedPacket& packet, LongPsn psn) {
+  const auto found = line_.find(psn);
+  const bool same = found && found->second->identification == identification_of(packet);
+  if (same || !is_older(identification_of(packet), newest_identification_).value_or(false)) {
+    return false;
+  }
+  ++counts_.out_of_order;
+  mark(FlowEvent::kOutOfOrder, psn);
+  if (believed_lost_.erase(psn) != 0) take_back_loss(psn);
+  return true;
+}
+
+void RequestFlow::take_repeat(const CapturedPacket& packet, LongPsn psn) {
+  if (fill_) resolve_fill(true);
+  if (take_overtaken(packet, psn)) return;
+  const auto found = line_.find(psn);
+  PsnRecord* const record = found ? found->second : nullptr;
+  const RepeatReason reason = reason_for(packet, psn, record);
+  if (reason == RepeatReason::kDuplicate && believed_lost_.erase(psn) != 0) {
+    take_back_loss(psn);
+    ++counts_.out_of_order;
+    mark(FlowEvent::kOutOfOrder, psn);
+    return;
+  }
+  ++counts_.repeats.at(static_cast<size_t>(reason));
+  mark(repeat_event(reason), psn);
+  if (record != nullptr) {
+    record->time_ns = packet.time_ns;
+    record->identification = identification_of(packet);
+    record->doubtful = line_.has_hole_below(psn) || episode_broken_;
+  }
+  if (reason == RepeatReason::kDuplicate) return;
+  Message* const message = messages_.find(psn);
+  if (message != nullptr && message->kind == MessageKind::kRead) message->next_response = psn;
+  // A READ that goes on in its middle ends where the first one ended.
+  const int64_t end = found ? found->first + record->span : psn + 1;
+  episode_next_ = std::max(end, psn + 1);
+}
+
+RepeatReason RequestFlow::reason_for(const CapturedPacket& packet, LongPsn psn,
+                                     const PsnRecord* record) {
+  if (!is_reliable(packet)) return RepeatReason::kDuplicate;
+  if (record != nullptr && identification_of(packet) != 0 &&
+      record->identification == identification_of(packet)) {
+    return RepeatReason::kDuplicate;
+  }
+  // What was on its way when the responder asked still comes.
+  const bool goes_on = episode_next_ == psn && nak_ != psn;
+  // A requester may repeat its newest packet to get an answer.
+  const auto newest = line_.find(expected_ - 1);
+  const bool probe = newest && newest->first == psn && !goes_on && nak_ && *nak_ < psn;
+  const bool asked_for =
+      !goes_on && !probe && ((nak_ && *nak_ <= psn) || (rnr_ && rnr_->psn == psn));
+  if (!asked_for && !probe && episode_next_ && psn >= *episode_next_) {
+    note_skipped(*episode_next_, psn);
+    return episode_reason_;
+  }
+  const int64_t since = record != nullptr ? packet.time_ns - record->time_ns : 0;
+  const Message* const message = messages_.find(psn);
+  RepeatReason reason = RepeatReason::kTimeout;
+  if (nak_ && *nak_ <= psn && !probe) {
+    reason = RepeatReason::kSequenceNak;
+  } else if (rnr_ && rnr_->psn == psn) {
+    reason = RepeatReason::kRnrNak;
+  } else if (message != nullptr && message->overtaken) {
+    reason = RepeatReason::kImpliedNak;
+  } else if (since < kDuplicateWithinNs && identification_of(packet) == 0) {
+    return RepeatReason::kDuplicate;
+  }
+  const LongPsn from = reason == RepeatReason::kSequenceNak ? *nak_ : psn;
+  begin_episode(reason, psn, packet);
+  note_skipped(from, psn);
+  return reason;
+}
+
+void RequestFlow::begin_episode(RepeatReason reason, LongPsn psn, const CapturedPacket& packet) {
+  episode_reason_ = reason;
+  episode_broken_ = false;
+  if (reason == RepeatReason::kTimeout) {
+    ++counts_.timeouts;
+    if (psn < acknowledged_) ++counts_.answers_lost_after;
+  }
+  if (reason == RepeatReason::kRnrNak) {
+    counts_.rnr_waits.add(packet.time_ns - rnr_->time_ns);
+    rnr_.reset();
+  }
+  if (reason == RepeatReason::kSequenceNak) nak_.reset();
+  if (Message* const message = messages_.find(psn)) {
+    ++message->repeats;
+    message->overtaken = false;
+  }
+}
+
+/// Packets that should have been repeated, but did not come by: lost once more.
+void RequestFlow::note_skipped(LongPsn from, LongPsn to) {
+  const std::vector<LongPsn> skipped = line_.between(from, to, kMostSkipped);
+  if (skipped.size() > kMostSkipped) return;
+  for (const LongPsn psn : skipped) note_lost(psn);
+  if (!skipped.empty()) episode_broken_ = true;
+}
+
+void RequestFlow::note_lost(LongPsn psn) {
+  ++counts_.lost_before;
+  mark(FlowEvent::kLostBefore, psn);
+  believed_lost_.insert(psn);
+  if (believed_lost_.size() > PsnLine::kMaxHoles) believed_lost_.erase(believed_lost_.begin());
+}
+
+void RequestFlow::take_back_loss(LongPsn psn) {
+  --counts_.lost_before;
+  trace_.take_back(FlowEvent::kLostBefore, psn);
+}
+
+}  // namespace urxe::analyze
