@@ -94,6 +94,18 @@ void Connections::on_packet(const CapturedPacket& packet, ViolationLog& log) {
   check_pkey(*stream, packet, log);
 }
 
+void Connections::on_gap_packet(const CapturedPacket& packet) {
+  const Flow& flow = packet.flow;
+  const Bth& bth = packet.view.headers.bth;
+  const auto it = current_.find({flow.source.bytes, flow.destination.bytes, bth.dest_qp.value()});
+  if (it == current_.end()) return;
+  if (bth.opcode == kGapQueryOpcode) {
+    it->second->requests.on_gap_query(packet);
+  } else if (it->second->opposite != nullptr) {
+    it->second->opposite->requests.on_gap_report(packet);
+  }
+}
+
 void Connections::on_established(const CmExchange& exchange) {
   if (exchange.active_qpn.value() == 0 || exchange.passive_qpn.value() == 0) return;
   const auto begin = [&](const Gid& from, const Gid& to, Qpn qpn, Psn start) {

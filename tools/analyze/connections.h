@@ -34,6 +34,8 @@ class Connections {
  public:
   /// Takes a packet of the services RC, UC and XRC.
   void on_packet(const CapturedPacket& packet, ViolationLog& log);
+  /// Takes a GAP Query or a GAP Report of urxe, which belongs to a connection that is known.
+  void on_gap_packet(const CapturedPacket& packet);
   /// Both ends are known from now on; what came before on their queue pairs was another connection.
   void on_established(const CmExchange& exchange);
   void finish();

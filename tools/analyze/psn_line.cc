@@ -76,6 +76,24 @@ void PsnLine::fill(LongPsn psn, int64_t span) {
   if (psn + span < hole.end) holes_[psn + span] = hole;
 }
 
+void PsnLine::ask_for(LongPsn from, LongPsn to, Asked how) {
+  if (from >= to) return;
+  const auto begin = hole_of(from);
+  auto it = begin != holes_.end() ? begin : holes_.lower_bound(from);
+  while (it != holes_.end() && it->first < to) {
+    const auto [first, hole] = *it;
+    it = holes_.erase(it);
+    // What is before and behind the range stays as it is.
+    if (first < from) holes_[first] = {from, hole.time_ns, hole.identification, hole.asked};
+    if (hole.end > to) holes_[to] = hole;
+    Hole middle = hole;
+    middle.end = std::min(hole.end, to);
+    middle.asked = how;
+    holes_[std::max(first, from)] = middle;
+  }
+  while (holes_.size() > kMaxHoles) holes_.erase(holes_.begin());
+}
+
 uint64_t PsnLine::close_holes_below(LongPsn end) {
   uint64_t closed = 0;
   while (!holes_.empty() && holes_.begin()->first < end) {

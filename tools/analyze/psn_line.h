@@ -24,13 +24,22 @@ struct PsnRecord {
   int64_t time_ns = 0;  ///< of the newest copy
   /// It came out of order, or behind a hole: then the responder dropped the newest copy.
   bool doubtful = false;
+  bool lost_behind = false;  ///< the newest copy counts as lost behind the capture point
+  bool reported = false;     ///< a GAP Report has asked for it since the newest copy
+  /// Only a GAP Report that has seen this GAP Query means the newest copy; nullopt: any report
+  /// does.
+  std::optional<Psn> query;
 };
+
+/// What the responder has said of missing packets.
+enum class Asked : uint8_t { kNot, kByNak, kByReport };
 
 /// PSNs that were passed over: [first, end).
 struct Hole {
   LongPsn end = 0;
   int64_t time_ns = 0;          ///< when a later packet showed it
   uint16_t identification = 0;  ///< of that packet
+  Asked asked = Asked::kNot;    ///< whether the responder has asked for it
 };
 
 /// The request packets of a flow by PSN: the newest ones, and the holes between them. Bounded: the
@@ -54,6 +63,15 @@ class PsnLine {
   [[nodiscard]] const Hole* hole_at(LongPsn psn) const;
   /// Takes [psn, psn + span) out of the hole that `psn` is in.
   void fill(LongPsn psn, int64_t span);
+  /// The responder asks for [from, to).
+  void ask_for(LongPsn from, LongPsn to, Asked how);
+  /// Calls `visit(psn, record)` for the packets that begin in [from, to).
+  template <typename Visitor>
+  void visit_records(LongPsn from, LongPsn to, const Visitor& visit) {
+    for (auto it = records_.lower_bound(from); it != records_.end() && it->first < to; ++it) {
+      visit(it->first, it->second);
+    }
+  }
   /// Forgets the holes below `end`. Returns how many PSNs they had.
   uint64_t close_holes_below(LongPsn end);
   [[nodiscard]] bool has_hole_below(LongPsn psn) const {

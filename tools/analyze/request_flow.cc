@@ -153,6 +153,7 @@ void RequestFlow::take_missing(const CapturedPacket& packet, LongPsn psn, const 
                                ViolationLog& log) {
   const auto older = is_older(identification_of(packet), hole.identification);
   const int64_t span = span_of(packet).least;
+  const Asked asked = hole.asked;
   line_.fill(psn, span);
   const bool known_late = (older && *older) || !is_reliable(packet);
   if (known_late) {
@@ -162,9 +163,11 @@ void RequestFlow::take_missing(const CapturedPacket& packet, LongPsn psn, const 
     if (!fill_) fill_ = PendingFill{};
     fill_->next = psn + span;
     fill_->packets.push_back(psn);
-    if (older) resolve_fill(true);
+    fill_->reported = asked == Asked::kByReport;
+    if (older || asked != Asked::kNot) resolve_fill(true);
   }
   put_record(packet, psn, known_late || !older);
+  line_.find(psn)->second->query = next_query();
   messages_.add(packet, psn, span, false);
   check_order(packet, psn, span, log);
   check_size(packet, log);

@@ -36,6 +36,9 @@ class RequestFlow {
   /// taken.
   bool on_request(const CapturedPacket& packet, ViolationLog& log);
   void on_response(const CapturedPacket& packet, ViolationLog& log);
+  /// urxe's own packets about losses: a query of the requester, and a report of the responder.
+  void on_gap_query(const CapturedPacket& packet);
+  void on_gap_report(const CapturedPacket& packet);
   /// Whether a request that may get a response with this PSN has been seen.
   [[nodiscard]] bool expects_response(Psn psn) const;
   /// Whether the newest packet has this PSN, or the newest READ ends with it.
@@ -71,6 +74,7 @@ class RequestFlow {
   struct PendingFill {
     LongPsn next = 0;
     std::vector<LongPsn> packets;
+    bool reported = false;  ///< a GAP Report asked for them
   };
   struct LastMsn {
     LongPsn psn = 0;
@@ -100,6 +104,9 @@ class RequestFlow {
   void note_skipped(LongPsn from, LongPsn to);
   void note_lost(LongPsn psn);
   void take_back_loss(LongPsn psn);
+  // What urxe says of losses: request_flow_gaps.cc
+  void note_reported(LongPsn psn, PsnRecord& record, Psn query);
+  [[nodiscard]] std::optional<Psn> next_query() const;
   // Rules: request_flow_rules.cc
   void check_order(const CapturedPacket& packet, LongPsn psn, int64_t span, ViolationLog& log);
   void check_size(const CapturedPacket& packet, ViolationLog& log);
@@ -147,6 +154,7 @@ class RequestFlow {
   /// Counted as lost; a copy that comes still shows that it was overtaken only. Bounded.
   std::set<LongPsn> believed_lost_;
   std::optional<PendingFill> fill_;
+  std::optional<Psn> query_;  ///< the last GAP Query
 
   LongPsn acknowledged_ = std::numeric_limits<LongPsn>::min();  ///< everything below it
   std::optional<LastMsn> last_msn_;

@@ -21,6 +21,8 @@ void RequestFlow::resolve_fill(bool sent_again) {
     if (nak_ && *nak_ < fill_->next) {
       nak_.reset();
       episode_reason_ = RepeatReason::kSequenceNak;
+    } else if (fill_->reported) {
+      episode_reason_ = RepeatReason::kSequenceNak;  // a report asks like a NAK
     } else if (!episode_next_) {
       episode_reason_ = RepeatReason::kTimeout;
       ++counts_.timeouts;
@@ -64,6 +66,8 @@ void RequestFlow::take_repeat(const CapturedPacket& packet, LongPsn psn) {
   if (record != nullptr) {
     record->time_ns = packet.time_ns;
     record->identification = identification_of(packet);
+    record->lost_behind = record->reported = false;
+    record->query = next_query();
     record->doubtful = line_.has_hole_below(psn) || episode_broken_;
   }
   if (reason == RepeatReason::kDuplicate) return;
@@ -80,6 +84,11 @@ RepeatReason RequestFlow::reason_for(const CapturedPacket& packet, LongPsn psn,
   if (record != nullptr && identification_of(packet) != 0 &&
       record->identification == identification_of(packet)) {
     return RepeatReason::kDuplicate;
+  }
+  // Only what is missing comes then, and passing over the rest is no loss.
+  if (record != nullptr && record->reported) {
+    if (nak_ == psn) nak_.reset();
+    return RepeatReason::kSequenceNak;
   }
   // What was on its way when the responder asked still comes.
   const bool goes_on = episode_next_ == psn && nak_ != psn;

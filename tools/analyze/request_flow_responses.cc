@@ -107,10 +107,12 @@ void RequestFlow::on_nak(const CapturedPacket& packet, LongPsn psn, uint8_t code
 }
 
 void RequestFlow::on_sequence_nak(LongPsn psn) {
+  line_.ask_for(psn, psn + 1, Asked::kByNak);
   const auto found = line_.find(psn);
   // The responder dropped what came behind a hole here, too: that was not lost.
   const bool passed_here = found && !found->second->doubtful;
-  if (passed_here && nak_ != psn) {
+  if (passed_here && nak_ != psn && !found->second->lost_behind) {
+    found->second->lost_behind = true;
     ++counts_.lost_after;
     mark(FlowEvent::kLostAfter, psn);
   }

@@ -62,6 +62,80 @@ TEST(AnalyzeFlow, AHoleThatIsFilledAloneWasReordering) {
   EXPECT_EQ(sends(script).answered, 4U);
 }
 
+// The defect: to a peer that keeps what comes behind a gap urxe sends only the missing packet
+// again, which was taken for one that was out of order.
+TEST(AnalyzeFlow, AHoleThatANakAsksForWasLostBefore) {
+  WireScript script;
+  script.request(Operation::kSendOnly, 5);
+  script.request(Operation::kSendOnly, 7);
+  script.nak(NakCode::kPsnSequenceError, 6);
+  script.request(Operation::kSendOnly, 6);
+  script.request(Operation::kSendOnly, 8);
+  script.ack(8);
+  script.finish();
+  EXPECT_EQ(script.flow().counts().lost_before, 1U);
+  EXPECT_EQ(script.flow().counts().out_of_order, 0U);
+  EXPECT_EQ(script.flow().counts().timeouts, 0U);
+}
+
+TEST(AnalyzeFlow, AHoleThatAReportAsksForWasLostBefore) {
+  WireScript script;
+  for (const uint32_t psn : {5, 6, 9, 10}) script.request(Operation::kSendOnly, psn);
+  script.ack(6);
+  script.gap_report(7, 1, 0);
+  for (const uint32_t psn : {7, 8, 11}) script.request(Operation::kSendOnly, psn);
+  script.ack(11);
+  script.finish();
+  EXPECT_EQ(script.flow().counts().lost_before, 1U);
+  EXPECT_EQ(script.flow().counts().out_of_order, 1U) << "8 came late, and nobody asked for it";
+  EXPECT_EQ(script.flow().counts().timeouts, 0U);
+}
+
+TEST(AnalyzeFlow, AReportOfWhatPassedMeansALossBehind) {
+  WireScript script;
+  for (uint32_t psn = 5; psn < 12; ++psn) script.request(Operation::kSendOnly, psn);
+  script.ack(5);
+  script.gap_report(6, 2, 0);
+  script.gap_report(6, 2, 0);
+  for (const uint32_t psn : {6, 7, 12}) script.request(Operation::kSendOnly, psn);
+  script.ack(12);
+  script.finish();
+  EXPECT_EQ(script.flow().counts().lost_after, 2U);
+  EXPECT_EQ(script.flow().counts().lost_before, 0U);
+  EXPECT_EQ(repeats(script, RepeatReason::kSequenceNak), 2U);
+  EXPECT_EQ(script.flow().counts().timeouts, 0U);
+}
+
+/// A report knows of a copy only if it has seen a query that was sent behind it.
+TEST(AnalyzeFlow, ARepairIsLostIfALaterQueryHasComeWithoutIt) {
+  WireScript script;
+  for (uint32_t psn = 5; psn < 9; ++psn) script.request(Operation::kSendOnly, psn);
+  script.ack(5);
+  script.gap_report(6, 1, 0);
+  script.request(Operation::kSendOnly, 6);
+  script.gap_query(1);
+  script.gap_report(6, 1, 0);
+  EXPECT_EQ(script.flow().counts().lost_after, 1U);
+  script.gap_report(6, 1, 1);
+  EXPECT_EQ(script.flow().counts().lost_after, 2U);
+}
+
+TEST(AnalyzeFlow, HostileReportsAreHarmless) {
+  WireScript script;
+  script.gap_report(6, 1, 0);
+  script.request(Operation::kSendOnly, 5);
+  script.ack(5);
+  script.request(Operation::kSendOnly, 5000);
+  for (const uint32_t psn : {0U, 5U, 6U, 4999U, 5000U, 5001U, 0x800000U}) {
+    for (const uint32_t packets : {0U, 1U, 3U, 0xffffffffU}) {
+      script.gap_report(psn, packets, 0xffffffff);
+    }
+  }
+  script.ack(5000);
+  script.finish();
+  EXPECT_EQ(script.flow().counts().missed, 4994U) << "the hole keeps its size";
+}
+
 TEST(AnalyzeFlow, IdentificationsTellLateFromSentAgain) {
   WireScript script;
   for (const auto& [psn, id] : {std::pair{5, 10}, {7, 12}, {6, 11}}) {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "packet/base/bytes.h"
 #include "packet/wire/aeth_syndrome.h"
 #include "packet/wire/icrc.h"
 #include "packet/wire/ip/ip_header.h"
@@ -41,18 +45,41 @@ class WireScript {
     headers.aeth = {syndrome, Msn(msn)};
     send(false, headers, payload);
   }
+  /// urxe's own packets about losses.
+  void gap_query(uint32_t number) {
+    Headers headers;
+    headers.bth.opcode = kGapQueryOpcode;
+    headers.bth.psn = Psn(number);
+    headers.bth.dest_qp = kResponderQpn;
+    send(true, headers, 0);
+  }
+  void gap_report(uint32_t psn, uint32_t packets, uint32_t query) {
+    Headers headers;
+    headers.bth.opcode = kGapReportOpcode;
+    headers.bth.psn = Psn(psn);
+    headers.bth.dest_qp = kRequesterQpn;
+    std::array<uint8_t, kGapReportBytes> payload{};
+    store_be32(payload.data(), packets);
+    store_be32(&payload[4], query);
+    feed(build(false, headers, payload.size(), payload));
+  }
   void send(bool forth, const Headers& headers, size_t payload) {
     feed(build(forth, headers, payload));
   }
 
-  /// An IPv4 packet from the requester's address, or back, with a right ICRC.
-  std::vector<uint8_t> build(bool forth, const Headers& headers, size_t payload) const {
+  /// An IPv4 packet from the requester's address, or back, with a right ICRC. Its payload begins
+  /// with `contents`, and the rest is zeros.
+  std::vector<uint8_t> build(bool forth, const Headers& headers, size_t payload,
+                             std::span<const uint8_t> contents = {}) const {
     const uint8_t a[4] = {192, 0, 2, 1};
     const uint8_t b[4] = {192, 0, 2, 2};
     const Flow flow{Gid::from_ipv4(forth ? a : b), Gid::from_ipv4(forth ? b : a), 0xc123, 0, 64};
     const uint16_t id = forth ? identification : uint16_t{0};
     std::vector<uint8_t> packet(packet_size(headers.bth.opcode, payload));
     write_headers(packet.data(), headers, payload);
+    const size_t payload_at = packet.size() - kIcrcBytes - payload;
+    std::copy(contents.begin(), contents.end(),
+              packet.begin() + static_cast<ptrdiff_t>(payload_at));
     write_icrc(flow, id, packet);
     std::vector<uint8_t> frame(kIpv4HeaderBytes + kUdpHeaderBytes);
     const size_t udp_bytes = kUdpHeaderBytes + packet.size();
