@@ -15,7 +15,7 @@ std::string bar_text(const Progress& progress, int64_t elapsed_ns) {
   constexpr size_t kWidth = 30;
   constexpr double kPercent = 100;
   constexpr double kNsPerSecond = 1e9;
-  const std::string frames = fmt::format("{} frames", progress.frames);
+  std::string frames = fmt::format("{} frames", progress.frames);
   if (progress.size == 0) return frames;
   const double part =
       std::min(1.0, static_cast<double>(progress.bytes) / static_cast<double>(progress.size));
