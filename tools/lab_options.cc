@@ -10,6 +10,11 @@ constexpr const char* kLabHelp =
 constexpr const char* kLabExecHelp =
     "Inside a lab: run a program in another node: urxe lab exec NODE [--] PROG [ARGS...]";
 
+/// A variable of a script that is not set would otherwise choose the default.
+std::string not_empty(const std::string& value) {
+  return value.empty() ? "is empty" : "";
+}
+
 }  // namespace
 
 LabCommands add_lab(CLI::App& app, LabOptions& options, std::string& node) {
@@ -18,7 +23,8 @@ LabCommands add_lab(CLI::App& app, LabOptions& options, std::string& node) {
   lab->prefix_command();
   CLI::Option* const topology =
       lab->add_option("--topology", options.topology, "A file that names nodes, switches and links")
-          ->type_name("FILE");
+          ->type_name("FILE")
+          ->check(not_empty);
   lab->add_option("--nodes", options.nodes, "How many nodes: 1 to 64, 2 by default")
       ->excludes(topology);
   lab->add_option("--mtu", options.mtu, "The MTU of the links, 1500 by default")

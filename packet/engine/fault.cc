@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 
+#include <new>
 #include <utility>
 
 #include "packet/base/mix_bits.h"
@@ -97,6 +98,7 @@ std::span<const RxPacket> FaultEngine::receive() {
   }
   ring_while_holding_back();
   set_timer();
+  if (!released_ports_.empty()) release_ports();
   return packets_;
 }
 
@@ -133,6 +135,7 @@ void FaultEngine::transmit(TxBatch& batch) {
   }
   ring_while_holding_back();
   set_timer();
+  if (!released_ports_.empty()) release_ports();
 }
 
 void FaultEngine::transmit_simple(TxBatch& batch) {
@@ -196,11 +199,44 @@ void FaultEngine::set_timer() {
   timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &time, nullptr);
 }
 
+void FaultEngine::release_source_port(const Gid& local, uint16_t port) {
+  try {
+    released_ports_.emplace_back(local, port);
+  } catch (const std::bad_alloc&) {
+    return inner().release_source_port(local, port);
+  }
+  release_ports();
+}
+
+void FaultEngine::release_ports() {
+  if (outgoing_delay_.next() || outgoing_.holds_back()) return;
+  for (const auto& [local, port] : released_ports_) inner().release_source_port(local, port);
+  released_ports_.clear();
+}
+
+FaultEngine::~FaultEngine() {
+  send_rest();
+}
+
+std::deque<FaultLine::Packet> FaultEngine::take_unsent() {
+  std::deque<FaultLine::Packet> unsent;
+  outgoing_delay_.take_all(unsent);
+  outgoing_.flush(unsent);
+  return unsent;
+}
+
+void FaultEngine::send_rest() {
+  if (const auto rest = take_unsent(); !rest.empty()) send(rest);
+}
+
 void FaultEngine::leave() {
-  std::deque<FaultLine::Packet> rest;
-  outgoing_delay_.take_all(rest);
-  if (!rest.empty()) send(rest);
+  send_rest();
   inner().leave();
+}
+
+void FaultEngine::abandon() {
+  (void)take_unsent();
+  inner().abandon();
 }
 
 EngineCounters FaultEngine::totals() const {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "packet/engine/delay_line.h"
@@ -24,13 +26,21 @@ namespace urxe {
 class FaultEngine final : public ForwardingEngine {
  public:
   FaultEngine(std::unique_ptr<PacketEngine> engine, const FaultPlan& plan);
+  /// Sends what is on its way, as leave().
+  ~FaultEngine() override;
+  FaultEngine(const FaultEngine&) = delete;
+  FaultEngine& operator=(const FaultEngine&) = delete;
 
   /// Returns packets that were held back if no others arrive. Sends those that were held back on
   /// their way out.
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
+  /// The port stays as long as packets are on their way: they may need it.
+  void release_source_port(const Gid& local, uint16_t port) override;
   /// Sends what is on its way: a network would deliver it, whether its sender lives or not.
   void leave() override;
+  /// What is on its way is the parent's to send.
+  void abandon() override;
   [[nodiscard]] EngineCounters totals() const override;
   /// The inner engine's own if that is -1, or if no descriptors are left for another one.
   [[nodiscard]] int wait_fd() const override;
@@ -47,6 +57,9 @@ class FaultEngine final : public ForwardingEngine {
   void send(const std::deque<FaultLine::Packet>& packets);
   void send_delayed(std::deque<FaultLine::Packet> packets);
   void receive_delayed();
+  std::deque<FaultLine::Packet> take_unsent();
+  void send_rest();
+  void release_ports();
   void set_timer();
   void open_wait_fd();
   void ring_while_holding_back();
@@ -60,8 +73,9 @@ class FaultEngine final : public ForwardingEngine {
   DelayLine outgoing_delay_;
   DelayLine incoming_delay_;
   std::optional<Instant> timer_time_;
-  TxBatch batch_;                       ///< of copies
-  std::vector<FaultLine::Fate> fates_;  ///< of the packets at hand
+  std::vector<std::pair<Gid, uint16_t>> released_ports_;  ///< to be released
+  TxBatch batch_;                                         ///< of copies
+  std::vector<FaultLine::Fate> fates_;                    ///< of the packets at hand
   std::deque<FaultLine::Packet> received_;
   std::vector<RxPacket> packets_;
 };

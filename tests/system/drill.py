@@ -180,7 +180,7 @@ def no_agent(_other, peer):
 
 WRONG = (["--agent", "--peer", "10.99.0.2"], ["--agent", SEND], ["--local", "10.99.0.1", SEND], ["--keep", SEND],
          ["--agent", "--gid-index", "256"], ["--agent", "--port", "65536"], ["--peer", "10.99.0.2"], [],
-         ["--peer", "10.99.0.2:0", SEND], ["--peer", "[::1", SEND], ["--peer", ":1", SEND],
+         ["--peer", "10.99.0.2:0", SEND], ["--peer", "[::1", SEND], ["--peer", ":1", SEND], ["--peer", "", SEND],
          ["--peer", "10.99.0.2", "--patience", "0", SEND])
 
 

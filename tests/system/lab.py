@@ -97,8 +97,11 @@ def loss(ordinary):
 
 def delay(ordinary):
     """The delay is in what a program measures: half a round trip takes no less. And so is the rate."""
-    harness.need_programs("ib_write_lat", "ib_write_bw")
+    harness.need_programs("ib_write_lat", "ib_write_bw", "ibv_rc_pingpong")
     with lab_command(ordinary) as command:
+        # The last ACK of a ping-pong is on its way when the program that sent it ends.
+        for _ in range(4):
+            expect(script(command, PINGPONG, "--delay", "50us").count("1000 iters") == 2, "the two sides did not finish")
         latency = (RETRY + "urxe lab exec node2 -- ib_write_lat -x 1 -n 100 &\n"
                    "retry ib_write_lat -x 1 -n 100 node2 && wait $!")
         out = script(command, latency, "--delay", "2ms")
@@ -191,6 +194,7 @@ def wrong_use(ordinary):
         one_line([*command, "--rate", "0G", "--", "true"], 2, "rate=0G", "rate=R")
         one_line([*command, "--bogus", "--", "true"], 2, "--bogus")
         one_line([*command, "--topology", "/no/such", "--", "true"], 2, "/no/such", "No such file")
+        one_line([*command, "--topology", "", "--", "true"], 2, "--topology", "is empty")
         one_line([*command, "--topology", "/etc/hosts", "--nodes", "2", "--", "true"], 2, "--topology", "--nodes")
         with topology_file("node a\nlink a b\n") as file:
             one_line([*command, "--topology", file, "--", "true"], 2, file, "line 2", "'b'")

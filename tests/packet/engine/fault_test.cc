@@ -123,6 +123,34 @@ TEST_P(EachDirection, CorruptsAndTheIcrcShowsIt) {
   }
 }
 
+TEST(Fault, WhatIsOnItsWayArrivesThoughItsSenderEnds) {
+  for (const FaultRates& rates :
+       {FaultRates{.delay = seconds(10)}, FaultRates{.bits_per_second = 1000},
+        FaultRates{.reordering = 1000000}}) {
+    auto line = std::make_unique<Line>(plan_of(false, rates));
+    const auto network = line->network;
+    MemoryEngine peer(network);
+    const Gid address = ipv4(10, 0, 0, 3);
+    ASSERT_TRUE(peer.open_address(address));
+    TxBatch batch(line->left.batch_limits());
+    append(batch, {kLeft, address, 0xc000, 0, 64}, send_only(9, 1), 32);
+    line->left.transmit(batch);
+    EXPECT_TRUE(drain(peer).empty());
+    line.reset();
+    EXPECT_EQ(psns(drain(peer)), std::vector<uint32_t>{1});
+  }
+}
+
+TEST(Fault, AForkedChildSendsNothingOfItsParents) {
+  Line line(plan_of(false, {.delay = seconds(10)}));
+  TxBatch batch(line.left.batch_limits());
+  append(batch, {kLeft, kRight, 0xc000, 0, 64}, send_only(9, 1), 32);
+  line.left.transmit(batch);
+  line.left.abandon();
+  line.left.leave();
+  EXPECT_TRUE(drain(line.right).empty());
+}
+
 TEST(Fault, CorruptsWhatComesWithoutIcrc) {
   TxBatch::Limits unsealed;
   unsealed.seals = false;

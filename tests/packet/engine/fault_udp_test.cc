@@ -46,6 +46,23 @@ bool is_readable(const PacketEngine& engine) {
   return poll(&wait, 1, 0) == 1;
 }
 
+TEST(FaultOverUdp, WhatIsOnItsWayArrivesThoughItsPortIsReleased) {
+  FaultPlan plan;
+  plan.outgoing.delay = milliseconds(1);
+  FaultyPair pair(plan);
+  send(pair.left, pair.to_right, 0, 1, 64);
+  pair.left.release_source_port(pair.to_right.source, pair.to_right.source_port);
+  const Instant end = clock_now() + seconds(10);
+  std::vector<Received> got;
+  while (got.empty() && clock_now() < end) {
+    pair.left.receive();
+    for (const RxPacket& packet : pair.right.receive()) got.push_back(keep(packet));
+  }
+  ASSERT_EQ(got.size(), 1U);
+  EXPECT_EQ(pair.left.claim_source_port(pair.to_right.source, kWanted).value_or(0), kWanted)
+      << "the port was not released";
+}
+
 TEST(FaultOverUdp, WithoutFaultsAllIsCarriedWhole) {
   FaultyPair pair({});
   send(pair.left, pair.to_right, 0, 200, 1024);
