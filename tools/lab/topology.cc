@@ -50,6 +50,28 @@ bool is_name(const std::string& text) {
          std::isalpha(static_cast<unsigned char>(text.front())) != 0 && text.back() != '-';
 }
 
+std::string lower_case(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+/// Whether /etc/hosts gives the name to something else: hosts_of() adds -eth1 and -ip6 to names.
+bool has_other_meaning(const std::string& name) {
+  const std::string lower = lower_case(name);
+  if (lower == "localhost" || lower == "ip6-localhost" || lower.ends_with("-ip6")) return true;
+  const size_t end = lower.find_last_not_of("0123456789") + 1;
+  return end < lower.size() && lower.substr(0, end).ends_with("-eth");
+}
+
+/// Host names know no case.
+bool is_taken(const Plan& plan, const std::string& name) {
+  const auto is_same = [&](const std::string& other) {
+    return lower_case(other) == lower_case(name);
+  };
+  return std::ranges::any_of(plan.nodes, is_same, &Node::name) ||
+         std::ranges::any_of(plan.switches, is_same);
+}
+
 std::optional<size_t> find_node(const Plan& plan, const std::string& name) {
   const auto found = std::ranges::find(plan.nodes, name, &Node::name);
   if (found == plan.nodes.end()) return std::nullopt;
@@ -69,8 +91,9 @@ Done declare(Plan& plan, const Words& words) {
     return wrong(fmt::format("'{}' is no name: letters, digits and '-', {} at most, a letter first",
                              name, kMostName));
   }
-  if (find_node(plan, name) || find_switch(plan, name)) {
-    return wrong(fmt::format("there is another '{}'", name));
+  if (is_taken(plan, name)) return wrong(fmt::format("there is another '{}'", name));
+  if (has_other_meaning(name)) {
+    return wrong(fmt::format("'{}' means something else in the lab's /etc/hosts", name));
   }
   if (words[0] == "node") {
     if (plan.nodes.size() == kMostNodes) return wrong(fmt::format("{} nodes at most", kMostNodes));
@@ -103,6 +126,8 @@ Done take_mtu(const std::string& value, Cable& cable) {
 Expected<Cable, std::string> read_cable(const Words& words) {
   constexpr std::string_view kMtu = "mtu=";
   Cable cable;
+  const auto is_mtu = [&](const std::string& word) { return word.starts_with(kMtu); };
+  if (std::ranges::count_if(words, is_mtu) > 1) return wrong("mtu= is given twice");
   for (size_t i = 3; i < words.size(); ++i) {
     if (!words[i].starts_with(kMtu)) {
       cable.faults += (cable.faults.empty() ? "" : ",") + words[i];
