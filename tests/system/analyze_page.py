@@ -133,8 +133,14 @@ def expect_report(page, report, what):
     expect_card(page, "violations", report["violation_count"])
     expect_card(page, "losses", sum(losses(c) for c in connections))
     expect_card(page, "connections", len(connections))
-    wrong = "Something is wrong with this traffic." if report["found_something"] else "The traffic is fine."
-    expect_equal(text_of(page, "verdict"), wrong, what)
+    verdict = "The traffic is fine."
+    if report["capture"]["roce"] == 0:
+        verdict = "There are no RoCEv2 packets."
+    if report["found_something"]:
+        verdict = "Something is wrong with this traffic."
+    if report["unread"]:
+        verdict = f"The file could not be read to its end: {report['unread']}"
+    expect_equal(text_of(page, "verdict"), verdict, what)
     if not connections:
         return
     expect_equal(column(page, "connections", "Packets"), [str(packets(c)) for c in connections], what)

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/analyze/cm_exchanges.h"
@@ -38,6 +40,8 @@ struct CaptureCounts {
 class Analysis {
  public:
   void on_frame(const CapturedFrame& frame);
+  /// The file could not be read to its end, because of `reason`.
+  void note_unread(std::string reason) { unread_ = std::move(reason); }
   /// After the last frame.
   void finish() { connections_.finish(); }
 
@@ -45,6 +49,8 @@ class Analysis {
   [[nodiscard]] const Connections& connections() const { return connections_; }
   [[nodiscard]] const CmExchanges& cm() const { return cm_; }
   [[nodiscard]] const ViolationLog& violations() const { return violations_; }
+  /// Why the file was not read to its end; empty: it was.
+  [[nodiscard]] const std::string& unread() const { return unread_; }
   /// Violations, bad ICRCs, NAKs that are errors, or messages that were repeated in vain.
   [[nodiscard]] bool found_something() const;
 
@@ -59,6 +65,7 @@ class Analysis {
   Connections connections_;
   CmExchanges cm_;
   ViolationLog violations_;
+  std::string unread_;
 };
 
 }  // namespace urxe::analyze

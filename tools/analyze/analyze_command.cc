@@ -59,6 +59,7 @@ int analyze_command(const AnalyzeOptions& options) {
   if (!read) {
     fmt::print(stderr, "urxe analyze: {}: {}\n", options.file, read.error().reason);
     if (read.error().frames == 0) return kFailed;
+    analysis.note_unread(read.error().reason);
     fmt::print(stderr, "urxe analyze: the {} frames before it follow\n", read.error().frames);
   }
   analysis.finish();

@@ -213,6 +213,7 @@ Json report_object(const Analysis& analysis) {
           {"cm", std::move(exchanges)},
           {"violation_count", analysis.violations().total()},
           {"violations", violations},
+          {"unread", analysis.unread()},
           {"found_something", analysis.found_something()}};
 }
 

@@ -34,6 +34,14 @@ const analyze::Analysis& some_traffic(WireScript& script) {
   return script.finish();
 }
 
+TEST(AnalyzePage, SaysThatTheFileWasNotReadToItsEnd) {
+  analyze::Analysis analysis;
+  EXPECT_EQ(nlohmann::json::parse(data_of(analyze::html_report(analysis, "x"))).at("unread"), "");
+  analysis.note_unread("cut off");
+  EXPECT_EQ(nlohmann::json::parse(data_of(analyze::html_report(analysis, "x"))).at("unread"),
+            "cut off");
+}
+
 TEST(AnalyzePage, HasWhatTheJsonReportHas) {
   WireScript script;
   const auto& analysis = some_traffic(script);

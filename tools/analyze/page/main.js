@@ -33,15 +33,22 @@ function card(id, value, label, bad) {
   return make("div", {class: bad ? "card bad" : "card", id}, make("b", {}, value), make("span", {}, label));
 }
 
+function verdict(data) {
+  if (data.unread !== "") return ["bad", "The file could not be read to its end: " + data.unread];
+  if (data.found_something) return ["bad", "Something is wrong with this traffic."];
+  if (data.capture.roce === 0) return ["", "There are no RoCEv2 packets."];
+  return ["good", "The traffic is fine."];
+}
+
 function showHeader(data) {
   const {capture} = data;
   const start = formatStart(capture.start_ns);
+  const [quality, words] = verdict(data);
   document.title = data.file + " \u2013 urxe analyze";
   document.getElementById("header").append(
     make("h1", {}, data.file),
     make("p", {class: "faint"}, "urxe analyze" + (capture.frames === 0 || start === "" ? "" : "; the capture begins at " + start)),
-    make("p", {class: "verdict " + (data.found_something ? "bad" : "good"), id: "verdict"},
-      data.found_something ? "Something is wrong with this traffic." : "The traffic is fine."),
+    make("p", {class: "verdict " + quality, id: "verdict"}, words),
     make("div", {class: "cards"},
       card("card-frames", formatCount(capture.frames), "frames"),
       card("card-duration", formatDuration(capture.duration_ns), "duration"),
