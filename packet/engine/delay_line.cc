@@ -40,4 +40,9 @@ std::optional<Instant> DelayLine::next() const {
   return waiting_.front().due;
 }
 
+std::optional<Instant> DelayLine::last() const {
+  if (waiting_.empty()) return std::nullopt;
+  return waiting_.back().due;
+}
+
 }  // namespace urxe

@@ -30,6 +30,8 @@ class DelayLine {
   void take_all(std::deque<FaultLine::Packet>& out);
   /// When the next packet comes out; nullopt: the line is empty.
   [[nodiscard]] std::optional<Instant> next() const;
+  /// When the last one does.
+  [[nodiscard]] std::optional<Instant> last() const;
 
  private:
   struct Waiting {

@@ -200,18 +200,26 @@ void FaultEngine::set_timer() {
 }
 
 void FaultEngine::release_source_port(const Gid& local, uint16_t port) {
+  std::deque<FaultLine::Packet> held_back;
+  outgoing_.flush(held_back);
+  send_delayed(std::move(held_back));
+  ring_while_holding_back();
+  set_timer();
+  const std::optional<Instant> last = outgoing_delay_.last();
+  if (!last) return inner().release_source_port(local, port);
   try {
-    released_ports_.emplace_back(local, port);
+    released_ports_.push_back({*last, local, port});
   } catch (const std::bad_alloc&) {
-    return inner().release_source_port(local, port);
+    inner().release_source_port(local, port);
   }
-  release_ports();
 }
 
 void FaultEngine::release_ports() {
-  if (outgoing_delay_.next() || outgoing_.holds_back()) return;
-  for (const auto& [local, port] : released_ports_) inner().release_source_port(local, port);
-  released_ports_.clear();
+  const std::optional<Instant> next = outgoing_delay_.next();
+  while (!released_ports_.empty() && (!next || released_ports_.front().last_packet < *next)) {
+    inner().release_source_port(released_ports_.front().local, released_ports_.front().port);
+    released_ports_.pop_front();
+  }
 }
 
 FaultEngine::~FaultEngine() {

@@ -5,7 +5,6 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "packet/engine/delay_line.h"
@@ -35,7 +34,7 @@ class FaultEngine final : public ForwardingEngine {
   /// their way out.
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
-  /// The port stays as long as packets are on their way: they may need it.
+  /// The port stays until the packets have left that are on their way now: they may need it.
   void release_source_port(const Gid& local, uint16_t port) override;
   /// Sends what is on its way: a network would deliver it, whether its sender lives or not.
   void leave() override;
@@ -49,6 +48,12 @@ class FaultEngine final : public ForwardingEngine {
   [[nodiscard]] const FaultCounters& incoming() const { return incoming_.counters(); }
 
  private:
+  struct ReleasedPort {
+    Instant last_packet;  ///< comes out of the delay line then
+    Gid local;
+    uint16_t port;
+  };
+
   bool draw(FaultLine& line, size_t size);
   void take_simple(std::span<const RxPacket> arrived);
   void take_copies(std::span<const RxPacket> arrived);
@@ -73,9 +78,9 @@ class FaultEngine final : public ForwardingEngine {
   DelayLine outgoing_delay_;
   DelayLine incoming_delay_;
   std::optional<Instant> timer_time_;
-  std::vector<std::pair<Gid, uint16_t>> released_ports_;  ///< to be released
-  TxBatch batch_;                                         ///< of copies
-  std::vector<FaultLine::Fate> fates_;                    ///< of the packets at hand
+  std::deque<ReleasedPort> released_ports_;
+  TxBatch batch_;                       ///< of copies
+  std::vector<FaultLine::Fate> fates_;  ///< of the packets at hand
   std::deque<FaultLine::Packet> received_;
   std::vector<RxPacket> packets_;
 };

@@ -2,6 +2,7 @@
 #include "provider/observation/process_state.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cinttypes>
@@ -29,6 +30,11 @@ std::optional<ProcessState> read_process_state(uint32_t pid) {
     return std::nullopt;
   }
   return process;
+}
+
+uint64_t own_network_namespace() {
+  struct stat status {};
+  return stat("/proc/self/ns/net", &status) == 0 ? status.st_ino : 0;
 }
 
 }  // namespace urxe

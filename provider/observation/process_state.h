@@ -16,4 +16,7 @@ struct ProcessState {
 /// nullopt: there is no such process, or it is hidden.
 std::optional<ProcessState> read_process_state(uint32_t pid);
 
+/// The inode of the calling process's network namespace; 0: it is not known.
+uint64_t own_network_namespace();
+
 }  // namespace urxe

@@ -82,11 +82,6 @@ std::string text_of(const std::array<char, Size>& text) {
   return {text.begin(), std::ranges::find(text, '\0')};
 }
 
-uint64_t own_namespace() {
-  struct stat status {};
-  return stat("/proc/self/ns/net", &status) == 0 ? status.st_ino : 0;
-}
-
 char state_of_process(const StatHeader& header) {
   const auto process = read_process_state(static_cast<uint32_t>(header.pid));
   // In another PID namespace the number may be another process's.
@@ -155,7 +150,7 @@ bool is_known(const StatHeader& header) {
 
 Observation observe(Whose whose) {
   Observation all;
-  const uint64_t here = own_namespace();
+  const uint64_t here = own_network_namespace();
   const StatFiles files = open_stat_files();
   const auto read = [&](const StatFile& file, auto add) {
     const StatPage page(file.fd.get());

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,11 +29,6 @@ void copy_text(std::string_view from, std::array<char, Size>& to) {
 
 constexpr size_t place_offset(size_t place) {
   return kPlacesOffset + place * sizeof(StatRecord);
-}
-
-uint64_t own_network_namespace() {
-  struct stat status {};
-  return stat("/proc/self/ns/net", &status) == 0 ? status.st_ino : 0;
 }
 
 }  // namespace

@@ -29,6 +29,15 @@ Unexpected<std::string> wrong(const std::string& why) {
   return Unexpected<std::string>(why);
 }
 
+/// Of a file that may hold anything, for a terminal.
+std::string printable(std::string text) {
+  constexpr size_t kMostShown = 200;
+  if (text.size() > kMostShown) text = text.substr(0, kMostShown) + "...";
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return std::isprint(c) == 0; }, '?');
+  return text;
+}
+
 /// What is left of the line without its comment, in words.
 Words split(std::string_view line) {
   line = line.substr(0, line.find('#'));
@@ -230,7 +239,7 @@ Expected<Plan, std::string> parse_topology(std::string_view text) {
   for (size_t at = 0; at <= text.size(); ++line) {
     const size_t end = std::min(text.find('\n', at), text.size());
     const auto taken = take_line(plan, split(text.substr(at, end - at)));
-    if (!taken) return wrong(fmt::format("line {}: {}", line, taken.error()));
+    if (!taken) return wrong(fmt::format("line {}: {}", line, printable(taken.error())));
     at = end + 1;
   }
   if (auto checked = check_ports(plan); !checked) return wrong(checked.error());

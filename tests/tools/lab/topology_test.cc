@@ -89,6 +89,11 @@ TEST(LabTopology, WrongLinesAreNamed) {
   }
 }
 
+TEST(LabTopology, AnErrorIsShortAndPrintable) {
+  EXPECT_EQ(parse_topology("\x1b[31mred").error().find("line 1: '?[31mred': a line begins"), 0U);
+  EXPECT_LT(parse_topology(std::string(100'000, 'x')).error().size(), 300U);
+}
+
 TEST(LabTopology, EveryNodeHasALink) {
   EXPECT_EQ(parse_topology("").error(), "there is no node");
   EXPECT_EQ(parse_topology("switch s\nnode a\nnode b\nlink a s").error(), "b has no link");
