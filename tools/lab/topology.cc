@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "packet/engine/fault_plan.h"
+#include "tools/lab/failure.h"
 
 namespace urxe::lab {
 namespace {
