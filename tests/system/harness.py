@@ -21,6 +21,7 @@ import time
 SKIPPED = 77  # The exit code that ctest takes for a skipped test.
 CLONE_NEWNET = 0x40000000
 NOBODY = 65534
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 PATIENCE = 200  # Seconds that a process may take to listen or to end, where a test does not say otherwise.
 
 
