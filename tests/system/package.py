@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What cpack makes: Debian packages with all that belongs to urxe, which runs from where they are unpacked.
 
-usage: package.py make|contents|manual|completion FOLDER, of which the first makes the package for the others
+usage: package.py make|contents|manual|completion|zsh_completion FOLDER, of which the first makes the package for the others
 """
 
 import glob
@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 import harness
+import terminal
 
 COMMANDS = ("run", "env", "devices", "doctor", "analyze", "stat", "top", "lab", "drill")
 
@@ -91,7 +92,25 @@ def completion(folder):
         harness.expect(set(complete(command, "--")) == offered, f"{complete(command, '--')} are not {offered}")
 
 
-CASES = {f.__name__: f for f in (make, contents, manual, completion)}
+def zsh_completion(folder):
+    """What an interactive zsh lists on a terminal."""
+    harness.need_programs("zsh")
+    functions = os.path.join(root_in(folder), "usr/share/zsh/site-functions")
+    with terminal.Shell(["zsh", "-f", "-i"]) as shell:
+        shell.run(f"PS1=; fpath=({functions} $fpath); autoload -Uz compinit; compinit -u -D")
+        listed = lambda line: shell.run(line + "\x04", execute=False)  # Ctrl-D lists the choices
+        found = set(re.findall(r"^(\w+) +-- ", listed("urxe "), re.M))
+        harness.expect(found == set(COMMANDS), found)
+        found = listed("urxe run --engine ").split()
+        harness.expect({"udp", "raw", "dpdk", "auto"} <= set(found), found)
+        for command in COMMANDS:
+            offered = set(re.findall(r"--[a-z-]+", text_of(harness.binary("urxe"), command, "--help")))
+            lines = re.findall(r"^(--\w.*?) -- ", listed(f"urxe {command} --"), re.M)  # options of one description share one
+            found = set(" ".join(lines).split())
+            harness.expect(found == offered, f"of {command} zsh has {found ^ offered} wrong")
+
+
+CASES = {f.__name__: f for f in (make, contents, manual, completion, zsh_completion)}
 
 
 def test():

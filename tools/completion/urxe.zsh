@@ -45,7 +45,7 @@ _urxe() {
     drill) _arguments '--verbose[name the scripts that pass, too]' '--json[print JSON]' '--help[print help]' \
       '--peer[run them on the wire]:agent:' '--local[send from]:address:' '--patience[wait so long]:milliseconds:' \
       '--agent[do the verbs]' '--device[the device]:device:' '--gid-index[the GID]:index:' \
-      '--listen[listen on]:address:' '--port[listen on]:port:' '--keep[serve further clients]' \
+      '--listen[the address to listen on]:address:' '--port[the port to listen on]:port:' '--keep[serve further clients]' \
       '*:script:_files' ;;
   esac
 }
