@@ -16,6 +16,8 @@ import time
 import harness
 from harness import Process
 
+END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
 
 class Terminal:
     """`urxe top` behind a terminal of 24 lines and 80 columns."""
@@ -23,6 +25,8 @@ class Terminal:
     def __init__(self, *options, term="xterm"):
         self.ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self.name = os.ttyname(theirs)
+        self.modes_before = self.modes()
         self.process = subprocess.Popen([harness.binary("urxe"), "top", *options], stdin=theirs, stdout=theirs,
                                         stderr=subprocess.PIPE, env=dict(harness.environment(), TERM=term),
                                         start_new_session=True)
@@ -40,6 +44,16 @@ class Terminal:
             harness.expect(time.monotonic() < deadline and self.process.poll() is None, f"{words} in {self.text!r}")
             if select.select([self.ours], [], [], 0.1)[0]:
                 self.text += os.read(self.ours, 65536).decode(errors="replace")
+
+    def stop_output(self):
+        """Ctrl-S, until it has its effect, and a key after which it draws."""
+        self.type("\x13h")
+        theirs = os.open(self.name, os.O_RDWR | os.O_NOCTTY)
+        harness.wait_until(lambda: not select.select([], [theirs], [], 0)[1], "no output")
+        os.close(theirs)
+
+    def modes(self):
+        return termios.tcgetattr(self.ours)
 
     def hang_up(self):
         os.close(self.ours)
@@ -96,11 +110,47 @@ def hangup():
 def signals():
     """Ctrl-C and signals that ask it to end are a normal end, also while nothing changes."""
     harness.isolate()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in END_SIGNALS:
         terminal = Terminal("--interval", "3600")
         terminal.wait_for("urxe top")
         terminal.process.send_signal(number)
         harness.expect(terminal.end() == (0, ""), f"{number}")
+        harness.expect(terminal.modes() == terminal.modes_before, f"{number}: the modes of the terminal")
+
+
+def output_stopped():
+    """A signal ends it while Ctrl-S stops its output, and the screen is left."""
+    harness.isolate()
+    for number in END_SIGNALS:
+        terminal = Terminal("--interval", "3600")
+        terminal.wait_for("urxe top")
+        terminal.stop_output()
+        terminal.process.send_signal(number)
+        harness.expect(terminal.end() == (0, ""), f"{number}")
+        harness.expect(terminal.modes() == terminal.modes_before, f"{number}: the modes of the terminal")
+        harness.expect("\x1b[?1049l" in os.read(terminal.ours, 65536).decode(), f"{number}: the screen")
+
+
+def output_unread():
+    """A signal ends it while nobody reads what the terminal is to show."""
+    harness.isolate()
+    terminal = Terminal("--interval", "3600")
+    terminal.wait_for("urxe top")
+    theirs = os.open(terminal.name, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    fill(theirs)
+    terminal.process.send_signal(signal.SIGTERM)
+    harness.expect(terminal.end() == (0, ""), "the end")
+    os.close(theirs)
+    harness.expect(terminal.modes() == terminal.modes_before, "the modes of the terminal")
+
+
+def fill(descriptor):
+    """Writes until there is no room left."""
+    try:
+        while True:
+            os.write(descriptor, b" " * 256)
+    except BlockingIOError:
+        pass
 
 
 def resized():
@@ -116,4 +166,5 @@ def resized():
     harness.expect(terminal.end() == (0, ""), "the end")
 
 
-harness.main({"keys": keys, "wrong": wrong, "hangup": hangup, "signals": signals, "resized": resized}[sys.argv[1]])
+harness.main({"keys": keys, "wrong": wrong, "hangup": hangup, "signals": signals, "output_stopped": output_stopped,
+              "output_unread": output_unread, "resized": resized}[sys.argv[1]])

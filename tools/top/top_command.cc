@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <ncurses.h>
 #include <poll.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 
 #include "packet/host/clock.h"
 #include "tools/exit_status.h"
+#include "tools/top/end_signals.h"
 #include "tools/top/terminal_check.h"
 #include "tools/top/view.h"
 
@@ -122,41 +122,16 @@ top::Key key_of(int code) {
   return {};
 }
 
-/// SIGINT, SIGTERM and SIGHUP end the program as `q` does. They are blocked but while it waits, as
-/// is SIGWINCH, which curses handles: none is missed then.
-class EndSignals {
- public:
-  EndSignals() {
-    sigset_t blocked;
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGWINCH);
-    struct sigaction action {};
-    action.sa_handler = [](int) { came_ = 1; };
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-      sigaddset(&blocked, signal);
-      sigaction(signal, &action, nullptr);
-    }
-    sigprocmask(SIG_BLOCK, &blocked, &before_);
-  }
-  [[nodiscard]] static bool came() { return came_ != 0; }
-  /// Those that wait() lets through.
-  [[nodiscard]] const sigset_t& outside() const { return before_; }
-
- private:
-  static inline volatile sig_atomic_t came_ = 0;
-  sigset_t before_{};
-};
-
 enum class Waited : uint8_t { kKey, kTime, kEnd };
 
 /// Until there is a key, the time has come, or the program is to end.
-Waited wait(const EndSignals& signals, Instant until) {
+Waited wait(const top::EndSignals& signals, Instant until) {
   pollfd input{STDIN_FILENO, POLLIN, 0};
   const int64_t left_ns = std::max<int64_t>((until - clock_now()).ns, 0);
   const timespec timeout{static_cast<time_t>(left_ns / kSecondNs),
                          static_cast<long>(left_ns % kSecondNs)};
-  const int ready = ppoll(&input, 1, &timeout, &signals.outside());
-  if (EndSignals::came()) return Waited::kEnd;
+  const int ready = signals.wait(input, timeout);
+  if (top::EndSignals::came()) return Waited::kEnd;
   if (ready < 0) return Waited::kKey;  // the size of the screen has changed, which is a key
   if (ready == 0) return Waited::kTime;
   return input.revents == POLLIN ? Waited::kKey : Waited::kEnd;
@@ -176,8 +151,7 @@ bool take_keys(top::View& view) {
   return true;
 }
 
-void run(const TopOptions& options) {
-  const EndSignals signals;
+void run(const TopOptions& options, const top::EndSignals& signals) {
   const Duration interval{static_cast<int64_t>(options.interval * 1e9)};
   top::View view;
   top::Looks looks{look(options), {}};
@@ -207,9 +181,10 @@ int top_command(const TopOptions& options) {
   }
   std::setlocale(LC_ALL, "");
   if (const std::string wrong = top::check_terminal(); !wrong.empty()) return refuse_top(wrong);
+  const top::EndSignals signals;
   const Terminal terminal;
   if (!terminal.is_open()) return refuse_top("the terminal cannot be opened");
-  run(options);
+  run(options, signals);
   return 0;
 }
 
