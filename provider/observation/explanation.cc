@@ -18,7 +18,7 @@ constexpr int64_t kMsNs = 1'000'000;
 constexpr int64_t kSecondNs = 1'000'000'000;
 
 void add_timeout(ShortText& text, const ErrorCause& cause) {
-  text.add_format("the peer has not answered the request with PSN 0x%06" PRIx32 ": ",
+  text.add_format("the peer has not answered the request with PSN %" PRIu32 ": ",
                   cause.psn.value());
   if (cause.timeout == 0 || cause.timeout > kMaxTimeout) return text.add("no local ACK timeout");
   text.add("a local ACK timeout of ");
@@ -96,7 +96,7 @@ void add_event(ShortText& text, const ErrorCause& cause) {
     case ErrorReason::kNoAnswer:
       return add_timeout(text, cause);
     case ErrorReason::kLostTooOften:
-      return text.add_format("packets were reported lost again and again, at last PSN 0x%06" PRIx32
+      return text.add_format("packets were reported lost again and again, at last PSN %" PRIu32
                              ": %" PRIu32 " retries were spent",
                              cause.psn.value(), cause.retries);
     case ErrorReason::kReceiverNotReady:
@@ -160,7 +160,7 @@ void add_memory(ShortText& text, const ErrorCause& cause) {
 void add_packet(ShortText& text, const ErrorCause& cause) {
   if (cause.opcode == ErrorCause::kNoOpcode) return;
   text.add(opcode_info(Opcode(cause.opcode)).name);
-  text.add_format(", PSN 0x%06" PRIx32, cause.psn.value());
+  text.add_format(", PSN %" PRIu32, cause.psn.value());
   if (cause.syndrome == 0) return;
   const bool is_ours = cause.reason == ErrorReason::kRefusedRequest;
   text.add_format(", %sAETH syndrome 0x%02x", is_ours ? "answered with " : "",

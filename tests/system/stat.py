@@ -131,7 +131,7 @@ WHY = {
     "bounds": (["remote access error"], ["the range is not inside", "8 B at 0x"]),
     "rights": (["remote access error"], ["does not grant the access"]),
     "no_receive": (["had no receive posted", "RNR_RETRY_EXC_ERR"], []),
-    "no_answer": (["has not answered the request with PSN 0x", "RETRY_EXC_ERR"], []),
+    "no_answer": (["has not answered the request with PSN ", "RETRY_EXC_ERR"], []),
     "local_key": (["could not be carried out on this side", "no memory region", "LOC_PROT_ERR"], []),
     "modified": (["the application has moved it to ERR"], []),
 }

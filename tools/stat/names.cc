@@ -7,8 +7,8 @@
 
 namespace urxe::stat {
 
-std::string number_name(uint32_t qpn_or_psn) {
-  return fmt::format("0x{:06x}", qpn_or_psn);
+std::string qpn_name(uint32_t qpn) {
+  return fmt::format("0x{:06x}", qpn);
 }
 
 std::string printable(std::string text) {

@@ -8,8 +8,8 @@
 
 namespace urxe::stat {
 
-/// "0x012a3b".
-std::string number_name(uint32_t qpn_or_psn);
+/// A queue pair number: "0x012a3b". PSNs are decimal.
+std::string qpn_name(uint32_t qpn);
 constexpr double to_seconds(int64_t ns) {
   return static_cast<double>(ns) / 1e9;
 }

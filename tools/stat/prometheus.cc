@@ -69,7 +69,7 @@ std::string escaped(const std::string& text) {
 
 std::string labels_of(const DeviceObservation& device, const QpReport& report) {
   return fmt::format(R"(pid="{}",program="{}",device="{}",qpn="{}",type="{}")", device.pid,
-                     escaped(device.program), escaped(device.device), number_name(report.qpn),
+                     escaped(device.program), escaped(device.device), qpn_name(report.qpn),
                      type_name(report.type));
 }
 
@@ -98,7 +98,7 @@ void add_states(std::string& text, const Observation& seen) {
           "\n",
           labels_of(device, report), state_name(report.state),
           report.has_peer ? report.remote.to_string() : "",
-          report.has_peer ? number_name(report.dest_qpn) : "", wait_name(report.waits_for),
+          report.has_peer ? qpn_name(report.dest_qpn) : "", wait_name(report.waits_for),
           reason_name(report.cause.reason));
     }
   }

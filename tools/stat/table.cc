@@ -51,7 +51,7 @@ std::string round_trip_of(const QpReport& report) {
 Row row_of(const DeviceObservation& device, const QpReport& report, const Amounts& amounts) {
   return {printable(device.program),
           fmt::format("{}", device.pid),
-          number_name(report.qpn),
+          qpn_name(report.qpn),
           std::string(type_name(report.type)),
           std::string(state_name(report.state)),
           amounts.sent,
@@ -67,7 +67,7 @@ Row wide_row_of(const DeviceObservation& device, const QpReport& report, const A
           printable(device.device),
           peer_of(report),
           fmt::format("{}", device.pid),
-          number_name(report.qpn),
+          qpn_name(report.qpn),
           std::string(type_name(report.type)),
           std::string(state_name(report.state)),
           report.mtu != 0 ? fmt::format("{}", report.mtu) : "",
@@ -131,7 +131,7 @@ std::string age_of(const DeviceObservation& device) {
 
 std::string peer_of(const QpReport& report) {
   if (!report.has_peer) return "";
-  return report.remote.to_string() + " " + number_name(report.dest_qpn);
+  return report.remote.to_string() + " " + qpn_name(report.dest_qpn);
 }
 
 std::string condition_of(const DeviceObservation& device, const QpReport& report) {

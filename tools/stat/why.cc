@@ -47,7 +47,7 @@ void add_age(std::string& text, const ErrorCause& cause, Instant now) {
 }
 
 std::string title_of(const DeviceObservation& device, const QpReport& report) {
-  return fmt::format("queue pair {} ({}) of {}, process {}, device {}: ", number_name(report.qpn),
+  return fmt::format("queue pair {} ({}) of {}, process {}, device {}: ", qpn_name(report.qpn),
                      type_name(report.type), printable(device.program), device.pid,
                      printable(device.device));
 }

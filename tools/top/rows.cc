@@ -92,7 +92,7 @@ std::string rate(double value) {
 }
 
 std::string queue_pair_cell(const Row& row) {
-  return row.report != nullptr ? stat::number_name(row.report->qpn)
+  return row.report != nullptr ? stat::qpn_name(row.report->qpn)
                                : fmt::format("{}", row.queue_pairs);
 }
 

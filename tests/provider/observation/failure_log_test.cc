@@ -89,7 +89,7 @@ TEST(FailureLog, ALineAFailure) {
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_EQ(lines[0],
             "urxe: queue pair 0x000011 (RC) of urxe_lo to 192.0.2.1 0x000022 failed: the peer has "
-            "refused a request: NAK, remote access error; RC ACK, PSN 0x123456, AETH "
+            "refused a request: NAK, remote access error; RC ACK, PSN 1193046, AETH "
             "syndrome 0x62; RDMA_WRITE, wr_id 77 (0x4d), completed with REM_ACCESS_ERR (10)");
 }
 

@@ -294,8 +294,8 @@ TEST(StatWhy, NamesTheMemoryAndThePacket) {
   report.cause.address = 0x7f00;
   report.cause.length = 64;
   const std::string text = stat::explain(seen.devices[0], report);
-  for (const char* part : {"WRITE Only", "0x123456", "0x62", "remote access error", "0x0000abcd",
-                           "64 B at 0x7f00", "192.0.2.1"}) {
+  for (const char* part : {"WRITE Only", "PSN 1193046,", "0x62", "remote access error",
+                           "0x0000abcd", "64 B at 0x7f00", "192.0.2.1"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
   }
 }
