@@ -133,6 +133,23 @@ void append_losses(Out out, const RequestFlow& flow) {
   count_line(out, counts.source_port_changes, "changes of the UDP source port");
 }
 
+/// Stalls, with the side whose turn it was.
+void append_silences(Out out, const Silences& silences, int64_t start_ns) {
+  constexpr int64_t kNsPerMs = 1'000'000;
+  if (silences.count() == 0) return;
+  fmt::format_to(out, "    {} silences of {} ms or more", silences.count(),
+                 Silences::kLeastNs / kNsPerMs);
+  if (silences.count() > silences.longest().size()) {
+    fmt::format_to(out, ", the longest {}", silences.longest().size());
+  }
+  fmt::format_to(out, "\n");
+  for (const Silence& silence : silences.longest()) {
+    fmt::format_to(out, "      after {}, for {}: the {} had to send\n",
+                   duration_text(silence.from_ns - start_ns),
+                   duration_text(silence.to_ns - silence.from_ns), turn_name(silence.turn));
+  }
+}
+
 void append_end(Out out, const Stream& stream, int64_t end_ns) {
   const RequestFlow& flow = stream.requests;
   count_line(out, flow.lost_messages(), "messages LOST: sent again in vain");
@@ -145,7 +162,8 @@ void append_end(Out out, const Stream& stream, int64_t end_ns) {
                  duration_text(end_ns - flow.counts().last_ns), turn_name(flow.turn()));
 }
 
-void append_direction(Out out, const Stream& stream, const Stream* opposite, int64_t end_ns) {
+void append_direction(Out out, const Stream& stream, const Stream* opposite,
+                      const CaptureCounts& capture) {
   const FlowCounts& counts = stream.requests.counts();
   if (counts.packets == 0) return;
   const int64_t ns = counts.last_ns - counts.first_ns;
@@ -156,17 +174,18 @@ void append_direction(Out out, const Stream& stream, const Stream* opposite, int
   append_responses(out, counts);
   append_repeats(out, counts);
   append_losses(out, stream.requests);
-  append_end(out, stream, end_ns);
+  append_silences(out, stream.requests.silences(), capture.first_ns);
+  append_end(out, stream, capture.last_ns);
 }
 
-void append_connection(Out out, const ConnectionView& view, int64_t end_ns) {
+void append_connection(Out out, const ConnectionView& view, const CaptureCounts& capture) {
   const Stream& forth = *view.forth;
   fmt::format_to(out, "\n{} {} - {}", service_name(forth.service),
                  end_text(forth.source, view.back), end_text(forth.destination, &forth));
   if (forth.from_cm) fmt::format_to(out, ", by CM");
   fmt::format_to(out, "\n");
-  append_direction(out, forth, view.back, end_ns);
-  if (view.back != nullptr) append_direction(out, *view.back, &forth, end_ns);
+  append_direction(out, forth, view.back, capture);
+  if (view.back != nullptr) append_direction(out, *view.back, &forth, capture);
   count_line(out, forth.unmatched_responses, "responses whose requests were not found");
 }
 
@@ -213,7 +232,7 @@ std::string text_report(const Analysis& analysis) {
   const Out out(text);
   append_capture(out, analysis.counts());
   for (const ConnectionView& view : list_connections(analysis.connections())) {
-    append_connection(out, view, analysis.counts().last_ns);
+    append_connection(out, view, analysis.counts());
   }
   if (!analysis.cm().all().empty()) fmt::format_to(out, "\nExchanges of the connection managers\n");
   for (const CmExchange& exchange : analysis.cm().all()) append_exchange(out, exchange);

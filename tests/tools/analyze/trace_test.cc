@@ -151,6 +151,31 @@ TEST(AnalyzeTrace, ASilenceSaysWhoseTurnItWas) {
   EXPECT_EQ(silences[2].to_ns - silences[2].from_ns, 1'000'000);
 }
 
+/// Expect: the times as in the test above, counted from the first packet.
+TEST(AnalyzeTrace, TheTextSaysWhoseTurnItWas) {
+  WireScript script;
+  script.request(Operation::kSendOnly, 5);
+  script.wait_ms(30);
+  script.ack(5, 1, rnr_syndrome(1));
+  script.wait_ms(20);
+  script.request(Operation::kSendOnly, 5);
+  const std::string text = analyze::text_report(script.finish());
+  for (const char* line : {"    2 silences of 1 ms or more\n",
+                           "      after 0.0 us, for 31.00 ms: the responder had to send\n",
+                           "      after 31.00 ms, for 21.00 ms: the requester had to send\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  }
+}
+
+TEST(AnalyzeTrace, TheTextSaysThatOnlyTheLongestSilencesAreThere) {
+  WireScript script;
+  script.request(Operation::kSendOnly, 5);
+  for (int i = 0; i < 20; ++i) script.ack(5, 1, rnr_syndrome(1));
+  const std::string text = analyze::text_report(script.finish());
+  EXPECT_NE(text.find("    20 silences of 1 ms or more, the longest 16\n"), std::string::npos)
+      << text;
+}
+
 TEST(AnalyzeTrace, TheLongestSilencesAreKept) {
   analyze::Silences silences;
   for (int64_t i = 1; i <= 100; ++i) silences.add({0, i * 1'000'000, Turn::kResponder});
