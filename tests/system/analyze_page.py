@@ -38,6 +38,8 @@ COLUMN = """((id, title) => {
   const index = [...table.tHead.rows[0].cells].findIndex((cell) => cell.textContent === title);
   return [...table.tBodies[0].rows].map((row) => row.cells[index].textContent.replaceAll("\\u202f", ""));
 })"""
+# Whether a table is wider than its place.
+SCROLLS = "((id) => { const place = document.getElementById(id).parentElement; return place.scrollWidth > place.clientWidth; })"
 # The rectangle of an element: x, y, width, height.
 PLACE = """((selector) => {
   const element = document.querySelector(selector);
@@ -266,6 +268,8 @@ def use(_arguments):
                 expect_ready(page, f"{width} pixels")
                 expect_report(page, report, capture)
                 expect_equal(page.evaluate("document.documentElement.scrollWidth"), width, "the width of the page")
+                if width >= 1280:
+                    expect_equal(call(page, SCROLLS, "connections"), False, "the connections scroll sideways")
                 back = page.evaluate("getComputedStyle(document.body).backgroundColor")
                 harness.expect((back != "rgb(255, 255, 255)") == dark, f"dark is {dark}, the background {back}")
                 sorting(page)

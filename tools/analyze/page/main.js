@@ -83,8 +83,8 @@ function connectionTable(connections, onChoose) {
   return makeTable([
     {title: "No.", value: (row) => row.number, number: true},
     {title: "Service", value: (row) => row.service},
-    {title: "One end", value: (row) => formatEnd(row.ends[0])},
-    {title: "Other end", value: (row) => formatEnd(row.ends[1])},
+    {title: "One end", value: (row) => formatEnd(row.ends[0]), end: true},
+    {title: "Other end", value: (row) => formatEnd(row.ends[1]), end: true},
     {title: "Packets", value: (row) => total(row, (one) => one.packets), number: true},
     {title: "Bytes", value: (row) => total(row, (one) => one.bytes), text: (row) => formatBytes(total(row, (one) => one.bytes)),
      number: true},

@@ -5,7 +5,7 @@ const ROWS_AT_FIRST = 500;
 
 /**
  * columns: {title, value(row): what sorts, text(row): what shows (value's text if left out), number: flush right,
- *           alert(row): whether it is trouble, wrap}
+ *           alert(row): whether it is trouble, wrap, end: an address}
  * options: id, onChoose(row), tall
  * Returns {element, choose(row), filter(words)}.
  */
@@ -23,7 +23,7 @@ function makeTable(columns, rows, options = {}) {
   function cell(column, row) {
     const value = column.value(row);
     const text = column.text ? column.text(row) : typeof value === "number" ? formatCount(value) : String(value);
-    const names = [column.number ? "number" : "", column.wrap ? "wrap" : "",
+    const names = [column.number ? "number" : "", column.wrap ? "wrap" : "", column.end ? "end" : "",
                    column.alert && column.alert(row) ? "alert" : ""].join(" ").trim();
     return make("td", {class: names || null}, text);
   }
