@@ -196,6 +196,12 @@ def wrong_use(ordinary):
         one_line([*command, "--topology", "/no/such", "--", "true"], 2, "/no/such", "No such file")
         one_line([*command, "--topology", "", "--", "true"], 2, "--topology", "is empty")
         one_line([*command, "--topology", "/etc/hosts", "--nodes", "2", "--", "true"], 2, "--topology", "--nodes")
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+            os.chmod(folder, 0o755)
+            fifo = os.path.join(folder, "fifo")
+            os.mkfifo(fifo, 0o644)
+            for file in (fifo, folder, "/dev/zero"):
+                one_line([*command, "--topology", file, "--", "true"], 2, file, "not a regular file")
         with topology_file("node a\nlink a b\n") as file:
             one_line([*command, "--topology", file, "--", "true"], 2, file, "line 2", "'b'")
         one_line([*command, "exec", "node1", "--", "true"], 2, "no lab")

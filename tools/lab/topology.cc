@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tools/lab/topology.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <vector>
 
 #include "packet/engine/fault_plan.h"
+#include "packet/host/file_descriptor.h"
 #include "tools/lab/failure.h"
 
 namespace urxe::lab {
@@ -232,6 +236,27 @@ Done check_ports(const Plan& plan) {
   return {};
 }
 
+/// open() waits for nothing: a FIFO may never have a writer, and a device may never end.
+Expected<std::string, std::string> read_regular_file(const std::string& path) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  if (!file || fstat(file.get(), &status) != 0) {
+    return wrong(path + ": " + std::strerror(errno));
+  }
+  if (!S_ISREG(status.st_mode)) return wrong(path + ": not a regular file; write the plan to one");
+  std::string text(kMostFileBytes + 1, '\0');
+  size_t used = 0;
+  while (used < text.size()) {
+    const ssize_t got = read(file.get(), text.data() + used, text.size() - used);
+    if (got < 0) return wrong(path + ": " + std::strerror(errno));
+    if (got == 0) break;
+    used += static_cast<size_t>(got);
+  }
+  if (used > kMostFileBytes) return wrong(path + ": more than 1 MiB");
+  text.resize(used);
+  return text;
+}
+
 }  // namespace
 
 Expected<Plan, std::string> parse_topology(std::string_view text) {
@@ -249,14 +274,9 @@ Expected<Plan, std::string> parse_topology(std::string_view text) {
 }
 
 Expected<Plan, std::string> read_topology(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return wrong(path + ": " + std::strerror(errno));
-  std::string text(kMostFileBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad() || (file.fail() && !file.eof())) return wrong(path + ": cannot be read");
-  text.resize(static_cast<size_t>(file.gcount()));
-  if (text.size() > kMostFileBytes) return wrong(path + ": more than 1 MiB");
-  auto plan = parse_topology(text);
+  const auto text = read_regular_file(path);
+  if (!text) return wrong(text.error());
+  auto plan = parse_topology(*text);
   if (!plan) return wrong(path + ": " + plan.error());
   return plan;
 }

@@ -21,7 +21,7 @@ namespace urxe::lab {
 /// begins with the number of the line.
 Expected<Plan, std::string> parse_topology(std::string_view text);
 
-/// The same of a file.
+/// The same of a regular file of at most 1 MiB. The error begins with the path.
 Expected<Plan, std::string> read_topology(const std::string& path);
 
 }  // namespace urxe::lab
