@@ -2,6 +2,7 @@
 """The figures that tests/bench/run measures, their columns, and what they are to be."""
 
 import dataclasses
+import functools
 import typing
 
 import subjects as s
@@ -55,6 +56,24 @@ def _bandwidth(name, program, size, place, engines, yardsticks=None, targets=(),
                   targets, (program,))
 
 
+SILENT = " without stat"  # of a column: the programs publish nothing for `urxe stat`
+
+
+def _silent(measure):
+    """measure(variables=...) returns run(place, engine)."""
+    run = measure(variables=("URXE_STAT=0",))
+    return {engine + SILENT: lambda place, engine=engine: run(place, engine) for engine in HOST}
+
+
+def _average_write(**more):
+    """The typical latency would hide what is done from time to time."""
+    return s.perftest_latency("ib_write_lat", 8, 50000, column=s.AVERAGE, **more)
+
+
+def _beside_silent(factor):
+    return tuple(Target(engine, engine + SILENT, factor) for engine in HOST)
+
+
 FIGURES = (
     _latency("write 8 B", "ib_write_lat", "lo", HOST, {"spinning UDP": s.udp_pingpong},
              (Target("udp", "spinning UDP", 1.25),)),
@@ -71,6 +90,10 @@ FIGURES = (
     _bandwidth("send 1 MiB", "ib_send_bw", MIB, "lo", HOST, _LARGE,
                (Target("udp", "UCX tcp", 1.3), Target("shm", "UCX posix,cma", 1.0))),
     _bandwidth("read 1 MiB", "ib_read_bw", MIB, "lo", HOST, _LARGE, (Target("shm", "UCX posix,cma", 1.0),)),
+    Figure("write 8 B, publishing", "lo", "us", False, HOST, _average_write(), _silent(_average_write), _beside_silent(1.02),
+           ("ib_write_lat",)),
+    _bandwidth("write 64 KiB, publishing", "ib_write_bw", 64 * KIB, "lo", HOST,
+               _silent(functools.partial(s.perftest_bandwidth, "ib_write_bw", 64 * KIB)), _beside_silent(0.98)),
     _latency("write 8 B between hosts", "ib_write_lat", "veth", WIRE, targets=(Target("raw", "udp", 0.75),)),
     _bandwidth("write 1 MiB between hosts", "ib_write_bw", MIB, "veth", WIRE, {"iperf3": s.iperf3},
                (Target("raw", "udp", 1.0),)),

@@ -20,6 +20,7 @@ TCP_SECONDS = 2
 IDLE_SECONDS = 5
 MTU = 4200  # Of the link between the two namespaces: a path MTU of 4096 fits.
 MIB = 1 << 20
+TYPICAL, AVERAGE = 4, 5  # columns of perftest's latencies
 
 
 class Place:
@@ -60,11 +61,11 @@ def only(device):
     return ["--device", device.removeprefix("urxe_")]
 
 
-def _perftest_row(place, engine, program, options):
+def _perftest_row(place, engine, program, options, variables):
     """The fields of the last row of results."""
     port = harness.free_port()
-    commands = [harness.urxe_run([program, "-d", device, "-x", _gid_index(place), "-p", str(port), "-F", *options],
-                                 [*engine_options(engine), *only(device)]) for device in place.devices]
+    commands = [harness.urxe_run(["env", *variables, program, "-d", device, "-x", _gid_index(place), "-p", str(port),
+                                  "-F", *options], [*engine_options(engine), *only(device)]) for device in place.devices]
     client = place.run(commands[0], [*commands[1], place.server_ip], port)
     rows = re.findall(r"^ *\d+ +\d+ +[\d. \t]+$", client, re.M)
     harness.expect(rows, client)
@@ -76,16 +77,17 @@ def _gid_index(place):
     return "0" if place.name == "lo" else "1"
 
 
-def perftest_latency(program, size, iterations, *options):
+def perftest_latency(program, size, iterations, *options, column=TYPICAL, variables=()):
+    """variables: for both programs, "NAME=VALUE"."""
     def run(place, engine):
-        row = _perftest_row(place, engine, program, ["-s", str(size), "-n", str(iterations), *options])
-        return row[4]  # t_typical
+        row = _perftest_row(place, engine, program, ["-s", str(size), "-n", str(iterations), *options], variables)
+        return row[column]
     return run
 
 
-def perftest_bandwidth(program, size, *options):
+def perftest_bandwidth(program, size, *options, variables=()):
     def run(place, engine):
-        row = _perftest_row(place, engine, program, ["-s", str(size), "-D", "2", *options])
+        row = _perftest_row(place, engine, program, ["-s", str(size), "-D", "2", *options], variables)
         return row[3] * MIB / 1e9  # It prints MiB/s.
     return run
 

@@ -98,6 +98,19 @@ def traffic():
     harness.expect(left == [], f"of killed processes: {left}")
 
 
+def off():
+    """With URXE_STAT=0 a program tells nothing."""
+    harness.isolate()
+    silent = Process(harness.urxe_run(["env", "URXE_STAT=0", harness.binary("urxe_qp_failures"), "bounds", "stay"],
+                                      options=["--device", "lo"]), name="silent")
+    harness.wait_until(lambda: "done" in silent.output or not silent.running(), "the silent program")
+    told = start_failure("bounds")[0]
+    shown = {qp["pid"] for qp in queue_pairs()}
+    harness.expect(silent.running() and shown == {told.pid}, f"{shown} are shown, not {told.pid}")
+    told.kill()
+    silent.kill()
+
+
 def balance():
     """What one end has sent, the other has received: nothing is lost on the loopback."""
     harness.isolate()
@@ -310,5 +323,5 @@ def idle():
     program.kill()
 
 
-harness.main({each.__name__: each for each in (balance, ended, explain, full, gone, idle, no_room, recovered, stopped,
+harness.main({each.__name__: each for each in (balance, ended, explain, full, gone, idle, no_room, off, recovered, stopped,
                                                traffic, why, wrong)}[sys.argv[1]])

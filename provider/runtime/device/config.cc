@@ -53,6 +53,11 @@ bool shm_wanted() {
   return wanted;
 }
 
+bool stat_wanted() {
+  static const bool wanted = find_wish("URXE_STAT", true);
+  return wanted;
+}
+
 bool explain_wanted() {
   static const bool wanted = find_wish("URXE_EXPLAIN", false);
   return wanted;

@@ -29,6 +29,10 @@ const std::string& dpdk_arguments();
 /// else but "1" is reported on stderr and ignored.
 bool shm_wanted();
 
+/// URXE_STAT: whether the process publishes what `urxe stat` and `urxe top` show; "0": no. Anything
+/// else but "1" is reported on stderr and ignored.
+bool stat_wanted();
+
 /// URXE_EXPLAIN: whether the process says on stderr why queue pairs have failed; "1": yes. Anything
 /// else but "0" is reported on stderr and ignored.
 bool explain_wanted();

@@ -59,7 +59,7 @@ RuntimeDevice::RuntimeDevice(const DeviceDescription& description)
       is_ethernet_(is_ethernet(description.ifindex).value_or(false)),
       description_(description),
       counter_file_(open_counter_file(device_tree(), description.name)),
-      stat_file_(make_stat_file()),
+      stat_file_(stat_wanted() ? make_stat_file() : StatFile()),
       device_(config_for(description)),
       xrc_domains_(description.name),
       progress_(device_, *this),
