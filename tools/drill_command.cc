@@ -9,11 +9,13 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <random>
 
 #include "tools/drill/qp_attributes.h"
 #include "tools/drill/run.h"
 #include "tools/drill/wire/agent.h"
 #include "tools/drill/wire/agent_client.h"
+#include "tools/drill/wire/wire_cm_stage.h"
 #include "tools/drill/wire/wire_socket.h"
 #include "tools/drill/wire/wire_stage.h"
 #include "tools/exit_status.h"
@@ -122,6 +124,8 @@ class Runner {
   std::optional<drill::AgentClient> agent_;
   std::optional<drill::WireSocket> socket_;
   uint32_t peer_qpn_ = drill::kScriptPeerQpn;
+  /// A device remembers connections for a while: those of the next run must be others.
+  uint32_t first_salt_ = std::random_device()() & 0xffffffU;
 };
 
 bool Runner::prepare() {
@@ -140,16 +144,14 @@ bool Runner::prepare() {
 
 std::optional<drill::Failure> Runner::run(const drill::Script& script) {
   if (!agent_) return drill::run_script(script);
-  if (script.is_cm) {
-    return drill::Failure{script.statements.front().line,
-                          "cm",
-                          "a connection manager: in virtual time only",
-                          {},
-                          true};
-  }
   constexpr uint32_t kNextPeer = 0x100;
   peer_qpn_ = (peer_qpn_ + kNextPeer) & 0xffffffU;
-  drill::WireStage stage(script, *agent_, *socket_, peer_qpn_, milliseconds(options_.patience_ms));
+  const Duration patience = milliseconds(options_.patience_ms);
+  if (script.is_cm) {
+    drill::WireCmStage stage(script, *agent_, *socket_, first_salt_ + peer_qpn_, patience);
+    return drill::run_script(script, stage);
+  }
+  drill::WireStage stage(script, *agent_, *socket_, peer_qpn_, patience);
   return drill::run_script(script, stage);
 }
 

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs the scripts of tests/drill against rxe in a guest, but for those of the connection manager. What differs from them
-is the table of tests/drill/rxe.md: a script that passes and is in it fails the test, and so does one that differs and is
-not, or in another statement.
+"""Runs the scripts of tests/drill against rxe in a guest. What differs from them is the table of tests/drill/rxe.md: a
+script that passes and is in it fails the test, and so does one that differs and is not, or in another statement.
 
 usage: drill.py [SCRIPT...]     ends with 0 where all is as the table says"""
 
@@ -21,6 +20,7 @@ PAGE = os.path.join(LIBRARY, "rxe.md")
 MTU = 4500
 PATIENCE_MS = 10000  # The guest is emulated; each statement that does not hold waits so long.
 PORT = 18791
+LIMIT = "librdmacm does not offer"  # Nobody's device can be asked for it by the agent.
 ROW = re.compile(r"\| `([a-z_/-]+)` \| `([^`]+)` \|")
 
 
@@ -41,7 +41,7 @@ def run(scripts):
     for row in rows:
         if not row["passed"]:
             print(json.dumps(row, indent=1), flush=True)
-    return {name_of(row): statement_of(row) for row in rows if not name_of(row).startswith("cm/")}
+    return {name_of(row): statement_of(row) for row in rows if LIMIT not in row.get("skipped", "")}
 
 
 def name_of(row):

@@ -134,7 +134,7 @@ Run::Result Run::event() {
   if (stage_.events.empty()) return fail(statement_->source, "no event");
   const uint64_t came = stage_.events.front();
   stage_.events.pop_front();
-  if (came == statement_->subject_id) return std::nullopt;
+  if (stage_.is_event(came, statement_->subject_id)) return std::nullopt;
   return fail(statement_->source, stage_.event_name(came));
 }
 
@@ -193,7 +193,8 @@ Run::Result Run::step() {
                         verb == Verb::kCmEvent || verb == Verb::kState || verb == Verb::kMemory;
   if (verb == Verb::kNothing) return nothing();
   if (statement_->when) {
-    stage_.pass_until(at(statement_->when->earliest), false);
+    const Instant end = at(statement_->when->earliest);
+    verb == Verb::kCmEvent ? stage_.await_event(end) : stage_.pass_until(end, false);
     last_ = stage_.now();
   }
   if (is_check) stage_.settle();

@@ -64,6 +64,8 @@ class Stage {
   virtual void pass_until(Instant end, bool until_sent) = 0;
   /// Gives the device the time that it needs, at once, to make `holds` true; asks it at least once.
   virtual void await(const std::function<bool()>& holds) = 0;
+  /// Gives the device until `end` to report an event, for a statement that has a time.
+  virtual void await_event(Instant end) { pass_until(end, false); }
   /// When a packet of a `>` statement may come; `base` is the time that `when` counts from, or now.
   virtual Window window(const std::optional<When>& when, Instant base) = 0;
   /// For how long nothing happens, at least, when a script says so or ends.
@@ -73,6 +75,10 @@ class Stage {
   virtual Comparison compare(const Statement& statement, const SentPacket& packet);
   [[nodiscard]] virtual std::string show(const SentPacket& packet) const;
   [[nodiscard]] virtual std::string event_name(uint64_t event) const;
+  /// Whether an event is what a statement expects.
+  [[nodiscard]] virtual bool is_event(uint64_t came, uint64_t expected) const {
+    return came == expected;
+  }
 
   virtual ibv_qp_state state() = 0;
   /// Bytes of a region; nullopt: it is shorter.

@@ -2,9 +2,13 @@
 // What a script on the wire needs beside the wire: names of agents, lines, bytes as text.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <string>
+#include <variant>
 
+#include "tools/drill/wire/agent.h"
+#include "tools/drill/wire/command.h"
 #include "tools/drill/wire/hexadecimal.h"
 #include "tools/drill/wire/line_channel.h"
 #include "tools/drill/wire/tcp.h"
@@ -75,6 +79,46 @@ TEST(DrillWire, LinesAreBounded) {
   EXPECT_EQ(ends.channel.line(seconds(60)), longest);
   ends.write(longest + "x");
   EXPECT_EQ(ends.channel.line(seconds(60)), std::nullopt) << "at once, without an end of line";
+}
+
+// Expect: another descriptor is served while a line is waited for, also if half of one is there.
+TEST(DrillWire, AnotherDescriptorMeanwhile) {
+  Ends ends;
+  int fds[2] = {-1, -1};
+  ASSERT_EQ(pipe(fds), 0);
+  const FileDescriptor from(fds[0]);
+  const FileDescriptor to(fds[1]);
+  ends.channel.watch(from.get(), [&] {
+    char byte = 0;
+    ASSERT_EQ(read(from.get(), &byte, 1), 1);
+    ends.write(" a line\n");
+  });
+  ends.write("half");
+  ASSERT_EQ(::write(to.get(), "x", 1), 1);
+  EXPECT_EQ(ends.channel.line(seconds(60)), "half a line");
+}
+
+/// What is expected in place of a request of an agent's client.
+std::string wrong_in(const std::string& line) {
+  const auto command = parse_command(line);
+  return command ? "nothing" : command.error().expected;
+}
+
+TEST(DrillWire, RequestsAreBounded) {
+  const std::string gid(32, '0');
+  const auto script = parse_command("script 1048576 0xffffff " + gid);
+  ASSERT_TRUE(script);
+  EXPECT_EQ(std::get<TakeScript>(*script).bytes, kMostScriptBytes);
+  EXPECT_EQ(std::get<TakeScript>(*script).qpn, 0xffffffU);
+  for (const char* wrong :
+       {"script 1048577 1 ", "script 1 0x1000000 ", "script -1 1 ", "script 1 1 0"}) {
+    EXPECT_EQ(wrong_in(wrong + gid), "script BYTES QPN GID") << wrong;
+  }
+  EXPECT_EQ(wrong_in("memory m 4294967295 4096"), "nothing");
+  EXPECT_EQ(wrong_in("memory m 4294967296 1"), "memory NAME OFFSET LENGTH");
+  EXPECT_EQ(wrong_in("memory m 0 4097"), "memory NAME OFFSET LENGTH");
+  EXPECT_EQ(wrong_in("do"), "do N, of a statement of the script");
+  EXPECT_EQ(wrong_in("farewell"), "script, do, poll, state or memory");
 }
 
 }  // namespace

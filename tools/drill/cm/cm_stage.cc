@@ -122,33 +122,12 @@ Window CmStage::window(const std::optional<When>& when, Instant base) {
 }
 
 Comparison CmStage::compare(const Statement& statement, const SentPacket& packet) {
-  const auto message = parse_cm_message(packet.bytes);
-  if (!message) return Unexpected<std::string>(std::string("a message that cannot be parsed"));
-  std::vector<Difference> found;
-  const auto wanted = static_cast<CmAttribute>(statement.subject_id);
-  const CmAttribute came = attribute_of(message->body);
-  if (came != wanted) {
-    found.push_back({"message", cm_attribute_name(wanted), cm_attribute_name(came)});
-  }
-  for (const Word& word : statement.words) {
-    if (word.key == "optional") continue;
-    const auto value = field_of(*message, word.key);
-    const uint64_t expected = value_of_id(word);
-    if (value == expected) continue;
-    found.push_back({word.key, fmt::format("{:#x}", expected),
-                     value ? fmt::format("{:#x}", *value) : std::string("none")});
-  }
-  return found;
+  return compare_message(statement, packet.bytes,
+                         [this](const Word& word, uint64_t) { return value_of_id(word); });
 }
 
 std::string CmStage::show(const SentPacket& packet) const {
-  const auto message = parse_cm_message(packet.bytes);
-  if (!message) return "a message that cannot be parsed";
-  std::string text = cm_attribute_name(attribute_of(message->body));
-  for (const char* key : {"local", "remote", "qpn", "reason", "timeout"}) {
-    if (const auto value = field_of(*message, key)) text += fmt::format(" {} {:#x}", key, *value);
-  }
-  return text;
+  return show_message(packet.bytes);
 }
 
 std::string CmStage::event_name(uint64_t event) const {

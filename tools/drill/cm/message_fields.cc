@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tools/drill/cm/message_fields.h"
 
+#include <fmt/format.h>
+
 #include "tools/drill/qp_attributes.h"
 
 namespace urxe::drill {
@@ -148,6 +150,37 @@ CmReq request_of(const Statement& call) {
   set_field(message, "qpn", kScriptQpn);
   for (const Word& word : call.words) set_field(message, word.key, word.number);
   return std::get<CmReq>(message.body);
+}
+
+Comparison compare_message(const Statement& statement, std::span<const uint8_t> mad,
+                           const Meaning& meaning) {
+  const auto message = parse_cm_message(mad);
+  if (!message) return Unexpected<std::string>(std::string("a message that cannot be parsed"));
+  std::vector<Difference> found;
+  const auto wanted = static_cast<CmAttribute>(statement.subject_id);
+  const CmAttribute came = attribute_of(message->body);
+  if (came != wanted) {
+    found.push_back({"message", cm_attribute_name(wanted), cm_attribute_name(came)});
+  }
+  for (const Word& word : statement.words) {
+    if (word.key == "optional") continue;
+    const auto value = field_of(*message, word.key);
+    const uint64_t expected = meaning(word, value.value_or(0));
+    if (value == expected) continue;
+    found.push_back({word.key, fmt::format("{:#x}", expected),
+                     value ? fmt::format("{:#x}", *value) : std::string("none")});
+  }
+  return found;
+}
+
+std::string show_message(std::span<const uint8_t> mad) {
+  const auto message = parse_cm_message(mad);
+  if (!message) return "a message that cannot be parsed";
+  std::string text = cm_attribute_name(attribute_of(message->body));
+  for (const char* key : {"local", "remote", "qpn", "reason", "timeout"}) {
+    if (const auto value = field_of(*message, key)) text += fmt::format(" {} {:#x}", key, *value);
+  }
+  return text;
 }
 
 }  // namespace urxe::drill

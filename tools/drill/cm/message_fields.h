@@ -2,11 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "packet/wire/cm/cm_message.h"
 #include "tools/drill/script.h"
+#include "tools/drill/stage.h"
 
 namespace urxe::drill {
 
@@ -24,5 +28,12 @@ void set_field(CmMessage& message, std::string_view key, uint64_t value);
 CmMessage message_of(CmAttribute attribute, CommId ours);
 /// The request of a `call CONNECT`.
 CmReq request_of(const Statement& call);
+
+/// What a word of a statement stands for, in a message that has `came` in its place.
+using Meaning = std::function<uint64_t(const Word& word, uint64_t came)>;
+/// Where a MAD differs from a statement.
+Comparison compare_message(const Statement& statement, std::span<const uint8_t> mad,
+                           const Meaning& meaning);
+std::string show_message(std::span<const uint8_t> mad);
 
 }  // namespace urxe::drill

@@ -6,10 +6,12 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <variant>
 
 #include "packet/base/bytes.h"
-#include "tools/drill/vocabulary.h"
+#include "packet/host/clock.h"
+#include "tools/drill/wire/cm_end.h"
+#include "tools/drill/wire/command.h"
 #include "tools/drill/wire/hexadecimal.h"
 #include "tools/drill/wire/line_channel.h"
 #include "tools/drill/wire/verbs_end.h"
@@ -32,72 +34,69 @@ class Session {
  public:
   Session(const AgentDevice& device, FileDescriptor socket)
       : device_(device), channel_(std::move(socket)) {}
-  /// Serves it until it leaves. True: it has run a script.
-  bool serve();
+  /// Serves it until it leaves, and meanwhile turns others away. True: it has run a script.
+  bool serve(const FileDescriptor& listener);
 
  private:
   json answer(const std::string& line);
-  json take_script(std::istringstream& words);
-  json do_statement(std::istringstream& words);
+  json answer(const TakeScript& command);
+  json answer(const DoStatement& command);
+  json answer(const PollReports&) { return poll(); }
+  json answer(const AskState&) { return state(); }
+  json answer(const ReadMemory& command);
   json poll();
   json state();
-  json memory(std::istringstream& words);
 
   const AgentDevice& device_;
   LineChannel channel_;
   bool is_lost_ = false;
+  bool has_run_ = false;  ///< a script was taken
   std::optional<Script> script_;
-  std::unique_ptr<VerbsEnd> end_;
+  std::unique_ptr<VerbsEnd> end_;  ///< of a script with a queue pair
+  std::unique_ptr<CmEnd> cm_end_;  ///< of one with a connection manager
 };
 
-std::optional<uint64_t> next_number(std::istringstream& words, uint64_t most) {
-  std::string word;
-  words >> word;
-  const auto number = parse_number(word);
-  return number && *number <= most ? number : std::nullopt;
-}
-
-json Session::take_script(std::istringstream& words) {
-  const auto size = next_number(words, kMostScriptBytes);
-  const auto qpn = next_number(words, 0xffffff);
-  std::string gid;
-  words >> gid;
-  const auto address = from_hexadecimal(gid);
-  if (!size || !qpn || !address || address->size() != sizeof(Gid::bytes)) {
-    is_lost_ = true;  // What follows is not known.
-    return wrong("script BYTES QPN GID");
-  }
-  const auto text = channel_.bytes(*size, kSilence);
+json Session::answer(const TakeScript& command) {
+  const auto text = channel_.bytes(command.bytes, kSilence);
   is_lost_ = !text;
   if (is_lost_) return wrong("the script ends early");
   end_.reset();
+  cm_end_.reset();
+  script_.reset();
   auto script = parse_script(*text);
   if (!script) {
     return wrong(fmt::format("line {} of the script: expected {}", script.error().line,
                              script.error().expected));
   }
   script_ = std::move(*script);
-  end_ = std::make_unique<VerbsEnd>(
-      device_, Peer{Gid::from_ipv6(address->data()), static_cast<uint32_t>(*qpn)});
+  has_run_ = true;
+  const Peer peer{command.peer, command.qpn};
+  if (script_->is_cm) {
+    cm_end_ = std::make_unique<CmEnd>(device_, peer);
+  } else {
+    end_ = std::make_unique<VerbsEnd>(device_, peer);
+  }
   return json::object();
 }
 
-json Session::do_statement(std::istringstream& words) {
-  const auto index = next_number(words, UINT32_MAX);
-  if (end_ == nullptr || !index || *index >= script_->statements.size()) {
+json Session::answer(const DoStatement& command) {
+  if (!script_ || command.index >= script_->statements.size()) {
     return wrong("do N, of a statement of the script");
   }
-  const Statement& statement = script_->statements[*index];
-  const Outcome outcome = end_->act(statement);
+  const Statement& statement = script_->statements[command.index];
+  const Outcome outcome = script_->is_cm ? cm_end_->act(statement) : end_->act(statement);
   if (outcome.kind == Outcome::Kind::kRefused) return {{"refused", outcome.why}};
   if (outcome.kind == Outcome::Kind::kImpossible) return {{"impossible", outcome.why}};
+  if (script_->is_cm) return {{"value", 0}};
   const bool is_region = statement.verb == Verb::kRegion;
   return {{"value", is_region ? end_->rkey(statement.subject) : end_->qpn()}};
 }
 
 json Session::poll() {
-  if (end_ == nullptr) return wrong("a script first");
   json reports{{"completions", json::array()}, {"events", json::array()}};
+  if (cm_end_ != nullptr) reports["events"] = cm_end_->events(kMostReports);
+  if (cm_end_ != nullptr) return reports;
+  if (end_ == nullptr) return wrong("a script first");
   for (const ibv_wc& wc : end_->completions(kMostReports)) {
     // Only those of receives have immediate data.
     const uint32_t imm = load_be32(reinterpret_cast<const uint8_t*>(&wc.imm_data));
@@ -119,30 +118,35 @@ json Session::state() {
   return {{"state", static_cast<int>(*state)}};
 }
 
-json Session::memory(std::istringstream& words) {
-  std::string name;
-  words >> name;
-  const auto offset = next_number(words, UINT32_MAX);
-  const auto length = next_number(words, kMostMemoryBytes);
-  if (end_ == nullptr || !offset || !length) return wrong("memory NAME OFFSET LENGTH");
-  const auto bytes = end_->memory(name, *offset, *length);
+json Session::answer(const ReadMemory& command) {
+  if (end_ == nullptr) return wrong("a script first");
+  const auto bytes = end_->memory(command.region, command.offset, command.length);
   return bytes ? json{{"bytes", to_hexadecimal(*bytes)}} : wrong("the region is shorter");
 }
 
 json Session::answer(const std::string& line) {
-  std::istringstream words(line);
-  std::string request;
-  words >> request;
-  if (request == "script") return take_script(words);
-  if (request == "do") return do_statement(words);
-  if (request == "poll") return poll();
-  if (request == "state") return state();
-  if (request == "memory") return memory(words);
-  is_lost_ = true;
-  return wrong("script, do, poll, state or memory");
+  const auto command = parse_command(line);
+  if (!command) {
+    is_lost_ = command.error().ends_session;
+    return wrong(command.error().expected);
+  }
+  return std::visit([this](const auto& one) { return answer(one); }, *command);
 }
 
-bool Session::serve() {
+/// Tells a client that another one is served.
+void turn_away(const FileDescriptor& listener, const std::string& served, Instant since) {
+  auto client = accept_from(listener);
+  if (!client) return;
+  const json hello{{"urxe_drill", kProtocolVersion},
+                   {"busy", served},
+                   {"seconds", (clock_now() - since).ns / 1'000'000'000}};
+  // Nothing was sent on this connection, so there is room for a line.
+  LineChannel(std::move(*client)).send(hello.dump());
+}
+
+bool Session::serve(const FileDescriptor& listener) {
+  const std::string name = name_of_peer(channel_.socket());
+  channel_.watch(listener.get(), [&, since = clock_now()] { turn_away(listener, name, since); });
   const json hello{{"urxe_drill", kProtocolVersion},
                    {"device", device_.name},
                    {"gid", to_hexadecimal(device_.gid.bytes)}};
@@ -153,7 +157,7 @@ bool Session::serve() {
     more = channel_.send(answer(*line).dump(-1, ' ', true, json::error_handler_t::replace)) &&
            !is_lost_;
   }
-  return script_.has_value();
+  return has_run_;
 }
 
 }  // namespace
@@ -181,7 +185,7 @@ int serve_scripts(const AgentOptions& options) {
                  std::strerror(client.error().value));
       return kOurFailure;
     }
-    const bool has_run = Session(*device, std::move(*client)).serve();
+    const bool has_run = Session(*device, std::move(*client)).serve(*listener);
     if (!has_run) fmt::print(stderr, "urxe drill: a client left that has run no script\n");
     more = options.keep || !has_run;
   }

@@ -9,18 +9,22 @@
 
 namespace urxe::drill {
 
-// The protocol of an agent. It sends a line {"urxe_drill": 1, "device": NAME, "gid": 32 digits} to
-// each client, then a line of JSON for each request:
+// clang-format off
+// The protocol of an agent. It sends a line {"urxe_drill": 2, "device": NAME, "gid": 32 digits} to
+// its client, then a line of JSON for each request:
 //
-//   script BYTES QPN GID     what follows the line is a script; its peer is that queue pair
-//   do N                     statement N of the script, from 0; "value": the number or key made
-//   poll                     "completions" and "events" since the last time, up to kMostReports
-//   each state                    "state" of the queue pair memory NAME OFFSET LEN   "bytes", in
-//   hexadecimal
+//   script BYTES QPN GID       what follows the line is a script; its peer is that queue pair
+//   do N                       statement N of the script, from 0; "value": the number or key made
+//   poll                       "completions" and "events" since the last time, up to kMostReports each
+//   state                      "state" of the queue pair
+//   memory NAME OFFSET LENGTH  "bytes", in hexadecimal
 //
+// Other clients get a line meanwhile, {"urxe_drill": 2, "busy": "ADDRESS port PORT", "seconds": N}:
+// which client the agent serves, and for how long.
+// clang-format on
 // An answer with "error" says what is wrong with the request, one with "refused" or "impossible"
 // why the statement was not done.
-inline constexpr int kProtocolVersion = 1;
+inline constexpr int kProtocolVersion = 2;
 inline constexpr size_t kMostScriptBytes = 1 << 20;
 inline constexpr size_t kMostReports = 32;
 inline constexpr size_t kMostMemoryBytes = 4096;

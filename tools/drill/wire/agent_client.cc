@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tools/drill/qp_attributes.h"
@@ -22,8 +23,8 @@ FileDescriptor connected(const Endpoint& endpoint) {
   auto socket = connect_to(endpoint);
   if (socket) return std::move(*socket);
   throw AgentFailure(
-      fmt::format("the agent cannot be reached: {}. What to do: start `urxe drill "
-                  "--agent` there",
+      fmt::format("the agent cannot be reached: {}. What to do: start `urxe drill --agent` there, "
+                  "and open the port in its firewall",
                   socket.error()));
 }
 
@@ -40,17 +41,25 @@ std::string text_in(const json& answer, const char* key) {
   return found != answer.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// The answer, an object; nullopt: it is none.
-std::optional<json> answer_of(LineChannel& channel) {
-  const auto line = channel.line(kLimit);
-  if (!line) return std::nullopt;
-  json answer = json::parse(*line, nullptr, false);
+/// The line as a JSON object; nullopt: it is none.
+std::optional<json> object_of(const std::string& line) {
+  json answer = json::parse(line, nullptr, false);
   return answer.is_object() ? std::optional(std::move(answer)) : std::nullopt;
+}
+
+/// What a stranger says, in a line of a message.
+std::string printable(std::string_view text) {
+  constexpr size_t kMost = 60;
+  std::string shown(text.substr(0, kMost));
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return text.size() > kMost ? shown + "..." : shown;
 }
 
 json ask(const AgentClient& client, LineChannel& channel, const std::string& request) {
   if (!channel.send(request)) client.fail("it has left");
-  auto answer = answer_of(channel);
+  const auto line = channel.line(kLimit);
+  auto answer = line ? object_of(*line) : std::nullopt;
   if (!answer)
     client.fail(fmt::format("it has left, or has no answer to \"{}\"",
                             request.substr(0, request.find('\n'))));
@@ -77,9 +86,22 @@ std::optional<ibv_wc> completion_of(const json& row) {
 AgentClient::AgentClient(const Endpoint& endpoint)
     : name_(fmt::format("{} port {}", endpoint.host, endpoint.port)),
       channel_(connected(endpoint)) {
-  const auto hello = answer_of(channel_);
-  if (!hello || number_in(*hello, "urxe_drill", UINT32_MAX) != kProtocolVersion) {
-    fail("it is busy with another client, of another version, or no agent");
+  const auto line = channel_.line(kLimit);
+  if (!line) fail("it is no agent: it says nothing that ends within ten seconds");
+  const auto hello = object_of(*line);
+  const auto version = hello ? number_in(*hello, "urxe_drill", UINT32_MAX) : std::nullopt;
+  if (!version) fail(fmt::format("it is no agent; it says \"{}\"", printable(*line)));
+  if (version != kProtocolVersion) {
+    fail(
+        fmt::format("it speaks version {} of the protocol, and this program version {}. What to "
+                    "do: use the same release of urxe on both hosts",
+                    *version, kProtocolVersion));
+  }
+  if (hello->contains("busy")) {
+    fail(fmt::format(
+        "it is busy with another client, {}, for {} s now. What to do: try again "
+        "when that one has ended",
+        printable(text_in(*hello, "busy")), number_in(*hello, "seconds", UINT32_MAX).value_or(0)));
   }
   const auto gid = from_hexadecimal(text_in(*hello, "gid"));
   if (!gid || gid->size() != gid_.bytes.size()) fail("it names no GID");

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 #include "packet/host/clock.h"
 
@@ -14,19 +15,21 @@ namespace {
 
 constexpr Duration kSendLimit = seconds(10);
 
+}  // namespace
+
 /// False: the deadline has passed.
-bool wait_for(int fd, short what, Instant deadline) {
+bool LineChannel::wait_for(short what, Instant deadline) {
   for (;;) {
     const int64_t left = (deadline - clock_now()).ns;
-    pollfd entry{fd, what, 0};
-    const int ready = poll(&entry, 1, left <= 0 ? 0 : static_cast<int>(left / 1'000'000 + 1));
-    if (ready > 0) return true;
+    pollfd entries[] = {{socket_.get(), what, 0}, {watched_, POLLIN, 0}};  // -1 is ignored
+    const int limit = left <= 0 ? 0 : static_cast<int>(left / 1'000'000 + 1);
+    const int ready = poll(entries, std::size(entries), limit);
     if (ready < 0 && errno != EINTR) return false;
+    if (ready > 0 && entries[1].revents != 0) when_readable_();
+    if (ready > 0 && entries[0].revents != 0) return true;
     if (left <= 0) return false;
   }
 }
-
-}  // namespace
 
 bool LineChannel::send(std::string_view line) {
   const Instant deadline = clock_now() + kSendLimit;
@@ -41,7 +44,7 @@ bool LineChannel::send(std::string_view line) {
       continue;
     }
     if (errno == EINTR) continue;
-    if (errno != EAGAIN || !wait_for(socket_.get(), POLLOUT, deadline)) return false;
+    if (errno != EAGAIN || !wait_for(POLLOUT, deadline)) return false;
   }
   return true;
 }
@@ -49,7 +52,7 @@ bool LineChannel::send(std::string_view line) {
 bool LineChannel::fill(Instant deadline) {
   char bytes[4096];
   for (;;) {
-    if (!wait_for(socket_.get(), POLLIN, deadline)) return false;
+    if (!wait_for(POLLIN, deadline)) return false;
     const ssize_t got = recv(socket_.get(), bytes, sizeof bytes, MSG_DONTWAIT);
     if (got > 0) {
       buffer_.append(bytes, static_cast<size_t>(got));

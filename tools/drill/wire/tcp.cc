@@ -45,6 +45,10 @@ Expected<FileDescriptor, std::string> open_stream(const Endpoint& endpoint, int 
     if (fd && use(fd.get(), *at) == 0) return fd;
     errno_value = errno;
   }
+  if (errno_value == ECONNREFUSED) {
+    return Unexpected<std::string>(
+        fmt::format("nobody listens at {} port {}", endpoint.host, endpoint.port));
+  }
   return Unexpected<std::string>(
       fmt::format("{} port {}: {}", endpoint.host, endpoint.port, std::strerror(errno_value)));
 }
@@ -99,6 +103,13 @@ Expected<FileDescriptor, std::string> connect_to(const Endpoint& endpoint) {
     set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     return connect(fd, at.ai_addr, at.ai_addrlen);
   });
+}
+
+std::string name_of_peer(const FileDescriptor& socket) {
+  SocketAddress address;
+  socklen_t size = SocketAddress::kCapacity;
+  if (getpeername(socket.get(), address.get(), &size) != 0) return "an unknown address";
+  return fmt::format("{} port {}", address.gid().to_string(), address.port());
 }
 
 Expected<FileDescriptor, Errno> accept_from(const FileDescriptor& listener) {

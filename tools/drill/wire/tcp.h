@@ -28,5 +28,7 @@ uint16_t port_of(const FileDescriptor& socket);
 Expected<FileDescriptor, std::string> connect_to(const Endpoint& endpoint);
 /// Waits for the next client. errno; after an error that passes it tries again.
 Expected<FileDescriptor, Errno> accept_from(const FileDescriptor& listener);
+/// "ADDRESS port PORT" of the other end of a connected socket.
+std::string name_of_peer(const FileDescriptor& socket);
 
 }  // namespace urxe::drill
