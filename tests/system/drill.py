@@ -81,6 +81,27 @@ def wrong_script(other, peer):
         harness.expect(part in out, f"no {part!r}")
 
 
+WRONG_CM_SCRIPTS = (
+    ("call LISTEN\n< REQ\nevent REQUEST\ncall ACCEPT\n> REP qpn=0x12\n", 7, "qpn: expected 0x12, came 0x11"),
+    ("call LISTEN\n< REQ\nevent REQUEST\ncall ACCEPT\n> REP remote=0x70000002\n", 7, "remote: expected"),
+    ("call LISTEN\n< REQ\nevent REQUEST\ncall REJECT\n> REJ reason=10\n", 7, "reason: expected 0xa, came 0x1c"),
+    ("call LISTEN\n< REQ\nevent ESTABLISHED\n", 5, "came:     REQUEST"),
+    ("call CONNECT\n> REP\n", 4, "message: expected REP, came REQ"),
+    ("call ACCEPT\n", 3, "there is no communication"),
+)
+
+
+def wrong_cm_script(other, peer):
+    """The same for scripts of a connection manager."""
+    agent = start_agent(other, "--keep")
+    for statements, line, part in WRONG_CM_SCRIPTS:
+        with with_script(f"title t\ncm\n{statements}") as script:
+            _, out, _ = expect_code(run(peer, script.name), FAILED)
+        harness.expect(f":{line}: FAILED" in out and part in out, f"no {part!r} at line {line}")
+    expect_code(run(peer, os.path.join(LIBRARY, "cm", "accept.drill")), PASSED)
+    harness.expect(agent.running(), "the agent ended")
+
+
 def skipped(other, peer):
     """What a device or path cannot do is skipped, and is no success."""
     start_agent(other, "--keep")
@@ -222,8 +243,8 @@ def wrong_use(_other, _peer):
         harness.expect(ended.returncode == NO_AGENT and reason in ended.stderr, f"{arguments}: {ended.stderr}")
 
 
-CASES = {case.__name__: case for case in (library, ipv6, wrong_script, skipped, agent_killed, garbage, out_of_range, keep, busy,
-                                          no_agent, wrong_use)}
+CASES = {case.__name__: case for case in (library, ipv6, wrong_script, wrong_cm_script, skipped, agent_killed, garbage,
+                                          out_of_range, keep, busy, no_agent, wrong_use)}
 
 
 def test():
