@@ -76,7 +76,18 @@ void PsnLine::fill(LongPsn psn, int64_t span) {
   if (psn + span < hole.end) holes_[psn + span] = hole;
 }
 
-void PsnLine::ask_for(LongPsn from, LongPsn to, Asked how) {
+std::vector<LongPsn> PsnLine::asked_in_vain(LongPsn from, LongPsn to, Psn query) const {
+  std::vector<LongPsn> psns;
+  for (const auto& [first, hole] : holes_) {
+    if (!hole.query || query.is_before(*hole.query)) continue;
+    for (LongPsn psn = std::max(first, from); psn < std::min(hole.end, to); ++psn) {
+      psns.push_back(psn);
+    }
+  }
+  return psns;
+}
+
+void PsnLine::ask_for(LongPsn from, LongPsn to, Asked how, std::optional<ReportQueries> queries) {
   if (from >= to) return;
   const auto begin = hole_of(from);
   auto it = begin != holes_.end() ? begin : holes_.lower_bound(from);
@@ -84,11 +95,16 @@ void PsnLine::ask_for(LongPsn from, LongPsn to, Asked how) {
     const auto [first, hole] = *it;
     it = holes_.erase(it);
     // What is before and behind the range stays as it is.
-    if (first < from) holes_[first] = {from, hole.time_ns, hole.identification, hole.asked};
+    if (first < from) {
+      holes_[first] = {from, hole.time_ns, hole.identification, hole.asked, hole.query};
+    }
     if (hole.end > to) holes_[to] = hole;
     Hole middle = hole;
     middle.end = std::min(hole.end, to);
     middle.asked = how;
+    // A report that knows nothing of the repairs on their way asks for no others.
+    const bool answered = !hole.query || (queries && !queries->seen.is_before(*hole.query));
+    if (queries && answered) middle.query = queries->next;
     holes_[std::max(first, from)] = middle;
   }
   while (holes_.size() > kMaxHoles) holes_.erase(holes_.begin());

@@ -40,6 +40,14 @@ struct Hole {
   int64_t time_ns = 0;          ///< when a later packet showed it
   uint16_t identification = 0;  ///< of that packet
   Asked asked = Asked::kNot;    ///< whether the responder has asked for it
+  /// A GAP Report that has seen this GAP Query asks because the repair was lost, too.
+  std::optional<Psn> query = std::nullopt;
+};
+
+/// GAP Queries, seen from a GAP Report.
+struct ReportQueries {
+  Psn seen;  ///< the last one that the responder knows
+  Psn next;  ///< the one that ends the repairs which the report asks for
 };
 
 /// The request packets of a flow by PSN: the newest ones, and the holes between them. Bounded: the
@@ -63,8 +71,12 @@ class PsnLine {
   [[nodiscard]] const Hole* hole_at(LongPsn psn) const;
   /// Takes [psn, psn + span) out of the hole that `psn` is in.
   void fill(LongPsn psn, int64_t span);
-  /// The responder asks for [from, to).
-  void ask_for(LongPsn from, LongPsn to, Asked how);
+  /// The responder asks for [from, to); in a GAP Report, if there are `queries`.
+  void ask_for(LongPsn from, LongPsn to, Asked how,
+               std::optional<ReportQueries> queries = std::nullopt);
+  /// The PSNs in [from, to) that were asked for already, and for which the requester has sent
+  /// repairs that a report with this query does not know of.
+  [[nodiscard]] std::vector<LongPsn> asked_in_vain(LongPsn from, LongPsn to, Psn query) const;
   /// Calls `visit(psn, record)` for the packets that begin in [from, to).
   template <typename Visitor>
   void visit_records(LongPsn from, LongPsn to, const Visitor& visit) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -105,6 +106,8 @@ class RequestFlow {
   void note_lost(LongPsn psn);
   void take_back_loss(LongPsn psn);
   // What urxe says of losses: request_flow_gaps.cc
+  void take_late_query(Psn number);
+  [[nodiscard]] bool was_repair(const PsnRecord& record) const;
   void note_reported(LongPsn psn, PsnRecord& record, Psn query);
   [[nodiscard]] std::optional<Psn> next_query() const;
   // Rules: request_flow_rules.cc
@@ -155,6 +158,8 @@ class RequestFlow {
   std::set<LongPsn> believed_lost_;
   std::optional<PendingFill> fill_;
   std::optional<Psn> query_;  ///< the last GAP Query
+  /// Queries that count as lost, and where they are marked. Bounded.
+  std::map<uint32_t, LongPsn> lost_queries_;
 
   LongPsn acknowledged_ = std::numeric_limits<LongPsn>::min();  ///< everything below it
   std::optional<LastMsn> last_msn_;

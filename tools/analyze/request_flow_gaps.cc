@@ -9,11 +9,40 @@ namespace {
 
 /// So many packets of a gap are looked at.
 constexpr uint32_t kMostReported = 256;
+/// A longer jump of the queries' numbers is no loss, but a part that the capture lacks.
+constexpr int32_t kMostLostQueries = 16;
+constexpr size_t kKeptLostQueries = 64;
 
 }  // namespace
 
+/// Queries count from one to the next; a repair has no such number.
 void RequestFlow::on_gap_query(const CapturedPacket& packet) {
-  query_ = packet.view.headers.bth.psn;
+  const Psn number = packet.view.headers.bth.psn;
+  now_frame_ = packet.frame;
+  now_ns_ = packet.time_ns;
+  if (query_ && !number.is_after(*query_)) return take_late_query(number);
+  const int32_t step = query_ ? number.distance_from(*query_) : 1;
+  for (int32_t i = 1; i < step && step <= kMostLostQueries; ++i) {
+    ++counts_.lost_before;
+    mark(FlowEvent::kLostBefore, expected_);
+    lost_queries_[(number - static_cast<uint32_t>(i)).value()] = expected_;
+  }
+  while (lost_queries_.size() > kKeptLostQueries) lost_queries_.erase(lost_queries_.begin());
+  query_ = number;
+}
+
+void RequestFlow::take_late_query(Psn number) {
+  const auto found = lost_queries_.find(number.value());
+  if (found == lost_queries_.end()) return;
+  take_back_loss(found->second);
+  lost_queries_.erase(found);
+  ++counts_.out_of_order;
+  mark(FlowEvent::kOutOfOrder, expected_);
+}
+
+/// Whether a query followed the copy that came last: repairs end with one, so it was a repair.
+bool RequestFlow::was_repair(const PsnRecord& record) const {
+  return record.query && query_ && !query_->is_before(*record.query);
 }
 
 /// The query that will be the first one behind the packet at hand.
@@ -30,7 +59,11 @@ void RequestFlow::on_gap_report(const CapturedPacket& packet) {
   const Psn query(load_be32(payload.data() + 4));
   note_time(packet);
   counts_.last_ns = packet.time_ns;
-  line_.ask_for(from, to, Asked::kByReport);
+  for (const LongPsn psn : line_.asked_in_vain(from, to, query)) {
+    ++counts_.lost_before;
+    mark(FlowEvent::kLostBefore, psn);
+  }
+  line_.ask_for(from, to, Asked::kByReport, ReportQueries{query, *next_query()});
   line_.visit_records(from, to,
                       [&](LongPsn psn, PsnRecord& record) { note_reported(psn, record, query); });
 }

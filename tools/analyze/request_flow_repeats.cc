@@ -90,6 +90,9 @@ RepeatReason RequestFlow::reason_for(const CapturedPacket& packet, LongPsn psn,
     if (nak_ == psn) nak_.reset();
     return RepeatReason::kSequenceNak;
   }
+  if (record != nullptr && believed_lost_.contains(psn) && was_repair(*record)) {
+    return RepeatReason::kSequenceNak;  // a second repair, not the packet that was overtaken
+  }
   // What was on its way when the responder asked still comes.
   const bool goes_on = episode_next_ == psn && nak_ != psn;
   // A requester may repeat its newest packet to get an answer.

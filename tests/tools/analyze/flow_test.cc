@@ -120,6 +120,55 @@ TEST(AnalyzeFlow, ARepairIsLostIfALaterQueryHasComeWithoutIt) {
   EXPECT_EQ(script.flow().counts().lost_after, 2U);
 }
 
+/// The defect: of a packet whose repair was lost, too, only one loss was found.
+TEST(AnalyzeFlow, ALostRepairOfAHoleCountsOnceMore) {
+  WireScript script;
+  for (const uint32_t psn : {5U, 7U, 9U}) script.request(Operation::kSendOnly, psn);
+  script.ack(5);
+  script.gap_report(6, 1, 0);
+  script.gap_report(8, 1, 0);
+  script.request(Operation::kSendOnly, 6);
+  script.gap_query(1);
+  script.gap_report(8, 1, 0);  // it does not know of the repair
+  script.gap_report(8, 1, 1);
+  script.request(Operation::kSendOnly, 8);
+  script.ack(9);
+  script.finish();
+  EXPECT_EQ(script.flow().counts().lost_before, 3U);
+  EXPECT_EQ(script.flow().counts().out_of_order, 0U);
+}
+
+/// The defect: losses of these packets were not found.
+TEST(AnalyzeFlow, ANumberThatQueriesSkipIsALoss) {
+  WireScript script;
+  script.request(Operation::kSendOnly, 5);
+  for (const uint32_t number : {3U, 4U, 4U, 7U, 8U}) script.gap_query(number);
+  EXPECT_EQ(script.flow().counts().lost_before, 2U);
+  script.gap_query(6);
+  script.gap_query(6);
+  EXPECT_EQ(script.flow().counts().lost_before, 1U) << "it was late";
+  EXPECT_EQ(script.flow().counts().out_of_order, 1U);
+  script.gap_query(1000);
+  EXPECT_EQ(script.flow().counts().lost_before, 1U) << "the capture has a gap";
+}
+
+/// The defect: the second repair was taken for the packet itself, late.
+TEST(AnalyzeFlow, ASecondRepairIsNoLatePacket) {
+  WireScript script;
+  for (const uint32_t psn : {5U, 7U}) script.request(Operation::kSendOnly, psn);
+  script.nak(NakCode::kPsnSequenceError, 6);
+  script.request(Operation::kSendOnly, 6);
+  script.gap_query(1);
+  script.wait_us(-1950);  // both copies are within 250 microseconds
+  script.request(Operation::kSendOnly, 6);
+  script.gap_query(2);
+  script.ack(7);
+  script.finish();
+  EXPECT_EQ(script.flow().counts().lost_before, 1U);
+  EXPECT_EQ(script.flow().counts().out_of_order, 0U);
+  EXPECT_EQ(repeats(script, RepeatReason::kSequenceNak), 1U);
+}
+
 TEST(AnalyzeFlow, HostileReportsAreHarmless) {
   WireScript script;
   script.gap_report(6, 1, 0);

@@ -93,7 +93,8 @@ class WireScript {
     wait_ms(1);
     analysis_.on_frame({frames_, now_ns_, analyze::LinkType::kRaw, frame, frame.size()});
   }
-  void wait_ms(int64_t ms) { now_ns_ += ms * 1'000'000; }
+  void wait_ms(int64_t ms) { wait_us(ms * 1000); }
+  void wait_us(int64_t us) { now_ns_ += us * 1000; }
 
   void use(Service service) { service_ = service; }
   const analyze::Analysis& finish() {
