@@ -20,8 +20,9 @@ class Run {
  private:
   using Result = std::optional<Failure>;
   Result fail(std::string expected, std::string came, std::vector<Difference> fields = {}) const {
-    return Failure{statement_->line, std::move(expected), std::move(came), std::move(fields),
-                   false};
+    // A script may have no statements at all.
+    return Failure{statement_ != nullptr ? statement_->line : 1, std::move(expected),
+                   std::move(came), std::move(fields), false};
   }
   Result step();
   Result act();
