@@ -143,7 +143,7 @@ std::string condition_of(const DeviceObservation& device, const QpReport& report
 }
 
 std::string long_condition_of(const DeviceObservation& device, const QpReport& report) {
-  const std::string condition = condition_of(device, report);
+  std::string condition = condition_of(device, report);
   if (is_stopped(device) || report.cause.reason == ErrorReason::kNone) return condition;
   const std::string_view check = check_name(report.cause.check);
   return "error: " + condition + (check.empty() ? "" : " (" + std::string(check) + ")");
