@@ -87,7 +87,7 @@ class Guest:
                 self._qemu = subprocess.Popen(
                     ["setpriv", "--pdeathsig", "KILL", "--", *self._command(machine, frames, theirs.fileno())],
                     stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-                    pass_fds=(frames, theirs.fileno()), start_new_session=True)
+                    pass_fds=(frames, theirs.fileno()), process_group=0)
         finally:
             os.close(frames)
             theirs.close()
