@@ -107,8 +107,6 @@ constexpr std::array<Name, 256> make_names() {
   names[kDrainAnswerOpcode.value].append("DRAIN Answer");
   names[kGapQueryOpcode.value].append("GAP Query");
   names[kGapReportOpcode.value].append("GAP Report");
-  names[kPeerQueryOpcode.value].append("PEER Query");
-  names[kPeerAnswerOpcode.value].append("PEER Answer");
   return names;
 }
 constexpr std::array<Name, 256> kNames = make_names();
@@ -137,8 +135,7 @@ constexpr std::array<OpcodeInfo, 256> make_table() {
   OpcodeInfo& cnp = table[kCnpOpcode.value];
   cnp.starts_message = cnp.ends_message = cnp.has_payload = true;
   // The DETH names the queue pair that asks or answers.
-  for (const Opcode opcode :
-       {kDrainQueryOpcode, kDrainAnswerOpcode, kPeerQueryOpcode, kPeerAnswerOpcode}) {
+  for (const Opcode opcode : {kDrainQueryOpcode, kDrainAnswerOpcode}) {
     OpcodeInfo& info = table[opcode.value];
     info.extensions = Ext::kDeth;
     info.starts_message = info.ends_message = true;

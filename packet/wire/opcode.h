@@ -70,11 +70,6 @@ inline constexpr Opcode kGapQueryOpcode{0xc2};  ///< asks for a report of each g
 inline constexpr Opcode kGapReportOpcode{0xc3};
 inline constexpr size_t kGapReportBytes = 8;
 
-// Manufacturer specific; the query goes to queue pair 0, which RoCE does not have (annex A17.9.1):
-// a peer other than urxe drops it.
-inline constexpr Opcode kPeerQueryOpcode{0xc4};   ///< asks whether the peer is urxe
-inline constexpr Opcode kPeerAnswerOpcode{0xc5};  ///< it is; to the queue pair that asked
-
 /// Which extension headers follow the BTH; their order on the wire is this order.
 enum class Ext : uint8_t {
   kNone = 0,

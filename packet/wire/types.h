@@ -16,8 +16,6 @@ using Srqn = StrongInt<struct SrqnTag, uint32_t>;  ///< shared receive queue num
 
 inline constexpr PKey kDefaultPKey{0xffff};
 inline constexpr uint16_t kRoceUdpPort = 4791;
-inline constexpr Qpn kSmiQpn{
-    0};  ///< QP0, the subnet management interface, which RoCE does not have
 inline constexpr uint32_t kMulticastQpn = 0xffffff;
 
 /// IBTA vol. 1, 10.9.3: the same partition, and not two limited members.

@@ -90,11 +90,9 @@ void Simulation::transmit(size_t host, const Packet& packet, Instant now) {
     return text("wire: an emitted packet is invalid: %s",
                 std::string(drop_reason_name(view.error())).c_str());
   });
-  // Queries and answers about room, and answers about the peer, come from the port that a host
-  // receives on.
+  // Queries and answers about room come from the port that a host receives on.
   const Opcode opcode = view->headers.bth.opcode;
-  const bool is_drain =
-      opcode == kDrainQueryOpcode || opcode == kDrainAnswerOpcode || opcode == kPeerAnswerOpcode;
+  const bool is_drain = opcode == kDrainQueryOpcode || opcode == kDrainAnswerOpcode;
   const uint16_t port = packet.flow.source_port;
   require(
       hosts_[host]->has(packet.flow.source) && (is_drain ? port == kRoceUdpPort : port >= 0xc000),

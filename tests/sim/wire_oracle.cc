@@ -18,12 +18,6 @@ bool is_drain(const PacketView& packet) {
          packet.headers.bth.opcode == kDrainAnswerOpcode;
 }
 
-/// Finds out what a peer is.
-bool is_about_peers(const PacketView& packet) {
-  return packet.headers.bth.opcode == kPeerQueryOpcode ||
-         packet.headers.bth.opcode == kPeerAnswerOpcode;
-}
-
 bool is_about_gaps(const PacketView& packet) {
   return packet.headers.bth.opcode == kGapQueryOpcode ||
          packet.headers.bth.opcode == kGapReportOpcode;
@@ -87,7 +81,6 @@ void WireOracle::on_sent(size_t host, size_t destination_host, const PacketView&
   if (is_drain(packet)) {
     return demand(host == destination_host, "a drain packet to another host", packet);
   }
-  if (is_about_peers(packet)) return;
   if (packet.headers.bth.opcode.service() == Service::kUd) {
     pacing_.on_sent({host, packet.headers.deth.source_qp.value()}, bytes, now);
     return datagram_sent(host, packet);
@@ -245,7 +238,7 @@ void WireOracle::read_response_sent(const Direction& direction, const PacketView
 }
 
 void WireOracle::on_received(size_t host, const PacketView& packet) {
-  if (is_drain(packet) || is_about_peers(packet) || is_about_gaps(packet)) return;
+  if (is_drain(packet) || is_about_gaps(packet)) return;
   if (packet.headers.bth.opcode.service() == Service::kUd) return;
   Side& receiver = side_of({host, packet.headers.bth.dest_qp.value()});
   const Psn psn = packet.headers.bth.psn;

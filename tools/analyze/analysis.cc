@@ -91,8 +91,6 @@ void Analysis::on_unconnected(const CapturedPacket& packet) {
   } else if (bth.opcode == kGapQueryOpcode || bth.opcode == kGapReportOpcode) {
     ++counts_.about_gaps;
     connections_.on_gap_packet(packet);
-  } else if (bth.opcode == kPeerQueryOpcode || bth.opcode == kPeerAnswerOpcode) {
-    ++counts_.about_gaps;
   } else if (bth.opcode == kDrainQueryOpcode || bth.opcode == kDrainAnswerOpcode) {
     ++counts_.about_buffers;
   } else if (bth.opcode.service() != Service::kUd) {

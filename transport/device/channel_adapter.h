@@ -18,7 +18,6 @@
 #include "transport/memory/memory_region.h"
 #include "transport/path/backpressure.h"
 #include "transport/path/congestion.h"
-#include "transport/path/introduction.h"
 #include "transport/path/read_window.h"
 #include "transport/queues/completion_queue.h"
 #include "transport/queues/shared_receive_queue.h"
@@ -40,8 +39,8 @@ struct DeviceConfig {
   /// Bytes of a peer's receive buffer that this device may fill (receive_room()). More in flight
   /// only causes cache misses.
   uint32_t max_window = 1024 * 1024;
-  /// Whether requests of urxe peers that come behind a gap are kept (HeldRequests). If not, they
-  /// are dropped, as the specification says.
+  /// Whether requests that come behind a gap are kept (HeldRequests). If not, they are dropped, as
+  /// adapters commonly do.
   bool keeps_requests = true;
 };
 
@@ -72,7 +71,6 @@ struct ChannelAdapter {
   MulticastTable multicast;
   DeadlineHeap<QueuePair, struct PacingTag> pacing;  ///< when those that wait for tokens try again
   Backpressure backpressure;
-  Introductions introductions;
   GeneralServices gsi;
   SteeringTable steering;
   HeldRequests held;

@@ -194,10 +194,6 @@ void Device::receive(const RxPacket& packet, Instant now) {
   if (bth.opcode == kGapQueryOpcode || bth.opcode == kGapReportOpcode) {
     return receive_gap_packet(ca, qp, *view, packet, now);
   }
-  if (bth.opcode == kPeerQueryOpcode) {
-    return ca.introductions.receive_query(ca, view->headers, packet.flow);
-  }
-  if (bth.opcode == kPeerAnswerOpcode) return receive_peer_answer(ca, qp, packet.flow);
   if (bth.opcode == kDrainQueryOpcode || bth.opcode == kDrainAnswerOpcode) {
     return ca.backpressure.receive(ca, view->headers, packet.flow);
   }
@@ -235,7 +231,6 @@ bool Device::transmit(TxBatch& batch, Instant now, AckPolicy policy) {
   impl_->take_doorbells();
   while (QueuePair* qp = ca.pacing.pop_due(now)) ca.active.push_back(*qp);
   if (!ca.backpressure.transmit_answers(ca, batch)) return true;
-  if (!ca.introductions.transmit_answers(ca, batch)) return true;
   if (!ca.gsi.transmit(ca, batch)) return true;
   const bool all_acks = policy == AckPolicy::kAll;
   if (all_acks) {

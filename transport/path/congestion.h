@@ -75,17 +75,6 @@ class Path {
   [[nodiscard]] bool keeps_what_follows() const { return keeps_what_follows_; }
   void set_keeps_what_follows(bool keeps) { keeps_what_follows_ = keeps; }
 
-  /// Whether the peer is urxe (introduction.h).
-  [[nodiscard]] bool is_urxe() const { return is_urxe_; }
-  void set_urxe() { is_urxe_ = true; }
-  /// Counts a question whether it is. False: it was asked often enough.
-  [[nodiscard]] bool may_ask() {
-    if (is_urxe_ || questions_ == kMostQuestions) return false;
-    ++questions_;
-    return true;
-  }
-  [[nodiscard]] bool was_asked() const { return questions_ > 0; }
-
   // The line. Who has nothing in flight and comes late must not wait until all the others had their
   // turn: there are two lines, and the turns go to them alternately.
 
@@ -106,7 +95,6 @@ class Path {
   static constexpr uint32_t kInitialWindow = 128 * 1024;
   static constexpr uint32_t kMinWindow = 16 * 1024;
   static constexpr uint32_t kMaxTurn = 64 * 1024;
-  static constexpr uint32_t kMostQuestions = 8;
   static constexpr uint32_t kGrowth = 8192;  ///< a window, without loss, after the slow start
 
   uint32_t max_window_;
@@ -116,8 +104,6 @@ class Path {
   uint32_t in_flight_ = 0;     ///< includes READ responses asked for
   uint32_t loss_debt_ = 0;     ///< grows with single losses, shrinks with what is acknowledged
   bool keeps_what_follows_ = false;
-  bool is_urxe_ = false;
-  uint32_t questions_ = 0;
   Instant last_loss_{INT64_MIN / 2};
   Duration smoothed_{};
   Duration variation_{};

@@ -29,10 +29,10 @@ struct HeldLine {
   uint16_t count = 0;
 };
 
-/// Request packets of urxe peers that came behind a gap, of all queue pairs of a device. They are
-/// kept until the missing packet comes, and are then executed as if they had come after it; so a
-/// lost packet does not cost those behind it. By the specification a responder drops such packets
-/// (9.7.5.1.3), which is what other peers see.
+/// Request packets that came behind a gap, of all queue pairs of a device. They are kept until the
+/// missing packet comes, and are then executed as if they had come after it; so a lost packet does
+/// not cost those behind it. The specification lets a responder drop such packets, and a requester
+/// that goes back sees no difference: to it they are duplicates.
 ///
 /// The room is bounded, per queue pair and for all. If it is used up, the queue pair whose gap is
 /// oldest loses what is held for it. The memory is allocated when the first gap occurs.

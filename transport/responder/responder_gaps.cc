@@ -15,13 +15,6 @@ void owe_gap_report(ChannelAdapter& ca, QueuePair& qp, Psn from, const PacketVie
   ca.active.push_back(qp);
 }
 
-/// Asks what the peer is, unless that is known, or was asked often enough.
-void owe_peer_query(ChannelAdapter& ca, QueuePair& qp) {
-  if (!ca.config.keeps_requests || qp.path == nullptr || !qp.path->may_ask()) return;
-  qp.responder.peer_query_due = true;
-  ca.active.push_back(qp);
-}
-
 }  // namespace
 
 void owe_sequence_nak(ChannelAdapter& ca, QueuePair& qp) {
@@ -32,25 +25,20 @@ void owe_sequence_nak(ChannelAdapter& ca, QueuePair& qp) {
 void receive_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, int32_t ahead) {
   ResponderState& resp = qp.responder;
   const std::optional<Psn> end = ca.held.end(qp);
-  // Any other peer would be surprised by an ACK of what it was to send again.
-  const bool is_urxe = qp.path != nullptr && qp.path->is_urxe();
-  const bool has_use = ca.config.keeps_requests && is_urxe && !resp.rnr_nak_outstanding;
+  const bool has_use = ca.config.keeps_requests && !resp.rnr_nak_outstanding;
   if (has_use && ca.held.keep(qp, packet, ahead)) {
     ++ca.counters.held_requests;
     if (end && packet.headers.bth.psn.is_after(*end)) owe_gap_report(ca, qp, *end, packet);
   } else {
     ca.counters.drop(DropReason::kOutOfSequence);
   }
-  if (resp.nak_outstanding) return;
-  owe_sequence_nak(ca, qp);
-  owe_peer_query(ca, qp);
+  if (!resp.nak_outstanding) owe_sequence_nak(ca, qp);
 }
 
 void receive_gap_query(ChannelAdapter& ca, QueuePair& qp, Psn number) {
   if (!ca.config.keeps_requests) return;
   ResponderState& resp = qp.responder;
   resp.reports_gaps = true;
-  if (qp.path != nullptr) qp.path->set_urxe();
   resp.gap_query = number;
   resp.gaps_due = ca.held.find_gaps(qp, resp.expected_psn, resp.gaps);
   if (resp.gaps_due == 0) resp.gaps[resp.gaps_due++] = {resp.expected_psn, 0};

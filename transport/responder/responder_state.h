@@ -77,7 +77,6 @@ struct ResponderState {
   /// READs through its key have been answered; until then no other request is.
   std::optional<Headers> held_send;
   bool dropped_behind_held = false;  ///< requests came meanwhile: they must be sent again
-  bool peer_query_due = false;       ///< whether the peer is urxe (introduction.h)
   bool reports_gaps = false;         ///< the peer has asked for it
   Psn gap_query;                     ///< the number of its last query
   uint32_t gaps_due = 0;

@@ -161,14 +161,6 @@ bool send_gap_reports(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch) {
   return true;
 }
 
-/// False: the batch is full.
-bool ask_what_the_peer_is(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch) {
-  if (!qp.responder.peer_query_due) return true;
-  if (!send_peer_query(ca, qp, batch)) return false;
-  qp.responder.peer_query_due = false;
-  return true;
-}
-
 }  // namespace
 
 Turn transmit_responses(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, uint32_t budget,
@@ -180,9 +172,7 @@ Turn transmit_responses(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, uint3
       const bool acks = resp.ack && (all_acks || resp.ack_urgent || resp.ack->is_nak);
       if (acks && send_ack(ca, qp, batch) == Turn::kBatchFull) return Turn::kBatchFull;
       // Behind the ACK, which says what is no longer missing.
-      return send_gap_reports(ca, qp, batch) && ask_what_the_peer_is(ca, qp, batch)
-                 ? Turn::kIdle
-                 : Turn::kBatchFull;
+      return send_gap_reports(ca, qp, batch) ? Turn::kIdle : Turn::kBatchFull;
     }
     const Turn turn = resource->is_atomic ? send_atomic_response(ca, qp, batch, *resource)
                                           : send_read_response(ca, qp, batch, *resource);

@@ -23,7 +23,6 @@ uint32_t owner_slot(std::span<const uint8_t> packet, uint32_t own) {
   if (packet.size() < 8) return own;
   const Qpn qpn(load_be24(packet.data() + 5));
   if (qpn == kGsiQpn) return kGsiOwner;
-  if (qpn == kSmiQpn) return own;  // for any process of urxe
   return qpn.value() == kMulticastQpn ? own : slot_of(qpn);
 }
 

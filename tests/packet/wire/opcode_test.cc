@@ -86,8 +86,6 @@ const std::map<unsigned, Row> expected_rows = {
     {0xc1, {"DRAIN Answer", 20, "deth", "fl"}},
     {0xc2, {"GAP Query", 12, "", "fl"}},
     {0xc3, {"GAP Report", 12, "", "flp"}},
-    {0xc4, {"PEER Query", 20, "deth", "fl"}},
-    {0xc5, {"PEER Answer", 20, "deth", "fl"}},
 };
 
 std::string extensions_text(Ext extensions) {

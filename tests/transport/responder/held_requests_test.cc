@@ -16,11 +16,6 @@ BenchOptions keeping() {
   return options;
 }
 
-/// A responder that keeps requests of its peer, which it knows to be urxe.
-struct Keeping : Bench {
-  Keeping() : Bench(keeping()) { qp->path->set_urxe(); }
-};
-
 Headers with_ack_req() {
   Headers headers;
   headers.bth.ack_req = true;
@@ -59,7 +54,7 @@ Lines reports(Bench& bench) {
 // Expect: one NAK for the gap. The missing packet comes, and an ACK for all at once; the receives
 // complete in order, with the data of the right packets.
 TEST(HeldRequests, AreExecutedInOrder) {
-  Keeping bench;
+  Bench bench(keeping());
   for (int i = 0; i < 4; ++i) bench.post_receive();
   for (const uint32_t psn : {202U, 201U, 203U}) receive_send(bench, psn);
   EXPECT_EQ(bench.sent(), (Lines{"ACK psn 200 nak \"psn sequence error\" msn 0"}));
@@ -78,7 +73,7 @@ TEST(HeldRequests, AreExecutedInOrder) {
 // Expect: a further gap has a NAK of its own, once the first is closed; what is kept twice counts
 // once.
 TEST(HeldRequests, NextGapIsNamed) {
-  Keeping bench;
+  Bench bench(keeping());
   for (int i = 0; i < 4; ++i) bench.post_receive();
   for (const uint32_t psn : {201U, 203U, 203U}) receive_send(bench, psn);
   EXPECT_EQ(bench.sent().size(), 1U);
@@ -91,7 +86,7 @@ TEST(HeldRequests, NextGapIsNamed) {
 
 // Expect: the requester that goes back sends what was kept again: duplicates, acknowledged.
 TEST(HeldRequests, GoingBackSeesDuplicates) {
-  Keeping bench;
+  Bench bench(keeping());
   for (int i = 0; i < 2; ++i) bench.post_receive();
   receive_send(bench, 201);
   bench.sent();
@@ -104,7 +99,7 @@ TEST(HeldRequests, GoingBackSeesDuplicates) {
 
 // 9.7.5.2.8. Expect: after an RNR NAK everything comes again, and nothing is kept meanwhile.
 TEST(HeldRequests, AreForgottenWithoutReceive) {
-  Keeping bench;
+  Bench bench(keeping());
   receive_send(bench, 201);
   bench.sent();
   receive_send(bench, 200);
@@ -118,7 +113,7 @@ TEST(HeldRequests, AreForgottenWithoutReceive) {
 
 // Expect: a request that ends the connection ends it also if it was kept.
 TEST(HeldRequests, MayBeBad) {
-  Keeping bench;
+  Bench bench(keeping());
   for (int i = 0; i < 2; ++i) bench.post_receive();
   bench.receive(Operation::kSendMiddle, 201);
   receive_send(bench, 202);
@@ -130,7 +125,7 @@ TEST(HeldRequests, MayBeBad) {
 
 // Expect: a bound per queue pair; what is beyond it, or far ahead, is dropped and comes again.
 TEST(HeldRequests, AreBounded) {
-  Keeping bench;
+  Bench bench(keeping());
   bench.receive(Operation::kSendOnly, 200 + HeldRequests::kFurthest + 1);
   EXPECT_EQ(bench.device.counters().held_requests, 0U);
   for (uint32_t i = 0; i < 600; ++i) bench.receive(Operation::kSendOnly, 201 + i);
@@ -142,7 +137,7 @@ TEST(HeldRequests, AreBounded) {
 // Expect: without a query nothing but NAKs. A query draws a report of each gap, new gaps are
 // reported at once; the reports say which query was the last before them.
 TEST(HeldRequests, GapsAreReportedIfAskedFor) {
-  Keeping bench;
+  Bench bench(keeping());
   for (int i = 0; i < 16; ++i) bench.post_receive();
   for (const uint32_t psn : {201U, 203U, 206U}) receive_send(bench, psn);
   EXPECT_EQ(reports(bench), Lines{});
@@ -165,7 +160,7 @@ TEST(HeldRequests, GapsAreReportedIfAskedFor) {
 // Expect: a query is answered if nothing is missing, too, but not by a responder that drops what
 // comes behind a gap.
 TEST(HeldRequests, NoGapIsReportedAsSuch) {
-  Keeping bench;
+  Bench bench(keeping());
   receive_query(bench, 1);
   EXPECT_EQ(reports(bench), (Lines{"200+0@1"}));
   Bench other;
@@ -175,7 +170,7 @@ TEST(HeldRequests, NoGapIsReportedAsSuch) {
 
 // Expect: a query of somebody else's is not answered.
 TEST(HeldRequests, StrangersAreNotTold) {
-  Keeping bench;
+  Bench bench(keeping());
   receive_send(bench, 201);
   bench.sent();
   Headers headers;
@@ -186,77 +181,6 @@ TEST(HeldRequests, StrangersAreNotTold) {
   bench.receive_raw(headers, flow, {});
   EXPECT_EQ(bench.sent(), Lines{});
   EXPECT_EQ(bench.dropped(DropReason::kWrongPeer), 1U);
-}
-
-/// A PEER Answer from this port, from the peer's address.
-void receive_answer(Bench& bench, uint16_t port) {
-  Headers headers;
-  headers.bth.opcode = kPeerAnswerOpcode;
-  headers.bth.dest_qp = Qpn(Bench::kQpn);
-  Flow flow = bench.flow_from_peer();
-  flow.source_port = port;
-  bench.receive_raw(headers, flow, {});
-}
-
-// 9.7.5.1.3. The defect: what came behind a gap was kept for every peer, and acknowledged with what
-// was missing. Expect: a peer that has not answered is asked at each gap, eight times at most, and
-// has to send everything again.
-TEST(HeldRequests, OtherPeersGoBack) {
-  Bench bench(keeping());
-  for (int i = 0; i < 12; ++i) bench.post_receive();
-  uint32_t queries = 0;
-  for (uint32_t psn = 200; psn < 210; ++psn) {
-    receive_send(bench, psn + 1);
-    const Lines lines = bench.sent();
-    EXPECT_EQ(lines.front(), line("ACK psn %u nak \"psn sequence error\" msn %u", psn, psn - 200));
-    queries += lines.size() == 2 && lines.back().starts_with("PEER Query") ? 1 : 0;
-    receive_send(bench, psn);
-    const Lines ack = bench.sent();
-    EXPECT_EQ(ack.size(), 1U);
-    EXPECT_TRUE(ack.front().starts_with(line("ACK psn %u credits", psn))) << ack.front();
-    EXPECT_TRUE(ack.front().ends_with(line("msn %u", psn - 199))) << ack.front();
-  }
-  EXPECT_EQ(queries, 8U);
-  EXPECT_EQ(bench.device.counters().held_requests, 0U);
-}
-
-// Expect: only an answer from port 4791, to a question, shows that the peer is urxe.
-TEST(HeldRequests, PeersAnswer) {
-  Bench bench(keeping());
-  receive_answer(bench, kRoceUdpPort);
-  EXPECT_FALSE(bench.qp->path->is_urxe());
-  receive_send(bench, 201);
-  EXPECT_EQ(bench.sent().size(), 2U);
-  receive_answer(bench, 0xc000);
-  EXPECT_FALSE(bench.qp->path->is_urxe());
-  EXPECT_EQ(bench.dropped(DropReason::kWrongPeer), 2U);
-  receive_answer(bench, kRoceUdpPort);
-  EXPECT_TRUE(bench.qp->path->is_urxe());
-  receive_send(bench, 202);
-  EXPECT_EQ(bench.sent(), Lines{});
-  EXPECT_EQ(bench.device.counters().held_requests, 1U);
-}
-
-void receive_peer_query(Bench& bench, uint32_t qpn) {
-  Headers headers;
-  headers.bth.opcode = kPeerQueryOpcode;
-  headers.bth.dest_qp = Qpn(qpn);
-  headers.deth.source_qp = Qpn(Bench::kPeerQpn);
-  bench.receive_raw(headers, bench.flow_from_peer(), {});
-}
-
-// Expect: a device that keeps requests says so to those who ask at queue pair 0, up to a bound.
-TEST(HeldRequests, PeersAreAnswered) {
-  Bench bench(keeping());
-  receive_peer_query(bench, Bench::kQpn);
-  EXPECT_EQ(bench.sent(), Lines{});
-  for (int i = 0; i < 20; ++i) receive_peer_query(bench, 0);
-  const Lines lines = bench.sent();
-  EXPECT_EQ(lines.size(), 16U);
-  EXPECT_TRUE(lines.front().starts_with("PEER Answer")) << lines.front();
-  Bench other;
-  receive_peer_query(other, 0);
-  EXPECT_EQ(other.sent(), Lines{});
 }
 
 QpInit init_of(uint32_t qpn) {

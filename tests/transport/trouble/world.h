@@ -49,9 +49,8 @@ class TroubledWorld {
   /// Whether the bytes that the request was to write are where they belong, or what it was to read
   /// is here.
   [[nodiscard]] bool is_executed(const sim::SendRequest& request) const;
-  /// By the queue pair of this side.
   [[nodiscard]] uint64_t sent_packets(int side) const {
-    return hosts_[side]->qp->counters.sent_packets;
+    return hosts_[side]->device.counters().sent_packets;
   }
 
   static constexpr uint32_t kMost = 6000;  ///< bytes of a request
