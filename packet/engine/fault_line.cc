@@ -16,12 +16,20 @@ bool FaultLine::happens(uint32_t per_million) {
   return per_million != 0 && random() % 1000000 < per_million;
 }
 
+uint64_t FaultLine::draw_bit(size_t size) {
+  // resv8a of the BTH, which the ICRC takes for ones: nobody would notice.
+  constexpr size_t kMaskedByte = 4;
+  const bool has_masked = size > kMaskedByte;
+  const uint64_t bit = random() % (uint64_t{8} * (has_masked ? size - 1 : size));
+  return has_masked && bit / 8 >= kMaskedByte ? bit + 8 : bit;
+}
+
 FaultLine::Fate FaultLine::draw(size_t size) {
   Fate fate;
   fate.lost = happens(rates_.loss);
   if (fate.lost) return fate;
   fate.duplicated = happens(rates_.duplication);
-  if (happens(rates_.corruption) && size > 0) fate.flipped_bit = random() % (uint64_t{8} * size);
+  if (happens(rates_.corruption) && size > 0) fate.flipped_bit = draw_bit(size);
   if (happens(rates_.reordering))
     fate.held_back = 1 + static_cast<uint32_t>(random() % kMaxHeldBack);
   return fate;

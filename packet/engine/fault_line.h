@@ -56,6 +56,8 @@ class FaultLine {
   };
   uint64_t random();
   bool happens(uint32_t per_million);
+  /// A bit of a packet that its ICRC protects.
+  uint64_t draw_bit(size_t size);
   void let_overtake(std::deque<Packet>& out);
 
   uint64_t state_;

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "packet/engine/fault_line.h"
 #include "packet/engine/memory/memory.h"
 #include "tests/packet/engine/engine_fixture.h"
 
@@ -192,6 +193,19 @@ TEST_P(EachDirection, TheSeedDecides) {
   const auto one = psns(carry(plan_of(GetParam(), rates, 1), GetParam()));
   EXPECT_EQ(psns(carry(plan_of(GetParam(), rates, 1), GetParam())), one);
   EXPECT_NE(psns(carry(plan_of(GetParam(), rates, 2), GetParam())), one);
+}
+
+/// The defect: a flip in resv8a of the BTH leaves the ICRC right, and nobody notices.
+TEST(FaultLine, CorruptionTouchesEveryByteThatTheIcrcProtectsAndNoOther) {
+  constexpr size_t kSize = 20;
+  FaultRates rates;
+  rates.corruption = 1'000'000;
+  FaultLine line(1, rates);
+  std::set<uint64_t> bytes;
+  for (int i = 0; i < 10000; ++i) bytes.insert(*line.draw(kSize).flipped_bit / 8);
+  EXPECT_FALSE(bytes.contains(4));
+  EXPECT_EQ(bytes.size(), kSize - 1);
+  EXPECT_EQ(*bytes.rbegin(), kSize - 1);
 }
 
 }  // namespace
