@@ -17,7 +17,7 @@ bool FaultLine::happens(uint32_t per_million) {
 }
 
 uint64_t FaultLine::draw_bit(size_t size) {
-  // resv8a of the BTH, which the ICRC takes for ones: nobody would notice.
+  // resv8a of the BTH: the ICRC is computed with ones there, so nobody would notice a flip.
   constexpr size_t kMaskedByte = 4;
   const bool has_masked = size > kMaskedByte;
   const uint64_t bit = random() % (uint64_t{8} * (has_masked ? size - 1 : size));
