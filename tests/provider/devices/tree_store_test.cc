@@ -128,22 +128,52 @@ TEST_F(TreeStoreTest, OldTreesGo) {
   EXPECT_TRUE(fs::exists(unseen_old)) << "/proc does not show whether it is used";
 }
 
+/// A shell with the tree in its environment that runs `script`, whose first line of output tells
+/// that it is there; its input ends with this object.
+class TreeUser {
+ public:
+  TreeUser(const std::string& directory, const std::string& tree, const std::string& script) {
+    const std::string fifo = directory + "/.fifo";
+    EXPECT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+    const std::string command =
+        "exec env 'URXE_TREE=" + tree + "' sh -c '" + script + "' < " + fifo;
+    child_ = popen(command.c_str(), "r");
+    input_ = open(fifo.c_str(), O_WRONLY | O_CLOEXEC);
+    EXPECT_EQ(fgetc(child_), '\n');
+  }
+  TreeUser(const TreeUser&) = delete;
+  TreeUser& operator=(const TreeUser&) = delete;
+  ~TreeUser() {
+    close(input_);
+    pclose(child_);
+  }
+
+ private:
+  FILE* child_ = nullptr;
+  int input_ = -1;
+};
+
 TEST_F(TreeStoreTest, ATreeInUseStays) {
   auto tree = publish_tree(directory_, kNamespace, content_);
   fs::last_write_time(*tree, fs::file_time_type::clock::now() - std::chrono::hours(24 * 30));
-  std::string assignment = "URXE_TREE=" + *tree;
-  // The child prints a line when its environment is in place, and then waits for its input to end.
-  std::string command =
-      "env '" + assignment + "' sh -c 'echo; exec cat' < " + directory_ + "/.fifo";
-  ASSERT_EQ(mkfifo((directory_ + "/.fifo").c_str(), 0600), 0);
-  FILE* child = popen(command.c_str(), "r");
-  ASSERT_NE(child, nullptr);
-  int input = open((directory_ + "/.fifo").c_str(), O_WRONLY | O_CLOEXEC);
-  EXPECT_EQ(fgetc(child), '\n');
+  const TreeUser user(directory_, *tree, "echo; read line");
   remove_stale_trees(directory_, kNamespace);
-  close(input);
-  pclose(child);
   EXPECT_TRUE(fs::exists(*tree));
+}
+
+// The environment of a process cannot be read while it becomes another program.
+TEST_F(TreeStoreTest, ATreeStaysWhileItsUserBecomesAnotherProgram) {
+  auto tree = publish_tree(directory_, kNamespace, content_);
+  fs::last_write_time(*tree, fs::file_time_type::clock::now() - std::chrono::hours(24 * 30));
+  const std::string end = directory_ + "/.end";
+  std::ofstream(directory_ + "/.again")
+      << "[ -e " << end << " ] || exec sh " << directory_ << "/.again\n";
+  {
+    const TreeUser user(directory_, *tree, "echo; exec sh " + directory_ + "/.again");
+    for (int i = 0; i < 100 && fs::exists(*tree); ++i) remove_stale_trees(directory_, kNamespace);
+    EXPECT_TRUE(fs::exists(*tree));
+    std::ofstream(end).put('\n');
+  }
 }
 
 TEST_F(TreeStoreTest, ANewNamespaceOfTheSameNumberStartsAfresh) {
