@@ -17,13 +17,13 @@
 #include <map>
 #include <set>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "packet/base/fnv.h"
 #include "packet/host/file_size.h"
 #include "packet/host/user_directory.h"
+#include "provider/devices/tree_users.h"
 
 namespace urxe {
 namespace {
@@ -38,9 +38,6 @@ constexpr const char* kProcessesFile = "pidns";
 constexpr std::chrono::hours kDraftAge{24};
 constexpr std::chrono::hours kOwnTreeAge{24 * 7};
 constexpr std::chrono::hours kOthersTreeAge{1};
-/// How often, and how soon, a process without an environment is asked again.
-constexpr int kEnvironmentTries = 100;
-constexpr std::chrono::milliseconds kEnvironmentPause{1};
 
 Unexpected<std::string> failure(const std::string& what) {
   return Unexpected<std::string>(what + ": " + std::strerror(errno));
@@ -207,33 +204,6 @@ void set_aside(const std::string& runtime_directory, const fs::path& tree) {
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// Whether a program runs in the process: not in threads of the kernel, nor in those that ended.
-bool runs_program(const fs::path& process) {
-  std::error_code failed;
-  return !fs::read_symlink(process / "exe", failed).empty();
-}
-
-/// The environment of the process whose directory of /proc it is. For the moment that execve(2)
-/// takes, the process seems to have none.
-std::string environment_of(const fs::path& process) {
-  std::string environment = read_file(process / "environ");
-  for (int i = 0; environment.empty() && runs_program(process) && i < kEnvironmentTries; ++i) {
-    std::this_thread::sleep_for(kEnvironmentPause);
-    environment = read_file(process / "environ");
-  }
-  return environment;
-}
-
-bool is_in_use(const std::string& tree) {
-  const std::string assignment = "URXE_TREE=" + tree;
-  std::error_code failed;
-  fs::directory_iterator at("/proc", failed);
-  for (; !failed && at != fs::directory_iterator(); at.increment(failed)) {
-    if (environment_of(at->path()).find(assignment) != std::string::npos) return true;
-  }
-  return static_cast<bool>(failed);  // cannot tell: keep it
 }
 
 std::string name_prefix(const NetworkNamespace& netns) {

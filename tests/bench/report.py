@@ -6,7 +6,13 @@ import statistics
 
 
 def median(samples):
-    return statistics.median(samples)
+    return statistics.median(sample.value for sample in samples)
+
+
+def cost(samples):
+    """The median; None if a sample has none."""
+    costs = [sample.cost for sample in samples]
+    return None if None in costs else statistics.median(costs)
 
 
 def ratio(figure, samples, target):
@@ -25,8 +31,11 @@ def is_met(figure, samples, target):
 def lines(figure, samples):
     """The figure's lines of the table: the medians, with the lowest and highest sample, and then each target."""
     yield f"{figure.name} [{figure.unit}, {figure.place}]"
-    for column, values in samples.items():
-        yield f"    {column:16}{median(values):10.2f}   ({min(values):.2f} to {max(values):.2f})"
+    for column, found in samples.items():
+        values = [sample.value for sample in found]
+        spent = f"{cost(found):12.3f} {figure.cost}" if figure.cost and cost(found) is not None else ""
+        spread = f"({min(values):.2f} to {max(values):.2f})"
+        yield f"    {column:20}{median(found):10.2f}   {spread:24}{spent}".rstrip()
     for target in figure.targets:
         found = ratio(figure, samples, target)
         if found is None:
@@ -41,8 +50,10 @@ def write_json(path, measured):
     """measured: pairs of a figure and its samples by column."""
     figures = [{
         "name": figure.name, "place": figure.place, "unit": figure.unit, "more_is_better": figure.more_is_better,
-        "samples": samples,
-        "medians": {column: median(values) for column, values in samples.items()},
+        "samples": {column: [sample.value for sample in found] for column, found in samples.items()},
+        "medians": {column: median(found) for column, found in samples.items()},
+        "cost_unit": figure.cost,
+        "costs": {column: cost(found) for column, found in samples.items()},
         "targets": [{"column": each.column, "other": each.other, "factor": each.factor,
                      "ratio": ratio(figure, samples, each), "met": is_met(figure, samples, each)}
                     for each in figure.targets],

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The yardstick for latency: two threads that spin on plain UDP sockets of the loopback interface
-// and answer each other. Prints the median of half the round trip, in microseconds.
+// The yardstick for latency: two threads that spin on plain UDP sockets of the loopback interface,
+// or sleep in recv(2), and answer each other. Prints the median of half the round trip, in
+// microseconds.
 //
-// usage: urxe_udp_pingpong [ROUNDS] [BYTES]
+// usage: urxe_udp_pingpong [--asleep] [ROUNDS] [BYTES]
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -43,8 +45,9 @@ void connect_to(int fd, int peer) {
     fail("connect");
 }
 
-void receive_spinning(int fd, std::vector<char>& buffer) {
-  while (::recvfrom(fd, buffer.data(), buffer.size(), MSG_DONTWAIT, nullptr, nullptr) < 0) {
+// Spins if the flags say not to wait.
+void receive(int fd, std::vector<char>& buffer, int flags) {
+  while (::recvfrom(fd, buffer.data(), buffer.size(), flags, nullptr, nullptr) < 0) {
   }
 }
 
@@ -55,6 +58,12 @@ void send_all(int fd, const std::vector<char>& buffer) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const bool asleep = argc > 1 && std::strcmp(argv[1], "--asleep") == 0;
+  const int flags = asleep ? 0 : MSG_DONTWAIT;
+  if (asleep) {
+    --argc;
+    ++argv;
+  }
   const int rounds = std::clamp(argc > 1 ? std::atoi(argv[1]) : 20000, 1, kMostRounds);
   // 8 bytes of payload behind a BTH, a RETH and an ICRC.
   const size_t bytes =
@@ -67,7 +76,7 @@ int main(int argc, char** argv) {
   std::thread echo([&] {
     std::vector<char> buffer(bytes);
     for (int i = 0; i < rounds; ++i) {
-      receive_spinning(theirs, buffer);
+      receive(theirs, buffer, flags);
       send_all(theirs, buffer);
     }
   });
@@ -78,7 +87,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < rounds; ++i) {
     const auto start = Clock::now();
     send_all(ours, buffer);
-    receive_spinning(ours, buffer);
+    receive(ours, buffer, flags);
     half_trips.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count() /
                          2);
   }
