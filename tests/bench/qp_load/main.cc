@@ -9,8 +9,8 @@
 #include <csignal>
 #include <cstdio>
 
-#include "options.h"
-#include "patterns.h"
+#include "tests/bench/qp_load/options.h"
+#include "tests/bench/qp_load/patterns.h"
 
 namespace {
 

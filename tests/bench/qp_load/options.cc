@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "options.h"
+#include "tests/bench/qp_load/options.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -3,7 +3,7 @@
 // by the process that writes.
 #pragma once
 
-#include "side.h"
+#include "tests/bench/qp_load/side.h"
 
 namespace bench {
 

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "patterns.h"
+#include "tests/bench/qp_load/patterns.h"
 
 namespace bench {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "side.h"
+#include "tests/bench/qp_load/side.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "options.h"
+#include "tests/bench/qp_load/options.h"
 #include "tests/bench/verbs_end.h"
 
 namespace bench {

@@ -10,7 +10,7 @@
 #include <numeric>
 #include <thread>
 
-#include "patterns.h"
+#include "tests/bench/qp_load/patterns.h"
 
 namespace bench {
 
