@@ -6,13 +6,14 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cinttypes>
 
 #include "provider/observation/explanation.h"
 
 namespace urxe {
 namespace {
 
-constinit std::atomic<unsigned> failures{0};
+constinit std::atomic<uint64_t> failures{0};
 
 /// Whether a write of a line would neither wait nor raise SIGPIPE. A pipe that is writable has room
 /// for PIPE_BUF bytes, which is more than a line has.
@@ -43,15 +44,23 @@ void tell_failure(std::string_view device, const QpReport& report) noexcept {
   print_line(failure_line(device, report).view());
 }
 
+bool may_tell_failures() noexcept {
+  return failures.load() < kMostFailureLines;
+}
+
+void count_untold_failures(uint64_t count) noexcept {
+  failures.fetch_add(count);
+}
+
 void forget_failures() noexcept {
   failures.store(0);
 }
 
 void tell_untold_failures() noexcept {
-  const unsigned count = failures.exchange(kMostFailureLines);
+  const uint64_t count = failures.exchange(kMostFailureLines);
   if (count <= kMostFailureLines) return;
   ShortText text;
-  text.add_format("%u more queue pairs have failed; `urxe stat --why` knows the last ones",
+  text.add_format("%" PRIu64 " more queue pairs have failed; `urxe stat --why` knows the last ones",
                   count - kMostFailureLines);
   print_line(text.view());
 }

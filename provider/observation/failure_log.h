@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "transport/observation/qp_report.h"
@@ -15,6 +16,10 @@ inline constexpr unsigned kMostFailureLines = 16;
 
 /// "urxe: " and failure_line(). Does nothing for a queue pair that has not failed.
 void tell_failure(std::string_view device, const QpReport& report) noexcept;
+
+/// False: the next lines will only be counted, as count_untold_failures() does.
+bool may_tell_failures() noexcept;
+void count_untold_failures(uint64_t count) noexcept;
 
 /// In the child of a fork(): what has failed is the parent's to tell.
 void forget_failures() noexcept;

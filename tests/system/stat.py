@@ -48,13 +48,13 @@ def queue_pairs(*options):
             for device in report["devices"] for qp in device["queue_pairs"]]
 
 
-def start_bandwidth():
-    """A pair of ib_write_bw that goes on for long."""
+def start_bandwidth(options=()):
+    """A pair of ib_write_bw that goes on for long. `options` are of the client's `urxe run`."""
     port = harness.free_port()
     words = ["ib_write_bw", "-F", "-p", str(port), "-x", "0", "-D", "60"]
     server = Process(harness.urxe_run(words, options=["--device", "lo"]), name="server")
     server.wait_for_listener(port)
-    client = Process(harness.urxe_run([*words, "127.0.0.1"], options=["--device", "lo"]), name="client")
+    client = Process(harness.urxe_run([*words, "127.0.0.1"], options=["--device", "lo", *options]), name="client")
 
     def goes():
         seen = {qp["pid"]: qp for qp in queue_pairs()}
@@ -250,15 +250,21 @@ def ended():
     harness.expect(json.loads(run_stat("--json", "--pid", program.pid).stdout)["ended"] == [], "no failure")
 
 
+def explanations(program):
+    """What it says of its queue pairs."""
+    return [line for line in program.output.splitlines() if line.startswith("urxe: ")]
+
+
 def explain():
-    """With --explain the program itself says why its queue pairs have failed: on stderr, and only then."""
+    """With --explain the program itself says why its queue pairs have failed: on stderr, once each, and only then."""
     harness.isolate()
-    for end in ("exit", "destroy"):
+    for end in ("exit", "destroy", "stay"):
         program, left, right = start_failure("bounds", end, options=["--explain"])
-        if end == "destroy":
+        if end != "exit":  # It has said so before its end.
+            harness.wait_until(lambda: len(explanations(program)) >= 2, f"{end}: {program.output}")
             program.kill(signal.SIGTERM)
         program.wait()
-        said = [line for line in program.output.splitlines() if line.startswith("urxe: ")]
+        said = explanations(program)
         harness.expect(len(said) == 2, program.output)
         for qp, words in ((left, "the peer has refused a request"), (right, "the range is not inside")):
             harness.expect(sum(f"queue pair {qp} (RC) of urxe_lo" in line and words in line for line in said) == 1, said)
@@ -271,6 +277,19 @@ def explain():
                                options=["--device", "lo", "--explain"])
     done = subprocess.run(command, capture_output=True, text=True, env=harness.environment(), timeout=harness.PATIENCE)
     harness.expect("urxe: " not in done.stdout and done.stderr.count("urxe: ") == 2, done)
+
+
+def explain_stock():
+    """ib_write_bw, whose server is killed, says why it fails; urxe stat knows it after its end."""
+    harness.need_programs("ib_write_bw")
+    own_shared_files()
+    server, client = start_bandwidth(options=["--explain"])
+    server.kill(signal.SIGKILL)
+    harness.expect(client.wait() != 0, client.output)
+    said = explanations(client)
+    harness.expect(len(said) == 1 and "the peer has not answered" in said[0] and "RETRY_EXC_ERR" in said[0], client.output)
+    later = stat("--why", "--pid", client.pid, expected=1)
+    harness.expect("its process has ended" in later and "the peer has not answered" in later, later)
 
 
 def no_room():
@@ -323,5 +342,5 @@ def idle():
     program.kill()
 
 
-harness.main({each.__name__: each for each in (balance, ended, explain, full, gone, idle, no_room, off, recovered, stopped,
-                                               traffic, why, wrong)}[sys.argv[1]])
+harness.main({each.__name__: each for each in (balance, ended, explain, explain_stock, full, gone, idle, no_room, off, recovered,
+                                               stopped, traffic, why, wrong)}[sys.argv[1]])

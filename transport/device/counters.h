@@ -58,6 +58,7 @@ struct Counters {
   uint64_t acks_deferred = 0;       ///< held back to share a datagram with a request
   uint64_t cq_overflows = 0;
   uint64_t congestion_backoffs = 0;
+  uint64_t failures = 0;  ///< queue pairs that went to ERR or SQE by themselves
   std::array<uint64_t, static_cast<size_t>(DropReason::kCount)> drops{};
   /// Work requests of send queues and of receive queues that have failed, by ibv_wc_status.
   std::array<uint64_t, kStatuses> failed_sends{};

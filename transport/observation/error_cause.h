@@ -71,8 +71,9 @@ struct ErrorCause {
   uint64_t length = 0;  ///< bytes
   uint64_t wr_id = 0;   ///< if `status` is not 0
   // What RESET takes from the queue pair.
-  Instant at{};  ///< when it went to the state
-  Gid remote{};  ///< the peer; 0: none, also the next
+  uint64_t number = 0;  ///< of the device's failures (Counters::failures); 0: it is none
+  Instant at{};         ///< when it went to the state
+  Gid remote{};         ///< the peer; 0: none, also the next
   uint32_t dest_qpn = 0;
   uint8_t timeout = 0;  ///< as in ibv_qp_attr
 };

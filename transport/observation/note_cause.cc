@@ -42,10 +42,11 @@ void note_cause(QueuePair& qp, const ErrorCause& cause) {
   if (!has_cause(qp)) qp.error_cause = cause;
 }
 
-void note_circumstances(const ChannelAdapter& ca, QueuePair& qp) {
+void note_circumstances(ChannelAdapter& ca, QueuePair& qp) {
   ErrorCause& cause = qp.error_cause;
   if (cause.at.ns != 0) return;
   cause.at = ca.now;
+  if (is_failure(cause)) cause.number = ++ca.counters.failures;
   cause.timeout = qp.attr.timeout;
   if (qp.service == Service::kUd) return;
   cause.remote = qp.flow().destination;

@@ -20,7 +20,7 @@ inline bool has_cause(const QueuePair& qp) {
 void note_cause(QueuePair& qp, const ErrorCause& cause);
 
 /// The queue pair goes to ERR or SQE: adds to what was noted when this was, and with which peer.
-void note_circumstances(const ChannelAdapter& ca, QueuePair& qp);
+void note_circumstances(ChannelAdapter& ca, QueuePair& qp);
 
 /// The queue pair leaves the state: a failure becomes its last error.
 void note_recovery(QueuePair& qp);

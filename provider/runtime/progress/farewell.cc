@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a process does for its peers, and tells its user, when it exits or a queue pair ends.
+// What a process does for its peers, and tells its user, when it exits, or a queue pair fails or
+// ends.
 #include "packet/host/clock.h"
 #include "provider/observation/failure_log.h"
 #include "provider/runtime/progress/progress.h"
@@ -50,8 +51,31 @@ void Progress::note_end(const QueuePair& qp) {
 
 void Progress::tell_end(size_t place, Instant now) {
   publication_.reports.end_queue_pair(device_, place, now);
+  explain(place);
+}
+
+/// At once, and not when the next reports are due: many programs end at the first error, also by
+/// abort(3), which leaves no time.
+void Progress::tell_failures(Instant now) {
+  last_reports_ = {};
+  publish_reports(now);
+  const uint64_t failures = device_.counters().failures;
+  if (may_tell_failures()) {
+    for (size_t place = 0; place < device_.report_places(); ++place) explain(place);
+  } else if (publication_.explains) {
+    count_untold_failures(failures - failures_told_);
+  }
+  failures_told_ = failures;
+}
+
+/// Says why the queue pair has failed, unless this was said.
+void Progress::explain(size_t place) {
   if (!publication_.explains) return;
-  if (const auto report = device_.report(place)) tell_failure(publication_.device, *report);
+  const auto report = device_.report(place);
+  const ErrorCause* const cause = report ? failure_of(*report) : nullptr;
+  if (cause != nullptr && cause->number > failures_told_) {
+    tell_failure(publication_.device, *report);
+  }
 }
 
 }  // namespace urxe

@@ -202,6 +202,7 @@ Instant Progress::deadline(Instant now) const {
 void Progress::finish(Instant now) {
   deliver_events();
   if (now - last_published_ > kPublishInterval) publish_counters(now);
+  if (device_.counters().failures != failures_told_) tell_failures(now);
   publish_reports(now);
   int64_t asleep_until = asleep_until_ns_.load();
   if (asleep_until != INT64_MIN && deadline(now).ns < asleep_until) kick();

@@ -73,7 +73,8 @@ class Progress {
   Expected<void, Errno> follow_flow_rules() { return frames_.follow_rules(device_); }
   /// Sends deferred ACKs; called before their queue pair goes.
   void flush_acks();
-  /// The queue pair is going to be destroyed: tells why it has failed, if it has.
+  /// The queue pair is going to be destroyed: tells why it has failed, if it has and this was not
+  /// told.
   void note_end(const QueuePair& qp);
   /// Flushes later the events that `socket` has no room for now.
   void flush_later(std::shared_ptr<EventSocket> socket);
@@ -129,6 +130,8 @@ class Progress {
   [[nodiscard]] bool end_communications();
   void say_farewell(Instant now);
   void tell_end(size_t place, Instant now);
+  void tell_failures(Instant now);
+  void explain(size_t place);
   bool receive(Instant now);
   void transmit(AckPolicy policy, Instant now);
   void transmit_packets(AckPolicy policy, Instant now);
@@ -173,6 +176,7 @@ class Progress {
   bool takes_from_memory_ = false;  ///< the last receive() did
   std::vector<std::shared_ptr<EventSocket>> clogged_;  ///< sockets that events wait for
   bool waits_for_joining_ = false;                     ///< the holder of the lock does
+  uint64_t failures_told_ = 0;                         ///< of Counters::failures
   bool reports_are_due_ = false;     ///< something may have changed since the last ones
   bool has_left_ = false;            ///< say_farewell() was called
   bool communication_told_ = false;  ///< events were reported since the last Guard

@@ -109,6 +109,20 @@ TEST(FailureLog, ABoundedNumber) {
   EXPECT_TRUE(lines.back().starts_with("urxe: 5 more queue pairs have failed")) << lines.back();
 }
 
+TEST(FailureLog, CountsWhatIsNotTold) {
+  Pipe target;
+  EXPECT_EQ(run(target,
+                [] {
+                  while (may_tell_failures()) tell_failure("urxe_lo", failed_report());
+                  count_untold_failures(7);
+                  tell_untold_failures();
+                }),
+            0);
+  const auto lines = lines_in(target);
+  ASSERT_EQ(lines.size(), kMostFailureLines + 1);
+  EXPECT_TRUE(lines.back().starts_with("urxe: 7 more queue pairs have failed")) << lines.back();
+}
+
 TEST(FailureLog, ChildrenTellNothingOfTheirParent) {
   Pipe target;
   EXPECT_EQ(run(target,
