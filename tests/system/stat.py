@@ -112,7 +112,8 @@ def off():
 
 
 def balance():
-    """What one end has sent, the other has received: nothing is lost on the loopback."""
+    """What one end has sent, the other has received: nothing is lost on the loopback. Only a request that was sent again for
+    want of time may come too late: the other end is in ERR then, and takes nothing."""
     harness.isolate()
     for case in ("bounds", "no_receive", "unknown_key"):
         program, left, right = start_failure(case)
@@ -121,10 +122,15 @@ def balance():
             seen = {f"0x{qp['qpn']:06x}": qp["counters"] for qp in queue_pairs("--pid", program.pid)}
             return seen[left], seen[right]
 
+        def balances(sender, receiver):
+            missing = sender["sent_packets"] - receiver["received_packets"]
+            if missing == 0:
+                return sender["sent_bytes"] == receiver["received_bytes"]
+            return 0 < missing <= sender["retransmitted_packets"]
+
         def differences():
             ours, theirs = counters()
-            return [(one, other) for one, other in ((ours, theirs), (theirs, ours))
-                    for unit in ("packets", "bytes") if one["sent_" + unit] != other["received_" + unit]]
+            return [(one, other) for one, other in ((ours, theirs), (theirs, ours)) if not balances(one, other)]
         harness.wait_until(lambda: not differences(), f"{case}: {counters()}", timeout=20)
         harness.expect(all(each["sent_packets"] > 0 for each in counters()), counters())
         program.kill()
