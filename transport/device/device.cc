@@ -88,8 +88,9 @@ void dispatch(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, const
 }
 
 /// Gives each queue pair of the group a copy (IBTA vol. 1, 10.5.2.1). Each takes it or drops it.
-void receive_multicast(ChannelAdapter& ca, const PacketView& packet, const Flow& flow,
+void receive_multicast(ChannelAdapter& ca, const PacketView& packet, const RxPacket& received,
                        Instant now) {
+  const Flow& flow = received.flow;
   ++ca.counters.multicast_packets_received;
   const bool to_group = packet.headers.bth.dest_qp == Qpn(kMulticastQpn);
   const auto members = ca.multicast.members(flow.destination);
@@ -100,6 +101,7 @@ void receive_multicast(ChannelAdapter& ca, const PacketView& packet, const Flow&
       ca.counters.drop(*reason);
       continue;
     }
+    qp->counters.count_received(received.bytes.size());
     receive_ud_request(ca, *qp, packet, flow);
     fail_if_cq_failed(ca, *qp);
   }
@@ -188,7 +190,7 @@ void Device::receive(const RxPacket& packet, Instant now) {
   ca.counters.received_bytes += packet.bytes.size();
   if (is_marked(packet.flow)) ++ca.counters.ecn_marked_packets;
   const Bth& bth = view->headers.bth;
-  if (packet.flow.destination.is_multicast()) return receive_multicast(ca, *view, packet.flow, now);
+  if (packet.flow.destination.is_multicast()) return receive_multicast(ca, *view, packet, now);
   QueuePair* qp = impl_->find(bth.dest_qp);
   if (bth.opcode == kCnpOpcode) return receive_notification(ca, qp, packet.flow, now);
   if (bth.opcode == kGapQueryOpcode || bth.opcode == kGapReportOpcode) {

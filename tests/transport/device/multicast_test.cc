@@ -74,6 +74,8 @@ TEST(Multicast, ACopyForEachMember) {
   EXPECT_EQ(bench.receive_statuses(), (Statuses{{1, IBV_WC_SUCCESS}}));
   EXPECT_EQ(bench.dropped(DropReason::kNoReceive), 1U);
   EXPECT_EQ(bench.device.counters().multicast_packets_received, 1U);
+  EXPECT_EQ(bench.device.report(0).value().counters.received_packets, 1U);
+  EXPECT_EQ(bench.device.report(1).value().counters.received_bytes, 12U + 8 + 4 + 4);
 }
 
 TEST(Multicast, AttachingTwiceIsAttachingOnce) {
