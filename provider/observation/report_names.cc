@@ -20,7 +20,7 @@ constexpr auto kStates =
 
 constexpr auto kWaits =
     std::to_array<std::string_view>({"", "state", "answer", "rnr", "credits", "window", "pacing",
-                                     "reads", "read-room", "fence", "drain"});
+                                     "reads", "read-room", "fence", "drain", "receive"});
 static_assert(kWaits.size() == static_cast<size_t>(WaitReason::kCount));
 
 constexpr auto kReasons = std::to_array<std::string_view>(

@@ -6,6 +6,7 @@
 #include "transport/queue_pair/queue_pair.h"
 #include "transport/requester/requester.h"
 #include "transport/requester/wait_reason.h"
+#include "transport/responder/receive_source.h"
 #include "transport/responder/responder.h"
 
 namespace urxe {
@@ -25,6 +26,12 @@ QueueFill fill_of(const Queue& queue) {
 
 QueueFill receive_fill(QueuePair& qp) {
   return qp.srq != nullptr ? fill_of(qp.srq->queue()) : fill_of(qp.rq);
+}
+
+/// Its own requests go before those of the peer.
+WaitReason reason_to_wait(const ChannelAdapter& ca, QueuePair& qp) {
+  const WaitReason reason = wait_reason(ca, qp);
+  return reason == WaitReason::kNothing && lacks_receive(qp) ? WaitReason::kReceive : reason;
 }
 
 void describe_path(const QueuePair& qp, QpReport& report) {
@@ -50,7 +57,7 @@ QpReport report_on(const ChannelAdapter& ca, QueuePair& qp) {
   report.qpn = qp.qpn.value();
   report.type = static_cast<uint8_t>(qp.type);
   report.state = static_cast<uint8_t>(qp.state());
-  report.waits_for = wait_reason(ca, qp);
+  report.waits_for = reason_to_wait(ca, qp);
   report.uses_srq = qp.takes_shared_receives();
   report.is_paced = qp.pacer.is_limited();
   report.timeout = qp.attr.timeout;

@@ -14,7 +14,7 @@ namespace urxe {
 
 struct QueuePair;
 
-/// What keeps the send queue of a queue pair from sending more.
+/// What keeps the send queue of a queue pair from sending more; or else, the peer.
 enum class WaitReason : uint8_t {
   kNothing,           ///< nothing is posted, or it sends with its next turn
   kState,             ///< there is something posted, and the state sends nothing
@@ -27,6 +27,7 @@ enum class WaitReason : uint8_t {
   kReadRoom,          ///< responses would not fit into this device's receive buffer
   kFence,             ///< a fenced request behind READs or atomics
   kDrain,             ///< SQD begins no new message
+  kReceive,           ///< the peer has a request for which no receive is posted
   kCount,
 };
 

@@ -53,6 +53,12 @@ bool take_own_receive(QueuePair& qp) {
   return true;
 }
 
+bool lacks_receive(const QueuePair& qp) {
+  const ResponderState& resp = qp.responder;
+  if (!resp.rnr_nak_outstanding || qp.state() == IBV_QPS_ERR) return false;
+  return resp.srq != nullptr ? resp.srq->queue().empty() : qp.rq.empty();
+}
+
 void complete_taken(ChannelAdapter& ca, QueuePair& qp, ibv_wc wc, bool solicited) {
   wc.wr_id = qp.responder.receive->wr_id;
   wc.qp_num = qp.qpn.value();

@@ -27,6 +27,10 @@ inline bool holds_receive(const QueuePair& qp) {
   return qp.responder.receive.has_value();
 }
 
+/// Whether the peer was told by an RNR NAK that there is no element for its request, and still waits
+/// for one.
+bool lacks_receive(const QueuePair& qp);
+
 /// Completes the element that the queue pair holds. Fills in wr_id and the queue pair number.
 void complete_taken(ChannelAdapter& ca, QueuePair& qp, ibv_wc wc, bool solicited);
 

@@ -142,6 +142,34 @@ TEST(QpReport, WaitsForTheReceiver) {
   EXPECT_EQ(waits_for(bench), WaitReason::kReceiverNotReady);
 }
 
+TEST(QpReport, WaitsForAReceive) {
+  Bench bench;
+  bench.receive(Operation::kSendOnly, 200, {}, {1});
+  EXPECT_EQ(waits_for(bench), WaitReason::kReceive);
+  bench.post(IBV_WR_SEND, 0);
+  bench.sent();
+  EXPECT_EQ(waits_for(bench), WaitReason::kAnswer) << "its own requests go before";
+  bench.receive_ack(100);
+  EXPECT_EQ(waits_for(bench), WaitReason::kReceive);
+  bench.post_receive();
+  EXPECT_EQ(waits_for(bench), WaitReason::kNothing) << "the peer will send again";
+  bench.receive(Operation::kSendOnly, 200, {}, {1});
+  EXPECT_EQ(waits_for(bench), WaitReason::kNothing);
+  bench.receive(Operation::kSendOnly, 201, {}, {1});
+  ASSERT_EQ(bench.move_to(IBV_QPS_ERR), 0);
+  EXPECT_EQ(waits_for(bench), WaitReason::kNothing) << "nobody waits for an end";
+}
+
+TEST(QpReport, WaitsForASharedReceive) {
+  BenchOptions options;
+  options.shared_receives = true;
+  Bench bench(options);
+  bench.receive(Operation::kSendOnly, 200, {}, {1});
+  EXPECT_EQ(waits_for(bench), WaitReason::kReceive);
+  bench.post_shared();
+  EXPECT_EQ(waits_for(bench), WaitReason::kNothing);
+}
+
 TEST(QpReport, WaitsForReads) {
   Bench bench;
   for (int i = 0; i < 5; ++i) bench.post(IBV_WR_RDMA_READ, 8);
