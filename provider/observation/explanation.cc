@@ -23,7 +23,23 @@ void add_timeout(ShortText& text, const ErrorCause& cause) {
   if (cause.timeout == 0 || cause.timeout > kMaxTimeout) return text.add("no local ACK timeout");
   text.add("a local ACK timeout of ");
   add_time(text, ack_timeout_of(cause.timeout).ns);
-  text.add_format(" (timeout %u), %" PRIu32 " retries", unsigned{cause.timeout}, cause.retries);
+  text.add_format(" (timeout %u)", unsigned{cause.timeout});
+  if (cause.reason == ErrorReason::kAckTimeout)
+    return text.add(" has passed, and it was sent again");
+  text.add_format(", %" PRIu32 " retries", cause.retries);
+}
+
+void add_rnr_nak(ShortText& text, const ErrorCause& cause) {
+  text.add("the peer had no receive posted, and asked to wait for ");
+  add_time(text, rnr_timer(syndrome_value(cause.syndrome)).ns);
+}
+
+/// A request of UC or UD gets no answer.
+void add_no_receive(ShortText& text, const ErrorCause& cause) {
+  text.add("this side had no receive posted for a request of the peer, which ");
+  if (cause.syndrome == 0) return text.add("was dropped");
+  text.add("was asked to wait for ");
+  add_time(text, rnr_timer(syndrome_value(cause.syndrome)).ns);
 }
 
 void add_rnr(ShortText& text, const ErrorCause& cause) {
@@ -67,6 +83,10 @@ std::string_view plain_event(ErrorReason reason) {
       return "the memory of a posted receive could not be written";
     case ErrorReason::kCompletionLost:
       return "a completion queue was full, and a completion was lost";
+    case ErrorReason::kSequenceNak:
+      return "the peer lacked a request (NAK, PSN sequence error), which was sent again";
+    case ErrorReason::kDropped:
+      return "this side has dropped a message of the peer";
     default:
       return "nothing went wrong";
   }
@@ -94,6 +114,7 @@ void add_time(ShortText& text, int64_t ns) {
 void add_event(ShortText& text, const ErrorCause& cause) {
   switch (cause.reason) {
     case ErrorReason::kNoAnswer:
+    case ErrorReason::kAckTimeout:
       return add_timeout(text, cause);
     case ErrorReason::kLostTooOften:
       return text.add_format("packets were reported lost again and again, at last PSN %" PRIu32
@@ -101,6 +122,13 @@ void add_event(ShortText& text, const ErrorCause& cause) {
                              cause.psn.value(), cause.retries);
     case ErrorReason::kReceiverNotReady:
       return add_rnr(text, cause);
+    case ErrorReason::kRnrNak:
+      return add_rnr_nak(text, cause);
+    case ErrorReason::kNoReceive:
+      return add_no_receive(text, cause);
+    case ErrorReason::kGap:
+      return text.add_format("a request of the peer did not come: this side expected PSN %" PRIu32,
+                             cause.psn.value());
     case ErrorReason::kNak:
       return add_nak(text, "the peer has refused a request: ", cause.syndrome);
     case ErrorReason::kRefusedRequest:
@@ -130,6 +158,8 @@ std::string_view check_text(Check check) {
       return "more READs and atomics at a time than max_dest_rd_atomic";
     case Check::kReceiveLength:
       return "the message is longer than the receive";
+    case Check::kQKey:
+      return "the Q_Key of the datagram is not that of the queue pair";
     case Check::kSharedQueue:
       return "the shared receive queue that the request names is not one of the XRC domain";
     case Check::kUnknownKey:

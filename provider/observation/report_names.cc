@@ -24,14 +24,16 @@ constexpr auto kWaits =
 static_assert(kWaits.size() == static_cast<size_t>(WaitReason::kCount));
 
 constexpr auto kReasons = std::to_array<std::string_view>(
-    {"", "modified", "device-gone", "no-answer", "lost", "rnr", "nak", "bad-syndrome",
-     "bad-response", "local-send", "refused", "local-receive", "invalidate", "cq-full"});
+    {"",           "modified",     "device-gone",  "no-answer",    "lost",    "rnr",
+     "nak",        "bad-syndrome", "bad-response", "local-send",   "refused", "local-receive",
+     "invalidate", "cq-full",      "ack-timeout",  "sequence-nak", "rnr-nak", "gap",
+     "no-receive", "dropped"});
 static_assert(kReasons.size() == static_cast<size_t>(ErrorReason::kCount));
 
 constexpr auto kChecks = std::to_array<std::string_view>(
     {"", "operation", "opcode-sequence", "payload-length", "message-length", "alignment",
-     "too-many-reads", "receive-length", "shared-queue", "unknown-key", "other-domain", "rights",
-     "bounds", "not-bound", "other-queue-pair", "not-mapped"});
+     "too-many-reads", "receive-length", "q-key", "shared-queue", "unknown-key", "other-domain",
+     "rights", "bounds", "not-bound", "other-queue-pair", "not-mapped"});
 static_assert(kChecks.size() == static_cast<size_t>(Check::kCount));
 
 constexpr auto kStatusNames = std::to_array<std::string_view>(

@@ -224,6 +224,18 @@ def recovered():
     program.kill()
 
 
+def survived():
+    """What a queue pair goes on after is kept, too, and is no failure."""
+    harness.isolate()
+    program, _, right = start_failure("no_receive")
+    harness.wait_until(lambda: stat("--pid", program.pid, "--qp", right).rstrip().endswith(" receive"), "what it waits for")
+    said = stat("--why", "--qp", right)
+    harness.expect("LAST TROUBLE" in said and "this side had no receive posted" in said, said)
+    qp = queue_pairs("--qp", right)[0]
+    harness.expect(qp["error"] is None and qp["last_trouble"]["reason"] == "no-receive", qp)
+    program.kill()
+
+
 def ended():
     """What has failed is explained after its end, however that was."""
     own_shared_files()
@@ -349,4 +361,4 @@ def idle():
 
 
 harness.main({each.__name__: each for each in (balance, ended, explain, explain_stock, full, gone, idle, no_room, off, recovered,
-                                               stopped, traffic, why, wrong)}[sys.argv[1]])
+                                               stopped, survived, traffic, why, wrong)}[sys.argv[1]])

@@ -44,12 +44,17 @@ Json counters_of(const QpCounters& counters) {
           {"rnr_naks_sent", counters.rnr_naks_sent}};
 }
 
+bool has_rnr_timer(const ErrorCause& cause) {
+  return cause.reason == ErrorReason::kReceiverNotReady || cause.reason == ErrorReason::kRnrNak ||
+         (cause.reason == ErrorReason::kNoReceive && cause.syndrome != 0);
+}
+
 /// What came of the timers.
 void add_timers(Json& json, const ErrorCause& cause) {
   if (cause.timeout != 0 && cause.timeout <= kMaxTimeout) {
     json["ack_timeout_us"] = static_cast<double>(ack_timeout_of(cause.timeout).ns) / kNsPerUs;
   }
-  if (cause.reason == ErrorReason::kReceiverNotReady) {
+  if (has_rnr_timer(cause)) {
     const Duration wait = rnr_timer(syndrome_value(cause.syndrome));
     json["rnr_timer_us"] = static_cast<double>(wait.ns) / kNsPerUs;
   }
@@ -123,7 +128,8 @@ Json queue_pair_of(const QpReport& report, Instant now) {
           {"receive_cq", completions_of(report.receive_cq)},
           {"counters", counters_of(report.counters)},
           {"error", cause_of(report.cause, now)},
-          {"last_error", cause_of(report.last_error, now)}};
+          {"last_error", cause_of(report.last_error, now)},
+          {"last_trouble", cause_of(report.trouble, now)}};
 }
 
 Json device_of(const DeviceObservation& device) {

@@ -80,6 +80,7 @@ Row wide_row_of(const DeviceObservation& device, const QpReport& report, const A
           fmt::format("{}", report.send_queue.waiting),
           fmt::format("{}", report.receive_queue.waiting),
           round_trip_of(report),
+          last_error_of(device, report),
           long_condition_of(device, report)};
 }
 
@@ -149,6 +150,16 @@ std::string long_condition_of(const DeviceObservation& device, const QpReport& r
   return "error: " + condition + (check.empty() ? "" : " (" + std::string(check) + ")");
 }
 
+std::string last_error_of(const DeviceObservation& device, const QpReport& report) {
+  const ErrorCause* last = &report.cause;
+  for (const ErrorCause* other : {&report.last_error, &report.trouble}) {
+    if (!is_failure(*last) || (is_failure(*other) && other->at > last->at)) last = other;
+  }
+  if (!is_failure(*last)) return "";
+  return fmt::format("{} {}", reason_name(last->reason),
+                     brief_time(std::max<int64_t>((device.observed - last->at).ns, 0)));
+}
+
 std::string table_report(const Observation& seen, const Observation* before) {
   return make_table(seen, before,
                     {"PROGRAM", "PID", "QPN", "TYPE", "STATE", "SENT", "RCVD", "MSGS", "RESENT",
@@ -160,7 +171,7 @@ std::string wide_report(const Observation& seen, const Observation* before) {
   return make_table(
       seen, before,
       {"PROGRAM", "DEVICE", "PEER", "PID", "QPN", "TYPE", "STATE", "MTU", "SENT", "RCVD", "MSGS",
-       "RESENT", "TIMEOUTS", "RNR", "SENDS", "RECVS", "RTT", "WAITS FOR"},
+       "RESENT", "TIMEOUTS", "RNR", "SENDS", "RECVS", "RTT", "LAST ERROR", "WAITS FOR"},
       {.text_columns = 3}, wide_row_of);
 }
 

@@ -21,6 +21,9 @@ std::string age_of(const DeviceObservation& device);
 std::string condition_of(const DeviceObservation& device, const QpReport& report);
 /// The same with the check that failed.
 std::string long_condition_of(const DeviceObservation& device, const QpReport& report);
+/// The last error, of this state or before, or trouble that it went on after, whichever came last,
+/// with its age: "rnr-nak 12s"; "" if there was none.
+std::string last_error_of(const DeviceObservation& device, const QpReport& report);
 /// "192.0.2.1 0x000123", or "" without a peer.
 std::string peer_of(const QpReport& report);
 

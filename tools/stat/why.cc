@@ -21,6 +21,14 @@ std::string advice_text(const ErrorCause& cause) {
              "out more";
     case ErrorReason::kReceiverNotReady:
       return "post receives earlier at the peer, or use rnr_retry 7, which waits for ever";
+    case ErrorReason::kRnrNak:
+      return "post receives earlier at the peer, or more of them";
+    case ErrorReason::kNoReceive:
+      return "post receives earlier, or more of them";
+    case ErrorReason::kAckTimeout:
+    case ErrorReason::kSequenceNak:
+    case ErrorReason::kGap:
+      return "`urxe analyze` on a capture tells where packets are lost";
     case ErrorReason::kNak:
       return "`urxe stat --why` at the peer names the check that failed there";
     case ErrorReason::kCompletionLost:
@@ -52,6 +60,10 @@ std::string title_of(const DeviceObservation& device, const QpReport& report) {
                      printable(device.device));
 }
 
+bool has_happened(const ErrorCause& cause) {
+  return cause.reason != ErrorReason::kNone;
+}
+
 void add_cause(std::string& text, const ErrorCause& cause, Instant now) {
   add_line(text, "what", cause, add_event);
   add_line(text, "check", check_text(cause.check));
@@ -65,6 +77,12 @@ void add_cause(std::string& text, const ErrorCause& cause, Instant now) {
   add_line(text, "next", advice_text(cause));
 }
 
+void add_trouble(std::string& text, const QpReport& report, Instant now) {
+  if (!has_happened(report.trouble)) return;
+  text += "  LAST TROUBLE, after which it went on:\n";
+  add_cause(text, report.trouble, now);
+}
+
 }  // namespace
 
 std::string explain(const DeviceObservation& device, const QpReport& report) {
@@ -72,14 +90,16 @@ std::string explain(const DeviceObservation& device, const QpReport& report) {
   if (is_stopped(device)) {
     add_line(text, "process", "stopped, as of " + age_of(device) + " ago");
   }
-  if (report.cause.reason != ErrorReason::kNone || !is_failure(report.last_error)) {
+  const bool has_past = has_happened(report.last_error) || has_happened(report.trouble);
+  if (has_happened(report.cause) || !has_past) {
     add_cause(text, report.cause, device.observed);
   }
   if (report.has_peer && report.cause.remote.is_zero()) add_line(text, "peer", peer_of(report));
-  if (is_failure(report.last_error)) {
+  if (has_happened(report.last_error)) {
     text += "  LAST ERROR, since which it was reset or recovered:\n";
     add_cause(text, report.last_error, device.observed);
   }
+  add_trouble(text, report, device.observed);
   return text;
 }
 
@@ -90,6 +110,7 @@ std::string explain(const EndedQueuePair& ended) {
   if (const ErrorCause* const cause = failure_of(ended.report)) {
     add_cause(text, *cause, ended.device.observed);
   }
+  add_trouble(text, ended.report, ended.device.observed);
   return text;
 }
 

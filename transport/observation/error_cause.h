@@ -11,8 +11,9 @@
 
 namespace urxe {
 
-// Why a queue pair is in the Error or the SQ Error state. The verbs tell the application little
-// more than a status; this is kept for whoever asks the device (`urxe stat --why`).
+// Why a queue pair is in the Error or the SQ Error state, and what it goes on after. The verbs tell
+// the application little more than a status, or nothing; this is kept for whoever asks the device
+// (`urxe stat --why`).
 
 /// What happened.
 enum class ErrorReason : uint8_t {
@@ -30,6 +31,13 @@ enum class ErrorReason : uint8_t {
   kLocalReceive,      ///< the memory of a receive could not be written
   kInvalidate,        ///< a key that the peer may not invalidate
   kCompletionLost,    ///< a completion queue was full
+  // A queue pair goes on after these.
+  kAckTimeout,   ///< the peer was silent, and was asked again
+  kSequenceNak,  ///< the peer lacks a request
+  kRnrNak,       ///< the peer has no receive
+  kGap,          ///< this end lacks a request
+  kNoReceive,  ///< this end has no receive for a request: the peer waits, or UC, UD: it is dropped
+  kDropped,    ///< UC, UD: a message is dropped, because `check` failed
   kCount,
 };
 
@@ -43,6 +51,7 @@ enum class Check : uint8_t {
   kAlignment,       ///< of an atomic's address
   kTooManyReads,    ///< more READs and atomics than max_dest_rd_atomic
   kReceiveLength,   ///< the message is longer than the receive
+  kQKey,            ///< the datagram's Q_Key is not the queue pair's
   kSharedQueue,     ///< the XRC request names a shared receive queue that it may not use
   kUnknownKey,
   kOtherDomain,     ///< the key is of another protection domain
@@ -54,7 +63,7 @@ enum class Check : uint8_t {
   kCount,
 };
 
-/// A failure. Values that do not apply are 0.
+/// A failure, or what did not end the queue pair. Values that do not apply are 0.
 struct ErrorCause {
   static constexpr uint8_t kNoOpcode = 0xff;
 
@@ -72,7 +81,7 @@ struct ErrorCause {
   uint64_t wr_id = 0;   ///< if `status` is not 0
   // What RESET takes from the queue pair.
   uint64_t number = 0;  ///< of the device's failures (Counters::failures); 0: it is none
-  Instant at{};         ///< when it went to the state
+  Instant at{};         ///< when it went to the state, or this happened
   Gid remote{};         ///< the peer; 0: none, also the next
   uint32_t dest_qpn = 0;
   uint8_t timeout = 0;  ///< as in ibv_qp_attr

@@ -53,6 +53,11 @@ void note_circumstances(ChannelAdapter& ca, QueuePair& qp) {
   cause.dest_qpn = cause.remote.is_zero() ? 0 : qp.dest_qpn.value();
 }
 
+void note_trouble(const ChannelAdapter& ca, QueuePair& qp, const ErrorCause& cause) {
+  qp.trouble = cause;
+  qp.trouble.at = ca.now;
+}
+
 void note_recovery(QueuePair& qp) {
   if (is_failure(qp.error_cause)) qp.last_error = qp.error_cause;
   qp.error_cause = {};

@@ -11,7 +11,8 @@
 
 namespace urxe {
 
-// Notes of what ends a queue pair. The first note since RESET, or since it left SQE, counts.
+// Notes of what ends a queue pair, or troubles it. Of an end the first note since RESET, or since
+// it left SQE, counts; of troubles the last one does.
 
 inline bool has_cause(const QueuePair& qp) {
   return qp.error_cause.reason != ErrorReason::kNone;
@@ -21,6 +22,9 @@ void note_cause(QueuePair& qp, const ErrorCause& cause);
 
 /// The queue pair goes to ERR or SQE: adds to what was noted when this was, and with which peer.
 void note_circumstances(ChannelAdapter& ca, QueuePair& qp);
+
+/// The queue pair goes on after this, which becomes its last trouble.
+void note_trouble(const ChannelAdapter& ca, QueuePair& qp, const ErrorCause& cause);
 
 /// The queue pair leaves the state: a failure becomes its last error.
 void note_recovery(QueuePair& qp);

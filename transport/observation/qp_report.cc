@@ -76,6 +76,7 @@ QpReport report_on(const ChannelAdapter& ca, QueuePair& qp) {
   report.counters = qp.counters;
   report.cause = qp.error_cause;
   report.last_error = qp.last_error;
+  report.trouble = qp.trouble;
   return report;
 }
 

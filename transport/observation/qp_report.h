@@ -78,6 +78,7 @@ struct QpReport {
   QpCounters counters;
   ErrorCause cause;       ///< of the state ERR or SQE
   ErrorCause last_error;  ///< the last failure that it has recovered from
+  ErrorCause trouble;     ///< the last thing that it went on after
 };
 
 /// The failure that the queue pair is in, or else its last error; null: it has had none.

@@ -147,6 +147,7 @@ struct QueuePair : ListHook<struct ActiveTag>,
   QpCounters counters;
   ErrorCause error_cause;  ///< of the state ERR or SQE
   ErrorCause last_error;   ///< the last failure that it has recovered from
+  ErrorCause trouble;      ///< the last thing that it went on after
 
   RequesterState requester;
   ResponderState responder;

@@ -8,6 +8,7 @@
 #include "transport/memory/sge_copy.h"
 #include "transport/observation/note_cause.h"
 #include "transport/queue_pair/qp_error.h"
+#include "transport/requester/note_answer.h"
 #include "transport/requester/repair.h"
 #include "transport/requester/requester.h"
 #include "transport/requester/retry.h"
@@ -108,15 +109,6 @@ void take_credits(QueuePair& qp, const Aeth& aeth) {
   }
 }
 
-void note_answer(QueuePair& qp, ErrorReason reason, uint8_t syndrome) {
-  ErrorCause cause;
-  cause.reason = reason;
-  cause.opcode = Opcode(qp.service, Operation::kAcknowledge).value;
-  cause.syndrome = syndrome;
-  cause.psn = qp.requester.oldest_unacked;
-  note_cause(qp, cause);
-}
-
 void fail_for_nak(ChannelAdapter& ca, QueuePair& qp, uint8_t syndrome) {
   ++ca.counters.other_naks_received;
   note_answer(qp, ErrorReason::kNak, syndrome);
@@ -138,11 +130,13 @@ void receive_nak(ChannelAdapter& ca, QueuePair& qp, uint8_t syndrome, Instant no
     ++ca.counters.rnr_naks_received;
     ++qp.counters.rnr_naks_received;
     retry_after_rnr(ca, qp, now, syndrome_value(syndrome));
+    note_survived(ca, qp, ErrorReason::kRnrNak, syndrome);
   } else if (ack_kind(syndrome) == AckKind::kNak &&
              static_cast<NakCode>(syndrome_value(syndrome)) == NakCode::kPsnSequenceError) {
     ++ca.counters.sequence_naks_received;
     ++qp.counters.sequence_naks_received;
     retry_after_nak(ca, qp, now);
+    note_survived(ca, qp, ErrorReason::kSequenceNak, syndrome);
   } else {
     fail_for_nak(ca, qp, syndrome);
   }

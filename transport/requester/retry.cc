@@ -8,6 +8,7 @@
 #include "transport/observation/note_cause.h"
 #include "transport/queue_pair/path_migration.h"
 #include "transport/queue_pair/qp_error.h"
+#include "transport/requester/note_answer.h"
 #include "transport/requester/probe.h"
 #include "transport/requester/repair.h"
 #include "transport/requester/requester.h"
@@ -146,6 +147,7 @@ void on_ack_timeout(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   if (!was_kept_from_running(req, now, timeout) && !take_retry(ca, qp, ErrorReason::kNoAnswer)) {
     return;
   }
+  note_survived_timeout(ca, qp);
   req.ack_doublings = std::min(req.ack_doublings + 1, kMostAckDoublings);
   stop_timers(req);
   on_silence(ca, qp, now);

@@ -53,4 +53,38 @@ void note_refused_access(const ChannelAdapter& ca, QueuePair& qp, const Headers&
   qp.error_cause.length = range.length;
 }
 
+void note_no_receive(const ChannelAdapter& ca, QueuePair& qp, uint8_t syndrome) {
+  ErrorCause cause;
+  cause.reason = ErrorReason::kNoReceive;
+  cause.syndrome = syndrome;
+  cause.psn = qp.responder.expected_psn;
+  note_trouble(ca, qp, cause);
+}
+
+void note_gap(const ChannelAdapter& ca, QueuePair& qp) {
+  ErrorCause cause;
+  cause.reason = ErrorReason::kGap;
+  cause.psn = qp.responder.expected_psn;
+  note_trouble(ca, qp, cause);
+}
+
+void note_dropped(const ChannelAdapter& ca, QueuePair& qp, const Headers& headers, Check check) {
+  ErrorCause cause;
+  cause.reason = check == Check::kNone ? ErrorReason::kNoReceive : ErrorReason::kDropped;
+  cause.check = check;
+  cause.opcode = headers.bth.opcode.value;
+  cause.psn = headers.bth.psn;
+  note_trouble(ca, qp, cause);
+}
+
+void note_dropped_write(const ChannelAdapter& ca, QueuePair& qp, const Headers& headers,
+                        const RemoteRange& range) {
+  const HostMemory memory = ca.memory.remote(qp.responder.pd, qp.qpn, range.rkey, range.va,
+                                             range.length, IBV_ACCESS_REMOTE_WRITE);
+  note_dropped(ca, qp, headers, memory ? Check::kNotMapped : memory.failed);
+  qp.trouble.key = range.rkey.value();
+  qp.trouble.address = range.va;
+  qp.trouble.length = range.length;
+}
+
 }  // namespace urxe

@@ -9,7 +9,7 @@
 
 namespace urxe {
 
-// Notes of why a responder ends the connection (see note_cause()).
+// Notes of why a responder ends the connection, or does not execute a request (see note_cause()).
 
 /// The memory of the receive that the queue pair holds could not be written.
 void note_failed_receive(const ChannelAdapter& ca, QueuePair& qp);
@@ -33,5 +33,18 @@ struct RemoteRange {
 /// As note_refusal(), for a range that may not be accessed; finds out why.
 void note_refused_access(const ChannelAdapter& ca, QueuePair& qp, const Headers& headers,
                          const RemoteRange& range, int access);
+
+/// A request of RC or XRC has found no receive, and is answered with this AETH syndrome.
+void note_no_receive(const ChannelAdapter& ca, QueuePair& qp, uint8_t syndrome);
+
+/// Requests are missing before one that has come.
+void note_gap(const ChannelAdapter& ca, QueuePair& qp);
+
+/// A message of UC or UD is dropped. `check` kNone: there is no receive for it.
+void note_dropped(const ChannelAdapter& ca, QueuePair& qp, const Headers& headers, Check check);
+
+/// The same, for a range of memory that may not be written.
+void note_dropped_write(const ChannelAdapter& ca, QueuePair& qp, const Headers& headers,
+                        const RemoteRange& range);
 
 }  // namespace urxe

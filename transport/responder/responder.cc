@@ -32,7 +32,9 @@ void owe_rnr_nak(ChannelAdapter& ca, QueuePair& qp) {
   ++ca.counters.rnr_naks_sent;
   ++qp.counters.rnr_naks_sent;
   qp.responder.rnr_nak_outstanding = true;
-  owe_nak(ca, qp, qp.responder.expected_psn, rnr_syndrome(qp.attr.min_rnr_timer));
+  const uint8_t syndrome = rnr_syndrome(qp.attr.min_rnr_timer);
+  note_no_receive(ca, qp, syndrome);
+  owe_nak(ca, qp, qp.responder.expected_psn, syndrome);
 }
 
 /// Invalidates a key for the SEND that holds a receive. A key that cannot be invalidated is the

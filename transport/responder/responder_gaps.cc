@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Requests that come behind a gap (9.7.4.1.1), and what the requester is told of gaps.
+#include "transport/responder/note_refusal.h"
 #include "transport/responder/responder.h"
 
 namespace urxe {
@@ -19,6 +20,7 @@ void owe_gap_report(ChannelAdapter& ca, QueuePair& qp, Psn from, const PacketVie
 
 void owe_sequence_nak(ChannelAdapter& ca, QueuePair& qp) {
   ++ca.counters.out_of_sequence_requests;
+  note_gap(ca, qp);
   owe_nak(ca, qp, qp.responder.expected_psn, nak_syndrome(NakCode::kPsnSequenceError));
 }
 

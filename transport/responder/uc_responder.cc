@@ -19,6 +19,23 @@ void drop_message(ChannelAdapter& ca, QueuePair& qp, DropReason reason) {
   ca.counters.drop(reason);
 }
 
+void drop_malformed(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, Check check) {
+  note_dropped(ca, qp, headers, check);
+  drop_message(ca, qp, DropReason::kMalformedRequest);
+}
+
+void drop_for_want_of_receive(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
+  note_dropped(ca, qp, headers, Check::kNone);
+  drop_message(ca, qp, DropReason::kNoReceive);
+}
+
+/// The next `bytes` of the WRITE may not be written.
+void drop_write(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, uint64_t bytes) {
+  const ResponderState& resp = qp.responder;
+  note_dropped_write(ca, qp, headers, {resp.write_rkey, resp.write_va, bytes});
+  drop_message(ca, qp, DropReason::kMalformedRequest);
+}
+
 /// The element's own list is bad (class A).
 void fail_receive(ChannelAdapter& ca, QueuePair& qp) {
   note_failed_receive(ca, qp);
@@ -29,12 +46,12 @@ void fail_receive(ChannelAdapter& ca, QueuePair& qp) {
 void execute_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
                   const OpcodeInfo& info) {
   ResponderState& resp = qp.responder;
-  if (!take_receive(ca, qp)) return drop_message(ca, qp, DropReason::kNoReceive);
+  if (!take_receive(ca, qp)) return drop_for_want_of_receive(ca, qp, packet.headers);
   if (info.starts_message) resp.received = 0;
   const TakenReceive& receive = *resp.receive;
   const uint64_t end = resp.received + packet.payload.size();
   if (end > receive.length || end > kMaxMessage) {
-    return drop_message(ca, qp, DropReason::kMalformedRequest);
+    return drop_malformed(ca, qp, packet.headers, Check::kReceiveLength);
   }
   if (!scatter(ca.memory, receive.pd, receive.list, resp.received, packet.payload)) {
     return fail_receive(ca, qp);
@@ -48,18 +65,17 @@ void execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
                    const OpcodeInfo& info) {
   ResponderState& resp = qp.responder;
   const Headers& headers = packet.headers;
-  if (info.starts_message &&
-      (headers.reth.dma_length > kMaxMessage || !begin_write(ca, qp, headers.reth))) {
-    return drop_message(ca, qp, DropReason::kMalformedRequest);
+  if (info.starts_message) {
+    const uint32_t length = headers.reth.dma_length;
+    if (length > kMaxMessage) return drop_malformed(ca, qp, headers, Check::kMessageLength);
+    if (!begin_write(ca, qp, headers.reth)) return drop_write(ca, qp, headers, length);
   }
   const size_t bytes = packet.payload.size();
   const bool fits = info.ends_message ? bytes == resp.write_left : bytes < resp.write_left;
-  if (!fits) return drop_message(ca, qp, DropReason::kMalformedRequest);
+  if (!fits) return drop_malformed(ca, qp, headers, Check::kMessageLength);
   const bool needs_receive = with_immediate(headers.bth.opcode.operation());
-  if (needs_receive && !take_receive(ca, qp)) return drop_message(ca, qp, DropReason::kNoReceive);
-  if (!continue_write(ca, qp, packet.payload)) {
-    return drop_message(ca, qp, DropReason::kMalformedRequest);
-  }
+  if (needs_receive && !take_receive(ca, qp)) return drop_for_want_of_receive(ca, qp, headers);
+  if (!continue_write(ca, qp, packet.payload)) return drop_write(ca, qp, headers, bytes);
   resp.message = info.ends_message ? Message::kNone : Message::kWrite;
   if (!info.ends_message) return;
   ++ca.counters.write_requests;
@@ -67,18 +83,30 @@ void execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
   if (needs_receive) complete_receive(ca, qp, headers, resp.write_length);
 }
 
+/// A packet that does not continue the message. Of the remains of a message that was dropped
+/// before, and after a gap, the reason is noted already.
+void drop_out_of_sequence(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, bool gap) {
+  if (!gap && qp.responder.message != Message::kNone) {
+    note_dropped(ca, qp, headers, Check::kOpcodeSequence);
+  }
+  drop_message(ca, qp, DropReason::kOutOfSequence);
+}
+
 /// 9.8.2.2.2: after a gap or a broken message, reception starts again at the next First or Only.
-bool is_in_sequence(ChannelAdapter& ca, QueuePair& qp, const Bth& bth, const OpcodeInfo& info) {
+bool is_in_sequence(ChannelAdapter& ca, QueuePair& qp, const Headers& headers,
+                    const OpcodeInfo& info) {
   ResponderState& resp = qp.responder;
+  const Bth& bth = headers.bth;
   const bool gap = bth.psn != resp.expected_psn;
+  if (gap) note_gap(ca, qp);
   resp.expected_psn = bth.psn + 1;
   const Message current = is_send(bth.opcode.operation()) ? Message::kSend : Message::kWrite;
   if (info.starts_message) {
-    if (resp.message != Message::kNone) drop_message(ca, qp, DropReason::kOutOfSequence);
+    if (resp.message != Message::kNone) drop_out_of_sequence(ca, qp, headers, gap);
     return true;
   }
   if (!gap && resp.message == current) return true;
-  drop_message(ca, qp, DropReason::kOutOfSequence);
+  drop_out_of_sequence(ca, qp, headers, gap);
   return false;
 }
 
@@ -88,10 +116,12 @@ void receive_uc_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& pac
   const Bth& bth = packet.headers.bth;
   const OpcodeInfo& info = opcode_info(bth.opcode);
   if (!qp.responder.established) note_first_request(ca, qp);
-  if (!is_in_sequence(ca, qp, bth, info)) return;
-  if (!operation_is_enabled(qp, bth.opcode.operation()) ||
-      !payload_is_valid(qp, info, packet.payload.size())) {
-    return drop_message(ca, qp, DropReason::kMalformedRequest);
+  if (!is_in_sequence(ca, qp, packet.headers, info)) return;
+  if (!operation_is_enabled(qp, bth.opcode.operation())) {
+    return drop_malformed(ca, qp, packet.headers, Check::kOperation);
+  }
+  if (!payload_is_valid(qp, info, packet.payload.size())) {
+    return drop_malformed(ca, qp, packet.headers, Check::kPayloadLength);
   }
   if (is_send(bth.opcode.operation())) return execute_send(ca, qp, packet, info);
   execute_write(ca, qp, packet, info);

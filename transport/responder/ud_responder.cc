@@ -28,6 +28,14 @@ uint8_t reported_sl(const Flow& flow) {
   return flow.source.is_ipv4() ? kIpv4 : kIpv6;
 }
 
+void drop(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, const Flow& flow,
+          DropReason reason, Check check) {
+  note_dropped(ca, qp, packet.headers, check);
+  qp.trouble.remote = flow.source;
+  qp.trouble.dest_qpn = packet.headers.deth.source_qp.value();
+  ca.counters.drop(reason);
+}
+
 void complete(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, const Flow& flow) {
   const Headers& headers = packet.headers;
   ibv_wc wc{};
@@ -51,11 +59,13 @@ void complete(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, const
 void receive_ud_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
                         const Flow& flow) {
   if (packet.headers.deth.qkey.value() != qp.attr.qkey) {
-    return ca.counters.drop(DropReason::kBadQKey);
+    return drop(ca, qp, packet, flow, DropReason::kBadQKey, Check::kQKey);
   }
-  if (!take_receive(ca, qp)) return ca.counters.drop(DropReason::kNoReceive);
+  if (!take_receive(ca, qp)) {
+    return drop(ca, qp, packet, flow, DropReason::kNoReceive, Check::kNone);
+  }
   if (kGrhBytes + packet.payload.size() > qp.responder.receive->length) {
-    return ca.counters.drop(DropReason::kMalformedRequest);
+    return drop(ca, qp, packet, flow, DropReason::kMalformedRequest, Check::kReceiveLength);
   }
   if (place(ca, *qp.responder.receive, packet, flow)) return complete(ca, qp, packet, flow);
   note_failed_receive(ca, qp);

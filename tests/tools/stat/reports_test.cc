@@ -213,6 +213,8 @@ TEST(StatJson, SaysAll) {
   cause.remote = connected(0x12).remote;
   device_of(seen).queue_pairs[1].last_error.reason = ErrorReason::kReceiverNotReady;
   device_of(seen).queue_pairs[1].last_error.syndrome = 0x21;
+  device_of(seen).queue_pairs[1].trouble.reason = ErrorReason::kRnrNak;
+  device_of(seen).queue_pairs[1].trouble.syndrome = 0x21;
   device_of(seen).queue_pairs[1].send_cq.number = 3;
   const auto json = nlohmann::json::parse(stat::json_report(seen));
   const auto& device = json["devices"][0];
@@ -232,6 +234,8 @@ TEST(StatJson, SaysAll) {
   EXPECT_EQ(error["peer"]["qpn"], 0x22);
   EXPECT_EQ(device["queue_pairs"][1]["last_error"]["reason"], "rnr");
   EXPECT_DOUBLE_EQ(device["queue_pairs"][1]["last_error"]["rnr_timer_us"], 10);
+  EXPECT_EQ(device["queue_pairs"][1]["last_trouble"]["reason"], "rnr-nak");
+  EXPECT_DOUBLE_EQ(device["queue_pairs"][1]["last_trouble"]["rnr_timer_us"], 10);
   EXPECT_EQ(device["queue_pairs"][1]["send_cq"]["number"], 3);
   EXPECT_TRUE(device["queue_pairs"][0]["send_cq"].is_null());
   EXPECT_EQ(device["stopped"], false);
@@ -326,6 +330,43 @@ TEST(StatWhy, LastError) {
   for (const char* part : {"LAST ERROR", "the peer has refused", "12s ago", "RTS"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
   }
+}
+
+TEST(StatWhy, LastTrouble) {
+  const Observation seen = observation();
+  QpReport report = connected(0x11);
+  report.trouble.reason = ErrorReason::kRnrNak;
+  report.trouble.syndrome = 0x2c;
+  report.trouble.psn = Psn(77);
+  report.trouble.opcode = Opcode(Service::kRc, Operation::kAcknowledge).value;
+  report.trouble.at.ns = seen.devices[0].observed.ns - 12'000'000'000;
+  const std::string text = stat::explain(seen.devices[0], report);
+  for (const char* part :
+       {"LAST TROUBLE", "asked to wait for 640.0us", "RC ACK, PSN 77", "12s ago"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
+  }
+  EXPECT_EQ(text.find("nothing went wrong"), std::string::npos) << text;
+  EXPECT_EQ(failure_of(report), nullptr) << "it has not failed";
+}
+
+/// The newest of what went wrong.
+TEST(StatTable, LastError) {
+  const Observation seen = observation();
+  const int64_t now = seen.devices[0].observed.ns;
+  QpReport report = connected(0x11);
+  EXPECT_EQ(stat::last_error_of(seen.devices[0], report), "");
+  report.last_error.reason = ErrorReason::kNak;
+  report.last_error.at.ns = now - 3'000'000'000;
+  EXPECT_EQ(stat::last_error_of(seen.devices[0], report), "nak 3.0s");
+  report.trouble.reason = ErrorReason::kRnrNak;
+  report.trouble.at.ns = now - 2'000'000'000;
+  EXPECT_EQ(stat::last_error_of(seen.devices[0], report), "rnr-nak 2.0s");
+  report.cause.reason = ErrorReason::kByApplication;
+  report.cause.at.ns = now;
+  EXPECT_EQ(stat::last_error_of(seen.devices[0], report), "rnr-nak 2.0s");
+  report.cause.reason = ErrorReason::kNoAnswer;
+  report.cause.at.ns = now - 1'000'000'000;
+  EXPECT_EQ(stat::last_error_of(seen.devices[0], report), "no-answer 1.0s");
 }
 
 TEST(StatWhy, Ended) {
