@@ -137,7 +137,7 @@ def balance():
 
 
 def check_metrics(text, qpn):
-    line = re.compile(r'urxe_qp_[a-z_]+\{([a-z_]+="[^"]*",?)+\} [0-9.e+-]+')
+    line = re.compile(r'urxe_[qc][pq]_[a-z_]+\{([a-z_]+="[^"]*",?)+\} [0-9.e+-]+')
     values = [each for each in text.splitlines() if not each.startswith("#")]
     harness.expect(values and all(line.fullmatch(each) for each in values), text)
     harness.expect(any(each.startswith("urxe_qp_sent_bytes_total") and f"0x{qpn:06x}" in each for each in values), text)

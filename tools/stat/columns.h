@@ -10,6 +10,9 @@ namespace urxe::stat {
 
 using Row = std::vector<std::string>;
 
+/// Columns of the narrowest terminal that tables are made for.
+inline constexpr size_t kScreen = 80;
+
 /// How a table is laid out. The last column is to the left, too.
 struct Layout {
   size_t text_columns =

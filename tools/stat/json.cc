@@ -4,6 +4,7 @@
 #include "packet/wire/ack_timeout.h"
 #include "packet/wire/aeth_syndrome.h"
 #include "provider/observation/explanation.h"
+#include "tools/stat/completion_queues.h"
 #include "tools/stat/export.h"
 #include "tools/stat/names.h"
 #include "tools/stat/wall_time.h"
@@ -149,6 +150,12 @@ Json live_device_of(const DeviceObservation& device) {
   json["stopped"] = is_stopped(device);
   json["left_out"] = device.left_out;
   json["queue_pairs"] = std::move(queue_pairs);
+  Json completion_queues = Json::array();
+  for (const UsedCq& used : completion_queues_of(device)) {
+    completion_queues.push_back(completions_of(used.cq));
+    completion_queues.back()["queue_pairs"] = used.queue_pairs;
+  }
+  json["completion_queues"] = std::move(completion_queues);
   return json;
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "tools/stat/completion_queues.h"
 #include "tools/stat/export.h"
 #include "tools/stat/names.h"
 
@@ -67,9 +68,13 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
+std::string labels_of(const DeviceObservation& device) {
+  return fmt::format(R"(pid="{}",program="{}",device="{}")", device.pid, escaped(device.program),
+                     escaped(device.device));
+}
+
 std::string labels_of(const DeviceObservation& device, const QpReport& report) {
-  return fmt::format(R"(pid="{}",program="{}",device="{}",qpn="{}",type="{}")", device.pid,
-                     escaped(device.program), escaped(device.device), qpn_name(report.qpn),
+  return fmt::format(R"({},qpn="{}",type="{}")", labels_of(device), qpn_name(report.qpn),
                      type_name(report.type));
 }
 
@@ -84,6 +89,18 @@ void add_metric(std::string& text, const Metric& metric, const Observation& seen
     for (const QpReport& report : device.queue_pairs) {
       text += fmt::format("{}{{{}}} {}\n", metric.name, labels_of(device, report),
                           metric.value(report));
+    }
+  }
+}
+
+/// Of completion queues.
+void add_cq_metric(std::string& text, std::string_view name, std::string_view help,
+                   uint32_t CqReport::*value, const Observation& seen) {
+  add_header(text, name, "gauge", help);
+  for (const DeviceObservation& device : seen.devices) {
+    for (const UsedCq& used : completion_queues_of(device)) {
+      text += fmt::format("{}{{{},cq=\"{}\"}} {}\n", name, labels_of(device), used.cq.number,
+                          used.cq.*value);
     }
   }
 }
@@ -110,6 +127,10 @@ std::string prometheus_report(const Observation& seen) {
   std::string text;
   add_states(text, seen);
   for (const Metric& metric : kMetrics) add_metric(text, metric, seen);
+  add_cq_metric(text, "urxe_cq_waiting", "Completions that were not polled", &CqReport::waiting,
+                seen);
+  add_cq_metric(text, "urxe_cq_capacity", "Completions that the queue has room for",
+                &CqReport::capacity, seen);
   return text;
 }
 

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "tools/exit_status.h"
+#include "tools/stat/completion_queues.h"
 #include "tools/stat/export.h"
 #include "tools/stat/table.h"
 #include "tools/stat/wall_time.h"

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -19,7 +18,6 @@ namespace urxe::stat {
 namespace {
 
 constexpr double kStep = 1000;
-constexpr size_t kScreen = 80;
 
 /// What is counted: what is so far, or what there was in a second.
 struct Amounts {
@@ -173,32 +171,6 @@ std::string wide_report(const Observation& seen, const Observation* before) {
       {"PROGRAM", "DEVICE", "PEER", "PID", "QPN", "TYPE", "STATE", "MTU", "SENT", "RCVD", "MSGS",
        "RESENT", "TIMEOUTS", "RNR", "SENDS", "RECVS", "RTT", "LAST ERROR", "WAITS FOR"},
       {.text_columns = 3}, wide_row_of);
-}
-
-std::string cq_report(const Observation& seen) {
-  std::vector<Row> rows{{"PROGRAM", "DEVICE", "PID", "CQ", "WAITING", "SIZE", "QPS", "STATE"}};
-  for (const DeviceObservation& device : seen.devices) {
-    std::map<uint32_t, std::pair<CqReport, size_t>> queues;  // with the queue pairs of each
-    for (const QpReport& report : device.queue_pairs) {
-      for (const CqReport& cq : {report.send_cq, report.receive_cq}) queues[cq.number].first = cq;
-      ++queues[report.send_cq.number].second;
-      if (report.receive_cq.number != report.send_cq.number) {
-        ++queues[report.receive_cq.number].second;
-      }
-    }
-    queues.erase(0);
-    for (const auto& [number, queue] : queues) {
-      const auto& [cq, users] = queue;
-      rows.push_back({printable(device.program), printable(device.device),
-                      fmt::format("{}", device.pid), fmt::format("{}", number),
-                      fmt::format("{}", cq.waiting), fmt::format("{}", cq.capacity),
-                      fmt::format("{}", users),
-                      cq.in_error   ? "overrun"
-                      : cq.is_armed ? "armed"
-                                    : ""});
-    }
-  }
-  return format_rows(std::move(rows), {.text_columns = 2, .columns = kScreen});
 }
 
 }  // namespace urxe::stat

@@ -34,7 +34,4 @@ std::string table_report(const Observation& seen, const Observation* before);
 /// All columns.
 std::string wide_report(const Observation& seen, const Observation* before);
 
-/// A line for each completion queue of a queue pair.
-std::string cq_report(const Observation& seen);
-
 }  // namespace urxe::stat

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "tools/stat/completion_queues.h"
 #include "tools/stat/export.h"
 #include "tools/stat/names.h"
 #include "tools/stat/rates.h"
@@ -238,6 +239,9 @@ TEST(StatJson, SaysAll) {
   EXPECT_DOUBLE_EQ(device["queue_pairs"][1]["last_trouble"]["rnr_timer_us"], 10);
   EXPECT_EQ(device["queue_pairs"][1]["send_cq"]["number"], 3);
   EXPECT_TRUE(device["queue_pairs"][0]["send_cq"].is_null());
+  EXPECT_EQ(device["completion_queues"].size(), 1U);
+  EXPECT_EQ(device["completion_queues"][0]["number"], 3);
+  EXPECT_EQ(device["completion_queues"][0]["queue_pairs"], 1);
   EXPECT_EQ(device["stopped"], false);
   EXPECT_EQ(json["time"].get<std::string>().substr(0, 2), "20");
 }
@@ -246,6 +250,7 @@ TEST(StatJson, SaysAll) {
 TEST(StatPrometheus, Format) {
   Observation seen = observation();
   device_of(seen).program = "a\"b\\c";
+  device_of(seen).queue_pairs[0].send_cq = {.number = 5, .waiting = 3, .capacity = 64};
   std::istringstream lines(stat::prometheus_report(seen));
   std::set<std::string> typed;
   std::string line;
@@ -261,6 +266,10 @@ TEST(StatPrometheus, Format) {
   }
   EXPECT_TRUE(typed.contains("urxe_qp_sent_bytes_total"));
   EXPECT_TRUE(typed.contains("urxe_qp_info"));
+  const std::string text = stat::prometheus_report(seen);
+  EXPECT_NE(text.find(R"(urxe_cq_waiting{pid="42",program="a\"b\\c",device="urxe_eth0",cq="5"} 3)"),
+            std::string::npos)
+      << text;
 }
 
 /// Each reason has a sentence, and each check.
