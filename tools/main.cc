@@ -198,6 +198,8 @@ CLI::App* add_stat(CLI::App& app, StatOptions& options) {
   stat->add_flag("--wide", options.wide, "Print all columns")->disable_flag_override();
   stat->add_flag("--cq", options.cq, "Print completion queues instead of queue pairs")
       ->disable_flag_override();
+  stat->add_option("--by", options.by, "Print sums of queue pairs: by process, or by device")
+      ->type_name("WHAT");
   stat->add_flag("--json", options.json, "Print JSON, for programs")->disable_flag_override();
   stat->add_flag("--prometheus", options.prometheus,
                  "Print metrics in the text format of Prometheus")

@@ -91,6 +91,7 @@ char state_of_process(const StatHeader& header) {
 DeviceObservation read_header(const StatHeader& header) {
   DeviceObservation seen;
   seen.pid = static_cast<uint32_t>(header.pid);
+  seen.process_started = header.process_started;
   seen.program = text_of(header.program);
   seen.device = text_of(header.device);
   seen.engine = text_of(header.engine);

@@ -12,7 +12,8 @@ namespace urxe {
 
 /// What one process told of one device.
 struct DeviceObservation {
-  uint32_t pid = 0;  ///< as the process sees itself
+  uint32_t pid = 0;              ///< as the process sees itself
+  uint64_t process_started = 0;  ///< ProcessState::started
   std::string program;
   std::string device;
   std::string engine;  ///< "udp+shm": shared memory has carried packets, too

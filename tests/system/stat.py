@@ -91,6 +91,10 @@ def traffic():
     harness.expect(all(len(line) <= 80 for line in lines), lines)
     queues = [line.split() for line in stat("--cq", "--pid", client.pid).splitlines()]
     harness.expect(queues[0][3] == "CQ" and queues[1][2:4] == [str(client.pid), "1"], queues)
+    sums = stat("--by", "device").splitlines()
+    harness.expect(len(sums) == 2 and sums[1].split()[:4] == ["urxe_lo", "2", "2", "0"], sums)
+    pids = [line.split()[1] for line in stat("--by", "process").splitlines()[1:]]
+    harness.expect(sorted(pids) == sorted([str(client.pid), str(server.pid)]), pids)
     check_metrics(stat("--prometheus"), sender["qpn"])
     client.kill()
     server.kill()
@@ -180,7 +184,7 @@ def wrong():
     harness.isolate()
     for options in (["--qp", "x"], ["--qp", "0x1000000"], ["--qp", "-1"], ["--interval", "0"], ["--count", "3"],
                     ["--interval", "nan"], ["--json", "--why"], ["--json", "--prometheus"], ["--pid", "x"], ["word"],
-                    ["--why", "--interval", "1"], ["--cq", "--wide"]):
+                    ["--why", "--interval", "1"], ["--cq", "--wide"], ["--by", "qp"], ["--by", "process", "--json"]):
         done = run_stat(*options)
         harness.expect(done.returncode == 2 and done.stderr.startswith("urxe"), f"{options}: {done}")
     stat("--pid", os.getpid(), expected=1)
@@ -193,7 +197,8 @@ def full():
     """A report that cannot be written is no success."""
     own_shared_files()
     program, _, _ = start_failure("bounds")
-    for options in ([], ["--wide"], ["--cq"], ["--json"], ["--prometheus"], ["--why"], ["--interval", "0.1"]):
+    for options in ([], ["--wide"], ["--cq"], ["--by", "process"], ["--json"], ["--prometheus"], ["--why"],
+                    ["--interval", "0.1"]):
         with open("/dev/full", "w") as out:
             done = run_stat(*options, capture_output=False, stdout=out, stderr=subprocess.PIPE)
         harness.expect(done.returncode == 125 and "No space left on device" in done.stderr, f"{options}: {done}")

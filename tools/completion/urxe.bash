@@ -69,6 +69,7 @@ _urxe() {
     --capture | --topology) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     --program) mapfile -t COMPREPLY < <(compgen -c -- "$word"); return ;;
     --fault | --dpdk-args | --nodes | --mtu | --loss | --delay | --rate | --qp | --interval | --count) return ;;
+    --by) mapfile -t COMPREPLY < <(compgen -W "process device" -- "$word"); return ;;
     --pid) mapfile -t COMPREPLY < <(compgen -W "$(ps -o pid= -u "$(id -u)")" -- "$word"); return ;;
     --device)
       mapfile -t COMPREPLY < <(compgen -W "$(_urxe_interfaces | sed 's/.*/& urxe_&=&/')" -- "$word")
@@ -79,7 +80,7 @@ _urxe() {
     run | env) options+=" --capture --fault --shm --no-shm --explain" ;;
     doctor) options+=" --program --json" ;;
     top) options="--pid --device --all --interval --help" ;;
-    stat) options="--pid --device --qp --all --interval --count --why --wide --cq --json --prometheus --help" ;;
+    stat) options="--pid --device --qp --all --interval --count --why --wide --cq --by --json --prometheus --help" ;;
     lab) options="--topology --nodes --mtu --loss --delay --rate --help" ;;
   esac
   if [[ $word == -* ]]; then

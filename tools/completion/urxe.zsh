@@ -40,7 +40,8 @@ _urxe() {
       '--all[those in other network namespaces, too]' '--interval[between two looks]:seconds:' '--help[print help]' ;;
     stat) _arguments '--pid[only this process]:pid:_pids' '--device[only this device]:device:' '--qp[only this queue pair]:number:' \
       '--all[those in other network namespaces, too]' '--interval[repeat]:seconds:' '--count[so many reports]:number:' \
-      '--why[say why queue pairs failed]' '--wide[all columns]' '--cq[completion queues]' '--json[print JSON]' '--prometheus[print metrics]' '--help[print help]' ;;
+      '--why[say why queue pairs failed]' '--wide[all columns]' '--cq[completion queues]' '--by[sums of queue pairs]:what:(process device)' \
+      '--json[print JSON]' '--prometheus[print metrics]' '--help[print help]' ;;
     analyze) _arguments '--json[print JSON]' '--html[make a page for a browser]:new file:_files' '--help[print help]' ':capture:_files' ;;
     drill) _arguments '--verbose[name the scripts that pass, too]' '--json[print JSON]' '--help[print help]' \
       '--peer[run them on the wire]:agent:' '--local[send from]:address:' '--patience[wait so long]:milliseconds:' \

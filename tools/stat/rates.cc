@@ -17,8 +17,6 @@ double per_second(uint64_t before, uint64_t now, double seconds) {
   return now >= before ? static_cast<double>(now - before) / seconds : 0;
 }
 
-}  // namespace
-
 uint64_t messages_of(const QpReport& report) {
   const QpCounters& counters = report.counters;
   return counters.sends_completed + counters.receives_completed + counters.requests_executed;
@@ -26,6 +24,28 @@ uint64_t messages_of(const QpReport& report) {
 
 uint64_t rnr_naks_of(const QpReport& report) {
   return report.counters.rnr_naks_received + report.counters.rnr_naks_sent;
+}
+
+}  // namespace
+
+Rates& Rates::operator+=(const Rates& other) {
+  sent_bytes += other.sent_bytes;
+  received_bytes += other.received_bytes;
+  messages += other.messages;
+  resent += other.resent;
+  timeouts += other.timeouts;
+  rnr_naks += other.rnr_naks;
+  return *this;
+}
+
+Rates totals_of(const QpReport& report) {
+  const QpCounters& counters = report.counters;
+  return {static_cast<double>(counters.sent_bytes),
+          static_cast<double>(counters.received_bytes),
+          static_cast<double>(messages_of(report)),
+          static_cast<double>(counters.retransmitted_packets),
+          static_cast<double>(counters.ack_timeouts),
+          static_cast<double>(rnr_naks_of(report))};
 }
 
 std::optional<Rates> rates_of(const Observation& before, const DeviceObservation& device,

@@ -7,7 +7,7 @@
 
 namespace urxe::stat {
 
-/// The speed of one queue pair, per second.
+/// The speed of one queue pair, or of several, per second; or what there was so far.
 struct Rates {
   double sent_bytes = 0;
   double received_bytes = 0;
@@ -15,6 +15,8 @@ struct Rates {
   double resent = 0;    ///< packets
   double timeouts = 0;  ///< local ACK timeouts
   double rnr_naks = 0;  ///< received and sent
+
+  Rates& operator+=(const Rates& other);
 };
 
 /// What happened between two observations; nullopt: the queue pair was not in `before`, or nothing
@@ -22,9 +24,7 @@ struct Rates {
 std::optional<Rates> rates_of(const Observation& before, const DeviceObservation& device,
                               const QpReport& report);
 
-/// Messages so far.
-uint64_t messages_of(const QpReport& report);
-/// RNR NAKs so far, received and sent.
-uint64_t rnr_naks_of(const QpReport& report);
+/// What there was so far.
+Rates totals_of(const QpReport& report);
 
 }  // namespace urxe::stat

@@ -14,6 +14,7 @@
 #include "tools/exit_status.h"
 #include "tools/stat/completion_queues.h"
 #include "tools/stat/export.h"
+#include "tools/stat/groups.h"
 #include "tools/stat/table.h"
 #include "tools/stat/wall_time.h"
 #include "tools/stat/why.h"
@@ -22,6 +23,8 @@ namespace urxe {
 namespace {
 
 constexpr int kFound = 1;
+constexpr const char* kProcess = "process";
+constexpr const char* kDevice = "device";
 constexpr double kLeastInterval = 0.1;   // seconds: processes publish every 10 ms
 constexpr double kMostInterval = 86400;  // seconds
 constexpr uint32_t kLargestQpn = 0xffffff;
@@ -46,8 +49,13 @@ std::optional<uint32_t> parse_qpn(std::string_view text) {
 
 /// A sentence on what is wrong with the options; empty: nothing is.
 std::string check_options(StatOptions& options) {
-  if (options.json + options.prometheus + options.why + options.cq + options.wide > 1) {
-    return "--json, --prometheus, --why, --cq and --wide exclude each other";
+  if (options.json + options.prometheus + options.why + options.cq + options.wide +
+          options.by.has_value() >
+      1) {
+    return "--json, --prometheus, --why, --cq, --by and --wide exclude each other";
+  }
+  if (options.by && options.by != kProcess && options.by != kDevice) {
+    return "--by " + *options.by + ": must be process or device";
   }
   if (options.qp) {
     options.selection.qpn = parse_qpn(*options.qp);
@@ -94,6 +102,11 @@ std::string report_of(const StatOptions& options, const Observation& seen,
     title = stat::wall_time() + (before != nullptr ? ", in a second\n" : ", so far\n");
   }
   if (options.cq) return title + stat::cq_report(seen);
+  if (options.by) {
+    const bool by_process = options.by == kProcess;
+    return title + stat::group_report(
+                       seen, before, by_process ? stat::GroupBy::kProcess : stat::GroupBy::kDevice);
+  }
   return title +
          (options.wide ? stat::wide_report(seen, before) : stat::table_report(seen, before));
 }

@@ -19,6 +19,7 @@ struct StatOptions {
   bool why = false;
   bool wide = false;
   bool cq = false;
+  std::optional<std::string> by;  ///< "process" or "device"
   bool json = false;
   bool prometheus = false;
 };

@@ -24,18 +24,9 @@ struct Amounts {
   std::string sent, received, messages, resent, timeouts, rnr_naks;
 };
 
-Amounts totals_of(const QpReport& report) {
-  const auto text = [](uint64_t value) { return short_number(static_cast<double>(value)); };
-  const QpCounters& counters = report.counters;
-  return {text(counters.sent_bytes),   text(counters.received_bytes),
-          text(messages_of(report)),   text(counters.retransmitted_packets),
-          text(counters.ack_timeouts), text(rnr_naks_of(report))};
-}
-
 Amounts amounts_of(const Observation* before, const DeviceObservation& device,
                    const QpReport& report) {
-  if (before == nullptr) return totals_of(report);
-  const auto rates = rates_of(*before, device, report);
+  const auto rates = before != nullptr ? rates_of(*before, device, report) : totals_of(report);
   if (!rates) return {"-", "-", "-", "-", "-", "-"};
   return {short_number(rates->sent_bytes), short_number(rates->received_bytes),
           short_number(rates->messages),   short_number(rates->resent),

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "packet/wire/ack_timeout.h"
+#include "tools/stat/completion_queues.h"
 #include "tools/stat/names.h"
 #include "tools/stat/table.h"
 #include "tools/stat/why.h"
@@ -82,27 +83,46 @@ void add_text(const std::string& text, size_t columns, std::vector<Line>& lines)
   }
 }
 
-void add_device(const Row& row, const Looks& looks, size_t columns, std::vector<Line>& lines) {
-  const DeviceObservation& device = *row.device;
+void add_completion_queues(const DeviceObservation& device, size_t columns,
+                           std::vector<Line>& lines) {
+  for (const auto& [cq, users] : stat::completion_queues_of(device)) {
+    const std::string_view state = stat::cq_state(cq);
+    add_text(
+        fmt::format("completion queue {}: {} of {} not polled, of {} queue pairs{}{}", cq.number,
+                    cq.waiting, cq.capacity, users, state.empty() ? "" : ", ", state),
+        columns, lines);
+  }
+}
+
+void add_device(const DeviceObservation& device, const Looks& looks, size_t columns,
+                std::vector<Line>& lines) {
   add_text(fmt::format("{}, process {}, device {}, engine {}: {} queue pairs",
                        stat::printable(device.program), device.pid, stat::printable(device.device),
-                       stat::printable(device.engine), row.queue_pairs),
+                       stat::printable(device.engine), device.queue_pairs.size()),
            columns, lines);
   add_text("last told " + stat::age_of(device) + " ago" +
                (is_stopped(device) ? ": the process is stopped" : ""),
            columns, lines);
+  add_completion_queues(device, columns, lines);
   lines.emplace_back();
-  lines.push_back({headings({}, columns), Style::kHeading});
+  lines.push_back({headings(Lines::kQueuePairs, columns), Style::kHeading});
   for (const Row& one : rows_of(looks, device)) {
     lines.push_back({cells(one, columns), one.has_failed ? Style::kError : Style::kPlain});
+  }
+}
+
+void add_sum(const Row& row, const Looks& looks, size_t columns, std::vector<Line>& lines) {
+  for (const DeviceObservation* device : row.group) {
+    if (device != row.group.front()) lines.emplace_back();
+    add_device(*device, looks, columns, lines);
   }
 }
 
 }  // namespace
 
 void add_detail(const Row& row, const Looks& looks, size_t columns, std::vector<Line>& lines) {
-  if (row.report == nullptr) return add_device(row, looks, columns, lines);
-  add_text(stat::explain(*row.device, *row.report), columns, lines);
+  if (row.report == nullptr) return add_sum(row, looks, columns, lines);
+  add_text(stat::explain(*row.group.front(), *row.report), columns, lines);
   lines.emplace_back();
   for (const std::string& fact : facts_of(*row.report)) add_text(fact, columns, lines);
 }

@@ -8,7 +8,7 @@
 
 namespace urxe::top {
 
-/// All there is to say of a line, in lines of `columns` at most. Of a device: with its queue pairs.
+/// All there is to say of a line, in lines of `columns` at most. Of a sum: with its queue pairs.
 void add_detail(const Row& row, const Looks& looks, size_t columns, std::vector<Line>& lines);
 
 }  // namespace urxe::top

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <string_view>
 #include <tuple>
@@ -17,41 +18,52 @@ namespace {
 /// The addresses have room on wide screens only.
 constexpr size_t kWide = 120;
 /// The check that failed, too.
-constexpr size_t kWidest = 140;
+constexpr size_t kWider = 140;
+/// The last error, too.
+constexpr size_t kWidest = 160;
 
 Row row_of(const Looks& looks, const DeviceObservation& device, const QpReport& report) {
   Row row;
-  row.device = &device;
+  row.group = {&device};
   row.report = &report;
+  row.name = stat::printable(device.program);
+  row.process = fmt::format("{}", device.pid);
+  row.device = stat::printable(device.device);
   row.rates = stat::rates_of(looks.before, device, report).value_or(stat::Rates{});
   row.round_trip_ns = report.round_trip_ns;
+  row.last_error = stat::last_error_of(device, report);
   row.condition = stat::condition_of(device, report);
   row.long_condition = stat::long_condition_of(device, report);
   row.has_failed = is_failure(report.cause);
   return row;
 }
 
-void add(stat::Rates& sum, const stat::Rates& rates) {
-  sum.sent_bytes += rates.sent_bytes;
-  sum.received_bytes += rates.received_bytes;
-  sum.messages += rates.messages;
-  sum.resent += rates.resent;
+std::string name_or_count(const std::string& name, size_t count) {
+  return count == 1 ? name : fmt::format("{}", count);
 }
 
-Row sum_of(const Looks& looks, const DeviceObservation& device) {
+/// The sum of a process's queue pairs, or of a device's.
+Row sum_of(const Looks& looks, const stat::Group& group, Lines lines) {
+  const DeviceObservation& first = *group.front();
   Row sum;
-  sum.device = &device;
-  sum.queue_pairs = device.queue_pairs.size();
-  size_t failed = 0;
-  for (const QpReport& report : device.queue_pairs) {
-    const Row one = row_of(looks, device, report);
-    add(sum.rates, one.rates);
-    sum.round_trip_ns = std::max(sum.round_trip_ns, one.round_trip_ns);
-    failed += one.has_failed ? 1 : 0;
+  sum.group = group;
+  sum.name = stat::printable(lines == Lines::kProcesses ? first.program : first.device);
+  sum.process = lines == Lines::kProcesses ? fmt::format("{}", first.pid)
+                                           : fmt::format("{}", stat::count_processes(group));
+  sum.device = name_or_count(stat::printable(first.device), stat::count_devices(group));
+  sum.queue_pairs = stat::count_queue_pairs(group);
+  for (const DeviceObservation* device : group) {
+    for (const Row& one : rows_of(looks, *device)) {
+      sum.rates += one.rates;
+      sum.round_trip_ns = std::max(sum.round_trip_ns, one.round_trip_ns);
+    }
   }
+  const size_t failed = stat::count_failed(group);
   sum.has_failed = failed != 0;
   if (failed != 0) sum.condition = fmt::format("{} failed", failed);
-  if (is_stopped(device)) sum.condition = "stopped " + stat::age_of(device);
+  if (const std::string stopped = stat::stopped_in(group); !stopped.empty()) {
+    sum.condition = stopped;
+  }
   sum.long_condition = sum.condition;
   return sum;
 }
@@ -62,7 +74,8 @@ double traffic_of(const Row& row) {
 
 /// What tells lines apart, and orders those that are equal otherwise.
 auto name_of(const Row& row) {
-  return std::tuple(row.device->pid, std::string_view(row.device->device),
+  const DeviceObservation& first = *row.group.front();
+  return std::tuple(first.pid, std::string_view(first.device),
                     row.report != nullptr ? row.report->qpn : 0);
 }
 
@@ -78,8 +91,8 @@ bool comes_before(Order order, const Row& a, const Row& b) {
     case Order::kRoundTrip:
       return compare([](const Row& row) { return row.round_trip_ns; });
     case Order::kProgram:
-      return std::tuple(std::string_view(a.device->program), name_of(a)) <
-             std::tuple(std::string_view(b.device->program), name_of(b));
+      return std::tuple(std::string_view(a.name), name_of(a)) <
+             std::tuple(std::string_view(b.name), name_of(b));
     case Order::kProcess:
       return name_of(a) < name_of(b);
     default:
@@ -91,17 +104,35 @@ std::string rate(double value) {
   return value != 0 ? stat::short_number(value) : "-";
 }
 
-std::string queue_pair_cell(const Row& row) {
-  return row.report != nullptr ? stat::qpn_name(row.report->qpn)
-                               : fmt::format("{}", row.queue_pairs);
+/// Of a queue pair, or of a sum, which has no type and no state, and more room for the name.
+struct Begin {
+  std::string name, process, number, type, state;
+  bool is_sum = false;
+};
+
+std::string format_begin(const Begin& begin) {
+  if (begin.is_sum) {
+    return fmt::format("{:<22.22} {:>7} {:>8} ", begin.name, begin.process, begin.number);
+  }
+  return fmt::format("{:<10.10} {:>7} {:>8} {:<5} {:<5} ", begin.name, begin.process, begin.number,
+                     begin.type, begin.state);
 }
 
-std::string format_line(const std::vector<std::string>& cells, bool is_wide) {
-  std::string line = fmt::format("{:<10.10} {:>7} {:>8} {:<5} {:<5} ", cells[0], cells[1], cells[2],
-                                 cells[3], cells[4]);
-  if (is_wide) line += fmt::format("{:<12.12} {:<26.26} ", cells[5], cells[6]);
-  return line + fmt::format("{:>4} {:>4} {:>4} {:>5} {:>5} {}", cells[7], cells[8], cells[9],
-                            cells[10], cells[11], cells[12]);
+/// On wide screens.
+struct Middle {
+  std::string device, peer, last_error;
+};
+
+std::string format_middle(const Middle& middle, size_t columns) {
+  std::string text;
+  if (columns >= kWide) text += fmt::format("{:<12.12} {:<26.26} ", middle.device, middle.peer);
+  if (columns >= kWidest) text += fmt::format("{:<18.18} ", middle.last_error);
+  return text;
+}
+
+std::string format_end(const std::array<std::string, 6>& end) {
+  return fmt::format("{:>4} {:>4} {:>4} {:>5} {:>5} {}", end[0], end[1], end[2], end[3], end[4],
+                     end[5]);
 }
 
 }  // namespace
@@ -114,12 +145,16 @@ std::vector<Row> rows_of(const Looks& looks, const DeviceObservation& device) {
 
 std::vector<Row> make_rows(const View& view, const Looks& looks) {
   std::vector<Row> rows;
-  for (const DeviceObservation& device : looks.now.devices) {
-    if (view.by_device) {
-      rows.push_back(sum_of(looks, device));
-      continue;
+  if (view.lines == Lines::kQueuePairs) {
+    for (const DeviceObservation& device : looks.now.devices) {
+      std::ranges::move(rows_of(looks, device), std::back_inserter(rows));
     }
-    std::ranges::move(rows_of(looks, device), std::back_inserter(rows));
+  } else {
+    const bool by_process = view.lines == Lines::kProcesses;
+    const auto by = by_process ? stat::GroupBy::kProcess : stat::GroupBy::kDevice;
+    for (const stat::Group& group : stat::groups_of(looks.now, by)) {
+      rows.push_back(sum_of(looks, group, view.lines));
+    }
   }
   std::erase_if(rows, [&](const Row& row) {
     return cells(row, SIZE_MAX).find(view.filter) == std::string::npos;
@@ -129,23 +164,28 @@ std::vector<Row> make_rows(const View& view, const Looks& looks) {
   return rows;
 }
 
-std::string headings(const View& view, size_t columns) {
-  return format_line({"PROGRAM", "PID", view.by_device ? "QPS" : "QPN", "TYPE", "STATE", "DEVICE",
-                      "PEER", "SENT", "RCVD", "MSGS", "AGAIN", "RTT", "WAITS FOR"},
-                     columns >= kWide);
+std::string headings(Lines lines, size_t columns) {
+  const bool is_sum = lines != Lines::kQueuePairs;
+  const bool by_device = lines == Lines::kDevices;
+  return format_begin({by_device ? "DEVICE" : "PROGRAM", by_device ? "PROCS" : "PID",
+                       is_sum ? "QPS" : "QPN", "TYPE", "STATE", is_sum}) +
+         format_middle({"DEVICE", "PEER", "LAST ERROR"}, columns) +
+         format_end({"SENT", "RCVD", "MSGS", "AGAIN", "RTT", is_sum ? "STATE" : "WAITS FOR"});
 }
 
 std::string cells(const Row& row, size_t columns) {
   const QpReport* const report = row.report;
-  return format_line(
-      {stat::printable(row.device->program), fmt::format("{}", row.device->pid),
-       queue_pair_cell(row), std::string(report != nullptr ? type_name(report->type) : ""),
-       std::string(report != nullptr ? state_name(report->state) : ""),
-       stat::printable(row.device->device), report != nullptr ? stat::peer_of(*report) : "",
-       rate(row.rates.sent_bytes), rate(row.rates.received_bytes), rate(row.rates.messages),
-       rate(row.rates.resent), row.round_trip_ns != 0 ? stat::brief_time(row.round_trip_ns) : "-",
-       columns >= kWidest ? row.long_condition : row.condition},
-      columns >= kWide);
+  const bool is_sum = report == nullptr;
+  return format_begin({row.name, row.process,
+                       is_sum ? fmt::format("{}", row.queue_pairs) : stat::qpn_name(report->qpn),
+                       std::string(is_sum ? "" : type_name(report->type)),
+                       std::string(is_sum ? "" : state_name(report->state)), is_sum}) +
+         format_middle({row.device, is_sum ? "" : stat::peer_of(*report), row.last_error},
+                       columns) +
+         format_end({rate(row.rates.sent_bytes), rate(row.rates.received_bytes),
+                     rate(row.rates.messages), rate(row.rates.resent),
+                     row.round_trip_ns != 0 ? stat::brief_time(row.round_trip_ns) : "-",
+                     columns >= kWider ? row.long_condition : row.condition});
 }
 
 }  // namespace urxe::top

@@ -31,7 +31,8 @@ constexpr auto kHelp = std::to_array<std::string_view>({
     "s           the next order: traffic, messages, sent again, round trip, program,",
     "            process",
     "/           type a filter: only lines that contain it; Enter ends, Esc drops it",
-    "d           a line for each device of a process; again: for each queue pair",
+    "d           a line for each process, with the sums of its queue pairs; again: a",
+    "            line for each device; again: a line for each queue pair",
     "p or space  pause",
     "q, Ctrl-C   end",
     "",
@@ -63,15 +64,21 @@ void type(View& view, const Key& key) {
   }
 }
 
+/// The first one comes after the last one.
+template <class Choice>
+Choice next(Choice choice, Choice count) {
+  return static_cast<Choice>((static_cast<size_t>(choice) + 1) % static_cast<size_t>(count));
+}
+
 bool press_character(View& view, char character) {
   switch (character) {
     case 'q':
       return false;
     case 's':
-      view.order = static_cast<Order>((static_cast<size_t>(view.order) + 1) % kOrders.size());
+      view.order = next(view.order, Order::kCount);
       return true;
     case 'd':
-      view.by_device = !view.by_device;
+      view.lines = next(view.lines, Lines::kCount);
       view.shows_detail = false;
       view.chosen = 0;
       return true;
@@ -115,7 +122,7 @@ void scroll(View& view, size_t rows, size_t room) {
 void add_table(View& view, const std::vector<Row>& rows, const Size& size, std::vector<Line>& out) {
   const size_t room = size.lines > kLinesAround ? size.lines - kLinesAround : 1;
   scroll(view, rows.size(), room);
-  out.push_back({headings(view, size.columns), Style::kHeading});
+  out.push_back({headings(view.lines, size.columns), Style::kHeading});
   const size_t end = std::min(rows.size(), view.first + room);
   for (size_t i = view.first; i < end; ++i) {
     const Style style = rows[i].has_failed ? Style::kError : Style::kPlain;
@@ -214,7 +221,7 @@ std::vector<Line> compose(View& view, const Looks& looks, const Size& size) {
   if (lines.size() + 1 <= size.lines) {
     lines.resize(size.lines - 1);
     lines.push_back(
-        {"q end  h help  s order  / filter  d devices  p pause  Enter detail", Style::kTitle});
+        {"q end  h help  s order  / filter  d sums  p pause  Enter detail", Style::kTitle});
   }
   fit(lines, size);
   return lines;

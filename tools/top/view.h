@@ -13,6 +13,9 @@ namespace urxe::top {
 /// What the lines are ordered by. The largest come first, except for names and numbers.
 enum class Order : uint8_t { kTraffic, kMessages, kResent, kRoundTrip, kProgram, kProcess, kCount };
 
+/// What there is a line for. The last two are sums of queue pairs.
+enum class Lines : uint8_t { kQueuePairs, kProcesses, kDevices, kCount };
+
 /// What the user has chosen to see.
 struct View {
   Order order = Order::kTraffic;
@@ -20,7 +23,7 @@ struct View {
   bool is_typing = false;  ///< the filter is being typed
   bool is_paused = false;
   bool shows_detail = false;  ///< of the chosen line, instead of the table
-  bool by_device = false;     ///< a line a device of a process, with the sums of its queue pairs
+  Lines lines = Lines::kQueuePairs;
   bool shows_help = false;
   size_t chosen = 0;      ///< line of the table
   size_t first = 0;       ///< line at the top of the screen

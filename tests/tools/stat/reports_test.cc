@@ -10,6 +10,7 @@
 
 #include "tools/stat/completion_queues.h"
 #include "tools/stat/export.h"
+#include "tools/stat/groups.h"
 #include "tools/stat/names.h"
 #include "tools/stat/rates.h"
 #include "tools/stat/selection.h"
@@ -121,6 +122,77 @@ TEST(StatTable, CompletionQueues) {
   const std::regex second(R"(ib_write\? +urxe_eth0 +42 +2 +5 +128 +1 +overrun)");
   EXPECT_TRUE(std::regex_match(lines[1], first)) << lines[1];
   EXPECT_TRUE(std::regex_match(lines[2], second)) << lines[2];
+}
+
+/// Two processes, of which the first has two devices.
+Observation processes_and_devices() {
+  Observation seen = observation();
+  seen.devices.resize(3, seen.devices[0]);
+  seen.devices[1].device = "urxe_eth1";
+  seen.devices[2].pid = 43;
+  seen.devices[2].queue_pairs.pop_back();
+  return seen;
+}
+
+TEST(StatTable, SumsOfProcesses) {
+  Observation seen = processes_and_devices();
+  seen.devices[1].queue_pairs[0].cause.reason = ErrorReason::kNak;
+  const auto lines = lines_of(stat::group_report(seen, nullptr, stat::GroupBy::kProcess));
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_TRUE(std::regex_match(lines[0], std::regex("PROGRAM +PID +DEVICES +QPS +FAILED.*STATE")));
+  const std::regex first(R"(ib_write\? +42 +2 +4 +1 +6.0M +0 +40 +0)");
+  const std::regex second(R"(ib_write\? +43 +1 +1 +0 +1.5M +0 +10 +0)");
+  EXPECT_TRUE(std::regex_match(lines[1], first)) << lines[1];
+  EXPECT_TRUE(std::regex_match(lines[2], second)) << lines[2];
+}
+
+TEST(StatTable, SumsOfDevices) {
+  Observation seen = processes_and_devices();
+  seen.devices[2].process_state = 'T';
+  const auto lines = lines_of(stat::group_report(seen, nullptr, stat::GroupBy::kDevice));
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_TRUE(std::regex_match(lines[0], std::regex("DEVICE +PROCESSES +QPS +FAILED.*STATE")));
+  const std::regex first(R"(urxe_eth0 +2 +3 +0 +4.5M +0 +30 +0 +1 stopped)");
+  const std::regex second(R"(urxe_eth1 +1 +2 +0 +3.0M +0 +20 +0)");
+  EXPECT_TRUE(std::regex_match(lines[1], first)) << lines[1];
+  EXPECT_TRUE(std::regex_match(lines[2], second)) << lines[2];
+}
+
+TEST(StatTable, SumsOfRates) {
+  const Observation before = processes_and_devices();
+  Observation now = before;
+  for (DeviceObservation& device : now.devices) {
+    device.observed.ns += 2'000'000'000;
+    for (QpReport& report : device.queue_pairs) report.counters.sent_bytes += 4'000'000;
+  }
+  now.devices[2].process_state = 'T';
+  const auto lines = lines_of(stat::group_report(now, &before, stat::GroupBy::kProcess));
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_NE(lines[1].find(" 8.0M "), std::string::npos) << lines[1];
+  EXPECT_TRUE(lines[2].ends_with("stopped 2.0s")) << lines[2];
+}
+
+/// Two processes of two PID namespaces.
+TEST(StatTable, SumsOfProcessesWithOneNumber) {
+  Observation seen = processes_and_devices();
+  seen.devices[1].process_started = 7;
+  const auto lines = lines_of(stat::group_report(seen, nullptr, stat::GroupBy::kProcess));
+  EXPECT_EQ(lines.size(), 4U);
+}
+
+TEST(StatTable, SumsFitEightyColumns) {
+  Observation seen = processes_and_devices();
+  for (DeviceObservation& device : seen.devices) {
+    device.pid = 4194304;
+    device.program = device.device = "a_name_that_is_very_long_because_somebody_wanted_it_so";
+    device.process_state = 'T';
+    device.published.ns = -9'900'000'000;
+  }
+  for (const auto by : {stat::GroupBy::kProcess, stat::GroupBy::kDevice}) {
+    for (const std::string& line : lines_of(stat::group_report(seen, nullptr, by))) {
+      EXPECT_LE(line.size(), 80U) << line;
+    }
+  }
 }
 
 TEST(StatTable, AllColumns) {

@@ -197,15 +197,63 @@ TEST(TopView, Filter) {
   EXPECT_EQ(table(view).size(), 4U);
 }
 
-TEST(TopView, ByDevice) {
+TEST(TopView, Sums) {
+  Looks both = looks();
+  for (Observation* seen : {&both.before, &both.now}) {
+    seen->devices.push_back(seen->devices[0]);
+    seen->devices[2].device = "urxe_a_long_name";
+  }
   View view;
   press(view, "d");
-  const auto lines = table(view);
-  ASSERT_EQ(lines.size(), 2U);
-  EXPECT_TRUE(lines[0].starts_with("beta"));
-  EXPECT_NE(lines[0].find("37k"), std::string::npos) << "the sum: " << lines[0];
+  const auto processes = table(view, both);
+  ASSERT_EQ(processes.size(), 2U);
+  EXPECT_TRUE(processes[0].starts_with("alpha ")) << processes[0];
+  EXPECT_NE(processes[0].find(" 100        4 "), std::string::npos) << processes[0];
+  EXPECT_NE(processes[0].find("66k"), std::string::npos) << "the sum: " << processes[0];
+  EXPECT_NE(processes[1].find("37k"), std::string::npos) << "the sum: " << processes[1];
   press(view, "d");
-  EXPECT_EQ(table(view).size(), 4U);
+  const auto devices = table(view, both);
+  ASSERT_EQ(devices.size(), 2U);
+  EXPECT_TRUE(devices[0].starts_with("urxe_eth0 ")) << devices[0];
+  EXPECT_NE(devices[0].find(" 2        4 "), std::string::npos) << devices[0];
+  EXPECT_NE(devices[0].find("70k"), std::string::npos) << "the sum: " << devices[0];
+  EXPECT_TRUE(devices[1].starts_with("urxe_a_long_name ")) << devices[1];
+  press(view, "d");
+  EXPECT_EQ(table(view, both).size(), 6U);
+}
+
+/// The details of a process have all its devices.
+TEST(TopView, DetailOfAProcess) {
+  Looks both = looks();
+  both.now.devices.push_back(both.now.devices[1]);
+  both.now.devices[2].device = "urxe_eth1";
+  both.now.devices[1].queue_pairs[0].send_cq = {.number = 7, .waiting = 3, .capacity = 64};
+  View view;
+  press(view, "d");
+  top::press(view, {Key::Kind::kEnter});
+  const auto lines = screen(view, both);
+  EXPECT_TRUE(any_contains(lines, "device urxe_eth0"));
+  EXPECT_TRUE(any_contains(lines, "device urxe_eth1"));
+  EXPECT_TRUE(any_contains(lines, "completion queue 7: 3 of 64 not polled, of 1 queue pairs"));
+}
+
+TEST(TopView, SumsTellOfFailures) {
+  Looks both = looks();
+  both.now.devices[1].queue_pairs[1].cause.reason = ErrorReason::kNak;
+  View view;
+  for (int i = 0; i < 2; ++i) {
+    press(view, "d");
+    EXPECT_TRUE(any_contains(screen(view, both), " 1 failed"));
+  }
+}
+
+/// Only the widest screens have room for it.
+TEST(TopView, LastError) {
+  Looks both = looks();
+  both.now.devices[1].queue_pairs[1].trouble.reason = ErrorReason::kRnrNak;
+  View view;
+  EXPECT_TRUE(any_contains(screen(view, both, {24, 160}), "rnr-nak 2.0s"));
+  EXPECT_FALSE(any_contains(screen(view, both, {24, 159}), "rnr-nak"));
 }
 
 TEST(TopView, ChoosesALine) {
