@@ -27,8 +27,8 @@ inline bool holds_receive(const QueuePair& qp) {
   return qp.responder.receive.has_value();
 }
 
-/// Whether the peer was told by an RNR NAK that there is no element for its request, and still waits
-/// for one.
+/// Whether an RNR NAK has told the peer that there is no element for its request, and it still
+/// waits for one.
 bool lacks_receive(const QueuePair& qp);
 
 /// Completes the element that the queue pair holds. Fills in wr_id and the queue pair number.
