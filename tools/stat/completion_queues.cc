@@ -23,6 +23,7 @@ std::vector<UsedCq> completion_queues_of(const DeviceObservation& device) {
     if (report.receive_cq.number != report.send_cq.number) add(report.receive_cq);
   }
   std::vector<UsedCq> all;
+  all.reserve(queues.size());
   for (const auto& [number, used] : queues) all.push_back(used);
   return all;
 }

@@ -144,6 +144,7 @@ void add_page(View& view, const std::vector<Line>& page, const Size& size, std::
 
 std::vector<Line> help_page() {
   std::vector<Line> page;
+  page.reserve(kHelp.size());
   for (const std::string_view help : kHelp) page.push_back({std::string(help), {}});
   return page;
 }
