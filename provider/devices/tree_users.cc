@@ -2,9 +2,12 @@
 #include "provider/devices/tree_users.h"
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
+#include <string>
 #include <system_error>
 #include <thread>
 
@@ -13,9 +16,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// How often, and how soon, a process without an environment is asked again.
-constexpr int kTries = 100;
+/// So often a call waits in all, for processes within execve(2), and so long each time.
+constexpr int kPauses = 500;
 constexpr std::chrono::milliseconds kPause{1};
+
+enum class Use { kNo, kYes, kUnknown };
 
 std::string read_environment(const fs::path& process) {
   std::ifstream file(process / "environ", std::ios::binary);
@@ -28,27 +33,46 @@ bool runs_program(const fs::path& process) {
   return !fs::read_symlink(process / "exe", failed).empty();
 }
 
-/// The environment of the process whose directory of /proc it is. For the moment that execve(2)
-/// takes, the process seems to have none.
-std::string environment_of(const fs::path& process) {
+/// Whether the process was started without an environment. While it is within execve(2) it seems to
+/// have none, but then the addresses of the environment, fields 50 and 51 of proc(5)'s stat, are 0.
+bool has_no_environment(const fs::path& process) {
+  constexpr int kFieldsBetween = 46;  // behind the state, which is field 3
+  std::ifstream file(process / "stat");
+  std::string text;
+  std::getline(file, text);
+  const size_t name_end = text.rfind(") ");  // the name may have spaces
+  if (name_end == std::string::npos) return true;
+  std::istringstream fields(text.substr(name_end + 2));
+  std::string skipped;
+  for (int i = 0; i <= kFieldsBetween; ++i) fields >> skipped;
+  uint64_t start = 0;
+  uint64_t end = 0;
+  fields >> start >> end;
+  return start != 0 && start == end;
+}
+
+/// Waits if the process is within execve(2), and takes that from `pauses`.
+Use use_by(const fs::path& process, const std::string& assignment, int& pauses) {
   std::string environment = read_environment(process);
-  for (int i = 0; environment.empty() && runs_program(process) && i < kTries; ++i) {
+  while (environment.empty() && runs_program(process) && !has_no_environment(process)) {
+    if (pauses-- <= 0) return Use::kUnknown;
     std::this_thread::sleep_for(kPause);
     environment = read_environment(process);
   }
-  return environment;
+  return environment.find(assignment) != std::string::npos ? Use::kYes : Use::kNo;
 }
 
 }  // namespace
 
 bool is_in_use(const std::string& tree) {
   const std::string assignment = "URXE_TREE=" + tree;
+  int pauses = kPauses;
   std::error_code failed;
   fs::directory_iterator at("/proc", failed);
   for (; !failed && at != fs::directory_iterator(); at.increment(failed)) {
-    if (environment_of(at->path()).find(assignment) != std::string::npos) return true;
+    if (use_by(at->path(), assignment, pauses) != Use::kNo) return true;
   }
-  return static_cast<bool>(failed);  // cannot tell: keep it
+  return static_cast<bool>(failed);
 }
 
 }  // namespace urxe

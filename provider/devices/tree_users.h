@@ -6,7 +6,8 @@
 namespace urxe {
 
 /// Whether a process that this one may look into has `tree` as the URXE_TREE of its environment.
-/// True if /proc cannot be read. Takes up to some 0.1 s for each process without an environment.
+/// True if that cannot be told: /proc cannot be read, or a process is within execve(2) all the
+/// time. Waits some 0.5 s at most.
 bool is_in_use(const std::string& tree);
 
 }  // namespace urxe

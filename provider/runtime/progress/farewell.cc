@@ -60,7 +60,7 @@ void Progress::tell_failures(Instant now) {
   last_reports_ = {};
   publish_reports(now);
   const uint64_t failures = device_.counters().failures;
-  if (may_tell_failures()) {
+  if (publication_.explains && may_tell_failures()) {
     for (size_t place = 0; place < device_.report_places(); ++place) explain(place);
   } else if (publication_.explains) {
     count_untold_failures(failures - failures_told_);
