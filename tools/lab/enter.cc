@@ -2,7 +2,6 @@
 #include "tools/lab/enter.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,8 +20,8 @@ int complain(const std::string& reason, int status) {
 
 }  // namespace
 
-int become_in_node(size_t number, const std::vector<std::string>& command) {
-  if (auto done = enter_node(number); !done) return complain(done.error(), kOurFailure);
+int become_in_node(pid_t holder, const std::vector<std::string>& command) {
+  if (auto done = enter_node(holder); !done) return complain(done.error(), kOurFailure);
   if (auto done = keep_rights(); !done) return complain(done.error(), kOurFailure);
   std::vector<std::string> words{"urxe", "run", "--"};
   words.insert(words.end(), command.begin(), command.end());
@@ -35,15 +34,13 @@ int become_in_node(size_t number, const std::vector<std::string>& command) {
 }
 
 int exec_in_node(const std::string& name, const std::vector<std::string>& command) {
-  const std::vector<std::string> names = read_node_names();
-  if (names.empty()) return complain("exec: this process is in no lab", kBadInput);
-  const auto found = std::ranges::find(names, name);
-  if (found == names.end()) {
-    return complain(
-        fmt::format("exec: there is no node '{}'; there are {}", name, fmt::join(names, ", ")),
-        kBadInput);
-  }
-  return become_in_node(static_cast<size_t>(found - names.begin()), command);
+  const std::vector<HeldNode> nodes = read_nodes();
+  if (nodes.empty()) return complain("exec: this process is in no lab", kBadInput);
+  const auto found = std::ranges::find(nodes, name, &HeldNode::name);
+  if (found != nodes.end()) return become_in_node(found->holder, command);
+  std::string names;
+  for (const HeldNode& node : nodes) names += (names.empty() ? "" : ", ") + node.name;
+  return complain(fmt::format("exec: there is no node '{}'; there are {}", name, names), kBadInput);
 }
 
 }  // namespace urxe::lab

@@ -8,7 +8,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 
@@ -20,7 +22,6 @@ namespace urxe::lab {
 namespace {
 
 constexpr int kOwnedByNode = CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
-constexpr pid_t kFirstNode = 2;
 constexpr const char* kReady = "ready";
 constexpr size_t kMostBytes = 1024;  // of a holder's message
 
@@ -31,6 +32,27 @@ Done make_node(const Node& node) {
   if (auto done = mount_for_node(faults_of(node)); !done) return done;
   // Other processes of the lab may enter only if they have all that this one may do.
   return keep_rights();
+}
+
+/// The words of the variable, which commas separate.
+std::vector<std::string> read_list(const char* variable) {
+  const char* const value = std::getenv(variable);
+  const std::string text = value != nullptr ? value : "";
+  std::vector<std::string> words;
+  for (size_t start = 0; start < text.size();) {
+    const size_t end = std::min(text.find(',', start), text.size());
+    words.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return words;
+}
+
+/// 0: it is none.
+pid_t parse_pid(const std::string& word) {
+  pid_t pid = 0;
+  const char* const end = word.data() + word.size();
+  const auto [stopped, error] = std::from_chars(word.data(), end, pid);
+  return error == std::errc() && stopped == end && pid > 0 ? pid : 0;
 }
 
 [[noreturn]] void hold(const Node& node, int tell) {
@@ -64,18 +86,20 @@ Expected<pid_t, std::string> hold_node(const Node& node) {
   return failure(message.empty() ? "the process of a node has ended" : message);
 }
 
-Done enter_node(size_t number) {
-  const pid_t pid = kFirstNode + static_cast<pid_t>(number);
+Done enter_node(pid_t holder) {
   std::error_code failed;
   const auto directory = std::filesystem::current_path(failed);
   // The mount namespace comes last: the paths of the others are in this one.
   std::array<FileDescriptor, 4> namespaces;
   constexpr std::array kNames{"net", "ipc", "uts", "mnt"};
   for (size_t i = 0; i < kNames.size(); ++i) {
-    const std::string path = fmt::format("/proc/{}/ns/{}", pid, kNames[i]);
+    const std::string path = fmt::format("/proc/{}/ns/{}", holder, kNames[i]);
     namespaces[i] = FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!namespaces[i]) return system_failure("cannot enter the node: " + path);
   }
+  // The kernel lets nobody into a mount namespace who shares the working directory with another
+  // thread. A sanitizer's run-time library has one in every process that was forked.
+  if (unshare(CLONE_FS) != 0) return system_failure("unshare(CLONE_FS)");
   for (size_t i = 0; i < kNames.size(); ++i) {
     if (setns(namespaces[i].get(), 0) != 0) {
       return system_failure(fmt::format("cannot enter the node's {} namespace", kNames[i]));
@@ -88,16 +112,28 @@ Done enter_node(size_t number) {
   return {};
 }
 
-std::vector<std::string> read_node_names() {
-  const char* const value = std::getenv(kNodesVariable);
-  const std::string text = value != nullptr ? value : "";
-  std::vector<std::string> names;
-  for (size_t start = 0; start < text.size();) {
-    const size_t end = std::min(text.find(',', start), text.size());
-    names.push_back(text.substr(start, end - start));
-    start = end + 1;
+void publish_nodes(const std::vector<HeldNode>& nodes) {
+  std::string names;
+  std::string holders;
+  for (const HeldNode& node : nodes) {
+    const char* const comma = names.empty() ? "" : ",";
+    names += comma + node.name;
+    holders += comma + std::to_string(node.holder);
   }
-  return names;
+  setenv(kNodesVariable, names.c_str(), 1);
+  setenv(kHoldersVariable, holders.c_str(), 1);
+}
+
+std::vector<HeldNode> read_nodes() {
+  const std::vector<std::string> names = read_list(kNodesVariable);
+  const std::vector<std::string> holders = read_list(kHoldersVariable);
+  if (names.size() != holders.size()) return {};
+  std::vector<HeldNode> nodes;
+  for (size_t i = 0; i < names.size(); ++i) {
+    nodes.push_back({names[i], parse_pid(holders[i])});
+    if (nodes.back().holder == 0) return {};
+  }
+  return nodes;
 }
 
 }  // namespace urxe::lab

@@ -13,19 +13,27 @@
 namespace urxe::lab {
 
 /// For init: starts a process that holds a node's namespaces (network, mounts, IPC, host name) as
-/// long as init lives, and returns it. init's first child has process id 2, the next one 3, ...:
-/// by this a node is found again.
+/// long as init lives, and returns it.
 Expected<pid_t, std::string> hold_node(const Node& node);
 
-/// Enters the namespaces of a node, which is the number-th one, from 0. The working directory stays
-/// the one with the same path, if the node has it. Sets URXE_FAULTS if the node's ports have
-/// faults.
-Done enter_node(size_t number);
+/// Enters the namespaces of the node that the process holds. The working directory stays the one
+/// with the same path, if the node has it. Sets URXE_FAULTS if the node's ports have faults.
+Done enter_node(pid_t holder);
 
-/// The environment variable with the names of the nodes, joined by commas.
+struct HeldNode {
+  std::string name;
+  pid_t holder = 0;
+};
+
+/// The environment variables with the names of the nodes, and with the processes that hold them,
+/// joined by commas.
 constexpr const char* kNodesVariable = "URXE_LAB";
+constexpr const char* kHoldersVariable = "URXE_LAB_HOLDERS";
 
-/// The names in URXE_LAB; empty: this process is in no lab.
-std::vector<std::string> read_node_names();
+/// Puts the nodes into the environment.
+void publish_nodes(const std::vector<HeldNode>& nodes);
+
+/// The nodes in the environment; empty: this process is in no lab.
+std::vector<HeldNode> read_nodes();
 
 }  // namespace urxe::lab

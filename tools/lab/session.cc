@@ -44,10 +44,8 @@ int wait_for(pid_t pid) {
 }
 
 /// What programs in the lab find in their environment.
-void set_environment(const Session& session) {
-  std::string names;
-  for (const Node& node : session.plan.nodes) names += (names.empty() ? "" : ",") + node.name;
-  setenv(kNodesVariable, names.c_str(), 1);
+void set_environment(const std::vector<HeldNode>& nodes) {
+  publish_nodes(nodes);
   const char* const path = std::getenv("PATH");
   setenv("PATH",
          (std::string(kPrograms) + ":" + (path != nullptr ? path : "/usr/bin:/bin")).c_str(), 1);
@@ -63,16 +61,19 @@ void set_environment(const Session& session) {
   setenv("HYDRA_ENV", "none", 1);
 }
 
-Done make_lab(const Session& session) {
+Expected<std::vector<HeldNode>, std::string> make_lab(const Plan& plan) {
   if (unshare(CLONE_NEWNET) != 0) return system_failure("cannot make a network namespace");
-  if (auto done = mount_for_all(hosts_of(session.plan)); !done) return done;
-  std::vector<pid_t> nodes;
-  for (const Node& node : session.plan.nodes) {
+  if (auto done = mount_for_all(hosts_of(plan)); !done) return failure(done.error());
+  std::vector<HeldNode> nodes;
+  std::vector<pid_t> holders;
+  for (const Node& node : plan.nodes) {
     auto holder = hold_node(node);
     if (!holder) return failure(node.name + ": " + holder.error());
-    nodes.push_back(*holder);
+    nodes.push_back({node.name, *holder});
+    holders.push_back(*holder);
   }
-  return make_network(session.plan, nodes);
+  if (auto done = make_network(plan, holders); !done) return failure(done.error());
+  return nodes;
 }
 
 /// Whether the process at the other end, which writes nothing, has ended.
@@ -85,10 +86,11 @@ bool has_ended(int pipe) {
 [[noreturn]] void be_init(const Session& session, int lifeline) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (has_ended(lifeline)) _exit(kOurFailure);
-  if (auto done = make_lab(session); !done) _exit(complain(done.error()));
-  set_environment(session);
+  const auto nodes = make_lab(session.plan);
+  if (!nodes) _exit(complain(nodes.error()));
+  set_environment(*nodes);
   const pid_t pid = fork();
-  if (pid == 0) _exit(become_in_node(0, session.command));
+  if (pid == 0) _exit(become_in_node(nodes->front().holder, session.command));
   if (pid < 0) _exit(complain(std::string("fork(): ") + std::strerror(errno)));
   _exit(wait_for(pid));
 }
