@@ -46,6 +46,14 @@ bool skip_duplicate_detection() {
   return static_cast<bool>(setting);
 }
 
+/// A switch carries frames whatever is in them. With the module br_netfilter a bridge would look at
+/// IP headers, and drop what has a wrong checksum.
+void leave_packets_alone() {
+  for (const char* const kind : {"iptables", "ip6tables", "arptables"}) {
+    std::ofstream(fmt::format("/proc/sys/net/bridge/bridge-nf-call-{}", kind)) << "0";
+  }
+}
+
 Done add_switch(Rtnetlink& links, const Plan& plan, size_t number) {
   const std::string bridge = bridge_name(number);
   if (auto done = links.add_bridge(bridge); !done) return done;
@@ -141,6 +149,7 @@ Done wait_for_ports(Rtnetlink& links, const Plan& plan) {
 
 Done make_network(const Plan& plan, const std::vector<pid_t>& nodes) {
   (void)skip_duplicate_detection();
+  leave_packets_alone();
   auto links = Rtnetlink::open();
   if (!links) return failure(links.error());
   for (size_t i = 0; i < plan.switches.size(); ++i) {
