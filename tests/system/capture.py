@@ -73,20 +73,20 @@ def tap():
 
 
 def tcpdump():
-    """A capture on a veth interface with segmentation offload off: what would be on a wire."""
-    harness.need_namespaces()
+    """A capture of packets to another host with segmentation offload off: what would be on a wire."""
     harness.need_programs("tcpdump", "ethtool")
-    with tempfile.TemporaryDirectory() as folder, harness.veth_pair() as (other, ours, _theirs):
+    here, other = harness.two_hosts()
+    harness.without_offloads(here.interface)
+    harness.without_offloads(other.interface, other.command([]))
+    with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o777)
-        harness.without_offloads("urxa")
-        harness.without_offloads("urxb", other.command([]))
-        file = os.path.join(folder, "veth.pcap")
-        recorder = Process(["tcpdump", "-i", "urxa", "-U", "-B", "65536", "-s", "0", "-w", file, "udp port 4791"])
+        file = os.path.join(folder, "hosts.pcap")
+        recorder = Process(["tcpdump", "-i", here.interface, "-U", "-B", "65536", "-s", "0", "-w", file, "udp port 4791"])
         harness.wait_until(lambda: "listening on" in recorder.output, "tcpdump to listen")
         port = harness.free_port()
-        program = lambda name: [harness.binary("urxe_rc_verify"), "-d", name, "-g", "1", "-p", str(port)]
-        harness.run_pair(harness.urxe_run(program("urxe_urxa")),
-                         other.command(harness.urxe_run([*program("urxe_urxb"), *SMALL, ours])), port)
+        program = lambda host: [harness.binary("urxe_rc_verify"), "-d", host.device, "-g", "1", "-p", str(port)]
+        harness.run_pair(harness.urxe_run(program(here)),
+                         other.command(harness.urxe_run([*program(other), *SMALL, here.ipv4])), port)
         recorder.kill(signal.SIGINT)
         recorder.wait()
         harness.expect("\n0 packets dropped by kernel" in recorder.output, recorder.output)

@@ -309,21 +309,21 @@ def loopback_listener():
     """A listener at 127.0.0.1 waits on a device that leads to other hosts, but only this host reaches it, whatever a
     request says of its destination."""
     global COUNTERS
-    COUNTERS = "/sys/class/infiniband/urxe_urxa/ports/1"
-    with harness.veth_pair() as (other, ours, theirs):
-        victims = Victims()
-        asked = victims.report()["requests"]
-        received, sent = counters("cm_rx_msgs"), counters("cm_tx_msgs")
-        template = victims.live_of(mad.REQ)[0]
-        request = request_like(template, 1, theirs)
-        send = f"import mad; mad.Sender({theirs!r}, {ours!r}).send(bytes.fromhex({request.hex()!r}))"
-        subprocess.run(other.command([sys.executable, "-B", "-c", send]), check=True, cwd=os.path.dirname(mad.__file__))
-        wait_counted(received, {"req": 1}, "cm_rx_msgs")
-        wait_counted(sent, {"rej": 1}, "cm_tx_msgs")
-        harness.expect(victims.report()["requests"] == asked, "another host has reached it")
-        mad.Sender(ours, ours).send(request_like(template, 2, ours))
-        harness.wait_until(lambda: victims.report()["requests"] == asked + 1, "a request of this host")
-        victims.finish()
+    here, other = harness.two_hosts()
+    COUNTERS = f"/sys/class/infiniband/{here.device}/ports/1"
+    victims = Victims()
+    asked = victims.report()["requests"]
+    received, sent = counters("cm_rx_msgs"), counters("cm_tx_msgs")
+    template = victims.live_of(mad.REQ)[0]
+    request = request_like(template, 1, other.ipv4)
+    send = f"import mad; mad.Sender({other.ipv4!r}, {here.ipv4!r}).send(bytes.fromhex({request.hex()!r}))"
+    subprocess.run(other.command([sys.executable, "-B", "-c", send]), check=True, cwd=os.path.dirname(mad.__file__))
+    wait_counted(received, {"req": 1}, "cm_rx_msgs")
+    wait_counted(sent, {"rej": 1}, "cm_tx_msgs")
+    harness.expect(victims.report()["requests"] == asked, "another host has reached it")
+    mad.Sender(here.ipv4, here.ipv4).send(request_like(template, 2, here.ipv4))
+    harness.wait_until(lambda: victims.report()["requests"] == asked + 1, "a request of this host")
+    victims.finish()
 
 
 CASES = {case.__name__: case
@@ -334,7 +334,8 @@ CASES = {case.__name__: case
 def test():
     case = sys.argv[1] if len(sys.argv) > 1 else ""
     harness.expect(case in CASES, f"no case {case}")
-    harness.need_namespaces()
+    if case != "loopback_listener":
+        harness.need_namespaces()
     CASES[case]()
 
 

@@ -20,14 +20,14 @@ _NODES = {
     "ipv6": ("::1", False),
     "ib": ("::ffff:127.0.0.1", True),
     "ib_ipv6": ("::1", True),
-    "veth_ipv4": ("10.99.0.1", False),
-    "veth_ipv6": ("fd00:99::1", False),
-    "veth_ib": ("::ffff:10.99.0.1", True),
+    "veth_ipv4": ("10.0.0.1", False),
+    "veth_ipv6": ("fd00::1", False),
+    "veth_ib": ("::ffff:10.0.0.1", True),
 }
 
 
 class Place:
-    """The server is in our own network namespace; the client too, or in another one.
+    """The server is on our own host; the client too, or on another one.
 
     server       the server's address as the server spells it
     client       the same address as the client spells it: a link-local one has the client's interface in it
@@ -76,20 +76,17 @@ def _link_local(prefix, interface):
 
 @contextlib.contextmanager
 def place(kind):
-    """ipv4, ipv4_other, ipv6, ib, ib_ipv6: the loopback interface; veth_ipv4, veth_ipv6, veth_ib, veth_link_local: two network
-    namespaces."""
+    """ipv4, ipv4_other, ipv6, ib, ib_ipv6: the loopback interface; veth_ipv4, veth_ipv6, veth_ib, veth_link_local: two
+    hosts."""
     if not kind.startswith("veth"):
         harness.isolate()
         node, ib = _NODES[kind]
         yield Place(node, node, node, ib=ib)
         return
-    harness.need_namespaces()
-    with harness.veth_pair() as (other, _ours, theirs):
-        if kind == "veth_link_local":
-            address = _link_local([], "urxa")
-            source = _link_local(other.command([]), "urxb")
-            yield Place(f"{address}%urxa", f"{address}%urxb", f"{source}%urxb", "urxa", other.command)
-        else:
-            node, ib = _NODES[kind]
-            source = "fd00:99::2" if kind == "veth_ipv6" else theirs
-            yield Place(node, node, source, "urxa", other.command, ib)
+    here, other = harness.two_hosts()
+    if kind == "veth_link_local":
+        server, source = (f"{_link_local(prefix, here.interface)}%{here.interface}" for prefix in ([], other.command([])))
+        yield Place(server, server, source, here.interface, other.command)
+    else:
+        node, ib = _NODES[kind]
+        yield Place(node, node, other.ipv6 if kind == "veth_ipv6" else other.ipv4, here.interface, other.command, ib)

@@ -255,34 +255,32 @@ def under_run():
 def peer():
     """A peer without RDMA, one that runs urxe, and one behind a firewall."""
     harness.need_programs("rping")
-    harness.need_namespaces()
-    with harness.veth_pair() as (other, _, address):
-        findings = examine(address, expected=1)
-        expect_finding(findings, "peer", "problem", address, "nobody has UDP port 4791")
-        server = harness.Process(other.command(harness.urxe_run(["rping", "-s", "-a", address, "-C", "3"])))
-        harness.wait_until(lambda: bound_to_4791(other.pid), "the server's sockets")
-        findings = examine(address, expected=0)
-        expect_finding(findings, "peer", "ok", f"packets to {address} may have 1500 bytes", "path MTU 1024")
-        expect_finding(findings, "peer", "ok", f"connection manager of {address} answers", "the median of 5")
-        expect_finding(examine("10.98.0.1", expected=1), "peer", "problem", "10.98.0.1 cannot be reached")
-        subprocess.run(["ip", "route", "change", "10.99.0.0/24", "dev", "urxa", "src", "10.99.0.1", "mtu", "700"],
-                       check=True)
-        expect_finding(examine(address, expected=0), "peer", "ok", "may have 700 bytes", "path MTU 512")
-        harness.Process(harness.urxe_run(["rping", "-c", "-a", address, "-C", "3"])).expect_success()
-        server.expect_success()
+    here, other = harness.two_hosts()
+    findings = examine(other.ipv4, expected=1)
+    expect_finding(findings, "peer", "problem", other.ipv4, "nobody has UDP port 4791")
+    server = harness.Process(other.command(harness.urxe_run(["rping", "-s", "-a", other.ipv4, "-C", "3"])))
+    harness.wait_until(lambda: bound_to_4791(server.pid), "the server's sockets")
+    findings = examine(other.ipv4, expected=0)
+    expect_finding(findings, "peer", "ok", f"packets to {other.ipv4} may have 1500 bytes", "path MTU 1024")
+    expect_finding(findings, "peer", "ok", f"connection manager of {other.ipv4} answers", "the median of 5")
+    expect_finding(examine("10.98.0.1", expected=1), "peer", "problem", "10.98.0.1 cannot be reached")
+    subprocess.run(["ip", "route", "change", "10.0.0.0/24", "dev", here.interface, "src", here.ipv4, "mtu", "700"],
+                   check=True)
+    expect_finding(examine(other.ipv4, expected=0), "peer", "ok", "may have 700 bytes", "path MTU 512")
+    harness.Process(harness.urxe_run(["rping", "-c", "-a", other.ipv4, "-C", "3"])).expect_success()
+    server.expect_success()
 
 
 def silent_peer():
     """A peer whose firewall drops what comes."""
     harness.need_programs("nft")
-    harness.need_namespaces()
-    with harness.veth_pair() as (other, _, address):
-        rules = "add table inet t; add chain inet t i { type filter hook input priority 0; }; " \
-                "add rule inet t i udp dport 4791 drop"
-        if subprocess.run(other.command(["nft", rules]), capture_output=True).returncode != 0:
-            harness.skip("this kernel has no nftables")
-        findings = examine(address, expected=1)
-        expect_finding(findings, "peer", "problem", f"connection manager of {address} does not answer", "firewall")
+    _, other = harness.two_hosts()
+    rules = "add table inet t; add chain inet t i { type filter hook input priority 0; }; " \
+            "add rule inet t i udp dport 4791 drop"
+    if subprocess.run(other.command(["nft", rules]), capture_output=True).returncode != 0:
+        harness.skip("this kernel has no nftables")
+    findings = examine(other.ipv4, expected=1)
+    expect_finding(findings, "peer", "problem", f"connection manager of {other.ipv4} does not answer", "firewall")
 
 
 CASES = {case.__name__: case for case in (

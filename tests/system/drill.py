@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Packet scripts on the wire: an agent under urxe in one network namespace, the scripts in another.
-usage: drill.py CASE"""
+"""Packet scripts on the wire: the scripts on one host, an agent under urxe on another. usage: drill.py CASE"""
 
 import contextlib
 import json
@@ -72,7 +71,7 @@ def library(other, peer):
 
 def ipv6(other, _peer):
     agent = start_agent(other, "--gid-index", "2")
-    expect_code(run(f"[fd00:99::2]:{PORT}", "--local", "fd00:99::1", SEND, os.path.join(LIBRARY, "datagrams")), PASSED)
+    expect_code(run(f"[fd00::2]:{PORT}", "--local", "fd00::1", SEND, os.path.join(LIBRARY, "datagrams")), PASSED)
     agent.expect_success()
 
 
@@ -170,7 +169,7 @@ def out_of_range(other, peer):
             client.sendall(request + b"\n")
             return json.loads(lines.readline())
 
-        gid = socket.inet_pton(socket.AF_INET6, "::ffff:10.99.0.1").hex().encode()
+        gid = socket.inet_pton(socket.AF_INET6, "::ffff:10.0.0.1").hex().encode()
         harness.expect(ask(b"script %d 34 %s\n%s" % (len(text) + 1, gid, text)) == {}, "the script is not taken")
         harness.expect("refused" in ask(b"do 1"), "a region without a queue pair")
         harness.expect(ask(b"do 0")["value"] > 0, "no queue pair")
@@ -200,7 +199,7 @@ def busy(other, peer):
             harness.expect("device" in json.loads(lines.readline()), "the first client is not served")
             silent.sendall(said)
             _, _, err = expect_code(run(peer, SEND), NO_AGENT)
-            holder = "10.99.0.1 port %d" % silent.getsockname()[1]
+            holder = "10.0.0.1 port %d" % silent.getsockname()[1]
             harness.expect(f"busy with another client, {holder}, for" in err, f"no {holder}")
             silent.sendall(b"\nfarewell\n")
             silent.shutdown(socket.SHUT_WR)
@@ -220,19 +219,19 @@ def no_agent(_other, peer):
     """What is at the other end, if it is no agent, is told apart."""
     _, _, err = expect_code(run(peer, SEND), NO_AGENT)
     harness.expect(f"nobody listens at {peer} port {PORT}" in err, "no reason")
-    listener = socket.create_server(("10.99.0.1", PORT))
+    listener = socket.create_server(("10.0.0.1", PORT))
     for hello, reason in STRANGERS:
-        runner = harness.Process([harness.binary("urxe"), "drill", "--peer", "10.99.0.1", SEND], name="runner")
+        runner = harness.Process([harness.binary("urxe"), "drill", "--peer", "10.0.0.1", SEND], name="runner")
         with listener.accept()[0] as stranger:
             stranger.sendall(hello)
             stranger.shutdown(socket.SHUT_WR)
             harness.expect(runner.wait() == NO_AGENT and reason in runner.output, f"{hello}: {runner.output}")
 
 
-WRONG = (["--agent", "--peer", "10.99.0.2"], ["--agent", SEND], ["--local", "10.99.0.1", SEND], ["--keep", SEND],
-         ["--agent", "--gid-index", "256"], ["--agent", "--port", "65536"], ["--peer", "10.99.0.2"], [],
-         ["--peer", "10.99.0.2:0", SEND], ["--peer", "[::1", SEND], ["--peer", ":1", SEND], ["--peer", "", SEND],
-         ["--peer", "10.99.0.2", "--patience", "0", SEND])
+WRONG = (["--agent", "--peer", "10.0.0.2"], ["--agent", SEND], ["--local", "10.0.0.1", SEND], ["--keep", SEND],
+         ["--agent", "--gid-index", "256"], ["--agent", "--port", "65536"], ["--peer", "10.0.0.2"], [],
+         ["--peer", "10.0.0.2:0", SEND], ["--peer", "[::1", SEND], ["--peer", ":1", SEND], ["--peer", "", SEND],
+         ["--peer", "10.0.0.2", "--patience", "0", SEND])
 
 
 def wrong_use(_other, _peer):
@@ -252,9 +251,8 @@ CASES = {case.__name__: case for case in (library, ipv6, wrong_script, wrong_cm_
 
 
 def test():
-    harness.need_namespaces()
-    with harness.veth_pair() as (other, _ours, theirs):
-        CASES[sys.argv[1]](other, theirs)
+    _, other = harness.two_hosts()
+    CASES[sys.argv[1]](other, other.ipv4)
 
 
 harness.main(test)

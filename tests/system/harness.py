@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the scripts that run programs under urxe share: where things are, private network namespaces, processes
-whose output is kept, and pairs of a server and a client.
+"""What the scripts that run programs under urxe share: where things are, private network namespaces, two hosts of one
+fabric, processes whose output is kept, and pairs of a server and a client.
 
 Environment, set by CMake for each test:
   URXE_BUILD           the build directory
@@ -138,6 +138,48 @@ def mount_tmpfs(place, options="mode=1777"):
     subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", place], check=True)
 
 
+class Host:
+    """A host of two_hosts()."""
+
+    interface, device = "eth0", "urxe_eth0"
+
+    def __init__(self, number):
+        self.name = f"node{number}"
+        self.ipv4, self.ipv6 = f"10.0.0.{number}", f"fd00::{number}"
+
+    def command(self, words):
+        """Runs a command there as on any host: without the devices that `urxe lab exec` adds, but with urxe_run()."""
+        return [binary("urxe"), "lab", "exec", self.name, "--", *_WITHOUT_DEVICES, *words]
+
+
+# urxe leaves out what it added to these, if a program starts it; for others a sanitizer's run-time library is there, too.
+_WITHOUT_DEVICES = ["env", "-u", "LD_PRELOAD", "-u", "RDMAV_DRIVERS", "-u", "URXE_TREE"]
+
+
+def two_hosts(mtu=1500):
+    """Starts the script anew, from its first line, on one of two hosts of a fabric, which `urxe lab` makes, for ordinary
+    users, too. Returns the script's host and the other one. The GID table of each: 0 its link-local address, 1 IPv4,
+    2 IPv6."""
+    if "URXE_TWO_HOSTS" not in os.environ:
+        _need_lab()
+        sys.stdout.flush()
+        os.environ["URXE_TWO_HOSTS"] = str(mtu)
+        lab = [binary("urxe"), "lab", "--nodes", "2", "--mtu", str(mtu), "--", *_WITHOUT_DEVICES]
+        os.execve(lab[0], [*lab, sys.executable, "-B", *sys.argv], environment())
+    expect(os.environ["URXE_TWO_HOSTS"] == str(mtu), "a script has one pair of hosts")
+    return Host(1), Host(2)
+
+
+def _need_lab():
+    """Skips if the kernel forbids what `urxe lab` needs, by another program's attempt at it."""
+    need_programs("ip", "unshare")
+    user = [] if is_root() else ["--user", "--map-root-user"]
+    tried = subprocess.run(["unshare", *user, "--net", "--ipc", "--uts", "--pid", "--fork", "--mount-proc",
+                            "ip", "link", "add", "name", "urxbr", "type", "bridge"], capture_output=True, text=True)
+    if tried.returncode != 0:
+        skip(f"needs the right to make network namespaces, and a bridge in one: {tried.stderr.strip()}")
+
+
 class Namespace:
     """Another network namespace, held by a process; it ends with that process."""
 
@@ -166,7 +208,10 @@ class Namespace:
 @contextlib.contextmanager
 def veth_pair(mtu=1500):
     """Joins our own, already private, namespace with another one. Yields (the other, our IPv4, its IPv4); the
-    interfaces are urxa (here) and urxb (there), with IPv6 link-local and fd00::/64 addresses that are ready."""
+    interfaces are urxa (here) and urxb (there), with IPv6 link-local and fd00:99::/64 addresses that are ready.
+
+    For what two_hosts() has not: an end that loses its carrier when the other goes down; no switch on the way, which
+    costs time; nothing isolated but the network; and, for tests of one host, an interface that may be changed."""
     other = Namespace()
     try:
         run = lambda *c: subprocess.run(c, check=True)

@@ -103,11 +103,10 @@ def run_ucx(transports, server, client, port):
 def ucx_hosts(transports, test):
     """Between two hosts, each with a loopback interface, which must not be among the devices."""
     harness.need_programs("ucx_perftest")
-    harness.need_namespaces()
+    here, other = harness.two_hosts()
     port = harness.free_port()
-    with harness.veth_pair() as (other, ours, _theirs):
-        words = harness.urxe_run(["ucx_perftest", "-p", str(port)])
-        run_ucx(transports, words, other.command([*words, ours, "-t", test, "-s", "65536", "-n", "1000"]), port)
+    words = harness.urxe_run(["ucx_perftest", "-p", str(port)])
+    run_ucx(transports, words, other.command([*words, here.ipv4, "-t", test, "-s", "65536", "-n", "1000"]), port)
 
 
 def fabric(where, endpoint, provider):
@@ -125,10 +124,9 @@ def fabric(where, endpoint, provider):
         harness.isolate()
         _, client = harness.run_pair(words("lo", "-B", port), words("lo", "-P", port, "127.0.0.1"), int(port))
     else:
-        harness.need_namespaces()
-        with harness.veth_pair(4200) as (other, ours, _theirs):
-            _, client = harness.run_pair(words("urxa", "-B", port), other.command(words("urxb", "-P", port, ours)),
-                                         int(port))
+        here, other = harness.two_hosts(4200)
+        client = other.command(words(other.interface, "-P", port, here.ipv4))
+        _, client = harness.run_pair(words(here.interface, "-B", port), client, int(port))
     harness.expect(re.search(r"^4k +100 +=100 ", client, re.M), client)
 
 
@@ -172,19 +170,15 @@ def mpi(flavour, transports):
 
 
 def mpi_hosts(flavour, transports):
-    """Two hosts. The launcher starts its part on the other one by a command in place of ssh."""
+    """Two hosts. The launcher reaches the other one by the `ssh` of `urxe lab`."""
     compiler, starter = mpi_tools(flavour)
-    harness.need_namespaces()
-    with harness.veth_pair(4200) as (other, ours, theirs), tempfile.TemporaryDirectory() as folder:
-        agent = os.path.join(folder, "agent")
-        with open(agent, "w", encoding="ascii") as file:
-            file.write("#!/bin/sh\nshift\nexec " + " ".join(other.command(["sh", "-c"])) + ' "$*"\n')
-        os.chmod(agent, 0o700)
-        if flavour == "openmpi":
-            layer = OPENMPI["ofi" if transports == "ofi" else "ucx"]
-            options = ["--mca", "plm_rsh_agent", agent, "--host", f"{ours}:1,{theirs}:1", "-x", "UCX_TLS", *layer]
-        else:
-            options = ["-launcher", "rsh", "-launcher-exec", agent, "-hosts", f"{ours},{theirs}"]
+    here, other = harness.two_hosts(4200)
+    if flavour == "openmpi":
+        layer = OPENMPI["ofi" if transports == "ofi" else "ucx"]
+        options = ["--host", f"{here.name}:1,{other.name}:1", "-x", "UCX_TLS", *layer]
+    else:
+        options = ["-hosts", f"{here.name},{other.name}"]
+    with tempfile.TemporaryDirectory() as folder:
         rank = harness.urxe_run([compile_program(compiler, folder)])
         output = Process([starter, *options, "-np", "2", *rank], env=mpi_environment(transports)).expect_success()
     harness.expect("sum 3 of 2" in output, output)

@@ -50,13 +50,12 @@ def loopback_ipv6():
 
 def on_veth(group, gid_index):
     """Members on both hosts, several on one; the sender is on one of the hosts."""
-    harness.need_namespaces()
-    with harness.veth_pair() as (other, _ours, _theirs):
-        members = [member("urxe_urxa", group), member("urxe_urxb", group, queue_pairs=2, prefix=other.command),
-                   member("urxe_urxb", group, prefix=other.command)]
-        send("urxe_urxa", gid_index, group)
-        for process in members:
-            process.expect_success()
+    here, other = harness.two_hosts()
+    members = [member(here.device, group), member(other.device, group, queue_pairs=2, prefix=other.command),
+               member(other.device, group, prefix=other.command)]
+    send(here.device, gid_index, group)
+    for process in members:
+        process.expect_success()
 
 
 def perftest():

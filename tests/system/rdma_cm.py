@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Stock librdmacm programs over urxe on the loopback interface or between two network namespaces.
+"""Stock librdmacm programs over urxe on the loopback interface or between two hosts.
 
 usage: rdma_cm.py CASE [ipv4|ipv6|veth_ipv4|veth_ipv6|veth_link_local]
 """

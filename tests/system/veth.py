@@ -1,33 +1,32 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Traffic between two network namespaces joined by veth. usage: veth.py CASE"""
+"""Traffic between two hosts. usage: veth.py CASE"""
 
 import sys
 
 import harness
 
 
+def pair(words, *of_client, mtu):
+    """Runs a program with a server here, and a client on the other host."""
+    here, there = harness.two_hosts(mtu)
+    port = harness.free_port()
+    command = lambda host, *more: harness.urxe_run([*words, "-d", host.device, "-p", str(port), *more])
+    _, client = harness.run_pair(command(here), there.command(command(there, *of_client, here.ipv4)), port, timeout=300)
+    print(client)
+
+
 def pingpong_with(arguments, mtu=1500):
-    with harness.veth_pair(mtu) as (other, ours, _theirs):
-        port = harness.free_port()
-        command = lambda interface: harness.urxe_run(
-            ["ibv_rc_pingpong", "-d", f"urxe_{interface}", "-p", str(port), *arguments])
-        _, client = harness.run_pair(command("urxa"), other.command(command("urxb") + [ours]), port)
-        print(client)
+    harness.need_programs("ibv_rc_pingpong")
+    pair(["ibv_rc_pingpong", *arguments], mtu=mtu)
 
 
 def verify_with(gid_index, mtu=1500, path_mtu=1024):
-    with harness.veth_pair(mtu) as (other, ours, _theirs):
-        port = harness.free_port()
-        command = lambda interface: harness.urxe_run(
-            [harness.binary("urxe_rc_verify"), "-d", f"urxe_{interface}", "-p", str(port), "-g", str(gid_index)])
-        options = ["--mtu", str(path_mtu), "--batches", "10", "--max-size", "300000", "--budget", "1000000"]
-        _, client = harness.run_pair(command("urxa"), other.command(command("urxb") + [*options, ours]), port,
-                                     timeout=300)
-        print(client)
+    pair([harness.binary("urxe_rc_verify"), "-g", str(gid_index)], "--mtu", str(path_mtu), "--batches", "10",
+         "--max-size", "300000", "--budget", "1000000", mtu=mtu)
 
 
-# The GID table: 0 the link-local address, 1 IPv4, 2 IPv6.
+# By the index of the GID.
 CASES = {
     "pingpong_link_local": lambda: pingpong_with(["-g", "0", "-c"]),
     "pingpong_ipv4": lambda: pingpong_with(["-g", "1", "-c"]),
@@ -38,11 +37,4 @@ CASES = {
     "verify_mtu4096": lambda: verify_with(1, mtu=4500, path_mtu=4096),
 }
 
-
-def test():
-    harness.need_programs("ibv_rc_pingpong")
-    harness.need_namespaces()
-    CASES[sys.argv[1]]()
-
-
-harness.main(test)
+harness.main(lambda: CASES[sys.argv[1]]())
