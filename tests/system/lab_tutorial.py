@@ -35,9 +35,10 @@ def test():
         done = subprocess.run([*command, *words[2:], "--", "bash", "-c", "set -e\n" + script], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=lab.environment(), cwd="/",
                               text=True, errors="replace", timeout=harness.PATIENCE)
-    print(done.stdout)
-    harness.expect(done.returncode == 0, f"the commands end with {done.returncode}")
     output = dict(enumerate(re.split(r"^=== block \d+\n", done.stdout, flags=re.M)[1:]))
+    if done.returncode != 0:
+        last = max(output)
+        harness.expect(False, f"exit status {done.returncode} from\n{commands[last]}:\n{output[last]}")
     shown = re.findall(r"^```sh\n((?:(?!```).*\n)*)```\n```text\n((?:(?!```).*\n)*)```$", page, re.M)
     harness.expect(len(shown) == 16, f"the page shows {len(shown)} outputs")
     for block, lines in shown:

@@ -74,9 +74,13 @@ TEST(FaultOverUdp, LaterPacketsDoNotKeepAReleasedPort) {
   FaultyPair pair(plan);
   Flow other = pair.to_right;
   other.source_port = pair.left.claim_source_port(other.source, kWanted + 1).value_or(0);
+  const Instant sent = clock_now();
   send(pair.left, pair.to_right, 0, 1, 64);
   pair.left.release_source_port(pair.to_right.source, pair.to_right.source_port);
-  EXPECT_FALSE(is_free(pair.to_right));
+  const bool free_at_once = is_free(pair.to_right);
+  // On a busy machine the packet may be due before its port is released.
+  const bool in_time = clock_now() < sent + plan.outgoing.delay;
+  EXPECT_TRUE(!in_time || !free_at_once);
   const Instant end = clock_now() + seconds(10);
   while (!is_free(pair.to_right) && clock_now() < end) {
     send(pair.left, other, 1, 1, 64);  // something is always on its way
