@@ -30,6 +30,7 @@ class HostilePeer : public ::testing::Test {
   void SetUp() override {
     ASSERT_TRUE(a_.engine->open_address(address_));
     ASSERT_TRUE(a_.engine->claim_source_port(address_, 0xc000));
+    settle({&a_});
     connection_ = connect_to_socket(a_.slot.directory().links_name(a_.slot.number())).value();
   }
   /// Lets `a_` see what was said. Returns the answer; an error if it refuses.

@@ -58,6 +58,24 @@ inline bool take(ShmMember& member, std::vector<Received>& to) {
   return !packets.empty();
 }
 
+/// Waits until none has anything left to do: no packet, and no search for the order of the sockets,
+/// during which packets may be forwarded and come late.
+inline void settle(const std::vector<ShmMember*>& members) {
+  std::vector<pollfd> wait;
+  for (const ShmMember* member : members) wait.push_back({member->engine->wait_fd(), POLLIN, 0});
+  int quiet = 0;
+  std::vector<Received> dropped;
+  EXPECT_TRUE(eventually([&] {
+    bool any = false;
+    for (int looks = 0; looks < 100; ++looks) {
+      for (ShmMember* member : members) any = take(*member, dropped) || any;
+    }
+    const bool something_comes = poll(wait.data(), wait.size(), 5) != 0;
+    quiet = any || something_comes ? 0 : quiet + 1;
+    return quiet > 3;
+  }));
+}
+
 /// Two members on one address. Each acts only when the test calls it.
 class TwoShmMembers : public ::testing::Test {
  protected:
@@ -70,22 +88,7 @@ class TwoShmMembers : public ::testing::Test {
     }
     settle();
   }
-  /// Waits until neither has anything left to do: no packet, and no search for the order of the
-  /// sockets, during which packets may be forwarded and come late.
-  void settle() {
-    int quiet = 0;
-    std::vector<Received> dropped;
-    EXPECT_TRUE(eventually([&] {
-      bool any = false;
-      for (int looks = 0; looks < 100; ++looks) any = take(a_, dropped) || take(b_, dropped) || any;
-      quiet = any || something_comes() ? 0 : quiet + 1;
-      return quiet > 3;
-    }));
-  }
-  bool something_comes() {
-    pollfd wait[2] = {{a_.engine->wait_fd(), POLLIN, 0}, {b_.engine->wait_fd(), POLLIN, 0}};
-    return poll(wait, 2, 5) != 0;
-  }
+  void settle() { test::settle({&a_, &b_}); }
   /// Sends `count` packets with ascending PSNs in one batch.
   void send(ShmMember& from, const ShmMember& to, uint32_t psn, size_t count = 1,
             size_t payload = 16) {
