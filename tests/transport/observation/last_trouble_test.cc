@@ -73,6 +73,19 @@ TEST(LastTrouble, AckTimeout) {
   EXPECT_EQ(trouble_of(bench).timeout, kTimeout);
 }
 
+TEST(LastTrouble, NoResponse) {
+  Bench bench;
+  bench.post(IBV_WR_RDMA_READ, 16);
+  bench.post(IBV_WR_SEND, 0);
+  bench.sent();
+  bench.pass(microseconds(7));
+  bench.receive_ack(101);  // an implied NAK (9.7.5.1)
+  const ErrorCause trouble = trouble_of(bench);
+  EXPECT_EQ(trouble.reason, ErrorReason::kNoResponse);
+  EXPECT_EQ(trouble.psn, Psn(100));
+  EXPECT_EQ(trouble.at, bench.now);
+}
+
 TEST(LastTrouble, NoReceive) {
   Bench bench;
   bench.receive(Operation::kSendOnly, 200, {}, {1});
