@@ -129,6 +129,10 @@ void add_event(ShortText& text, const ErrorCause& cause) {
     case ErrorReason::kGap:
       return text.add_format("a request of the peer did not come: this side expected PSN %" PRIu32,
                              cause.psn.value());
+    case ErrorReason::kNoResponse:
+      return text.add_format("the response to a READ or atomic did not come: PSN %" PRIu32
+                             ", which was asked for again",
+                             cause.psn.value());
     case ErrorReason::kNak:
       return add_nak(text, "the peer has refused a request: ", cause.syndrome);
     case ErrorReason::kRefusedRequest:

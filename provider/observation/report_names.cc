@@ -27,7 +27,7 @@ constexpr auto kReasons = std::to_array<std::string_view>(
     {"",           "modified",     "device-gone",  "no-answer",    "lost",    "rnr",
      "nak",        "bad-syndrome", "bad-response", "local-send",   "refused", "local-receive",
      "invalidate", "cq-full",      "ack-timeout",  "sequence-nak", "rnr-nak", "gap",
-     "no-receive", "dropped"});
+     "no-receive", "dropped",      "no-response"});
 static_assert(kReasons.size() == static_cast<size_t>(ErrorReason::kCount));
 
 constexpr auto kChecks = std::to_array<std::string_view>(

@@ -28,6 +28,7 @@ std::string advice_text(const ErrorCause& cause) {
     case ErrorReason::kAckTimeout:
     case ErrorReason::kSequenceNak:
     case ErrorReason::kGap:
+    case ErrorReason::kNoResponse:
       return "`urxe analyze` on a capture tells where packets are lost";
     case ErrorReason::kNak:
       return "`urxe stat --why` at the peer names the check that failed there";

@@ -36,8 +36,9 @@ enum class ErrorReason : uint8_t {
   kSequenceNak,  ///< the peer lacks a request
   kRnrNak,       ///< the peer has no receive
   kGap,          ///< this end lacks a request
-  kNoReceive,  ///< this end has no receive for a request: the peer waits, or UC, UD: it is dropped
-  kDropped,    ///< UC, UD: a message is dropped, because `check` failed
+  kNoReceive,   ///< this end has no receive for a request: the peer waits, or UC, UD: it is dropped
+  kDropped,     ///< UC, UD: a message is dropped, because `check` failed
+  kNoResponse,  ///< a READ or atomic has no response, but a later request has an answer
   kCount,
 };
 

@@ -145,7 +145,10 @@ void receive_nak(ChannelAdapter& ca, QueuePair& qp, uint8_t syndrome, Instant no
 /// Implied NAK (IBTA vol. 1, 9.7.5.1): an answer for a later packet than a READ or atomic whose own
 /// response has not come.
 void receive_implied_nak(ChannelAdapter& ca, QueuePair& qp, Instant now) {
-  if (!qp.requester.resending) ++ca.counters.implied_naks;
+  if (!qp.requester.resending) {
+    ++ca.counters.implied_naks;
+    note_missing_response(ca, qp);
+  }
   retry_after_loss(ca, qp, now);
 }
 

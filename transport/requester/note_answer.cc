@@ -33,4 +33,11 @@ void note_survived_timeout(const ChannelAdapter& ca, QueuePair& qp) {
   note_trouble(ca, qp, cause);
 }
 
+void note_missing_response(const ChannelAdapter& ca, QueuePair& qp) {
+  ErrorCause cause;
+  cause.reason = ErrorReason::kNoResponse;
+  cause.psn = qp.requester.oldest_unacked;
+  note_trouble(ca, qp, cause);
+}
+
 }  // namespace urxe
