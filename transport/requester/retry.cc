@@ -22,9 +22,9 @@ constexpr uint32_t kMaxProbeBackoff = 10;
 /// How many ACK timeouts in a row that are noticed too late cost no retry.
 constexpr uint32_t kMostLateTimeouts = 32;
 /// An ACK timeout may last four times as long as it is set (9.7.6.1.3). Short ones do so when they
-/// are repeated, up to a bound: a busy host may keep a process waiting for some of them.
+/// are repeated, up to a bound: a busy host may keep a process waiting for a second.
 constexpr uint32_t kMostAckDoublings = 2;
-constexpr Duration kLongestDoubled = milliseconds(64);
+constexpr Duration kLongestDoubled = milliseconds(300);
 /// So many packets are found to be missing one by one. A peer that is only slow has the packets
 /// behind the one that it is asked about, and so acknowledges more.
 constexpr uint32_t kLoneAnswers = 2;
