@@ -11,6 +11,7 @@ import sys
 
 import harness
 import lab
+import stock_programs
 
 
 def blocks(page, kind):
@@ -21,6 +22,12 @@ def pattern(line):
     """What the line looks like with other numbers, and times in other units."""
     numbers = re.sub(r"\d+(\\\.\d+)?", r"[\\d.]+", re.escape(line.strip()))
     return re.sub(r"\\ (us|ms|s)\b", " (us|ms|s)", numbers)
+
+
+def expect_success_of_servers(block, output):
+    for status in re.findall(r"^the server ended with (\d+)$", output, re.M):
+        lost = status == "255" and "server rping " in block and stock_programs.rping_server_lost_its_race(output)
+        harness.expect(lost, f"the server of\n{block}ended with {status}:\n{output}")
 
 
 def test():
@@ -39,6 +46,8 @@ def test():
     if done.returncode != 0:
         last = max(output)
         harness.expect(False, f"exit status {done.returncode} from\n{commands[last]}:\n{output[last]}")
+    for number, block in enumerate(commands):
+        expect_success_of_servers(block, output[number])
     shown = re.findall(r"^```sh\n((?:(?!```).*\n)*)```\n```text\n((?:(?!```).*\n)*)```$", page, re.M)
     harness.expect(len(shown) == 16, f"the page shows {len(shown)} outputs")
     for block, lines in shown:

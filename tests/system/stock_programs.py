@@ -44,6 +44,15 @@ def rping_lost_its_race(output):
     return _RPING_IS_DONE in output and "wait for " not in output and not _RPING_FAILURE.search(output)
 
 
+def rping_server_lost_its_race(output):
+    """The same of what a server and its client print without -d. The server's word that it was disconnected in an orderly
+    way is followed by nothing but the steps to its last one."""
+    steps = (_RPING_RACE, "server DISCONNECT EVENT...\n", "wait for RDMA_READ_ADV state 10\n")
+    orderly = all(output.count(line) == 1 for line in steps)
+    rest = output.replace(_RPING_RACE, "").replace("wait for RDMA_READ_ADV state 10\n", "")
+    return orderly and "wait for " not in rest and not _RPING_FAILURE.search(rest)
+
+
 def expect_measurement(output):
     """A program of perftest, run with -F, has printed its table. If it has no clock, as it then says itself, it goes on
     all the same and divides by zero: the numbers of a row may then be no numbers."""

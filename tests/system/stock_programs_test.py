@@ -28,6 +28,11 @@ destroy client DISCONNECT EVENT...
 rdma_get_cm_event: Bad file descriptor
 cm_id 0x56084e150740
 """
+WITHOUT_D = """\
+server DISCONNECT EVENT...
+wait for RDMA_READ_ADV state 10
+rdma_get_cm_event: Bad file descriptor
+"""
 TABLE = """\
  #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99% percentile[usec]
  2       200          {0}            {0}          {0}      	       {0}         	{1}   		{0}
@@ -76,6 +81,14 @@ def test():
             harness.expect(not lost(line + output), f"{line} is no failure")
         harness.expect(not lost(output.replace("rdma_get_cm_event: Bad file descriptor\n", "")), "no race at all")
     harness.expect(not lost(SERVER.replace("destroy cm_id", "")), "the event channel was not to be destroyed yet")
+
+    lost = stock_programs.rping_server_lost_its_race
+    harness.expect(lost(WITHOUT_D), WITHOUT_D)
+    for line in WITHOUT_D.splitlines(True):
+        harness.expect(not lost(WITHOUT_D.replace(line, "")), f"without {line}")
+        harness.expect(not lost(WITHOUT_D + line), f"twice {line}")
+    for line in ("cq completion failed status 12\n", "rping server failed: -1\n", "wait for RDMA_WRITE_COMPLETE state 8\n"):
+        harness.expect(not lost(line + WITHOUT_D), f"{line} is no failure")
 
     for command in (["urxe", "run", "--", "rping", "-d"], ["ld.so", "--library-path", "lib", "/old/usr/bin/rping", "-d"]):
         harness.expect(is_finished(command, SERVER), f"{command} has lost its race")
