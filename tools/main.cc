@@ -21,6 +21,7 @@
 #include "tools/lab/enter.h"
 #include "tools/lab/remote_shell.h"
 #include "tools/lab_options.h"
+#include "tools/output.h"
 #include "tools/run_command.h"
 #include "tools/stat/stat_command.h"
 #include "tools/top/top_command.h"
@@ -207,6 +208,14 @@ CLI::App* add_stat(CLI::App& app, StatOptions& options) {
   return stat;
 }
 
+/// The first word, if it is neither an option nor one of the commands; else empty.
+std::string unknown_command(const CLI::App& app, const std::vector<std::string>& words) {
+  const std::string first = words.size() > 1 ? words[1] : "";
+  const auto is_it = [&](const CLI::App* command) { return command->get_name() == first; };
+  const bool known = first.empty() || first.starts_with("-") || !app.get_subcommands(is_it).empty();
+  return known ? "" : first;
+}
+
 int parse_and_run(int argc, char** argv) {
   SplitArguments split = split_arguments(argc, argv);
   CLI::App app{"RDMA devices for programs on a machine that has none"};
@@ -248,6 +257,10 @@ int parse_and_run(int argc, char** argv) {
   DrillOptions drilled;
   CLI::App* drill = add_drill(app, drilled);
 
+  if (const std::string wrong = unknown_command(app, split.before); !wrong.empty()) {
+    std::cerr << "urxe: there is no command '" << wrong << "'; `urxe --help` lists them\n";
+    return kUsageError;
+  }
   try {
     std::vector<char*> before;
     for (std::string& word : split.before) before.push_back(word.data());
@@ -292,7 +305,7 @@ int main(int argc, char** argv) {
     if (name.substr(name.rfind('/') + 1) == urxe::lab::kRemoteShellName) {
       return urxe::lab::remote_shell({argv + 1, argv + argc});
     }
-    return urxe::parse_and_run(argc, argv);
+    return urxe::finish_output(urxe::parse_and_run(argc, argv));
   } catch (const std::exception& error) {
     std::cerr << "urxe: " << error.what() << "\n";
     return 125;

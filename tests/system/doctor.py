@@ -283,9 +283,19 @@ def silent_peer():
     expect_finding(findings, "peer", "problem", f"connection manager of {other.ipv4} does not answer", "firewall")
 
 
+def no_failure_of_stat():
+    """A ping that fails is not among the failures of the user's programs."""
+    harness.need_namespaces()
+    done = run("--device", "lo", env=harness.environment() | {"URXE_FAULTS": "loss=100%"})
+    harness.expect(done.returncode == 1 and "self-ping" in done.stdout, done)
+    done = subprocess.run([harness.binary("urxe"), "stat", "--why"], capture_output=True, text=True,
+                          env=harness.environment(), timeout=harness.PATIENCE)
+    harness.expect(done.returncode == 0, f"{done.stdout}{done.stderr}")
+
+
 CASES = {case.__name__: case for case in (
     fine, text, lo_down, port_taken, port_shared, firewall, soft_roce, program, incomplete, limits, full_shm, squatted,
-    unprivileged, wrong_use, under_run, peer, silent_peer)}
+    unprivileged, wrong_use, under_run, peer, silent_peer, no_failure_of_stat)}
 
 
 def test():
