@@ -87,8 +87,8 @@ void ping_device(const VerbsLibrary& verbs, ibv_device* device, Allowance& allow
 }  // namespace
 
 int self_ping() {
-  setenv("URXE_STAT", "0",
-         1);  // `urxe stat --why` is asked about the user's programs, not this one
+  // `urxe stat --why` is asked about the user's programs, not this one.
+  setenv("URXE_STAT", "0", 1);
   if (is_presence_loaded()) tell_parent(kPresenceWord);
   const auto verbs = load_verbs_library();
   if (!verbs) {
