@@ -78,9 +78,8 @@ def environment():
     env.setdefault("ASAN_OPTIONS", "detect_leaks=0:halt_on_error=1:exitcode=99")
     env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1:halt_on_error=1")
     suppressions = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tsan_suppressions")
-    # A program may exit while another of its threads closes a device, and so waits for the end of the device's thread.
-    env.setdefault("TSAN_OPTIONS", "halt_on_error=1:exitcode=99:report_signal_unsafe=0:report_thread_leaks=0:"
-                                   f"atexit_sleep_ms=0:suppressions={suppressions}")
+    env.setdefault("TSAN_OPTIONS",
+                   f"halt_on_error=1:exitcode=99:report_signal_unsafe=0:atexit_sleep_ms=0:suppressions={suppressions}")
     return env
 
 

@@ -145,11 +145,10 @@ void receive_nak(ChannelAdapter& ca, QueuePair& qp, uint8_t syndrome, Instant no
 /// Implied NAK (IBTA vol. 1, 9.7.5.1): an answer for a later packet than a READ or atomic whose own
 /// response has not come.
 void receive_implied_nak(ChannelAdapter& ca, QueuePair& qp, Instant now) {
-  if (!qp.requester.resending) {
-    ++ca.counters.implied_naks;
-    note_missing_response(ca, qp);
-  }
+  if (qp.requester.resending) return;  // this loss is being handled
+  ++ca.counters.implied_naks;
   retry_after_loss(ca, qp, now);
+  note_missing_response(ca, qp);
 }
 
 /// Fails the oldest element for a response that breaks the protocol (9.7.5.2: bad response).

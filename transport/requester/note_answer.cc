@@ -34,6 +34,7 @@ void note_survived_timeout(const ChannelAdapter& ca, QueuePair& qp) {
 }
 
 void note_missing_response(const ChannelAdapter& ca, QueuePair& qp) {
+  if (qp.state() == IBV_QPS_ERR) return;
   ErrorCause cause;
   cause.reason = ErrorReason::kNoResponse;
   cause.psn = qp.requester.oldest_unacked;

@@ -20,7 +20,7 @@ void note_survived(const ChannelAdapter& ca, QueuePair& qp, ErrorReason reason, 
 /// An ACK timeout, likewise.
 void note_survived_timeout(const ChannelAdapter& ca, QueuePair& qp);
 
-/// An implied NAK: the oldest request, a READ or atomic, lacks a response.
+/// An implied NAK, likewise: the oldest request, a READ or atomic, lacks a response.
 void note_missing_response(const ChannelAdapter& ca, QueuePair& qp);
 
 }  // namespace urxe

@@ -86,6 +86,18 @@ TEST(LastTrouble, NoResponse) {
   EXPECT_EQ(trouble.at, bench.now);
 }
 
+TEST(LastTrouble, TheLastMissingResponseIsAFailure) {
+  BenchOptions options;
+  options.connect.retry_cnt = 0;
+  Bench bench(options);
+  bench.post(IBV_WR_RDMA_READ, 16);
+  bench.post(IBV_WR_SEND, 0);
+  bench.sent();
+  bench.receive_ack(101);
+  ASSERT_EQ(bench.qp->state(), IBV_QPS_ERR);
+  EXPECT_EQ(trouble_of(bench).reason, ErrorReason::kNone);
+}
+
 TEST(LastTrouble, NoReceive) {
   Bench bench;
   bench.receive(Operation::kSendOnly, 200, {}, {1});
