@@ -68,6 +68,8 @@ Row wide_row_of(const DeviceObservation& device, const QpReport& report, const A
           amounts.rnr_naks,
           fmt::format("{}", report.send_queue.waiting),
           fmt::format("{}", report.receive_queue.waiting),
+          fmt::format("{}", report.outstanding),
+          window_of(report),
           round_trip_of(report),
           last_error_of(device, report),
           long_condition_of(device, report)};
@@ -115,6 +117,12 @@ std::string brief_time(int64_t ns) {
   return fmt::format("{:.{}f}{}", value(), has_fraction ? 1 : 0, kUnits[unit].second);
 }
 
+std::string window_of(const QpReport& report) {
+  if (report.window == 0) return "";
+  return short_number(static_cast<double>(report.window_used)) + "/" +
+         short_number(static_cast<double>(report.window));
+}
+
 std::string age_of(const DeviceObservation& device) {
   return brief_time(std::max<int64_t>((device.observed - device.published).ns, 0));
 }
@@ -157,11 +165,11 @@ std::string table_report(const Observation& seen, const Observation* before) {
 }
 
 std::string wide_report(const Observation& seen, const Observation* before) {
-  return make_table(
-      seen, before,
-      {"PROGRAM", "DEVICE", "PEER", "PID", "QPN", "TYPE", "STATE", "MTU", "SENT", "RCVD", "MSGS",
-       "RESENT", "TIMEOUTS", "RNR", "SENDS", "RECVS", "RTT", "LAST ERROR", "WAITS FOR"},
-      {.text_columns = 3}, wide_row_of);
+  return make_table(seen, before,
+                    {"PROGRAM", "DEVICE", "PEER", "PID",    "QPN",    "TYPE",       "STATE",
+                     "MTU",     "SENT",   "RCVD", "MSGS",   "RESENT", "TIMEOUTS",   "RNR",
+                     "SENDS",   "RECVS",  "OUT",  "WINDOW", "RTT",    "LAST ERROR", "WAITS FOR"},
+                    {.text_columns = 3}, wide_row_of);
 }
 
 }  // namespace urxe::stat

@@ -24,6 +24,8 @@ std::string long_condition_of(const DeviceObservation& device, const QpReport& r
 /// The last error, of this state or before, or trouble that it went on after, whichever came last,
 /// with its age: "rnr-nak 12s"; "" if there was none.
 std::string last_error_of(const DeviceObservation& device, const QpReport& report);
+/// What is used of the path's window, and all of it, in bytes: "12k/1.0M"; "" without a path.
+std::string window_of(const QpReport& report);
 /// "192.0.2.1 0x000123", or "" without a peer.
 std::string peer_of(const QpReport& report);
 

@@ -21,6 +21,8 @@ constexpr size_t kWide = 120;
 constexpr size_t kWider = 140;
 /// The last error, too.
 constexpr size_t kWidest = 160;
+/// Packets without an answer and the window, too.
+constexpr size_t kWidestOfAll = 180;
 
 Row row_of(const Looks& looks, const DeviceObservation& device, const QpReport& report) {
   Row row;
@@ -120,14 +122,23 @@ std::string format_begin(const Begin& begin) {
 
 /// On wide screens.
 struct Middle {
-  std::string device, peer, last_error;
+  std::string device, peer, last_error, outstanding, window;
 };
 
 std::string format_middle(const Middle& middle, size_t columns) {
   std::string text;
   if (columns >= kWide) text += fmt::format("{:<12.12} {:<26.26} ", middle.device, middle.peer);
   if (columns >= kWidest) text += fmt::format("{:<18.18} ", middle.last_error);
+  if (columns >= kWidestOfAll) {
+    text += fmt::format("{:>5} {:>9} ", middle.outstanding, middle.window);
+  }
   return text;
+}
+
+Middle middle_of(const Row& row) {
+  if (row.report == nullptr) return {row.device, "", row.last_error, "", ""};
+  return {row.device, stat::peer_of(*row.report), row.last_error,
+          stat::short_number(row.report->outstanding), stat::window_of(*row.report)};
 }
 
 std::string format_end(const std::array<std::string, 6>& end) {
@@ -169,7 +180,7 @@ std::string headings(Lines lines, size_t columns) {
   const bool by_device = lines == Lines::kDevices;
   return format_begin({by_device ? "DEVICE" : "PROGRAM", by_device ? "PROCS" : "PID",
                        is_sum ? "QPS" : "QPN", "TYPE", "STATE", is_sum}) +
-         format_middle({"DEVICE", "PEER", "LAST ERROR"}, columns) +
+         format_middle({"DEVICE", "PEER", "LAST ERROR", "OUT", "WINDOW"}, columns) +
          format_end({"SENT", "RCVD", "MSGS", "AGAIN", "RTT", is_sum ? "STATE" : "WAITS FOR"});
 }
 
@@ -180,8 +191,7 @@ std::string cells(const Row& row, size_t columns) {
                        is_sum ? fmt::format("{}", row.queue_pairs) : stat::qpn_name(report->qpn),
                        std::string(is_sum ? "" : type_name(report->type)),
                        std::string(is_sum ? "" : state_name(report->state)), is_sum}) +
-         format_middle({row.device, is_sum ? "" : stat::peer_of(*report), row.last_error},
-                       columns) +
+         format_middle(middle_of(row), columns) +
          format_end({rate(row.rates.sent_bytes), rate(row.rates.received_bytes),
                      rate(row.rates.messages), rate(row.rates.resent),
                      row.round_trip_ns != 0 ? stat::brief_time(row.round_trip_ns) : "-",

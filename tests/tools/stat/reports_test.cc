@@ -34,6 +34,9 @@ QpReport connected(uint32_t qpn) {
   report.counters.sends_completed = 10;
   report.round_trip_ns = 12'300;
   report.waits_for = WaitReason::kCredits;
+  report.outstanding = 37;
+  report.window_used = 151'552;
+  report.window = 1'048'576;
   return report;
 }
 
@@ -200,9 +203,13 @@ TEST(StatTable, AllColumns) {
   ASSERT_EQ(lines.size(), 3U);
   EXPECT_TRUE(lines[0].starts_with("PROGRAM")) << lines[0];
   for (const char* part : {"ib_write?", "urxe_eth0", "192.0.2.1 0x000022", "42", "0x000011", "RC",
-                           "RTS", "4096", "1.5M", "12us", "credits"}) {
+                           "RTS", "4096", "1.5M", " 37 ", "152k/1.0M", "12us", "credits"}) {
     EXPECT_NE(lines[1].find(part), std::string::npos) << part << " in: " << lines[1];
   }
+}
+
+TEST(StatTable, NoWindowWithoutAPath) {
+  EXPECT_EQ(stat::window_of(QpReport{}), "");
 }
 
 TEST(StatTable, RatesBetweenTwo) {

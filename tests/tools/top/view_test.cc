@@ -256,6 +256,17 @@ TEST(TopView, LastError) {
   EXPECT_FALSE(any_contains(screen(view, both, {24, 159}), "rnr-nak"));
 }
 
+TEST(TopView, OutstandingAndWindow) {
+  Looks both = looks();
+  QpReport& report = both.now.devices[1].queue_pairs[1];
+  report.outstanding = 37;
+  report.window_used = 151'552;
+  report.window = 1'048'576;
+  View view;
+  EXPECT_TRUE(any_contains(screen(view, both, {24, 180}), " 37 152k/1.0M "));
+  EXPECT_FALSE(any_contains(screen(view, both, {24, 179}), "152k"));
+}
+
 TEST(TopView, ChoosesALine) {
   View view;
   const auto chosen = [&] {
