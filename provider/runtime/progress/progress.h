@@ -78,7 +78,8 @@ class Progress {
   void note_end(const QueuePair& qp);
   /// Flushes later the events that `socket` has no room for now.
   void flush_later(std::shared_ptr<EventSocket> socket);
-  /// Sends posted requests; called before something that they need goes.
+  /// Sends posted requests; called before something that they need goes, or that must see what
+  /// became of them: who waits for the lock may find that nobody has sent them yet.
   void transmit_posted();
 
   // Without the lock:

@@ -136,6 +136,8 @@ int resize_cq(ibv_cq* handle, int cqe) noexcept {
   if (cqe < 1) return EINVAL;
   try {
     Progress::Guard guard(*cq.progress);
+    // Datagrams that were posted before count among what the queue holds.
+    cq.progress->transmit_posted();
     std::lock_guard poller(cq.poller);
     auto resized = cq.owner->device().device().resize_cq(*cq.queue, static_cast<uint32_t>(cqe));
     if (!resized) return resized.error().value;

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <stop_token>
+#include <thread>
 
 #include "pair.h"
 #include "tests/support/own_addresses.h"
@@ -13,6 +15,25 @@ namespace {
 
 constexpr uint32_t kSize = 64;
 using Objects = PairTest;
+
+// A UC queue pair in RTS, which is its own peer.
+QpPtr unreliable_loop(const Side& side, const ibv_gid& gid) {
+  const Settings settings;
+  ibv_qp_init_attr init{};
+  init.qp_type = IBV_QPT_UC;
+  init.send_cq = init.recv_cq = side.cq.get();
+  init.cap = {settings.send_entries, settings.receive_entries, 1, 1, 0};
+  init.sq_sig_all = 1;
+  QpPtr qp(ibv_create_qp(side.pd.get(), &init));
+  if (qp == nullptr) return qp;
+  const ibv_qp_attr rtr = rtr_attributes(settings, gid, qp->qp_num);
+  EXPECT_EQ(modify(qp.get(), init_attributes(settings), kInitMask), 0);
+  EXPECT_EQ(modify(qp.get(), rtr,
+                   IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN),
+            0);
+  EXPECT_EQ(modify(qp.get(), rts_attributes(settings), IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+  return qp;
+}
 
 TEST_F(Objects, WhatIsInUseStays) {
   PdPtr pd(ibv_alloc_pd(context_.get()));
@@ -135,6 +156,24 @@ TEST_F(Objects, ResizeKeepsWhatIsInTheQueue) {
                       target.mr->rkey),
             0);
   expect_completion(left_->cq.get(), 77, IBV_WC_SUCCESS);
+}
+
+// Also if another thread drives the device while they are posted. UC requests are complete when
+// they have been sent.
+TEST_F(Objects, ResizeCountsWhatWasPostedBefore) {
+  Side side(context_.get(), Settings{});
+  const QpPtr qp = unreliable_loop(side, gid_);
+  ASSERT_NE(qp, nullptr);
+  const CqPtr empty(ibv_create_cq(context_.get(), 1, nullptr, nullptr, 0));
+  const std::jthread driver([&](const std::stop_token& stop) {
+    ibv_wc completion{};
+    while (!stop.stop_requested()) ibv_poll_cq(empty.get(), 1, &completion);
+  });
+  for (uint64_t round = 0; round < 1000; ++round) {
+    for (uint64_t id = 0; id < 4; ++id) ASSERT_EQ(post_send(qp.get(), id, {}), 0);
+    ASSERT_EQ(ibv_resize_cq(side.cq.get(), 1), EINVAL) << "round " << round;
+    for (uint64_t id = 0; id < 4; ++id) expect_completion(side.cq.get(), id, IBV_WC_SUCCESS);
+  }
 }
 
 TEST_F(Objects, ResizeBeyondTheDevice) {
