@@ -159,7 +159,7 @@ TEST_F(Objects, ResizeKeepsWhatIsInTheQueue) {
 }
 
 // Also if another thread drives the device while they are posted. UC requests are complete when
-// they have been sent.
+// they have been sent. The rounds are so few that none waits for room in the receiver's buffer.
 TEST_F(Objects, ResizeCountsWhatWasPostedBefore) {
   Side side(context_.get(), Settings{});
   const QpPtr qp = unreliable_loop(side, gid_);
@@ -169,7 +169,7 @@ TEST_F(Objects, ResizeCountsWhatWasPostedBefore) {
     ibv_wc completion{};
     while (!stop.stop_requested()) ibv_poll_cq(empty.get(), 1, &completion);
   });
-  for (uint64_t round = 0; round < 1000; ++round) {
+  for (uint64_t round = 0; round < 50; ++round) {
     for (uint64_t id = 0; id < 4; ++id) ASSERT_EQ(post_send(qp.get(), id, {}), 0);
     ASSERT_EQ(ibv_resize_cq(side.cq.get(), 1), EINVAL) << "round " << round;
     for (uint64_t id = 0; id < 4; ++id) expect_completion(side.cq.get(), id, IBV_WC_SUCCESS);
