@@ -8,7 +8,8 @@ constexpr const char* kLabHelp =
     "Run a program in the first of several nodes that a switch joins: urxe lab [OPTIONS] [--] "
     "[PROG [ARGS...]]";
 constexpr const char* kLabExecHelp =
-    "Inside a lab: run a program in another node: urxe lab exec NODE [--] PROG [ARGS...]";
+    "Run a program in a node of this lab, or of the one that runs: urxe lab exec NODE [--] PROG "
+    "[ARGS...]";
 
 /// A variable of a script that is not set would otherwise choose the default.
 std::string not_empty(const std::string& value) {
@@ -17,7 +18,7 @@ std::string not_empty(const std::string& value) {
 
 }  // namespace
 
-LabCommands add_lab(CLI::App& app, LabOptions& options, std::string& node) {
+LabCommands add_lab(CLI::App& app, LabOptions& options, lab::ExecRequest& request) {
   CLI::App* const lab = app.add_subcommand("lab", kLabHelp);
   CLI::App* const exec = lab->add_subcommand("exec", kLabExecHelp);
   lab->prefix_command();
@@ -38,7 +39,10 @@ LabCommands add_lab(CLI::App& app, LabOptions& options, std::string& node) {
   lab->add_option("--rate", options.rate, "Bits that a device sends in a second: 10G")
       ->type_name("R")
       ->excludes(topology);
-  exec->add_option("NODE", node, "The name of a node")->required();
+  exec->add_option("NODE", request.node, "The name of a node")->required();
+  exec->add_option("--lab", request.keeper, "The process of `urxe lab`, if several labs run")
+      ->type_name("PID")
+      ->check(CLI::PositiveNumber);
   exec->prefix_command();
   return {lab, exec};
 }

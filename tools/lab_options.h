@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "tools/lab/enter.h"
 #include "tools/lab_command.h"
 
 namespace urxe {
@@ -13,7 +14,7 @@ struct LabCommands {
   CLI::App* exec;
 };
 
-/// Adds them to the program's commands; `options`, and the name of exec's node, must outlive them.
-LabCommands add_lab(CLI::App& app, LabOptions& options, std::string& node);
+/// Adds them to the program's commands; `options` and exec's `request` must outlive them.
+LabCommands add_lab(CLI::App& app, LabOptions& options, lab::ExecRequest& request);
 
 }  // namespace urxe

@@ -147,11 +147,11 @@ void add_analyze_options(CLI::App* command, AnalyzeOptions& options) {
 
 /// `urxe lab` and `urxe lab exec`.
 struct LabArguments {
-  explicit LabArguments(CLI::App& app) : commands(add_lab(app, options, node)) {}
+  explicit LabArguments(CLI::App& app) : commands(add_lab(app, options, request)) {}
   int run(const std::vector<std::string>& from_dashes);
 
   LabOptions options;
-  std::string node;
+  lab::ExecRequest request;
   LabCommands commands;
 };
 
@@ -166,7 +166,10 @@ int LabArguments::run(const std::vector<std::string>& from_dashes) {
               << "\nRun `urxe lab --help` for more information.\n";
     return kUsageError;
   }
-  if (is_exec) return lab::exec_in_node(node, *command);
+  if (is_exec) {
+    request.command = std::move(*command);
+    return lab::lab_exec(request);
+  }
   options.command = std::move(*command);
   return lab_command(options);
 }

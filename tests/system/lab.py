@@ -75,6 +75,34 @@ def names(ordinary):
                 expect(re.search(pattern, out, re.M), f"no {pattern}")
 
 
+def outside(ordinary):
+    """`urxe lab exec` from another terminal: the lab that --lab names, with its files, its variables and the exit status."""
+    with lab_command(ordinary) as command:
+        labs = [subprocess.Popen([*command, "--nodes", str(nodes), "--", "sh", "-c", "echo ready; exec sleep 1000"], cwd="/",
+                                 stdout=subprocess.PIPE, env=environment(), text=True) for nodes in (2, 3)]
+        try:
+            for one in labs:
+                expect(one.stdout.readline() == "ready\n", "the lab has begun")
+            first, second = (["exec", "--lab", f"{one.pid}"] for one in labs)
+            commands = "hostname; pwd; urxe lab exec node1 hostname; echo $URXE_LAB; echo >/dev/shm/mark; exit 7"
+            said = script([*command, *second], commands, "node3", status=7)
+            expect(said.split() == ["node3", "/", "node1", "node1,node2,node3"], "in the node")
+            run([*command, *second, "node3", "--", "test", "-e", "/dev/shm/mark"])
+            run([*command, *first, "node2", "--", "test", "-e", "/dev/shm/mark"], status=1)
+            one_line([*command, *first, "node3", "--", "true"], 2, "node3", "node1, node2")
+            one_line([*command, "exec", "--lab", "1", "node1", "--", "true"], 2, "process 1 is no `urxe lab` of this user")
+            one_line([*command, "exec", "node1", "--", "true"], 2, "--lab PID", f"{labs[0].pid} (node1, node2)",
+                     f"{labs[1].pid} (node1, node2, node3)")
+            killed = subprocess.Popen([*command, *first, "node1", "--", "sleep", "1000"], cwd="/", env=environment())
+            harness.wait_until(lambda: "sleep" in script([*command, *first], "ps -o comm=", "node2").split()[:-1], "it runs")
+            labs[0].kill()
+            expect(killed.wait(harness.PATIENCE) == 128 + signal.SIGKILL, "the end of the lab is the end of the command")
+        finally:
+            for one in labs:
+                one.kill()
+                one.wait()
+
+
 def pingpong(ordinary):
     harness.need_programs("ibv_rc_pingpong")
     with lab_command(ordinary) as command:
@@ -204,7 +232,9 @@ def wrong_use(ordinary):
                 one_line([*command, "--topology", file, "--", "true"], 2, file, "not a regular file")
         with topology_file("node a\nlink a b\n") as file:
             one_line([*command, "--topology", file, "--", "true"], 2, file, "line 2", "'b'")
-        one_line([*command, "exec", "node1", "--", "true"], 2, "no lab")
+        # Other tests run labs of this user.
+        alone = ["unshare", *(["--user", "--map-current-user"] if ordinary else []), "--pid", "--fork", "--mount-proc"]
+        one_line([*command[:-2], *alone, *command[-2:], "exec", "node1", "--", "true"], 2, "no lab", "runs none")
         one_line([*command, "exec", "node1"], 2, "no program")
         one_line([*command, "--", "urxe", "lab", "exec", "node3", "--", "true"], 2, "node3", "node1, node2")
 
@@ -352,7 +382,8 @@ def mpi(launcher):
             expect(line in out, f"no line: {line}")
 
 
-CASES = {case.__name__: case for case in (names, pingpong, loss, delay, topology, exit_codes, wrong_use, gone, shell, forbidden)}
+CASES = {case.__name__: case for case in (names, outside, pingpong, loss, delay, topology, exit_codes, wrong_use, gone, shell,
+                                          forbidden)}
 
 
 def test():

@@ -30,9 +30,11 @@ _urxe() {
     return
   fi
   if [ "$command" = lab ] && [ "${COMP_WORDS[2]}" = exec ]; then
-    if [ "$COMP_CWORD" -eq 3 ]; then
-      mapfile -t COMPREPLY < <(compgen -W "${URXE_LAB//,/ }" -- "$word")
-    elif [ "$COMP_CWORD" -gt 3 ]; then
+    at=3
+    if [ "${COMP_WORDS[3]}" = --lab ] && [ "$COMP_CWORD" -gt 3 ]; then at=5; fi
+    if [ "$COMP_CWORD" -eq "$at" ]; then
+      mapfile -t COMPREPLY < <(compgen -W "${URXE_LAB//,/ } --lab" -- "$word")
+    elif [ "$COMP_CWORD" -gt "$at" ]; then
       mapfile -t COMPREPLY < <(compgen -c -- "$word")
     fi
     return

@@ -34,10 +34,13 @@ Done make_node(const Node& node) {
   return keep_rights();
 }
 
-/// The words of the variable, which commas separate.
-std::vector<std::string> read_list(const char* variable) {
+std::string read_variable(const char* variable) {
   const char* const value = std::getenv(variable);
-  const std::string text = value != nullptr ? value : "";
+  return value != nullptr ? value : "";
+}
+
+/// The words that commas separate.
+std::vector<std::string> split_list(const std::string& text) {
   std::vector<std::string> words;
   for (size_t start = 0; start < text.size();) {
     const size_t end = std::min(text.find(',', start), text.size());
@@ -125,8 +128,12 @@ void publish_nodes(const std::vector<HeldNode>& nodes) {
 }
 
 std::vector<HeldNode> read_nodes() {
-  const std::vector<std::string> names = read_list(kNodesVariable);
-  const std::vector<std::string> holders = read_list(kHoldersVariable);
+  return parse_nodes(read_variable(kNodesVariable), read_variable(kHoldersVariable));
+}
+
+std::vector<HeldNode> parse_nodes(const std::string& names_text, const std::string& holders_text) {
+  const std::vector<std::string> names = split_list(names_text);
+  const std::vector<std::string> holders = split_list(holders_text);
   if (names.size() != holders.size()) return {};
   std::vector<HeldNode> nodes;
   for (size_t i = 0; i < names.size(); ++i) {

@@ -36,4 +36,7 @@ void publish_nodes(const std::vector<HeldNode>& nodes);
 /// The nodes in the environment; empty: this process is in no lab.
 std::vector<HeldNode> read_nodes();
 
+/// The nodes in the values of the two variables; empty: these are none.
+std::vector<HeldNode> parse_nodes(const std::string& names_text, const std::string& holders_text);
+
 }  // namespace urxe::lab

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <sys/types.h>
+
+#include "packet/host/file_descriptor.h"
+
+namespace urxe::lab {
+
+/// The terminal of this process, if its process group has it. A shell that has had the terminal
+/// gives it to nobody when it ends, because our process group has no number in its PID namespace.
+class OwnTerminal {
+ public:
+  OwnTerminal();
+  void take_back() const;
+
+ private:
+  FileDescriptor file_;
+  bool had_ = false;
+};
+
+/// Waits for the process, and takes the exit status of others that have lost their parents. Returns
+/// its exit status, 128 and the number of the signal that ended it, or 125 after a line on stderr.
+int wait_for(pid_t pid);
+
+/// The same for a command that the signals of the terminal are for, which it then gives back.
+int follow_command(pid_t pid, const OwnTerminal& terminal);
+
+}  // namespace urxe::lab
