@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`urxe analyze` tells the truth.
 
-usage: analyze.py stories FOLDER | wrong_use | progress | live clean|corruption|duplication|loss|loss_behind|reordering
+usage: analyze.py stories FOLDER | standard_input FOLDER | wrong_use | progress
+       analyze.py live clean|corruption|duplication|loss|loss_behind|reordering
 
 stories: what is written by hand beside a capture of FOLDER, FILE.story, is what it reports of it.
 progress: a terminal gets a bar if it takes more than two seconds, and is clean at the end; others get none.
@@ -62,6 +63,17 @@ def stories(arguments):
         check_story(story)
 
 
+def standard_input(arguments):
+    """What the message about a compressed file proposes."""
+    file = os.path.join(arguments[0], "rc_send.pcap")
+    whole = subprocess.run([harness.binary("urxe"), "analyze", file], capture_output=True, check=True, env=harness.environment())
+    packed = subprocess.run(["gzip", "-c", file], capture_output=True, check=True).stdout
+    unpacked = subprocess.run(["gzip", "-dc"], input=packed, capture_output=True, check=True).stdout
+    piped = subprocess.run([harness.binary("urxe"), "analyze", "-"], input=unpacked, capture_output=True, check=True,
+                           env=harness.environment())
+    harness.expect(piped.stdout == whole.stdout and b"ACK" in piped.stdout, piped.stdout.decode())
+
+
 def wrong_use(_arguments):
     with tempfile.TemporaryDirectory() as folder:
         garbage = os.path.join(folder, "garbage")
@@ -71,6 +83,19 @@ def wrong_use(_arguments):
             process = Process([harness.binary("urxe"), "analyze", *words])
             code = process.wait()
             harness.expect(code == 2, f"{words} ends with {code}: {process.output}")
+        compressed(folder)
+
+
+def compressed(folder):
+    """The defect: a compressed capture was an unknown file format, without a word of what to do."""
+    programs = {"gzip": b"\x1f\x8b\x08", "zstd": b"\x28\xb5\x2f\xfd", "xz": b"\xfd7zXZ\0", "bzip2": b"BZh9",
+                "lz4": b"\x04\x22\x4d\x18"}
+    for program, magic in programs.items():
+        file = os.path.join(folder, "capture." + program)
+        with open(file, "wb") as out:
+            out.write(magic + bytes(20))
+        process = Process([harness.binary("urxe"), "analyze", file])
+        harness.expect(process.wait() == 2 and f"{program} -dc {file} | urxe analyze -" in process.output, process.output)
 
 
 class SlowReader:
@@ -232,7 +257,7 @@ def live(arguments):
         expect_named(found["out_of_order"], found["lost_before"], late, made["fault_tx_reordered"], case)
 
 
-CASES = {f.__name__: f for f in (stories, wrong_use, progress, live)}
+CASES = {f.__name__: f for f in (stories, standard_input, wrong_use, progress, live)}
 
 
 def test():

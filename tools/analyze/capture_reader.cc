@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tools/analyze/capture_reader.h"
 
+#include <fmt/format.h>
 #include <pcap/pcap.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 namespace urxe::analyze {
 namespace {
@@ -43,6 +48,36 @@ std::string datalink_text(int datalink) {
   return name != nullptr ? name : std::to_string(datalink);
 }
 
+/// The program that uncompresses the file; empty: it is not compressed, or no regular file.
+std::string_view uncompressor_of(const std::string& path) {
+  using namespace std::string_view_literals;
+  constexpr std::pair<std::string_view, std::string_view> kMagics[] = {
+      {"\x1f\x8b"sv, "gzip"},
+      {"\x28\xb5\x2f\xfd"sv, "zstd"},
+      {"\xfd"
+       "7zXZ\0"sv,
+       "xz"},
+      {"BZh"sv, "bzip2"},
+      {"\x04\x22\x4d\x18"sv, "lz4"}};
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return {};
+  std::ifstream file(path, std::ios::binary);
+  char bytes[8] = {};
+  file.read(bytes, sizeof bytes);
+  const std::string_view begin(bytes, static_cast<size_t>(file.gcount()));
+  for (const auto& [magic, program] : kMagics) {
+    if (begin.substr(0, magic.size()) == magic) return program;
+  }
+  return {};
+}
+
+std::string reason_not_opened(const std::string& path, const char* why) {
+  const std::string_view program = uncompressor_of(path);
+  if (program.empty()) return why;
+  return fmt::format("the file is compressed: uncompress it, with {0} -dc {1} | urxe analyze -",
+                     program, path);
+}
+
 /// 0 for a pipe.
 uint64_t size_of(pcap_t* file) {
   struct stat status {};
@@ -72,7 +107,7 @@ Expected<uint64_t, ReadFailure> read_capture(const std::string& path, const Fram
   const Pcap file(
       pcap_open_offline_with_tstamp_precision(path.c_str(), PCAP_TSTAMP_PRECISION_NANO, why),
       &pcap_close);
-  if (file == nullptr) return Unexpected<ReadFailure>({why, 0});
+  if (file == nullptr) return Unexpected<ReadFailure>({reason_not_opened(path, why), 0});
   const int datalink = pcap_datalink(file.get());
   const auto link_type = link_type_of(datalink);
   if (!link_type) {

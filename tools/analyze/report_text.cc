@@ -35,9 +35,24 @@ std::string spread_text(const LogHistogram& histogram) {
                      duration_text(histogram.quantile(0.99)), duration_text(histogram.max()));
 }
 
+/// A phrase for one thing, and for several.
+struct Noun {
+  std::string_view one;
+  std::string_view many;
+};
+constexpr Noun kPackets = {"packet", "packets"};
+constexpr Noun kBytes = {"byte", "bytes"};
+constexpr Noun kResponses = {"response", "responses"};
+
+/// "1 packet", "2 packets".
+std::string counted(uint64_t count, const Noun& noun) {
+  return fmt::format("{} {}", count, count == 1 ? noun.one : noun.many);
+}
+
 /// A line for a count, unless it is 0.
-void count_line(Out out, uint64_t count, std::string_view what) {
-  if (count != 0) fmt::format_to(out, "    {} {}\n", count, what);
+void count_line(Out out, uint64_t count, const Noun& noun, std::string_view rest = {}) {
+  if (count == 0) return;
+  fmt::format_to(out, "    {}{}{}\n", counted(count, noun), rest.empty() ? "" : " ", rest);
 }
 
 std::string end_text(const Gid& address, const Stream* towards) {
@@ -52,35 +67,51 @@ std::string_view nak_name(size_t code) {
   return code < std::size(kNames) ? kNames[code] : "reserved code";
 }
 
+/// Why a capture may have no packet of RoCEv2.
+void append_none_found(Out out, const CaptureCounts& counts) {
+  if (counts.roce != 0) return;
+  fmt::format_to(
+      out,
+      "    No RoCEv2 packet was found: no frame is a whole UDP datagram to port {}.\n"
+      "    What programs on one host send each other through urxe's shared memory passes "
+      "no interface:\n    record it by urxe run --capture.\n",
+      kRoceUdpPort);
+}
+
 void append_capture(Out out, const CaptureCounts& counts) {
-  fmt::format_to(out, "{} frames in {}, {} of them RoCEv2\n", counts.frames,
+  fmt::format_to(out, "{} in {}, {} of them RoCEv2\n", counted(counts.frames, {"frame", "frames"}),
                  duration_text(counts.last_ns - counts.first_ns), counts.roce);
-  count_line(out, counts.fragments, "IP fragments were not looked into");
-  count_line(out, counts.cut, "packets are too short to be looked into");
-  count_line(out, counts.merged,
-             "datagrams are longer than any packet: capture with segmentation offload off");
-  count_line(out, counts.unchecked_icrc, "ICRCs could not be checked");
-  count_line(out, counts.bad_icrc, "ICRCs are wrong");
+  append_none_found(out, counts);
+  count_line(out, counts.fragments, {"IP fragment was", "IP fragments were"}, "not looked into");
+  count_line(out, counts.cut, {"packet is", "packets are"}, "too short to be looked into");
+  count_line(out, counts.merged, {"datagram is", "datagrams are"},
+             "longer than any packet: capture with segmentation offload off");
+  count_line(out, counts.unchecked_icrc, {"ICRC", "ICRCs"}, "could not be checked");
+  count_line(out, counts.bad_icrc, {"ICRC is", "ICRCs are"}, "wrong");
   if (!counts.bad_icrc_frames.empty()) {
-    fmt::format_to(out, "      frames {}\n", fmt::join(counts.bad_icrc_frames, " "));
+    fmt::format_to(out, "      {} {}\n", counts.bad_icrc_frames.size() == 1 ? "frame" : "frames",
+                   fmt::join(counts.bad_icrc_frames, " "));
   }
-  count_line(out, counts.unknown_opcodes, "packets have opcodes that are not known");
-  count_line(out, counts.cnps, "congestion notifications");
-  count_line(out, counts.about_gaps, "packets of urxe's own about losses (GAP)");
-  count_line(out, counts.about_buffers, "packets of urxe's own about receive buffers (DRAIN)");
+  count_line(out, counts.unknown_opcodes, {"packet has an opcode", "packets have opcodes"},
+             "not known");
+  count_line(out, counts.cnps, {"congestion notification", "congestion notifications"});
+  count_line(out, counts.about_gaps, kPackets, "of urxe's own about losses (GAP)");
+  count_line(out, counts.about_buffers, kPackets, "of urxe's own about receive buffers (DRAIN)");
   if (counts.datagrams != 0) {
-    fmt::format_to(out, "    {} datagrams, {} of them multicast, {} bytes\n", counts.datagrams,
-                   counts.multicast, counts.datagram_bytes);
+    fmt::format_to(out, "    {}, {} of them multicast, {}\n",
+                   counted(counts.datagrams, {"datagram", "datagrams"}), counts.multicast,
+                   counted(counts.datagram_bytes, kBytes));
   }
-  count_line(out, counts.gsi, "packets to QP1");
+  count_line(out, counts.gsi, kPackets, "to QP1");
 }
 
 void append_messages(Out out, const MessageQueue& messages) {
   for (size_t i = 0; i < kMessageKinds; ++i) {
     const MessageCounts& kind = messages.counts().at(i);
     if (kind.sent == 0) continue;
-    fmt::format_to(out, "    {} {}: {} answered, {} bytes", kind.sent,
-                   message_kind_name(static_cast<MessageKind>(i)), kind.answered, kind.bytes);
+    fmt::format_to(out, "    {} {}: {} answered, {}", kind.sent,
+                   message_kind_name(static_cast<MessageKind>(i)), kind.answered,
+                   counted(kind.bytes, kBytes));
     if (kind.failed != 0) fmt::format_to(out, ", {} failed", kind.failed);
     if (kind.latency.count() != 0) fmt::format_to(out, "; {}", spread_text(kind.latency));
     fmt::format_to(out, "\n");
@@ -89,19 +120,21 @@ void append_messages(Out out, const MessageQueue& messages) {
 
 void append_responses(Out out, const FlowCounts& counts) {
   if (counts.acks != 0) {
-    fmt::format_to(out, "    {} ACKs, {:.1f} request packets each\n", counts.acks,
+    fmt::format_to(out, "    {}, {:.1f} request packets each\n",
+                   counted(counts.acks, {"ACK", "ACKs"}),
                    static_cast<double>(counts.packets) / static_cast<double>(counts.acks));
   }
   for (size_t code = 0; code < kNakCodes; ++code) {
     if (counts.naks.at(code) == 0) continue;
-    fmt::format_to(out, "    {} NAKs, {}\n", counts.naks.at(code), nak_name(code));
+    fmt::format_to(out, "    {}, {}\n", counted(counts.naks.at(code), {"NAK", "NAKs"}),
+                   nak_name(code));
   }
   for (const ErrorNak& nak : counts.error_naks) {
     fmt::format_to(out, "      frame {}: NAK {} of PSN {}\n", nak.frame, nak_name(nak.code),
                    nak.psn);
   }
   if (counts.rnr_naks != 0) {
-    fmt::format_to(out, "    {} RNR NAKs", counts.rnr_naks);
+    fmt::format_to(out, "    {}", counted(counts.rnr_naks, {"RNR NAK", "RNR NAKs"}));
     if (counts.rnr_waits.count() != 0) {
       fmt::format_to(out, "; then a wait of {}", spread_text(counts.rnr_waits));
     }
@@ -111,33 +144,37 @@ void append_responses(Out out, const FlowCounts& counts) {
 
 void append_repeats(Out out, const FlowCounts& counts) {
   constexpr std::string_view kWhy[kRepeatReasons] = {
-      "packets sent again after a NAK for their PSN", "packets sent again after an RNR NAK",
-      "packets sent again because a later request was answered first",
-      "packets sent again after a time-out", "packets delivered twice"};
-  for (size_t i = 0; i < kRepeatReasons; ++i) count_line(out, counts.repeats.at(i), kWhy[i]);
+      "sent again after a NAK for the PSN", "sent again after an RNR NAK",
+      "sent again because a later request was answered first", "sent again after a time-out",
+      "delivered twice"};
+  for (size_t i = 0; i < kRepeatReasons; ++i) {
+    count_line(out, counts.repeats.at(i), kPackets, kWhy[i]);
+  }
 }
 
 void append_losses(Out out, const RequestFlow& flow) {
   const FlowCounts& counts = flow.counts();
-  count_line(out, counts.lost_before, "packets lost before they came to the capture point");
-  count_line(out, counts.lost_after, "packets lost or overtaken behind the capture point");
-  count_line(out, counts.timeouts, "time-outs of the requester");
-  count_line(out, counts.answers_lost_after, "of them although an answer had been seen");
-  count_line(out, counts.missed, "packets missed by the capture: they were acknowledged");
-  count_line(out, flow.missing(), "PSNs never seen");
-  count_line(out, counts.out_of_order, "packets out of order");
-  count_line(out, counts.missing_responses, "READ responses missing");
-  count_line(out, counts.repeated_responses, "responses to what was answered before");
-  count_line(out, counts.early_responses, "responses to packets not seen yet");
-  count_line(out, counts.stray_responses, "responses far from any request");
-  count_line(out, counts.source_port_changes, "changes of the UDP source port");
+  count_line(out, counts.lost_before, kPackets, "lost before they came to the capture point");
+  count_line(out, counts.lost_after, kPackets, "lost or overtaken behind the capture point");
+  count_line(out, counts.timeouts, {"time-out", "time-outs"}, "of the requester");
+  count_line(out, counts.answers_lost_after, {"of them", "of them"},
+             "although an answer had been seen");
+  count_line(out, counts.missed, {"packet was", "packets were"},
+             "missed by the capture, but acknowledged");
+  count_line(out, flow.missing(), {"PSN", "PSNs"}, "never seen");
+  count_line(out, counts.out_of_order, kPackets, "out of order");
+  count_line(out, counts.missing_responses, {"READ response", "READ responses"}, "missing");
+  count_line(out, counts.repeated_responses, kResponses, "to what was answered before");
+  count_line(out, counts.early_responses, kResponses, "to packets not seen yet");
+  count_line(out, counts.stray_responses, kResponses, "far from any request");
+  count_line(out, counts.source_port_changes, {"change", "changes"}, "of the UDP source port");
 }
 
 /// Stalls, with the side whose turn it was.
 void append_silences(Out out, const Silences& silences, int64_t start_ns) {
   constexpr int64_t kNsPerMs = 1'000'000;
   if (silences.count() == 0) return;
-  fmt::format_to(out, "    {} silences of {} ms or more", silences.count(),
+  fmt::format_to(out, "    {} of {} ms or more", counted(silences.count(), {"silence", "silences"}),
                  Silences::kLeastNs / kNsPerMs);
   if (silences.count() > silences.longest().size()) {
     fmt::format_to(out, ", the longest {}", silences.longest().size());
@@ -152,14 +189,13 @@ void append_silences(Out out, const Silences& silences, int64_t start_ns) {
 
 void append_end(Out out, const Stream& stream, int64_t end_ns) {
   const RequestFlow& flow = stream.requests;
-  count_line(out, flow.lost_messages(), "messages LOST: sent again in vain");
+  count_line(out, flow.lost_messages(), {"message", "messages"}, "LOST: sent again in vain");
   if (flow.failed()) fmt::format_to(out, "    ended by a NAK\n");
   if (flow.turn() == Turn::kNobody || stream.service == Service::kUc) return;
-  fmt::format_to(out,
-                 "    {} messages unanswered at the end, {} after the last packet; the {} has to "
-                 "send next\n",
-                 flow.messages().outstanding().size(),
-                 duration_text(end_ns - flow.counts().last_ns), turn_name(flow.turn()));
+  fmt::format_to(
+      out, "    {} unanswered at the end, {} after the last packet; the {} has to send next\n",
+      counted(flow.messages().outstanding().size(), {"message", "messages"}),
+      duration_text(end_ns - flow.counts().last_ns), turn_name(flow.turn()));
 }
 
 void append_direction(Out out, const Stream& stream, const Stream* opposite,
@@ -167,9 +203,9 @@ void append_direction(Out out, const Stream& stream, const Stream* opposite,
   const FlowCounts& counts = stream.requests.counts();
   if (counts.packets == 0) return;
   const int64_t ns = counts.last_ns - counts.first_ns;
-  fmt::format_to(out, "  {} sends {} request packets, {} bytes in {}{}\n",
-                 end_text(stream.source, opposite), counts.packets, counts.bytes, duration_text(ns),
-                 rate_text(counts.bytes, ns));
+  fmt::format_to(out, "  {} sends {}, {} in {}{}\n", end_text(stream.source, opposite),
+                 counted(counts.packets, {"request packet", "request packets"}),
+                 counted(counts.bytes, kBytes), duration_text(ns), rate_text(counts.bytes, ns));
   append_messages(out, stream.requests.messages());
   append_responses(out, counts);
   append_repeats(out, counts);
@@ -186,7 +222,7 @@ void append_connection(Out out, const ConnectionView& view, const CaptureCounts&
   fmt::format_to(out, "\n");
   append_direction(out, forth, view.back, capture);
   if (view.back != nullptr) append_direction(out, *view.back, &forth, capture);
-  count_line(out, forth.unmatched_responses, "responses whose requests were not found");
+  count_line(out, forth.unmatched_responses, kResponses, "to requests that were not found");
 }
 
 std::string since_text(std::string_view what, int64_t time_ns, int64_t start_ns) {
@@ -208,13 +244,16 @@ void append_exchange(Out out, const CmExchange& exchange) {
   }
   fmt::format_to(out, "{}{}", since_text("DREQ", exchange.dreq_ns, start),
                  since_text("DREP", exchange.drep_ns, start));
-  if (exchange.repeated != 0) fmt::format_to(out, ", {} messages repeated", exchange.repeated);
+  if (exchange.repeated != 0) {
+    fmt::format_to(out, ", {} repeated", counted(exchange.repeated, {"message", "messages"}));
+  }
   fmt::format_to(out, "\n");
 }
 
 void append_violations(Out out, const ViolationLog& violations) {
   if (violations.total() == 0) return;
-  fmt::format_to(out, "\n{} violations of the specification\n", violations.total());
+  fmt::format_to(out, "\n{} of the specification\n",
+                 counted(violations.total(), {"violation", "violations"}));
   for (const Violation& violation : violations.kept()) {
     const RuleText& rule = rule_text(violation.rule);
     fmt::format_to(out, "  frame {}: {} to {} qp {:#08x}: {}", violation.frame,
