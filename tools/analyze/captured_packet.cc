@@ -2,6 +2,7 @@
 #include "tools/analyze/captured_packet.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "packet/wire/icrc.h"
@@ -25,13 +26,11 @@ Expected<CapturedPacket, DropReason> PacketDecoder::decode(const CapturedFrame& 
   packet.time_ns = frame.time_ns;
   packet.flow = datagram.flow;
   packet.identification = datagram.identification;
+  packet.kept = datagram.bytes.size();
   packet.cut = datagram.bytes.size() < datagram.wire_size;
   RxPacket received{datagram.bytes, datagram.flow, datagram.identification, false};
   if (packet.cut) {
-    const size_t kept = datagram.bytes.size();
-    if (kept == 0 || kept < opcode_info(Opcode(datagram.bytes[0])).header_bytes) {
-      return Unexpected<DropReason>(DropReason::kTruncated);
-    }
+    if (packet.kept < kBthBytes) return Unexpected<DropReason>(DropReason::kTruncated);
     filled_.assign(datagram.bytes.begin(), datagram.bytes.end());
     filled_.resize(datagram.wire_size);
     received.bytes = filled_;
@@ -40,6 +39,20 @@ Expected<CapturedPacket, DropReason> PacketDecoder::decode(const CapturedFrame& 
   if (!view) return Unexpected<DropReason>(view.error());
   packet.view = *view;
   return packet;
+}
+
+bool has_kept(const CapturedPacket& packet, Ext header) {
+  // In the order of the wire.
+  constexpr std::pair<Ext, size_t> kHeaders[] = {
+      {Ext::kXrceth, 4}, {Ext::kDeth, 8}, {Ext::kReth, 16}, {Ext::kAtomicEth, 28}, {Ext::kAeth, 4}};
+  const Ext extensions = opcode_info(packet.view.headers.bth.opcode).extensions;
+  size_t end = kBthBytes;
+  for (const auto& [ext, bytes] : kHeaders) {
+    if (!has(extensions, ext)) continue;
+    end += bytes;
+    if (ext == header) return packet.kept >= end;
+  }
+  return false;
 }
 
 bool is_reliable(const CapturedPacket& packet) {

@@ -16,7 +16,7 @@ enum class IcrcVerdict : uint8_t {
 };
 IcrcVerdict check_icrc(const Datagram& datagram);
 
-/// A packet, or why it is none. A packet that the capture cut is one if its headers were kept.
+/// A packet, or why it is none. A packet that the capture cut is one if its BTH was kept.
 struct CapturedPacket {
   uint64_t frame = 0;
   int64_t time_ns = 0;
@@ -24,7 +24,11 @@ struct CapturedPacket {
   uint16_t identification = 0;  ///< IPv4; 0: none
   PacketView view;              ///< its payload is what the capture kept, then zeros
   bool cut = false;             ///< the payload is not all there
+  size_t kept = 0;              ///< bytes from the BTH on that the capture kept
 };
+
+/// Whether the capture kept this header; if not it reads as zeros.
+bool has_kept(const CapturedPacket& packet, Ext header);
 
 /// Whether lost packets of its service are sent again.
 bool is_reliable(const CapturedPacket& packet);
@@ -36,8 +40,8 @@ std::optional<bool> is_older(uint16_t identification, uint16_t other);
 /// Keeps the bytes of the last packet that it decoded.
 class PacketDecoder {
  public:
-  /// Does not look at the ICRC. The error is one of parse()'s; kTruncated for a packet whose
-  /// headers the capture cut, too.
+  /// Does not look at the ICRC. The error is one of parse()'s; kTruncated for a packet whose BTH
+  /// the capture cut, too.
   Expected<CapturedPacket, DropReason> decode(const CapturedFrame& frame, const Datagram& datagram);
 
  private:

@@ -18,6 +18,7 @@ enum class RepeatReason : uint8_t {
   kImpliedNak,   ///< a later request was answered
   kTimeout,      ///< nothing was seen that asks for it
   kDuplicate,    ///< the network delivers it twice
+  kUnknown,      ///< the capture cut an answer that may ask for it
   kCount,
 };
 inline constexpr size_t kRepeatReasons = static_cast<size_t>(RepeatReason::kCount);
@@ -54,6 +55,7 @@ struct FlowCounts {
   uint64_t acks = 0;
   uint64_t read_responses = 0;
   uint64_t atomic_acks = 0;
+  uint64_t cut_answers = 0;  ///< ACKs or NAKs: the capture cut the syndrome
   uint64_t rnr_naks = 0;
   std::array<uint64_t, kNakCodes> naks{};  ///< by code
   std::vector<ErrorNak> error_naks;        ///< the first ones

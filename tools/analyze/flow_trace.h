@@ -19,6 +19,7 @@ enum class FlowEvent : uint8_t {
   kRepeatImpliedNak,
   kRepeatTimeout,
   kRepeatDuplicate,
+  kRepeatUnknown,
   kOutOfOrder,
   kLostBefore,
   kLostAfter,
@@ -33,7 +34,7 @@ std::string_view flow_event_name(FlowEvent event);  ///< "repeat_sequence_nak"
 constexpr FlowEvent repeat_event(RepeatReason reason) {
   return static_cast<FlowEvent>(reason);
 }
-static_assert(repeat_event(RepeatReason::kDuplicate) == FlowEvent::kRepeatDuplicate);
+static_assert(repeat_event(RepeatReason::kUnknown) == FlowEvent::kRepeatUnknown);
 
 /// Where an event was noticed: the frame that showed it.
 struct Mark {

@@ -20,7 +20,10 @@ Message begin_message(const CapturedPacket& packet, LongPsn psn) {
   message.start_ns = packet.time_ns;
   message.first = message.end = message.next_response = psn;
   message.started = message.in_order = info.starts_message;
-  if (has(info.extensions, Ext::kReth)) message.announced = headers.reth.dma_length;
+  if (has(info.extensions, Ext::kReth)) {
+    message.announced = headers.reth.dma_length;
+    message.knows_length = has_kept(packet, Ext::kReth);
+  }
   return message;
 }
 

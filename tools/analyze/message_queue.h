@@ -31,6 +31,7 @@ struct Message {
   bool in_order = true;       ///< all its packets were seen, each for the first time and in order
   uint64_t bytes = 0;         ///< seen, without repeats; of a READ those it asks for
   uint64_t announced = 0;     ///< by the RETH
+  bool knows_length = true;   ///< false if the capture cut the RETH
   LongPsn next_response = 0;  ///< of a READ
   bool exact_end = true;      ///< false for a READ while the path MTU is not known
   uint32_t repeats = 0;       ///< how often its first unanswered packet was sent again

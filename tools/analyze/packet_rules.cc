@@ -34,10 +34,6 @@ bool goes_on(Opcode opcode, const OpcodeInfo& info) {
   return info.has_payload && !info.ends_message && opcode != kCnpOpcode;
 }
 
-bool has_dma_length(const OpcodeInfo& info) {
-  return has(info.extensions, Ext::kReth);
-}
-
 }  // namespace
 
 bool is_path_mtu(size_t bytes) {
@@ -76,14 +72,14 @@ void check_packet(const CapturedPacket& packet, ViolationLog& log) {
   }
   const bool last = info.has_payload && info.ends_message && !info.starts_message;
   if (last && payload == 0) report(Rule::kLastPacketSize, "payload 0");
-  if (has_dma_length(info) && headers.reth.dma_length > kLongestMessage) {
+  if (has_kept(packet, Ext::kReth) && headers.reth.dma_length > kLongestMessage) {
     report(Rule::kMessageTooLong, fmt::format("{} bytes", headers.reth.dma_length));
   }
-  if (has(info.extensions, Ext::kAeth) && is_reserved(headers.aeth.syndrome)) {
+  if (has_kept(packet, Ext::kAeth) && is_reserved(headers.aeth.syndrome)) {
     report(Rule::kReservedSyndrome, fmt::format("syndrome {:#04x}", headers.aeth.syndrome));
   }
   const bool gsi = opcode.service() == Service::kUd && headers.bth.dest_qp == kGsiQpn;
-  if (gsi && headers.deth.qkey != kGsiQKey) {
+  if (gsi && has_kept(packet, Ext::kDeth) && headers.deth.qkey != kGsiQKey) {
     report(Rule::kGsiQKey, fmt::format("Q_Key {:#010x}", headers.deth.qkey.value()));
   }
 }

@@ -117,6 +117,7 @@ Json direction_json(const Stream& stream, int64_t start_ns) {
           {"acks", counts.acks},
           {"read_responses", counts.read_responses},
           {"atomic_acks", counts.atomic_acks},
+          {"cut_answers", counts.cut_answers},
           {"repeated_responses", counts.repeated_responses},
           {"missing_responses", counts.missing_responses},
           {"early_responses", counts.early_responses},

@@ -124,6 +124,8 @@ void append_responses(Out out, const FlowCounts& counts) {
                    counted(counts.acks, {"ACK", "ACKs"}),
                    static_cast<double>(counts.packets) / static_cast<double>(counts.acks));
   }
+  count_line(out, counts.cut_answers, {"ACK or NAK", "ACKs or NAKs"},
+             "cut by the capture before the syndrome");
   for (size_t code = 0; code < kNakCodes; ++code) {
     if (counts.naks.at(code) == 0) continue;
     fmt::format_to(out, "    {}, {}\n", counted(counts.naks.at(code), {"NAK", "NAKs"}),
@@ -144,9 +146,12 @@ void append_responses(Out out, const FlowCounts& counts) {
 
 void append_repeats(Out out, const FlowCounts& counts) {
   constexpr std::string_view kWhy[kRepeatReasons] = {
-      "sent again after a NAK for the PSN", "sent again after an RNR NAK",
-      "sent again because a later request was answered first", "sent again after a time-out",
-      "delivered twice"};
+      "sent again after a NAK for the PSN",
+      "sent again after an RNR NAK",
+      "sent again because a later request was answered first",
+      "sent again after a time-out",
+      "delivered twice",
+      "sent again, perhaps after an answer that the capture cut"};
   for (size_t i = 0; i < kRepeatReasons; ++i) {
     count_line(out, counts.repeats.at(i), kPackets, kWhy[i]);
   }

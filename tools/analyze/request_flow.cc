@@ -29,6 +29,7 @@ LongPsn RequestFlow::lengthen(Psn psn) const {
 
 RequestFlow::Span RequestFlow::span_of(const CapturedPacket& packet) const {
   if (operation_of(packet) != Operation::kReadRequest) return {};
+  if (!has_kept(packet, Ext::kReth)) return {1, kJump};
   const uint64_t bytes = packet.view.headers.reth.dma_length;
   if (path_mtu_ != 0) return {packets_for(bytes, path_mtu_), packets_for(bytes, path_mtu_)};
   return {packets_for(bytes, kLargestMtu), packets_for(bytes, kSmallestMtu)};
@@ -73,6 +74,7 @@ bool RequestFlow::is_another(const CapturedPacket& packet, LongPsn psn) {
   if (!found) return false;
   const auto& [first, record] = *found;
   const bool read = operation_of(packet) == Operation::kReadRequest;
+  if (record->open_end && first != psn && !read) return false;
   if (record->opcode != packet.view.headers.bth.opcode) return true;
   // A READ goes on from the response that is missing.
   return !read && (first != psn || record->payload != packet.view.payload.size());
@@ -85,6 +87,7 @@ bool RequestFlow::on_request(const CapturedPacket& packet, ViolationLog& log) {
   count_request(packet);
   trace_.request(packet.time_ns, psn, span_of(packet).least);
   if (fill_ && fill_->next != psn) resolve_fill(psn > fill_->next && psn < expected_);
+  if (operation_of(packet) != Operation::kReadRequest) shorten_read(psn);
   const Hole* const hole = line_.hole_at(psn);
   if (psn >= expected_) {
     take_new(packet, psn, log);
@@ -106,21 +109,37 @@ bool RequestFlow::on_request(const CapturedPacket& packet, ViolationLog& log) {
   return true;
 }
 
+/// A packet in the middle of a READ whose length is not known: the READ ended before it, and what
+/// is behind was missing.
+void RequestFlow::shorten_read(LongPsn psn) {
+  const auto found = line_.find(psn);
+  if (!found || !found->second->open_end || found->first == psn) return;
+  const LongPsn end = found->first + found->second->span;
+  found->second->span = psn - found->first;
+  if (Message* const message = messages_.find(found->first)) message->end = psn;
+  line_.open_hole(psn, {end, found->second->time_ns, found->second->identification});
+}
+
 void RequestFlow::put_record(const CapturedPacket& packet, LongPsn psn, bool late) {
   PsnRecord record;
   record.opcode = packet.view.headers.bth.opcode;
   record.identification = identification_of(packet);
   record.payload = static_cast<uint32_t>(packet.view.payload.size());
-  record.span = span_of(packet).least;
+  const Span span = span_of(packet);
+  record.span = span.least;
+  record.open_end = span.least != span.most;
   record.time_ns = packet.time_ns;
   record.doubtful = late || line_.has_hole_below(psn);
   line_.put(psn, record);
 }
 
-/// The READ before a new packet ends where that one begins.
-void RequestFlow::settle_read(LongPsn next) {
+/// The READ before a new packet ends where that one begins, unless packets between are missing.
+void RequestFlow::settle_read(LongPsn next, bool exact) {
   if (!open_read_) return;
-  if (const auto found = line_.find(*open_read_)) found->second->span = next - *open_read_;
+  if (const auto found = line_.find(*open_read_)) {
+    found->second->span = next - *open_read_;
+    found->second->open_end = !exact;
+  }
   if (Message* const message = messages_.find(*open_read_)) message->end = next;
   open_read_.reset();
 }

@@ -94,7 +94,8 @@ class RequestFlow {
   void count_request(const CapturedPacket& packet);
   void take_new(const CapturedPacket& packet, LongPsn psn, ViolationLog& log);
   void take_missing(const CapturedPacket& packet, LongPsn psn, const Hole& hole, ViolationLog& log);
-  void settle_read(LongPsn next);
+  void settle_read(LongPsn next, bool exact = false);
+  void shorten_read(LongPsn psn);
   void put_record(const CapturedPacket& packet, LongPsn psn, bool late);
   // Packets that come again: request_flow_repeats.cc
   bool take_overtaken(const CapturedPacket& packet, LongPsn psn);
@@ -121,9 +122,11 @@ class RequestFlow {
   // Responses: request_flow_responses.cc
   void acknowledge(LongPsn end, int64_t time_ns);
   void on_ack(const CapturedPacket& packet, LongPsn psn);
+  void on_cut_answer(const CapturedPacket& packet, LongPsn psn);
   void on_nak(const CapturedPacket& packet, LongPsn psn, uint8_t code);
   void on_sequence_nak(LongPsn psn);
   void on_read_response(const CapturedPacket& packet, LongPsn psn, ViolationLog& log);
+  void extend_read(const CapturedPacket& packet, LongPsn psn);
   void on_atomic_ack(const CapturedPacket& packet, LongPsn psn);
   void learn_mtu(const CapturedPacket& packet);
 
@@ -151,6 +154,7 @@ class RequestFlow {
 
   std::optional<LongPsn> nak_;  ///< the lowest PSN sequence error that nothing was sent for yet
   std::optional<RnrNak> rnr_;
+  std::optional<LongPsn> cut_answer_;    ///< the last one since the requester went back
   std::optional<LongPsn> episode_next_;  ///< while the requester goes back: what comes next
   RepeatReason episode_reason_ = RepeatReason::kTimeout;
   bool episode_broken_ = false;  ///< a packet that should have been repeated did not come by

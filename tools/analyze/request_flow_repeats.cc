@@ -23,6 +23,9 @@ void RequestFlow::resolve_fill(bool sent_again) {
       episode_reason_ = RepeatReason::kSequenceNak;
     } else if (fill_->reported) {
       episode_reason_ = RepeatReason::kSequenceNak;  // a report asks like a NAK
+    } else if (cut_answer_ && *cut_answer_ < fill_->next) {
+      cut_answer_.reset();
+      episode_reason_ = RepeatReason::kUnknown;
     } else if (!episode_next_) {
       episode_reason_ = RepeatReason::kTimeout;
       ++counts_.timeouts;
@@ -113,6 +116,8 @@ RepeatReason RequestFlow::reason_for(const CapturedPacket& packet, LongPsn psn,
     reason = RepeatReason::kRnrNak;
   } else if (message != nullptr && message->overtaken) {
     reason = RepeatReason::kImpliedNak;
+  } else if (cut_answer_ && *cut_answer_ <= psn) {
+    reason = RepeatReason::kUnknown;
   } else if (since < kDuplicateWithinNs && identification_of(packet) == 0) {
     return RepeatReason::kDuplicate;
   }
@@ -125,6 +130,7 @@ RepeatReason RequestFlow::reason_for(const CapturedPacket& packet, LongPsn psn,
 void RequestFlow::begin_episode(RepeatReason reason, LongPsn psn, const CapturedPacket& packet) {
   episode_reason_ = reason;
   episode_broken_ = false;
+  cut_answer_.reset();
   if (reason == RepeatReason::kTimeout) {
     ++counts_.timeouts;
     if (psn < acknowledged_) ++counts_.answers_lost_after;

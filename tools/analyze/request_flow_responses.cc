@@ -29,7 +29,7 @@ void RequestFlow::on_response(const CapturedPacket& packet, ViolationLog& log) {
   note_time(packet);
   trace_.response(packet.time_ns, psn);
   counts_.last_ns = packet.time_ns;
-  if (has(opcode_info(headers.bth.opcode).extensions, Ext::kAeth)) check_msn(packet, psn, log);
+  if (has_kept(packet, Ext::kAeth)) check_msn(packet, psn, log);
   check_response_kind(packet, psn, log);
   // A NAK may name the PSN that is missing, which is the next one.
   const bool negative =
@@ -54,9 +54,9 @@ void RequestFlow::learn_mtu(const CapturedPacket& packet) {
   path_mtu_ = static_cast<uint32_t>(packet.view.payload.size());
   if (!open_read_) return;
   Message* const message = messages_.find(*open_read_);
-  if (message == nullptr) return;
+  if (message == nullptr || !message->knows_length) return;
   const auto packets = static_cast<int64_t>((message->announced + path_mtu_ - 1) / path_mtu_);
-  settle_read(message->first + std::max<int64_t>(packets, 1));
+  settle_read(message->first + std::max<int64_t>(packets, 1), true);
   message->exact_end = true;
   expected_ = expected_most_ = message->end;
 }
@@ -69,6 +69,7 @@ void RequestFlow::acknowledge(LongPsn end, int64_t time_ns) {
 }
 
 void RequestFlow::on_ack(const CapturedPacket& packet, LongPsn psn) {
+  if (!has_kept(packet, Ext::kAeth)) return on_cut_answer(packet, psn);
   const uint8_t syndrome = packet.view.headers.aeth.syndrome;
   switch (ack_kind(syndrome)) {
     case AckKind::kAck:
@@ -88,6 +89,18 @@ void RequestFlow::on_ack(const CapturedPacket& packet, LongPsn psn) {
     case AckKind::kReserved:
       break;
   }
+}
+
+/// An ACK or a NAK. One of a PSN that was not seen is a NAK; else it is taken for an ACK, unless
+/// the packet comes again.
+void RequestFlow::on_cut_answer(const CapturedPacket& packet, LongPsn psn) {
+  ++counts_.cut_answers;
+  if (psn >= expected_ || line_.hole_at(psn) != nullptr) {
+    acknowledge(psn, packet.time_ns);
+    return on_sequence_nak(psn);
+  }
+  acknowledge(psn + 1, packet.time_ns);
+  cut_answer_ = psn;
 }
 
 void RequestFlow::on_nak(const CapturedPacket& packet, LongPsn psn, uint8_t code) {
@@ -126,8 +139,26 @@ void RequestFlow::on_atomic_ack(const CapturedPacket& packet, LongPsn psn) {
   acknowledge(psn + 1, packet.time_ns);
 }
 
+/// The length of the newest READ is not known: its responses say where it ends. One follows at
+/// least behind a First or a Middle.
+void RequestFlow::extend_read(const CapturedPacket& packet, LongPsn psn) {
+  if (!open_read_ || psn < *open_read_ || psn >= expected_most_) return;
+  Message* const message = messages_.find(*open_read_);
+  if (message == nullptr || message->knows_length) return;
+  const bool ends = opcode_info(packet.view.headers.bth.opcode).ends_message;
+  const LongPsn end = std::max(message->end, psn + (ends ? 1 : 2));
+  const LongPsn read = *open_read_;
+  settle_read(end, ends);
+  if (!ends) open_read_ = read;
+  expected_ = end;
+  if (ends) expected_most_ = end;
+}
+
 void RequestFlow::on_read_response(const CapturedPacket& packet, LongPsn psn, ViolationLog& log) {
   ++counts_.read_responses;
+  extend_read(packet, psn);
+  // The last response says where a READ of unknown length has ended, if more was missing behind it.
+  if (opcode_info(packet.view.headers.bth.opcode).ends_message) shorten_read(psn + 1);
   Message* const message = messages_.find(psn);
   if (message == nullptr || psn >= message->end) {
     ++counts_.repeated_responses;
@@ -152,7 +183,11 @@ void RequestFlow::on_read_response(const CapturedPacket& packet, LongPsn psn, Vi
   }
   if (passed_over == 0) message->next_response = psn + 1;
   const LongPsn first = message->first;
-  if (message->next_response == message->end) messages_.answer(psn, packet.time_ns);
+  const bool is_last =
+      message->knows_length
+          ? message->next_response == message->end
+          : passed_over == 0 && opcode_info(packet.view.headers.bth.opcode).ends_message;
+  if (is_last) messages_.answer(psn, packet.time_ns);
   acknowledge(first, packet.time_ns);
   acknowledged_ = std::max(acknowledged_, psn + 1);
 }

@@ -67,7 +67,7 @@ void RequestFlow::check_size(const CapturedPacket& packet, ViolationLog& log) {
 
 void RequestFlow::check_length(const CapturedPacket& packet, const Message& message,
                                ViolationLog& log) {
-  const bool whole = message.started && message.ended && message.in_order;
+  const bool whole = message.started && message.ended && message.in_order && message.knows_length;
   if (!whole || message.kind != MessageKind::kWrite || message.bytes == message.announced) return;
   log.add(make_violation(packet, Rule::kMessageLength,
                          fmt::format("{} bytes, announced {}", message.bytes, message.announced)));
@@ -102,7 +102,7 @@ void RequestFlow::check_response_kind(const CapturedPacket& packet, LongPsn psn,
 
 void RequestFlow::check_read_response(const CapturedPacket& packet, const Message& message,
                                       LongPsn psn, ViolationLog& log) {
-  if (!message.exact_end || path_mtu_ == 0) return;
+  if (!message.exact_end || !message.knows_length || path_mtu_ == 0) return;
   const Opcode opcode = packet.view.headers.bth.opcode;
   const bool at_end = psn == message.end - 1;
   if (opcode_info(opcode).ends_message != at_end) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,8 @@ class WireScript {
  public:
   /// Of the next request; 0: IPv4 identifications say nothing, as urxe's.
   uint16_t identification = 0;
+  /// What is behind so many bytes of a frame is cut off.
+  size_t cut_at = std::numeric_limits<size_t>::max();
 
   void request(Operation operation, uint32_t psn, size_t payload = 100, uint32_t dma_length = 0) {
     Headers headers;
@@ -91,7 +94,8 @@ class WireScript {
   void feed(const std::vector<uint8_t>& frame) {
     ++frames_;
     wait_ms(1);
-    analysis_.on_frame({frames_, now_ns_, analyze::LinkType::kRaw, frame, frame.size()});
+    const std::span<const uint8_t> kept(frame.data(), std::min(frame.size(), cut_at));
+    analysis_.on_frame({frames_, now_ns_, analyze::LinkType::kRaw, kept, frame.size()});
   }
   void wait_ms(int64_t ms) { wait_us(ms * 1000); }
   void wait_us(int64_t us) { now_ns_ += us * 1000; }
@@ -104,6 +108,9 @@ class WireScript {
   /// The requester's side. Only after finish().
   [[nodiscard]] const analyze::RequestFlow& flow() const {
     return analysis_.connections().streams().front().requests;
+  }
+  [[nodiscard]] uint64_t repeats(analyze::RepeatReason reason) const {
+    return flow().counts().repeats.at(static_cast<size_t>(reason));
   }
 
  private:

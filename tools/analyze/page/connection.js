@@ -9,6 +9,7 @@ const REPEATS = {
   implied_nak: "packets sent again because a later request was answered first",
   timeout: "packets sent again after a time-out",
   duplicate: "packets delivered twice",
+  unknown: "packets sent again, perhaps after an answer that the capture cut",
 };
 const COUNTS = {
   lost_before: "packets lost before they came to the capture point",
@@ -25,7 +26,8 @@ const COUNTS = {
   source_port_changes: "changes of the UDP source port",
   lost_messages: "messages LOST: sent again in vain",
 };
-const RESPONSES = {acks: "ACKs", read_responses: "READ responses", atomic_acks: "ATOMIC ACKs", rnr_naks: "RNR NAKs"};
+const RESPONSES = {acks: "ACKs", read_responses: "READ responses", atomic_acks: "ATOMIC ACKs", rnr_naks: "RNR NAKs",
+                   cut_answers: "ACKs or NAKs cut by the capture before the syndrome"};
 /** Counts that say that something is wrong with a connection, not only with its network. */
 const ALERTS = new Set(["lost_messages"]);
 
