@@ -17,6 +17,7 @@
 #include "tools/doctor/libibverbs.h"
 #include "tools/doctor/limits.h"
 #include "tools/doctor/offload.h"
+#include "tools/doctor/peer/arrival_probe.h"
 #include "tools/doctor/peer/cm_probe.h"
 #include "tools/doctor/peer/path_probe.h"
 #include "tools/doctor/ping/ping_report.h"
@@ -138,7 +139,8 @@ Findings check_stack(const DoctorOptions& options, const Presentation& presentat
 Findings check_peer(const std::string& host) {
   const auto peer = doctor::resolve_peer(host);
   if (!peer) return {doctor::problem("peer", peer.error(), "give its address")};
-  const doctor::PathFacts path = doctor::probe_path(*peer);
+  doctor::PathFacts path = doctor::probe_path(*peer);
+  if (path.error == 0) path.arriving = doctor::probe_arrival(*peer, path.ip_mtu);
   Findings findings = doctor::judge_path(*peer, path);
   if (path.error != 0) return findings;
   const doctor::ChildResult child =

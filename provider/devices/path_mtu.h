@@ -15,4 +15,7 @@ constexpr uint32_t path_mtu_bytes(ibv_mtu mtu) {
   return 128U << mtu;
 }
 
+/// The largest IP packets of the path MTU, which path_mtu_for() makes room for.
+uint32_t largest_packet_of(ibv_mtu mtu);
+
 }  // namespace urxe

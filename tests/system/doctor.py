@@ -88,9 +88,9 @@ def port_taken():
     examine(expected=0)
 
 
-def bound_to_4791(process="self"):
-    with open(f"/proc/{process}/net/udp", encoding="ascii") as table:
-        return any(line.split()[1].endswith(":12B7") for line in table)
+def bound_to_4791(process="self", table="udp"):
+    with open(f"/proc/{process}/net/{table}", encoding="ascii") as sockets:
+        return any(line.split()[1].endswith(":12B7") for line in sockets)
 
 
 def port_shared():
@@ -283,6 +283,29 @@ def silent_peer():
     expect_finding(findings, "peer", "problem", f"connection manager of {other.ipv4} does not answer", "firewall")
 
 
+def black_hole():
+    """Something on the way drops large packets, and says nothing."""
+    harness.need_programs("rping", "nft")
+    _, other = harness.two_hosts(mtu=4200)
+    for address in (other.ipv4, other.ipv6):
+        server = harness.Process(other.command(harness.urxe_run(["rping", "-s", "-a", address, "-P"])))
+        harness.wait_until(lambda: bound_to_4791(server.pid, "udp6" if ":" in address else "udp"), "the server's sockets")
+        findings = examine(address, expected=0)
+        expect_finding(findings, "peer", "ok", f"packets to {address} may have 4200 bytes", "path MTU 4096 arrive")
+    subprocess.run(other.command(["ip", "link", "set", other.interface, "mtu", "1400"]), check=True)
+    for address in (other.ipv4, other.ipv6):
+        findings = examine(address, expected=1)
+        expect_finding(findings, "peer", "problem", f"packets to {address} may have 4200 bytes", "path MTU 2048 do not",
+                       "path MTU 1024 do", "to 1104")
+        expect_finding(findings, "peer", "ok", "connection manager", "answers")
+    rules = "add table inet t; add chain inet t i { type filter hook input priority 0; }; " \
+            "add rule inet t i udp dport != 4791 drop"
+    if subprocess.run(other.command(["nft", rules]), capture_output=True).returncode != 0:
+        harness.skip("this kernel has no nftables")
+    findings = examine(other.ipv4, expected=0)
+    expect_finding(findings, "peer", "note", "path MTU 4096", "whether those arrive is not known")
+
+
 def no_failure_of_stat():
     """A ping that fails is not among the failures of the user's programs."""
     harness.need_namespaces()
@@ -297,7 +320,7 @@ def no_failure_of_stat():
 
 CASES = {case.__name__: case for case in (
     fine, text, lo_down, port_taken, port_shared, firewall, soft_roce, program, incomplete, limits, full_shm, squatted,
-    unprivileged, wrong_use, under_run, peer, silent_peer, no_failure_of_stat)}
+    unprivileged, wrong_use, under_run, peer, silent_peer, black_hole, no_failure_of_stat)}
 
 
 def test():

@@ -23,10 +23,25 @@ ChildResult saying(const std::string& out) {
 }
 
 TEST(DoctorPath, TellsThePathMtuThatFollows) {
-  const Finding finding = judge_path(peer(), {0, false, 1500})[0];
+  const Finding finding = judge_path(peer(), {0, false, 1500, IBV_MTU_1024})[0];
   EXPECT_EQ(finding.level, Level::kOk);
   EXPECT_NE(finding.what.find("1500 bytes"), std::string::npos);
-  EXPECT_NE(finding.what.find("path MTU 1024"), std::string::npos);
+  EXPECT_NE(finding.what.find("path MTU 1024 arrive"), std::string::npos);
+}
+
+TEST(DoctorPath, APathMtuThatDoesNotArriveIsAProblem) {
+  const Finding finding = judge_path(peer(), {0, false, 9000, IBV_MTU_1024})[0];
+  EXPECT_EQ(finding.level, Level::kProblem);
+  EXPECT_NE(finding.what.find("path MTU 2048 do not arrive"), std::string::npos) << finding.what;
+  EXPECT_NE(finding.what.find("path MTU 1024 do"), std::string::npos);
+  EXPECT_NE(finding.advice.find("4176 bytes"), std::string::npos) << finding.advice;
+  EXPECT_NE(finding.advice.find("to 1104"), std::string::npos);
+}
+
+TEST(DoctorPath, WhatTheyDoNotKnowIsNotCalledFine) {
+  const Finding finding = judge_path(peer(), {0, false, 1500, std::nullopt})[0];
+  EXPECT_EQ(finding.level, Level::kNote);
+  EXPECT_NE(finding.what.find("whether those arrive is not known"), std::string::npos);
 }
 
 TEST(DoctorPath, TellsRefusalsApart) {

@@ -106,6 +106,37 @@ uint32_t read_mtu(int fd, int family) {
   return failed == 0 && mtu > 0 ? static_cast<uint32_t>(mtu) : 0;
 }
 
+/// Of a way on which nothing is refused.
+Finding judge_size(const PeerAddress& peer, const PathFacts& facts) {
+  const ibv_mtu told = path_mtu_for(facts.ip_mtu);
+  if (!facts.arriving) {
+    return note(
+        kPeerCheck,
+        fmt::format("packets to {} may have {} bytes, as far as routers tell: path MTU {}; "
+                    "whether those arrive is not known, for {} does not answer UDP packets "
+                    "to closed ports (ICMP)",
+                    peer.text, facts.ip_mtu, path_mtu_bytes(told), peer.text),
+        "a firewall in the way may let UDP ports 33434 to 33523 and ICMP pass; or send long "
+        "messages: ib_write_bw");
+  }
+  if (*facts.arriving < told) {
+    return problem(
+        kPeerCheck,
+        fmt::format(
+            "packets to {} may have {} bytes, as far as routers tell, but those of path MTU "
+            "{} do not arrive; those of path MTU {} do",
+            peer.text, facts.ip_mtu, path_mtu_bytes(static_cast<ibv_mtu>(*facts.arriving + 1)),
+            path_mtu_bytes(*facts.arriving)),
+        fmt::format(
+            "let the switches and interfaces on the way carry {} bytes, or lower the MTU of "
+            "this host's interface, and of the peer's, to {}",
+            largest_packet_of(told), largest_packet_of(*facts.arriving)));
+  }
+  return ok(kPeerCheck, fmt::format("packets to {} may have {} bytes, and those of path MTU {} "
+                                    "arrive (UDP to closed ports, which ICMP answers)",
+                                    peer.text, facts.ip_mtu, path_mtu_bytes(told)));
+}
+
 }  // namespace
 
 Expected<PeerAddress, std::string> resolve_peer(const std::string& host) {
@@ -153,10 +184,7 @@ Findings judge_path(const PeerAddress& peer, const PathFacts& facts) {
                     facts.error == EPERM ? "a firewall of this host refuses the packets"
                                          : "look at `ip route get " + peer.text + "`")};
   }
-  return {ok(kPeerCheck,
-             fmt::format("packets to {} may have {} bytes, as far as routers tell: path "
-                         "MTU {}",
-                         peer.text, facts.ip_mtu, path_mtu_bytes(path_mtu_for(facts.ip_mtu))))};
+  return {judge_size(peer, facts)};
 }
 
 }  // namespace urxe::doctor

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <infiniband/verbs.h>
 #include <sys/socket.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "packet/base/expected.h"
@@ -28,6 +30,8 @@ struct PathFacts {
   int error = 0;         ///< errno of the kernel's or of a router's refusal; 0: none
   bool refused = false;  ///< the peer says that nobody has the port (ICMP)
   uint32_t ip_mtu = 0;   ///< the largest packet that the way takes, as far as routers tell
+  /// The largest path MTU whose packets arrive; none: the peer does not tell.
+  std::optional<ibv_mtu> arriving = std::nullopt;
 };
 
 /// Sends RoCEv2 packets of each path MTU, from the largest on, until one is not refused. They are
