@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
@@ -40,19 +41,61 @@ std::optional<uint64_t> offset_of(const std::vector<Elf64_Phdr>& segments, uint6
   return std::nullopt;
 }
 
+std::optional<Elf64_Ehdr> read_header(std::ifstream& file) {
+  const auto header = read_at<Elf64_Ehdr>(file, 0, 1);
+  if (!header || std::memcmp(header->front().e_ident, ELFMAG, SELFMAG) != 0 ||
+      header->front().e_ident[EI_CLASS] != ELFCLASS64 ||
+      header->front().e_phentsize != sizeof(Elf64_Phdr)) {
+    return std::nullopt;
+  }
+  return header->front();
+}
+
+std::optional<std::vector<Elf64_Phdr>> read_segments(std::ifstream& file,
+                                                     const Elf64_Ehdr& header) {
+  return read_at<Elf64_Phdr>(file, header.e_phoff, header.e_phnum);
+}
+
+/// How long the file must be for its segments; 0: a number in them is absurd.
+uint64_t end_of(const std::vector<Elf64_Phdr>& segments) {
+  uint64_t end = 0;
+  for (const Elf64_Phdr& segment : segments) {
+    uint64_t segment_end = 0;
+    if (__builtin_add_overflow(segment.p_offset, segment.p_filesz, &segment_end)) return 0;
+    end = std::max(end, segment_end);
+  }
+  return end;
+}
+
+bool has_our_kind(const Elf64_Ehdr& header) {
+  std::ifstream self("/proc/self/exe", std::ios::binary);
+  const auto own = read_header(self);
+  return header.e_type == ET_DYN && (!own || own->e_machine == header.e_machine);
+}
+
 }  // namespace
+
+std::string damage_of_shared_object(const std::string& path) {
+  struct stat status {};
+  std::ifstream file(path, std::ios::binary);
+  if (!file || stat(path.c_str(), &status) != 0) return std::strerror(errno);
+  if (!S_ISREG(status.st_mode)) return "it is no regular file";
+  const auto header = read_header(file);
+  if (!header) return "it is no ELF file";
+  if (!has_our_kind(*header)) return "it is no shared object of this machine";
+  const auto segments = read_segments(file, *header);
+  const uint64_t end = segments ? end_of(*segments) : 0;
+  if (end == 0 || end > static_cast<uint64_t>(status.st_size)) return "its end is missing";
+  return "";
+}
 
 std::vector<std::string> needed_libraries(const std::string& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
   std::ifstream file(path, std::ios::binary);
-  const auto header = read_at<Elf64_Ehdr>(file, 0, 1);
-  if (!header || std::memcmp(header->front().e_ident, ELFMAG, SELFMAG) != 0 ||
-      header->front().e_ident[EI_CLASS] != ELFCLASS64 ||
-      header->front().e_phentsize != sizeof(Elf64_Phdr)) {
-    return {};
-  }
-  const auto segments = read_at<Elf64_Phdr>(file, header->front().e_phoff, header->front().e_phnum);
+  const auto header = read_header(file);
+  if (!header) return {};
+  const auto segments = read_segments(file, *header);
   if (!segments) return {};
   const auto dynamic = std::ranges::find(*segments, Elf64_Word{PT_DYNAMIC}, &Elf64_Phdr::p_type);
   if (dynamic == segments->end()) return {};

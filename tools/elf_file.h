@@ -10,4 +10,9 @@ namespace urxe {
 /// or cannot be read.
 std::vector<std::string> needed_libraries(const std::string& path);
 
+/// What a file lacks that should be a shared object of this machine, as far as its headers tell:
+/// "it is no ELF file". Empty: nothing. The dynamic linker maps one that is cut off, and the
+/// program dies.
+std::string damage_of_shared_object(const std::string& path);
+
 }  // namespace urxe

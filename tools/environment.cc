@@ -17,6 +17,7 @@
 #include "provider/devices/sysfs_tree.h"
 #include "provider/devices/tree_store.h"
 #include "provider/devices/tree_update.h"
+#include "tools/elf_file.h"
 #include "tools/exit_status.h"
 #include "tools/presentation.h"
 #include "tools/sanitizer_runtime.h"
@@ -73,11 +74,10 @@ Expected<fs::path, std::string> find_libraries() {
   auto directory = library_directory();
   if (!directory) return Unexpected<std::string>(directory.error());
   const fs::path libraries = *directory;
-  if (access((libraries / kPresenceFile).c_str(), R_OK) != 0) {
-    return Unexpected<std::string>(
-        fmt::format("cannot read {}: {}; install urxe, or build it, as a "
-                    "whole",
-                    (libraries / kPresenceFile).string(), std::strerror(errno)));
+  const std::string presence = libraries / kPresenceFile;
+  if (const std::string damage = damage_of_shared_object(presence); !damage.empty()) {
+    return Unexpected<std::string>(fmt::format(
+        "cannot preload {}: {}; install urxe, or build it, as a whole", presence, damage));
   }
   // Neither LD_PRELOAD nor RDMAV_DRIVERS can hold such a name.
   if (libraries.string().find_first_of(" :;$") != std::string::npos) {

@@ -60,7 +60,7 @@ int run_command(const RunOptions& options) {
     return prepared.error().status;
   }
   const std::string obstacle =
-      doctor::find_obstacle(options.command.front(), library_directory().value_or(""));
+      doctor::find_obstacle(options.command, library_directory().value_or(""));
   if (!obstacle.empty()) fmt::print(stderr, "urxe run: {}\n", obstacle);
   return become(options.command);
 }

@@ -176,10 +176,50 @@ def incomplete():
         for abi in (34, 57, 59, 64, 65):
             with open(os.path.join(libraries, f"liburxe-rdmav{abi}.so"), "w", encoding="ascii") as damaged:
                 damaged.write("not a library")
-        expect_finding(examine_with(urxe), "self-ping", "problem", "libibverbs does not show urxe_lo")
+        findings = examine_with(urxe)
+        expect_finding(findings, "libibverbs", "problem", "cannot be loaded", "no ELF file")
+        expect_finding(findings, "self-ping", "problem", "libibverbs does not show urxe_lo")
         with open(os.path.join(libraries, "liburxe-presence.so"), "w", encoding="ascii") as damaged:
             damaged.write("not a library")
-        expect_finding(examine_with(urxe), "preload", "problem", "not loaded into programs", "cannot be preloaded")
+        expect_finding(examine_with(urxe), "self-ping", "problem", "cannot preload", "no ELF file", "as a whole")
+
+
+def damaged():
+    """`urxe run` says by one line which of its objects is damaged: one that is cut off kills the programs it is loaded
+    into. And which program will see no devices, because it is started without the variables."""
+    harness.need_namespaces()
+    harness.need_programs("ibv_devices")
+    with tempfile.TemporaryDirectory() as folder:
+        urxe = os.path.join(folder, "bin", "urxe")
+        shutil.copytree(os.path.join(harness.build_directory(), "lib"), os.path.join(folder, "lib"),
+                        ignore=lambda _, names: [name for name in names if not name.endswith(".so")])
+        os.mkdir(os.path.join(folder, "bin"))
+        shutil.copy2(harness.binary("urxe"), urxe)
+        run_with(urxe, "ibv_devices")
+        provider = next(word for word in run("--json").stdout.split() if "liburxe-rdmav" in word).strip('",')
+        for name, refused in ((os.path.basename(provider), False), ("liburxe-presence.so", True)):
+            file = os.path.join(folder, "lib", name)
+            with open(file, "rb") as whole:
+                content = whole.read()
+            for bytes_left, words in ((b"garbage", "no ELF file"), (content[:20000], "end is missing")):
+                with open(file, "wb") as cut:
+                    cut.write(bytes_left)
+                told = run_with(urxe, "true", expected=125 if refused else 0)
+                for word in (file, words, "as a whole"):
+                    harness.expect(word in told, f"no {word}: {told}")
+            with open(file, "wb") as whole:
+                whole.write(content)
+    told = run_with(harness.binary("urxe"), "env", "-i", "ibv_devices", expected=None)
+    harness.expect("env (" in told and "clear the environment" in told and "urxe run" in told, told)
+
+
+def run_with(urxe, *command, expected=0):
+    """What `urxe run` says; it is a line, and the program says nothing."""
+    done = subprocess.run([urxe, "run", "--", *command], capture_output=True, text=True, env=harness.environment())
+    harness.expect(expected is None or done.returncode == expected, f"{command}: {done.returncode} {done.stderr}")
+    told = [line for line in done.stderr.splitlines() if line.startswith("urxe run: ")]
+    harness.expect(len(told) <= 1, done.stderr)
+    return "".join(told)
 
 
 def examine_with(urxe):
@@ -319,7 +359,7 @@ def no_failure_of_stat():
 
 
 CASES = {case.__name__: case for case in (
-    fine, text, lo_down, port_taken, port_shared, firewall, soft_roce, program, incomplete, limits, full_shm, squatted,
+    fine, text, lo_down, port_taken, port_shared, firewall, soft_roce, program, incomplete, damaged, limits, full_shm, squatted,
     unprivileged, wrong_use, under_run, peer, silent_peer, black_hole, no_failure_of_stat)}
 
 

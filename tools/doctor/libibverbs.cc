@@ -4,11 +4,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <vector>
@@ -43,7 +40,7 @@ std::string path_of(void* handle) {
 /// Why the provider cannot be loaded; empty: it can. It is not loaded itself, for it would register
 /// with the library.
 std::string lack_of(const std::string& provider) {
-  if (access(provider.c_str(), R_OK) != 0) return std::strerror(errno);
+  if (std::string damage = damage_of_shared_object(provider); !damage.empty()) return damage;
   for (const std::string& needed : needed_libraries(provider)) {
     if (dlopen(needed.c_str(), RTLD_LAZY | RTLD_LOCAL) != nullptr) continue;
     const char* const why = dlerror();

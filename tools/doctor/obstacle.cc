@@ -21,8 +21,9 @@ std::string judge_obstacle(const ProgramFacts& program, const LibibverbsFacts& l
   return is_silent ? in_one_line(of_library) : "";
 }
 
-std::string find_obstacle(const std::string& program, const std::string& libraries) {
-  return judge_obstacle(read_program(program), read_libibverbs(libraries));
+std::string find_obstacle(const std::vector<std::string>& command, const std::string& libraries) {
+  return judge_obstacle(read_program(command.front(), {command.begin() + 1, command.end()}),
+                        read_libibverbs(libraries));
 }
 
 }  // namespace urxe::doctor

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "tools/doctor/env_arguments.h"
 #include "tools/program_file.h"
 
 namespace urxe::doctor {
@@ -74,9 +75,10 @@ std::string described(const ProgramFacts& facts) {
 
 }  // namespace
 
-ProgramFacts read_program(const std::string& name) {
+ProgramFacts read_program(const std::string& name, const std::vector<std::string>& arguments) {
   ProgramFacts facts;
   facts.name = name;
+  facts.is_emptied = base_name(name) == "env" && env_clears(arguments);
   facts.path = executed_file(name);
   struct stat status {};
   if (stat(facts.path.c_str(), &status) != 0 || access(facts.path.c_str(), R_OK) != 0) {
@@ -107,6 +109,13 @@ Finding judge_program(const ProgramFacts& facts) {
     return problem(kProgramCheck,
                    program + " clears the environment, so what it starts sees no devices",
                    "write `sudo urxe run -- PROG`, not `urxe run -- sudo PROG`");
+  }
+  if (facts.is_emptied) {
+    return problem(kProgramCheck,
+                   program +
+                       " is asked to clear the environment (-i), so what it starts sees no "
+                       "devices",
+                   "write `env -i PATH=\"$PATH\" urxe run -- PROG`, not `urxe run -- env -i PROG`");
   }
   if (facts.is_secure) {
     return problem(kProgramCheck,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tools/doctor/finding.h"
 
@@ -16,9 +17,11 @@ struct ProgramFacts {
   bool is_native = true;   ///< of this machine and word size
   std::string loader;      ///< the dynamic linker that it asks for; empty: it is linked statically
   bool is_secure = false;  ///< set-user-ID, set-group-ID or with file capabilities: it gains rights
+  bool is_emptied = false;  ///< its arguments make it clear the environment: `env -i`
 };
 
-ProgramFacts read_program(const std::string& name);
+/// `arguments`: those of the program, if it is known how it will be started.
+ProgramFacts read_program(const std::string& name, const std::vector<std::string>& arguments = {});
 
 /// Whether the object that `urxe run` preloads gets into the program.
 Finding judge_program(const ProgramFacts& facts);

@@ -167,7 +167,7 @@ class RunTest(Scratch):
         copy = shutil.copy(urxe(), os.path.join(self.scratch, "bin"))
         result = call(copy, "run", "true")
         self.assertEqual(result.returncode, 125)
-        self.assertIn("cannot read " + self.scratch + "/lib/liburxe-presence.so", result.stderr)
+        self.assertIn("cannot preload " + self.scratch + "/lib/liburxe-presence.so", result.stderr)
 
     def test_directory_that_cannot_be_preloaded_from(self):
         place = self.scratch + "/my programs"

@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <dlfcn.h>
+#include <elf.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "tools/doctor/env_arguments.h"
 #include "tools/doctor/libibverbs.h"
 #include "tools/doctor/obstacle.h"
 #include "tools/doctor/program.h"
+#include "tools/elf_file.h"
 
 namespace urxe::doctor {
 namespace {
@@ -23,7 +34,8 @@ ProgramFacts dynamic_program() {
           .is_elf = true,
           .is_native = true,
           .loader = "/lib64/ld-linux-x86-64.so.2",
-          .is_secure = false};
+          .is_secure = false,
+          .is_emptied = false};
 }
 
 TEST(DoctorLibibverbs, ReadsTheReleaseFromTheFileName) {
@@ -100,6 +112,65 @@ TEST(DoctorProgram, NothingIsPreloadedIntoSomePrograms) {
   ProgramFacts text = dynamic_program();
   text.is_elf = false;
   EXPECT_EQ(judge_program(text).level, Level::kNote);
+}
+
+TEST(DoctorProgram, EnvMayClearTheEnvironment) {
+  using Words = std::vector<std::string>;
+  for (const Words& words :
+       {Words{"-i", "prog"}, Words{"-", "prog"}, Words{"--ignore-environment", "A=b", "prog"},
+        Words{"-vi", "prog", "x"}, Words{"-u", "A", "-i", "prog"},
+        Words{"-iu", "A", "--", "prog"}}) {
+    EXPECT_EQ(judge_program(read_program("env", words)).level, Level::kProblem);
+    EXPECT_TRUE(env_clears(words)) << words[0];
+  }
+  for (const Words& words :
+       {Words{}, Words{"-i"}, Words{"prog", "-i"}, Words{"A=b", "prog", "-i"},
+        Words{"-u", "-i", "prog"}, Words{"-ui", "prog"}, Words{"-i", "LD_PRELOAD=x", "prog"},
+        Words{"-S", "-i", "prog"}, Words{"--", "prog", "-i"}, Words{"-i", "A=b"}}) {
+    EXPECT_FALSE(env_clears(words));
+  }
+  EXPECT_EQ(judge_program(read_program("/bin/sh", {"-i", "prog"})).level, Level::kOk);
+}
+
+class SharedObject : public testing::Test {
+ protected:
+  ~SharedObject() override { std::remove(path_.c_str()); }
+
+  std::string damage_after(const std::string& bytes) {
+    std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes;
+    return damage_of_shared_object(path_);
+  }
+
+  /// A copy of a library that this program has loaded.
+  static std::string library() {
+    Dl_info found{};
+    dladdr(dlsym(RTLD_DEFAULT, "getpid"), &found);
+    std::ifstream file(found.dli_fname, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  std::string path_ = testing::TempDir() + "urxe_shared_object_" + std::to_string(getpid());
+};
+
+TEST_F(SharedObject, DamageIsTold) {
+  const std::string whole = library();
+  ASSERT_GT(whole.size(), 100000U);
+  EXPECT_EQ(damage_after(whole), "");
+  EXPECT_EQ(damage_after(""), "it is no ELF file");
+  EXPECT_EQ(damage_after("garbage"), "it is no ELF file");
+  EXPECT_EQ(damage_after(std::string(100000, 'x')), "it is no ELF file");
+  EXPECT_EQ(damage_after(whole.substr(0, 63)), "it is no ELF file");
+  for (const size_t size : {size_t{64}, size_t{100}, size_t{20000}, whole.size() / 2}) {
+    EXPECT_EQ(damage_after(whole.substr(0, size)), "its end is missing") << size;
+  }
+  std::string foreign = whole;
+  foreign[offsetof(Elf64_Ehdr, e_machine)] ^= 1;
+  EXPECT_EQ(damage_after(foreign), "it is no shared object of this machine");
+  std::string absurd = whole;
+  std::memset(absurd.data() + sizeof(Elf64_Ehdr) + offsetof(Elf64_Phdr, p_offset), 0xff, 8);
+  EXPECT_EQ(damage_after(absurd), "its end is missing");
+  EXPECT_EQ(damage_of_shared_object("/nonexistent"), "No such file or directory");
+  EXPECT_EQ(damage_of_shared_object("/dev/null"), "it is no regular file");
 }
 
 TEST(DoctorObstacle, IsOneLine) {
