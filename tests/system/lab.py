@@ -10,6 +10,7 @@ import re
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -186,6 +187,71 @@ lost eth0; lost eth1
     lost = {name: (int(sent), int(received)) for name, sent, received in re.findall(r"lost on (\w+): (\d+) (\d+)", out)}
     expect(lost["eth0"] == (0, 0), f"the switches lose packets: {lost}")
     expect(min(lost["eth1"]) > 0, f"the link between the nodes loses none, in some direction: {lost}")
+
+
+NARROW = """
+switch rack1
+switch rack2
+link rack1 rack2 mtu=1500
+node alice
+node bob
+node carol
+link alice rack1 mtu=9000
+link bob rack2 mtu=9000
+link carol rack1 mtu=3000
+"""
+
+# Counts the datagrams of each size, one by one, until one byte comes.
+COUNTING = """
+import collections, socket
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+    receiver.bind(("0.0.0.0", 5000))
+    print("ready", flush=True)
+    sizes = iter(lambda: len(receiver.recv(65536)), 1)
+    print(dict(collections.Counter(sizes)))
+"""
+
+# Sends datagrams of some sizes, in a batch of four and one by one, and prints those that arrive. They do not overtake
+# each other: one processor carries them.
+SENDING = """
+import os, socket, struct, subprocess, sys
+os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
+node, sizes = sys.argv[1], list(map(int, sys.argv[2:]))
+SOL_UDP, UDP_SEGMENT = 17, 103
+receiver = subprocess.Popen(["urxe", "lab", "exec", node, "--", "python3", "-c", os.environ["COUNTING"]],
+                            stdout=subprocess.PIPE, text=True)
+receiver.stdout.readline()
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+    address = (node, 5000)
+    sender.sendto(b"xx", address)  # Their addresses are resolved.
+    for size in sizes:
+        segment = [(SOL_UDP, UDP_SEGMENT, struct.pack("=H", size))]
+        sender.sendmsg([bytes(4 * size)], segment, 0, address)
+        sender.sendto(bytes(size), address)
+    sender.sendto(b"x", address)
+print(f"{node} has got {receiver.communicate()[0].strip()}")
+"""
+
+
+def narrow(ordinary):
+    """A trunk and a link carry no packet that is larger than their MTU, be it in a batch or alone."""
+    if not has_segmentation():
+        harness.skip("this kernel does not segment UDP")
+    with lab_command(ordinary) as command, topology_file(NARROW) as file:
+        text = f"export COUNTING='{COUNTING}'; send() {{ python3 -c '{SENDING}' \"$@\"; }}\n" \
+               "send bob 1400 1472 1477 4000 8000; send carol 1400 2972 2977 8000"
+        out = script(command, text, "--topology", file)
+    expect("bob has got {2: 1, 1400: 5, 1472: 5}" in out, "not what fits into 1500 bytes")
+    expect("carol has got {2: 1, 1400: 5, 2972: 5}" in out, "not what fits into 3000 bytes")
+
+
+def has_segmentation():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.setsockopt(17, 103, 1000)  # SOL_UDP, UDP_SEGMENT
+        except OSError:
+            return False
+        return True
 
 
 def exit_codes(ordinary):
@@ -382,8 +448,8 @@ def mpi(launcher):
             expect(line in out, f"no line: {line}")
 
 
-CASES = {case.__name__: case for case in (names, outside, pingpong, loss, delay, topology, exit_codes, wrong_use, gone, shell,
-                                          forbidden)}
+CASES = {case.__name__: case for case in (names, outside, pingpong, loss, delay, topology, narrow, exit_codes, wrong_use, gone,
+                                          shell, forbidden)}
 
 
 def test():

@@ -60,17 +60,25 @@ Done add_switch(Rtnetlink& links, const Plan& plan, size_t number) {
   return links.set_up(bridge, mtu_of(plan, number));
 }
 
-Done add_port(Rtnetlink& links, size_t network_switch, const std::string& name, unsigned mtu) {
+/// A bridge carries a batch of packets that the kernel segments later as one packet, whatever size
+/// they will have. Where larger packets may come, batches are segmented on the link, so that each
+/// of their packets is looked at.
+Done add_port(Rtnetlink& links, const Plan& plan, size_t network_switch, const std::string& name,
+              unsigned mtu) {
   if (auto done = links.put_into(bridge_name(network_switch), name); !done) return done;
+  if (mtu < largest_mtu_around(plan, network_switch)) {
+    if (auto done = links.limit_batches(name, mtu); !done) return done;
+  }
   return links.set_up(name, mtu);
 }
 
-Done add_trunk(Rtnetlink& links, const Trunk& trunk, size_t number) {
+Done add_trunk(Rtnetlink& links, const Plan& plan, size_t number) {
+  const Trunk& trunk = plan.trunks[number];
   const std::string from = fmt::format("trunk{}a", number);
   const std::string to = fmt::format("trunk{}b", number);
   if (auto done = links.add_pair(from, to, 0); !done) return done;
-  if (auto done = add_port(links, trunk.from, from, trunk.mtu); !done) return done;
-  return add_port(links, trunk.to, to, trunk.mtu);
+  if (auto done = add_port(links, plan, trunk.from, from, trunk.mtu); !done) return done;
+  return add_port(links, plan, trunk.to, to, trunk.mtu);
 }
 
 Done set_up_port(Rtnetlink& links, const Port& port, bool has_ipv6) {
@@ -124,7 +132,7 @@ Done add_node(Rtnetlink& links, const Plan& plan, size_t number, pid_t pid) {
     const Port& port = node.ports[i];
     const std::string name = port_name(number, i);
     done = links.add_pair(name, port.interface, pid);
-    if (done) done = add_port(links, port.network_switch, name, port.mtu);
+    if (done) done = add_port(links, plan, port.network_switch, name, port.mtu);
   }
   if (!done) return done;
   return in_network_of(pid, [&] { return set_up_node(node, has_ipv6); });
@@ -156,7 +164,7 @@ Done make_network(const Plan& plan, const std::vector<pid_t>& nodes) {
     if (auto done = add_switch(*links, plan, i); !done) return done;
   }
   for (size_t i = 0; i < plan.trunks.size(); ++i) {
-    if (auto done = add_trunk(*links, plan.trunks[i], i); !done) return done;
+    if (auto done = add_trunk(*links, plan, i); !done) return done;
   }
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (auto done = add_node(*links, plan, i, nodes[i]); !done) return done;

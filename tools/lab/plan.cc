@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 namespace urxe::lab {
@@ -25,6 +26,21 @@ std::vector<size_t> networks_of(const Plan& plan) {
     }
   }
   return network;
+}
+
+unsigned largest_mtu_around(const Plan& plan, size_t network_switch) {
+  const std::vector<size_t> networks = networks_of(plan);
+  const size_t network = networks[network_switch];
+  unsigned mtu = 0;
+  for (const Node& node : plan.nodes) {
+    for (const Port& port : node.ports) {
+      if (networks[port.network_switch] == network) mtu = std::max(mtu, port.mtu);
+    }
+  }
+  for (const Trunk& trunk : plan.trunks) {
+    if (networks[trunk.from] == network) mtu = std::max(mtu, trunk.mtu);
+  }
+  return mtu;
 }
 
 std::string faults_of(const Node& node) {

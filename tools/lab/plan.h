@@ -48,6 +48,9 @@ Plan star(unsigned nodes, unsigned mtu);
 /// to the same one.
 std::vector<size_t> networks_of(const Plan& plan);
 
+/// The largest MTU of the links in the switch's network, whose packets may come to any of them.
+unsigned largest_mtu_around(const Plan& plan, size_t network_switch);
+
 /// What URXE_FAULTS is for programs in the node; empty: no port has faults.
 std::string faults_of(const Node& node);
 

@@ -4,6 +4,7 @@
 #include <linux/if_addr.h>
 #include <net/if.h>
 #include <netlink/addr.h>
+#include <netlink/msg.h>
 #include <netlink/route/addr.h>
 #include <netlink/route/link.h>
 #include <netlink/route/link/bridge.h>
@@ -22,6 +23,7 @@ using Link = std::unique_ptr<rtnl_link, decltype(&rtnl_link_put)>;
 using Address = std::unique_ptr<nl_addr, decltype(&nl_addr_put)>;
 using InterfaceAddress = std::unique_ptr<rtnl_addr, decltype(&rtnl_addr_put)>;
 
+using Message = std::unique_ptr<nl_msg, decltype(&nlmsg_free)>;
 using Route = std::unique_ptr<rtnl_route, decltype(&rtnl_route_put)>;
 
 /// The kernel reports a link up within milliseconds; a machine that is out of breath may need more.
@@ -95,6 +97,22 @@ Done Rtnetlink::add_multicast_route(const std::string& interface) {
   rtnl_route_set_scope(route.get(), RT_SCOPE_LINK);
   return done_or("cannot add a route for multicast groups",
                  rtnl_route_add(socket_.get(), route.get(), 0));
+}
+
+Done Rtnetlink::limit_batches(const std::string& interface, unsigned bytes) {
+  // libnl has no function for this attribute.
+  const Message message(nlmsg_alloc_simple(RTM_NEWLINK, 0), nlmsg_free);
+  ifinfomsg link{};
+  link.ifi_index = static_cast<int>(if_nametoindex(interface.c_str()));
+  if (!message || nlmsg_append(message.get(), &link, sizeof link, NLMSG_ALIGNTO) < 0 ||
+      nla_put_u32(message.get(), IFLA_GSO_MAX_SIZE, bytes) < 0) {
+    return failure("rtnetlink: no memory");
+  }
+  if (const int code = nl_send_auto(socket_.get(), message.get()); code < 0) {
+    return done_or(interface, code);
+  }
+  return done_or("cannot limit the batches of the interface " + interface,
+                 nl_wait_for_ack(socket_.get()));
 }
 
 Done Rtnetlink::set_up(const std::string& interface, unsigned mtu) {

@@ -25,6 +25,8 @@ class Rtnetlink {
   Done add_address(const std::string& interface, const std::string& address);
   /// Programs that look for the way to a multicast group find the interface, which is up.
   Done add_multicast_route(const std::string& interface);
+  /// What the interface sends is segmented first if it has so many bytes.
+  Done limit_batches(const std::string& interface, unsigned bytes);
   /// Sets the MTU, if it is not 0, and the interface up.
   Done set_up(const std::string& interface, unsigned mtu);
   /// Waits until the interface can carry packets.

@@ -34,6 +34,20 @@ TEST(LabPlan, TheLastOfTheMostNodesHasAnAddressOfItsOwn) {
   EXPECT_EQ(plan.nodes.back().ports[0].ipv6, "fd00::40/64");
 }
 
+TEST(LabPlan, PacketsOfTheLargestLinkMayComeToEachOfItsNetwork) {
+  Plan plan;
+  plan.switches = {"a", "b", "c"};
+  plan.trunks = {{0, 1, 1500}};
+  plan.nodes = {{"one", {port("eth0", 0), port("eth1", 2)}}, {"two", {port("eth0", 1)}}};
+  plan.nodes[0].ports[0].mtu = 9000;
+  plan.nodes[1].ports[0].mtu = 4200;
+  EXPECT_EQ(largest_mtu_around(plan, 0), 9000U);
+  EXPECT_EQ(largest_mtu_around(plan, 1), 9000U);
+  EXPECT_EQ(largest_mtu_around(plan, 2), kDefaultMtu);
+  plan.trunks[0].mtu = 9001;
+  EXPECT_EQ(largest_mtu_around(plan, 1), 9001U);
+}
+
 TEST(LabPlan, SwitchesThatATrunkJoinsAreOneNetwork) {
   Plan plan;
   plan.switches = {"a", "b", "c"};
