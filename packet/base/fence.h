@@ -5,7 +5,8 @@
 
 namespace urxe {
 
-/// Orders all memory accesses before it with all after it. ThreadSanitizer understands operations
+/// Orders all memory accesses before it with all after it: MEMORY_ORDER.md has its users.
+/// ThreadSanitizer understands operations
 /// on atomics but not fences.
 inline void full_fence() {
 #if defined(__SANITIZE_THREAD__)
@@ -13,6 +14,16 @@ inline void full_fence() {
   dummy.fetch_add(1, std::memory_order_seq_cst);
 #else
   std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
+/// The same, for a thread whose last access was a sequentially consistent exchange, which is a
+/// fence on x86.
+inline void full_fence_after_exchange() {
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+#else
+  full_fence();
 #endif
 }
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "packet/base/fence.h"
 #include "packet/wire/qpn_layout.h"
 #include "transport/device/device.h"
 
@@ -22,6 +23,7 @@ class DoorbellList {
     do {
       qp.next_doorbell = head;
     } while (!head_.compare_exchange_weak(head, &qp, std::memory_order_seq_cst));
+    full_fence_after_exchange();  // the caller then tries the device's lock
     return true;
   }
   [[nodiscard]] bool pending() const { return head_.load(std::memory_order_seq_cst) != nullptr; }
@@ -33,7 +35,8 @@ class DoorbellList {
     QueuePair* qp = head_.exchange(nullptr, std::memory_order_seq_cst);
     while (qp != nullptr) {
       QueuePair* next = qp->next_doorbell;
-      qp->doorbell.store(false, std::memory_order_seq_cst);
+      // Reads what a poster has written that found it set, and so its request is seen, too.
+      qp->doorbell.exchange(false, std::memory_order_seq_cst);
       take(*qp);
       qp = next;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "transport/queue_pair/qp_error.h"
 
+#include "packet/base/fence.h"
 #include "transport/observation/note_cause.h"
 #include "transport/requester/requester.h"
 #include "transport/responder/receive_source.h"
@@ -67,6 +68,7 @@ void flush(ChannelAdapter& ca, QueuePair& qp) {
 void enter_error(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed) {
   note_circumstances(ca, qp);
   qp.set_state(IBV_QPS_ERR);
+  full_fence();  // who posts a receive that flush() does not see, sees the state
   stop_requester(ca, qp);
   stop_responder(ca, qp, owed);
   flush(ca, qp);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "packet/base/fence.h"
+
 namespace urxe {
 
 CompletionQueue::CompletionQueue(uint32_t entries, void* user, CqOptions options)
@@ -47,6 +49,7 @@ void CompletionQueue::arm(bool solicited_only) {
   } else {
     armed_.store(kAny, std::memory_order_seq_cst);
   }
+  full_fence();  // the poller's next look comes after
 }
 
 CompletionQueue::Push CompletionQueue::push(const ibv_wc& wc, bool solicited, Instant now,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "packet/base/bytes.h"
+#include "packet/base/fence.h"
 #include "transport/queue_pair/path_migration.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/responder/note_refusal.h"
@@ -31,6 +32,7 @@ void note_credits(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
   constexpr uint8_t kNoReceive = 0;
   if (headers.aeth.syndrome != kNoReceive || qp.attr.rnr_retry != 0) return;
   qp.wants_receives.store(true, std::memory_order_seq_cst);
+  full_fence();
   announce_receives(ca, qp);  // one may have been posted meanwhile
 }
 

@@ -16,7 +16,10 @@ void run_in_interrupt_thread(void (*function)(void*), void* argument);
 /// A thread is about to use the memory of a connection, until the object ends. One at a time.
 class MemoryUse {
  public:
-  MemoryUse() { in_use.store(true, std::memory_order_relaxed); }
+  MemoryUse() {
+    in_use.store(true, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // membarrier(2) does the rest
+  }
   ~MemoryUse() { in_use.store(false, std::memory_order_release); }
   MemoryUse(const MemoryUse&) = delete;
   MemoryUse& operator=(const MemoryUse&) = delete;
