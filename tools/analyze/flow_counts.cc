@@ -7,7 +7,7 @@ namespace urxe::analyze {
 
 std::string_view repeat_reason_name(RepeatReason reason) {
   constexpr std::array<std::string_view, kRepeatReasons> kNames = {
-      "sequence_nak", "rnr_nak", "implied_nak", "timeout", "duplicate", "unknown"};
+      "sequence_nak", "rnr_nak", "implied_nak", "timeout", "duplicate", "probe", "unknown"};
   return kNames.at(static_cast<size_t>(reason));
 }
 

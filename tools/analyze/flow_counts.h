@@ -18,6 +18,7 @@ enum class RepeatReason : uint8_t {
   kImpliedNak,   ///< a later request was answered
   kTimeout,      ///< nothing was seen that asks for it
   kDuplicate,    ///< the network delivers it twice
+  kProbe,        ///< sent again by itself after a silence, sooner than by a time-out
   kUnknown,      ///< the capture cut an answer that may ask for it
   kCount,
 };

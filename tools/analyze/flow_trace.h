@@ -19,6 +19,7 @@ enum class FlowEvent : uint8_t {
   kRepeatImpliedNak,
   kRepeatTimeout,
   kRepeatDuplicate,
+  kRepeatProbe,
   kRepeatUnknown,
   kOutOfOrder,
   kLostBefore,

@@ -35,6 +35,7 @@ struct Message {
   LongPsn next_response = 0;  ///< of a READ
   bool exact_end = true;      ///< false for a READ while the path MTU is not known
   uint32_t repeats = 0;       ///< how often its first unanswered packet was sent again
+  bool in_parts = false;      ///< a part of this READ was asked for again by itself
   bool overtaken = false;     ///< a later message was answered
 };
 

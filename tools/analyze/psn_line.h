@@ -24,6 +24,7 @@ struct PsnRecord {
   int64_t time_ns = 0;  ///< of the newest copy
   /// It came out of order, or behind a hole: then the responder dropped the newest copy.
   bool doubtful = false;
+  bool ack_req = false;
   bool open_end = false;     ///< a READ of which it is not known how many PSNs it takes
   bool lost_behind = false;  ///< the newest copy counts as lost behind the capture point
   bool reported = false;     ///< a GAP Report has asked for it since the newest copy

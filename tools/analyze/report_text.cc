@@ -151,6 +151,7 @@ void append_repeats(Out out, const FlowCounts& counts) {
       "sent again because a later request was answered first",
       "sent again after a time-out",
       "delivered twice",
+      "sent again early, after a silence (probes)",
       "sent again, perhaps after an answer that the capture cut"};
   for (size_t i = 0; i < kRepeatReasons; ++i) {
     count_line(out, counts.repeats.at(i), kPackets, kWhy[i]);

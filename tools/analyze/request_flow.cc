@@ -86,6 +86,7 @@ bool RequestFlow::on_request(const CapturedPacket& packet, ViolationLog& log) {
   if (is_another(packet, psn)) return false;
   count_request(packet);
   trace_.request(packet.time_ns, psn, span_of(packet).least);
+  settle_lone_repeat(psn);
   if (fill_ && fill_->next != psn) resolve_fill(psn > fill_->next && psn < expected_);
   if (operation_of(packet) != Operation::kReadRequest) shorten_read(psn);
   const Hole* const hole = line_.hole_at(psn);
@@ -106,6 +107,7 @@ bool RequestFlow::on_request(const CapturedPacket& packet, ViolationLog& log) {
   if (!is_older(packet.identification, newest_identification_).value_or(false)) {
     newest_identification_ = packet.identification;
   }
+  last_request_ns_ = packet.time_ns;
   return true;
 }
 
@@ -124,6 +126,7 @@ void RequestFlow::put_record(const CapturedPacket& packet, LongPsn psn, bool lat
   PsnRecord record;
   record.opcode = packet.view.headers.bth.opcode;
   record.identification = identification_of(packet);
+  record.ack_req = packet.view.headers.bth.ack_req;
   record.payload = static_cast<uint32_t>(packet.view.payload.size());
   const Span span = span_of(packet);
   record.span = span.least;
@@ -193,6 +196,7 @@ void RequestFlow::take_missing(const CapturedPacket& packet, LongPsn psn, const 
 }
 
 void RequestFlow::finish() {
+  settle_lone_repeat(std::nullopt);
   if (fill_) resolve_fill(nak_.has_value());
 }
 

@@ -77,6 +77,13 @@ class RequestFlow {
     std::vector<LongPsn> packets;
     bool reported = false;  ///< a GAP Report asked for them
   };
+  /// A packet that was sent again as if after a time-out. It was a probe if nothing behind it
+  /// follows.
+  struct LoneRepeat {
+    LongPsn next = 0;
+    Mark mark;
+    bool answered = false;  ///< its answer had been seen
+  };
   struct LastMsn {
     LongPsn psn = 0;
     Msn msn;
@@ -102,6 +109,12 @@ class RequestFlow {
   void take_repeat(const CapturedPacket& packet, LongPsn psn);
   void resolve_fill(bool sent_again);
   RepeatReason reason_for(const CapturedPacket& packet, LongPsn psn, const PsnRecord* record);
+  [[nodiscard]] bool is_part_of_read(const CapturedPacket& packet, LongPsn psn);
+  [[nodiscard]] bool is_early(const CapturedPacket& packet, LongPsn psn,
+                              const PsnRecord& record) const;
+  [[nodiscard]] bool is_newest_alone(const CapturedPacket& packet, LongPsn psn) const;
+  void settle_lone_repeat(std::optional<LongPsn> next);
+  void take_probe(LongPsn psn);
   void begin_episode(RepeatReason reason, LongPsn psn, const CapturedPacket& packet);
   void note_skipped(LongPsn from, LongPsn to);
   void note_lost(LongPsn psn);
@@ -157,6 +170,9 @@ class RequestFlow {
   std::optional<LongPsn> cut_answer_;    ///< the last one since the requester went back
   std::optional<LongPsn> episode_next_;  ///< while the requester goes back: what comes next
   RepeatReason episode_reason_ = RepeatReason::kTimeout;
+  std::optional<LoneRepeat> lone_;
+  bool sends_probes_ = false;  ///< as urxe does
+  int64_t last_request_ns_ = 0;
   bool episode_broken_ = false;  ///< a packet that should have been repeated did not come by
   /// Counted as lost; a copy that comes still shows that it was overtaken only. Bounded.
   std::set<LongPsn> believed_lost_;

@@ -20,6 +20,8 @@ void RequestFlow::on_gap_query(const CapturedPacket& packet) {
   const Psn number = packet.view.headers.bth.psn;
   now_frame_ = packet.frame;
   now_ns_ = packet.time_ns;
+  sends_probes_ = true;
+  settle_lone_repeat(std::nullopt);
   if (query_ && !number.is_after(*query_)) return take_late_query(number);
   const int32_t step = query_ ? number.distance_from(*query_) : 1;
   for (int32_t i = 1; i < step && step <= kMostLostQueries; ++i) {

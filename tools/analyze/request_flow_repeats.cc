@@ -69,16 +69,19 @@ void RequestFlow::take_repeat(const CapturedPacket& packet, LongPsn psn) {
   if (record != nullptr) {
     record->time_ns = packet.time_ns;
     record->identification = identification_of(packet);
+    record->ack_req = packet.view.headers.bth.ack_req;
     record->lost_behind = record->reported = false;
     record->query = next_query();
     record->doubtful = line_.has_hole_below(psn) || episode_broken_;
   }
   if (reason == RepeatReason::kDuplicate) return;
+  if (reason == RepeatReason::kProbe) return take_probe(psn);
   Message* const message = messages_.find(psn);
   if (message != nullptr && message->kind == MessageKind::kRead) message->next_response = psn;
   // A READ that goes on in its middle ends where the first one ended.
   const int64_t end = found ? found->first + record->span : psn + 1;
   episode_next_ = std::max(end, psn + 1);
+  if (lone_) lone_->next = *episode_next_;
 }
 
 RepeatReason RequestFlow::reason_for(const CapturedPacket& packet, LongPsn psn,
@@ -98,9 +101,7 @@ RepeatReason RequestFlow::reason_for(const CapturedPacket& packet, LongPsn psn,
   }
   // What was on its way when the responder asked still comes.
   const bool goes_on = episode_next_ == psn && nak_ != psn;
-  // A requester may repeat its newest packet to get an answer.
-  const auto newest = line_.find(expected_ - 1);
-  const bool probe = newest && newest->first == psn && !goes_on && nak_ && *nak_ < psn;
+  const bool probe = !goes_on && record != nullptr && is_newest_alone(packet, psn);
   const bool asked_for =
       !goes_on && !probe && ((nak_ && *nak_ <= psn) || (rnr_ && rnr_->psn == psn));
   if (!asked_for && !probe && episode_next_ && psn >= *episode_next_) {
@@ -108,6 +109,7 @@ RepeatReason RequestFlow::reason_for(const CapturedPacket& packet, LongPsn psn,
     return episode_reason_;
   }
   const int64_t since = record != nullptr ? packet.time_ns - record->time_ns : 0;
+  const bool same = record == nullptr || record->ack_req == packet.view.headers.bth.ack_req;
   const Message* const message = messages_.find(psn);
   RepeatReason reason = RepeatReason::kTimeout;
   if (nak_ && *nak_ <= psn && !probe) {
@@ -118,8 +120,11 @@ RepeatReason RequestFlow::reason_for(const CapturedPacket& packet, LongPsn psn,
     reason = RepeatReason::kImpliedNak;
   } else if (cut_answer_ && *cut_answer_ <= psn) {
     reason = RepeatReason::kUnknown;
-  } else if (since < kDuplicateWithinNs && identification_of(packet) == 0) {
+  } else if (since < kDuplicateWithinNs && same && identification_of(packet) == 0) {
     return RepeatReason::kDuplicate;
+  } else if (probe || is_part_of_read(packet, psn) ||
+             (record != nullptr && is_early(packet, psn, *record))) {
+    return RepeatReason::kProbe;
   }
   const LongPsn from = reason == RepeatReason::kSequenceNak ? *nak_ : psn;
   begin_episode(reason, psn, packet);
@@ -133,7 +138,8 @@ void RequestFlow::begin_episode(RepeatReason reason, LongPsn psn, const Captured
   cut_answer_.reset();
   if (reason == RepeatReason::kTimeout) {
     ++counts_.timeouts;
-    if (psn < acknowledged_) ++counts_.answers_lost_after;
+    lone_ = LoneRepeat{psn + 1, {now_frame_, now_ns_, psn}, psn < acknowledged_};
+    if (lone_->answered) ++counts_.answers_lost_after;
   }
   if (reason == RepeatReason::kRnrNak) {
     counts_.rnr_waits.add(packet.time_ns - rnr_->time_ns);

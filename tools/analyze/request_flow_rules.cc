@@ -102,7 +102,7 @@ void RequestFlow::check_response_kind(const CapturedPacket& packet, LongPsn psn,
 
 void RequestFlow::check_read_response(const CapturedPacket& packet, const Message& message,
                                       LongPsn psn, ViolationLog& log) {
-  if (!message.exact_end || !message.knows_length || path_mtu_ == 0) return;
+  if (!message.exact_end || !message.knows_length || message.in_parts || path_mtu_ == 0) return;
   const Opcode opcode = packet.view.headers.bth.opcode;
   const bool at_end = psn == message.end - 1;
   if (opcode_info(opcode).ends_message != at_end) {

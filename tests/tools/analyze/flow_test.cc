@@ -247,7 +247,10 @@ TEST(AnalyzeFlow, TheSameIdentificationIsTheSamePacketTwice) {
 
 TEST(AnalyzeFlow, TimeOutsInVainAreALostMessage) {
   WireScript script;
-  for (int i = 0; i < 3; ++i) script.request(Operation::kWriteOnly, 5, 100, 100);
+  for (int i = 0; i < 3; ++i) {
+    script.request(Operation::kWriteOnly, 5, 100, 100);
+    script.wait_ms(67);
+  }
   EXPECT_TRUE(script.finish().found_something());
   EXPECT_EQ(repeats(script, RepeatReason::kTimeout), 2U);
   EXPECT_EQ(script.flow().lost_messages(), 1U);

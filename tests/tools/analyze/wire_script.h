@@ -24,6 +24,7 @@ class WireScript {
  public:
   /// Of the next request; 0: IPv4 identifications say nothing, as urxe's.
   uint16_t identification = 0;
+  bool ask_for_ack = false;
   /// What is behind so many bytes of a frame is cut off.
   size_t cut_at = std::numeric_limits<size_t>::max();
 
@@ -32,6 +33,7 @@ class WireScript {
     headers.bth.opcode = Opcode(service_, operation);
     headers.bth.psn = Psn(psn);
     headers.bth.dest_qp = kResponderQpn;
+    headers.bth.ack_req = ask_for_ack;
     headers.reth.dma_length = dma_length;
     send(true, headers, payload);
   }

@@ -9,6 +9,7 @@ const REPEATS = {
   implied_nak: "packets sent again because a later request was answered first",
   timeout: "packets sent again after a time-out",
   duplicate: "packets delivered twice",
+  probe: "packets sent again early, after a silence (probes)",
   unknown: "packets sent again, perhaps after an answer that the capture cut",
 };
 const COUNTS = {

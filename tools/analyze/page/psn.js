@@ -10,6 +10,7 @@ const EVENTS = {
   repeat_implied_nak: {text: "sent again after an implied NAK", colour: "order", shape: "up"},
   repeat_timeout: {text: "sent again after a time-out", colour: "bad", shape: "up"},
   repeat_duplicate: {text: "delivered twice", colour: "copy", shape: "up"},
+  repeat_probe: {text: "sent again early (a probe)", colour: "copy", shape: "up"},
   repeat_unknown: {text: "sent again after a cut answer", colour: "copy", shape: "up"},
   out_of_order: {text: "out of order", colour: "order", shape: "diamond"},
   sequence_nak: {text: "NAK: PSN sequence error", colour: "again", shape: "down"},

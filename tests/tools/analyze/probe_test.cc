@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Packets that urxe sends again early, after a silence.
+#include <gtest/gtest.h>
+
+#include "tests/tools/analyze/wire_script.h"
+
+namespace urxe::test {
+namespace {
+
+using analyze::RepeatReason;
+
+/// What was found in a script that has one repeat of each of these reasons, and no loss.
+void expect_only(WireScript& script, std::initializer_list<RepeatReason> reasons) {
+  EXPECT_FALSE(script.finish().found_something());
+  const analyze::FlowCounts& counts = script.flow().counts();
+  uint64_t timeouts = 0;
+  for (size_t i = 0; i < analyze::kRepeatReasons; ++i) {
+    const auto reason = static_cast<RepeatReason>(i);
+    const auto wanted = static_cast<uint64_t>(std::count(reasons.begin(), reasons.end(), reason));
+    EXPECT_EQ(counts.repeats.at(i), wanted) << repeat_reason_name(reason);
+    EXPECT_EQ(script.flow().trace().marks(repeat_event(reason)).seen(), wanted);
+    if (reason == RepeatReason::kTimeout) timeouts = wanted;
+  }
+  EXPECT_EQ(counts.timeouts, timeouts);
+  EXPECT_EQ(counts.lost_before + counts.lost_after + counts.out_of_order, 0U);
+}
+
+/// The defect: it was a time-out.
+TEST(AnalyzeProbe, TheNewestPacketBeforeItsElders) {
+  WireScript script;
+  for (const uint32_t psn : {5U, 6U, 7U}) script.request(Operation::kSendOnly, psn);
+  script.wait_ms(20);
+  script.request(Operation::kSendOnly, 7);
+  script.ack(7, 3);
+  expect_only(script, {RepeatReason::kProbe});
+}
+
+/// The defect: what it passes over counted as lost.
+TEST(AnalyzeProbe, TheNewestPacketAfterARepairPassesOverNothing) {
+  WireScript script;
+  for (uint32_t psn = 5; psn < 10; ++psn) script.request(Operation::kSendOnly, psn);
+  script.nak(NakCode::kPsnSequenceError, 6);
+  script.request(Operation::kSendOnly, 6);
+  script.wait_ms(4);
+  script.request(Operation::kSendOnly, 9);
+  script.ack(9, 5);
+  script.finish();
+  EXPECT_EQ(script.flow().counts().lost_before, 0U);
+  EXPECT_EQ(script.flow().counts().lost_after, 1U);
+  EXPECT_EQ(script.repeats(RepeatReason::kSequenceNak), 1U);
+  EXPECT_EQ(script.repeats(RepeatReason::kProbe), 1U);
+}
+
+TEST(AnalyzeProbe, TheOldestPacketAlone) {
+  WireScript script;
+  for (const uint32_t psn : {5U, 6U, 7U}) script.request(Operation::kSendOnly, psn);
+  script.wait_ms(20);
+  script.request(Operation::kSendOnly, 5);
+  script.ack(7, 3);
+  script.request(Operation::kSendOnly, 8);
+  script.ack(8, 4);
+  expect_only(script, {RepeatReason::kProbe});
+}
+
+TEST(AnalyzeProbe, WhatGoesOnIsATimeOut) {
+  WireScript script;
+  for (const uint32_t psn : {5U, 6U}) script.request(Operation::kSendOnly, psn);
+  script.wait_ms(20);
+  for (const uint32_t psn : {5U, 6U}) script.request(Operation::kSendOnly, psn);
+  script.ack(6, 2);
+  script.finish();
+  EXPECT_EQ(script.flow().counts().timeouts, 1U);
+  EXPECT_EQ(script.repeats(RepeatReason::kTimeout), 2U);
+}
+
+TEST(AnalyzeProbe, TheOnlyPacketSoonerThanATimeOut) {
+  WireScript script;
+  script.request(Operation::kSendOnly, 5);
+  script.wait_ms(4);
+  script.request(Operation::kSendOnly, 5);
+  script.ack(5, 1);
+  expect_only(script, {RepeatReason::kProbe});
+}
+
+/// Who counts identifications is not urxe: soft-RoCE has such time-outs.
+TEST(AnalyzeProbe, TheOnlyPacketOfAnotherDeviceIsATimeOut) {
+  WireScript script;
+  for (const uint16_t identification : {uint16_t{700}, uint16_t{701}}) {
+    script.identification = identification;
+    script.request(Operation::kSendOnly, 5);
+    script.wait_ms(4);
+  }
+  script.ack(5, 1);
+  expect_only(script, {RepeatReason::kTimeout});
+}
+
+/// The defect: at the receiver, where both come at once, they were two deliveries of one packet.
+TEST(AnalyzeProbe, APacketThatNowAsksForAnAckIsNotTheSameTwice) {
+  WireScript script;
+  script.request(Operation::kSendOnly, 5);
+  script.wait_us(-990);
+  script.ask_for_ack = true;
+  script.request(Operation::kSendOnly, 5);
+  script.ack(5, 1);
+  expect_only(script, {RepeatReason::kProbe});
+}
+
+TEST(AnalyzeProbe, APartOfARead) {
+  WireScript script;
+  script.request(Operation::kReadRequest, 5, 0, 768);
+  script.respond(Operation::kReadResponseFirst, 5, 256);
+  script.wait_ms(100);
+  script.request(Operation::kReadRequest, 6, 0, 256);
+  script.respond(Operation::kReadResponseOnly, 6, 256);
+  EXPECT_EQ(script.finish().violations().total(), 0U) << "an Only answers that part";
+  EXPECT_EQ(script.repeats(RepeatReason::kProbe), 1U);
+}
+
+}  // namespace
+}  // namespace urxe::test

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Packets that a requester sends again by themselves, because nothing was heard. After a time-out a
+// requester sends everything again from the oldest packet on that is not acknowledged.
+#include <algorithm>
+
+#include "tools/analyze/request_flow.h"
+
+namespace urxe::analyze {
+namespace {
+
+/// A time-out that is as short is in no common use.
+constexpr int64_t kEarlyNs = 8'000'000;
+/// A requester that goes back sends sooner than after such a pause, if it may send.
+constexpr int64_t kPauseNs = 250'000;
+
+}  // namespace
+
+/// Whether the newest packet comes although older ones have no answer, and are not sent again.
+bool RequestFlow::is_newest_alone(const CapturedPacket& packet, LongPsn psn) const {
+  const PsnRecord* const record = line_.beginning_at(psn);
+  if (record == nullptr || psn + record->span != expected_) return false;
+  if (nak_ && *nak_ < psn) return true;
+  if (std::max(acknowledged_, first_) >= psn) return false;
+  return !episode_next_ || packet.time_ns - last_request_ns_ >= kPauseNs;
+}
+
+/// Whether a READ asks only for the next ones of the missing responses; who goes back asks for all.
+bool RequestFlow::is_part_of_read(const CapturedPacket& packet, LongPsn psn) {
+  const Message* const message = messages_.find(psn);
+  if (message == nullptr || message->kind != MessageKind::kRead || path_mtu_ == 0) return false;
+  if (!message->knows_length || !has_kept(packet, Ext::kReth)) return false;
+  const auto before = static_cast<uint64_t>(psn - message->first) * path_mtu_;
+  return packet.view.headers.reth.dma_length + before < message->announced;
+}
+
+/// Whether the only packet in flight comes again too early for a time-out.
+bool RequestFlow::is_early(const CapturedPacket& packet, LongPsn psn,
+                           const PsnRecord& record) const {
+  if (psn + record.span < expected_ || identification_of(packet) != 0) return false;
+  return sends_probes_ || packet.time_ns - record.time_ns < kEarlyNs;
+}
+
+void RequestFlow::take_probe(LongPsn psn) {
+  sends_probes_ = true;
+  Message* const message = messages_.find(psn);
+  if (message == nullptr) return;
+  ++message->repeats;
+  if (psn != message->first) message->in_parts = true;
+}
+
+/// The requester goes on with the packet `next`, or with none. If it does not go on behind the one
+/// that it sent again, there was no time-out.
+void RequestFlow::settle_lone_repeat(std::optional<LongPsn> next) {
+  if (!lone_) return;
+  const LoneRepeat lone = *lone_;
+  lone_.reset();
+  const bool goes_on = lone.next >= expected_ || (next && *next >= lone.next && *next < expected_);
+  if (goes_on) return;
+  --counts_.timeouts;
+  if (lone.answered) --counts_.answers_lost_after;
+  --counts_.repeats.at(static_cast<size_t>(RepeatReason::kTimeout));
+  ++counts_.repeats.at(static_cast<size_t>(RepeatReason::kProbe));
+  trace_.take_back(repeat_event(RepeatReason::kTimeout), lone.mark.psn);
+  trace_.mark(repeat_event(RepeatReason::kProbe), lone.mark);
+  sends_probes_ = true;
+  episode_next_.reset();
+}
+
+}  // namespace urxe::analyze
