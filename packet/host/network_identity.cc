@@ -16,17 +16,13 @@
 #endif
 
 namespace urxe {
-namespace {
 
-/// The number of the namespace since the machine started; 0 if the kernel does not tell.
 uint64_t network_cookie() {
   const FileDescriptor fd(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   uint64_t cookie = 0;
   socklen_t size = sizeof cookie;
   return getsockopt(fd.get(), SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) == 0 ? cookie : 0;
 }
-
-}  // namespace
 
 uint64_t network_namespace_number() {
   struct stat status {};

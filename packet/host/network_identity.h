@@ -10,6 +10,10 @@ namespace urxe {
 /// use it again after the namespace has ended. 0 if /proc does not tell.
 uint64_t network_namespace_number();
 
+/// The number of the calling thread's network namespace since the machine has started, which no
+/// other gets; 0 if the kernel does not tell (before 5.14).
+uint64_t network_cookie();
+
 /// Text that no other network namespace of any machine has, of at most 36 letters, digits and '-':
 /// the start of the machine, and the namespace's number and cookie (kernels from 5.14; on older
 /// ones the number alone tells namespaces apart).

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "packet/host/file_descriptor.h"
+#include "packet/host/network_identity.h"
 
 namespace urxe {
 
@@ -33,6 +34,7 @@ std::optional<ProcessState> read_process_state(uint32_t pid) {
 }
 
 uint64_t own_network_namespace() {
+  if (const uint64_t cookie = network_cookie(); cookie != 0) return cookie;
   struct stat status {};
   return stat("/proc/self/ns/net", &status) == 0 ? status.st_ino : 0;
 }

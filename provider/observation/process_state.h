@@ -16,7 +16,8 @@ struct ProcessState {
 /// nullopt: there is no such process, or it is hidden.
 std::optional<ProcessState> read_process_state(uint32_t pid);
 
-/// The inode of the calling process's network namespace; 0: it is not known.
+/// A number of the calling process's network namespace; 0: it is not known. An inode would be
+/// another namespace's when this one is gone, so that is only for kernels that have no cookies.
 uint64_t own_network_namespace();
 
 }  // namespace urxe

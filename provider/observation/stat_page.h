@@ -18,7 +18,7 @@ namespace urxe {
 // being written, so that an observer can tell a torn one. A file that tells of a failure is kept
 // for some time after the process has ended (stat_directory.h).
 
-inline constexpr uint64_t kStatMagic = 0x3274'6174'7378'7275;  ///< "urxstat2"
+inline constexpr uint64_t kStatMagic = 0x3374'6174'7378'7275;  ///< "urxstat3"
 inline constexpr size_t kStatRecords = kQpIndices;
 inline constexpr size_t kEndedRecords = 16;
 inline constexpr size_t kStatHeaderBytes = 4096;
@@ -38,7 +38,7 @@ struct StatHeader {
   std::array<char, 64> device{};   ///< name, ends with a null
   std::array<char, 32> program{};  ///< the same
   std::array<char, 16> engine{};   ///< the same
-  uint64_t network_namespace = 0;  ///< its inode
+  uint64_t network_namespace = 0;  ///< own_network_namespace()
   uint64_t process_started = 0;    ///< ProcessState::started
   // These change.
   int64_t published_ns = 0;     ///< when the process last wrote

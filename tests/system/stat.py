@@ -273,6 +273,26 @@ def ended():
     harness.expect(json.loads(run_stat("--json", "--pid", program.pid).stdout)["ended"] == [], "no failure")
 
 
+def other_namespace():
+    """What has failed in a network namespace that is gone is not of the one that has got its number."""
+    own_shared_files()
+    failing = harness.urxe_run([harness.binary("urxe_qp_failures"), "bounds", "exit"], options=["--device", "lo"])
+    done = subprocess.run(["unshare", "--net", "sh", "-c", 'readlink /proc/self/ns/net; ip link set lo up; exec "$@"',
+                           "sh", *failing], capture_output=True, text=True, env=harness.environment())
+    number = done.stdout.split()[0]
+    harness.expect("done" in done.stdout and number.startswith("net:["), done)
+    stat("--why", "--all", expected=1)
+    stat("--why")
+    look = 'test "$(readlink /proc/self/ns/net)" = "$1" || exit 77; exec "$2" stat --why'
+    for _ in range(3000):
+        again = subprocess.run(["unshare", "--net", "sh", "-c", look, "sh", number, harness.binary("urxe")],
+                               capture_output=True, text=True, env=harness.environment(), timeout=harness.PATIENCE)
+        if again.returncode != harness.SKIPPED:
+            harness.expect(again.returncode == 0 and "no queue pair has failed" in again.stdout, again)
+            return
+    harness.skip(f"no other network namespace gets the number {number}")
+
+
 def explanations(program):
     """What it says of its queue pairs."""
     return [line for line in program.output.splitlines() if line.startswith("urxe: ")]
@@ -365,5 +385,5 @@ def idle():
     program.kill()
 
 
-harness.main({each.__name__: each for each in (balance, ended, explain, explain_stock, full, gone, idle, no_room, off, recovered,
-                                               stopped, survived, traffic, why, wrong)}[sys.argv[1]])
+harness.main({each.__name__: each for each in (balance, ended, explain, explain_stock, full, gone, idle, no_room, off,
+                                               other_namespace, recovered, stopped, survived, traffic, why, wrong)}[sys.argv[1]])
