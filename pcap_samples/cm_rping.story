@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# rping over the connection manager: REQ, REP, RTU in frames 1 to 3, DREQ and DREP in 40 and 41. In each of three rounds the
+# client SENDs 16 bytes twice, and the server READs 64 bytes, SENDs, WRITEs 64 bytes and SENDs. Each packet is answered at
+# once: the client gets 6 ACKs, the server 9 ACKs and 3 READ responses. Who sends what, bytes and times are counted from BTH,
+# RETH and AETH; ids and queue pair numbers are those of the MADs.
+exit 0
+violation_count 0
+capture.frames 41
+capture.bad_icrc 0
+capture.qp1 5
+connections.0.service "RC"
+connections.0.learnt_from "cm"
+connections.0.ends.0.qpn 852
+connections.0.ends.1.qpn 292
+connections.0.unmatched_responses 0
+connections.0.directions.0.packets 6
+connections.0.directions.0.bytes 96
+connections.0.directions.0.path_mtu 1024
+connections.0.directions.0.messages.send.sent 6
+connections.0.directions.0.messages.send.answered 6
+connections.0.directions.0.messages.send.bytes 96
+connections.0.directions.0.messages.send.latency_ns.min 113000
+connections.0.directions.0.messages.send.latency_ns.max 666000
+connections.0.directions.0.acks 6
+connections.0.directions.1.packets 12
+connections.0.directions.1.bytes 288
+connections.0.directions.1.path_mtu 1024
+connections.0.directions.1.messages.read.sent 3
+connections.0.directions.1.messages.read.answered 3
+connections.0.directions.1.messages.read.bytes 192
+connections.0.directions.1.messages.read.latency_ns.min 154000
+connections.0.directions.1.messages.read.latency_ns.max 569000
+connections.0.directions.1.messages.send.sent 6
+connections.0.directions.1.messages.send.answered 6
+connections.0.directions.1.messages.send.bytes 96
+connections.0.directions.1.messages.send.latency_ns.min 140000
+connections.0.directions.1.messages.send.latency_ns.max 312000
+connections.0.directions.1.messages.write.sent 3
+connections.0.directions.1.messages.write.answered 3
+connections.0.directions.1.messages.write.bytes 192
+connections.0.directions.1.messages.write.latency_ns.min 119000
+connections.0.directions.1.messages.write.latency_ns.max 299000
+connections.0.directions.1.acks 9
+connections.0.directions.1.read_responses 3
+cm.0.frame 1
+cm.0.datagrams false
+cm.0.active "192.168.77.2"
+cm.0.passive "192.168.77.3"
+cm.0.active_id 4249506084
+cm.0.passive_id 3892200117
+cm.0.service_id 17177633
+cm.0.active_qpn 852
+cm.0.passive_qpn 292
+cm.0.repeated 0
+cm.0.at_ns.req 0
+cm.0.at_ns.rep 14740000
+cm.0.at_ns.rtu 19039000
+cm.0.at_ns.rej null
+cm.0.at_ns.dreq 36861000
+cm.0.at_ns.drep 43243000
+cm.0.reject_reason null
