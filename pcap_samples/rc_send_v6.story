@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The same as rc_send over IPv6; without IPv4 identifications, nothing may be taken for a loss or a repeat.
+exit 0
+violation_count 0
+capture.frames 23
+capture.bad_icrc 0
+connections.0.service "RC"
+connections.0.learnt_from "psn"
+connections.0.ends.0.address "fd77::2"
+connections.0.ends.1.address "fd77::3"
+connections.0.ends.0.qpn 812
+connections.0.ends.1.qpn 252
+connections.0.unmatched_responses 0
+connections.0.directions.0.packets 14
+connections.0.directions.0.bytes 8265
+connections.0.directions.0.messages.send.sent 9
+connections.0.directions.0.messages.send.answered 9
+connections.0.directions.0.messages.send.bytes 8265
+connections.0.directions.0.messages.send.latency_ns.min 360000
+connections.0.directions.0.messages.send.latency_ns.max 2055000
+connections.0.directions.0.acks 9
+connections.0.directions.0.outstanding 0
+connections.0.directions.0.silences.count 1
+connections.0.directions.1.packets 0
+connections.0.directions.0.lost_before 0
+connections.0.directions.0.out_of_order 0
+connections.0.directions.0.repeats.timeout 0
+connections.0.directions.0.repeats.duplicate 0
+connections.0.directions.0.silences.longest.0.duration_ns 2055000
