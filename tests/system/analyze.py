@@ -247,6 +247,7 @@ def live(arguments):
         harness.expect(report["capture"]["bad_icrc"] == 0, "ICRCs")
     if case == "corruption":
         expect_equal(report["capture"]["bad_icrc"], made["fault_tx_corrupted"], case)
+        expect_named(found["corrupted"], found["lost_before"], late, made["fault_tx_corrupted"], case)
     elif case == "duplication":
         expect_duplicates(found["repeats"], made["fault_tx_duplicated"])
     elif case == "loss":

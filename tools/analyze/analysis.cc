@@ -45,7 +45,8 @@ void Analysis::on_datagram(const CapturedFrame& frame, const Datagram& datagram)
       if (counts_.bad_icrc_frames.size() < CaptureCounts::kKeptFrames) {
         counts_.bad_icrc_frames.push_back(frame.number);
       }
-      return;  // nothing in it can be trusted
+      if (const auto packet = read_corrupted(frame, datagram)) connections_.on_corrupted(*packet);
+      return;  // nothing else in it can be trusted
   }
   const auto packet = decoder_.decode(frame, datagram);
   if (packet) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "packet/base/bytes.h"
 #include "packet/wire/icrc.h"
 
 namespace urxe::analyze {
@@ -39,6 +40,20 @@ Expected<CapturedPacket, DropReason> PacketDecoder::decode(const CapturedFrame& 
   if (!view) return Unexpected<DropReason>(view.error());
   packet.view = *view;
   return packet;
+}
+
+std::optional<CorruptedPacket> read_corrupted(const CapturedFrame& frame,
+                                              const Datagram& datagram) {
+  constexpr size_t kQpnAt = 5;
+  constexpr size_t kPsnAt = 9;
+  const auto& bytes = datagram.bytes;
+  if (bytes.size() < kBthBytes) return std::nullopt;
+  return CorruptedPacket{frame.number,
+                         frame.time_ns,
+                         datagram.flow,
+                         Opcode(bytes[0]),
+                         Qpn(load_be24(&bytes[kQpnAt])),
+                         Psn(load_be24(&bytes[kPsnAt]))};
 }
 
 bool has_kept(const CapturedPacket& packet, Ext header) {

@@ -27,6 +27,18 @@ struct CapturedPacket {
   size_t kept = 0;              ///< bytes from the BTH on that the capture kept
 };
 
+/// What a packet with a wrong ICRC says of itself, which may be wrong, too.
+struct CorruptedPacket {
+  uint64_t frame = 0;
+  int64_t time_ns = 0;
+  Flow flow;
+  Opcode opcode;
+  Qpn dest_qp;
+  Psn psn;
+};
+/// Nullopt if it is too short.
+std::optional<CorruptedPacket> read_corrupted(const CapturedFrame& frame, const Datagram& datagram);
+
 /// Whether the capture kept this header; if not it reads as zeros.
 bool has_kept(const CapturedPacket& packet, Ext header);
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "tools/analyze/packet_rules.h"
 
@@ -104,6 +105,41 @@ void Connections::on_gap_packet(const CapturedPacket& packet) {
   } else if (it->second->opposite != nullptr) {
     it->second->opposite->requests.on_gap_report(packet);
   }
+}
+
+/// The stream of a packet whose queue pair number may have bits that flipped; null if there is
+/// none, or several.
+Stream* Connections::find_similar(const CorruptedPacket& packet) {
+  constexpr int kMostFlips = 3;
+  constexpr int kMostTried = 256;
+  const Key from = {packet.flow.source.bytes, packet.flow.destination.bytes, 0};
+  const auto exact = current_.find({from.source, from.destination, packet.dest_qp.value()});
+  if (exact != current_.end()) return exact->second;
+  Stream* found = nullptr;
+  int tried = 0;
+  for (auto it = current_.lower_bound(from); it != current_.end() && tried < kMostTried;
+       ++it, ++tried) {
+    if (it->first.source != from.source || it->first.destination != from.destination) break;
+    if (std::popcount(it->first.dest_qp ^ packet.dest_qp.value()) > kMostFlips) continue;
+    if (found != nullptr) return nullptr;
+    found = it->second;
+  }
+  return found;
+}
+
+void Connections::on_corrupted(const CorruptedPacket& packet) {
+  Stream* const stream = find_similar(packet);
+  if (stream == nullptr) return;
+  const OpcodeInfo& info = opcode_info(packet.opcode);
+  RequestFlow* const responses =
+      stream->opposite != nullptr ? &stream->opposite->requests : nullptr;
+  if (packet.opcode == kGapQueryOpcode) return stream->requests.on_corrupted_query(packet);
+  const bool is_response = packet.opcode.service() == stream->service && !info.name.empty()
+                               ? !info.is_request
+                               : responses != nullptr && responses->is_near(packet.psn) &&
+                                     !stream->requests.is_near(packet.psn);
+  if (!is_response) return stream->requests.on_corrupted_request(packet);
+  if (responses != nullptr) responses->on_corrupted_response(packet);
 }
 
 void Connections::on_established(const CmExchange& exchange) {

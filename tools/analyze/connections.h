@@ -36,6 +36,8 @@ class Connections {
   void on_packet(const CapturedPacket& packet, ViolationLog& log);
   /// Takes a GAP Query or a GAP Report of urxe, which belongs to a connection that is known.
   void on_gap_packet(const CapturedPacket& packet);
+  /// Takes a packet with a wrong ICRC, whatever it is.
+  void on_corrupted(const CorruptedPacket& packet);
   /// Both ends are known from now on; what came before on their queue pairs was another connection.
   void on_established(const CmExchange& exchange);
   void finish();
@@ -52,6 +54,7 @@ class Connections {
   using Addresses = std::pair<std::array<uint8_t, 16>, std::array<uint8_t, 16>>;
 
   Stream& find(const CapturedPacket& packet);
+  Stream* find_similar(const CorruptedPacket& packet);
   Stream& create(const Gid& source, const Gid& destination, Qpn dest_qp, Service service);
   void retire(Stream& stream);
   static void join(Stream& one, Stream& other);

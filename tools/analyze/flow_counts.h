@@ -49,8 +49,10 @@ struct FlowCounts {
   std::array<uint64_t, kRepeatReasons> repeats{};
   uint64_t lost_before = 0;  ///< packets lost on the way to the capture point, and sent again
   uint64_t lost_after = 0;   ///< packets seen that the responder then reported missing
-  uint64_t missed = 0;       ///< PSNs that were never seen, but were acknowledged
-  uint64_t timeouts = 0;     ///< times that the requester went back without a NAK
+  uint64_t corrupted = 0;    ///< packets that came with a wrong ICRC, and are not in lost_before
+  uint64_t corrupted_responses = 0;
+  uint64_t missed = 0;              ///< PSNs that were never seen, but were acknowledged
+  uint64_t timeouts = 0;            ///< times that the requester went back without a NAK
   uint64_t answers_lost_after = 0;  ///< of these, with an answer that had been seen
 
   uint64_t acks = 0;

@@ -28,6 +28,7 @@ enum class FlowEvent : uint8_t {
   kRnrNak,
   kErrorNak,
   kMissingResponse,
+  kCorrupted,
   kCount,
 };
 inline constexpr size_t kFlowEvents = static_cast<size_t>(FlowEvent::kCount);

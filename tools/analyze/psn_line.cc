@@ -96,7 +96,9 @@ void PsnLine::ask_for(LongPsn from, LongPsn to, Asked how, std::optional<ReportQ
     it = holes_.erase(it);
     // What is before and behind the range stays as it is.
     if (first < from) {
-      holes_[first] = {from, hole.time_ns, hole.identification, hole.asked, hole.query};
+      Hole before = hole;
+      before.end = from;
+      holes_[first] = before;
     }
     if (hole.end > to) holes_[to] = hole;
     Hole middle = hole;

@@ -44,6 +44,7 @@ struct Hole {
   Asked asked = Asked::kNot;    ///< whether the responder has asked for it
   /// A GAP Report that has seen this GAP Query asks because the repair was lost, too.
   std::optional<Psn> query = std::nullopt;
+  int64_t since_ns = 0;  ///< when the packet before that one came
 };
 
 /// GAP Queries, seen from a GAP Report.

@@ -111,6 +111,8 @@ Json direction_json(const Stream& stream, int64_t start_ns) {
           {"timeouts", counts.timeouts},
           {"answers_lost_after", counts.answers_lost_after},
           {"lost_before", counts.lost_before},
+          {"corrupted", counts.corrupted},
+          {"corrupted_responses", counts.corrupted_responses},
           {"lost_after", counts.lost_after},
           {"missed_by_capture", counts.missed},
           {"never_seen", flow.missing()},

@@ -150,9 +150,13 @@ void RequestFlow::settle_read(LongPsn next, bool exact) {
 void RequestFlow::take_new(const CapturedPacket& packet, LongPsn psn, ViolationLog& log) {
   episode_next_.reset();
   const bool in_order = psn <= expected_most_;
+  // The one that came right before may have been the missing one, with another PSN.
+  corrupted_.forget(packet.view.headers.bth.psn, in_order ? packet.time_ns : last_request_ns_);
   settle_read(std::min(psn, expected_most_));
   if (!in_order) {
-    line_.open_hole(expected_most_, {psn, packet.time_ns, identification_of(packet)});
+    Hole hole{psn, packet.time_ns, identification_of(packet)};
+    hole.since_ns = last_request_ns_;
+    line_.open_hole(expected_most_, hole);
   }
   const Span span = span_of(packet);
   put_record(packet, psn, false);
@@ -176,6 +180,8 @@ void RequestFlow::take_missing(const CapturedPacket& packet, LongPsn psn, const 
   const auto older = is_older(identification_of(packet), hole.identification);
   const int64_t span = span_of(packet).least;
   const Asked asked = hole.asked;
+  const int64_t since_ns = hole.since_ns;
+  const int64_t shown_ns = hole.time_ns;
   line_.fill(psn, span);
   const bool known_late = (older && *older) || !is_reliable(packet);
   if (known_late) {
@@ -184,7 +190,7 @@ void RequestFlow::take_missing(const CapturedPacket& packet, LongPsn psn, const 
   } else {
     if (!fill_) fill_ = PendingFill{};
     fill_->next = psn + span;
-    fill_->packets.push_back(psn);
+    fill_->packets.push_back({psn, since_ns, shown_ns});
     fill_->reported = asked == Asked::kByReport;
     if (older || asked != Asked::kNot) resolve_fill(true);
   }

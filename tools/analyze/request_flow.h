@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tools/analyze/captured_packet.h"
+#include "tools/analyze/corrupted_packets.h"
 #include "tools/analyze/flow_counts.h"
 #include "tools/analyze/flow_trace.h"
 #include "tools/analyze/message_queue.h"
@@ -40,6 +41,12 @@ class RequestFlow {
   /// urxe's own packets about losses: a query of the requester, and a report of the responder.
   void on_gap_query(const CapturedPacket& packet);
   void on_gap_report(const CapturedPacket& packet);
+  /// Packets with a wrong ICRC that were to be a request, a response, or a GAP Query.
+  void on_corrupted_request(const CorruptedPacket& packet);
+  void on_corrupted_response(const CorruptedPacket& packet);
+  void on_corrupted_query(const CorruptedPacket& packet);
+  /// Whether the PSN is close to that of the newest packet.
+  [[nodiscard]] bool is_near(Psn psn) const;
   /// Whether a request that may get a response with this PSN has been seen.
   [[nodiscard]] bool expects_response(Psn psn) const;
   /// Whether the newest packet has this PSN, or the newest READ ends with it.
@@ -71,10 +78,16 @@ class RequestFlow {
     LongPsn psn = 0;
     int64_t time_ns = 0;
   };
+  /// A packet that did not come, and between which times it should have.
+  struct Lost {
+    LongPsn psn = 0;
+    int64_t from_ns = 0;
+    int64_t to_ns = 0;
+  };
   /// Packets that filled a hole, until what follows tells whether they were late or sent again.
   struct PendingFill {
     LongPsn next = 0;
-    std::vector<LongPsn> packets;
+    std::vector<Lost> packets;
     bool reported = false;  ///< a GAP Report asked for them
   };
   /// A packet that was sent again as if after a time-out. It was a probe if nothing behind it
@@ -117,7 +130,11 @@ class RequestFlow {
   void take_probe(LongPsn psn);
   void begin_episode(RepeatReason reason, LongPsn psn, const CapturedPacket& packet);
   void note_skipped(LongPsn from, LongPsn to);
-  void note_lost(LongPsn psn);
+  void note_lost(const Lost& lost);
+  [[nodiscard]] Psn wire_psn(LongPsn psn) const {
+    return trace_origin() + static_cast<uint32_t>(psn);
+  }
+  uint64_t missing_responses(LongPsn from, LongPsn to);
   void take_back_loss(LongPsn psn);
   // What urxe says of losses: request_flow_gaps.cc
   void take_late_query(Psn number);
@@ -177,6 +194,10 @@ class RequestFlow {
   /// Counted as lost; a copy that comes still shows that it was overtaken only. Bounded.
   std::set<LongPsn> believed_lost_;
   std::optional<PendingFill> fill_;
+  CorruptedPackets corrupted_;
+  CorruptedPackets corrupted_responses_;
+  CorruptedPackets corrupted_queries_;
+  int64_t last_response_ns_ = 0;
   std::optional<Psn> query_;  ///< the last GAP Query
   /// Queries that count as lost, and where they are marked. Bounded.
   std::map<uint32_t, LongPsn> lost_queries_;

@@ -25,12 +25,15 @@ void RequestFlow::on_gap_query(const CapturedPacket& packet) {
   if (query_ && !number.is_after(*query_)) return take_late_query(number);
   const int32_t step = query_ ? number.distance_from(*query_) : 1;
   for (int32_t i = 1; i < step && step <= kMostLostQueries; ++i) {
+    if (corrupted_queries_.take(number - static_cast<uint32_t>(i), last_request_ns_, now_ns_))
+      continue;
     ++counts_.lost_before;
     mark(FlowEvent::kLostBefore, expected_);
     lost_queries_[(number - static_cast<uint32_t>(i)).value()] = expected_;
   }
   while (lost_queries_.size() > kKeptLostQueries) lost_queries_.erase(lost_queries_.begin());
   query_ = number;
+  corrupted_queries_.forget(number);
 }
 
 void RequestFlow::take_late_query(Psn number) {
@@ -62,6 +65,7 @@ void RequestFlow::on_gap_report(const CapturedPacket& packet) {
   note_time(packet);
   counts_.last_ns = packet.time_ns;
   for (const LongPsn psn : line_.asked_in_vain(from, to, query)) {
+    if (corrupted_.take(wire_psn(psn), last_request_ns_, now_ns_)) continue;
     ++counts_.lost_before;
     mark(FlowEvent::kLostBefore, psn);
   }

@@ -17,7 +17,7 @@ constexpr int64_t kDuplicateWithinNs = 250'000;
 /// Go-back-N repeats also what follows the missing packets; an overtaken packet comes alone.
 void RequestFlow::resolve_fill(bool sent_again) {
   if (sent_again) {
-    for (const LongPsn psn : fill_->packets) note_lost(psn);
+    for (const Lost& lost : fill_->packets) note_lost(lost);
     if (nak_ && *nak_ < fill_->next) {
       nak_.reset();
       episode_reason_ = RepeatReason::kSequenceNak;
@@ -34,7 +34,10 @@ void RequestFlow::resolve_fill(bool sent_again) {
     episode_broken_ = false;
   } else {
     counts_.out_of_order += fill_->packets.size();
-    for (const LongPsn psn : fill_->packets) mark(FlowEvent::kOutOfOrder, psn);
+    for (const Lost& late : fill_->packets) {
+      mark(FlowEvent::kOutOfOrder, late.psn);
+      corrupted_.forget(wire_psn(late.psn));
+    }
   }
   fill_.reset();
 }
@@ -64,6 +67,7 @@ void RequestFlow::take_repeat(const CapturedPacket& packet, LongPsn psn) {
     mark(FlowEvent::kOutOfOrder, psn);
     return;
   }
+  corrupted_.forget(packet.view.headers.bth.psn);
   ++counts_.repeats.at(static_cast<size_t>(reason));
   mark(repeat_event(reason), psn);
   if (record != nullptr) {
@@ -77,7 +81,9 @@ void RequestFlow::take_repeat(const CapturedPacket& packet, LongPsn psn) {
   if (reason == RepeatReason::kDuplicate) return;
   if (reason == RepeatReason::kProbe) return take_probe(psn);
   Message* const message = messages_.find(psn);
-  if (message != nullptr && message->kind == MessageKind::kRead) message->next_response = psn;
+  if (message != nullptr && message->kind == MessageKind::kRead) {
+    message->next_response = message->responses_end = psn;
+  }
   // A READ that goes on in its middle ends where the first one ended.
   const int64_t end = found ? found->first + record->span : psn + 1;
   episode_next_ = std::max(end, psn + 1);
@@ -156,14 +162,15 @@ void RequestFlow::begin_episode(RepeatReason reason, LongPsn psn, const Captured
 void RequestFlow::note_skipped(LongPsn from, LongPsn to) {
   const std::vector<LongPsn> skipped = line_.between(from, to, kMostSkipped);
   if (skipped.size() > kMostSkipped) return;
-  for (const LongPsn psn : skipped) note_lost(psn);
+  for (const LongPsn psn : skipped) note_lost({psn, last_request_ns_, now_ns_});
   if (!skipped.empty()) episode_broken_ = true;
 }
 
-void RequestFlow::note_lost(LongPsn psn) {
+void RequestFlow::note_lost(const Lost& lost) {
+  if (corrupted_.take(wire_psn(lost.psn), lost.from_ns, lost.to_ns)) return;
   ++counts_.lost_before;
-  mark(FlowEvent::kLostBefore, psn);
-  believed_lost_.insert(psn);
+  mark(FlowEvent::kLostBefore, lost.psn);
+  believed_lost_.insert(lost.psn);
   if (believed_lost_.size() > PsnLine::kMaxHoles) believed_lost_.erase(believed_lost_.begin());
 }
 

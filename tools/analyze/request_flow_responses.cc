@@ -42,6 +42,8 @@ void RequestFlow::on_response(const CapturedPacket& packet, ViolationLog& log) {
   } else {
     on_read_response(packet, psn, log);
   }
+  corrupted_responses_.forget(headers.bth.psn);
+  last_response_ns_ = packet.time_ns;
 }
 
 /// Also ends a READ whose length in packets was not known.
@@ -154,6 +156,16 @@ void RequestFlow::extend_read(const CapturedPacket& packet, LongPsn psn) {
   if (ends) expected_most_ = end;
 }
 
+/// How many of the responses in [from, to), which were passed over, did not come as a corrupted
+/// one.
+uint64_t RequestFlow::missing_responses(LongPsn from, LongPsn to) {
+  uint64_t missing = from < to ? static_cast<uint64_t>(to - from) : 0;
+  for (LongPsn psn = from; psn < to && !corrupted_responses_.empty(); ++psn) {
+    if (corrupted_responses_.take(wire_psn(psn), last_response_ns_, now_ns_)) --missing;
+  }
+  return missing;
+}
+
 void RequestFlow::on_read_response(const CapturedPacket& packet, LongPsn psn, ViolationLog& log) {
   ++counts_.read_responses;
   extend_read(packet, psn);
@@ -174,19 +186,21 @@ void RequestFlow::on_read_response(const CapturedPacket& packet, LongPsn psn, Vi
     ++counts_.repeated_responses;
     return;
   }
-  const auto passed_over = static_cast<uint64_t>(psn - message->next_response);
-  counts_.missing_responses += passed_over;
+  const bool passed_over = psn != message->next_response;
+  counts_.missing_responses +=
+      missing_responses(std::max(message->next_response, message->responses_end), psn);
+  message->responses_end = std::max(message->responses_end, psn + 1);
   // The requester asks for the rest again; until then nothing behind the gap counts.
-  if (passed_over != 0) {
+  if (passed_over) {
     message->overtaken = true;
     mark(FlowEvent::kMissingResponse, message->next_response);
   }
-  if (passed_over == 0) message->next_response = psn + 1;
+  if (!passed_over) message->next_response = psn + 1;
   const LongPsn first = message->first;
   const bool is_last =
       message->knows_length
           ? message->next_response == message->end
-          : passed_over == 0 && opcode_info(packet.view.headers.bth.opcode).ends_message;
+          : !passed_over && opcode_info(packet.view.headers.bth.opcode).ends_message;
   if (is_last) messages_.answer(psn, packet.time_ns);
   acknowledge(first, packet.time_ns);
   acknowledged_ = std::max(acknowledged_, psn + 1);

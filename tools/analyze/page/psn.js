@@ -16,6 +16,7 @@ const EVENTS = {
   sequence_nak: {text: "NAK: PSN sequence error", colour: "again", shape: "down"},
   rnr_nak: {text: "RNR NAK", colour: "warning", shape: "down"},
   error_nak: {text: "NAK: error", colour: "bad", shape: "square"},
+  corrupted: {text: "corrupted before the capture point", colour: "bad", shape: "square"},
   missing_response: {text: "READ response missing", colour: "warning", shape: "diamond"},
 };
 const POINT = 5;  // numbers for each point, as in trace_json.cc
