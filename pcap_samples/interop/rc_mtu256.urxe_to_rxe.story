@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Path MTU 256, a queue pair each for SENDs, WRITEs and READs of 0 to 2 x 256 + 5 bytes. Frame 30 is the first packet of the last
+# WRITE again, now with AckReq: 4 ms without an answer, and nothing behind it is repeated; rxe sends the ACK of the WRITE twice.
+# Frame 36 is a READ again, and both are answered: one response more than is asked for. Both are probes.
+exit 0
+violation_count 0
+capture.frames 49
+capture.bad_icrc 0
+connections.0.service "RC"
+connections.0.learnt_from "psn"
+connections.0.ends.0.qpn 10020708
+connections.0.ends.1.qpn 45
+connections.0.unmatched_responses 0
+connections.0.directions.0.packets 9
+connections.0.directions.0.bytes 1286
+connections.0.directions.0.messages.send.sent 6
+connections.0.directions.0.messages.send.answered 6
+connections.0.directions.0.messages.send.bytes 1286
+connections.0.directions.0.acks 6
+connections.0.directions.1.packets 0
+connections.1.service "RC"
+connections.1.learnt_from "psn"
+connections.1.ends.0.qpn 10020709
+connections.1.ends.1.qpn 46
+connections.1.directions.0.packets 10
+connections.1.directions.0.bytes 1542
+connections.1.directions.0.messages.write.sent 6
+connections.1.directions.0.messages.write.answered 6
+connections.1.directions.0.messages.write.bytes 1286
+connections.1.directions.0.acks 7
+connections.2.service "RC"
+connections.2.learnt_from "psn"
+connections.2.ends.0.qpn 10020710
+connections.2.ends.1.qpn 47
+connections.2.directions.0.packets 7
+connections.2.directions.0.path_mtu 256
+connections.2.directions.0.messages.read.sent 6
+connections.2.directions.0.messages.read.answered 6
+connections.2.directions.0.messages.read.bytes 1286
+connections.2.directions.0.read_responses 10
+connections.1.directions.0.repeats.probe 1
+connections.2.directions.0.repeats.probe 1
+connections.1.directions.0.timeouts 0
+connections.2.directions.0.timeouts 0
+connections.1.directions.0.repeated_responses 1
+connections.2.directions.0.repeated_responses 1
+connections.1.directions.0.lost_before 0
+connections.1.directions.0.lost_after 0
+connections.2.directions.0.lost_before 0
+connections.1.directions.0.repeats.duplicate 0
+connections.2.directions.0.repeats.duplicate 0
