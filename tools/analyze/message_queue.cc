@@ -89,6 +89,9 @@ MessageQueue::Iterator MessageQueue::place_for(LongPsn psn, Message& message) {
 Message& MessageQueue::add(const CapturedPacket& packet, LongPsn psn, int64_t span, bool in_order) {
   const OpcodeInfo& info = opcode_info(packet.view.headers.bth.opcode);
   Message* message = info.starts_message ? nullptr : find(psn);
+  // The end of one message and the beginning of the next may both be missing.
+  const MessageKind kind = message_kind(packet.view.headers.bth.opcode.operation());
+  if (message != nullptr && message->kind != kind) message = nullptr;
   if (message == nullptr) {
     Message begun = begin_message(packet, psn);
     begun.ended = info.ends_message;
@@ -110,6 +113,11 @@ Message& MessageQueue::add(const CapturedPacket& packet, LongPsn psn, int64_t sp
     message = find(psn);
   }
   return message != nullptr ? *message : queue_.back();
+}
+
+void MessageQueue::forget_ended() {
+  const bool goes_on = !queue_.empty() && !queue_.back().ended;
+  queue_.erase(queue_.begin(), queue_.end() - (goes_on ? 1 : 0));
 }
 
 void MessageQueue::finish(const Message& message, int64_t time_ns) {

@@ -76,8 +76,8 @@ class MessageQueue {
   /// The message at `psn` has its answer.
   void answer(LongPsn psn, int64_t time_ns);
   [[nodiscard]] Message* find(LongPsn psn);
-  /// UC: nothing is ever answered.
-  void forget() { queue_.clear(); }
+  /// UC: nothing is ever answered. Keeps a message that has begun and not ended.
+  void forget_ended();
 
   [[nodiscard]] const std::deque<Message>& outstanding() const { return queue_; }
   [[nodiscard]] const std::array<MessageCounts, kMessageKinds>& counts() const { return counts_; }

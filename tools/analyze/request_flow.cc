@@ -86,7 +86,8 @@ bool RequestFlow::on_request(const CapturedPacket& packet, ViolationLog& log) {
   if (is_another(packet, psn)) return false;
   count_request(packet);
   trace_.request(packet.time_ns, psn, span_of(packet).least);
-  settle_lone_repeat(psn);
+  forget_stale_nak(packet);
+  if (!is_copy(packet, psn)) settle_lone_repeat(psn);
   if (fill_ && fill_->next != psn) resolve_fill(psn > fill_->next && psn < expected_);
   if (operation_of(packet) != Operation::kReadRequest) shorten_read(psn);
   const Hole* const hole = line_.hole_at(psn);
@@ -103,7 +104,7 @@ bool RequestFlow::on_request(const CapturedPacket& packet, ViolationLog& log) {
   } else {
     take_repeat(packet, psn);
   }
-  if (!is_reliable(packet)) messages_.forget();
+  if (!is_reliable(packet)) messages_.forget_ended();
   if (!is_older(packet.identification, newest_identification_).value_or(false)) {
     newest_identification_ = packet.identification;
   }

@@ -125,6 +125,8 @@ class RequestFlow {
   [[nodiscard]] bool is_part_of_read(const CapturedPacket& packet, LongPsn psn);
   [[nodiscard]] bool is_early(const CapturedPacket& packet, LongPsn psn,
                               const PsnRecord& record) const;
+  [[nodiscard]] bool is_copy(const CapturedPacket& packet, LongPsn psn);
+  void forget_stale_nak(const CapturedPacket& packet);
   [[nodiscard]] bool is_newest_alone(const CapturedPacket& packet, LongPsn psn) const;
   void settle_lone_repeat(std::optional<LongPsn> next);
   void take_probe(LongPsn psn);
@@ -183,6 +185,8 @@ class RequestFlow {
   bool identifications_count_ = true;
 
   std::optional<LongPsn> nak_;  ///< the lowest PSN sequence error that nothing was sent for yet
+  LongPsn newest_nak_ = 0;      ///< the newest one, which acknowledges all before it
+  int64_t nak_ns_ = 0;          ///< when it came
   std::optional<RnrNak> rnr_;
   std::optional<LongPsn> cut_answer_;    ///< the last one since the requester went back
   std::optional<LongPsn> episode_next_;  ///< while the requester goes back: what comes next

@@ -11,6 +11,8 @@ namespace {
 constexpr size_t kMostSkipped = 4;
 /// No time-out of a requester is as short; the network's copies follow each other sooner.
 constexpr int64_t kDuplicateWithinNs = 250'000;
+/// So long after a NAK a requester has repeated what it asks for, if it repeats that at all.
+constexpr int64_t kNakNs = 20'000'000;
 
 }  // namespace
 
@@ -90,13 +92,23 @@ void RequestFlow::take_repeat(const CapturedPacket& packet, LongPsn psn) {
   if (lone_) lone_->next = *episode_next_;
 }
 
+/// Whether the network has delivered the newest copy twice.
+bool RequestFlow::is_copy(const CapturedPacket& packet, LongPsn psn) {
+  const auto found = line_.find(psn);
+  return found && identification_of(packet) != 0 &&
+         found->second->identification == identification_of(packet);
+}
+
+/// What the NAK asked for has come meanwhile, out of order.
+void RequestFlow::forget_stale_nak(const CapturedPacket& packet) {
+  const bool has_come = nak_ && std::max(*nak_, newest_nak_) < acknowledged_;
+  if (has_come && packet.time_ns - nak_ns_ > kNakNs) nak_.reset();
+}
+
 RepeatReason RequestFlow::reason_for(const CapturedPacket& packet, LongPsn psn,
                                      const PsnRecord* record) {
   if (!is_reliable(packet)) return RepeatReason::kDuplicate;
-  if (record != nullptr && identification_of(packet) != 0 &&
-      record->identification == identification_of(packet)) {
-    return RepeatReason::kDuplicate;
-  }
+  if (is_copy(packet, psn)) return RepeatReason::kDuplicate;
   // Only what is missing comes then, and passing over the rest is no loss.
   if (record != nullptr && record->reported) {
     if (nak_ == psn) nak_.reset();
@@ -132,7 +144,8 @@ RepeatReason RequestFlow::reason_for(const CapturedPacket& packet, LongPsn psn,
              (record != nullptr && is_early(packet, psn, *record))) {
     return RepeatReason::kProbe;
   }
-  const LongPsn from = reason == RepeatReason::kSequenceNak ? *nak_ : psn;
+  const LongPsn asked = newest_nak_ <= psn ? newest_nak_ : nak_.value_or(psn);
+  const LongPsn from = reason == RepeatReason::kSequenceNak ? asked : psn;
   begin_episode(reason, psn, packet);
   note_skipped(from, psn);
   return reason;

@@ -132,6 +132,8 @@ void RequestFlow::on_sequence_nak(LongPsn psn) {
     mark(FlowEvent::kLostAfter, psn);
   }
   nak_ = std::min(nak_.value_or(psn), psn);
+  newest_nak_ = psn;
+  nak_ns_ = now_ns_;
 }
 
 void RequestFlow::on_atomic_ack(const CapturedPacket& packet, LongPsn psn) {
