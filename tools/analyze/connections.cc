@@ -39,29 +39,9 @@ void Connections::retire(Stream& stream) {
         current_.find({one->source.bytes, one->destination.bytes, one->dest_qp.value()});
     if (it != current_.end() && it->second == one) current_.erase(it);
     std::erase(alone_[{one->source.bytes, one->destination.bytes}], one);
+    one->alone = false;
+    release(*one);
   }
-}
-
-void Connections::join(Stream& one, Stream& other) {
-  one.opposite = &other;
-  other.opposite = &one;
-}
-
-void Connections::pair(Stream& responses, Psn psn) {
-  std::vector<Stream*>& alone = alone_[{responses.destination.bytes, responses.source.bytes}];
-  std::vector<Stream*> candidates;
-  std::copy_if(alone.begin(), alone.end(), std::back_inserter(candidates), [&](Stream* stream) {
-    return stream != &responses && stream->service == responses.service &&
-           stream->requests.expects_response(psn);
-  });
-  if (candidates.size() > 1) {
-    std::erase_if(candidates, [&](Stream* s) { return !s->requests.is_newest(psn); });
-  }
-  if (candidates.size() != 1) return;
-  Stream& requests = *candidates.front();
-  join(responses, requests);
-  std::erase(alone, &requests);
-  std::erase(alone_[{responses.source.bytes, responses.destination.bytes}], &responses);
 }
 
 void Connections::check_pkey(Stream& stream, const CapturedPacket& packet, ViolationLog& log) {
@@ -84,12 +64,14 @@ void Connections::on_packet(const CapturedPacket& packet, ViolationLog& log) {
       stream = &find(packet);
       stream->requests.on_request(packet, log);
     }
+    hold(*stream, HeldPacket(packet));
   } else {
-    if (stream->opposite == nullptr) pair(*stream, bth.psn);
+    if (stream->opposite == nullptr) pair(*stream, packet);
     if (stream->opposite != nullptr) {
       stream->opposite->requests.on_response(packet, log);
     } else {
       ++stream->unmatched_responses;
+      hold(*stream, HeldPacket(packet));
     }
   }
   check_pkey(*stream, packet, log);
@@ -102,6 +84,7 @@ void Connections::on_gap_packet(const CapturedPacket& packet) {
   if (it == current_.end()) return;
   if (bth.opcode == kGapQueryOpcode) {
     it->second->requests.on_gap_query(packet);
+    hold(*it->second, HeldPacket(packet));
   } else if (it->second->opposite != nullptr) {
     it->second->opposite->requests.on_gap_report(packet);
   }
@@ -130,15 +113,19 @@ Stream* Connections::find_similar(const CorruptedPacket& packet) {
 void Connections::on_corrupted(const CorruptedPacket& packet) {
   Stream* const stream = find_similar(packet);
   if (stream == nullptr) return;
+  take_corrupted(*stream, packet);
+  hold(*stream, HeldPacket(packet));
+}
+
+void Connections::take_corrupted(Stream& stream, const CorruptedPacket& packet) {
   const OpcodeInfo& info = opcode_info(packet.opcode);
-  RequestFlow* const responses =
-      stream->opposite != nullptr ? &stream->opposite->requests : nullptr;
-  if (packet.opcode == kGapQueryOpcode) return stream->requests.on_corrupted_query(packet);
-  const bool is_response = packet.opcode.service() == stream->service && !info.name.empty()
+  RequestFlow* const responses = stream.opposite != nullptr ? &stream.opposite->requests : nullptr;
+  if (packet.opcode == kGapQueryOpcode) return stream.requests.on_corrupted_query(packet);
+  const bool is_response = packet.opcode.service() == stream.service && !info.name.empty()
                                ? !info.is_request
                                : responses != nullptr && responses->is_near(packet.psn) &&
-                                     !stream->requests.is_near(packet.psn);
-  if (!is_response) return stream->requests.on_corrupted_request(packet);
+                                     !stream.requests.is_near(packet.psn);
+  if (!is_response) return stream.requests.on_corrupted_request(packet);
   if (responses != nullptr) responses->on_corrupted_response(packet);
 }
 
@@ -151,6 +138,7 @@ void Connections::on_established(const CmExchange& exchange) {
     stream.requests = RequestFlow(start, exchange.path_mtu);
     stream.from_cm = true;
     std::erase(alone_[{from.bytes, to.bytes}], &stream);
+    stream.alone = false;
     return &stream;
   };
   // Each side says with which PSN the other one begins.
@@ -162,6 +150,8 @@ void Connections::on_established(const CmExchange& exchange) {
 }
 
 void Connections::finish() {
+  while (pair_what_is_left(false) || pair_what_is_left(true)) {
+  }
   for (Stream& stream : streams_) stream.requests.finish();
 }
 

@@ -47,10 +47,16 @@ class RequestFlow {
   void on_corrupted_query(const CorruptedPacket& packet);
   /// Whether the PSN is close to that of the newest packet.
   [[nodiscard]] bool is_near(Psn psn) const;
-  /// Whether a request that may get a response with this PSN has been seen.
-  [[nodiscard]] bool expects_response(Psn psn) const;
-  /// Whether the newest packet has this PSN, or the newest READ ends with it.
-  [[nodiscard]] bool is_newest(Psn psn) const;
+  /// How a response fits the requests.
+  enum class Fit : uint8_t {
+    kNone,
+    kPossible,  ///< its request is not known: it may have come before the capture
+    kGood,      ///< there is such a request
+  };
+  /// For a queue pair whose peer is sought.
+  [[nodiscard]] Fit fit(const CapturedPacket& response);
+  /// Several queue pairs could be the peer: what its responses do wrong is not certain.
+  void doubt_peer() { peer_is_certain_ = false; }
   /// At the end of the capture.
   void finish();
 
@@ -206,6 +212,7 @@ class RequestFlow {
   /// Queries that count as lost, and where they are marked. Bounded.
   std::map<uint32_t, LongPsn> lost_queries_;
 
+  bool peer_is_certain_ = true;
   LongPsn acknowledged_ = std::numeric_limits<LongPsn>::min();  ///< everything below it
   std::optional<LastMsn> last_msn_;
   bool failed_ = false;

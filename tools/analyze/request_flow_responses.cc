@@ -7,16 +7,6 @@
 
 namespace urxe::analyze {
 
-bool RequestFlow::expects_response(Psn psn) const {
-  if (counts_.packets == 0) return false;
-  const LongPsn at = lengthen(psn);
-  return at >= std::max(first_ - kBeforeFirst, expected_ - kJump) && at < expected_most_;
-}
-
-bool RequestFlow::is_newest(Psn psn) const {
-  return counts_.packets != 0 && lengthen(psn) == expected_ - 1;
-}
-
 void RequestFlow::on_response(const CapturedPacket& packet, ViolationLog& log) {
   const Headers& headers = packet.view.headers;
   const Operation operation = headers.bth.opcode.operation();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "packet/wire/aeth_syndrome.h"
 #include "tools/analyze/packet_rules.h"
 #include "tools/analyze/request_flow.h"
 
@@ -34,7 +35,42 @@ bool is_atomic(Operation operation) {
   return operation == Operation::kCompareSwap || operation == Operation::kFetchAdd;
 }
 
+/// Nothing here says what acknowledges an ATOMIC WRITE: implementations differ.
+bool may_answer(Operation response, Operation request) {
+  if (response == Operation::kAcknowledge || request == Operation::kAtomicWrite) return true;
+  if (response == Operation::kAtomicAcknowledge) return is_atomic(request);
+  return request == Operation::kReadRequest;
+}
+
 }  // namespace
+
+/// What a response has in common with its request: the PSN, the kind, and the size, if a READ has
+/// one response.
+RequestFlow::Fit RequestFlow::fit(const CapturedPacket& response) {
+  if (counts_.packets == 0) return Fit::kNone;
+  const Bth& bth = response.view.headers.bth;
+  const LongPsn psn = lengthen(bth.psn);
+  const auto found = line_.find(psn);
+  if (!found && line_.hole_at(psn) != nullptr) return Fit::kGood;
+  if (!found) {
+    const LongPsn least = std::max(first_ - kBeforeFirst, expected_ - kJump);
+    return psn >= least && psn < expected_most_ ? Fit::kPossible : Fit::kNone;
+  }
+  const Operation request = found->second->opcode.operation();
+  const Operation operation = bth.opcode.operation();
+  if (!may_answer(operation, request)) return Fit::kNone;
+  if (operation == Operation::kAcknowledge) {
+    const bool is_ack = has_kept(response, Ext::kAeth) &&
+                        ack_kind(response.view.headers.aeth.syndrome) == AckKind::kAck;
+    const bool own_answer = request == Operation::kReadRequest || is_atomic(request);
+    return is_ack && own_answer ? Fit::kNone : Fit::kGood;
+  }
+  const Message* const message = messages_.find(psn);
+  const bool whole = operation == Operation::kReadResponseOnly && message != nullptr &&
+                     psn == message->first && message->knows_length && !message->in_parts;
+  if (!whole) return Fit::kGood;
+  return message->announced == response.view.payload.size() ? Fit::kGood : Fit::kNone;
+}
 
 void RequestFlow::check_order(const CapturedPacket& packet, LongPsn psn, int64_t span,
                               ViolationLog& log) {
@@ -76,7 +112,7 @@ void RequestFlow::check_length(const CapturedPacket& packet, const Message& mess
 void RequestFlow::check_msn(const CapturedPacket& packet, LongPsn psn, ViolationLog& log) {
   const Msn msn = packet.view.headers.aeth.msn;
   if (last_msn_ && psn <= last_msn_->psn) return;
-  if (last_msn_ && msn.is_before(last_msn_->msn)) {
+  if (peer_is_certain_ && last_msn_ && msn.is_before(last_msn_->msn)) {
     log.add(make_violation(packet, Rule::kMsnBackwards,
                            fmt::format("MSN {} after {}", msn.value(), last_msn_->msn.value())));
   }
@@ -87,14 +123,9 @@ void RequestFlow::check_response_kind(const CapturedPacket& packet, LongPsn psn,
                                       ViolationLog& log) {
   const Opcode response = packet.view.headers.bth.opcode;
   const auto found = line_.find(psn);
-  if (!found || response.operation() == Operation::kAcknowledge) return;
+  if (!found || !peer_is_certain_) return;
   const Opcode request = found->second->opcode;
-  // Nothing here says what acknowledges an ATOMIC WRITE: implementations differ.
-  if (request.operation() == Operation::kAtomicWrite) return;
-  const bool atomic_ack = response.operation() == Operation::kAtomicAcknowledge;
-  const bool right =
-      atomic_ack ? is_atomic(request.operation()) : request.operation() == Operation::kReadRequest;
-  if (right) return;
+  if (may_answer(response.operation(), request.operation())) return;
   log.add(make_violation(
       packet, Rule::kResponseKind,
       fmt::format("{} to {}", opcode_info(response).name, opcode_info(request).name)));
@@ -102,7 +133,9 @@ void RequestFlow::check_response_kind(const CapturedPacket& packet, LongPsn psn,
 
 void RequestFlow::check_read_response(const CapturedPacket& packet, const Message& message,
                                       LongPsn psn, ViolationLog& log) {
-  if (!message.exact_end || !message.knows_length || message.in_parts || path_mtu_ == 0) return;
+  if (!peer_is_certain_ || !message.exact_end || !message.knows_length || message.in_parts ||
+      path_mtu_ == 0)
+    return;
   const Opcode opcode = packet.view.headers.bth.opcode;
   const bool at_end = psn == message.end - 1;
   if (opcode_info(opcode).ends_message != at_end) {

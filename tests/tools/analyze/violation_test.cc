@@ -160,9 +160,11 @@ TEST(AnalyzeViolation, ReadResponseThatEndsEarly) {
 
 TEST(AnalyzeViolation, AtomicAckToASend) {
   WireScript script;
+  script.request(Operation::kSendOnly, 4);
+  script.ack(4);
   script.request(Operation::kSendOnly, 5);
   script.respond(Operation::kAtomicAcknowledge, 5);
-  expect_only(script, Rule::kResponseKind, 2);
+  expect_only(script, Rule::kResponseKind, 4);
 }
 
 }  // namespace
