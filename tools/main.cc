@@ -19,6 +19,7 @@
 #include "tools/drill_options.h"
 #include "tools/env_command.h"
 #include "tools/lab/enter.h"
+#include "tools/lab/node.h"
 #include "tools/lab/remote_shell.h"
 #include "tools/lab_options.h"
 #include "tools/output.h"
@@ -274,6 +275,7 @@ int parse_and_run(int argc, char** argv) {
   }
   if (devices->parsed()) return devices_command(listed);
   if (analyze->parsed()) return analyze_command(analyzed);
+  observed.other_nodes = watched.other_nodes = lab::shm_of_nodes();
   if (stat->parsed()) return stat_command(std::move(observed));
   if (top->parsed()) return top_command(watched);
   if (lab.commands.lab->parsed()) return lab.run(split.from_dashes);

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "packet/host/byte_lock.h"
@@ -148,11 +149,16 @@ StatFile make_stat_file() {
   return {};
 }
 
-StatFiles open_stat_files() {
+StatFiles open_stat_files(const std::vector<std::string>& more_places) {
   StatFiles files;
-  for (const std::string& place : user_directory_places()) {
+  std::vector<std::string> places = user_directory_places();
+  places.insert(places.end(), more_places.begin(), more_places.end());
+  std::set<std::pair<dev_t, ino_t>> known;
+  for (const std::string& place : places) {
     const Folder folder = open_folder(place, IfMissing::kFail);
-    if (!folder.fd) continue;
+    struct stat status {};
+    if (!folder.fd || fstat(folder.fd.get(), &status) != 0) continue;
+    if (!known.emplace(status.st_dev, status.st_ino).second) continue;
     Sweep sweep(folder);
     sweep.run();
     sweep.add_to(files);

@@ -32,6 +32,8 @@ struct StatFiles {
   std::vector<StatFile> live;
   std::vector<StatFile> ended;
 };
-StatFiles open_stat_files();
+/// `more_places`: beside user_directory_places(), for files of processes that have others. A folder
+/// that several paths lead to counts once.
+StatFiles open_stat_files(const std::vector<std::string>& more_places = {});
 
 }  // namespace urxe

@@ -48,6 +48,7 @@ struct Observation {
 /// Reads what all processes of the user tell, in this network namespace or in any. No process is
 /// stopped or disturbed.
 enum class Whose : uint8_t { kThisNamespace, kAll };
-Observation observe(Whose whose);
+/// `more_places` as for open_stat_files().
+Observation observe(Whose whose, const std::vector<std::string>& more_places = {});
 
 }  // namespace urxe

@@ -245,6 +245,23 @@ def narrow(ordinary):
     expect("carol has got {2: 1, 1400: 5, 2972: 5}" in out, "not what fits into 3000 bytes")
 
 
+def stat(ordinary):
+    """`urxe stat --all` sees what runs in the other nodes, once each, and in nobody else's directory."""
+    harness.need_programs("ibv_rc_pingpong")
+    text = """
+urxe lab exec node2 -- ibv_rc_pingpong -g 1 &
+until urxe lab exec node2 -- urxe stat 2>/dev/null | grep -q pingpong; do kill -0 $! || exit 1; sleep 0.1; done
+ibv_rc_pingpong -g 1 -p 18516 &
+until urxe stat 2>/dev/null | grep -q pingpong; do kill -0 $! || exit 1; sleep 0.1; done
+echo here $(urxe stat | grep -c pingpong) all $(urxe stat --all | grep -c pingpong)
+echo from node2 $(urxe lab exec node2 -- urxe stat --all | grep -c pingpong)
+URXE_LAB_HOLDERS=0,x urxe stat --all | grep -c pingpong
+"""
+    with lab_command(ordinary) as command:
+        out = script(command, text)
+    expect("here 1 all 2\nfrom node2 2\n1\n" in out, "not each once")
+
+
 def has_segmentation():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
@@ -448,8 +465,8 @@ def mpi(launcher):
             expect(line in out, f"no line: {line}")
 
 
-CASES = {case.__name__: case for case in (names, outside, pingpong, loss, delay, topology, narrow, exit_codes, wrong_use, gone,
-                                          shell, forbidden)}
+CASES = {case.__name__: case for case in (names, outside, pingpong, loss, delay, topology, narrow, stat, exit_codes, wrong_use,
+                                          gone, shell, forbidden)}
 
 
 def test():

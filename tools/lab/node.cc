@@ -127,6 +127,14 @@ void publish_nodes(const std::vector<HeldNode>& nodes) {
   setenv(kHoldersVariable, holders.c_str(), 1);
 }
 
+std::vector<std::string> shm_of_nodes() {
+  std::vector<std::string> places;
+  for (const HeldNode& node : read_nodes()) {
+    places.push_back(fmt::format("/proc/{}/root/dev/shm", node.holder));
+  }
+  return places;
+}
+
 std::vector<HeldNode> read_nodes() {
   return parse_nodes(read_variable(kNodesVariable), read_variable(kHoldersVariable));
 }

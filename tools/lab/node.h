@@ -33,6 +33,11 @@ constexpr const char* kHoldersVariable = "URXE_LAB_HOLDERS";
 /// Puts the nodes into the environment.
 void publish_nodes(const std::vector<HeldNode>& nodes);
 
+/// Where to look for directories of the user in other nodes, whose /dev/shm is their own: for
+/// open_user_directory(), which trusts none that others could have made. Empty: this process is in
+/// no lab.
+std::vector<std::string> shm_of_nodes();
+
 /// The nodes in the environment; empty: this process is in no lab.
 std::vector<HeldNode> read_nodes();
 

@@ -74,7 +74,8 @@ std::string check_options(StatOptions& options) {
 }
 
 Observation look(const StatOptions& options) {
-  Observation seen = observe(options.all_namespaces ? Whose::kAll : Whose::kThisNamespace);
+  Observation seen = options.all_namespaces ? observe(Whose::kAll, options.other_nodes)
+                                            : observe(Whose::kThisNamespace);
   stat::select(seen, options.selection);
   return seen;
 }

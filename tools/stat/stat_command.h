@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tools/stat/selection.h"
 
@@ -16,6 +17,7 @@ struct StatOptions {
   std::optional<double> interval;  ///< seconds between reports
   std::optional<uint32_t> count;   ///< of reports
   bool all_namespaces = false;
+  std::vector<std::string> other_nodes;  ///< places to look at, too, with `all_namespaces`
   bool why = false;
   bool wide = false;
   bool cq = false;

@@ -138,7 +138,8 @@ Waited wait(const top::EndSignals& signals, Instant until) {
 }
 
 Observation look(const TopOptions& options) {
-  Observation seen = observe(options.all_namespaces ? Whose::kAll : Whose::kThisNamespace);
+  Observation seen = options.all_namespaces ? observe(Whose::kAll, options.other_nodes)
+                                            : observe(Whose::kThisNamespace);
   stat::select(seen, options.selection);
   return seen;
 }
