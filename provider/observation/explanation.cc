@@ -107,8 +107,11 @@ void add_time(ShortText& text, int64_t ns) {
   const auto value = static_cast<double>(ns);
   if (ns < kUsNs) return text.add_format("%" PRId64 "ns", ns);
   if (ns < kMsNs) return text.add_format("%.1fus", value / static_cast<double>(kUsNs));
-  if (ns < 10 * kSecondNs) return text.add_format("%.1fms", value / static_cast<double>(kMsNs));
-  text.add_format("%.0fs", value / static_cast<double>(kSecondNs));
+  if (ns < kSecondNs - kMsNs / 20) {
+    return text.add_format("%.1fms", value / static_cast<double>(kMsNs));
+  }
+  const double seconds = value / static_cast<double>(kSecondNs);
+  text.add_format(seconds < 9.95 ? "%.1fs" : "%.0fs", seconds);
 }
 
 void add_event(ShortText& text, const ErrorCause& cause) {

@@ -247,6 +247,10 @@ TEST(StatTable, ShortNumbers) {
   EXPECT_EQ(stat::short_time(999), "999ns");
   EXPECT_EQ(stat::short_time(1500), "1.5us");
   EXPECT_EQ(stat::short_time(2'500'000), "2.5ms");
+  EXPECT_EQ(stat::short_time(999'900'000), "999.9ms");
+  EXPECT_EQ(stat::short_time(999'960'000), "1.0s");
+  EXPECT_EQ(stat::short_time(2'653'100'000), "2.7s");
+  EXPECT_EQ(stat::short_time(9'960'000'000), "10s");
   EXPECT_EQ(stat::short_time(12'000'000'000), "12s");
 }
 
