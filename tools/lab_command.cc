@@ -33,6 +33,26 @@ std::string fault_words(const LabOptions& options) {
   return words.empty() ? "" : words + "direction=out";
 }
 
+/// What the user gave as one of the options that fault_words() takes, and how it should look.
+struct FaultOption {
+  const char* name;
+  const std::string& value;
+  const char* form;
+};
+
+/// A sentence on the first that cannot be read; empty: all can.
+std::string check_faults(const LabOptions& options) {
+  for (const FaultOption& option :
+       {FaultOption{"loss", options.loss, "a percentage of the packets, with its sign: 5%"},
+        {"delay", options.delay, "a time with its unit, 10s at most: 50us, 2ms"},
+        {"rate", options.rate, "bits a second, with K, M or G, up to 1000G: 100M, 10G"}}) {
+    if (option.value.empty()) continue;
+    if (parse_fault_plan(fmt::format("{}={}", option.name, option.value))) continue;
+    return fmt::format("--{} {}: must be {}", option.name, option.value, option.form);
+  }
+  return "";
+}
+
 Expected<lab::Plan, std::string> make_star(const LabOptions& options) {
   const unsigned nodes = options.nodes.value_or(kDefaultNodes);
   const unsigned mtu = options.mtu.value_or(lab::kDefaultMtu);
@@ -42,10 +62,8 @@ Expected<lab::Plan, std::string> make_star(const LabOptions& options) {
   if (mtu < lab::kLeastMtu || mtu > lab::kMostMtu) {
     return lab::failure(fmt::format("--mtu: from {} to {}", lab::kLeastMtu, lab::kMostMtu));
   }
+  if (const std::string wrong = check_faults(options); !wrong.empty()) return lab::failure(wrong);
   const std::string words = fault_words(options);
-  if (!words.empty()) {
-    if (const auto faults = parse_fault_plan(words); !faults) return lab::failure(faults.error());
-  }
   lab::Plan plan = lab::star(nodes, mtu);
   for (lab::Node& node : plan.nodes) node.ports.front().faults = words;
   return plan;
