@@ -183,12 +183,18 @@ def wrong():
     """Wrong use ends with 2 and one line."""
     harness.isolate()
     for options in (["--qp", "x"], ["--qp", "0x1000000"], ["--qp", "-1"], ["--interval", "0"], ["--count", "3"],
-                    ["--interval", "nan"], ["--json", "--why"], ["--json", "--prometheus"], ["--pid", "x"], ["word"],
+                    ["--interval", "nan"], ["--interval", "1", "--count", "0"], ["--json", "--why"],
+                    ["--json", "--prometheus"], ["--pid", "x"], ["word"],
                     ["--why", "--interval", "1"], ["--cq", "--wide"], ["--by", "qp"], ["--by", "process", "--json"]):
         done = run_stat(*options)
         harness.expect(done.returncode == 2 and done.stderr.startswith("urxe"), f"{options}: {done}")
     stat("--pid", os.getpid(), expected=1)
     stat("--qp", "0x10", expected=1)
+    for options, words in ((["--qp", "16", "--device", "urxe_no"], "--device urxe_no, --qp 0x000010"),
+                           (["--pid", str(os.getpid()), "--why"], f"--pid {os.getpid()}"),
+                           (["--all", "--device", "urxe_no"], "has --device urxe_no\n")):
+        done = run_stat(*options)
+        harness.expect(done.returncode == 1 and words in done.stderr and not done.stdout, f"{options}: {done}")
     nothing = json.loads(stat("--json", "--pid", os.getpid(), expected=1))
     harness.expect(nothing["devices"] == [] and nothing["ended"] == [], nothing)
 

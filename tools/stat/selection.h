@@ -17,6 +17,9 @@ struct Selection {
   [[nodiscard]] bool is_all() const { return !pid && !device && !qpn; }
 };
 
+/// As the user wrote it: "--pid 5, --device urxe_eth0".
+std::string describe(const Selection& selection);
+
 /// Removes everything that is not selected. With `qpn`, devices without that queue pair go, too.
 void select(Observation& seen, const Selection& selection);
 

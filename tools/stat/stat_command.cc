@@ -69,6 +69,7 @@ std::string check_options(StatOptions& options) {
                        kMostInterval);
   }
   if (options.count && !options.interval) return "--count needs --interval";
+  if (options.count == 0) return "--count 0: must be 1 or more; without it there is no end";
   if (options.interval && options.why) return "--why reports once: leave out --interval";
   return "";
 }
@@ -129,10 +130,15 @@ void print_remarks(const StatOptions& options, const Observation& seen) {
   if (!options.why && !options.json) {
     remark("failed queue pairs that have ended (`urxe stat --why` says why)", seen.ended.size());
   }
-  if (count_queue_pairs(seen) == 0 && seen.ended.empty()) {
+  if (count_queue_pairs(seen) != 0) return;
+  if (!options.selection.is_all() && !(options.why && !seen.ended.empty())) {
+    fmt::print(stderr, "urxe stat: no queue pair that exists has {}{}\n",
+               stat::describe(options.selection),
+               options.all_namespaces ? "" : ", in this network namespace (--all shows all)");
+  } else if (seen.ended.empty()) {
     fmt::print(stderr,
-               "urxe stat: no queue pair to show: is a program of this user under `urxe run`, in "
-               "this network namespace (--all shows all)?\n");
+               "urxe stat: no queue pair to show: is a program of this user under `urxe run`{}?\n",
+               options.all_namespaces ? "" : ", in this network namespace (--all shows all)");
   }
 }
 
