@@ -28,6 +28,7 @@
 #include "tools/doctor/soft_roce.h"
 #include "tools/exit_status.h"
 #include "tools/presentation.h"
+#include "tools/switches.h"
 
 namespace urxe {
 namespace {
@@ -66,6 +67,9 @@ Findings check_libraries(const DoctorOptions& options) {
     findings.push_back(doctor::note("environment",
                                     "URXE_FAULTS makes programs lose or change packets: " + faults,
                                     "unset URXE_FAULTS"));
+  }
+  for (const std::string& said : drop_unknown_switches()) {
+    findings.push_back(doctor::note("environment", said, "correct it, or unset it"));
   }
   const auto libraries = library_directory();
   findings.push_back(doctor::judge_libibverbs(doctor::read_libibverbs(libraries.value_or(""))));

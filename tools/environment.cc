@@ -21,6 +21,7 @@
 #include "tools/exit_status.h"
 #include "tools/presentation.h"
 #include "tools/sanitizer_runtime.h"
+#include "tools/switches.h"
 
 namespace urxe {
 namespace {
@@ -228,6 +229,7 @@ Expected<void, Refusal> prepare_environment(const RunOptions& options) {
   if (std::string error = set_capture(options.capture); !error.empty()) {
     return refuse(error, kBadInput);
   }
+  for (const std::string& said : drop_unknown_switches()) fmt::print(stderr, "urxe: {}\n", said);
   if (options.shm) set("URXE_SHM", *options.shm ? "1" : "0");
   if (options.explain) set("URXE_EXPLAIN", "1");
   set("URXE_TREE", *tree);

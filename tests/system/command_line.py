@@ -10,8 +10,8 @@ import harness
 
 
 def run(*words, **more):
-    return subprocess.run([harness.binary("urxe"), *words], text=True, env=harness.environment(), timeout=harness.PATIENCE,
-                          stderr=subprocess.PIPE, **more)
+    return subprocess.run([harness.binary("urxe"), *words], text=True, timeout=harness.PATIENCE, stderr=subprocess.PIPE,
+                          **{"env": harness.environment()} | more)
 
 
 def unknown_command():
@@ -35,7 +35,19 @@ def lost_output():
         harness.expect(done.returncode == 125 and "cannot write" in done.stderr, f"{words}: {done}")
 
 
-CASES = {case.__name__: case for case in (unknown_command, lost_output)}
+def unknown_switches():
+    """A switch that is neither on nor off is said once, and counts as not set."""
+    harness.isolate()
+    for name in ("URXE_SHM", "URXE_STAT", "URXE_EXPLAIN"):
+        for command in (["run", "--device", "lo", "--", "printenv", name], ["env", "--device", "lo"]):
+            done = run(*command, env=harness.environment() | {name: "yes"}, stdout=subprocess.PIPE)
+            harness.expect(f"{name}=" not in done.stdout and "yes" not in done.stdout, f"{command} {done}")
+            harness.expect(done.stderr == f"urxe: {name} is ignored: 'yes': accepted are 0 and 1\n", f"{command} {done}")
+            done = run(*command, env=harness.environment() | {name: "1"}, stdout=subprocess.PIPE)
+            harness.expect(not done.stderr, f"{command} {done}")
+
+
+CASES = {case.__name__: case for case in (unknown_command, lost_output, unknown_switches)}
 
 
 def test():
