@@ -135,7 +135,8 @@ Findings check_stack(const DoctorOptions& options, const Presentation& presentat
   for (const DeviceDescription& device : presentation.devices) names.push_back(device.name);
   Findings findings = doctor::judge_preload(report, child, others);
   append(findings,
-         doctor::judge_pings(report, child, names, addresses_of(presentation.devices).size()));
+         doctor::judge_pings(report, child, names, addresses_of(presentation.devices).size(),
+                             get("URXE_FAULTS")));
   return findings;
 }
 
@@ -149,7 +150,8 @@ Findings check_peer(const std::string& host) {
   if (path.error != 0) return findings;
   const doctor::ChildResult child =
       doctor::run_child({"/proc/self/exe", doctor::kPeerProbeCommand, peer->text}, kPingPatience);
-  findings.push_back(doctor::judge_peer(peer->text, child));
+  findings.push_back(
+      doctor::judge_peer(peer->text, child, {path.arriving.has_value(), get("URXE_FAULTS")}));
   return findings;
 }
 
@@ -161,6 +163,9 @@ int refuse_doctor(const std::string& reason) {
 }  // namespace
 
 int doctor_command(DoctorOptions options) {
+  if (options.host && options.host->empty()) {
+    return refuse_doctor("HOST is empty: give the name or address of a peer, or leave it out");
+  }
   const auto choice =
       parse_engine_choice(options.run.engine ? *options.run.engine : get("URXE_ENGINE"));
   if (!choice) return refuse_doctor(choice.error());
@@ -172,8 +177,9 @@ int doctor_command(DoctorOptions options) {
   append(findings, check_host(*choice));
   if (!presentation->devices.empty()) {
     append(findings, check_stack(options, *presentation));
-    if (!options.host.empty()) append(findings, check_peer(options.host));
+    if (options.host) append(findings, check_peer(*options.host));
   }
+  doctor::blame_limits(findings);
   fmt::print("{}", options.json ? doctor::format_json(findings) : doctor::format_text(findings));
   return doctor::exit_status(findings);
 }

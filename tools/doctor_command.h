@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "tools/environment.h"
@@ -9,9 +10,9 @@ namespace urxe {
 
 /// The options of `urxe doctor`.
 struct DoctorOptions {
-  RunOptions run;       ///< the devices and the engine
-  std::string program;  ///< to look into; empty: none
-  std::string host;     ///< a peer to reach; empty: none
+  RunOptions run;                   ///< the devices and the engine
+  std::string program;              ///< to look into; empty: none
+  std::optional<std::string> host;  ///< a peer to reach
   bool json = false;
 };
 

@@ -233,6 +233,34 @@ def limits():
     harness.need_namespaces()
     done = examine(expected=1, prefix=["prlimit", "--nofile=40", "--"])
     expect_finding(done, "limits", "problem", "40 files", "ulimit -n")
+    done = examine(expected=1, prefix=["prlimit", "--nofile=6", "--"])
+    expect_finding(done, "limits", "problem", "6 files", "hard limit, which is 6")
+    failed = [finding for finding in of_level(done, "problem") if finding["name"] != "limits"]
+    harness.expect(failed and all("limit of open files" in finding["advice"] for finding in failed), failed)
+
+
+def faults():
+    """What the environment asks for is told, and nobody else is blamed for it."""
+    harness.need_namespaces()
+    os.environ["URXE_FAULTS"] = "loss=100%"
+    findings = examine(expected=1)
+    expect_finding(findings, "environment", "note", "loss=100%")
+    expect_finding(findings, "self-ping", "problem", "urxe_lo 127.0.0.1", "unset URXE_FAULTS")
+    harness.expect("a firewall" not in json.dumps(of_level(findings, "problem")), findings)
+    del os.environ["URXE_FAULTS"]
+    os.environ["URXE_SHM"] = "no"
+    expect_finding(examine(expected=0), "environment", "note", "URXE_SHM", "'no'", "0 and 1")
+
+
+def taken_at_peer():
+    """A program that does no RDMA has the port at the peer."""
+    _, other = harness.two_hosts()
+    taken = "import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('', 4791)); s.recv(1); input()"
+    holder = harness.Process(other.command([sys.executable, "-c", taken]))
+    harness.wait_until(lambda: bound_to_4791(holder.pid), "its socket")
+    findings = examine(other.ipv4, expected=1)
+    expect_finding(findings, "peer", "problem", "does not answer", "may have UDP port 4791", "ss -ulpn")
+    holder.kill()
 
 
 def full_shm():
@@ -279,7 +307,7 @@ def unprivileged():
 
 def wrong_use():
     harness.isolate()
-    for options in (["--nonsense"], ["--engine", "nonsense"], ["--device", "a=nonexistent"], ["--program"]):
+    for options in (["--nonsense"], ["--engine", "nonsense"], ["--device", "a=nonexistent"], ["--program"], [""]):
         done = run(*options)
         harness.expect(done.returncode == 2, f"{options}: {done.returncode} {done.stdout}")
         harness.expect(done.stderr.startswith("urxe"), done.stderr)
@@ -359,8 +387,8 @@ def no_failure_of_stat():
 
 
 CASES = {case.__name__: case for case in (
-    fine, text, lo_down, port_taken, port_shared, firewall, soft_roce, program, incomplete, damaged, limits, full_shm, squatted,
-    unprivileged, wrong_use, under_run, peer, silent_peer, black_hole, no_failure_of_stat)}
+    fine, text, lo_down, port_taken, port_shared, firewall, soft_roce, program, incomplete, damaged,
+    limits, faults, taken_at_peer, full_shm, squatted, unprivileged, wrong_use, under_run, peer, silent_peer, black_hole, no_failure_of_stat)}
 
 
 def test():

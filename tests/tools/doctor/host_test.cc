@@ -28,6 +28,21 @@ TEST(DoctorLimits, AProgramNeedsDescriptors) {
   EXPECT_EQ(judge_limits({1024, 0}).level, Level::kNote);
 }
 
+TEST(DoctorLimits, TheAdviceCanBeTaken) {
+  EXPECT_EQ(judge_limits({40, UINT64_MAX, UINT64_MAX}).advice, "ulimit -n 1024");
+  EXPECT_EQ(judge_limits({40, UINT64_MAX, 512}).advice, "ulimit -n 512");
+  const std::string advice = judge_limits({40, UINT64_MAX, 40}).advice;
+  EXPECT_NE(advice.find("hard limit, which is 40"), std::string::npos) << advice;
+}
+
+TEST(DoctorLimits, WhatFollowsFromThemIsNoOtherProblem) {
+  Findings findings{problem("slots", "cannot be read: Too many open files", "remove the directory"),
+                    problem("slots", "cannot be read: No such file", "remove the directory")};
+  blame_limits(findings);
+  EXPECT_NE(findings[0].advice.find("ulimit -n"), std::string::npos);
+  EXPECT_EQ(findings[1].advice, "remove the directory");
+}
+
 TEST(DoctorOffload, NamesWhatIsOff) {
   EXPECT_EQ(judge_offload({"eth0", true, true, true, true, true}).level, Level::kOk);
   EXPECT_EQ(judge_offload({"eth0", true, true, {}, {}, {}}).level, Level::kOk);

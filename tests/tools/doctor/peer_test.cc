@@ -78,6 +78,16 @@ TEST(DoctorPeer, SilenceIsAProblem) {
   EXPECT_NE(finding.what.find("does not answer; 1 answers"), std::string::npos);
 }
 
+TEST(DoctorPeer, TheAdviceOnSilenceFitsWhatElseIsKnown) {
+  const ChildResult silent = saying("silence\n");
+  EXPECT_NE(judge_peer("h", silent).advice.find("firewall on the way"), std::string::npos);
+  const std::string taken = judge_peer("h", silent, {true, ""}).advice;
+  EXPECT_NE(taken.find("may have UDP port 4791"), std::string::npos) << taken;
+  const std::string lossy = judge_peer("h", silent, {true, "loss=100%"}).advice;
+  EXPECT_NE(lossy.find("unset URXE_FAULTS"), std::string::npos) << lossy;
+  EXPECT_EQ(lossy.find("firewall"), std::string::npos) << lossy;
+}
+
 TEST(DoctorPeer, AProbeThatFailsIsAProblem) {
   EXPECT_NE(judge_peer("h", saying("failure there is no route\n")).what.find("there is no route"),
             std::string::npos);

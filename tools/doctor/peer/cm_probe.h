@@ -16,8 +16,15 @@ inline constexpr const char* kPeerProbeCommand = "peer-probe-of-doctor";
 /// each whether, and after how long, the refusal comes. Returns the exit status, 0 whatever comes.
 int probe_peer(const std::string& address);
 
+/// What else is known when the child has asked.
+struct PeerSurroundings {
+  bool host_answers = false;  ///< it answers datagrams to closed ports, and none to port 4791
+  std::string faults;         ///< URXE_FAULTS
+};
+
 /// What the child has told.
-Finding judge_peer(const std::string& address, const ChildResult& child);
+Finding judge_peer(const std::string& address, const ChildResult& child,
+                   const PeerSurroundings& known = {});
 
 // What probe_peer() prints, a line each.
 inline constexpr const char* kAnswerWord = "answer";  ///< nanoseconds

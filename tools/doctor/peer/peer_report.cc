@@ -33,9 +33,22 @@ Answers parse(const std::string& out) {
   return answers;
 }
 
+std::string advice_for_silence(const PeerSurroundings& known) {
+  if (!known.faults.empty()) {
+    return "unset URXE_FAULTS, which makes programs lose or change packets";
+  }
+  if (known.host_answers) {
+    return "the host itself answers: run `urxe doctor` there; a program that does no RDMA may have "
+           "UDP port 4791 (`ss -ulpn sport = :4791`), or a firewall drops packets to it or from it";
+  }
+  return "look for a firewall on the way or there (UDP port 4791, both directions), and "
+         "run `urxe doctor` there";
+}
+
 }  // namespace
 
-Finding judge_peer(const std::string& address, const ChildResult& child) {
+Finding judge_peer(const std::string& address, const ChildResult& child,
+                   const PeerSurroundings& known) {
   Answers answers = parse(child.out);
   if (!answers.failure.empty()) {
     return problem(kPeerCheck, address + " was not asked: " + answers.failure,
@@ -50,8 +63,7 @@ Finding judge_peer(const std::string& address, const ChildResult& child) {
         kPeerCheck,
         fmt::format("the connection manager of {} does not answer; {} answers came before", address,
                     answers.took_ns.size()),
-        "look for a firewall on the way or there (UDP port 4791, both directions), and "
-        "run `urxe doctor` there");
+        advice_for_silence(known));
   }
   const auto middle = answers.took_ns.begin() + static_cast<ptrdiff_t>(answers.took_ns.size() / 2);
   std::ranges::nth_element(answers.took_ns, middle);

@@ -74,16 +74,21 @@ std::string or_else(const std::string& text, const std::string& other) {
   return text.empty() ? other : text;
 }
 
-Finding judge(const PingResult& ping, const std::string& err) {
+/// Of a ping that failed, although the program that pings does not complain.
+std::string advice_for(const std::string& faults) {
+  if (!faults.empty()) return "unset URXE_FAULTS, which makes programs lose or change packets";
+  return "a firewall on this host may drop UDP port 4791: see the checks of the firewall and the "
+         "port";
+}
+
+Finding judge(const PingResult& ping, const std::string& err, const std::string& faults) {
   const std::string subject = ping.device + " " + ping.address;
   if (ping.failure.empty()) {
     return ok(kPing, fmt::format("{}: {:.1f} us a round trip, the median of {}", subject,
                                  ping.round_trip_us, ping.rounds));
   }
   return problem(kPing, subject + ": " + ping.failure,
-                 or_else(reason(err, ping.address),
-                         "a firewall on this host may drop UDP port 4791: see the checks of the "
-                         "firewall and the port"));
+                 or_else(reason(err, ping.address), advice_for(faults)));
 }
 
 }  // namespace
@@ -129,9 +134,10 @@ Findings judge_preload(const PingReport& report, const ChildResult& child,
 }
 
 Findings judge_pings(const PingReport& report, const ChildResult& child,
-                     const std::vector<std::string>& expected, size_t addresses) {
+                     const std::vector<std::string>& expected, size_t addresses,
+                     const std::string& faults) {
   Findings findings;
-  for (const PingResult& ping : report.pings) findings.push_back(judge(ping, child.err));
+  for (const PingResult& ping : report.pings) findings.push_back(judge(ping, child.err, faults));
   if (!report.error.empty()) {
     findings.push_back(problem(kPing, "not possible: " + report.error, "see the check libibverbs"));
     return findings;

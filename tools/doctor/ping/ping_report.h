@@ -46,7 +46,9 @@ PingReport parse_ping_report(const std::string& out);
 Findings judge_preload(const PingReport& report, const ChildResult& child,
                        const std::string& others);
 /// `expected`: the devices that it should have found. `addresses`: how many GIDs they have.
+/// `faults`: URXE_FAULTS.
 Findings judge_pings(const PingReport& report, const ChildResult& child,
-                     const std::vector<std::string>& expected, size_t addresses);
+                     const std::vector<std::string>& expected, size_t addresses,
+                     const std::string& faults = "");
 
 }  // namespace urxe::doctor
