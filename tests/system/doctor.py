@@ -387,8 +387,9 @@ def no_failure_of_stat():
 
 
 CASES = {case.__name__: case for case in (
-    fine, text, lo_down, port_taken, port_shared, firewall, soft_roce, program, incomplete, damaged,
-    limits, faults, taken_at_peer, full_shm, squatted, unprivileged, wrong_use, under_run, peer, silent_peer, black_hole, no_failure_of_stat)}
+    fine, text, lo_down, port_taken, port_shared, firewall, soft_roce, program, incomplete, damaged, limits, faults,
+    taken_at_peer, full_shm, squatted, unprivileged, wrong_use, under_run, peer, silent_peer, black_hole,
+    no_failure_of_stat)}
 
 
 def test():

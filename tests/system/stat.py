@@ -192,7 +192,7 @@ def wrong():
     stat("--qp", "0x10", expected=1)
     for options, words in ((["--qp", "16", "--device", "urxe_no"], "--device urxe_no, --qp 0x000010"),
                            (["--pid", str(os.getpid()), "--why"], f"--pid {os.getpid()}"),
-                           (["--all", "--device", "urxe_no"], "has --device urxe_no\n")):
+                           (["--all", "--device", "urxe_no"], "matches --device urxe_no\n")):
         done = run_stat(*options)
         harness.expect(done.returncode == 1 and words in done.stderr and not done.stdout, f"{options}: {done}")
     nothing = json.loads(stat("--json", "--pid", os.getpid(), expected=1))

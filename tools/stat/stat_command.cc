@@ -132,8 +132,7 @@ void print_remarks(const StatOptions& options, const Observation& seen) {
   }
   if (count_queue_pairs(seen) != 0) return;
   if (!options.selection.is_all() && !(options.why && !seen.ended.empty())) {
-    fmt::print(stderr, "urxe stat: no queue pair that exists has {}{}\n",
-               stat::describe(options.selection),
+    fmt::print(stderr, "urxe stat: no queue pair matches {}{}\n", stat::describe(options.selection),
                options.all_namespaces ? "" : ", in this network namespace (--all shows all)");
   } else if (seen.ended.empty()) {
     fmt::print(stderr,
