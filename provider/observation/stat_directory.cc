@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <functional>
@@ -38,10 +39,17 @@ struct Folder {
   std::string path;
 };
 
-/// Empty: there is none, and none can be made.
+bool lacks_descriptors() {
+  return errno == EMFILE || errno == ENFILE;
+}
+
+/// Empty with errno: there is none, and none can be made.
 Folder open_folder(const std::string& place, IfMissing if_missing) {
   const auto directory = open_user_directory(place, if_missing);
-  if (!directory) return {};
+  if (!directory) {
+    errno = directory.error().errno_value;
+    return {};
+  }
   const int parent = directory->fd.get();
   if (if_missing == IfMissing::kMake) mkdirat(parent, kFolder, 0700);
   Folder folder{
@@ -79,7 +87,10 @@ class Sweep {
 
   void run() {
     const auto entries = list_directory(folder_.fd.get());
-    if (entries == nullptr) return;
+    if (entries == nullptr) {
+      unopened_ += lacks_descriptors() ? 1 : 0;
+      return;
+    }
     int seen = 0;
     while (const dirent* const entry = readdir(entries.get())) {
       if (++seen > kMostFiles) break;
@@ -88,6 +99,7 @@ class Sweep {
   }
   /// Moves the files to `all`, the newest of those that have ended first.
   void add_to(StatFiles& all) {
+    all.unopened += unopened_;
     for (StatFile& file : live_) all.live.push_back(std::move(file));
     for (auto& [end, file] : ended_) all.ended.push_back(std::move(file));
   }
@@ -96,6 +108,7 @@ class Sweep {
   void take(const char* name) {
     FileDescriptor fd(
         openat(folder_.fd.get(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!fd && lacks_descriptors()) ++unopened_;
     struct stat status {};
     if (!fd || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
     const bool is_unfinished = name[0] == kUnfinished;
@@ -119,6 +132,7 @@ class Sweep {
 
   const Folder& folder_;
   const Instant now_;
+  size_t unopened_ = 0;
   std::vector<StatFile> live_;
   std::multimap<Instant, StatFile, std::greater<>> ended_;
 };
@@ -156,6 +170,7 @@ StatFiles open_stat_files(const std::vector<std::string>& more_places) {
   std::set<std::pair<dev_t, ino_t>> known;
   for (const std::string& place : places) {
     const Folder folder = open_folder(place, IfMissing::kFail);
+    if (!folder.fd && lacks_descriptors()) ++files.unopened;
     struct stat status {};
     if (!folder.fd || fstat(folder.fd.get(), &status) != 0) continue;
     if (!known.emplace(status.st_dev, status.st_ino).second) continue;

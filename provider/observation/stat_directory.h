@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ StatFile make_stat_file();
 struct StatFiles {
   std::vector<StatFile> live;
   std::vector<StatFile> ended;
+  size_t unopened = 0;  ///< files and folders for which this process lacks descriptors
 };
 /// `more_places`: beside user_directory_places(), for files of processes that have others. A folder
 /// that several paths lead to counts once.

@@ -153,6 +153,7 @@ Observation observe(Whose whose, const std::vector<std::string>& more_places) {
   Observation all;
   const uint64_t here = own_network_namespace();
   const StatFiles files = open_stat_files(more_places);
+  all.unopened = files.unopened;
   const auto read = [&](const StatFile& file, auto add) {
     const StatPage page(file.fd.get());
     all.without_room += page.says_no_room() ? 1 : 0;

@@ -43,6 +43,7 @@ struct Observation {
   std::vector<EndedQueuePair> ended;       ///< the newest last
   size_t unreadable = 0;                   ///< files that another build of urxe has written
   size_t without_room = 0;                 ///< files that there was no room for
+  size_t unopened = 0;                     ///< StatFiles::unopened
 };
 
 /// Reads what all processes of the user tell, in this network namespace or in any. No process is

@@ -299,6 +299,19 @@ def other_namespace():
     harness.skip(f"no other network namespace gets the number {number}")
 
 
+def few_descriptors():
+    """Who may open few files is not told that there is nothing."""
+    own_shared_files()
+    program, _, _ = start_failure("bounds")
+    for files in (4, 5, 6):
+        done = subprocess.run(["prlimit", f"--nofile={files}", "--", harness.binary("urxe"), "stat"], capture_output=True,
+                              text=True, env=harness.environment(), timeout=harness.PATIENCE)
+        seen = f" {program.pid} " in done.stdout
+        harness.expect(seen or "(ulimit -n)" in done.stderr, f"{files}: {done}")
+        harness.expect("no queue pair to show" not in done.stderr, f"{files}: {done}")
+    program.kill()
+
+
 def explanations(program):
     """What it says of its queue pairs."""
     return [line for line in program.output.splitlines() if line.startswith("urxe: ")]
@@ -391,5 +404,6 @@ def idle():
     program.kill()
 
 
-harness.main({each.__name__: each for each in (balance, ended, explain, explain_stock, full, gone, idle, no_room, off,
-                                               other_namespace, recovered, stopped, survived, traffic, why, wrong)}[sys.argv[1]])
+CASES = (balance, ended, explain, explain_stock, few_descriptors, full, gone, idle, no_room, off, other_namespace, recovered,
+         stopped, survived, traffic, why, wrong)
+harness.main({each.__name__: each for each in CASES}[sys.argv[1]])

@@ -122,6 +122,8 @@ void print_remarks(const StatOptions& options, const Observation& seen) {
   const auto remark = [](std::string_view what, size_t count) {
     if (count != 0) fmt::print(stderr, "urxe stat: {}: {}\n", what, count);
   };
+  remark("files not opened, for which the limit of open files is too low (ulimit -n)",
+         seen.unopened);
   remark("processes left out, which run with another version of urxe", seen.unreadable);
   size_t left_out = 0;
   for (const DeviceObservation& device : seen.devices) left_out += device.left_out;
@@ -134,7 +136,7 @@ void print_remarks(const StatOptions& options, const Observation& seen) {
   if (!options.selection.is_all() && !(options.why && !seen.ended.empty())) {
     fmt::print(stderr, "urxe stat: no queue pair matches {}{}\n", stat::describe(options.selection),
                options.all_namespaces ? "" : ", in this network namespace (--all shows all)");
-  } else if (seen.ended.empty()) {
+  } else if (seen.ended.empty() && seen.unopened == 0) {
     fmt::print(stderr,
                "urxe stat: no queue pair to show: is a program of this user under `urxe run`{}?\n",
                options.all_namespaces ? "" : ", in this network namespace (--all shows all)");
