@@ -18,6 +18,7 @@ struct Packet {
   Flow flow;
   uint16_t identification = 0;
   bool corrupted = false;
+  uint64_t sending = 0;  ///< counts up; the copies of a packet share it
 
   [[nodiscard]] RxPacket view() const { return {bytes, flow, identification}; }
 };

@@ -106,9 +106,12 @@ void Simulation::transmit(size_t host, const Packet& packet, Instant now) {
   const size_t ip_udp_bytes = plan_.ipv6 ? 48 : 28;
   oracle_.on_sent(host, receivers.empty() ? host : receivers.front(), *view,
                   packet.bytes.size() + ip_udp_bytes, now);
+  Packet sent = packet;
+  sent.sending = ++sendings_;
+  if (tap_ != nullptr) tap_->on_sent(host, sent, now);
   for (const size_t to : receivers) {
     const bool cut = cut_ && packet.flow.source == hosts_[host]->gid();
-    const Network::Fate fate = cut ? Network::Fate::kLost : network_.send(host, to, packet, now);
+    const Network::Fate fate = cut ? Network::Fate::kLost : network_.send(host, to, sent, now);
     if (verbose_) {
       std::printf("%12lld  %zu>%zu %s%s\n", static_cast<long long>(now.ns), host, to, line.c_str(),
                   fate_name(fate));
@@ -144,6 +147,7 @@ bool Simulation::step(Instant until) {
   now_ = std::max(now_, *next);
   while (network_.next_arrival() && *network_.next_arrival() <= now_) {
     Network::Arrival arrival = network_.take();
+    if (tap_ != nullptr) tap_->on_arrival(arrival.host, arrival.packet, now_);
     if (!hosts_[arrival.host]->arrive(std::move(arrival.packet), now_) && verbose_) {
       std::printf("%12lld   %zu  RECEIVE BUFFER FULL\n", static_cast<long long>(now_.ns),
                   arrival.host);

@@ -22,12 +22,23 @@ struct Outcome {
   Instant end{};
 };
 
+/// Sees the packets of each host: those that it sends, before anything happens to them, and those
+/// that come to it.
+class Tap {
+ public:
+  virtual ~Tap() = default;
+  virtual void on_sent(size_t host, const Packet& packet, Instant now) = 0;
+  virtual void on_arrival(size_t host, const Packet& packet, Instant now) = 0;
+};
+
 /// A run of one plan: a safety phase (faults on, requests flowing) and a liveness phase (faults
 /// off: everything outstanding must finish, and new messages must arrive). Throws Failure.
 class Simulation {
  public:
   Simulation(const Plan& plan, bool verbose);
   Outcome run();
+  /// Only before run(); it outlives it.
+  void set_tap(Tap* tap) { tap_ = tap; }
 
  private:
   void create_hosts();
@@ -58,6 +69,8 @@ class Simulation {
   Instant now_{};
   std::optional<Instant> cut_at_;
   bool cut_ = false;
+  Tap* tap_ = nullptr;
+  uint64_t sendings_ = 0;
   Outcome outcome_;
 };
 

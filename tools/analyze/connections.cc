@@ -90,22 +90,22 @@ void Connections::on_gap_packet(const CapturedPacket& packet) {
   }
 }
 
-/// The stream of a packet whose queue pair number may have bits that flipped; null if there is
-/// none, or several.
+/// The stream of a packet whose queue pair number may have bits that flipped: the one with the most
+/// similar number. Null if there is none, or several.
 Stream* Connections::find_similar(const CorruptedPacket& packet) {
   constexpr int kMostFlips = 3;
   constexpr int kMostTried = 256;
   const Key from = {packet.flow.source.bytes, packet.flow.destination.bytes, 0};
-  const auto exact = current_.find({from.source, from.destination, packet.dest_qp.value()});
-  if (exact != current_.end()) return exact->second;
   Stream* found = nullptr;
+  int least = kMostFlips + 1;
   int tried = 0;
   for (auto it = current_.lower_bound(from); it != current_.end() && tried < kMostTried;
        ++it, ++tried) {
     if (it->first.source != from.source || it->first.destination != from.destination) break;
-    if (std::popcount(it->first.dest_qp ^ packet.dest_qp.value()) > kMostFlips) continue;
-    if (found != nullptr) return nullptr;
-    found = it->second;
+    const int flips = std::popcount(it->first.dest_qp ^ packet.dest_qp.value());
+    if (flips > least || flips > kMostFlips) continue;
+    found = flips < least ? it->second : nullptr;
+    least = flips;
   }
   return found;
 }

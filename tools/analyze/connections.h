@@ -13,6 +13,14 @@
 
 namespace urxe::analyze {
 
+struct Stream;
+
+/// A stream whose requests the responses of another one may answer.
+struct Candidate {
+  Stream* stream = nullptr;
+  uint32_t good = 0;  ///< responses that fit a request which was seen
+};
+
 /// All packets from one address to one queue pair: its peer's requests, and the responses to its
 /// own. Two of them make a connection.
 struct Stream {
@@ -27,7 +35,7 @@ struct Stream {
   bool was_ambiguous = false;  ///< several streams could have had these responses
   bool alone = true;           ///< current, and without an opposite
   /// Whose requests the responses of this one may answer; nullopt: not known yet.
-  std::optional<std::vector<Stream*>> candidates;
+  std::optional<std::vector<Candidate>> candidates;
   HeldPackets held;  ///< while it is alone
   std::optional<PKey> pkey;
   bool pkey_reported = false;
@@ -72,9 +80,10 @@ class Connections {
   void release(Stream& stream);
   void look_again(Stream& one, Stream& other);
   static bool may_be_pair(const Stream& responses, const Stream& requests);
-  void narrow(Stream& responses, const CapturedPacket& packet, RequestFlow::Fit least);
+  void narrow(Stream& responses, const CapturedPacket& packet);
   void pair(Stream& responses, const CapturedPacket& packet);
   bool pair_what_is_left(bool by_order);
+  static Stream* choose(const Stream& responses, uint32_t lead);
   static void check_pkey(Stream& stream, const CapturedPacket& packet, ViolationLog& log);
 
   std::deque<Stream> streams_;

@@ -52,6 +52,10 @@ void Connections::look_again(Stream& one, Stream& other) {
       stream.requests.on_request(packet, seen);
     }
   }
+  for (Stream* const stream : {&one, &other}) {
+    if (stream->held.is_complete() || !stream->held.has_responses()) continue;
+    stream->opposite->requests.on_response(stream->held.newest_response().restore(), seen);
+  }
 }
 
 void Connections::marry(Stream& responses, Stream& requests) {
@@ -77,30 +81,52 @@ bool Connections::may_be_pair(const Stream& responses, const Stream& requests) {
     return false;
   }
   const auto& back = requests.candidates;
-  return !back || std::find(back->begin(), back->end(), &responses) != back->end();
+  return !back || std::any_of(back->begin(), back->end(), [&](const Candidate& candidate) {
+    return candidate.stream == &responses;
+  });
 }
 
-/// Leaves the candidates whose requests the packet may answer. What begins with it must fit as well
-/// as `least` says.
-void Connections::narrow(Stream& responses, const CapturedPacket& packet, RequestFlow::Fit least) {
-  const std::vector<Stream*>& all =
-      responses.candidates ? *responses.candidates
-                           : alone_[{responses.destination.bytes, responses.source.bytes}];
-  if (responses.candidates) least = RequestFlow::Fit::kPossible;
-  std::vector<Stream*> left;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(left), [&](Stream* stream) {
-    return may_be_pair(responses, *stream) && stream->requests.fit(packet) >= least;
-  });
+/// Leaves the candidates whose requests the packet may answer.
+void Connections::narrow(Stream& responses, const CapturedPacket& packet) {
+  std::vector<Candidate> before;
+  if (responses.candidates) {
+    before = std::move(*responses.candidates);
+  } else {
+    for (Stream* const stream : alone_[{responses.destination.bytes, responses.source.bytes}]) {
+      before.push_back({stream});
+    }
+  }
+  std::vector<Candidate> left;
+  for (Candidate candidate : before) {
+    if (!may_be_pair(responses, *candidate.stream)) continue;
+    const RequestFlow::Fit fit = candidate.stream->requests.fit(packet);
+    if (fit == RequestFlow::Fit::kNone) continue;
+    if (fit == RequestFlow::Fit::kGood) ++candidate.good;
+    left.push_back(candidate);
+  }
   if (left.size() > 1) responses.was_ambiguous = true;
+  responses.candidates.reset();
   // None: the capture has missed something.
-  if (left.empty() || left.size() > kMostCandidates) return responses.candidates.reset();
-  responses.candidates = std::move(left);
+  if (!left.empty() && left.size() <= kMostCandidates) responses.candidates = std::move(left);
+}
+
+/// The candidate that more responses fit than any other, by `lead` or more; null: none, or several.
+Stream* Connections::choose(const Stream& responses, uint32_t lead) {
+  if (!responses.candidates) return nullptr;
+  const Candidate* best = nullptr;
+  uint32_t second = 0;
+  for (const Candidate& candidate : *responses.candidates) {
+    if (best != nullptr) second = std::max(second, std::min(best->good, candidate.good));
+    if (best == nullptr || candidate.good > best->good) best = &candidate;
+  }
+  const bool alone = responses.candidates->size() == 1 && best->good != 0;
+  return alone || best->good >= second + lead ? best->stream : nullptr;
 }
 
 void Connections::pair(Stream& responses, const CapturedPacket& packet) {
-  narrow(responses, packet, RequestFlow::Fit::kGood);
-  const auto& candidates = responses.candidates;
-  if (candidates && candidates->size() == 1) marry(responses, *candidates->front());
+  constexpr uint32_t kClear = 3;
+  narrow(responses, packet);
+  if (Stream* const requests = choose(responses, kClear)) marry(responses, *requests);
 }
 
 /// After the last packet. `by_order`: those that could be anybody's go to the first one that they
@@ -108,10 +134,10 @@ void Connections::pair(Stream& responses, const CapturedPacket& packet) {
 bool Connections::pair_what_is_left(bool by_order) {
   for (Stream& stream : streams_) {
     if (!stream.alone || !stream.held.has_responses()) continue;
-    const HeldPacket& newest = stream.held.newest_response();
-    narrow(stream, newest.restore(), RequestFlow::Fit::kPossible);
-    if (!stream.candidates || (stream.candidates->size() > 1 && !by_order)) continue;
-    marry(stream, *stream.candidates->front());
+    narrow(stream, stream.held.newest_response().restore());
+    Stream* const requests = choose(stream, by_order ? 0 : 1);
+    if (requests == nullptr) continue;
+    marry(stream, *requests);
     return true;
   }
   return false;

@@ -32,18 +32,19 @@ bool HeldPacket::is_response() const {
 }
 
 bool HeldPackets::add(const HeldPacket& packet, bool has_room) {
+  if (packet.is_response()) newest_response_ = packet;
   if (!has_room || packets_.size() >= kMost) {
     complete_ = false;
     return false;
   }
   packets_.push_back(packet);
-  if (packet.is_response()) newest_response_ = packets_.size();
+
   return true;
 }
 
 void HeldPackets::clear() {
   packets_ = {};
-  newest_response_ = 0;
+  newest_response_.reset();
 }
 
 std::vector<HeldPackets::Item> merge(const HeldPackets& first, const HeldPackets& second) {

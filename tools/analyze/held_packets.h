@@ -26,7 +26,7 @@ class HeldPacket {
 };
 
 /// The packets of a stream, in the order in which they came. Bounded: when there are too many, or
-/// no room is left, the oldest responses stay and nothing else does.
+/// no room is left, the oldest ones and the newest response stay.
 class HeldPackets {
  public:
   static constexpr size_t kMost = 1024;
@@ -41,13 +41,13 @@ class HeldPackets {
   void clear();
   [[nodiscard]] const std::vector<HeldPacket>& packets() const { return packets_; }
   [[nodiscard]] bool is_complete() const { return complete_; }
-  [[nodiscard]] bool has_responses() const { return newest_response_ != 0; }
+  [[nodiscard]] bool has_responses() const { return newest_response_.has_value(); }
   /// Only if there is one.
-  [[nodiscard]] const HeldPacket& newest_response() const { return packets_[newest_response_ - 1]; }
+  [[nodiscard]] const HeldPacket& newest_response() const { return *newest_response_; }
 
  private:
   std::vector<HeldPacket> packets_;
-  size_t newest_response_ = 0;  ///< its index, and 1
+  std::optional<HeldPacket> newest_response_;
   bool complete_ = true;
 };
 

@@ -106,7 +106,10 @@ void PsnLine::ask_for(LongPsn from, LongPsn to, Asked how, std::optional<ReportQ
     middle.asked = how;
     // A report that knows nothing of the repairs on their way asks for no others.
     const bool answered = !hole.query || (queries && !queries->seen.is_before(*hole.query));
-    if (queries && answered) middle.query = queries->next;
+    if (queries && answered) {
+      middle.query = queries->next;
+      middle.asked_ns = queries->time_ns;
+    }
     holes_[std::max(first, from)] = middle;
   }
   while (holes_.size() > kMaxHoles) holes_.erase(holes_.begin());

@@ -44,13 +44,15 @@ struct Hole {
   Asked asked = Asked::kNot;    ///< whether the responder has asked for it
   /// A GAP Report that has seen this GAP Query asks because the repair was lost, too.
   std::optional<Psn> query = std::nullopt;
+  int64_t asked_ns = 0;  ///< when it was asked for, so that this query follows
   int64_t since_ns = 0;  ///< when the packet before that one came
 };
 
 /// GAP Queries, seen from a GAP Report.
 struct ReportQueries {
-  Psn seen;  ///< the last one that the responder knows
-  Psn next;  ///< the one that ends the repairs which the report asks for
+  Psn seen;             ///< the last one that the responder knows
+  Psn next;             ///< the one that ends the repairs which the report asks for
+  int64_t time_ns = 0;  ///< of the report
 };
 
 /// The request packets of a flow by PSN: the newest ones, and the holes between them. Bounded: the

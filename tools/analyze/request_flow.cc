@@ -86,8 +86,9 @@ bool RequestFlow::on_request(const CapturedPacket& packet, ViolationLog& log) {
   if (is_another(packet, psn)) return false;
   count_request(packet);
   trace_.request(packet.time_ns, psn, span_of(packet).least);
+  settle_twice(psn);
   forget_stale_nak(packet);
-  if (!is_copy(packet, psn)) settle_lone_repeat(psn);
+  if (!is_copy(packet, psn)) settle_lone_repeat(psn, packet.time_ns);
   if (fill_ && fill_->next != psn) resolve_fill(psn > fill_->next && psn < expected_);
   if (operation_of(packet) != Operation::kReadRequest) shorten_read(psn);
   const Hole* const hole = line_.hole_at(psn);
@@ -181,6 +182,9 @@ void RequestFlow::take_missing(const CapturedPacket& packet, LongPsn psn, const 
   const auto older = is_older(identification_of(packet), hole.identification);
   const int64_t span = span_of(packet).least;
   const Asked asked = hole.asked;
+  if (asked == Asked::kByReport) {
+    least_repair_ns_ = std::min(least_repair_ns_, packet.time_ns - hole.asked_ns);
+  }
   const int64_t since_ns = hole.since_ns;
   const int64_t shown_ns = hole.time_ns;
   line_.fill(psn, span);

@@ -50,7 +50,7 @@ class RequestFlow {
   /// How a response fits the requests.
   enum class Fit : uint8_t {
     kNone,
-    kPossible,  ///< its request is not known: it may have come before the capture
+    kPossible,  ///< its request was not seen: the capture may lack it
     kGood,      ///< there is such a request
   };
   /// For a queue pair whose peer is sought.
@@ -103,6 +103,13 @@ class RequestFlow {
     Mark mark;
     bool answered = false;  ///< its answer had been seen
   };
+  /// A packet that looked as if it was delivered twice.
+  struct Twice {
+    LongPsn psn = 0;
+    LongPsn next = 0;
+    Mark mark;
+    bool was_lost = false;  ///< counted as lost before
+  };
   struct LastMsn {
     LongPsn psn = 0;
     Msn msn;
@@ -134,7 +141,8 @@ class RequestFlow {
   [[nodiscard]] bool is_copy(const CapturedPacket& packet, LongPsn psn);
   void forget_stale_nak(const CapturedPacket& packet);
   [[nodiscard]] bool is_newest_alone(const CapturedPacket& packet, LongPsn psn) const;
-  void settle_lone_repeat(std::optional<LongPsn> next);
+  void settle_twice(LongPsn next);
+  void settle_lone_repeat(std::optional<LongPsn> next, int64_t now_ns = 0);
   void take_probe(LongPsn psn);
   void begin_episode(RepeatReason reason, LongPsn psn, const CapturedPacket& packet);
   void note_skipped(LongPsn from, LongPsn to);
@@ -146,6 +154,7 @@ class RequestFlow {
   void take_back_loss(LongPsn psn);
   // What urxe says of losses: request_flow_gaps.cc
   void take_late_query(Psn number);
+  [[nodiscard]] bool was_sent_in_vain(LongPsn psn, Psn query) const;
   [[nodiscard]] bool was_repair(const PsnRecord& record) const;
   void note_reported(LongPsn psn, PsnRecord& record, Psn query);
   [[nodiscard]] std::optional<Psn> next_query() const;
@@ -191,15 +200,17 @@ class RequestFlow {
   bool identifications_count_ = true;
 
   std::optional<LongPsn> nak_;  ///< the lowest PSN sequence error that nothing was sent for yet
-  LongPsn newest_nak_ = 0;      ///< the newest one, which acknowledges all before it
-  int64_t nak_ns_ = 0;          ///< when it came
   std::optional<RnrNak> rnr_;
   std::optional<LongPsn> cut_answer_;    ///< the last one since the requester went back
   std::optional<LongPsn> episode_next_;  ///< while the requester goes back: what comes next
   RepeatReason episode_reason_ = RepeatReason::kTimeout;
   std::optional<LoneRepeat> lone_;
+  std::optional<LongPsn> last_nak_;  ///< also if something came for it already
+  int64_t nak_ns_ = 0;               ///< when that came
+  std::optional<Twice> twice_;
   bool sends_probes_ = false;  ///< as urxe does
   int64_t last_request_ns_ = 0;
+  bool goes_back_ = false;       ///< not only with repairs
   bool episode_broken_ = false;  ///< a packet that should have been repeated did not come by
   /// Counted as lost; a copy that comes still shows that it was overtaken only. Bounded.
   std::set<LongPsn> believed_lost_;
@@ -209,6 +220,9 @@ class RequestFlow {
   CorruptedPackets corrupted_queries_;
   int64_t last_response_ns_ = 0;
   std::optional<Psn> query_;  ///< the last GAP Query
+  int64_t query_ns_ = 0;
+  /// From a GAP Report to the repair that came soonest.
+  int64_t least_repair_ns_ = std::numeric_limits<int64_t>::max();
   /// Queries that count as lost, and where they are marked. Bounded.
   std::map<uint32_t, LongPsn> lost_queries_;
 

@@ -33,6 +33,7 @@ void RequestFlow::on_gap_query(const CapturedPacket& packet) {
   }
   while (lost_queries_.size() > kKeptLostQueries) lost_queries_.erase(lost_queries_.begin());
   query_ = number;
+  query_ns_ = packet.time_ns;
   corrupted_queries_.forget(number);
 }
 
@@ -43,6 +44,14 @@ void RequestFlow::take_late_query(Psn number) {
   lost_queries_.erase(found);
   ++counts_.out_of_order;
   mark(FlowEvent::kOutOfOrder, expected_);
+}
+
+/// Whether the repair of a hole should have come before this query: not if the requester, which
+/// goes back, has still to come to it, nor if it sent the query before it can have had the report.
+bool RequestFlow::was_sent_in_vain(LongPsn psn, Psn query) const {
+  if (goes_back_ && episode_next_ && psn >= *episode_next_) return false;
+  const Hole* const hole = line_.hole_at(psn);
+  return hole != nullptr && query_ == query && query_ns_ - hole->asked_ns >= least_repair_ns_;
 }
 
 /// Whether a query followed the copy that came last: repairs end with one, so it was a repair.
@@ -65,11 +74,12 @@ void RequestFlow::on_gap_report(const CapturedPacket& packet) {
   note_time(packet);
   counts_.last_ns = packet.time_ns;
   for (const LongPsn psn : line_.asked_in_vain(from, to, query)) {
+    if (!was_sent_in_vain(psn, query)) continue;
     if (corrupted_.take(wire_psn(psn), last_request_ns_, now_ns_)) continue;
     ++counts_.lost_before;
     mark(FlowEvent::kLostBefore, psn);
   }
-  line_.ask_for(from, to, Asked::kByReport, ReportQueries{query, *next_query()});
+  line_.ask_for(from, to, Asked::kByReport, ReportQueries{query, *next_query(), packet.time_ns});
   line_.visit_records(from, to,
                       [&](LongPsn psn, PsnRecord& record) { note_reported(psn, record, query); });
 }

@@ -50,11 +50,13 @@ void RequestFlow::take_probe(LongPsn psn) {
 
 /// The requester goes on with the packet `next`, or with none. If it does not go on behind the one
 /// that it sent again, there was no time-out.
-void RequestFlow::settle_lone_repeat(std::optional<LongPsn> next) {
+void RequestFlow::settle_lone_repeat(std::optional<LongPsn> next, int64_t now_ns) {
   if (!lone_) return;
   const LoneRepeat lone = *lone_;
   lone_.reset();
-  const bool goes_on = lone.next >= expected_ || (next && *next >= lone.next && *next < expected_);
+  const bool follows = next && *next >= lone.next && *next < expected_ &&
+                       (*next == lone.next || now_ns - lone.mark.time_ns < kPauseNs);
+  const bool goes_on = lone.next >= expected_ || follows;
   if (goes_on) return;
   --counts_.timeouts;
   if (lone.answered) --counts_.answers_lost_after;

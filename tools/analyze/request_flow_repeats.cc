@@ -14,6 +14,14 @@ constexpr int64_t kDuplicateWithinNs = 250'000;
 /// So long after a NAK a requester has repeated what it asks for, if it repeats that at all.
 constexpr int64_t kNakNs = 20'000'000;
 
+/// So soon the network's copies mostly follow.
+constexpr int64_t kCopyWithinNs = 20'000;
+
+bool has_own_answer(Operation operation) {
+  const MessageKind kind = message_kind(operation);
+  return kind == MessageKind::kRead || kind == MessageKind::kAtomic;
+}
+
 }  // namespace
 
 /// Go-back-N repeats also what follows the missing packets; an overtaken packet comes alone.
@@ -32,6 +40,7 @@ void RequestFlow::resolve_fill(bool sent_again) {
       episode_reason_ = RepeatReason::kTimeout;
       ++counts_.timeouts;
     }
+    goes_back_ = !fill_->reported && (goes_back_ || !episode_next_);
     episode_next_ = fill_->next;
     episode_broken_ = false;
   } else {
@@ -42,6 +51,35 @@ void RequestFlow::resolve_fill(bool sent_again) {
     }
   }
   fill_.reset();
+}
+
+/// The packet behind one that seemed to be delivered twice comes again, too: the requester went
+/// back a second time, because of a NAK that was on its way when the packet came for the first
+/// time.
+void RequestFlow::settle_twice(LongPsn next) {
+  if (!twice_) return;
+  const Twice twice = *twice_;
+  twice_.reset();
+  if (next != twice.next || next >= expected_) return;
+  const auto seen =
+      twice.was_lost ? FlowEvent::kOutOfOrder : repeat_event(RepeatReason::kDuplicate);
+  trace_.take_back(seen, twice.psn);
+  if (twice.was_lost) {
+    --counts_.out_of_order;
+    ++counts_.lost_before;
+    trace_.mark(FlowEvent::kLostBefore, twice.mark);
+    believed_lost_.insert(twice.psn);
+  } else {
+    --counts_.repeats.at(static_cast<size_t>(RepeatReason::kDuplicate));
+  }
+  const bool asked = last_nak_ == twice.psn;
+  episode_reason_ = asked ? RepeatReason::kSequenceNak : RepeatReason::kTimeout;
+  if (!asked) ++counts_.timeouts;
+  if (!asked && twice.psn < acknowledged_) ++counts_.answers_lost_after;
+  ++counts_.repeats.at(static_cast<size_t>(episode_reason_));
+  trace_.mark(repeat_event(episode_reason_), twice.mark);
+  episode_next_ = next;
+  episode_broken_ = false;
 }
 
 /// A repeated packet that was sent before others that came by already.
@@ -63,6 +101,10 @@ void RequestFlow::take_repeat(const CapturedPacket& packet, LongPsn psn) {
   const auto found = line_.find(psn);
   PsnRecord* const record = found ? found->second : nullptr;
   const RepeatReason reason = reason_for(packet, psn, record);
+  if (reason == RepeatReason::kDuplicate && !is_copy(packet, psn)) {
+    const LongPsn end = found ? found->first + found->second->span : psn + 1;
+    twice_ = Twice{psn, end, {now_frame_, now_ns_, psn}, believed_lost_.contains(psn)};
+  }
   if (reason == RepeatReason::kDuplicate && believed_lost_.erase(psn) != 0) {
     take_back_loss(psn);
     ++counts_.out_of_order;
@@ -84,7 +126,8 @@ void RequestFlow::take_repeat(const CapturedPacket& packet, LongPsn psn) {
   if (reason == RepeatReason::kProbe) return take_probe(psn);
   Message* const message = messages_.find(psn);
   if (message != nullptr && message->kind == MessageKind::kRead) {
-    message->next_response = message->responses_end = psn;
+    message->in_parts = message->in_parts || is_part_of_read(packet, psn);
+    message->next_response = psn;
   }
   // A READ that goes on in its middle ends where the first one ended.
   const int64_t end = found ? found->first + record->span : psn + 1;
@@ -101,7 +144,7 @@ bool RequestFlow::is_copy(const CapturedPacket& packet, LongPsn psn) {
 
 /// What the NAK asked for has come meanwhile, out of order.
 void RequestFlow::forget_stale_nak(const CapturedPacket& packet) {
-  const bool has_come = nak_ && std::max(*nak_, newest_nak_) < acknowledged_;
+  const bool has_come = nak_ && std::max(*nak_, last_nak_.value_or(*nak_)) < acknowledged_;
   if (has_come && packet.time_ns - nak_ns_ > kNakNs) nak_.reset();
 }
 
@@ -127,6 +170,9 @@ RepeatReason RequestFlow::reason_for(const CapturedPacket& packet, LongPsn psn,
     return episode_reason_;
   }
   const int64_t since = record != nullptr ? packet.time_ns - record->time_ns : 0;
+  // The requester may have missed a response, which it notices as soon as the next one comes.
+  const bool asks_again = record != nullptr && psn < acknowledged_ && since >= kCopyWithinNs &&
+                          has_own_answer(record->opcode.operation());
   const bool same = record == nullptr || record->ack_req == packet.view.headers.bth.ack_req;
   const Message* const message = messages_.find(psn);
   RepeatReason reason = RepeatReason::kTimeout;
@@ -138,13 +184,14 @@ RepeatReason RequestFlow::reason_for(const CapturedPacket& packet, LongPsn psn,
     reason = RepeatReason::kImpliedNak;
   } else if (cut_answer_ && *cut_answer_ <= psn) {
     reason = RepeatReason::kUnknown;
-  } else if (since < kDuplicateWithinNs && same && identification_of(packet) == 0) {
+  } else if (since < kDuplicateWithinNs && same && !asks_again && identification_of(packet) == 0) {
     return RepeatReason::kDuplicate;
   } else if (probe || is_part_of_read(packet, psn) ||
              (record != nullptr && is_early(packet, psn, *record))) {
     return RepeatReason::kProbe;
   }
-  const LongPsn asked = newest_nak_ <= psn ? newest_nak_ : nak_.value_or(psn);
+  // The newest NAK acknowledges what comes before it.
+  const LongPsn asked = last_nak_ && *last_nak_ <= psn ? *last_nak_ : nak_.value_or(psn);
   const LongPsn from = reason == RepeatReason::kSequenceNak ? asked : psn;
   begin_episode(reason, psn, packet);
   note_skipped(from, psn);
@@ -153,6 +200,7 @@ RepeatReason RequestFlow::reason_for(const CapturedPacket& packet, LongPsn psn,
 
 void RequestFlow::begin_episode(RepeatReason reason, LongPsn psn, const CapturedPacket& packet) {
   episode_reason_ = reason;
+  goes_back_ = true;
   episode_broken_ = false;
   cut_answer_.reset();
   if (reason == RepeatReason::kTimeout) {
@@ -173,6 +221,9 @@ void RequestFlow::begin_episode(RepeatReason reason, LongPsn psn, const Captured
 
 /// Packets that should have been repeated, but did not come by: lost once more.
 void RequestFlow::note_skipped(LongPsn from, LongPsn to) {
+  // What was acknowledged meanwhile is left out.
+  from = std::max(from, acknowledged_);
+  if (from >= to) return;
   const std::vector<LongPsn> skipped = line_.between(from, to, kMostSkipped);
   if (skipped.size() > kMostSkipped) return;
   for (const LongPsn psn : skipped) note_lost({psn, last_request_ns_, now_ns_});

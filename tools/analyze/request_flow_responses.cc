@@ -122,7 +122,7 @@ void RequestFlow::on_sequence_nak(LongPsn psn) {
     mark(FlowEvent::kLostAfter, psn);
   }
   nak_ = std::min(nak_.value_or(psn), psn);
-  newest_nak_ = psn;
+  last_nak_ = psn;
   nak_ns_ = now_ns_;
 }
 
@@ -179,13 +179,16 @@ void RequestFlow::on_read_response(const CapturedPacket& packet, LongPsn psn, Vi
     return;
   }
   const bool passed_over = psn != message->next_response;
-  counts_.missing_responses +=
+  // A First or an Only answers what was asked for last.
+  if (opcode_info(packet.view.headers.bth.opcode).starts_message) message->responses_end = psn;
+  const uint64_t missing =
       missing_responses(std::max(message->next_response, message->responses_end), psn);
+  counts_.missing_responses += missing;
   message->responses_end = std::max(message->responses_end, psn + 1);
   // The requester asks for the rest again; until then nothing behind the gap counts.
   if (passed_over) {
     message->overtaken = true;
-    mark(FlowEvent::kMissingResponse, message->next_response);
+    if (missing != 0) mark(FlowEvent::kMissingResponse, message->next_response);
   }
   if (!passed_over) message->next_response = psn + 1;
   const LongPsn first = message->first;

@@ -54,7 +54,7 @@ RequestFlow::Fit RequestFlow::fit(const CapturedPacket& response) {
   if (!found && line_.hole_at(psn) != nullptr) return Fit::kGood;
   if (!found) {
     const LongPsn least = std::max(first_ - kBeforeFirst, expected_ - kJump);
-    return psn >= least && psn < expected_most_ ? Fit::kPossible : Fit::kNone;
+    return psn >= least && psn < expected_most_ + kBeforeFirst ? Fit::kPossible : Fit::kNone;
   }
   const Operation request = found->second->opcode.operation();
   const Operation operation = bth.opcode.operation();
@@ -76,7 +76,7 @@ void RequestFlow::check_order(const CapturedPacket& packet, LongPsn psn, int64_t
                               ViolationLog& log) {
   const Opcode opcode = packet.view.headers.bth.opcode;
   const PsnRecord* const before = line_.ending_before(psn);
-  if (before != nullptr && !may_follow(before->opcode, opcode)) {
+  if (before != nullptr && !before->open_end && !may_follow(before->opcode, opcode)) {
     log.add(make_violation(packet, Rule::kOpcodeSequence, pair_text(before->opcode, opcode)));
   }
   const PsnRecord* const behind = line_.beginning_at(psn + span);
