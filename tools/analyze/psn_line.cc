@@ -63,17 +63,24 @@ const Hole* PsnLine::hole_at(LongPsn psn) const {
   return it == holes_.end() ? nullptr : &it->second;
 }
 
+LongPsn PsnLine::missing_until(LongPsn psn) const {
+  for (auto it = hole_of(psn); it != holes_.end(); it = hole_of(psn)) psn = it->second.end;
+  return psn;
+}
+
 void PsnLine::fill(LongPsn psn, int64_t span) {
-  const auto it = hole_of(psn);
-  if (it == holes_.end()) return;
-  const auto [first, hole] = *it;
-  holes_.erase(it);
-  if (first < psn) {
-    Hole before = hole;
-    before.end = psn;
-    holes_[first] = before;
+  const LongPsn end = psn + span;
+  for (auto it = hole_of(psn); it != holes_.end() && psn < end; it = hole_of(psn)) {
+    const auto [first, hole] = *it;
+    holes_.erase(it);
+    if (first < psn) {
+      Hole before = hole;
+      before.end = psn;
+      holes_[first] = before;
+    }
+    if (end < hole.end) holes_[end] = hole;
+    psn = hole.end;
   }
-  if (psn + span < hole.end) holes_[psn + span] = hole;
 }
 
 std::vector<LongPsn> PsnLine::asked_in_vain(LongPsn from, LongPsn to, Psn query) const {

@@ -74,7 +74,9 @@ class PsnLine {
 
   void open_hole(LongPsn first, const Hole& hole);
   [[nodiscard]] const Hole* hole_at(LongPsn psn) const;
-  /// Takes [psn, psn + span) out of the hole that `psn` is in.
+  /// The end of what is missing from `psn` on, in one hole or in several that meet.
+  [[nodiscard]] LongPsn missing_until(LongPsn psn) const;
+  /// Takes [psn, psn + span) out of the holes, up to the first packet that is there.
   void fill(LongPsn psn, int64_t span);
   /// The responder asks for [from, to); in a GAP Report, if there are `queries`.
   void ask_for(LongPsn from, LongPsn to, Asked how,

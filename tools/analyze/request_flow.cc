@@ -180,7 +180,9 @@ void RequestFlow::take_new(const CapturedPacket& packet, LongPsn psn, ViolationL
 void RequestFlow::take_missing(const CapturedPacket& packet, LongPsn psn, const Hole& hole,
                                ViolationLog& log) {
   const auto older = is_older(identification_of(packet), hole.identification);
-  const int64_t span = span_of(packet).least;
+  const Span range = span_of(packet);
+  // A READ of unknown length may take all that is missing.
+  const int64_t span = std::clamp(line_.missing_until(psn) - psn, range.least, range.most);
   const Asked asked = hole.asked;
   if (asked == Asked::kByReport) {
     least_repair_ns_ = std::min(least_repair_ns_, packet.time_ns - hole.asked_ns);
@@ -200,8 +202,14 @@ void RequestFlow::take_missing(const CapturedPacket& packet, LongPsn psn, const 
     if (older || asked != Asked::kNot) resolve_fill(true);
   }
   put_record(packet, psn, known_late || !older);
-  line_.find(psn)->second->query = next_query();
-  messages_.add(packet, psn, span, false);
+  PsnRecord& record = *line_.find(psn)->second;
+  record.query = next_query();
+  record.span = span;
+  if (range.least != range.most) {
+    messages_.add(packet, psn, span, false).exact_end = false;
+  } else {
+    messages_.add(packet, psn, span, false);
+  }
   check_order(packet, psn, span, log);
   check_size(packet, log);
 }

@@ -158,6 +158,26 @@ TEST(AnalyzeViolation, ReadResponseThatEndsEarly) {
   expect_only(script, Rule::kReadResponseOpcode, 3);
 }
 
+/// The defect: the path MTU is learnt from the responses to a READ that came late.
+TEST(AnalyzeViolation, AReadThatFillsAHoleMayHaveMoreResponses) {
+  WireScript script;
+  script.request(Operation::kSendOnly, 5);
+  script.request(Operation::kSendOnly, 16);
+  script.nak(NakCode::kPsnSequenceError, 6);
+  script.request(Operation::kReadRequest, 6, 0, 10240);
+  script.request(Operation::kSendOnly, 16);
+  script.respond(Operation::kReadResponseFirst, 6, 1024, 2);
+  for (uint32_t psn = 7; psn < 15; ++psn) {
+    script.respond(Operation::kReadResponseMiddle, psn, 1024, 2);
+  }
+  script.respond(Operation::kReadResponseLast, 15, 1024, 2);
+  script.ack(16, 3);
+  EXPECT_EQ(script.finish().violations().total(), 0U);
+  EXPECT_EQ(script.flow().counts().missed, 0U);
+  EXPECT_EQ(script.flow().counts().lost_before, 1U);
+  EXPECT_TRUE(script.flow().messages().outstanding().empty());
+}
+
 TEST(AnalyzeViolation, AtomicAckToASend) {
   WireScript script;
   script.request(Operation::kSendOnly, 4);
