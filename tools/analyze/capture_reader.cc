@@ -73,7 +73,12 @@ std::string_view uncompressor_of(const std::string& path) {
 
 std::string reason_not_opened(const std::string& path, const char* why) {
   const std::string_view program = uncompressor_of(path);
-  if (program.empty()) return why;
+  if (program.empty()) {
+    // libpcap names the file before some of its reasons; the caller names it before all.
+    const std::string prefix = path + ": ";
+    const std::string_view reason = why;
+    return std::string(reason.starts_with(prefix) ? reason.substr(prefix.size()) : reason);
+  }
   return fmt::format("the file is compressed: uncompress it, with {0} -dc {1} | urxe analyze -",
                      program, path);
 }

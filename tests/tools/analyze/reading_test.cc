@@ -129,6 +129,7 @@ TEST(AnalyzeReading, NoFileIsAReason) {
   const auto read = analyze::read_capture("/nonexistent", [](const auto&) {});
   ASSERT_FALSE(read.has_value());
   EXPECT_EQ(read.error().frames, 0U);
+  EXPECT_EQ(read.error().reason, "No such file or directory") << "the caller names the file";
 }
 
 /// Whatever rxe and urxe did in them, they kept to the specification.
