@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
 
 #include "tools/top/detail.h"
@@ -100,9 +101,21 @@ bool press_character(View& view, char character) {
   }
 }
 
+std::string count_of(size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+/// Each process that uses a device has an entry of its own.
+size_t distinct_devices(const Observation& seen) {
+  std::set<std::string_view> names;
+  for (const auto& entry : seen.devices) names.insert(entry.device);
+  return names.size();
+}
+
 std::string title(const View& view, const Looks& looks, size_t rows) {
-  std::string text = fmt::format("urxe top: {} devices, {} lines by {}", looks.now.devices.size(),
-                                 rows, kOrders[static_cast<size_t>(view.order)]);
+  std::string text =
+      fmt::format("urxe top: {}, {} by {}", count_of(distinct_devices(looks.now), "device"),
+                  count_of(rows, "line"), kOrders[static_cast<size_t>(view.order)]);
   if (!view.filter.empty() || view.is_typing) {
     text += fmt::format(", with \"{}{}\"", view.filter, view.is_typing ? "_" : "");
   }

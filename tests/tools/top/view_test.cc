@@ -94,6 +94,15 @@ TEST(TopView, TheBusiestFirst) {
   EXPECT_NE(lines[3].find("000010"), std::string::npos);
 }
 
+/// A device that two processes use is one, as among the sums by device.
+TEST(TopView, TheTitleCountsDevicesAndLines) {
+  View view;
+  EXPECT_EQ(screen(view)[0].text, "urxe top: 1 device, 4 lines by traffic");
+  press(view, "dd");
+  EXPECT_EQ(screen(view)[0].text, "urxe top: 1 device, 1 line by traffic");
+  EXPECT_EQ(screen(view, {})[0].text, "urxe top: 0 devices, 0 lines by traffic");
+}
+
 TEST(TopView, FitsTheScreen) {
   for (const Size size : {Size{24, 80}, Size{5, 20}, Size{1, 1}, Size{50, 200}}) {
     View view;
