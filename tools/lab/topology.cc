@@ -36,7 +36,7 @@ Unexpected<std::string> wrong(const std::string& why) {
 
 /// Of a file that may hold anything, for a terminal.
 std::string printable(std::string text) {
-  constexpr size_t kMostShown = 200;
+  constexpr size_t kMostShown = 280;
   if (text.size() > kMostShown) text = text.substr(0, kMostShown) + "...";
   std::ranges::replace_if(
       text, [](unsigned char c) { return std::isprint(c) == 0; }, '?');

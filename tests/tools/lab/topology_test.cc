@@ -95,6 +95,11 @@ TEST(LabTopology, AnErrorIsShortAndPrintable) {
   EXPECT_LT(parse_topology(std::string(100'000, 'x')).error().size(), 300U);
 }
 
+TEST(LabTopology, TheWordsThatALinkTakesAreNamedWhole) {
+  const auto plan = parse_topology("node a\nnode b\nlink a b foo=1");
+  EXPECT_TRUE(plan.error().ends_with("joined by commas")) << plan.error();
+}
+
 TEST(LabTopology, EveryNodeHasALink) {
   EXPECT_EQ(parse_topology("").error(), "there is no node");
   EXPECT_EQ(parse_topology("switch s\nnode a\nnode b\nlink a s").error(), "b has no link");
