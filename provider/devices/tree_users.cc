@@ -33,22 +33,28 @@ bool runs_program(const fs::path& process) {
   return !fs::read_symlink(process / "exe", failed).empty();
 }
 
+uint64_t skip_and_read(std::istream& fields, int skipped) {
+  std::string field;
+  for (int i = 0; i < skipped; ++i) fields >> field;
+  uint64_t value = 0;
+  fields >> value;
+  return value;
+}
+
 /// Whether the process was started without an environment. While it is within execve(2) it seems to
-/// have none, but then the addresses of the environment, fields 50 and 51 of proc(5)'s stat, are 0.
+/// have none, but then of the fields of proc(5)'s stat the addresses of the environment, 50 and 51,
+/// are 0; or they are equal, and the end of its code, 27, which the kernel sets later, is 0.
 bool has_no_environment(const fs::path& process) {
-  constexpr int kFieldsBetween = 46;  // behind the state, which is field 3
   std::ifstream file(process / "stat");
   std::string text;
   std::getline(file, text);
   const size_t name_end = text.rfind(") ");  // the name may have spaces
   if (name_end == std::string::npos) return true;
   std::istringstream fields(text.substr(name_end + 2));
-  std::string skipped;
-  for (int i = 0; i <= kFieldsBetween; ++i) fields >> skipped;
-  uint64_t start = 0;
-  uint64_t end = 0;
-  fields >> start >> end;
-  return start != 0 && start == end;
+  const uint64_t code_end = skip_and_read(fields, 24);  // the first is field 3
+  const uint64_t start = skip_and_read(fields, 22);
+  const uint64_t end = skip_and_read(fields, 0);
+  return code_end != 0 && start != 0 && start == end;
 }
 
 /// Waits if the process is within execve(2), and takes that from `pauses`.

@@ -58,7 +58,9 @@ def start_bandwidth(options=()):
 
     def goes():
         seen = {qp["pid"]: qp for qp in queue_pairs()}
-        return client.pid in seen and seen[client.pid]["counters"]["sends_completed"] > 0
+        # Each end tells of itself in its own time.
+        return (client.pid in seen and seen[client.pid]["counters"]["sends_completed"] > 0 and
+                server.pid in seen and seen[server.pid]["counters"]["requests_executed"] > 0)
     harness.wait_until(goes, "traffic")
     return server, client
 
