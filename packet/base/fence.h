@@ -6,8 +6,7 @@
 namespace urxe {
 
 /// Orders all memory accesses before it with all after it: MEMORY_ORDER.md has its users.
-/// ThreadSanitizer understands operations
-/// on atomics but not fences.
+/// ThreadSanitizer understands operations on atomics but not fences.
 inline void full_fence() {
 #if defined(__SANITIZE_THREAD__)
   static std::atomic<int> dummy{0};

@@ -2,7 +2,6 @@
 #include "provider/observation/process_state.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cinttypes>
@@ -34,9 +33,8 @@ std::optional<ProcessState> read_process_state(uint32_t pid) {
 }
 
 uint64_t own_network_namespace() {
-  if (const uint64_t cookie = network_cookie(); cookie != 0) return cookie;
-  struct stat status {};
-  return stat("/proc/self/ns/net", &status) == 0 ? status.st_ino : 0;
+  const uint64_t cookie = network_cookie();
+  return cookie != 0 ? cookie : network_namespace_number();
 }
 
 }  // namespace urxe

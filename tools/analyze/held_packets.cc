@@ -38,7 +38,6 @@ bool HeldPackets::add(const HeldPacket& packet, bool has_room) {
     return false;
   }
   packets_.push_back(packet);
-
   return true;
 }
 

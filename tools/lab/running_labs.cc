@@ -14,6 +14,7 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "packet/host/file_descriptor.h"
 
@@ -88,11 +89,33 @@ pid_t number_of(const std::string& name) {
 std::vector<pid_t> processes() {
   std::vector<pid_t> found;
   std::error_code failed;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", failed)) {
-    if (const pid_t pid = number_of(entry.path().filename()); pid > 0) found.push_back(pid);
+  std::filesystem::directory_iterator at("/proc", failed);
+  for (; !failed && at != std::filesystem::directory_iterator(); at.increment(failed)) {
+    if (const pid_t pid = number_of(at->path().filename()); pid > 0) found.push_back(pid);
   }
   std::ranges::sort(found);
   return found;
+}
+
+/// Whether this process is in the namespace.
+bool is_own(const FileDescriptor& file, const char* kind) {
+  struct stat own {};
+  struct stat other {};
+  return stat((std::string("/proc/self/ns/") + kind).c_str(), &own) == 0 &&
+         fstat(file.get(), &other) == 0 && own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+}
+
+/// The directory of the process: it stays this one's when another process gets the number.
+FileDescriptor open_process(pid_t pid) {
+  FileDescriptor file(
+      open(fmt::format("/proc/{}", pid).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct stat facts {};
+  // The number may already be that of another user's process.
+  if (file && (fstat(file.get(), &facts) != 0 || facts.st_uid != geteuid())) {
+    file.reset();
+    errno = ESRCH;
+  }
+  return file;
 }
 
 }  // namespace
@@ -116,16 +139,17 @@ std::vector<RunningLab> running_labs() {
 Done enter_lab(pid_t member) {
   std::error_code failed;
   const auto directory = std::filesystem::current_path(failed);
-  const std::string process = fmt::format("/proc/{}", member);
-  const bool has_own_user = namespace_of(process, "user") != namespace_of("/proc/self", "user");
+  const FileDescriptor process = open_process(member);
+  if (!process) return system_failure("cannot enter the lab");
   if (unshare(CLONE_FS) != 0) return system_failure("unshare(CLONE_FS)");
   // All are opened first: the last one takes away the path of the others.
   std::vector<std::pair<const char*, FileDescriptor>> namespaces;
   for (const char* kind : {"user", "pid", "mnt"}) {
-    if (std::string_view(kind) == "user" && !has_own_user) continue;
-    const std::string path = process + "/ns/" + kind;
-    namespaces.emplace_back(kind, FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC)));
-    if (!namespaces.back().second) return system_failure("cannot enter the lab: " + path);
+    const std::string path = std::string("ns/") + kind;
+    FileDescriptor file(openat(process.get(), path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file) return system_failure("cannot enter the lab: its " + path);
+    // The kernel refuses to enter the user namespace that a process is in: root's labs have none.
+    if (!is_own(file, kind)) namespaces.emplace_back(kind, std::move(file));
   }
   for (const auto& [kind, file] : namespaces) {
     if (setns(file.get(), 0) != 0) {

@@ -68,7 +68,7 @@ void flush(ChannelAdapter& ca, QueuePair& qp) {
 void enter_error(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed) {
   note_circumstances(ca, qp);
   qp.set_state(IBV_QPS_ERR);
-  full_fence();  // who posts a receive that flush() does not see, sees the state
+  full_fence();  // either flush() sees a receive that is posted now, or its poster sees the state
   stop_requester(ca, qp);
   stop_responder(ca, qp, owed);
   flush(ca, qp);
