@@ -19,6 +19,12 @@ extern "C" {
 /// errno set (ENOSYS for a command it does not know). Called on the writing thread.
 typedef ssize_t (*urxe_write_hook)(int fd, const void* buffer, size_t length);
 
+/// Called before a read() of a descriptor that the provider has named (watch_reads()), on the
+/// reading thread, whose cancellation may unwind through it. Returns 0: the read may be carried
+/// out; -1: read() returns -1 with the errno that was set; 1: the descriptor is another file's by
+/// now.
+typedef int (*urxe_read_hook)(int fd);
+
 /// A length that means the whole mapping that begins at the address (shmdt()).
 #define URXE_WHOLE_MAPPING ((size_t)-1)
 
@@ -58,7 +64,7 @@ struct urxe_memory_hooks {
 };
 
 struct urxe_presence {
-  uint32_t version;  ///< 5
+  uint32_t version;  ///< 6
   /// Absolute path of the directory tree that describes the devices, without a trailing slash; null
   /// if the environment names none. Valid as long as the process exists.
   const char* tree;
@@ -80,6 +86,11 @@ struct urxe_presence {
   /// Since version 5. 1 if nobody in this process has told yet of this error, EMFILE or ENFILE, and
   /// the caller is going to; else 0. A program without descriptors fails in many places.
   int (*claim_lack)(int errno_value);
+  /// Since version 6. Installs the hook, or removes it (null). Thread-safe.
+  void (*set_read_hook)(urxe_read_hook hook);
+  /// Since version 6. From now on the hook is called before each read() of `fd`, until it says that
+  /// the descriptor is another file's. Thread-safe.
+  void (*watch_reads)(int fd);
 };
 
 /// Never null. Thread-safe.

@@ -10,6 +10,7 @@
 #include "provider/presence/memory.h"
 #include "provider/presence/next.h"
 #include "provider/presence/presence_abi.h"
+#include "provider/presence/read.h"
 
 static _Atomic(urxe_write_hook) write_hook;
 
@@ -65,22 +66,26 @@ static int is_node(int fd) {
 }
 
 URXE_EXPORT const struct urxe_presence* urxe_presence_v1(void) {
-  static const struct urxe_presence kWithTree = {5,
+  static const struct urxe_presence kWithTree = {6,
                                                  urxe_tree,
                                                  set_write_hook,
                                                  is_node,
                                                  urxe_set_memory_hooks,
                                                  urxe_set_cm_hooks,
                                                  urxe_hold_tree,
-                                                 urxe_claim_lack};
-  static const struct urxe_presence kWithoutTree = {5,
+                                                 urxe_claim_lack,
+                                                 urxe_set_read_hook,
+                                                 urxe_watch_reads};
+  static const struct urxe_presence kWithoutTree = {6,
                                                     NULL,
                                                     set_write_hook,
                                                     is_node,
                                                     urxe_set_memory_hooks,
                                                     urxe_set_cm_hooks,
                                                     urxe_hold_tree,
-                                                    urxe_claim_lack};
+                                                    urxe_claim_lack,
+                                                    urxe_set_read_hook,
+                                                    urxe_watch_reads};
   (void)URXE_NEXT(write);
   return urxe_tree_length != 0 ? &kWithTree : &kWithoutTree;
 }

@@ -110,7 +110,7 @@ verbs_context* alloc_context(ibv_device* device, int cmd_fd, void* /*private_dat
     }
     handle->async_fd = async_fd;
     handle->num_comp_vectors = 1;
-    add_channel_source(cmd_fd);
+    add_channel_source(cmd_fd, context->device().weak_from_this());
     context->handle = handle;
     tail_of(handle).self = context.release();
     return tail_of(handle).verbs;

@@ -56,6 +56,7 @@ bool EventSocket::send(const Event& event) {
   } catch (const std::bad_alloc&) {
     return false;
   }
+  sent_.fetch_add(1, std::memory_order_relaxed);
   flush_locked();
   return true;
 }

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -34,6 +35,16 @@ class EventSocket {
   EventSocket(const EventSocket&) = delete;
   EventSocket& operator=(const EventSocket&) = delete;
 
+  /// How the application waits for the events of a completion channel. Kept by Progress.
+  struct Use {
+    std::atomic<int> armed{0};  ///< completion queues that are armed for an event here
+    /// A thread waited for events by Progress::wait_for_event() in this epoch of it; 0: in none.
+    std::atomic<uint64_t> awaited_in{0};
+  };
+  [[nodiscard]] Use& use() { return use_; }
+
+  /// How many events were given to send() and not dropped. Any thread.
+  [[nodiscard]] uint64_t sent() const { return sent_.load(std::memory_order_relaxed); }
   /// False: dropped, because kMaxWaiting events wait for the application already.
   bool send(const Event& event);
   /// Sends the waiting events; false: some still wait.
@@ -62,6 +73,8 @@ class EventSocket {
   const ino_t reader_inode_;
   mutable std::mutex mutex_;
   std::deque<Event> waiting_;
+  std::atomic<uint64_t> sent_{0};
+  Use use_;
 };
 
 }  // namespace urxe

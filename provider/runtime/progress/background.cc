@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "packet/host/clock.h"
+#include "packet/host/file_descriptor.h"
 #include "packet/host/start_thread.h"
 #include "provider/runtime/progress/progress.h"
 
@@ -72,18 +73,22 @@ void ask_for_short_slices() {
 Expected<void, Errno> Progress::start(std::unique_ptr<PacketEngine> engine,
                                       Publication publication) {
   TxBatch batch(engine->batch_limits());
-  kick_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (kick_fd_ < 0) return error(errno);
+  FileDescriptor kicks(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  FileDescriptor waiter_kicks(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!kicks || !waiter_kicks) return error(errno);
+  kick_fd_ = kicks.get();
   engine_ = std::move(engine);
   batch_.emplace(std::move(batch));
   publication_ = std::move(publication);
   int result = start_thread(&thread_, thread_main, this);
   if (result != 0) {
-    close(std::exchange(kick_fd_, -1));
+    kick_fd_ = -1;
     batch_.reset();
     engine_.reset();
     return error(result);
   }
+  kick_fd_ = kicks.release();
+  waiter_kick_fd_ = waiter_kicks.release();
   started_ = true;
   return {};
 }
@@ -95,7 +100,9 @@ Progress::~Progress() {
     pthread_join(thread_, nullptr);
   }
   publish_counters(clock_now());
-  if (kick_fd_ >= 0) close(kick_fd_);
+  for (int fd : {kick_fd_, waiter_kick_fd_}) {
+    if (fd >= 0) close(fd);
+  }
 }
 
 void* Progress::thread_main(void* self) {
@@ -116,14 +123,24 @@ void Progress::run() {
   }
 }
 
+/// Leaves the device to a thread of the application that watches it. With the lock held.
+bool Progress::leaves_to_waiter() {
+  if (!waiting_.load()) return false;
+  mode_.store(Mode::kResting);
+  rest_ = kFirstRest;
+  unlock();
+  return true;
+}
+
 /// Drives the device, then sleeps until something happens, or goes to rest.
 void Progress::serve() {
   lock_.lock();
+  if (leaves_to_waiter()) return;
   engine_->end_wait();
   Instant now = clock_now();
   memory_traffic_ = 0;
   serve_arrivals(now);
-  while (lingers(now)) {
+  while (lingers(now) && !waiting_.load()) {
     unlock();  // others may take the lock
     sched_yield();
     lock_.lock();
@@ -147,6 +164,7 @@ void Progress::serve() {
     unlock();
     return;
   }
+  if (leaves_to_waiter()) return;
   Instant wake = deadline(now);
   if (answer_expected) wake = std::min(wake, now + kAnswerTime);
   if (engine_->begin_wait()) {
@@ -165,19 +183,24 @@ void Progress::serve() {
 /// through memory. Looking there costs no system call, and waking this thread would cost the sender
 /// as much as sending dozens of packets.
 bool Progress::lingers(Instant now) {
-  if (memory_traffic_ >= kStream) {
-    memory_traffic_ = 0;
-    linger_until_ = now + kLinger;
-  }
+  note_stream(now);
   const bool application_polls =
       inline_polls_.load(std::memory_order_relaxed) - polls_seen_ >= kBusyPolls;
   return now < linger_until_ && !application_polls && !stop_.load();
 }
 
+void Progress::note_stream(Instant now) {
+  if (memory_traffic_ < kStream) return;
+  memory_traffic_ = 0;
+  linger_until_ = now + kLinger;
+}
+
 /// `packets` have come; those before them, at `before`. If a thread of the application sleeps until
 /// a completion comes, it wants the processor itself.
 void Progress::note_intervals(Instant before, uint64_t packets, Instant now) {
-  if (packets == 0 || packets > kSinglePackets || armed_.load() != 0) return;
+  const uint64_t arms = arms_.load(std::memory_order_relaxed);
+  const bool waits_for_events = armed_.load() != 0 || std::exchange(arms_seen_, arms) != arms;
+  if (packets == 0 || packets > kSinglePackets || waits_for_events) return;
   if (last_arrival_ - before < kShortInterval) {
     linger_until_ = std::max(linger_until_, now + kShortInterval);
   }
@@ -210,11 +233,12 @@ void Progress::sleep_until(Instant when) {
   timespec timeout{};
   if (when != kNever) timeout = to_timespec(when - clock_now());
   ppoll(fds, 4, when == kNever ? nullptr : &timeout, nullptr);
-  if (fds[0].revents != 0) take_kicks();
+  if (fds[0].revents != 0) take_kicks(kick_fd_);
   if ((fds[2].revents & POLLERR) != 0) FramePort::clear_error(fds[2].fd);
 }
 
-/// The application polls: sleeps, and checks now and then that it still does.
+/// The application polls, or waits for events and watches the device: sleeps, and checks now and
+/// then that it still does.
 void Progress::rest() {
   pollfd fd{kick_fd_, POLLIN, 0};
   resting_until_ns_.store((clock_now() + rest_).ns);
@@ -222,16 +246,50 @@ void Progress::rest() {
   timespec timeout = to_timespec(rest_);
   ppoll(&fd, 1, &timeout, nullptr);
   resting_until_ns_.store(INT64_MIN);
-  if (fd.revents != 0) take_kicks();
+  if (fd.revents != 0) take_kicks(kick_fd_);
   const bool held_back = held_back_.exchange(false);
   if (held_back) send_held_back();
-  uint64_t polls = inline_polls_.load(std::memory_order_relaxed);
-  bool still_polls = polls != polls_seen_;
+  const uint64_t polls = inline_polls_.load(std::memory_order_relaxed);
+  const uint64_t waits = waits_.load();
+  const bool still_waits = waits == waits_seen_ && waiting_.load();
+  const bool still_drives = polls != polls_seen_ || waits != waits_seen_ || still_waits;
   polls_seen_ = polls;
-  if (fd.revents != 0 || !still_polls) mode_.store(Mode::kAwake);
+  waits_seen_ = waits;
+  if (fd.revents != 0 || !still_drives) mode_.store(Mode::kAwake);
+  // Someone waits for an event in another way than was expected.
+  if (!still_drives && armed_.load() != 0) watch_epoch_.fetch_add(1);
+  if (still_waits && rest_ == kLongestRest && fd.revents == 0) {
+    rest_deeply();
+    return;
+  }
   // While requests are held back, it looks after them in time.
   const Duration longest = held_back ? kLongestWait : kLongestRest;
-  rest_ = still_polls ? std::min(rest_ * 2, longest) : kFirstRest;
+  rest_ = still_drives ? std::min(rest_ * 2, longest) : kFirstRest;
+}
+
+/// A thread has waited for a whole rest, and may wait for hours. It wakes this one when it
+/// leaves.
+void Progress::rest_deeply() {
+  pollfd fd{kick_fd_, POLLIN, 0};
+  resting_until_ns_.store(INT64_MAX);
+  rests_deeply_.store(true);
+  if (waiting_.load()) ppoll(&fd, 1, nullptr, nullptr);
+  rests_deeply_.store(false);
+  resting_until_ns_.store(INT64_MIN);
+  if (fd.revents != 0) take_kicks(kick_fd_);
+  rest_ = kFirstRest;
+  // Kicked for another reason, it looks at once.
+  if (fd.revents != 0 && !watcher_left_.exchange(false)) mode_.store(Mode::kAwake);
+}
+
+void Progress::write_kick(int fd) {
+  const uint64_t one = 1;
+  [[maybe_unused]] ssize_t written = write(fd, &one, sizeof one);
+}
+
+void Progress::take_kicks(int fd) {
+  uint64_t count = 0;
+  [[maybe_unused]] ssize_t got = read(fd, &count, sizeof count);
 }
 
 /// Sends what waits for others, unless a thread that will send it drives the device.

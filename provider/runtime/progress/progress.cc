@@ -204,7 +204,7 @@ void Progress::finish(Instant now) {
   if (now - last_published_ > kPublishInterval) publish_counters(now);
   if (device_.counters().failures != failures_told_) tell_failures(now);
   publish_reports(now);
-  int64_t asleep_until = asleep_until_ns_.load();
+  const int64_t asleep_until = std::max(asleep_until_ns_.load(), waiter_until_ns_.load());
   if (asleep_until != INT64_MIN && deadline(now).ns < asleep_until) kick();
 }
 
@@ -275,24 +275,31 @@ void Progress::unlock() {
   }
 }
 
-void Progress::on_armed(std::atomic<bool>& counted) {
-  if (!counted.exchange(true)) armed_.fetch_add(1);
-  if (mode_.load() == Mode::kResting) kick();
+/// A channel's events were waited for by a thread that watches the device meanwhile: it is expected
+/// to do so again. If it does not, the background thread finds out within one rest.
+void Progress::on_armed(std::atomic<bool>& counted, EventSocket* channel) {
+  arms_.fetch_add(1, std::memory_order_relaxed);
+  if (!counted.exchange(true)) {
+    armed_.fetch_add(1);
+    if (channel != nullptr) channel->use().armed.fetch_add(1);
+  }
+  const bool is_expected =
+      channel != nullptr && channel->use().awaited_in.load() == watch_epoch_.load();
+  if (mode_.load() == Mode::kResting && !is_expected && !waiting_.load()) kick();
 }
 
-void Progress::on_disarmed(std::atomic<bool>& counted) {
-  if (counted.exchange(false)) armed_.fetch_sub(1);
+void Progress::on_disarmed(std::atomic<bool>& counted, EventSocket* channel) {
+  if (!counted.exchange(false)) return;
+  armed_.fetch_sub(1);
+  if (channel != nullptr) channel->use().armed.fetch_sub(1);
 }
 
+/// Wakes who watches the device.
 void Progress::kick() {
   asleep_until_ns_.store(INT64_MIN);
-  uint64_t one = 1;
-  [[maybe_unused]] ssize_t written = write(kick_fd_, &one, sizeof one);
-}
-
-void Progress::take_kicks() const {
-  uint64_t count = 0;
-  [[maybe_unused]] ssize_t got = read(kick_fd_, &count, sizeof count);
+  waiter_until_ns_.store(INT64_MIN);
+  write_kick(kick_fd_);
+  if (waiting_.load()) write_kick(waiter_kick_fd_);
 }
 
 void Progress::after_fork_in_child() {
@@ -302,8 +309,10 @@ void Progress::after_fork_in_child() {
   frames_.after_fork_in_child();
   publication_.counters = CounterTable();
   publication_.reports.abandon();
-  if (kick_fd_ >= 0) close(kick_fd_);
-  kick_fd_ = -1;
+  for (int* fd : {&kick_fd_, &waiter_kick_fd_}) {
+    if (*fd >= 0) close(*fd);
+    *fd = -1;
+  }
   started_ = false;  // the thread stayed with the parent
 }
 

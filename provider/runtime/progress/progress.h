@@ -20,6 +20,7 @@
 #include "provider/runtime/locks/device_lock.h"
 #include "provider/runtime/progress/counter_table.h"
 #include "provider/runtime/progress/frame_traffic.h"
+#include "provider/runtime/progress/held_signals.h"
 #include "transport/device/device.h"
 
 namespace urxe {
@@ -27,7 +28,9 @@ namespace urxe {
 /// Runs a device, and gives it the time. A thread that posts or polls drives the device itself
 /// unless another thread does (on_post(), poll()). A background thread drives it while the
 /// application does not poll; while the application polls, that thread rests and only checks now
-/// and then that it still does. If nothing is due and nothing arrives it sleeps without a timeout.
+/// and then that it still does. A thread that waits for a completion's event drives the device,
+/// too, as long as it waits (wait_for_event()): so no other thread must wake before it does. If
+/// nothing is due and nothing arrives all sleep without a timeout.
 ///
 /// No doorbell is lost: a thread that unlocks the device then checks whether one was rung
 /// meanwhile. Thread-safe, except where a function needs the lock.
@@ -92,10 +95,15 @@ class Progress {
   template <class Take>
   auto poll(const CompletionQueue& cq, Take take);
   /// A completion queue was armed: a thread is going to wait for its event. `counted` belongs to
-  /// the queue.
-  void on_armed(std::atomic<bool>& counted);
+  /// the queue, `channel` gets the event; null: nobody does.
+  void on_armed(std::atomic<bool>& counted, EventSocket* channel);
   /// The queue that `counted` belongs to is not armed any more.
-  void on_disarmed(std::atomic<bool>& counted);
+  void on_disarmed(std::atomic<bool>& counted, EventSocket* channel);
+
+  /// The calling thread is about to read `fd`, the channel's reading end, which blocks. Returns
+  /// when there is something to read, and drives the device meanwhile unless another thread waits,
+  /// too; or earlier, if it cannot. False: a signal has come that ends a read(2). May be cancelled.
+  bool wait_for_event(EventSocket& channel, int fd);
 
   /// Waits until the thread that holds the device's lock now has released it; returns at once if
   /// that is the calling thread. Its callers may hold locks of the application that the holder
@@ -144,15 +152,27 @@ class Progress {
 
   static void* thread_main(void* self);
   void run();
+  [[nodiscard]] bool leaves_to_waiter();
   void serve();
   [[nodiscard]] bool lingers(Instant now);
+  void note_stream(Instant now);
   void serve_arrivals(Instant now);
   void note_intervals(Instant before, uint64_t packets, Instant now);
   void sleep_until(Instant when);
   void rest();
+  void rest_deeply();
+
+  // A thread of the application that waits for an event: wait_for_event.cc.
+  class Wait;
+  static bool wait_until_readable(int fd, const SignalAlarm& alarm, int cancel_state);
+  bool watch_until_readable(const EventSocket& channel, int fd, int cancel_state);
+  bool serve_until_idle(const EventSocket& channel, uint64_t sent_before, Instant& end);
+  bool serve_until_event(const EventSocket& channel, uint64_t sent_before, Instant now);
+
   void kick();
+  static void write_kick(int fd);
+  static void take_kicks(int fd);
   void send_held_back();
-  void take_kicks() const;
   void flush_events();
 
   Device& device_;
@@ -185,6 +205,7 @@ class Progress {
   std::atomic<int64_t> last_post_ns_{INT64_MIN / 2};
   std::atomic<uint64_t> inline_polls_{0};
   std::atomic<int32_t> armed_{0};  ///< completion queues armed for an event
+  std::atomic<uint64_t> arms_{0};  ///< how often one was armed
 
   // The background thread.
   pthread_t thread_{};
@@ -196,7 +217,20 @@ class Progress {
   std::atomic<bool> held_back_{false};                ///< requests wait, or waited, for others
   std::atomic<int64_t> resting_until_ns_{INT64_MIN};  ///< while the application polls
   uint64_t polls_seen_ = 0;
+  uint64_t waits_seen_ = 0;
+  uint64_t arms_seen_ = 0;  ///< under the lock
   Duration rest_ = microseconds(50);
+
+  // A thread of the application that waits for an event, and watches the device.
+  int waiter_kick_fd_ = -1;
+  SignalAlarm signal_alarm_;                         ///< of the watcher
+  std::atomic<int> readers_{0};                      ///< threads that wait for events
+  std::atomic<bool> waiting_{false};                 ///< one of them watches
+  std::atomic<uint64_t> waits_{0};                   ///< how often one began to
+  std::atomic<uint64_t> watch_epoch_{1};             ///< see EventSocket::Use
+  std::atomic<int64_t> waiter_until_ns_{INT64_MIN};  ///< as asleep_until_ns_
+  std::atomic<bool> rests_deeply_{false};            ///< the background thread: until it is kicked
+  std::atomic<bool> watcher_left_{false};            ///< that is why it was kicked
 };
 
 template <class Take>

@@ -2,25 +2,37 @@
 #include "provider/verbs/completions/comp_channel.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <rdma/ib_user_verbs.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <new>
-#include <set>
-#include <vector>
+#include <unordered_map>
 
 #include "provider/presence/presence_abi.h"
+#include "provider/runtime/device/runtime_device.h"
 #include "provider/runtime/errors.h"
 
 namespace urxe {
 namespace {
 
+constexpr uint32_t kFirstWithReads = 6;
+
 ssize_t write_hook(int fd, const void* buffer, size_t length) noexcept;
+int read_hook(int fd);
+
+/// A completion channel, and the device whose completion queues use it.
+struct Channel {
+  std::shared_ptr<EventSocket> events;
+  std::weak_ptr<RuntimeDevice> device;
+};
 
 /// Never destroyed: exit handlers may still use it.
 class ChannelTable {
@@ -30,9 +42,9 @@ class ChannelTable {
     return *table;
   }
 
-  void add_source(int cmd_fd) {
+  void add_source(int cmd_fd, std::weak_ptr<RuntimeDevice> device) {
     std::lock_guard lock(mutex_);
-    sources_.insert(cmd_fd);
+    sources_.insert_or_assign(cmd_fd, std::move(device));
   }
   void remove_source(int cmd_fd) {
     std::lock_guard lock(mutex_);
@@ -41,32 +53,41 @@ class ChannelTable {
 
   Expected<int, Errno> make(int cmd_fd) {
     std::lock_guard lock(mutex_);
-    if (!sources_.contains(cmd_fd)) return error(ENODEV);
+    const auto source = sources_.find(cmd_fd);
+    if (source == sources_.end()) return error(ENODEV);
     // The application's close() of a channel goes unnoticed, so closed ones are looked for when the
     // number of channels has doubled. A look costs one system call per channel.
     if (channels_.size() >= sweep_at_) {
-      std::erase_if(channels_, [](const auto& channel) { return channel->reader_is_gone(); });
+      std::erase_if(channels_,
+                    [](const auto& entry) { return entry.second.events->reader_is_gone(); });
       sweep_at_ = std::max(kFirstSweep, channels_.size() * 2);
     }
     channels_.reserve(std::max(channels_.size() + 1, sweep_at_));
     int reader_fd = -1;
     auto made = EventSocket::create(sizeof(ib_uverbs_comp_event_desc), &reader_fd);
     if (!made) return error(made.error().value);
-    channels_.push_back(*std::move(made));
+    channels_.insert_or_assign(reader_fd, Channel{*std::move(made), source->second});
+    if (presence_ != nullptr) presence_->watch_reads(reader_fd);
     return reader_fd;
   }
 
-  std::shared_ptr<EventSocket> find(int reader_fd) {
+  /// Null pointers: the descriptor is not one of a channel.
+  Channel find(int reader_fd) {
     std::lock_guard lock(mutex_);
-    auto found = std::ranges::find_if(
-        channels_, [reader_fd](const auto& channel) { return channel->is_reader(reader_fd); });
-    return found != channels_.end() ? *found : nullptr;
+    const auto found = channels_.find(reader_fd);
+    const bool is_there = found != channels_.end() && found->second.events->is_reader(reader_fd);
+    return is_there ? found->second : Channel{};
   }
 
  private:
   ChannelTable() {
     if (void* symbol = dlsym(RTLD_DEFAULT, "urxe_presence_v1")) {
-      reinterpret_cast<urxe_presence_v1_function>(symbol)()->set_write_hook(write_hook);
+      const auto* const presence = reinterpret_cast<urxe_presence_v1_function>(symbol)();
+      presence->set_write_hook(write_hook);
+      if (presence->version >= kFirstWithReads) {
+        presence->set_read_hook(read_hook);
+        presence_ = presence;
+      }
     }
     pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
                    [] {
@@ -78,9 +99,10 @@ class ChannelTable {
 
   static constexpr size_t kFirstSweep = 16;
   std::mutex mutex_;
-  std::set<int> sources_;  ///< the device node descriptors of the open contexts
-  std::vector<std::shared_ptr<EventSocket>> channels_;
+  std::map<int, std::weak_ptr<RuntimeDevice>> sources_;  ///< open contexts, by their device nodes
+  std::unordered_map<int, Channel> channels_;            ///< by what the application reads
   size_t sweep_at_ = kFirstSweep;
+  const urxe_presence* presence_ = nullptr;  ///< null: it cannot watch reads
 };
 
 ssize_t create_channel(int fd, const ib_uverbs_create_comp_channel& command) {
@@ -114,16 +136,34 @@ ssize_t write_hook(int fd, const void* buffer, size_t length) noexcept {
   }
 }
 
+/// Whether reading a channel would block; also false if the descriptor is no socket.
+bool is_empty(int fd) {
+  char byte = 0;
+  return recv(fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
+/// Waits until there is something to read, where the read would block. A thread that is cancelled
+/// unwinds through this function.
+int read_hook(int fd) {
+  if (!is_empty(fd)) return 0;
+  const Channel channel = ChannelTable::instance().find(fd);
+  if (channel.events == nullptr) return 1;
+  const auto device = channel.device.lock();
+  const int flags = fcntl(fd, F_GETFL);
+  if (device == nullptr || device->is_forked() || (flags & O_NONBLOCK) != 0) return 0;
+  return device->progress().wait_for_event(*channel.events, fd) ? 0 : fail(EINTR);
+}
+
 }  // namespace
 
-void add_channel_source(int cmd_fd) {
-  ChannelTable::instance().add_source(cmd_fd);
+void add_channel_source(int cmd_fd, std::weak_ptr<RuntimeDevice> device) {
+  ChannelTable::instance().add_source(cmd_fd, std::move(device));
 }
 void remove_channel_source(int cmd_fd) {
   ChannelTable::instance().remove_source(cmd_fd);
 }
 std::shared_ptr<EventSocket> find_channel(const ibv_comp_channel* channel) {
-  return ChannelTable::instance().find(channel->fd);
+  return ChannelTable::instance().find(channel->fd).events;
 }
 
 }  // namespace urxe

@@ -9,12 +9,14 @@
 
 namespace urxe {
 
+class RuntimeDevice;
+
 // Completion channels. libibverbs asks the kernel for one by a write() to the context's device
 // node. The presence object passes this write to the provider.
 
-/// From now on writes to `cmd_fd` make channels, until remove_channel_source(). Throws
-/// std::bad_alloc.
-void add_channel_source(int cmd_fd);
+/// From now on writes to `cmd_fd` make channels of `device`, until remove_channel_source(). A
+/// thread that reads such a channel drives the device while it waits. Throws std::bad_alloc.
+void add_channel_source(int cmd_fd, std::weak_ptr<RuntimeDevice> device);
 void remove_channel_source(int cmd_fd);
 
 /// The channel behind the application's handle; null if it is not one of ours.

@@ -151,7 +151,7 @@ int resize_cq(ibv_cq* handle, int cqe) noexcept {
 int end_cq(Cq& cq) {
   auto destroyed = cq.owner->device().device().destroy_cq(cq.queue);
   if (!destroyed) return destroyed.error().value;
-  cq.progress->on_disarmed(cq.counted_as_armed);
+  cq.progress->on_disarmed(cq.counted_as_armed, cq.channel.get());
   cq.owner->cqs.remove(cq);
   return 0;
 }
@@ -185,7 +185,7 @@ int req_notify_cq(ibv_cq* handle, int solicited_only) noexcept {
   Cq& cq = cq_of(handle);
   if (cq.owner->is_forked()) return ENODEV;
   cq.queue->arm(solicited_only != 0);
-  cq.progress->on_armed(cq.counted_as_armed);
+  cq.progress->on_armed(cq.counted_as_armed, cq.channel.get());
   return 0;
 }
 

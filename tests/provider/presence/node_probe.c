@@ -117,14 +117,49 @@ static void check_threads(char* node) {
   EXPECT(hook_calls == kThreads * 200);
 }
 
+static int read_outcome;
+static int read_calls;
+
+static int read_hook(int fd) {
+  (void)fd;
+  ++read_calls;
+  if (read_outcome < 0) errno = EINTR;
+  return read_outcome;
+}
+
+ssize_t __read_chk(int fd, void* buffer, size_t length, size_t buffer_size);
+
+static void check_reads(void) {
+  int watched[2];
+  int other[2];
+  EXPECT(pipe(watched) == 0 && pipe(other) == 0);
+  EXPECT(write(watched[1], "abcdef", 6) == 6 && write(other[1], "xyz", 3) == 3);
+  char byte = 0;
+  presence->watch_reads(watched[0]);
+  EXPECT(read(watched[0], &byte, 1) == 1 && byte == 'a');  // without a hook
+  presence->set_read_hook(read_hook);
+  EXPECT(read(other[0], &byte, 1) == 1 && byte == 'x' && read_calls == 0);
+  EXPECT(read(watched[0], &byte, 1) == 1 && byte == 'b' && read_calls == 1);
+  EXPECT(__read_chk(watched[0], &byte, 1, 1) == 1 && byte == 'c' && read_calls == 2);
+  read_outcome = -1;
+  EXPECT(read(watched[0], &byte, 1) == -1 && errno == EINTR && read_calls == 3);
+  read_outcome = 1;  // the descriptor is another file's
+  EXPECT(read(watched[0], &byte, 1) == 1 && byte == 'd' && read_calls == 4);
+  EXPECT(read(watched[0], &byte, 1) == 1 && byte == 'e' && read_calls == 4);
+  presence->watch_reads(watched[0]);
+  EXPECT(read(watched[0], &byte, 1) == 1 && byte == 'f' && read_calls == 5);
+  presence->set_read_hook(NULL);
+}
+
 int main(int argc, char** argv) {
   EXPECT(argc == 2);
   presence = find_presence();
-  EXPECT(presence->version == 5 && presence->tree != NULL);
+  EXPECT(presence->version == 6 && presence->tree != NULL);
   EXPECT(strcmp(presence->tree, getenv("URXE_TREE")) == 0);
   check_node_is_null_device(argv[1]);
   check_hook(argv[1]);
   check_fork(argv[1]);
   check_threads(argv[1]);
+  check_reads();
   return 0;
 }

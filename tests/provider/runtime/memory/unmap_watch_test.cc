@@ -170,7 +170,7 @@ TEST_F(UnmapWatchTest, TheDevicesEndWaitsForThreadsThatUnmap) {
 /// The preloaded object's. The program exports it.
 extern "C" __attribute__((visibility("default"))) const urxe_presence* urxe_presence_v1() {
   static const urxe_presence kPresence = {
-      .version = 5,
+      .version = 6,
       .tree = nullptr,
       .set_write_hook = [](urxe_write_hook) {},
       .is_node = [](int) { return 0; },
@@ -178,6 +178,8 @@ extern "C" __attribute__((visibility("default"))) const urxe_presence* urxe_pres
       .set_cm_hooks = [](const urxe_cm_hooks*) {},
       .hold_tree = [](int) {},
       .claim_lack = [](int) { return 1; },
+      .set_read_hook = [](urxe_read_hook) {},
+      .watch_reads = [](int) {},
   };
   return &kPresence;
 }

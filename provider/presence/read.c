@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// read() of completion channels. A thread that waits in ibv_get_cq_event(3) waits in read(): the
+/// provider has it drive the device until there is something to read.
+#include "provider/presence/read.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "provider/presence/descriptors.h"
+#include "provider/presence/next.h"
+
+static _Atomic(urxe_read_hook) read_hook;
+static struct urxe_fd_set channels;
+
+void urxe_set_read_hook(urxe_read_hook hook) {
+  atomic_store(&read_hook, hook);
+}
+
+void urxe_watch_reads(int fd) {
+  urxe_fd_set_add(&channels, fd);
+}
+
+/// False: the read has failed, and errno is set.
+static __attribute__((noinline)) bool wait_for_channel(int fd) {
+  urxe_read_hook hook = atomic_load(&read_hook);
+  if (hook == NULL) return true;
+  int outcome = hook(fd);
+  if (outcome > 0) urxe_fd_set_remove(&channels, fd);
+  return outcome >= 0;
+}
+
+static inline bool may_read(int fd) {
+  return URXE_LIKELY(!urxe_fd_set_may_have(&channels, fd)) || wait_for_channel(fd);
+}
+
+URXE_EXPORT ssize_t read(int fd, void* buffer, size_t length) {
+  return may_read(fd) ? URXE_NEXT(read)(fd, buffer, length) : -1;
+}
+
+URXE_EXPORT ssize_t __read_chk(int fd, void* buffer, size_t length, size_t buffer_size) {
+  return may_read(fd) ? URXE_NEXT(__read_chk)(fd, buffer, length, buffer_size) : -1;
+}

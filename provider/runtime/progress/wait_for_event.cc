@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A thread of the application that waits for a completion's event drives the device while it waits.
+//
+// One such thread watches: it sleeps until packets come, and takes them itself. The background
+// thread rests meanwhile; the thread that leaves wakes it only if it rests for good, or if others
+// need it. Where several threads wait, the background thread watches for all.
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <span>
+
+#include "packet/host/clock.h"
+#include "provider/runtime/progress/progress.h"
+
+namespace urxe {
+namespace {
+
+/// The calling thread cannot be cancelled, except in poll_cancellable().
+class NotCancellable {
+ public:
+  NotCancellable() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~NotCancellable() { pthread_setcancelstate(before_, nullptr); }
+  NotCancellable(const NotCancellable&) = delete;
+  NotCancellable& operator=(const NotCancellable&) = delete;
+
+  [[nodiscard]] int before() const { return before_; }
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
+/// Bursts received before the thread looks whether it may sleep.
+constexpr int kBurstsInOneGo = 16;
+
+/// Polls with the cancelability that the thread had. `end`: kNever, or when it gives up.
+void poll_cancellable(std::span<pollfd> fds, Instant end, int cancel_state) {
+  timespec timeout{};
+  if (end != kNever) {
+    const int64_t ns = std::max<int64_t>((end - clock_now()).ns, 0);
+    timeout = {static_cast<time_t>(ns / 1000000000), static_cast<long>(ns % 1000000000)};
+  }
+  int disabled = 0;
+  pthread_setcancelstate(cancel_state, &disabled);
+  ppoll(fds.data(), fds.size(), end == kNever ? nullptr : &timeout, nullptr);
+  pthread_setcancelstate(disabled, nullptr);
+}
+
+}  // namespace
+
+/// A thread waits for events of `channel`. The first of several watches the device.
+class Progress::Wait {
+ public:
+  Wait(Progress& progress, EventSocket& channel)
+      : progress_(progress), channel_(channel), watches_(progress.readers_.fetch_add(1) == 0) {
+    if (!watches_) return;
+    channel.use().awaited_in.store(progress.watch_epoch_.load());
+    progress.waits_.fetch_add(1);
+    progress.waiting_.store(true);
+  }
+  ~Wait() {
+    if (watches_) leave();
+    progress_.readers_.fetch_sub(1);
+  }
+  Wait(const Wait&) = delete;
+  Wait& operator=(const Wait&) = delete;
+
+  [[nodiscard]] bool watches() const { return watches_; }
+
+ private:
+  void leave() const;
+
+  Progress& progress_;
+  EventSocket& channel_;
+  const bool watches_;
+};
+
+/// The application is going to poll, or to wait again. If it does neither, the background thread
+/// finds out after a rest; others' events must not wait for that.
+void Progress::Wait::leave() const {
+  progress_.waiting_.store(false);
+  const int armed_here = channel_.use().armed.load();
+  if (progress_.readers_.load() > 1 || progress_.armed_.load() > armed_here) {
+    progress_.kick();
+  } else if (progress_.rests_deeply_.load()) {
+    progress_.watcher_left_.store(true);
+    write_kick(progress_.kick_fd_);
+  }
+}
+
+bool Progress::wait_for_event(EventSocket& channel, int fd) {
+  for (;;) {
+    const HeldSignals signals;  // the last to end: a handler may leave by longjmp(3)
+    const NotCancellable thread;
+    Wait wait(*this, channel);
+    SignalAlarm own_alarm;
+    SignalAlarm& alarm = wait.watches() ? signal_alarm_ : own_alarm;
+    if (!alarm.watch(signals)) return true;
+    const bool has_event = wait.watches() ? watch_until_readable(channel, fd, thread.before())
+                                          : wait_until_readable(fd, own_alarm, thread.before());
+    if (has_event) return true;
+    if (signals.one_interrupts()) return false;
+  }
+}
+
+/// False: a signal has come.
+bool Progress::wait_until_readable(int fd, const SignalAlarm& alarm, int cancel_state) {
+  pollfd fds[2] = {{fd, POLLIN, 0}, {alarm.fd(), POLLIN, 0}};
+  while (fds[0].revents == 0 && fds[1].revents == 0) poll_cancellable(fds, kNever, cancel_state);
+  return fds[0].revents != 0;
+}
+
+/// False: a signal has come.
+bool Progress::watch_until_readable(const EventSocket& channel, int fd, int cancel_state) {
+  const uint64_t sent_before = channel.sent();
+  Instant end = kNever;
+  while (serve_until_idle(channel, sent_before, end)) {
+    pollfd fds[6] = {{waiter_kick_fd_, POLLIN, 0},
+                     {engine_->wait_fd(), POLLIN, 0},
+                     {frames_.receive_fd(), POLLIN, 0},
+                     {frames_.blocked_fd(), POLLOUT, 0},
+                     {fd, POLLIN, 0},
+                     {signal_alarm_.fd(), POLLIN, 0}};
+    poll_cancellable(fds, end, cancel_state);
+    waiter_until_ns_.store(INT64_MIN);
+    if (fds[0].revents != 0) take_kicks(waiter_kick_fd_);
+    if ((fds[2].revents & POLLERR) != 0) FramePort::clear_error(fds[2].fd);
+    if (fds[4].revents != 0) return true;
+    if (fds[5].revents != 0) return false;
+  }
+  return true;
+}
+
+/// Drives the device until nothing is left to do before `end`; the engine then tells of what comes.
+/// False: there is an event to read, or no device to drive.
+bool Progress::serve_until_idle(const EventSocket& channel, uint64_t sent_before, Instant& end) {
+  for (;;) {
+    lock_.lock();
+    if (!started_) {
+      unlock();
+      return false;
+    }
+    if (mode_.load() == Mode::kWatching)
+      write_kick(kick_fd_);  // it leaves the device to this thread
+    engine_->end_wait();
+    Instant now = clock_now();
+    memory_traffic_ = 0;
+    bool has_event = serve_until_event(channel, sent_before, now);
+    for (note_stream(now); !has_event && now < linger_until_; note_stream(now)) {
+      unlock();  // others may take the lock
+      sched_yield();
+      lock_.lock();
+      now = clock_now();
+      has_event = serve_until_event(channel, sent_before, now);
+    }
+    flush_events();
+    finish(now);
+    end = deadline(now);
+    const bool is_idle = !has_event && !engine_->begin_wait();
+    if (is_idle) waiter_until_ns_.store(end.ns);
+    unlock();
+    if (has_event || is_idle) return is_idle;
+  }
+}
+
+/// Takes what has arrived, up to the event: an ACK may share its datagram with the application's
+/// answer. False: no event has come.
+bool Progress::serve_until_event(const EventSocket& channel, uint64_t sent_before, Instant now) {
+  for (int burst = 0; burst < kBurstsInOneGo && channel.sent() == sent_before; ++burst) {
+    const bool any = receive(now);
+    if (!any) {
+      device_.advance(now);
+      last_advance_ = now;
+    }
+    deliver_events();
+    const bool answers = channel.sent() != sent_before;
+    transmit(any || answers ? AckPolicy::kUrgentOnly : AckPolicy::kAll, now);
+    if (!any) break;
+  }
+  return channel.sent() != sent_before;
+}
+
+}  // namespace urxe
