@@ -21,6 +21,7 @@
 #include "provider/runtime/progress/counter_table.h"
 #include "provider/runtime/progress/frame_traffic.h"
 #include "provider/runtime/progress/held_signals.h"
+#include "provider/runtime/progress/short_waits.h"
 #include "transport/device/device.h"
 
 namespace urxe {
@@ -166,6 +167,7 @@ class Progress {
   class Wait;
   static bool wait_until_readable(int fd, const SignalAlarm& alarm, int cancel_state);
   bool watch_until_readable(const EventSocket& channel, int fd, int cancel_state);
+  bool look_before_sleep(const EventSocket& channel, uint64_t sent_before);
   bool serve_until_idle(const EventSocket& channel, uint64_t sent_before, Instant& end);
   bool serve_until_event(const EventSocket& channel, uint64_t sent_before, Instant now);
 
@@ -224,6 +226,7 @@ class Progress {
   // A thread of the application that waits for an event, and watches the device.
   int waiter_kick_fd_ = -1;
   SignalAlarm signal_alarm_;                         ///< of the watcher
+  ShortWaits short_waits_;                           ///< of the watcher
   std::atomic<int> readers_{0};                      ///< threads that wait for events
   std::atomic<bool> waiting_{false};                 ///< one of them watches
   std::atomic<uint64_t> waits_{0};                   ///< how often one began to

@@ -6,6 +6,7 @@
 // need it. Where several threads wait, the background thread watches for all.
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -114,6 +115,7 @@ bool Progress::wait_until_readable(int fd, const SignalAlarm& alarm, int cancel_
 /// False: a signal has come.
 bool Progress::watch_until_readable(const EventSocket& channel, int fd, int cancel_state) {
   const uint64_t sent_before = channel.sent();
+  if (look_before_sleep(channel, sent_before)) return true;
   Instant end = kNever;
   while (serve_until_idle(channel, sent_before, end)) {
     pollfd fds[6] = {{waiter_kick_fd_, POLLIN, 0},
@@ -130,6 +132,25 @@ bool Progress::watch_until_readable(const EventSocket& channel, int fd, int canc
     if (fds[5].revents != 0) return false;
   }
   return true;
+}
+
+/// Drives the device as long as an event may come soon; see ShortWaits. False: none has come.
+bool Progress::look_before_sleep(const EventSocket& channel, uint64_t sent_before) {
+  const Duration time = short_waits_.begin();
+  const Instant begin = clock_now();
+  bool has_event = false;
+  for (Instant now = begin; !has_event && now < begin + time; now = clock_now()) {
+    lock_.lock();
+    has_event = started_ && serve_until_event(channel, sent_before, now);
+    if (has_event) {
+      finish(now);
+      short_waits_.came(now - begin);
+    }
+    unlock();
+    if (!has_event) sched_yield();
+  }
+  if (time > Duration{} && !has_event) short_waits_.did_not_come();
+  return has_event;
 }
 
 /// Drives the device until nothing is left to do before `end`; the engine then tells of what comes.
