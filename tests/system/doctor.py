@@ -364,7 +364,7 @@ def black_hole():
     for address in (other.ipv4, other.ipv6):
         findings = examine(address, expected=1)
         expect_finding(findings, "peer", "problem", f"packets to {address} may have 4200 bytes", "path MTU 2048 do not",
-                       "path MTU 1024 do", "to 1104")
+                       "path MTU 1024 do", "to 1112")
         expect_finding(findings, "peer", "ok", "connection manager", "answers")
     rules = "add table inet t; add chain inet t i { type filter hook input priority 0; }; " \
             "add rule inet t i udp dport != 4791 drop"
