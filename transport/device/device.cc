@@ -227,27 +227,14 @@ void Device::advance(Instant now) {
   ca.release_held_events();
 }
 
-bool Device::transmit(TxBatch& batch, Instant now, AckPolicy policy) {
-  ChannelAdapter& ca = impl_->ca;
-  ca.now = now;
-  impl_->take_doorbells();
-  while (QueuePair* qp = ca.pacing.pop_due(now)) ca.active.push_back(*qp);
-  if (!ca.backpressure.transmit_answers(ca, batch)) return true;
-  if (!ca.gsi.transmit(ca, batch)) return true;
-  const bool all_acks = policy == AckPolicy::kAll;
-  if (all_acks) {
-    while (QueuePair* qp = ca.deferred.front()) {
-      ca.deferred.remove(*qp);
-      ca.active.push_back(*qp);
-    }
-  }
+bool Device::Impl::take_turns(TxBatch& batch, bool all_acks) {
   while (QueuePair* qp = ca.active.front()) {
     if (qp->type == IBV_QPT_RAW_PACKET) {  // transmit_frames() serves it
       ca.active.remove(*qp);
       ca.sending_frames.push_back(*qp);
       continue;
     }
-    switch (take_turn(ca, *qp, batch, now, all_acks)) {
+    switch (take_turn(ca, *qp, batch, ca.now, all_acks)) {
       case Turn::kIdle:
         ca.active.remove(*qp);
         break;
@@ -257,9 +244,33 @@ bool Device::transmit(TxBatch& batch, Instant now, AckPolicy policy) {
       case Turn::kBatchFull:
         ca.active.move_to_back(*qp);
         if (!check(!batch.empty())) ca.active.remove(*qp);
-        return true;
+        return false;
     }
   }
+  return true;
+}
+
+/// QP1 comes after the data, which a flood of requests must not hold up, but not later than in the
+/// second batch.
+bool Device::transmit(TxBatch& batch, Instant now, AckPolicy policy) {
+  ChannelAdapter& ca = impl_->ca;
+  ca.now = now;
+  impl_->take_doorbells();
+  while (QueuePair* qp = ca.pacing.pop_due(now)) ca.active.push_back(*qp);
+  if (!ca.backpressure.transmit_answers(ca, batch)) return true;
+  if (ca.gsi.is_overdue() && !ca.gsi.transmit(ca, batch)) return true;
+  const bool all_acks = policy == AckPolicy::kAll;
+  if (all_acks) {
+    while (QueuePair* qp = ca.deferred.front()) {
+      ca.deferred.remove(*qp);
+      ca.active.push_back(*qp);
+    }
+  }
+  if (!impl_->take_turns(batch, all_acks)) {
+    ca.gsi.wait_for_next_batch();
+    return true;
+  }
+  if (!ca.gsi.transmit(ca, batch)) return true;
   return ca.gsi.has_outgoing();
 }
 

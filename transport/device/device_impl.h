@@ -58,6 +58,8 @@ struct Device::Impl {
     return qp != nullptr && qp->qpn == qpn ? qp : nullptr;
   }
   void take_doorbells();
+  /// Gives each active queue pair its turns. False: the batch is full.
+  [[nodiscard]] bool take_turns(TxBatch& batch, bool all_acks);
   /// Counts the references of `qp` to other objects in (+1) or out (-1).
   void count_references(const QueuePair& qp, int by);
   void forget(const SharedReceiveQueue& srq);

@@ -8,7 +8,7 @@
 namespace urxe {
 namespace {
 
-/// MADs that may go out before the queue pairs have their turn.
+/// MADs that may go out between two turns of the queue pairs.
 constexpr int kMadsPerTurn = 32;
 
 std::optional<DropReason> reason_to_drop(const ChannelAdapter& ca, const PacketView& packet,
@@ -51,6 +51,7 @@ void GeneralServices::receive(ChannelAdapter& ca, const PacketView& packet, cons
 }
 
 bool GeneralServices::transmit(ChannelAdapter& ca, TxBatch& batch) {
+  is_overdue_ = false;
   if (held_up_) {
     if (!append(ca, batch, *held_up_)) return false;
     held_up_.reset();

@@ -31,11 +31,15 @@ class GeneralServices {
   /// Takes a packet to QP1 that has passed parse(). Drops and counts it unless its service, P_Key
   /// and Q_Key are right (9.6.1.1, 10.2.5) and it is addressed to the device.
   void receive(ChannelAdapter& ca, const PacketView& packet, const Flow& flow, Instant now);
-  /// Appends some of the connection manager's outgoing MADs: the queue pairs have their turn
+  /// Appends some of the connection manager's outgoing MADs: the queue pairs have their turns
   /// between two calls. False: the batch is full.
   [[nodiscard]] bool transmit(ChannelAdapter& ca, TxBatch& batch);
   /// Whether MADs are left to send.
   [[nodiscard]] bool has_outgoing() const { return held_up_ || cm_.has_outgoing(); }
+  /// Tells that the batch was full before the MADs had their turn.
+  void wait_for_next_batch() { is_overdue_ = has_outgoing(); }
+  /// Whether the MADs come first in this batch, because the one before had no room for any.
+  [[nodiscard]] bool is_overdue() const { return is_overdue_; }
 
  private:
   struct SourcePort {
@@ -47,6 +51,7 @@ class GeneralServices {
   ConnectionManager cm_{CmConfig{}};
   std::vector<SourcePort> source_ports_;  ///< one for each address that was opened
   std::optional<OutgoingMad> held_up_;    ///< the batch had no room for it
+  bool is_overdue_ = false;
   Psn next_psn_;
 };
 

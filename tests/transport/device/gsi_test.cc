@@ -127,7 +127,12 @@ TEST(Gsi, SendsMads) {
   EXPECT_EQ(bench.device.counters().sent_bytes, 2U * 280);
 }
 
-// Expect: of many MADs only some go before the data of a queue pair, and all of them go.
+bool is_data(const SentPacket& packet) {
+  return packet.headers.bth.dest_qp != kGsiQpn;
+}
+
+// Expect: the data of a queue pair before the MADs, and between two turns of the queue pairs only
+// some of them.
 TEST(Gsi, HoldsUpDataForFewMads) {
   Bench bench;
   const Flow flow = flow_to_peer(bench);
@@ -136,11 +141,31 @@ TEST(Gsi, HoldsUpDataForFewMads) {
     ASSERT_TRUE(bench.device.cm().connect(request(), flow, kLifetime, bench.now));
   }
   bench.post(IBV_WR_SEND, 8);
-  const auto sent = sent_packets(bench);
-  ASSERT_EQ(sent.size(), kMads + 1);
-  const auto data = std::ranges::find_if(
-      sent, [](const SentPacket& packet) { return packet.headers.bth.dest_qp != kGsiQpn; });
-  EXPECT_LE(data - sent.begin(), 32);
+  TxBatch batch(TxBatch::Limits{});
+  EXPECT_TRUE(bench.device.transmit(batch, bench.now, AckPolicy::kUrgentOnly));
+  EXPECT_LE(batch.packets(), 33U);
+  const auto first = batch.bytes(batch.messages()[0]);
+  const auto view = parse({first, batch.messages()[0].flow, batch.identification(0)});
+  ASSERT_TRUE(view);
+  EXPECT_NE(view->headers.bth.dest_qp, kGsiQpn);
+  EXPECT_EQ(sent_packets(bench).size(), kMads + 1 - batch.packets());
+}
+
+// Expect: data that fills every batch leaves QP1 a share, in every second batch at least.
+TEST(Gsi, HoldsUpMadsForOneBatch) {
+  Bench bench;
+  const Flow flow = flow_to_peer(bench);
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(bench.device.cm().connect(request(), flow, kLifetime, bench.now));
+  }
+  constexpr size_t kPackets = 16;
+  bench.post(IBV_WR_RDMA_WRITE, kPackets * 1024);
+  const auto sent = sent_packets(bench, 4);
+  ASSERT_EQ(sent.size(), kPackets + 5);
+  EXPECT_TRUE(std::all_of(sent.begin(), sent.begin() + 4, is_data));
+  EXPECT_EQ(std::count_if(sent.begin() + 4, sent.begin() + 8, is_data), 0);
+  EXPECT_TRUE(std::all_of(sent.begin() + 8, sent.begin() + 12, is_data));
+  EXPECT_FALSE(is_data(sent[12]));
 }
 
 // Expect: what a batch has no room for comes with the next one; nothing is lost or sent twice.
