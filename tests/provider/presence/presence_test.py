@@ -344,6 +344,9 @@ print(open('1/state').read())
                          "b'1: CA\\n'\n['0', '1'] ../../devices/urxe/fe75:00:00.0/infiniband/dev0\n"
                          "4: ACTIVE\n\n")
 
+    def test_calls_of_programs_linked_with_glibc_before_2_33(self):
+        self.shown(os.path.join(BUILD, "bin", "presence_status_probe"), "dev0")
+
     def test_missing_entries(self):
         for path in ("/sys/class/infiniband/none", "/sys/class/infiniband/dev0/none",
                      "/dev/infiniband/uverbs0", "/sys/class/infiniband_verbs/uverbs0"):
@@ -516,6 +519,17 @@ class NodeTest(Scratch):
     def test_node(self):
         probe = os.path.join(BUILD, "bin", "presence_node_probe")
         self.output(probe, "/dev/infiniband/uverbs192", options=("--device", "dev0=lo"))
+
+    def test_numbers_beyond_those_tracked(self):
+        """Descriptors of 65536 and more."""
+        probe = os.path.join(BUILD, "bin", "presence_descriptor_probe")
+        device = f"high{os.getpid()}"  # so that nobody else counts in this tree
+        options = ("--device", f"{device}=lo")
+        self.addCleanup(shutil.rmtree, self.output("sh", "-c", "echo $URXE_TREE", options=options).strip())
+        result = run(probe, device, options=options)
+        if result.returncode == 77:
+            self.skipTest("needs CAP_SYS_RESOURCE, or a limit of 65636 open files")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
 
     def test_presence_without_a_tree(self):
         result = call("cat", "/sys/class/infiniband/dev0/node_type",

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// What programs that were linked with glibc before 2.33 see of a device: their stat() is one of
+/// the functions below. The argument is the device. Exits with 0, or says which expectation failed.
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define EXPECT(condition)                                             \
+  do {                                                                \
+    if (!(condition)) {                                               \
+      fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition); \
+      exit(1);                                                        \
+    }                                                                 \
+  } while (0)
+
+int __xstat(int version, const char* path, struct stat* out);
+int __xstat64(int version, const char* path, struct stat64* out);
+int __lxstat(int version, const char* path, struct stat* out);
+int __lxstat64(int version, const char* path, struct stat64* out);
+int __fxstat(int version, int fd, struct stat* out);
+int __fxstat64(int version, int fd, struct stat64* out);
+int __fxstatat(int version, int dirfd, const char* path, struct stat* out, int flags);
+int __fxstatat64(int version, int dirfd, const char* path, struct stat64* out, int flags);
+
+enum { kVersion = 1 };  // of struct stat, on x86-64
+
+static struct stat status;
+static struct stat64 status64;
+
+/// `path` is of type `type`, and is `itself` where links are not followed.
+static void check_path(const char* path, mode_t type, mode_t itself) {
+  EXPECT(__xstat(kVersion, path, &status) == 0 && (status.st_mode & S_IFMT) == type);
+  EXPECT(__xstat64(kVersion, path, &status64) == 0 && (status64.st_mode & S_IFMT) == type);
+  EXPECT(__lxstat(kVersion, path, &status) == 0 && (status.st_mode & S_IFMT) == itself);
+  EXPECT(__lxstat64(kVersion, path, &status64) == 0 && (status64.st_mode & S_IFMT) == itself);
+  EXPECT(__fxstatat(kVersion, AT_FDCWD, path, &status, 0) == 0);
+  EXPECT((status.st_mode & S_IFMT) == type);
+  EXPECT(__fxstatat64(kVersion, -1, path, &status64, 0) == 0);
+  EXPECT((status64.st_mode & S_IFMT) == type);
+  EXPECT(__fxstatat(kVersion, AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) == 0);
+  EXPECT((status.st_mode & S_IFMT) == itself);
+  EXPECT(__fxstatat64(kVersion, -1, path, &status64, AT_SYMLINK_NOFOLLOW) == 0);
+  EXPECT((status64.st_mode & S_IFMT) == itself);
+}
+
+static void check_missing(const char* path) {
+  EXPECT(__xstat(kVersion, path, &status) == -1 && errno == ENOENT);
+  EXPECT(__xstat64(kVersion, path, &status64) == -1 && errno == ENOENT);
+  EXPECT(__lxstat(kVersion, path, &status) == -1 && errno == ENOENT);
+  EXPECT(__lxstat64(kVersion, path, &status64) == -1 && errno == ENOENT);
+  EXPECT(__fxstatat(kVersion, AT_FDCWD, path, &status, 0) == -1 && errno == ENOENT);
+  EXPECT(__fxstatat64(kVersion, AT_FDCWD, path, &status64, 0) == -1 && errno == ENOENT);
+}
+
+static void check_open_file(const char* path, mode_t type) {
+  int fd = open(path, O_RDONLY);
+  EXPECT(fd >= 0);
+  EXPECT(__fxstat(kVersion, fd, &status) == 0 && (status.st_mode & S_IFMT) == type);
+  EXPECT(__fxstat64(kVersion, fd, &status64) == 0 && (status64.st_mode & S_IFMT) == type);
+  close(fd);
+}
+
+/// Below an open directory, as opendir() and readdir() lead there.
+static void check_relative(const char* device) {
+  int fd = open(device, O_RDONLY | O_DIRECTORY);
+  EXPECT(fd >= 0 && __fxstatat(kVersion, fd, "node_type", &status, 0) == 0);
+  EXPECT(S_ISREG(status.st_mode));
+  EXPECT(__fxstatat64(kVersion, fd, "ports/1", &status64, 0) == 0 && S_ISDIR(status64.st_mode));
+  close(fd);
+}
+
+int main(int argc, char** argv) {
+  EXPECT(argc == 2);
+  char path[PATH_MAX];
+  snprintf(path, sizeof(path), "/sys/class/infiniband/%s", argv[1]);
+  check_path("/sys/class/infiniband", S_IFDIR, S_IFDIR);
+  check_path(path, S_IFDIR, S_IFLNK);
+  check_open_file(path, S_IFDIR);
+  check_relative(path);
+  snprintf(path, sizeof(path), "/sys/class/infiniband/%s/node_type", argv[1]);
+  check_path(path, S_IFREG, S_IFREG);
+  check_open_file(path, S_IFREG);
+  check_path("/dev/infiniband/uverbs192", S_IFCHR, S_IFCHR);
+  EXPECT(status.st_rdev == makedev(1, 3));
+  check_open_file("/dev/infiniband/uverbs192", S_IFCHR);
+  check_missing("/sys/class/infiniband/none");
+  check_missing("/dev/infiniband/uverbs0");
+  return 0;
+}
