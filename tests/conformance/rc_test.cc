@@ -378,6 +378,26 @@ TEST_F(Rc, WriteIsThereWhenTheNextSendIsReceived) {
   expect_same(65536);
 }
 
+// An application that has polled until now, posts several small requests and goes off to compute.
+TEST_F(Rc, RequestsGoOutWithoutAnotherCall) {
+  checks("ibv_post_send(3): what is posted is carried out, without another verb");
+  constexpr uint8_t kRequests = 3;
+  start({}, 64);
+  if (stopped()) return;
+  for (uint8_t round = 1; round <= 50; ++round) {
+    for (int polls = 0; polls < 2000; ++polls) expect_empty(left_done());
+    std::fill(local_->bytes.begin(), local_->bytes.end(), round);
+    for (uint8_t i = 0; i < kRequests; ++i) {
+      conformance::Send write(i, IBV_WR_RDMA_WRITE);
+      write.data(local_->sge(0, 8)).remote(remote_->address() + i * 8U, remote_->rkey());
+      ASSERT_EQ(write.post(left_qp()), 0);
+    }
+    const volatile uint8_t* const last = &remote_->bytes[kRequests * 8 - 1];
+    ASSERT_TRUE(eventually([&] { return *last == round; })) << "round " << int{round};
+    for (uint8_t i = 0; i < kRequests; ++i) expect_completion(left_done(), i);
+  }
+}
+
 TEST_F(Rc, ReceiverNotReadyAtFirst) {
   checks("IBTA 9.7.5.2.8: RNR NAK; the SEND is tried again");
   start({}, 4096);
