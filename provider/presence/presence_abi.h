@@ -25,6 +25,10 @@ typedef ssize_t (*urxe_write_hook)(int fd, const void* buffer, size_t length);
 /// now.
 typedef int (*urxe_read_hook)(int fd);
 
+/// Carries out an ioctl() of the kernel's verbs on one of urxe's device nodes: `command` is an
+/// ib_uverbs_ioctl_hdr. Returns 0, or -1 with errno set (ENOTTY for a command it does not know).
+typedef int (*urxe_ioctl_hook)(int fd, void* command);
+
 /// A length that means the whole mapping that begins at the address (shmdt()).
 #define URXE_WHOLE_MAPPING ((size_t)-1)
 
@@ -91,6 +95,9 @@ struct urxe_presence {
   /// Since version 6. From now on the hook is called before each read() of `fd`, until it says that
   /// the descriptor is another file's. Thread-safe.
   void (*watch_reads)(int fd);
+  /// Since version 6. Installs the hook, or removes it (null). Thread-safe. Without a hook the null
+  /// device answers, with ENOTTY.
+  void (*set_ioctl_hook)(urxe_ioctl_hook hook);
 };
 
 /// Never null. Thread-safe.

@@ -6,6 +6,7 @@
 
 #include "provider/presence/cm_files.h"
 #include "provider/presence/descriptors.h"
+#include "provider/presence/ioctl.h"
 #include "provider/presence/lack.h"
 #include "provider/presence/memory.h"
 #include "provider/presence/next.h"
@@ -75,7 +76,8 @@ URXE_EXPORT const struct urxe_presence* urxe_presence_v1(void) {
                                                  urxe_hold_tree,
                                                  urxe_claim_lack,
                                                  urxe_set_read_hook,
-                                                 urxe_watch_reads};
+                                                 urxe_watch_reads,
+                                                 urxe_set_ioctl_hook};
   static const struct urxe_presence kWithoutTree = {6,
                                                     NULL,
                                                     set_write_hook,
@@ -85,7 +87,8 @@ URXE_EXPORT const struct urxe_presence* urxe_presence_v1(void) {
                                                     urxe_hold_tree,
                                                     urxe_claim_lack,
                                                     urxe_set_read_hook,
-                                                    urxe_watch_reads};
+                                                    urxe_watch_reads,
+                                                    urxe_set_ioctl_hook};
   (void)URXE_NEXT(write);
   return urxe_tree_length != 0 ? &kWithTree : &kWithoutTree;
 }

@@ -15,6 +15,7 @@
 #include "provider/verbs/abi/entry.h"
 #include "provider/verbs/abi/library.h"
 #include "provider/verbs/completions/comp_channel.h"
+#include "provider/verbs/context_table.h"
 #include "provider/verbs/verbs.h"
 
 namespace urxe {
@@ -67,6 +68,23 @@ ibv_context* make_handle(ibv_device* device, int cmd_fd) {
   return handle;
 }
 
+/// Makes the application's handle of the context. Null and errno: the descriptors are closed.
+verbs_context* give_handle(std::unique_ptr<Context> context, ibv_device* device, int cmd_fd,
+                           int async_fd) {
+  ibv_context* const handle = make_handle(device, cmd_fd);
+  if (handle == nullptr) {
+    close(async_fd);
+    return nullptr;
+  }
+  handle->async_fd = async_fd;
+  handle->num_comp_vectors = 1;
+  add_channel_source(cmd_fd, context->device().weak_from_this());
+  context->handle = handle;
+  ContextTable::instance().add(*context);
+  tail_of(handle).self = context.release();
+  return tail_of(handle).verbs;
+}
+
 }  // namespace
 
 Context::Context(std::shared_ptr<RuntimeDevice> device, std::shared_ptr<EventSocket> async_events)
@@ -103,25 +121,33 @@ verbs_context* alloc_context(ibv_device* device, int cmd_fd, void* /*private_dat
       close_keeping_errno(cmd_fd);
       return nullptr;
     }
-    ibv_context* const handle = make_handle(device, cmd_fd);
-    if (handle == nullptr) {
-      close(async_fd);
-      return nullptr;
-    }
-    handle->async_fd = async_fd;
-    handle->num_comp_vectors = 1;
-    add_channel_source(cmd_fd, context->device().weak_from_this());
-    context->handle = handle;
-    tail_of(handle).self = context.release();
-    return tail_of(handle).verbs;
+    return give_handle(std::move(context), device, cmd_fd, async_fd);
   } catch (const std::bad_alloc&) {
     report_lack("open a device", ENOMEM);
     return fail(ENOMEM);
   }
 }
 
+/// libibverbs looks for the device by the number of its node, which is the same for all of urxe's.
+/// So it may be another one than that of the descriptor.
+verbs_context* import_context(ibv_device* /*device*/, int cmd_fd) noexcept {
+  try {
+    if (!take_commands()) return fail(EOPNOTSUPP);
+    ibv_device* const device = ContextTable::instance().find_device(cmd_fd);
+    if (device == nullptr) return fail(EOPNOTSUPP);
+    int async_fd = -1;
+    auto context = make_context(device->name, &async_fd);
+    if (context == nullptr) return nullptr;
+    return give_handle(std::move(context), device, cmd_fd, async_fd);
+  } catch (const std::bad_alloc&) {
+    report_lack("import a device", ENOMEM);
+    return fail(ENOMEM);
+  }
+}
+
 void free_context(ibv_context* context) noexcept {
   const ContextTail tail = tail_of(context);
+  ContextTable::instance().remove(*tail.self);
   remove_channel_source(context->cmd_fd);
   delete tail.self;
   library().uninit_context(tail.verbs);
@@ -175,6 +201,8 @@ const abi::VerbsContextOps& context_ops() {
     ops.free_context = free_context;
     ops.free_dm = Entry<free_dm>::checking;
     ops.get_srq_num = Entry<get_srq_num>::checking;
+    ops.import_mr = Entry<import_mr>::checking;
+    ops.import_pd = Entry<import_pd>::checking;
     ops.modify_cq = Entry<modify_cq>::checking;
     ops.modify_qp = Entry<modify_qp>::checking;
     ops.modify_qp_rate_limit = Entry<modify_qp_rate_limit>::checking;
@@ -200,6 +228,8 @@ const abi::VerbsContextOps& context_ops() {
     ops.rereg_mr = Entry<rereg_mr>::checking;
     ops.resize_cq = Entry<resize_cq>::checking;
     ops.set_ece = Entry<set_ece>::checking;
+    ops.unimport_mr = unimport_mr;
+    ops.unimport_pd = unimport_pd;
     return ops;
   }();
   return kOps;

@@ -73,6 +73,8 @@ inline Context& context_of(ibv_context* context) {
 
 /// verbs_device_ops::alloc_context
 verbs_context* alloc_context(ibv_device* device, int cmd_fd, void* private_data) noexcept;
+/// verbs_device_ops::import_context. EOPNOTSUPP: the descriptor is of no context of this process.
+verbs_context* import_context(ibv_device* device, int cmd_fd) noexcept;
 /// verbs_context_ops::free_context
 void free_context(ibv_context* context) noexcept;
 

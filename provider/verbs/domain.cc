@@ -26,7 +26,8 @@ int check_init(const Context& owner, const ibv_parent_domain_init_attr& init) {
 }  // namespace
 
 bool same_domain(ibv_pd* a, ibv_pd* b) {
-  return a == b || (pd_of(a).owner == pd_of(b).owner && pd_of(a).id == pd_of(b).id);
+  if (a == b) return true;
+  return &pd_of(a).owner->device() == &pd_of(b).owner->device() && pd_of(a).id == pd_of(b).id;
 }
 
 ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* init) noexcept {

@@ -23,7 +23,8 @@ int check_handle(ibv_td* td) {
 }
 
 int check_handle(abi::VerbsMr* mr) {
-  return check_mark(mr_of(mr), mr->mr.context, mr->mr.handle);
+  const int wrong = check_mark(mr_of(mr), mr->mr.context, mr->mr.handle);
+  return wrong == 0 && mr_of(mr).region == nullptr ? EOPNOTSUPP : wrong;
 }
 
 int check_handle(ibv_mw* mw) {

@@ -66,7 +66,8 @@ int check_mark(const Object& object, const ibv_context* context, uint32_t handle
 /// Not 0, and not returned before.
 uint32_t next_handle_number();
 
-// check_mark() for a handle as libibverbs passes it. Not null.
+// check_mark() for a handle as libibverbs passes it. Not null. EOPNOTSUPP: an imported region,
+// which only the context that has registered it can change or end.
 int check_handle(const ibv_context* context);
 int check_handle(ibv_pd* pd);
 int check_handle(ibv_td* td);

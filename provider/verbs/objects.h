@@ -34,6 +34,7 @@ struct Pd : ibv_pd, ListHook<struct PdTag> {
   Context* owner = nullptr;
   PdId id;
   std::atomic<int> users{0};  ///< objects made with this handle
+  bool imported = false;      ///< the domain is another context's
   Pd* base = nullptr;         ///< of a parent domain: the protection domain
   Td* thread = nullptr;       ///< of a parent domain, if any
 };
@@ -73,7 +74,7 @@ struct Mr : abi::VerbsMr, ListHook<struct MrTag> {
   HandleMark mark;
   Context* owner = nullptr;
   DomainUse domain;
-  MemoryRegion* region = nullptr;
+  MemoryRegion* region = nullptr;  ///< null: imported, and another context's
   WatchedRange watched;
   Dm* device_memory = nullptr;  ///< null: a region of the application's memory
 };

@@ -18,6 +18,8 @@ ibv_pd* alloc_pd(ibv_context* context) noexcept;
 int dealloc_pd(ibv_pd* pd) noexcept;
 /// Whether two handles are of one protection domain.
 bool same_domain(ibv_pd* a, ibv_pd* b);
+ibv_pd* import_pd(ibv_context* context, uint32_t number) noexcept;
+void unimport_pd(ibv_pd* pd) noexcept;
 ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* init) noexcept;
 int dealloc_td(ibv_td* td) noexcept;
 ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* init) noexcept;
@@ -40,6 +42,10 @@ int rereg_mr(abi::VerbsMr* mr, int flags, ibv_pd* pd, void* addr, size_t length,
              int access) noexcept;
 int dereg_mr(abi::VerbsMr* mr) noexcept;
 ibv_mr* alloc_null_mr(ibv_pd* pd) noexcept;
+ibv_mr* import_mr(ibv_pd* pd, uint32_t number) noexcept;
+void unimport_mr(ibv_mr* mr) noexcept;
+/// Before a context can be imported. False: the preloaded object is of another release.
+bool take_commands();
 int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, uint32_t flags, ibv_sge* list,
               uint32_t count) noexcept;
 

@@ -73,7 +73,7 @@ def run(arguments, device):
         command += [f"tests.{module}" for module in arguments.modules]
         output = Process(harness.urxe_run(command), name="pyverbs").expect_success(timeout=300)
     print(output)
-    harness.expect(re.search(r"^Ran [1-9]\d* tests", output, re.M), "no test ran")
+    harness.expect(re.search(r"^Ran [1-9]\d* tests?\b", output, re.M), "no test ran")
     for reason in re.findall(r"skipped ['\"](.*)['\"]$", output, re.M):
         harness.expect(re.search(arguments.may_skip, reason), f"skipped: {reason}")
 

@@ -200,7 +200,9 @@ int rereg_mr(abi::VerbsMr* handle, int flags, ibv_pd* new_pd, void* addr, size_t
 
 void end_mr(Mr& mr) {
   unwatch_memory(mr.watched);
-  (void)mr.owner->device().device().deregister_memory(mr.region);
+  if (mr.region != nullptr) {
+    (void)mr.owner->device().device().deregister_memory(mr.region);
+  }
   if (mr.device_memory != nullptr) --mr.device_memory->regions;
   mr.owner->mrs.remove(mr);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
@@ -138,6 +139,10 @@ static void try_descriptors(void) {
   report("F_GETLK", "null", fcntl(null_fd, F_GETLK, &lock));
   report("F_GETLK", "type", lock.l_type);
   report("fcntl", "bad", fcntl(null_fd, 12345, 1));
+  int available = 0;
+  report("ioctl", "null", ioctl(null_fd, FIONREAD, &available));
+  report("ioctl", "bad", ioctl(-1, FIONREAD, &available));
+  report("ioctl", "no argument", ioctl(null_fd, FIOCLEX));
   close(null_fd);
   report("socket", "unix", closed(socket(AF_UNIX, SOCK_STREAM, 0)));
   report("socket", "bad", closed(socket(-3, SOCK_STREAM, 0)));

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -45,6 +46,15 @@ static const struct urxe_presence* find_presence(void) {
   return function();
 }
 
+static void* command;
+
+static int command_hook(int fd, void* argument) {
+  hook_fd = fd;
+  command = argument;
+  errno = EXDEV;
+  return -1;
+}
+
 static void check_node_is_null_device(const char* node) {
   struct stat status;
   EXPECT(stat(node, &status) == 0 && S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3));
@@ -76,6 +86,28 @@ static void check_hook(const char* node) {
   int again = open(node, O_RDWR);
   EXPECT(write(again, "abc", 3) == 3 && hook_calls == 3);
   close(again);
+}
+
+/// As RDMA_VERBS_IOCTL, whose header has 24 bytes.
+static void check_ioctl(const char* node) {
+  const unsigned long verbs = _IOC(_IOC_READ | _IOC_WRITE, 0x1b, 1, 24);
+  uint64_t header[3] = {0};
+  int fd = open(node, O_RDWR);
+  int plain = open("/dev/null", O_RDWR);
+  EXPECT(ioctl(fd, verbs, header) == -1 && errno == ENOTTY);
+  presence->set_ioctl_hook(command_hook);
+  EXPECT(ioctl(fd, verbs, header) == -1 && errno == EXDEV && hook_fd == fd && command == header);
+  command = NULL;
+  // What is another request's, or another file's, is the kernel's.
+  int available = 0;
+  EXPECT(ioctl(fd, FIONREAD, &available) == -1 && errno == ENOTTY);
+  EXPECT(ioctl(plain, verbs, header) == -1 && errno == ENOTTY);
+  EXPECT(dup2(plain, fd) == fd && ioctl(fd, verbs, header) == -1 && errno == ENOTTY);
+  EXPECT(ioctl(-1, verbs, header) == -1 && errno == EBADF && command == NULL);
+  EXPECT(ioctl(plain, FIOCLEX) == 0 && (fcntl(plain, F_GETFD) & FD_CLOEXEC) != 0);
+  presence->set_ioctl_hook(NULL);
+  close(plain);
+  close(fd);
 }
 
 static void check_fork(const char* node) {
@@ -158,6 +190,7 @@ int main(int argc, char** argv) {
   EXPECT(strcmp(presence->tree, getenv("URXE_TREE")) == 0);
   check_node_is_null_device(argv[1]);
   check_hook(argv[1]);
+  check_ioctl(argv[1]);
   check_fork(argv[1]);
   check_threads(argv[1]);
   check_reads();

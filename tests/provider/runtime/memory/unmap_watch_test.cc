@@ -180,6 +180,7 @@ extern "C" __attribute__((visibility("default"))) const urxe_presence* urxe_pres
       .claim_lack = [](int) { return 1; },
       .set_read_hook = [](urxe_read_hook) {},
       .watch_reads = [](int) {},
+      .set_ioctl_hook = [](urxe_ioctl_hook) {},
   };
   return &kPresence;
 }

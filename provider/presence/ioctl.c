@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// ioctl() on urxe's nodes: commands of libibverbs that are no write(). To the kernel the nodes are
+/// the null device, which knows none.
+#include "provider/presence/ioctl.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <sys/ioctl.h>
+
+#include "provider/presence/descriptors.h"
+#include "provider/presence/next.h"
+
+enum { kVerbsMagic = 0x1b, kVerbsNumber = 1, kVerbsHeaderBytes = 24 };
+/// RDMA_VERBS_IOCTL of the kernel's headers.
+static const unsigned long kVerbsRequest =
+    _IOC(_IOC_READ | _IOC_WRITE, kVerbsMagic, kVerbsNumber, kVerbsHeaderBytes);
+
+static _Atomic(urxe_ioctl_hook) ioctl_hook;
+
+void urxe_set_ioctl_hook(urxe_ioctl_hook hook) {
+  atomic_store(&ioctl_hook, hook);
+}
+
+static __attribute__((noinline)) int command_node(int fd, unsigned long request, void* argument) {
+  urxe_ioctl_hook hook = atomic_load(&ioctl_hook);
+  if (hook == NULL || !urxe_is_node(fd)) return URXE_NEXT(ioctl)(fd, request, argument);
+  return hook(fd, argument);
+}
+
+URXE_EXPORT int ioctl(int fd, unsigned long request, ...) {
+  // The argument, if there is one, is an int or a pointer; libc itself reads it so.
+  va_list arguments;
+  va_start(arguments, request);
+  void* argument = va_arg(arguments, void*);
+  va_end(arguments);
+  if (URXE_UNLIKELY(request == kVerbsRequest) && urxe_fd_set_may_have(&urxe_nodes, fd)) {
+    return command_node(fd, request, argument);
+  }
+  return URXE_NEXT(ioctl)(fd, request, argument);
+}
