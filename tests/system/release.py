@@ -120,8 +120,16 @@ def cmtime(release):
     harness.expect(re.search(r"^(cm )?connect[ :]+\d", client, re.M), client)
 
 
+def imports(release):
+    """A program of this build, with that library: ibv_import_device(3) calls the provider in a way of its own."""
+    harness.isolate()
+    output = release.run(harness.binary("urxe_conformance"), "--gtest_filter=Import.*", "--require-all")
+    harness.expect(re.search(r"^\[  PASSED  \] [1-9]", output, re.M), output)
+
+
 CASES = {
     "devices": devices,
+    "imports": imports,
     "rc_pingpong": lambda release: pingpong(release, "ibv_rc_pingpong"),
     "rc_pingpong_events": lambda release: pingpong(release, "ibv_rc_pingpong", "-e"),
     "rc_pingpong_builders": lambda release: pingpong(release, "ibv_rc_pingpong", "-N"),
