@@ -201,6 +201,7 @@ const abi::VerbsContextOps& context_ops() {
     ops.free_context = free_context;
     ops.free_dm = Entry<free_dm>::checking;
     ops.get_srq_num = Entry<get_srq_num>::checking;
+    ops.import_dm = Entry<import_dm>::checking;
     ops.import_mr = Entry<import_mr>::checking;
     ops.import_pd = Entry<import_pd>::checking;
     ops.modify_cq = Entry<modify_cq>::checking;
@@ -228,6 +229,7 @@ const abi::VerbsContextOps& context_ops() {
     ops.rereg_mr = Entry<rereg_mr>::checking;
     ops.resize_cq = Entry<resize_cq>::checking;
     ops.set_ece = Entry<set_ece>::checking;
+    ops.unimport_dm = unimport_dm;
     ops.unimport_mr = unimport_mr;
     ops.unimport_pd = unimport_pd;
     return ops;

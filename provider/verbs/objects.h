@@ -57,17 +57,28 @@ class DomainUse {
   Pd* pd_ = nullptr;
 };
 
+/// The pages of device memory. They stay as long as a handle has them.
+struct DmPages {
+  DmPages() = default;
+  DmPages(const DmPages&) = delete;
+  DmPages& operator=(const DmPages&) = delete;
+  ~DmPages();
+
+  void* mapping = nullptr;
+  size_t mapped_bytes = 0;
+  uint8_t* bytes = nullptr;
+  size_t length = 0;
+};
+
 /// Device memory.
 struct Dm : ibv_dm, ListHook<struct DmTag> {
   Dm() : ibv_dm{} {}
 
   HandleMark mark;
   Context* owner = nullptr;
-  void* mapping = nullptr;
-  size_t mapped_bytes = 0;
-  uint8_t* bytes = nullptr;
-  size_t length = 0;
-  uint32_t regions = 0;  ///< registered; under the device's lock
+  std::shared_ptr<const DmPages> pages;
+  bool imported = false;  ///< the memory is another context's
+  uint32_t regions = 0;   ///< registered; under the device's lock
 };
 
 struct Mr : abi::VerbsMr, ListHook<struct MrTag> {

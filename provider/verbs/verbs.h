@@ -50,6 +50,8 @@ int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, uint32_t flags, ibv_sge* 
               uint32_t count) noexcept;
 
 ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attr) noexcept;
+ibv_dm* import_dm(ibv_context* context, uint32_t number) noexcept;
+void unimport_dm(ibv_dm* dm) noexcept;
 int free_dm(ibv_dm* dm) noexcept;
 ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* dm, uint64_t offset, size_t length, unsigned access) noexcept;
 

@@ -139,6 +139,33 @@ TEST_F(Import, OriginalsOutliveTheirImports) {
   expect_completion(self.send_cq.get(), 1);
 }
 
+TEST_F(Import, DeviceMemory) {
+  checks("ibv_import_dm(3)");
+  import_device();
+  if (stopped()) return;
+  if (!need(device_.attr.max_dm_size >= 4096, "device memory")) return;
+  ibv_alloc_dm_attr wanted{};
+  wanted.length = 4096;
+  const DmPtr memory(ibv_alloc_dm(context(), &wanted));
+  ASSERT_NE(memory, nullptr);
+  ibv_dm* const shared = ibv_import_dm(second(), memory->handle);
+  if (!need(shared != nullptr || !is_unsupported(errno), "imported device memory")) return;
+  ASSERT_NE(shared, nullptr) << std::strerror(errno);
+  EXPECT_EQ(shared->context, second());
+  EXPECT_EQ(shared->handle, memory->handle);
+  const uint64_t in = 0x1122334455667788;
+  uint64_t out = 0;
+  ASSERT_EQ(ibv_memcpy_to_dm(memory.get(), 64, &in, sizeof in), 0);
+  ASSERT_EQ(ibv_memcpy_from_dm(&out, shared, 64, sizeof out), 0);
+  EXPECT_EQ(out, in);
+  {
+    const PdPtr pd(ibv_alloc_pd(second()));
+    const MrPtr region(ibv_reg_dm_mr(pd.get(), shared, 0, 4096, IBV_ACCESS_ZERO_BASED));
+    EXPECT_NE(region, nullptr);
+  }
+  ibv_unimport_dm(shared);
+}
+
 TEST_F(Import, WhatIsNotThere) {
   checks("ibv_import_pd(3); ibv_import_mr(3): NULL and errno");
   import_device();

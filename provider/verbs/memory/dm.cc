@@ -5,10 +5,13 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <new>
+#include <utility>
 
 #include "provider/runtime/errors.h"
 #include "provider/verbs/abi/entry.h"
+#include "provider/verbs/context_table.h"
 #include "provider/verbs/memory/mr_objects.h"
 #include "provider/verbs/verbs.h"
 
@@ -21,20 +24,21 @@ constexpr unsigned kKnownDmAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_W
                                     IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED;
 
 bool range_is_inside(const Dm& dm, uint64_t offset, size_t length) {
-  return offset <= dm.length && length <= dm.length - offset;
+  if (dm.pages == nullptr) return false;  // it was freed
+  return offset <= dm.pages->length && length <= dm.pages->length - offset;
 }
 
 int memcpy_to_dm(ibv_dm* handle, uint64_t offset, const void* from, size_t length) noexcept {
   Dm& dm = dm_of(handle);
   if (!range_is_inside(dm, offset, length)) return EFAULT;
-  if (length != 0) std::memcpy(dm.bytes + offset, from, length);
+  if (length != 0) std::memcpy(dm.pages->bytes + offset, from, length);
   return 0;
 }
 
 int memcpy_from_dm(void* to, ibv_dm* handle, uint64_t offset, size_t length) noexcept {
   const Dm& dm = dm_of(handle);
   if (!range_is_inside(dm, offset, length)) return EFAULT;
-  if (length != 0) std::memcpy(to, dm.bytes + offset, length);
+  if (length != 0) std::memcpy(to, dm.pages->bytes + offset, length);
   return 0;
 }
 
@@ -47,20 +51,42 @@ bool reserve(std::atomic<uint64_t>& used, uint64_t bytes) {
   return true;
 }
 
-/// Zeroed memory whose start is a multiple of 1 << log_align.
-bool map_memory(Dm& dm, size_t length, uint32_t log_align) {
+/// Zeroed memory whose start is a multiple of 1 << log_align. Null: there is not so much.
+std::shared_ptr<const DmPages> map_memory(size_t length, uint32_t log_align) {
   const size_t align = size_t{1} << log_align;
-  dm.mapped_bytes = length + align;
-  dm.mapping = mmap(nullptr, dm.mapped_bytes, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (dm.mapping == MAP_FAILED) return false;
-  const auto start = reinterpret_cast<uintptr_t>(dm.mapping);
-  dm.bytes = reinterpret_cast<uint8_t*>((start + align - 1) & ~(align - 1));
-  dm.length = length;
-  return true;
+  auto pages = std::make_shared<DmPages>();
+  pages->mapped_bytes = length + align;
+  void* const mapping = mmap(nullptr, pages->mapped_bytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping == MAP_FAILED) return nullptr;
+  pages->mapping = mapping;
+  const auto start = reinterpret_cast<uintptr_t>(mapping);
+  pages->bytes = reinterpret_cast<uint8_t*>((start + align - 1) & ~(align - 1));
+  pages->length = length;
+  return pages;
+}
+
+std::unique_ptr<Dm> make_dm(Context& owner, std::shared_ptr<const DmPages> pages) {
+  auto dm = std::make_unique<Dm>();
+  dm->owner = &owner;
+  dm->context = owner.handle;
+  dm->pages = std::move(pages);
+  dm->memcpy_to_dm = Entry<memcpy_to_dm>::reporting;
+  dm->memcpy_from_dm = Entry<memcpy_from_dm>::reporting;
+  return dm;
+}
+
+ibv_dm* give_out(std::unique_ptr<Dm> dm) {
+  Progress::Guard guard(dm->owner->progress());
+  dm->owner->dms.push_back(*dm);
+  return dm.release();
 }
 
 }  // namespace
+
+DmPages::~DmPages() {
+  if (mapping != nullptr) munmap(mapping, mapped_bytes);
+}
 
 ibv_dm* alloc_dm(ibv_context* handle, ibv_alloc_dm_attr* attr) noexcept {
   Context& owner = context_of(handle);
@@ -69,20 +95,52 @@ ibv_dm* alloc_dm(ibv_context* handle, ibv_alloc_dm_attr* attr) noexcept {
   }
   std::atomic<uint64_t>& used = owner.device().device_memory;
   if (!reserve(used, attr->length)) return fail(ENOMEM);
-  auto* dm = new (std::nothrow) Dm;
-  if (dm == nullptr || !map_memory(*dm, attr->length, attr->log_align_req)) {
-    delete dm;
-    used.fetch_sub(attr->length);
+  try {
+    if (auto pages = map_memory(attr->length, attr->log_align_req)) {
+      auto dm = make_dm(owner, std::move(pages));
+      dm->handle = admit(*dm);
+      return give_out(std::move(dm));
+    }
+  } catch (const std::bad_alloc&) {
+    // As if there were no memory of the device's left.
+  }
+  used.fetch_sub(attr->length);
+  return fail(ENOMEM);
+}
+
+ibv_dm* import_dm(ibv_context* handle, uint32_t number) noexcept {
+  Context& owner = context_of(handle);
+  if (owner.is_forked()) return fail(ENODEV);
+  try {
+    std::shared_ptr<const DmPages> pages;
+    ContextTable::instance().any_of_device(owner, [&](Context& context) {
+      Progress::Guard guard(context.progress());
+      context.dms.for_each([&](const Dm& dm) {
+        if (!dm.imported && dm.mark.number == number) pages = dm.pages;
+      });
+      return pages != nullptr;
+    });
+    if (pages == nullptr) return fail(ENOENT);
+    auto dm = make_dm(owner, std::move(pages));
+    dm->imported = true;
+    dm->handle = admit(*dm, number);
+    return give_out(std::move(dm));
+  } catch (const std::bad_alloc&) {
     return fail(ENOMEM);
   }
-  dm->owner = &owner;
-  dm->handle = admit(*dm);
-  dm->context = handle;
-  dm->memcpy_to_dm = Entry<memcpy_to_dm>::reporting;
-  dm->memcpy_from_dm = Entry<memcpy_from_dm>::reporting;
-  Progress::Guard guard(owner.progress());
-  owner.dms.push_back(*dm);
-  return dm;
+}
+
+/// Memory of which regions were made stays until its context is closed.
+void unimport_dm(ibv_dm* handle) noexcept {
+  Dm& dm = dm_of(handle);
+  if (check_mark(dm, handle->context, handle->handle) != 0 || !dm.imported) return;
+  {
+    Progress::Guard guard(dm.owner->progress());
+    if (dm.regions != 0) return;
+    dm.owner->dms.remove(dm);
+  }
+  dm.pages.reset();
+  dm.owner->retired.add(dm);
 }
 
 ibv_mr* reg_dm_mr(ibv_pd* handle, ibv_dm* memory, uint64_t offset, size_t length,
@@ -98,8 +156,8 @@ ibv_mr* reg_dm_mr(ibv_pd* handle, ibv_dm* memory, uint64_t offset, size_t length
   try {
     auto mr = std::make_unique<Mr>();
     Progress::Guard guard(pd.owner->progress());
-    auto region = pd.owner->device().device().register_memory(pd.id, dm.bytes + offset, length, 0,
-                                                              mr_rights(static_cast<int>(access)));
+    auto region = pd.owner->device().device().register_memory(
+        pd.id, dm.pages->bytes + offset, length, 0, mr_rights(static_cast<int>(access)));
     if (!region) return fail(region.error().value);
     attach_region(*mr, pd, *region);
     mr->mr.length = length;
@@ -115,13 +173,14 @@ ibv_mr* reg_dm_mr(ibv_pd* handle, ibv_dm* memory, uint64_t offset, size_t length
 }
 
 void end_dm(Dm& dm) {
-  munmap(dm.mapping, dm.mapped_bytes);
-  dm.owner->device().device_memory.fetch_sub(dm.length);
+  if (!dm.imported) dm.owner->device().device_memory.fetch_sub(dm.pages->length);
   dm.owner->dms.remove(dm);
+  dm.pages.reset();
 }
 
 int free_dm(ibv_dm* handle) noexcept {
   Dm& dm = dm_of(handle);
+  if (dm.imported) return EOPNOTSUPP;
   {
     Progress::Guard guard(dm.owner->progress());
     const bool is_used = dm.regions != 0;

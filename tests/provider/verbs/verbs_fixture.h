@@ -12,6 +12,10 @@
 
 namespace urxe::test {
 
+inline abi::VerbsMr* verbs_mr(ibv_mr* mr) {
+  return reinterpret_cast<abi::VerbsMr*>(mr);
+}
+
 /// A context of the loopback interface, as libibverbs would hold it. Calls go through its table of
 /// operations; what libibverbs itself sets in the results is set here.
 class OpenContext {

@@ -14,10 +14,6 @@
 namespace urxe::test {
 namespace {
 
-abi::VerbsMr* verbs_mr(ibv_mr* mr) {
-  return reinterpret_cast<abi::VerbsMr*>(mr);
-}
-
 /// One object of each kind.
 class EntryTest : public testing::Test {
  protected:
