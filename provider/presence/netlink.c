@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/// libibverbs lists devices by RDMA netlink, and reads sysfs, where urxe's devices are, only if
-/// there is no such netlink. So its socket() fails; it finds the machine's real devices in sysfs as
-/// well. Other programs, such as iproute2's `rdma`, keep their netlink.
+#include "provider/presence/netlink.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/netlink.h>
 #include <string.h>
 
+#include "provider/presence/descriptors.h"
+#include "provider/presence/loading.h"
 #include "provider/presence/next.h"
+
+static _Atomic(urxe_netlink_hook) netlink_hook;
+
+void urxe_set_netlink_hook(urxe_netlink_hook hook) {
+  atomic_store(&netlink_hook, hook);
+}
 
 static bool starts_with(const char* text, const char* prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
@@ -24,14 +31,93 @@ static bool is_verbs_library(const void* caller) {
   return is_libnl || starts_with(name, "libibverbs") || starts_with(name, "librdmacm");
 }
 
+static int option_of(int fd, int option) {
+  int value = -1;
+  socklen_t size = sizeof(value);
+  return getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 ? value : -1;
+}
+
+bool urxe_is_netlink(int fd) {
+  int saved_errno = errno;
+  bool is_netlink = option_of(fd, SO_DOMAIN) == AF_NETLINK;
+  int protocol = is_netlink ? option_of(fd, SO_PROTOCOL) : -1;
+  bool is_stand_in = protocol == NETLINK_USERSOCK && option_of(fd, SO_PRIORITY) == URXE_STAND_IN;
+  errno = saved_errno;
+  return protocol == NETLINK_RDMA || is_stand_in;
+}
+
+/// A socket that programs can bind, ask for its address, and receive from, all without us.
+static int open_stand_in(int type) {
+  int fd = URXE_NEXT(socket)(AF_NETLINK, type, NETLINK_USERSOCK);
+  int mark = URXE_STAND_IN;
+  if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_PRIORITY, &mark, sizeof(mark)) != 0) {
+    close(fd);
+    fd = -1;
+  }
+  return fd;
+}
+
+static __attribute__((noinline)) int open_netlink(int type) {
+  int fd = URXE_NEXT(socket)(AF_NETLINK, type, NETLINK_RDMA);
+  if (fd < 0 && errno == EPROTONOSUPPORT) {
+    int saved_errno = errno;
+    if (atomic_load(&netlink_hook) == NULL) urxe_load_provider();
+    errno = saved_errno;
+    if (atomic_load(&netlink_hook) != NULL) fd = open_stand_in(type);
+  }
+  if (fd >= 0) urxe_fd_set_add(&urxe_nodes, fd);
+  return fd;
+}
+
+/// libibverbs lists devices by RDMA netlink, and reads sysfs, where urxe's devices are, only if
+/// there is no such netlink. So its socket() fails; it finds the machine's real devices in sysfs as
+/// well. Other programs, such as iproute2's `rdma`, get a socket by which they see both.
 URXE_EXPORT int socket(int domain, int type, int protocol) {
   // The caller's address is known in this function's own frame only.
   if (URXE_UNLIKELY(domain == AF_NETLINK && protocol == NETLINK_RDMA)) {
     (void)URXE_NEXT(socket);
-    if (urxe_tree_length != 0 && is_verbs_library(__builtin_return_address(0))) {
+    if (urxe_tree_length != 0) {
+      if (!is_verbs_library(__builtin_return_address(0))) return open_netlink(type);
       errno = EPROTONOSUPPORT;
       return -1;
     }
   }
   return URXE_NEXT(socket)(domain, type, protocol);
+}
+
+__attribute__((noinline)) ssize_t urxe_send_netlink(int fd, const struct msghdr* message,
+                                                    int flags) {
+  if (!urxe_is_netlink(fd)) return URXE_NEXT(sendmsg)(fd, message, flags);
+  if (atomic_load(&netlink_hook) == NULL) urxe_load_provider();
+  urxe_netlink_hook hook = atomic_load(&netlink_hook);
+  ssize_t sent = hook != NULL ? hook(fd, message, flags) : URXE_FOR_THE_KERNEL;
+  return sent != URXE_FOR_THE_KERNEL ? sent : URXE_NEXT(sendmsg)(fd, message, flags);
+}
+
+URXE_EXPORT ssize_t sendmsg(int fd, const struct msghdr* message, int flags) {
+  if (URXE_LIKELY(!urxe_fd_set_may_have(&urxe_nodes, fd))) {
+    return URXE_NEXT(sendmsg)(fd, message, flags);
+  }
+  return urxe_send_netlink(fd, message, flags);
+}
+
+URXE_EXPORT ssize_t sendto(int fd, const void* buffer, size_t length, int flags,
+                           __CONST_SOCKADDR_ARG address, socklen_t address_length) {
+  if (URXE_LIKELY(!urxe_fd_set_may_have(&urxe_nodes, fd) || !urxe_is_netlink(fd))) {
+    return URXE_NEXT(sendto)(fd, buffer, length, flags, address, address_length);
+  }
+  struct iovec piece = {(void*)buffer, length};
+  struct msghdr message = {.msg_name = (void*)address.__sockaddr__,
+                           .msg_namelen = address_length,
+                           .msg_iov = &piece,
+                           .msg_iovlen = 1};
+  return urxe_send_netlink(fd, &message, flags);
+}
+
+URXE_EXPORT ssize_t send(int fd, const void* buffer, size_t length, int flags) {
+  if (URXE_LIKELY(!urxe_fd_set_may_have(&urxe_nodes, fd) || !urxe_is_netlink(fd))) {
+    return URXE_NEXT(send)(fd, buffer, length, flags);
+  }
+  struct iovec piece = {(void*)buffer, length};
+  return urxe_send_netlink(fd, &(struct msghdr){.msg_iov = &piece, .msg_iovlen = 1}, flags);
 }

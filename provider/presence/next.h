@@ -56,6 +56,7 @@ int __fxstatat64(int version, int dirfd, const char* path, struct stat64* out, i
   X(__readlink_chk) X(__readlinkat_chk) X(realpath) X(__realpath_chk)                       \
   X(canonicalize_file_name) X(chdir) X(fchdir) X(statfs) X(statfs64) X(statvfs) X(statvfs64)          \
   X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) X(read) X(__read_chk) X(write) X(writev) X(socket) \
+  X(send) X(sendto) X(sendmsg)                                                              \
   X(fstat) X(fstat64) X(__fxstat) X(__fxstat64) X(dup) X(dup2) X(dup3) X(fcntl) X(fcntl64) X(ioctl) \
   X(munmap) X(mremap) X(mmap) X(mmap64) X(mprotect) X(pkey_mprotect) X(shmdt) X(shmat) X(remap_file_pages) X(brk) X(sbrk)
 // clang-format on

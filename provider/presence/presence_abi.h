@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #ifdef __cplusplus
@@ -67,6 +68,18 @@ struct urxe_memory_hooks {
   void (*allocated)(const void* block, size_t length, int same);
 };
 
+/// RDMA netlink. Carries out a sendmsg() on a descriptor that socket() has returned for it: returns
+/// what sendmsg() returns, or -1 with errno set, or URXE_FOR_THE_KERNEL. Called on the sending
+/// thread. The message may lie in memory that cannot be read.
+typedef ssize_t (*urxe_netlink_hook)(int fd, const struct msghdr* message, int flags);
+
+/// SO_PRIORITY of a socket of NETLINK_USERSOCK that stands in for one of RDMA netlink. Nothing
+/// looks at the priority of such a socket.
+enum { URXE_STAND_IN = 5 };
+
+/// The descriptor is the kernel's own RDMA netlink, and the message is not about devices.
+#define URXE_FOR_THE_KERNEL ((ssize_t)-2)
+
 struct urxe_presence {
   uint32_t version;  ///< 6
   /// Absolute path of the directory tree that describes the devices, without a trailing slash; null
@@ -98,6 +111,8 @@ struct urxe_presence {
   /// Since version 6. Installs the hook, or removes it (null). Thread-safe. Without a hook the null
   /// device answers, with ENOTTY.
   void (*set_ioctl_hook)(urxe_ioctl_hook hook);
+  /// Since version 6. Installs the hook, or removes it (null). Thread-safe.
+  void (*set_netlink_hook)(urxe_netlink_hook hook);
 };
 
 /// Never null. Thread-safe.

@@ -9,6 +9,7 @@
 #include "provider/presence/ioctl.h"
 #include "provider/presence/lack.h"
 #include "provider/presence/memory.h"
+#include "provider/presence/netlink.h"
 #include "provider/presence/next.h"
 #include "provider/presence/presence_abi.h"
 #include "provider/presence/read.h"
@@ -17,6 +18,10 @@ static _Atomic(urxe_write_hook) write_hook;
 
 static __attribute__((noinline)) ssize_t write_to_node(int fd, const void* buffer, size_t length) {
   if (urxe_is_cm_file(fd)) return urxe_write_to_cm_file(fd, buffer, length);
+  if (urxe_is_netlink(fd)) {
+    struct iovec piece = {(void*)buffer, length};
+    return urxe_send_netlink(fd, &(struct msghdr){.msg_iov = &piece, .msg_iovlen = 1}, 0);
+  }
   if (!urxe_is_node(fd)) {
     urxe_fd_set_remove(&urxe_nodes, fd);
     return URXE_NEXT(write)(fd, buffer, length);
@@ -31,6 +36,10 @@ static __attribute__((noinline)) ssize_t write_to_node(int fd, const void* buffe
 /// writev().
 static __attribute__((noinline)) ssize_t write_pieces_to_node(int fd, const struct iovec* pieces,
                                                               int count) {
+  if (urxe_is_netlink(fd)) {
+    struct msghdr message = {.msg_iov = (struct iovec*)pieces, .msg_iovlen = (size_t)count};
+    return urxe_send_netlink(fd, &message, 0);
+  }
   if (!urxe_is_cm_file(fd) && !urxe_is_node(fd)) {
     urxe_fd_set_remove(&urxe_nodes, fd);
     return URXE_NEXT(writev)(fd, pieces, count);
@@ -77,7 +86,8 @@ URXE_EXPORT const struct urxe_presence* urxe_presence_v1(void) {
                                                  urxe_claim_lack,
                                                  urxe_set_read_hook,
                                                  urxe_watch_reads,
-                                                 urxe_set_ioctl_hook};
+                                                 urxe_set_ioctl_hook,
+                                                 urxe_set_netlink_hook};
   static const struct urxe_presence kWithoutTree = {6,
                                                     NULL,
                                                     set_write_hook,
@@ -88,7 +98,8 @@ URXE_EXPORT const struct urxe_presence* urxe_presence_v1(void) {
                                                     urxe_claim_lack,
                                                     urxe_set_read_hook,
                                                     urxe_watch_reads,
-                                                    urxe_set_ioctl_hook};
+                                                    urxe_set_ioctl_hook,
+                                                    urxe_set_netlink_hook};
   (void)URXE_NEXT(write);
   return urxe_tree_length != 0 ? &kWithTree : &kWithoutTree;
 }

@@ -7,6 +7,7 @@
 
 #include "provider/cm/install.h"
 #include "provider/devices/identity.h"
+#include "provider/netlink/install.h"
 #include "provider/runtime/device/device_registry.h"
 #include "provider/runtime/errors.h"
 #include "provider/verbs/abi/library.h"
@@ -73,6 +74,7 @@ void refuse_library() {
   register_event_sink(kVerbsEventSink);
   library().register_driver(&kDeviceOps);
   cm::install();
+  netlink::install();
 }
 
 [[gnu::destructor]] void finish_provider() noexcept {

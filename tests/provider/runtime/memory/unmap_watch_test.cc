@@ -181,6 +181,7 @@ extern "C" __attribute__((visibility("default"))) const urxe_presence* urxe_pres
       .set_read_hook = [](urxe_read_hook) {},
       .watch_reads = [](int) {},
       .set_ioctl_hook = [](urxe_ioctl_hook) {},
+      .set_netlink_hook = [](urxe_netlink_hook) {},
   };
   return &kPresence;
 }

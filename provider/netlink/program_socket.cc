@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/netlink/program_socket.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <memory>
+
+#include "packet/host/file_descriptor.h"
+#include "packet/host/start_thread.h"
+#include "provider/presence/presence_abi.h"
+
+namespace urxe::netlink {
+namespace {
+
+sockaddr_nl address_of(uint32_t port) {
+  sockaddr_nl address{};
+  address.nl_family = AF_NETLINK;
+  address.nl_pid = port;
+  return address;
+}
+
+int protocol_of(int fd) {
+  int protocol = -1;
+  socklen_t size = sizeof protocol;
+  return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 ? protocol : -1;
+}
+
+Expected<uint32_t, Errno> own_port(int fd) {
+  sockaddr_nl address{};
+  socklen_t size = sizeof address;
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return error(errno);
+  return address.nl_pid;
+}
+
+/// From now on the socket takes messages from this port only. It gets a port if it has none.
+Expected<void, Errno> listen_to(int fd, uint32_t port) {
+  const sockaddr_nl address = address_of(port);
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return error(errno);
+  }
+  return {};
+}
+
+bool listens_to_anybody(int fd) {
+  sockaddr_nl peer{};
+  socklen_t size = sizeof peer;
+  return getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0 || peer.nl_pid == 0;
+}
+
+/// What others have sent there before it listened to one port.
+void drop_received(int fd) {
+  uint8_t ignored[1];
+  while (recv(fd, ignored, sizeof ignored, MSG_DONTWAIT | MSG_TRUNC) >= 0) {
+  }
+}
+
+/// False and errno.
+bool send_to(int fd, uint32_t port, const Bytes& message, int flags) {
+  const sockaddr_nl address = address_of(port);
+  return sendto(fd, message.data(), message.size(), flags,
+                reinterpret_cast<const sockaddr*>(&address), sizeof address) >= 0;
+}
+
+/// What is still to be sent to a program's socket.
+struct Rest {
+  FileDescriptor from;
+  uint32_t port = 0;
+  std::vector<Bytes> messages;
+  size_t next = 0;
+};
+
+/// Ends when the program has closed its socket, at the latest.
+void* send_rest(void* argument) {
+  const std::unique_ptr<Rest> rest(static_cast<Rest*>(argument));
+  while (rest->next < rest->messages.size()) {
+    if (!send_to(rest->from.get(), rest->port, rest->messages[rest->next], 0) && errno != EINTR) {
+      break;
+    }
+    ++rest->next;
+  }
+  return nullptr;
+}
+
+Expected<void, Errno> send_later(Rest rest) {
+  auto kept = std::make_unique<Rest>(std::move(rest));
+  pthread_t thread{};
+  if (const int result = start_thread(&thread, send_rest, kept.get()); result != 0) {
+    return error(result);
+  }
+  (void)kept.release();
+  pthread_detach(thread);
+  return {};
+}
+
+Expected<void, Errno> bind_to(int fd, uint32_t port) {
+  const sockaddr_nl address = address_of(port);
+  if (bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return error(errno);
+  }
+  return {};
+}
+
+template <class Value>
+void copy_option(int from, int to, int level, int option) {
+  Value value{};
+  socklen_t size = sizeof value;
+  if (getsockopt(from, level, option, &value, &size) == 0) {
+    setsockopt(to, level, option, &value, size);
+  }
+}
+
+void copy_options(int from, int to) {
+  for (const int option : {NETLINK_CAP_ACK, NETLINK_EXT_ACK, NETLINK_GET_STRICT_CHK}) {
+    copy_option<int>(from, to, SOL_NETLINK, option);
+  }
+  for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO}) {
+    copy_option<timeval>(from, to, SOL_SOCKET, option);
+  }
+  int bytes = 0;
+  socklen_t size = sizeof bytes;
+  if (getsockopt(from, SOL_SOCKET, SO_RCVBUF, &bytes, &size) == 0) {
+    bytes /= 2;  // the kernel doubles it
+    setsockopt(to, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+  }
+}
+
+}  // namespace
+
+int open_socket(int protocol) {
+  return static_cast<int>(syscall(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol));
+}
+
+bool is_kernels(int fd) {
+  return protocol_of(fd) == NETLINK_RDMA;
+}
+
+Expected<void, Errno> replace_by_stand_in(int fd) {
+  FileDescriptor stand_in(open_socket(NETLINK_USERSOCK));
+  if (!stand_in) return error(errno);
+  const int mark = URXE_STAND_IN;
+  if (setsockopt(stand_in.get(), SOL_SOCKET, SO_PRIORITY, &mark, sizeof mark) != 0) {
+    return error(errno);
+  }
+  const auto port = own_port(fd);
+  if (!port) return error(port.error().value);
+  if (*port != 0) {
+    if (auto bound = bind_to(stand_in.get(), *port); !bound) return bound;
+  }
+  copy_options(fd, stand_in.get());
+  const int status = fcntl(fd, F_GETFL);
+  const int flags = fcntl(fd, F_GETFD);
+  if (status < 0 || flags < 0) return error(errno);
+  if (fcntl(stand_in.get(), F_SETFL, status) != 0) return error(errno);
+  if (dup3(stand_in.get(), fd, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0) < 0) return error(errno);
+  return {};
+}
+
+Expected<uint32_t, Errno> port_of(int fd) {
+  const auto port = own_port(fd);
+  if (!port || *port != 0) return port;
+  if (auto listens = listen_to(fd, 0); !listens) return error(listens.error().value);
+  return own_port(fd);
+}
+
+bool has_option(int fd, int option) {
+  int value = 0;
+  socklen_t size = sizeof value;
+  return getsockopt(fd, SOL_NETLINK, option, &value, &size) == 0 && value != 0;
+}
+
+Expected<void, Errno> deliver(int fd, uint32_t port, std::vector<Bytes> messages) {
+  Rest rest{FileDescriptor(open_socket(NETLINK_USERSOCK)), port, std::move(messages), 0};
+  if (!rest.from) return error(errno);
+  const auto from = port_of(rest.from.get());
+  if (!from) return error(from.error().value);
+  const bool is_first = listens_to_anybody(fd);
+  if (auto listens = listen_to(fd, *from); !listens) return listens;
+  if (is_first) drop_received(fd);
+  for (; rest.next < rest.messages.size(); ++rest.next) {
+    if (send_to(rest.from.get(), port, rest.messages[rest.next], MSG_DONTWAIT)) continue;
+    if (errno == EAGAIN) return send_later(std::move(rest));
+    return error(errno);
+  }
+  // Nobody else can have its own port.
+  return listen_to(fd, port);
+}
+
+}  // namespace urxe::netlink

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+/// RDMA netlink for programs other than the verbs' own libraries. The program gets the kernel's
+/// socket, if the kernel has any; or else a netlink socket of the protocol for user programs. What
+/// it sends there goes to the provider, which answers by another such socket.
+
+#include <stdbool.h>
+#include <sys/socket.h>
+
+#include "provider/presence/presence_abi.h"
+
+void urxe_set_netlink_hook(urxe_netlink_hook hook);
+
+/// Asks the kernel whether `fd` is such a socket. Keeps errno.
+bool urxe_is_netlink(int fd);
+
+/// sendmsg() on a descriptor of urxe_nodes, of whatever kind it is.
+ssize_t urxe_send_netlink(int fd, const struct msghdr* message, int flags);
