@@ -8,6 +8,9 @@
 
 #include "provider/presence/next.h"
 
+/// Whether libibverbs was loaded here, and not by the program.
+static atomic_bool is_ours;
+
 /// Stores a function of libibverbs in the pointer at `function`; false: there is none.
 static bool find_function(void* library, const char* name, void* function) {
   void* symbol = dlsym(library, name);
@@ -34,7 +37,14 @@ static void* open_libibverbs(void) {
   if (library == NULL && dl_iterate_phdr(take_libibverbs, path) != 0) {
     library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
   }
-  return library != NULL ? library : dlopen("libibverbs.so.1", RTLD_NOW);
+  if (library != NULL) return library;
+  atomic_store(&is_ours, true);
+  return dlopen("libibverbs.so.1", RTLD_NOW);
+}
+
+__attribute__((noinline)) bool urxe_program_has_libibverbs(void) {
+  char path[PATH_MAX];
+  return !atomic_load(&is_ours) && dl_iterate_phdr(take_libibverbs, path) != 0;
 }
 
 // libibverbs loads the providers when it lists the devices.

@@ -20,15 +20,25 @@ static bool starts_with(const char* text, const char* prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+/// The name of the object that has the address; "": it is not known.
+static const char* object_of(const void* address) {
+  Dl_info info;
+  if (dladdr(address, &info) == 0 || info.dli_fname == NULL) return "";
+  const char* slash = strrchr(info.dli_fname, '/');
+  return slash != NULL ? slash + 1 : info.dli_fname;
+}
+
 /// libibverbs and librdmacm open their netlink sockets through libnl-3. One that a program brings
 /// along may have more in its name: "libnl-3-5f2d.so.200" in a Python wheel.
-static bool is_verbs_library(const void* caller) {
-  Dl_info info;
-  if (dladdr(caller, &info) == 0 || info.dli_fname == NULL) return false;
-  const char* slash = strrchr(info.dli_fname, '/');
-  const char* name = slash != NULL ? slash + 1 : info.dli_fname;
+static bool is_verbs_library(const char* name) {
   const bool is_libnl = starts_with(name, "libnl-3.") || starts_with(name, "libnl-3-");
   return is_libnl || starts_with(name, "libibverbs") || starts_with(name, "librdmacm");
+}
+
+/// They pass calls of other objects on, which hides these.
+static bool is_sanitizer(const char* name) {
+  return starts_with(name, "libtsan") || starts_with(name, "libasan") ||
+         starts_with(name, "libclang_rt");
 }
 
 static int option_of(int fd, int option) {
@@ -69,18 +79,26 @@ static __attribute__((noinline)) int open_netlink(int type) {
   return fd;
 }
 
-/// libibverbs lists devices by RDMA netlink, and reads sysfs, where urxe's devices are, only if
-/// there is no such netlink. So its socket() fails; it finds the machine's real devices in sysfs as
-/// well. Other programs, such as iproute2's `rdma`, get a socket by which they see both.
+/// `caller` has asked for RDMA netlink. libibverbs lists devices by it, and reads sysfs, where
+/// urxe's devices are, only if there is none. So its socket() fails; it finds the machine's real
+/// devices in sysfs as well. Other programs, such as iproute2's `rdma`, get a socket by which they
+/// see both. One that has libibverbs itself keeps the kernel's: the call may come from libibverbs
+/// by way of another object, in the middle of what loading the provider would ask of it.
+static __attribute__((noinline)) int open_for(const void* caller, int type) {
+  const char* name = object_of(caller);
+  bool has_verbs = urxe_program_has_libibverbs();
+  if (is_verbs_library(name) || (has_verbs && is_sanitizer(name))) {
+    errno = EPROTONOSUPPORT;
+    return -1;
+  }
+  return has_verbs ? URXE_NEXT(socket)(AF_NETLINK, type, NETLINK_RDMA) : open_netlink(type);
+}
+
 URXE_EXPORT int socket(int domain, int type, int protocol) {
   // The caller's address is known in this function's own frame only.
   if (URXE_UNLIKELY(domain == AF_NETLINK && protocol == NETLINK_RDMA)) {
     (void)URXE_NEXT(socket);
-    if (urxe_tree_length != 0) {
-      if (!is_verbs_library(__builtin_return_address(0))) return open_netlink(type);
-      errno = EPROTONOSUPPORT;
-      return -1;
-    }
+    if (urxe_tree_length != 0) return open_for(__builtin_return_address(0), type);
   }
   return URXE_NEXT(socket)(domain, type, protocol);
 }
