@@ -120,20 +120,9 @@ void add_answer(const Program& program, const Request& request, std::vector<Byte
   }
 }
 
-/// Whether the kernel's own socket is to have the message.
-bool is_for_kernel(int fd, std::span<const uint8_t> bytes) {
-  if (!is_kernels(fd)) return false;
-  const auto first = take_request(bytes);
-  return !first || !is_about_devices(*first);
-}
-
 Expected<ssize_t, Errno> try_send(int fd, const msghdr* message) {
   const auto bytes = copy_message(message);
   if (!bytes) return error(bytes.error().value);
-  if (is_for_kernel(fd, *bytes)) return URXE_FOR_THE_KERNEL;
-  if (is_kernels(fd)) {
-    if (auto replaced = replace_by_stand_in(fd); !replaced) return error(replaced.error().value);
-  }
   const auto port = port_of(fd);
   if (!port) return error(port.error().value);
   std::vector<Bytes> answers;
@@ -145,7 +134,7 @@ Expected<ssize_t, Errno> try_send(int fd, const msghdr* message) {
   return static_cast<ssize_t>(bytes->size());
 }
 
-ssize_t send_hook(int fd, const msghdr* message, int /*flags*/) noexcept {
+ssize_t send_hook(int fd, const msghdr* message) noexcept {
   try {
     const auto sent = try_send(fd, message);
     return sent ? *sent : static_cast<ssize_t>(fail(sent.error().value));

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/netlink/program_socket.h"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <memory>
 
 #include "packet/host/file_descriptor.h"
 #include "packet/host/start_thread.h"
-#include "provider/presence/presence_abi.h"
 
 namespace urxe::netlink {
 namespace {
@@ -23,12 +19,6 @@ sockaddr_nl address_of(uint32_t port) {
   address.nl_family = AF_NETLINK;
   address.nl_pid = port;
   return address;
-}
-
-int protocol_of(int fd) {
-  int protocol = -1;
-  socklen_t size = sizeof protocol;
-  return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 ? protocol : -1;
 }
 
 Expected<uint32_t, Errno> own_port(int fd) {
@@ -98,67 +88,10 @@ Expected<void, Errno> send_later(Rest rest) {
   return {};
 }
 
-Expected<void, Errno> bind_to(int fd, uint32_t port) {
-  const sockaddr_nl address = address_of(port);
-  if (bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    return error(errno);
-  }
-  return {};
-}
-
-template <class Value>
-void copy_option(int from, int to, int level, int option) {
-  Value value{};
-  socklen_t size = sizeof value;
-  if (getsockopt(from, level, option, &value, &size) == 0) {
-    setsockopt(to, level, option, &value, size);
-  }
-}
-
-void copy_options(int from, int to) {
-  for (const int option : {NETLINK_CAP_ACK, NETLINK_EXT_ACK, NETLINK_GET_STRICT_CHK}) {
-    copy_option<int>(from, to, SOL_NETLINK, option);
-  }
-  for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO}) {
-    copy_option<timeval>(from, to, SOL_SOCKET, option);
-  }
-  int bytes = 0;
-  socklen_t size = sizeof bytes;
-  if (getsockopt(from, SOL_SOCKET, SO_RCVBUF, &bytes, &size) == 0) {
-    bytes /= 2;  // the kernel doubles it
-    setsockopt(to, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-  }
-}
-
 }  // namespace
 
 int open_socket(int protocol) {
   return static_cast<int>(syscall(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol));
-}
-
-bool is_kernels(int fd) {
-  return protocol_of(fd) == NETLINK_RDMA;
-}
-
-Expected<void, Errno> replace_by_stand_in(int fd) {
-  FileDescriptor stand_in(open_socket(NETLINK_USERSOCK));
-  if (!stand_in) return error(errno);
-  const int mark = URXE_STAND_IN;
-  if (setsockopt(stand_in.get(), SOL_SOCKET, SO_PRIORITY, &mark, sizeof mark) != 0) {
-    return error(errno);
-  }
-  const auto port = own_port(fd);
-  if (!port) return error(port.error().value);
-  if (*port != 0) {
-    if (auto bound = bind_to(stand_in.get(), *port); !bound) return bound;
-  }
-  copy_options(fd, stand_in.get());
-  const int status = fcntl(fd, F_GETFL);
-  const int flags = fcntl(fd, F_GETFD);
-  if (status < 0 || flags < 0) return error(errno);
-  if (fcntl(stand_in.get(), F_SETFL, status) != 0) return error(errno);
-  if (dup3(stand_in.get(), fd, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0) < 0) return error(errno);
-  return {};
 }
 
 Expected<uint32_t, Errno> port_of(int fd) {

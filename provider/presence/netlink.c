@@ -10,6 +10,10 @@
 #include "provider/presence/loading.h"
 #include "provider/presence/next.h"
 
+/// SO_PRIORITY of a socket that stands in for one of RDMA netlink. Nothing looks at the priority of
+/// a netlink socket.
+enum { kStandIn = 5 };
+
 static _Atomic(urxe_netlink_hook) netlink_hook;
 
 void urxe_set_netlink_hook(urxe_netlink_hook hook) {
@@ -49,17 +53,17 @@ static int option_of(int fd, int option) {
 
 bool urxe_is_netlink(int fd) {
   int saved_errno = errno;
-  bool is_netlink = option_of(fd, SO_DOMAIN) == AF_NETLINK;
-  int protocol = is_netlink ? option_of(fd, SO_PROTOCOL) : -1;
-  bool is_stand_in = protocol == NETLINK_USERSOCK && option_of(fd, SO_PRIORITY) == URXE_STAND_IN;
+  bool is_stand_in = option_of(fd, SO_DOMAIN) == AF_NETLINK &&
+                     option_of(fd, SO_PROTOCOL) == NETLINK_USERSOCK &&
+                     option_of(fd, SO_PRIORITY) == kStandIn;
   errno = saved_errno;
-  return protocol == NETLINK_RDMA || is_stand_in;
+  return is_stand_in;
 }
 
 /// A socket that programs can bind, ask for its address, and receive from, all without us.
 static int open_stand_in(int type) {
   int fd = URXE_NEXT(socket)(AF_NETLINK, type, NETLINK_USERSOCK);
-  int mark = URXE_STAND_IN;
+  int mark = kStandIn;
   if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_PRIORITY, &mark, sizeof(mark)) != 0) {
     close(fd);
     fd = -1;
@@ -67,14 +71,12 @@ static int open_stand_in(int type) {
   return fd;
 }
 
-static __attribute__((noinline)) int open_netlink(int type) {
-  int fd = URXE_NEXT(socket)(AF_NETLINK, type, NETLINK_RDMA);
-  if (fd < 0 && errno == EPROTONOSUPPORT) {
-    int saved_errno = errno;
-    if (atomic_load(&netlink_hook) == NULL) urxe_load_provider();
-    errno = saved_errno;
-    if (atomic_load(&netlink_hook) != NULL) fd = open_stand_in(type);
+static int open_netlink(int type) {
+  if (atomic_load(&netlink_hook) == NULL) urxe_load_provider();
+  if (atomic_load(&netlink_hook) == NULL) {
+    return URXE_NEXT(socket)(AF_NETLINK, type, NETLINK_RDMA);
   }
+  int fd = open_stand_in(type);
   if (fd >= 0) urxe_fd_set_add(&urxe_nodes, fd);
   return fd;
 }
@@ -105,11 +107,9 @@ URXE_EXPORT int socket(int domain, int type, int protocol) {
 
 __attribute__((noinline)) ssize_t urxe_send_netlink(int fd, const struct msghdr* message,
                                                     int flags) {
-  if (!urxe_is_netlink(fd)) return URXE_NEXT(sendmsg)(fd, message, flags);
-  if (atomic_load(&netlink_hook) == NULL) urxe_load_provider();
   urxe_netlink_hook hook = atomic_load(&netlink_hook);
-  ssize_t sent = hook != NULL ? hook(fd, message, flags) : URXE_FOR_THE_KERNEL;
-  return sent != URXE_FOR_THE_KERNEL ? sent : URXE_NEXT(sendmsg)(fd, message, flags);
+  if (hook == NULL || !urxe_is_netlink(fd)) return URXE_NEXT(sendmsg)(fd, message, flags);
+  return hook(fd, message);
 }
 
 URXE_EXPORT ssize_t sendmsg(int fd, const struct msghdr* message, int flags) {

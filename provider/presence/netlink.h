@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-/// RDMA netlink for programs other than the verbs' own libraries. The program gets the kernel's
-/// socket, if the kernel has any; or else a netlink socket of the protocol for user programs. What
-/// it sends there goes to the provider, which answers by another such socket.
+/// RDMA netlink for programs other than the verbs' own libraries. The program gets a netlink socket
+/// of the protocol for user programs, which it can bind, ask for its address and receive from
+/// without us. What it sends there goes to the provider, which answers by another such socket.
 
 #include <stdbool.h>
 #include <sys/socket.h>

@@ -68,17 +68,10 @@ struct urxe_memory_hooks {
   void (*allocated)(const void* block, size_t length, int same);
 };
 
-/// RDMA netlink. Carries out a sendmsg() on a descriptor that socket() has returned for it: returns
-/// what sendmsg() returns, or -1 with errno set, or URXE_FOR_THE_KERNEL. Called on the sending
-/// thread. The message may lie in memory that cannot be read.
-typedef ssize_t (*urxe_netlink_hook)(int fd, const struct msghdr* message, int flags);
-
-/// SO_PRIORITY of a socket of NETLINK_USERSOCK that stands in for one of RDMA netlink. Nothing
-/// looks at the priority of such a socket.
-enum { URXE_STAND_IN = 5 };
-
-/// The descriptor is the kernel's own RDMA netlink, and the message is not about devices.
-#define URXE_FOR_THE_KERNEL ((ssize_t)-2)
+/// RDMA netlink. Carries out a sendmsg() on a descriptor that socket() has returned for it, which
+/// is one of NETLINK_USERSOCK: returns what sendmsg() returns, or -1 with errno set. Called on the
+/// sending thread. The message may lie in memory that cannot be read.
+typedef ssize_t (*urxe_netlink_hook)(int fd, const struct msghdr* message);
 
 struct urxe_presence {
   uint32_t version;  ///< 6

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/netlink/program_socket.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
@@ -76,28 +75,6 @@ TEST_F(ProgramSocket, GetsMoreThanItsBufferHolds) {
   for (uint32_t i = 0; i < kMessages; ++i) messages.push_back(numbered(i));
   ASSERT_TRUE(deliver(fd_.get(), port, std::move(messages)));
   for (uint32_t i = 0; i < kMessages; ++i) ASSERT_EQ(receive(fd_.get(), 0), i);
-}
-
-TEST_F(ProgramSocket, StandInIsLikeTheKernelsSocket) {
-  // Of another family of netlink, which every kernel has.
-  const FileDescriptor kernels(open_socket(NETLINK_ROUTE));
-  sockaddr_nl address{};
-  address.nl_family = AF_NETLINK;
-  ASSERT_EQ(bind(kernels.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  const uint32_t port = port_of(kernels.get()).value();
-  const int on = 1;
-  ASSERT_EQ(setsockopt(kernels.get(), SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof on), 0);
-  ASSERT_EQ(fcntl(kernels.get(), F_SETFL, O_NONBLOCK), 0);
-  const int copy = fcntl(kernels.get(), F_GETFD);
-
-  ASSERT_TRUE(replace_by_stand_in(kernels.get()));
-  EXPECT_EQ(port_of(kernels.get()).value(), port);
-  EXPECT_TRUE(has_option(kernels.get(), NETLINK_EXT_ACK));
-  EXPECT_FALSE(has_option(kernels.get(), NETLINK_CAP_ACK));
-  EXPECT_NE(fcntl(kernels.get(), F_GETFL) & O_NONBLOCK, 0);
-  EXPECT_EQ(fcntl(kernels.get(), F_GETFD), copy);
-  ASSERT_TRUE(deliver(kernels.get(), port, {numbered(4)}));
-  EXPECT_EQ(receive(kernels.get()), 4U);
 }
 
 }  // namespace
