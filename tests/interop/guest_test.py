@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The guest and what reaches it work as the tests of interoperability take for granted.
 
-usage: guest_test.py CASE...    of traffic.PEER, ssh, commands, stops: all in this process, and so in one guest;
+usage: guest_test.py CASE...    of traffic.PEER, ssh, commands, netlink, stops: all in this process, and so in one guest;
                                 or of run alone: guests of other processes
 """
 
 import contextlib
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -73,6 +75,35 @@ def commands():
         check_many_commands(link.far.agent)
         check_files(link.far.agent)
         check_link(link)
+
+
+def check_netlink_of_both(rdma):
+    """The kernel's devices come first, then urxe's; requests about one reach whose it is."""
+    links = json.loads(rdma("-j link"))
+    harness.expect([link["ifname"] for link in links] == ["rxe0", "urxe_lo"], links)
+    harness.expect([link["netdev"] for link in links] == ["eth0", "lo"], links)
+    harness.expect(len({link["ifindex"] for link in links}) == 2, links)
+    rdma("link add rxe1 type rxe netdev lo")
+    try:
+        harness.expect(re.findall(r"link (\w+)/1", rdma("link")) == ["rxe0", "rxe1", "urxe_lo"], "a link that was added")
+    finally:
+        rdma("link delete rxe1")
+    harness.expect("GSI" in rdma("resource show qp link rxe0/1"), "the kernel's resources")
+    harness.expect("sent_pkts" in rdma("statistic show link rxe0/1"), "the kernel's counters")
+    harness.expect("drop_bad_icrc" in rdma("statistic show link urxe_lo/1"), "urxe's counters")
+    harness.expect("netns" in rdma("system"), "the system")
+
+
+def netlink():
+    """`rdma` under urxe, on a kernel that has RDMA netlink itself."""
+    with peers.link("guest") as link:
+        agent = link.far.agent
+        under = [harness.binary("urxe"), "run", "--device", "lo", "--", "rdma"]
+        check_netlink_of_both(lambda words: agent.run([*under, *words.split()]))
+        refused = agent.start([*under, "link", "delete", "urxe_lo"])
+        harness.expect(refused.wait() != 0 and "cannot be changed" in refused.output, refused.output)
+        refused = agent.start([*under, "link", "add", "one", "type", "no-such", "netdev", "lo"])
+        harness.expect(refused.wait() != 0 and "cannot be changed" not in refused.output, refused.output)
 
 
 def stops():
@@ -201,7 +232,7 @@ def ssh():
             harness.expect(far.ipv4 is None and far.ipv6 == link.far.ipv6, "the address asked for")
 
 
-CASES = {"ssh": ssh, "commands": commands, "stops": stops, "run": run}
+CASES = {"ssh": ssh, "commands": commands, "netlink": netlink, "stops": stops, "run": run}
 
 
 def skipped(case):
