@@ -27,6 +27,8 @@ class StatWriter {
   StatWriter& operator=(const StatWriter&) = delete;
 
   [[nodiscard]] bool is_open() const { return memory_ != nullptr; }
+  /// Whether the next call of publish() begins with the first record.
+  [[nodiscard]] bool begins_anew() const { return next_ == 0; }
   /// Writes the next records, so many that this takes some microseconds. False: some are left,
   /// whose turn comes with the next calls.
   bool publish(const Device& device, Instant now);

@@ -65,6 +65,16 @@ def start_bandwidth(options=()):
     return server, client
 
 
+def many():
+    """The last state of each of many queue pairs is told, although they change while others are told of."""
+    harness.isolate()
+    program = Process(harness.urxe_run([harness.binary("urxe_qp_load"), "--pattern", "idle", "--qps", "600",
+                                        "--seconds", "500"], options=["--device", "lo"]))
+    ready = lambda: sum(qp["state"] == "RTS" for qp in queue_pairs())
+    harness.wait_until(lambda: not program.running() or ready() == 1200, "queue pairs in RTS")
+    harness.expect(program.running(), program.output)
+
+
 def traffic():
     """Both ends are there, and name each other; what they count grows, and fits."""
     harness.need_programs("ib_write_bw")
@@ -406,6 +416,6 @@ def idle():
     program.kill()
 
 
-CASES = (balance, ended, explain, explain_stock, few_descriptors, full, gone, idle, no_room, off, other_namespace, recovered,
-         stopped, survived, traffic, why, wrong)
+CASES = (balance, ended, explain, explain_stock, few_descriptors, full, gone, idle, many, no_room, off, other_namespace,
+         recovered, stopped, survived, traffic, why, wrong)
 harness.main({each.__name__: each for each in CASES}[sys.argv[1]])

@@ -200,6 +200,7 @@ Instant Progress::deadline(Instant now) const {
 }
 
 void Progress::finish(Instant now) {
+  ++turns_;
   deliver_events();
   if (now - last_published_ > kPublishInterval) publish_counters(now);
   if (device_.counters().failures != failures_told_) tell_failures(now);
@@ -218,13 +219,21 @@ void Progress::publish_counters(Instant now) {
   publication_.counters.publish(device_.counters(), totals, device_.cm().counters());
 }
 
+/// Another number if something may have happened to a queue pair.
+uint64_t Progress::changes() const {
+  const Counters& counters = device_.counters();
+  return turns_ + counters.sent_packets + counters.received_packets + counters.failures;
+}
+
 /// Not all of many queue pairs' at once. What is not told now is told in time, even if nothing else
-/// happens.
+/// happens: also of those that have changed since they were told of, while others were.
 void Progress::publish_reports(Instant now) {
   reports_are_due_ = publication_.reports.is_open();
   if (!reports_are_due_ || now - last_reports_ < kPublishInterval) return;
   last_reports_ = now;
-  reports_are_due_ = !publication_.reports.publish(device_, now);
+  if (publication_.reports.begins_anew()) round_began_with_ = changes();
+  const bool ends = publication_.reports.publish(device_, now);
+  reports_are_due_ = !ends || changes() != round_began_with_;
 }
 
 void Progress::end_guard() {
