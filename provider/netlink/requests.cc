@@ -125,6 +125,16 @@ Answer completion_queues(const Call& call, const DeviceDescription& device) {
   return resources(call, device, kCompletionQueues, completion_queues_of(seen, device));
 }
 
+Answer regions(const Call& call, const DeviceDescription& device) {
+  const Observation seen = call.sources.observe();
+  return resources(call, device, kRegions, regions_of(seen, device));
+}
+
+Answer domains(const Call& call, const DeviceDescription& device) {
+  const Observation seen = call.sources.observe();
+  return resources(call, device, kDomains, domains_of(seen, device));
+}
+
 enum class Devices : uint8_t {
   kNamed,  ///< the request must name one
   kAny,    ///< a dump that names none is about all
@@ -143,6 +153,8 @@ constexpr Command kCommands[] = {
     {RDMA_NLDEV_CMD_RES_GET, summary, Devices::kAny},
     {RDMA_NLDEV_CMD_RES_QP_GET, queue_pairs},
     {RDMA_NLDEV_CMD_RES_CQ_GET, completion_queues},
+    {RDMA_NLDEV_CMD_RES_MR_GET, regions},
+    {RDMA_NLDEV_CMD_RES_PD_GET, domains},
     {RDMA_NLDEV_CMD_STAT_GET, statistics, Devices::kNamed, true},
     {RDMA_NLDEV_CMD_STAT_GET_STATUS, statistics_status, Devices::kNamed, true},
 };

@@ -30,10 +30,19 @@ inline constexpr ResourceKind kQueuePairs{RDMA_NLDEV_ATTR_RES_QP, RDMA_NLDEV_ATT
 inline constexpr ResourceKind kCompletionQueues{
     RDMA_NLDEV_ATTR_RES_CQ, RDMA_NLDEV_ATTR_RES_CQ_ENTRY, RDMA_NLDEV_ATTR_RES_CQN};
 
-/// Of the processes' queue pairs and completion queues, those of the device.
+inline constexpr ResourceKind kRegions{RDMA_NLDEV_ATTR_RES_MR, RDMA_NLDEV_ATTR_RES_MR_ENTRY,
+                                       RDMA_NLDEV_ATTR_RES_MRN};
+inline constexpr ResourceKind kDomains{RDMA_NLDEV_ATTR_RES_PD, RDMA_NLDEV_ATTR_RES_PD_ENTRY,
+                                       RDMA_NLDEV_ATTR_RES_PDN};
+
+/// Of the processes' objects, those of the device. Numbers other than those of queue pairs are each
+/// process's own.
 std::vector<Resource> queue_pairs_of(const Observation& seen, const DeviceDescription& device);
 std::vector<Resource> completion_queues_of(const Observation& seen,
                                            const DeviceDescription& device);
+
+std::vector<Resource> regions_of(const Observation& seen, const DeviceDescription& device);
+std::vector<Resource> domains_of(const Observation& seen, const DeviceDescription& device);
 
 /// How many of each kind there are.
 void add_summary(MessageWriter& writer, const Observation& seen, const DeviceDescription& device);

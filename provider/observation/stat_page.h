@@ -7,21 +7,26 @@
 #include <cstdint>
 
 #include "packet/wire/qpn_layout.h"
+#include "transport/observation/object_report.h"
 #include "transport/observation/qp_report.h"
 
 namespace urxe {
 
 // The file in which a process tells of one device's queue pairs: a header, records of queue pairs
-// that have failed and ended, the newest of them, and a record for each place (Device::report()).
+// that have failed and ended, the newest of them, other objects, and a record for each place
+// (Device::report()).
 // The process writes, and any number of observers map the file and read: neither ever waits for the
 // other. All of it is written in words, as atomics; a record's `turn` is odd while the record is
 // being written, so that an observer can tell a torn one. A file that tells of a failure is kept
 // for some time after the process has ended (stat_directory.h).
 
-inline constexpr uint64_t kStatMagic = 0x3374'6174'7378'7275;  ///< "urxstat3"
+inline constexpr uint64_t kStatMagic = 0x3474'6174'7378'7275;  ///< "urxstat4"
 inline constexpr size_t kStatRecords = kQpIndices;
 inline constexpr size_t kEndedRecords = 16;
 inline constexpr size_t kStatHeaderBytes = 4096;
+/// Objects beyond these are only counted.
+inline constexpr size_t kDomainReports = 128;
+inline constexpr size_t kRegionReports = 1024;
 
 struct StatRecord {
   uint64_t turn = 0;
@@ -51,8 +56,18 @@ struct StatHeader {
 };
 static_assert(sizeof(StatHeader) <= kStatHeaderBytes);
 
+/// The objects that are no queue pairs: as many of the reports mean something as there are objects.
+/// `turn` as in a record.
+struct StatObjects {
+  uint64_t turn = 0;
+  ObjectCounts counts;
+  std::array<DomainReport, kDomainReports> domains{};
+  std::array<RegionReport, kRegionReports> regions{};
+};
+
+inline constexpr size_t kObjectsOffset = kStatHeaderBytes + kEndedRecords * sizeof(StatRecord);
 /// Where the records of places begin.
-inline constexpr size_t kPlacesOffset = kStatHeaderBytes + kEndedRecords * sizeof(StatRecord);
+inline constexpr size_t kPlacesOffset = kObjectsOffset + sizeof(StatObjects);
 inline constexpr size_t kStatBytes = kPlacesOffset + kStatRecords * sizeof(StatRecord);
 /// The size of a file for which there was no room: it only says that.
 inline constexpr size_t kNoRoomBytes = 1;

@@ -53,28 +53,44 @@ class StatPage {
   [[nodiscard]] std::optional<StatRecord> ended(size_t which) const {
     return read(kStatHeaderBytes + which * sizeof(StatRecord));
   }
+  void read_objects(DeviceObservation& device) const;
 
  private:
-  [[nodiscard]] std::optional<StatRecord> read(size_t offset) const;
+  /// A copy of what the writer had finished; nullopt: it changes all the time.
+  template <class Shared>
+  [[nodiscard]] std::optional<Shared> copy(size_t offset) const;
+  [[nodiscard]] std::optional<StatRecord> read(size_t offset) const {
+    auto record = copy<StatRecord>(offset);
+    return record && record->used != 0 ? record : std::nullopt;
+  }
 
   bool says_no_room_ = false;
   uint8_t* memory_ = nullptr;
   size_t bytes_ = 0;
 };
 
-std::optional<StatRecord> StatPage::read(size_t offset) const {
-  auto& shared = *reinterpret_cast<StatRecord*>(memory_ + offset);
+template <class Shared>
+std::optional<Shared> StatPage::copy(size_t offset) const {
+  auto& shared = *reinterpret_cast<Shared*>(memory_ + offset);
   std::atomic_ref turn(shared.turn);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const uint64_t before = turn.load(std::memory_order_acquire);
     if (before % 2 != 0) continue;
-    StatRecord copy;
+    Shared copy;
     copy_words(shared, copy);
-    if (turn.load(std::memory_order_relaxed) != before) continue;
-    if (copy.used == 0) return std::nullopt;
-    return copy;
+    if (turn.load(std::memory_order_relaxed) == before) return copy;
   }
   return std::nullopt;
+}
+
+void StatPage::read_objects(DeviceObservation& device) const {
+  const auto objects = copy<StatObjects>(kObjectsOffset);
+  if (!objects) return;
+  device.counts = objects->counts;
+  const auto domains = std::min<uint64_t>(device.counts.domains, kDomainReports);
+  device.domains.assign(objects->domains.begin(), objects->domains.begin() + domains);
+  const auto regions = std::min<uint64_t>(device.counts.regions, kRegionReports);
+  device.regions.assign(objects->regions.begin(), objects->regions.begin() + regions);
 }
 
 template <size_t Size>
@@ -125,6 +141,7 @@ void add_live(const StatPage& page, const StatHeader& header, Observation& all) 
   DeviceObservation device = read_header(header);
   device.process_state = state_of_process(header);
   add_ended(page, device, false, all);
+  page.read_objects(device);
   for_each_record(page, header,
                   [&](const StatRecord& record) { device.queue_pairs.push_back(record.report); });
   all.devices.push_back(std::move(device));

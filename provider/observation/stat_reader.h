@@ -23,6 +23,9 @@ struct DeviceObservation {
   char process_state = '?';  ///< ProcessState::state; '?': not known
   uint64_t left_out = 0;     ///< queue pairs that the file has no room for
   std::vector<QpReport> queue_pairs;
+  ObjectCounts counts;
+  std::vector<DomainReport> domains;  ///< no more than kDomainReports
+  std::vector<RegionReport> regions;  ///< no more than kRegionReports
 };
 
 /// Whether the process was stopped by a signal or a debugger: what it told is out of date.

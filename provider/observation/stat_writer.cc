@@ -74,13 +74,15 @@ StatWriter::StatWriter(StatWriter&& other) noexcept
     : file_(std::move(other.file_)),
       memory_(std::exchange(other.memory_, nullptr)),
       room_(std::exchange(other.room_, 0)),
-      next_(std::exchange(other.next_, 0)) {}
+      next_(std::exchange(other.next_, 0)),
+      object_changes_(std::exchange(other.object_changes_, 0)) {}
 
 StatWriter& StatWriter::operator=(StatWriter&& other) noexcept {
   std::swap(file_, other.file_);
   std::swap(memory_, other.memory_);
   std::swap(room_, other.room_);
   std::swap(next_, other.next_);
+  std::swap(object_changes_, other.object_changes_);
   return *this;
 }
 
@@ -94,7 +96,7 @@ void StatWriter::end(Instant now) {
 void StatWriter::abandon() {
   if (memory_ != nullptr) munmap(std::exchange(memory_, nullptr), kStatBytes);
   file_.fd.reset();
-  room_ = next_ = 0;
+  room_ = next_ = object_changes_ = 0;
 }
 
 StatRecord& StatWriter::record_at(size_t offset) const {
@@ -140,6 +142,24 @@ void StatWriter::end_queue_pair(const Device& device, size_t place, Instant now)
   std::atomic_ref(header().ended).store(count + 1, std::memory_order_release);
 }
 
+void StatWriter::publish_objects(const Device& device) {
+  auto& shared = *reinterpret_cast<StatObjects*>(static_cast<uint8_t*>(memory_) + kObjectsOffset);
+  std::atomic_ref turn(shared.turn);
+  const uint64_t before = turn.load(std::memory_order_relaxed);
+  turn.store(before + 1, std::memory_order_relaxed);
+  copy_words(device.object_counts(), shared.counts);
+  size_t domains = 0;
+  device.report_domains([&](const DomainReport& report) {
+    if (domains < kDomainReports) copy_words(report, shared.domains[domains++]);
+  });
+  size_t regions = 0;
+  device.report_regions([&](const RegionReport& report) {
+    if (regions < kRegionReports) copy_words(report, shared.regions[regions++]);
+  });
+  turn.store(before + 2, std::memory_order_release);
+  object_changes_ = device.object_changes();
+}
+
 bool StatWriter::publish(const Device& device, Instant now) {
   if (memory_ == nullptr) return true;
   size_t places = std::min(device.report_places(), kStatRecords);
@@ -147,6 +167,7 @@ bool StatWriter::publish(const Device& device, Instant now) {
   if (places > room_ && !make_room(places)) places = room_;
   std::atomic_ref(header().left_out).store(wanted - places, std::memory_order_relaxed);
   std::atomic_ref(header().published_ns).store(now.ns, std::memory_order_relaxed);
+  if (device.object_changes() != object_changes_) publish_objects(device);
   const size_t end = std::min(places, next_ + kRecordsAtOnce);
   for (; next_ < end; ++next_) {
     const auto report = device.report(next_);

@@ -47,12 +47,14 @@ class StatWriter {
   [[nodiscard]] StatRecord& record_at(size_t offset) const;
   void describe(std::string_view device, std::string_view engine, Instant now);
   bool make_room(size_t places);
+  void publish_objects(const Device& device);
   void write(size_t offset, const QpReport* report, Instant ended);
 
   StatFile file_;
   void* memory_ = nullptr;
-  size_t room_ = 0;  ///< records that the file has space for
-  size_t next_ = 0;  ///< the place to write next
+  size_t room_ = 0;              ///< records that the file has space for
+  size_t next_ = 0;              ///< the place to write next
+  uint64_t object_changes_ = 0;  ///< Device::object_changes() of what is written
 };
 
 }  // namespace urxe

@@ -143,13 +143,22 @@ def resources():
     harness.expect(sorted((one["pid"], one["cqn"], one["cqe"]) for one in queues) == expected, f"{queues}\n{expected}")
     summary, = rdma_json("resource", options=LO)
     harness.expect((summary["qp"], summary["cq"]) == (6, len(expected)), summary)
+    domains = rdma_json("resource", "show", "pd", options=LO)
+    regions = rdma_json("resource", "show", "mr", options=LO)
+    pids = sorted(device["pid"] for device in stat())
+    harness.expect(sorted(one["pid"] for one in domains) == pids and summary["pd"] == 2, domains)
+    harness.expect({one["pid"] for one in regions} == set(pids) and len(regions) == summary["mr"], regions)
+    for domain in domains:
+        mine = lambda all_of_them, domain=domain: [one for one in all_of_them if (one["pid"], one["pdn"]) == (
+            domain["pid"], domain["pdn"])]
+        harness.expect(domain["users"] == len(mine(listed)) + len(mine(regions)), f"{domain} {listed} {regions}")
     harness.expect("urxe_lo" in rdma("resource", "show", "urxe_lo", options=LO), "one device")
 
 
 def many_resources():
     """More queue pairs than a socket's receive buffer has room for."""
     harness.isolate()
-    start_idle(1200)
+    start_idle(1200, "RTS")
     listed = rdma_json("resource", "show", "qp", options=LO)
     harness.expect(len({(one["pid"], one["lqpn"]) for one in listed}) == 2400, len(listed))
 

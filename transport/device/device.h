@@ -3,6 +3,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +19,7 @@
 #include "transport/device/counters.h"
 #include "transport/limits.h"
 #include "transport/memory/memory_region.h"
+#include "transport/observation/object_report.h"
 #include "transport/observation/qp_report.h"
 #include "transport/queue_pair/queue_pair.h"
 #include "transport/queues/completion_queue.h"
@@ -191,6 +193,12 @@ class Device {
   [[nodiscard]] size_t report_places() const;
   /// What there is to say of the queue pair in the place; nullopt: there is none.
   [[nodiscard]] std::optional<QpReport> report(size_t place) const;
+  /// Another number whenever something has changed of what the next three tell.
+  [[nodiscard]] uint64_t object_changes() const;
+  [[nodiscard]] ObjectCounts object_counts() const;
+  /// Call `visit` for each, in no order.
+  void report_domains(const std::function<void(const DomainReport&)>& visit) const;
+  void report_regions(const std::function<void(const RegionReport&)>& visit) const;
 
  private:
   struct Impl;

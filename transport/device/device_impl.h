@@ -62,6 +62,11 @@ struct Device::Impl {
   [[nodiscard]] bool take_turns(TxBatch& batch, bool all_acks);
   /// Counts the references of `qp` to other objects in (+1) or out (-1).
   void count_references(const QueuePair& qp, int by);
+  /// An object that belongs to the domain was made (+1), or destroyed (-1).
+  void count_user(PdId pd, int by) {
+    pd_references[pd.value()] += static_cast<uint32_t>(by);
+    ++object_changes;
+  }
   void forget(const SharedReceiveQueue& srq);
   /// May run out of memory before anything has changed.
   void take_place(QueuePair& qp);
@@ -78,6 +83,7 @@ struct Device::Impl {
   std::unordered_map<uint32_t, uint32_t> pd_references;
   uint32_t next_pd = 1;
   uint32_t last_cq_number = 0;
+  uint64_t object_changes = 0;
 };
 
 }  // namespace urxe

@@ -61,7 +61,7 @@ void Device::Impl::count_references(const QueuePair& qp, int by) {
   if (qp.domain != nullptr) {
     qp.domain->references += count;
   } else {
-    pd_references[qp.pd.value()] += count;
+    count_user(qp.pd, by);
   }
 }
 
@@ -99,6 +99,7 @@ Expected<PdId, Errno> Device::alloc_pd() {
   if (impl_->pd_references.size() >= static_cast<size_t>(kMaxPds)) return error(ENOMEM);
   const PdId pd(impl_->next_pd++);
   impl_->pd_references.emplace(pd.value(), 0);
+  ++impl_->object_changes;
   return pd;
 }
 
@@ -107,20 +108,21 @@ Expected<void, Errno> Device::dealloc_pd(PdId pd) {
   if (found == impl_->pd_references.end()) return error(EINVAL);
   if (found->second != 0) return error(EBUSY);
   impl_->pd_references.erase(found);
+  ++impl_->object_changes;
   return {};
 }
 
 Expected<MemoryRegion*, Errno> Device::register_memory(PdId pd, uint8_t* host, uint64_t length,
                                                        uint64_t iova, int access, Backing backing) {
   auto region = impl_->ca.memory.add({pd, host, length, iova, access, backing});
-  if (region) ++impl_->pd_references[pd.value()];
+  if (region) impl_->count_user(pd, 1);
   return region;
 }
 
 Expected<void, Errno> Device::deregister_memory(MemoryRegion* region) {
   const PdId pd = region->pd;
   if (auto ok = impl_->ca.memory.remove(region); !ok) return ok;
-  --impl_->pd_references[pd.value()];
+  impl_->count_user(pd, -1);
   return {};
 }
 
@@ -134,12 +136,12 @@ bool Device::is_window(RKey rkey) const {
 
 Expected<MemoryWindow*, Errno> Device::alloc_window(PdId pd, ibv_mw_type type) {
   auto window = impl_->ca.memory.add_window(pd, type);
-  if (window) ++impl_->pd_references[pd.value()];
+  if (window) impl_->count_user(pd, 1);
   return window;
 }
 
 void Device::dealloc_window(MemoryWindow* window) {
-  --impl_->pd_references[window->pd.value()];
+  impl_->count_user(window->pd, -1);
   impl_->ca.memory.remove_window(window);
 }
 
@@ -149,8 +151,8 @@ Expected<void, Errno> Device::reregister_memory(MemoryRegion& region, PdId pd, u
   const PdId old_pd = region.pd;
   const RegionRequest request{pd, host, length, iova, access, backing};
   if (auto ok = impl_->ca.memory.replace(region, request); !ok) return ok;
-  --impl_->pd_references[old_pd.value()];
-  ++impl_->pd_references[pd.value()];
+  impl_->count_user(old_pd, -1);
+  impl_->count_user(pd, 1);
   return {};
 }
 
@@ -163,6 +165,7 @@ Expected<CompletionQueue*, Errno> Device::create_cq(uint32_t entries, void* user
   raw->number = ++impl_->last_cq_number;
   impl_->cqs.emplace(raw, std::move(cq));
   impl_->ca.notified.reserve(impl_->cqs.size());
+  ++impl_->object_changes;
   return raw;
 }
 
@@ -181,6 +184,7 @@ Expected<void, Errno> Device::destroy_cq(CompletionQueue* cq) {
   impl_->ca.held_events.remove(*cq);
   std::erase_if(impl_->ca.events, [cq](const AsyncEvent& event) { return event.cq == cq; });
   impl_->cqs.erase(cq);
+  ++impl_->object_changes;
   return {};
 }
 

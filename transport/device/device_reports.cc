@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a device tells of its queue pairs, for observers.
+// What a device tells of its objects, for observers.
 #include "transport/device/device_impl.h"
 
 namespace urxe {
@@ -27,6 +27,25 @@ size_t Device::report_places() const {
 std::optional<QpReport> Device::report(size_t place) const {
   if (place >= impl_->places.size() || impl_->places[place] == nullptr) return std::nullopt;
   return report_on(impl_->ca, *impl_->places[place]);
+}
+
+uint64_t Device::object_changes() const {
+  return impl_->object_changes;
+}
+
+ObjectCounts Device::object_counts() const {
+  return {impl_->pd_references.size(), impl_->ca.memory.regions().size(), impl_->cqs.size(),
+          impl_->ca.srqs.size()};
+}
+
+void Device::report_domains(const std::function<void(const DomainReport&)>& visit) const {
+  for (const auto& [number, users] : impl_->pd_references) visit({number, users});
+}
+
+void Device::report_regions(const std::function<void(const RegionReport&)>& visit) const {
+  impl_->ca.memory.regions().for_each([&](const MemoryRegion& region) {
+    visit({region.iova, region.length, region.lkey.value(), region.pd.value()});
+  });
 }
 
 }  // namespace urxe

@@ -39,7 +39,7 @@ Expected<SharedReceiveQueue*, Errno> Device::create_srq(const SrqInit& init) {
   if (!init_is_valid(init)) return error(EINVAL);
   auto srq = impl_->ca.srqs.add(init);
   if (!srq) return srq;
-  ++impl_->pd_references[init.pd.value()];
+  impl_->count_user(init.pd, 1);
   if (init.cq != nullptr) ++init.cq->references;
   if (init.domain != nullptr) ++init.domain->references;
   return srq;
@@ -65,7 +65,7 @@ Expected<void, Errno> Device::destroy_srq(SharedReceiveQueue* srq) {
   if (srq->references != 0) return error(EBUSY);
   if (srq->domain != nullptr) impl_->forget(*srq);
   std::erase_if(impl_->ca.events, [srq](const AsyncEvent& event) { return event.srq == srq; });
-  --impl_->pd_references[srq->pd.value()];
+  impl_->count_user(srq->pd, -1);
   if (srq->cq != nullptr) --srq->cq->references;
   if (srq->domain != nullptr) --srq->domain->references;
   impl_->ca.srqs.remove(srq);

@@ -108,6 +108,7 @@ class MemoryTable {
                                   int access) const;
   /// The region, or window, that has the key; or nullptr.
   [[nodiscard]] MemoryRegion* find(uint32_t key) const;
+  [[nodiscard]] const KeyTable<MemoryRegion>& regions() const { return regions_; }
   [[nodiscard]] MemoryWindow* find_window(RKey rkey) const;
   /// How to access guarded memory that local() and remote() return.
   [[nodiscard]] const GuardedAccess& guarded() const { return guarded_; }

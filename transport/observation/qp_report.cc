@@ -73,6 +73,7 @@ QpReport report_on(const ChannelAdapter& ca, QueuePair& qp) {
   report.next_psn = next_request_psn(qp).value();
   report.unacked_psn = oldest_unacknowledged_psn(qp).value();
   report.expected_psn = expected_psn(qp).value();
+  report.domain = qp.domain == nullptr ? qp.pd.value() : 0;
   report.counters = qp.counters;
   report.cause = qp.error_cause;
   report.last_error = qp.last_error;

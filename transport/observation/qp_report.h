@@ -75,6 +75,7 @@ struct QpReport {
   uint32_t next_psn = 0;      ///< of the next new request
   uint32_t unacked_psn = 0;   ///< the oldest without answer
   uint32_t expected_psn = 0;  ///< of the peer's next request
+  uint32_t domain = 0;        ///< its protection domain; 0: an XRC target has none
   QpCounters counters;
   ErrorCause cause;       ///< of the state ERR or SQE
   ErrorCause last_error;  ///< the last failure that it has recovered from

@@ -71,6 +71,7 @@ class SrqTable {
   Expected<SharedReceiveQueue*, Errno> add(const SrqInit& init);  ///< ENOMEM: too many
   void remove(SharedReceiveQueue* srq);
   [[nodiscard]] SharedReceiveQueue* find(Srqn number) const;
+  [[nodiscard]] size_t size() const { return count_; }
 
  private:
   std::vector<std::unique_ptr<SharedReceiveQueue>> places_;  ///< by low bits of the number

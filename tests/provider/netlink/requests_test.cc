@@ -50,6 +50,9 @@ class NetlinkRequests : public testing::Test {
       report.receive_cq = {2, 0, 32, false, false};
       process.queue_pairs.push_back(report);
     }
+    process.counts = {2, 1100, 3, 1};
+    process.domains = {{1, 7}, {2, 0}};
+    process.regions = {{0x1000, 64, 0x12345678, 1}};
     seen_.devices.push_back(process);
   }
   /// `device`: 0 for none.
@@ -167,6 +170,33 @@ TEST_F(NetlinkRequests, OneQueuePairIsFoundByItsNumber) {
   EXPECT_EQ(ask(RDMA_NLDEV_CMD_RES_QP_GET, 0, kUp, 1).errno_value, ENOENT);
 }
 
+TEST_F(NetlinkRequests, RegionsAndDomainsOfOneDevice) {
+  add_process("urxe_a", 1, 0);
+  add_process("urxe_b", 2, 0);
+  Answer one = ask(RDMA_NLDEV_CMD_RES_MR_GET, kDump, kUp);
+  ASSERT_EQ(one.messages.size(), 1U);
+  size_t count = 0;
+  for_each_entry(find_attribute(read_message(one.messages[0]).payload, RDMA_NLDEV_ATTR_RES_MR),
+                 [&](auto entry) {
+                   ++count;
+                   EXPECT_EQ(value_in<uint32_t>(entry, RDMA_NLDEV_ATTR_RES_LKEY), 0x12345678U);
+                   EXPECT_EQ(value_in<uint64_t>(entry, RDMA_NLDEV_ATTR_RES_MRLEN), 64U);
+                   EXPECT_EQ(value_in<uint32_t>(entry, RDMA_NLDEV_ATTR_RES_MRN), 0x123456U);
+                   EXPECT_EQ(value_in<uint32_t>(entry, RDMA_NLDEV_ATTR_RES_PDN), 1U);
+                   EXPECT_EQ(value_in<uint32_t>(entry, RDMA_NLDEV_ATTR_RES_PID), 1U);
+                 });
+  EXPECT_EQ(count, 1U);
+  one = ask(RDMA_NLDEV_CMD_RES_PD_GET, kDump, kUp);
+  ASSERT_EQ(one.messages.size(), 1U);
+  std::map<uint32_t, uint64_t> users;
+  for_each_entry(find_attribute(read_message(one.messages[0]).payload, RDMA_NLDEV_ATTR_RES_PD),
+                 [&](auto entry) {
+                   users[value_in<uint32_t>(entry, RDMA_NLDEV_ATTR_RES_PDN)] =
+                       value_in<uint64_t>(entry, RDMA_NLDEV_ATTR_RES_USECNT);
+                 });
+  EXPECT_EQ(users, (std::map<uint32_t, uint64_t>{{1, 7}, {2, 0}}));
+}
+
 TEST_F(NetlinkRequests, DeviceWithoutResourcesHasNone) {
   const Answer none = ask(RDMA_NLDEV_CMD_RES_QP_GET, kDump, kUp);
   EXPECT_EQ(none.errno_value, 0);
@@ -186,7 +216,10 @@ TEST_F(NetlinkRequests, SummaryCounts) {
                        value_in<uint64_t>(entry, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR);
                  });
   EXPECT_EQ(counts["qp"], 6U);
-  EXPECT_EQ(counts["cq"], 4U);
+  EXPECT_EQ(counts["pd"], 4U);
+  EXPECT_EQ(counts["mr"], 2200U);
+  EXPECT_EQ(counts["cq"], 6U);
+  EXPECT_EQ(counts["srq"], 2U);
 }
 
 TEST_F(NetlinkRequests, ChangesAreRefused) {

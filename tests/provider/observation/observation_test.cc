@@ -237,6 +237,47 @@ TEST_F(Observed, ManyTakeSeveralTurns) {
   EXPECT_EQ(seen[0].queue_pairs.size(), kMany);
 }
 
+TEST_F(Observed, SeesOtherObjects) {
+  StatWriter writer = open();
+  writer.publish(device_, clock_now());
+  ASSERT_EQ(own().size(), 1U);
+  EXPECT_EQ(own()[0].counts.domains, 1U);
+  EXPECT_EQ(own()[0].counts.completion_queues, 1U);
+  EXPECT_TRUE(own()[0].regions.empty());
+
+  std::array<uint8_t, 64> memory{};
+  const auto region = device_.register_memory(pd_, memory.data(), memory.size(), 0x5000, 0).value();
+  add(0x10);
+  writer.publish(device_, clock_now());
+  const DeviceObservation seen = own()[0];
+  ASSERT_EQ(seen.regions.size(), 1U);
+  EXPECT_EQ(seen.regions[0].iova, 0x5000U);
+  EXPECT_EQ(seen.regions[0].length, 64U);
+  EXPECT_EQ(seen.regions[0].key, region->lkey.value());
+  EXPECT_EQ(seen.regions[0].domain, pd_.value());
+  ASSERT_EQ(seen.domains.size(), 1U);
+  EXPECT_EQ(seen.domains[0].number, pd_.value());
+  EXPECT_EQ(seen.domains[0].users, 2U);
+  EXPECT_EQ(seen.queue_pairs[0].domain, pd_.value());
+
+  ASSERT_TRUE(device_.deregister_memory(region));
+  writer.publish(device_, clock_now());
+  EXPECT_TRUE(own()[0].regions.empty());
+  EXPECT_EQ(own()[0].counts.regions, 0U);
+}
+
+TEST_F(Observed, RegionsBeyondTheRoomAreCounted) {
+  StatWriter writer = open();
+  std::array<uint8_t, 64> memory{};
+  constexpr size_t kMany = kRegionReports + 10;
+  for (size_t i = 0; i < kMany; ++i) {
+    ASSERT_TRUE(device_.register_memory(pd_, memory.data(), memory.size(), 0, 0));
+  }
+  writer.publish(device_, clock_now());
+  EXPECT_EQ(own()[0].counts.regions, kMany);
+  EXPECT_EQ(own()[0].regions.size(), kRegionReports);
+}
+
 TEST_F(Observed, TheFileGoesWithItsWriter) {
   {
     const StatWriter writer = open();
