@@ -202,7 +202,7 @@ class Progress {
   bool waits_for_joining_ = false;                     ///< the holder of the lock does
   uint64_t failures_told_ = 0;                         ///< of Counters::failures
   bool reports_are_due_ = false;     ///< something may have changed since the last ones
-  uint64_t turns_ = 0;               ///< of threads of the application, in which they may have changed it
+  uint64_t turns_ = 0;               ///< of the application's threads
   uint64_t round_began_with_ = 0;    ///< changes() when the first of the reports was written
   bool has_left_ = false;            ///< say_farewell() was called
   bool communication_told_ = false;  ///< events were reported since the last Guard
