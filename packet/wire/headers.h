@@ -32,6 +32,20 @@ struct Reth {
   uint32_t dma_length = 0;
 };
 
+/// FLUSH extended transport header, 4 bytes (annex A19). The reserved bits, 6 to 31, are 0 when
+/// sent and ignored when received.
+struct Feth {
+  // Bits of the placement type.
+  static constexpr uint8_t kGlobal = 1;      ///< visible to all that can access the memory
+  static constexpr uint8_t kPersistent = 2;  ///< survives a loss of power
+  // Selectivity levels; 2 and 3 are reserved.
+  static constexpr uint8_t kRange = 0;   ///< what the RETH names
+  static constexpr uint8_t kRegion = 1;  ///< all of the region, or window; the RETH's rkey counts
+
+  uint8_t placement = 0;    ///< 4 bits, of which 2 and 3 are reserved
+  uint8_t selectivity = 0;  ///< 2 bits
+};
+
 /// ACK extended transport header, 4 bytes; see aeth_syndrome.h.
 struct Aeth {
   uint8_t syndrome = 0;
@@ -55,6 +69,7 @@ struct Deth {
 /// All headers of one packet. Only those in opcode_info(bth.opcode).extensions mean anything.
 struct Headers {
   Bth bth;
+  Feth feth;
   Reth reth;
   AtomicEth atomic;
   Aeth aeth;

@@ -22,9 +22,9 @@ struct Row {
   unsigned flags;
 };
 
-// IBTA vol. 1, table 38 (BTH opcodes) and 9.2..9.6 for the headers of each. Left out, and so
-// unknown to parse(): reliable datagram (dropped from the specification), RESYNC (reliable datagram
-// only) and FLUSH (no memory of urxe needs it).
+// IBTA vol. 1, table 38 (BTH opcodes) and 9.2..9.6 for the headers of each; annex A19 for FLUSH and
+// ATOMIC WRITE. Left out, and so unknown to parse(): reliable datagram (dropped from the
+// specification), RESYNC (reliable datagram only).
 constexpr Row kRows[] = {
     {Operation::kSendFirst, "SEND First", kConnected, Ext::kNone, kRequest | kStart | kPayload},
     {Operation::kSendMiddle, "SEND Middle", kConnected, Ext::kNone, kRequest | kPayload},
@@ -58,6 +58,7 @@ constexpr Row kRows[] = {
      kRequest | kEnd | kPayload},
     {Operation::kSendOnlyInvalidate, "SEND Only Invalidate", kReliable, Ext::kIeth,
      kRequest | kOnly | kPayload},
+    {Operation::kFlush, "FLUSH", kReliable, Ext::kFeth | Ext::kReth, kRequest | kOnly},
     {Operation::kAtomicWrite, "ATOMIC WRITE", kReliable, Ext::kReth, kRequest | kOnly | kPayload},
 };
 
@@ -75,7 +76,7 @@ constexpr ServiceRow kServices[] = {
 };
 
 constexpr uint8_t header_bytes(Ext extensions) {
-  constexpr uint8_t kSizes[] = {4, 8, 16, 28, 4, 8, 4, 4};  // in the order of Ext's bits
+  constexpr uint8_t kSizes[] = {4, 8, 4, 16, 28, 4, 8, 4, 4};  // in the order of Ext's bits
   unsigned bytes = 12;
   for (unsigned bit = 0; bit < std::size(kSizes); ++bit) {
     if (has(extensions, static_cast<Ext>(1U << bit))) bytes += kSizes[bit];

@@ -71,16 +71,17 @@ inline constexpr Opcode kGapReportOpcode{0xc3};
 inline constexpr size_t kGapReportBytes = 8;
 
 /// Which extension headers follow the BTH; their order on the wire is this order.
-enum class Ext : uint8_t {
+enum class Ext : uint16_t {
   kNone = 0,
   kXrceth = 1 << 0,
   kDeth = 1 << 1,
-  kReth = 1 << 2,
-  kAtomicEth = 1 << 3,
-  kAeth = 1 << 4,
-  kAtomicAckEth = 1 << 5,
-  kImmDt = 1 << 6,
-  kIeth = 1 << 7,
+  kFeth = 1 << 2,
+  kReth = 1 << 3,
+  kAtomicEth = 1 << 4,
+  kAeth = 1 << 5,
+  kAtomicAckEth = 1 << 6,
+  kImmDt = 1 << 7,
+  kIeth = 1 << 8,
 };
 constexpr Ext operator|(Ext a, Ext b) {
   return static_cast<Ext>(static_cast<unsigned>(a) | static_cast<unsigned>(b));

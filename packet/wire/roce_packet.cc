@@ -72,6 +72,15 @@ void store_bth(uint8_t* p, const Bth& bth, size_t pad) {
   store_be24(p + 9, bth.psn.value());
 }
 
+Feth load_feth(const uint8_t* p) {
+  const uint32_t bits = load_be32(p);
+  return {static_cast<uint8_t>(bits & 0xf), static_cast<uint8_t>(bits >> 4 & 3)};
+}
+
+void store_feth(uint8_t* p, const Feth& feth) {
+  store_be32(p, (feth.selectivity & 3U) << 4 | (feth.placement & 0xfU));
+}
+
 void load_reth(const uint8_t* p, Reth& reth) {
   reth.va = load_be64(p);
   reth.rkey = RKey(load_be32(p + 8));
@@ -108,6 +117,10 @@ void load_extensions(const uint8_t* p, Ext extensions, Headers& headers) {
     headers.deth = {QKey(load_be32(p)), Qpn(load_be24(p + 5))};
     p += 8;
   }
+  if (has(extensions, Ext::kFeth)) {
+    headers.feth = load_feth(p);
+    p += 4;
+  }
   if (has(extensions, Ext::kReth)) {
     load_reth(p, headers.reth);
     p += 16;
@@ -140,6 +153,10 @@ void store_extensions(uint8_t* p, Ext extensions, const Headers& headers) {
     store_be32(p, headers.deth.qkey.value());
     store_be32(p + 4, headers.deth.source_qp.value() & 0xffffff);
     p += 8;
+  }
+  if (has(extensions, Ext::kFeth)) {
+    store_feth(p, headers.feth);
+    p += 4;
   }
   if (has(extensions, Ext::kReth)) {
     store_reth(p, headers.reth);

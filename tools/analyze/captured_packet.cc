@@ -58,8 +58,9 @@ std::optional<CorruptedPacket> read_corrupted(const CapturedFrame& frame,
 
 bool has_kept(const CapturedPacket& packet, Ext header) {
   // In the order of the wire.
-  constexpr std::pair<Ext, size_t> kHeaders[] = {
-      {Ext::kXrceth, 4}, {Ext::kDeth, 8}, {Ext::kReth, 16}, {Ext::kAtomicEth, 28}, {Ext::kAeth, 4}};
+  constexpr std::pair<Ext, size_t> kHeaders[] = {{Ext::kXrceth, 4},     {Ext::kDeth, 8},
+                                                 {Ext::kFeth, 4},       {Ext::kReth, 16},
+                                                 {Ext::kAtomicEth, 28}, {Ext::kAeth, 4}};
   const Ext extensions = opcode_info(packet.view.headers.bth.opcode).extensions;
   size_t end = kBthBytes;
   for (const auto& [ext, bytes] : kHeaders) {

@@ -48,12 +48,29 @@ void add_aeth(std::string& line, const Aeth& aeth) {
   append_text(line, " msn %" PRIu32, aeth.msn.value());
 }
 
+void add_feth(std::string& line, const Feth& feth) {
+  append_text(line, " placement");
+  if (feth.placement == 0) line += " none";
+  if ((feth.placement & Feth::kGlobal) != 0) line += " global";
+  if ((feth.placement & Feth::kPersistent) != 0) line += " persistent";
+  const unsigned reserved = feth.placement & ~unsigned{Feth::kGlobal | Feth::kPersistent};
+  if (reserved != 0) append_text(line, " 0x%x", reserved);
+  if (feth.selectivity == Feth::kRange) {
+    line += " of a range";
+  } else if (feth.selectivity == Feth::kRegion) {
+    line += " of the region";
+  } else {
+    append_text(line, " level %u", unsigned{feth.selectivity});
+  }
+}
+
 void add_extensions(std::string& line, Ext extensions, const Headers& h) {
   if (has(extensions, Ext::kXrceth)) append_text(line, " srq 0x%" PRIx32, h.xrc_srq.value());
   if (has(extensions, Ext::kDeth)) {
     append_text(line, " from 0x%" PRIx32 " qkey 0x%" PRIx32, h.deth.source_qp.value(),
                 h.deth.qkey.value());
   }
+  if (has(extensions, Ext::kFeth)) add_feth(line, h.feth);
   if (has(extensions, Ext::kReth)) {
     append_text(line, " va 0x%" PRIx64 " rkey 0x%" PRIx32 " dma %" PRIu32, h.reth.va,
                 h.reth.rkey.value(), h.reth.dma_length);

@@ -10,8 +10,8 @@
 namespace urxe {
 namespace {
 
-// Written out from IBTA vol. 1, table 38, byte by byte; the library derives its table instead.
-// Flags: q request, f first packet of a message, l last one, p may carry payload.
+// Written out from IBTA vol. 1, table 38 and annex A19, byte by byte; the library derives its table
+// instead. Flags: q request, f first packet of a message, l last one, p may carry payload.
 struct Row {
   const char* name;
   unsigned header_bytes;
@@ -42,6 +42,7 @@ const std::map<unsigned, Row> expected_rows = {
     {0x14, {"RC FETCH ADD", 40, "atomic", "qfl"}},
     {0x16, {"RC SEND Last Invalidate", 16, "ieth", "qlp"}},
     {0x17, {"RC SEND Only Invalidate", 16, "ieth", "qflp"}},
+    {0x1c, {"RC FLUSH", 32, "feth reth", "qfl"}},
     {0x1d, {"RC ATOMIC WRITE", 28, "reth", "qflp"}},
     {0x20, {"UC SEND First", 12, "", "qfp"}},
     {0x21, {"UC SEND Middle", 12, "", "qp"}},
@@ -81,6 +82,7 @@ const std::map<unsigned, Row> expected_rows = {
     {0xb4, {"XRC FETCH ADD", 44, "xrc atomic", "qfl"}},
     {0xb6, {"XRC SEND Last Invalidate", 20, "xrc ieth", "qlp"}},
     {0xb7, {"XRC SEND Only Invalidate", 20, "xrc ieth", "qflp"}},
+    {0xbc, {"XRC FLUSH", 36, "xrc feth reth", "qfl"}},
     {0xbd, {"XRC ATOMIC WRITE", 32, "xrc reth", "qflp"}},
     {0xc0, {"DRAIN Query", 20, "deth", "fl"}},
     {0xc1, {"DRAIN Answer", 20, "deth", "fl"}},
@@ -97,6 +99,7 @@ std::string extensions_text(Ext extensions) {
   };
   add(Ext::kXrceth, "xrc");
   add(Ext::kDeth, "deth");
+  add(Ext::kFeth, "feth");
   add(Ext::kReth, "reth");
   add(Ext::kAtomicEth, "atomic");
   add(Ext::kAeth, "aeth");

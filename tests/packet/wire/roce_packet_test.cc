@@ -65,6 +65,10 @@ void expect_same_extensions(Ext extensions, const Headers& a, const Headers& b) 
     EXPECT_EQ(a.deth.qkey, b.deth.qkey);
     EXPECT_EQ(a.deth.source_qp, b.deth.source_qp);
   }
+  if (has(extensions, Ext::kFeth)) {
+    EXPECT_EQ(a.feth.placement, b.feth.placement);
+    EXPECT_EQ(a.feth.selectivity, b.feth.selectivity);
+  }
   if (has(extensions, Ext::kReth)) {
     EXPECT_EQ(a.reth.va, b.reth.va);
     EXPECT_EQ(a.reth.rkey, b.reth.rkey);
@@ -162,6 +166,30 @@ TEST(RocePacket, XrcCompareSwapOnTheWire) {
       0xb1, 0xb2, 0xb3, 0xb4, 0xb5, 0xb6, 0xb7, 0xb8};                         // compare
   ASSERT_EQ(bytes.size(), expected.size() + 4);
   EXPECT_EQ(std::vector<uint8_t>(bytes.begin(), bytes.end() - 4), expected);
+}
+
+// Annex A19: the FETH lies between XRCETH and RETH.
+TEST(RocePacket, XrcFlushOnTheWire) {
+  const auto bytes =
+      make_packet(flow_v4(), full_headers(Opcode(Service::kXrc, Operation::kFlush)), 0);
+  const std::vector<uint8_t> expected = {
+      0xbc, 0x80, 0x81, 0x23, 0x80, 0x87, 0x65, 0x43, 0x80, 0xfe, 0xdc, 0xba,  // BTH
+      0x00, 0xf1, 0xe2, 0xd3, 0x00, 0x00, 0x00, 0x29,                          // XRCETH, FETH
+      0x81, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x9a, 0xbc, 0xde, 0xf0,  // RETH
+      0x80, 0x00, 0x00, 0x01};
+  ASSERT_EQ(bytes.size(), expected.size() + 4);
+  EXPECT_EQ(std::vector<uint8_t>(bytes.begin(), bytes.end() - 4), expected);
+}
+
+TEST(RocePacket, ReservedBitsOfAFethAreIgnored) {
+  auto bytes = make_packet(flow_v4(), full_headers(Opcode(Service::kRc, Operation::kFlush)), 0);
+  bytes[12] = bytes[13] = bytes[14] = 0xff;
+  bytes[15] |= 0xc0;
+  test::reseal(bytes, flow_v4());
+  const auto view = parse_v4(bytes);
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->headers.feth.placement, 9);
+  EXPECT_EQ(view->headers.feth.selectivity, 2);
 }
 
 TEST(RocePacket, EveryTruncatedLengthIsRejected) {
@@ -284,6 +312,21 @@ TEST(Format, OneLineAPacket) {
   EXPECT_EQ(line(0x11, 0x34, 0), "RC ACK qp 0x11 psn 5 rnr_nak 10240us msn 7");
   EXPECT_EQ(line(0x11, 0x60, 0), "RC ACK qp 0x11 psn 5 nak \"psn sequence error\" msn 7");
   EXPECT_EQ(line(0xff, 0, 0), "opcode 0xff qp 0x11 psn 5");
+}
+
+TEST(Format, FlushSaysWhatItPlacesAndWhere) {
+  PacketView view;
+  view.headers.bth.opcode = Opcode(Service::kRc, Operation::kFlush);
+  view.headers.bth.psn = Psn(5);
+  const auto flush = [&](uint8_t placement, uint8_t selectivity) {
+    view.headers.feth = {placement, selectivity};
+    const std::string text = format(view);
+    return text.substr(text.find("placement"));
+  };
+  EXPECT_EQ(flush(1, 0), "placement global of a range va 0x0 rkey 0x0 dma 0");
+  EXPECT_EQ(flush(3, 1), "placement global persistent of the region va 0x0 rkey 0x0 dma 0");
+  EXPECT_EQ(flush(0, 2), "placement none level 2 va 0x0 rkey 0x0 dma 0");
+  EXPECT_EQ(flush(9, 3), "placement global 0x8 level 3 va 0x0 rkey 0x0 dma 0");
 }
 
 }  // namespace

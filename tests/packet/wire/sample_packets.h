@@ -27,6 +27,7 @@ inline Flow flow_v6() {
 inline Headers full_headers(Opcode opcode) {
   Headers h;
   h.bth = {opcode, true, false, true, false, true, PKey(0x8123), Qpn(0x876543), Psn(0xfedcba)};
+  h.feth = {0x9, 2};
   h.reth = {0x8123456789abcdefU, RKey(0x9abcdef0), 0x80000001};
   h.atomic = {0xf0e1d2c3b4a59687U, RKey(0x89abcdef), 0xa1a2a3a4a5a6a7a8U, 0xb1b2b3b4b5b6b7b8U};
   h.aeth = {0x9f, Msn(0xabcdef)};
