@@ -151,7 +151,7 @@ std::string_view check_text(Check check) {
   switch (check) {
     case Check::kOperation:
       return "the queue pair does not take this operation: see its access flags "
-             "(IBV_ACCESS_REMOTE_...) at INIT or RTR";
+             "(IBV_ACCESS_REMOTE_..., IBV_ACCESS_FLUSH_...) at INIT or RTR";
     case Check::kOpcodeSequence:
       return "the packet does not continue the message under way, or continues none";
     case Check::kPayloadLength:
@@ -162,7 +162,7 @@ std::string_view check_text(Check check) {
     case Check::kAlignment:
       return "the address of an atomic must be a multiple of 8";
     case Check::kTooManyReads:
-      return "more READs and atomics at a time than max_dest_rd_atomic";
+      return "more READs, atomics and FLUSHes at a time than max_dest_rd_atomic";
     case Check::kReceiveLength:
       return "the message is longer than the receive";
     case Check::kQKey:
@@ -183,6 +183,8 @@ std::string_view check_text(Check check) {
       return "the type 2 window is bound by another queue pair";
     case Check::kNotMapped:
       return "the memory behind the region was unmapped";
+    case Check::kPlacement:
+      return "the FLUSH names no placement type, or values that the specification reserves";
     default:
       return "";
   }

@@ -41,6 +41,8 @@ bool post_send(Device& device, QueuePair& qp, const SendRequest& request) {
   wqe.rkey = request.rkey;
   wqe.compare_add = request.compare_add;
   wqe.swap = request.swap;
+  wqe.flush = request.flush;
+  wqe.flush_length = request.flush_length;
   wqe.bind = request.bind;
   wqe.datagram = request.datagram;
   wqe.remote_srqn = request.remote_srqn;

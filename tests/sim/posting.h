@@ -25,9 +25,11 @@ struct SendRequest {
   RKey rkey;
   uint64_t compare_add = 0;
   uint64_t swap = 0;
-  BindRequest bind;   ///< of BIND_MW
-  Datagram datagram;  ///< UD only
-  Srqn remote_srqn;   ///< XRC only
+  Feth flush;                 ///< of FLUSH, also the next
+  uint32_t flush_length = 0;  ///< bytes
+  BindRequest bind;           ///< of BIND_MW
+  Datagram datagram;          ///< UD only
+  Srqn remote_srqn;           ///< XRC only
 };
 
 /// Puts a request on the send queue and rings the doorbell. False: the queue is full.

@@ -134,6 +134,12 @@ HostMemory MemoryTable::remote(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_
   return remote_by_window(pd, qpn, rkey, va, length, access);
 }
 
+uint64_t MemoryTable::first_address(RKey rkey) const {
+  if (const MemoryRegion* region = find(rkey.value())) return region->iova;
+  const MemoryWindow* window = find_window(rkey);
+  return window != nullptr ? window->va : 0;
+}
+
 HostMemory MemoryTable::remote_by_window(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_t length,
                                          int access) const {
   const MemoryWindow* window = find_window(rkey);

@@ -106,6 +106,8 @@ class MemoryTable {
   /// needs the `access` right.
   [[nodiscard]] HostMemory remote(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_t length,
                                   int access) const;
+  /// The peers' address of the first byte of the region or window that has the key; 0: none has.
+  [[nodiscard]] uint64_t first_address(RKey rkey) const;
   /// The region, or window, that has the key; or nullptr.
   [[nodiscard]] MemoryRegion* find(uint32_t key) const;
   [[nodiscard]] const KeyTable<MemoryRegion>& regions() const { return regions_; }

@@ -2,6 +2,7 @@
 // The memory windows of a MemoryTable (IBTA vol. 1, 10.6.7).
 #include <cerrno>
 
+#include "transport/later_verbs.h"
 #include "transport/limits.h"
 #include "transport/memory/memory_region.h"
 
@@ -25,12 +26,15 @@ void unbind(MemoryWindow& window) {
 }
 
 /// 10.6.7.2: the region allows windows and contains the range, and a window grants remote writes
-/// only if the region allows local ones.
+/// only if the region allows local ones. That a region's memory can be flushed is the region's own
+/// right: a window grants it only if the region does.
 bool region_allows(const MemoryRegion& region, const BindRequest& request) {
   if ((region.access & IBV_ACCESS_MW_BIND) == 0) return false;
   if ((request.access & kWriteRights) != 0 && (region.access & IBV_ACCESS_LOCAL_WRITE) == 0) {
     return false;
   }
+  constexpr int kFlushRights = kAccessFlushGlobal | kAccessFlushPersistent;
+  if ((request.access & kFlushRights & ~region.access) != 0) return false;
   return request.va >= region.iova && request.length <= region.length &&
          request.va - region.iova <= region.length - request.length;
 }

@@ -50,7 +50,7 @@ enum class Check : uint8_t {
   kPayloadLength,   ///< not what a packet of the opcode carries
   kMessageLength,   ///< the payloads do not add up to the length in the RETH, or it is too long
   kAlignment,       ///< of an atomic's address
-  kTooManyReads,    ///< more READs and atomics than max_dest_rd_atomic
+  kTooManyReads,    ///< more READs, atomics and FLUSHes than max_dest_rd_atomic
   kReceiveLength,   ///< the message is longer than the receive
   kQKey,            ///< the datagram's Q_Key is not the queue pair's
   kSharedQueue,     ///< the XRC request names a shared receive queue that it may not use
@@ -61,6 +61,7 @@ enum class Check : uint8_t {
   kNotBound,        ///< the window is not bound
   kOtherQueuePair,  ///< the type 2 window belongs to another queue pair
   kNotMapped,       ///< the application has unmapped the memory
+  kPlacement,       ///< a FLUSH with no placement type, or with reserved values
   kCount,
 };
 

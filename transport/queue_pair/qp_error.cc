@@ -24,6 +24,7 @@ void complete_send_in_error(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status sta
 }  // namespace
 
 ibv_wc_opcode send_completion_opcode(ibv_wr_opcode opcode) {
+  if (opcode == kWrFlush) return kWcFlush;
   switch (opcode) {
     case IBV_WR_RDMA_WRITE:
     case IBV_WR_RDMA_WRITE_WITH_IMM:

@@ -11,6 +11,7 @@
 #include "packet/wire/opcode.h"
 #include "packet/wire/roce_packet.h"
 #include "transport/device/channel_adapter.h"
+#include "transport/later_verbs.h"
 #include "transport/observation/error_cause.h"
 #include "transport/observation/qp_counters.h"
 #include "transport/path/congestion.h"
@@ -44,6 +45,7 @@ constexpr Service service_of(ibv_qp_type type) {
 constexpr bool takes_opcode(ibv_qp_type type, ibv_wr_opcode opcode) {
   if (type == IBV_QPT_XRC_RECV) return false;
   if (type == IBV_QPT_RAW_PACKET) return opcode == IBV_WR_SEND;
+  if (opcode == kWrFlush) return type != IBV_QPT_UD && type != IBV_QPT_UC;
   switch (opcode) {
     case IBV_WR_SEND:
     case IBV_WR_SEND_WITH_IMM:

@@ -38,9 +38,11 @@ struct SendWqe {
   RKey rkey;
   uint64_t compare_add = 0;
   uint64_t swap = 0;
-  BindRequest bind;   ///< of BIND_MW
-  Datagram datagram;  ///< UD only
-  Srqn remote_srqn;   ///< XRC only: the receiver's shared receive queue
+  Feth flush;                 ///< of FLUSH, and how much memory it names
+  uint32_t flush_length = 0;  ///< bytes
+  BindRequest bind;           ///< of BIND_MW
+  Datagram datagram;          ///< UD only
+  Srqn remote_srqn;           ///< XRC only: the receiver's shared receive queue
 
   Psn first_psn;                ///< set when the requester first reaches the element
   uint32_t packets = 0;         ///< PSNs it takes; 0: not reached yet

@@ -18,7 +18,7 @@ namespace urxe {
 namespace {
 
 void count_completed(Counters& counters, const SendWqe& wqe) {
-  if (is_local(wqe)) return;
+  if (is_local(wqe) || is_flush(wqe)) return;
   if (is_read(wqe)) {
     ++counters.rdma_reads;
   } else if (is_atomic(wqe) || is_atomic_write(wqe)) {
@@ -218,9 +218,9 @@ void receive_atomic_response(ChannelAdapter& ca, QueuePair& qp, const PacketView
   complete_answered(ca, qp, packet, now);
 }
 
-/// The response to an ATOMIC WRITE is that to a READ of no bytes.
-void receive_atomic_write_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
-                                   Instant now) {
+/// The response to an ATOMIC WRITE or a FLUSH is that to a READ of no bytes.
+void receive_empty_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
+                            Instant now) {
   const bool is_only = packet.headers.bth.opcode.operation() == Operation::kReadResponseOnly;
   if (!is_only || !packet.payload.empty()) {
     return fail_bad_response(ca, qp, packet.headers);
@@ -242,8 +242,8 @@ void receive_data_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& 
   }
   if (atomic) {
     receive_atomic_response(ca, qp, packet, now);
-  } else if (is_atomic_write(wqe)) {
-    receive_atomic_write_response(ca, qp, packet, now);
+  } else if (is_atomic_write(wqe) || is_flush(wqe)) {
+    receive_empty_response(ca, qp, packet, now);
   } else {
     receive_read_response(ca, qp, packet, now);
   }

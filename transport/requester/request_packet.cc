@@ -53,6 +53,12 @@ void describe_atomic(const QueuePair& qp, const SendWqe& wqe, RequestPacket& pac
                            swap ? wqe.compare_add : 0};
 }
 
+void describe_flush(const QueuePair& qp, const SendWqe& wqe, RequestPacket& packet) {
+  packet.headers.bth.opcode = Opcode(qp.service, Operation::kFlush);
+  packet.headers.feth = wqe.flush;
+  packet.headers.reth = {wqe.remote_addr, wqe.rkey, wqe.flush_length};
+}
+
 void describe_payload(const QueuePair& qp, const SendWqe& wqe, uint32_t index,
                       RequestPacket& packet) {
   const bool first = index == 0;
@@ -98,6 +104,8 @@ RequestPacket request_packet_at(const QueuePair& qp, const SendWqe& wqe, Psn psn
     describe_read(qp, wqe, index, packet);
   } else if (is_atomic(wqe)) {
     describe_atomic(qp, wqe, packet);
+  } else if (is_flush(wqe)) {
+    describe_flush(qp, wqe, packet);
   } else {
     describe_payload(qp, wqe, index, packet);
   }

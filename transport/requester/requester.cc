@@ -31,7 +31,7 @@ ibv_wc_status check_locally(const ChannelAdapter& ca, QueuePair& qp, uint32_t po
   const SendWqe& wqe = qp.sq.at(position);
   const bool writes_memory = is_read(wqe) || is_atomic(wqe);
   if (has_response(wqe) && qp.attr.max_rd_atomic == 0) return IBV_WC_LOC_QP_OP_ERR;
-  if (wqe.length > kMaxMessage) return IBV_WC_LOC_LEN_ERR;
+  if (std::max(wqe.length, wqe.flush_length) > kMaxMessage) return IBV_WC_LOC_LEN_ERR;
   if (is_atomic(wqe) && wqe.length < sizeof(uint64_t)) return IBV_WC_LOC_LEN_ERR;
   if (is_atomic_write(wqe) && wqe.length != sizeof(uint64_t)) return IBV_WC_LOC_LEN_ERR;
   if (!wqe.is_inline && !list_is_valid(ca.memory, qp.pd, qp.sq.sges(position), writes_memory)) {

@@ -83,9 +83,12 @@ inline bool is_read(const SendWqe& wqe) {
 inline bool is_atomic_write(const SendWqe& wqe) {
   return wqe.opcode == IBV_WR_ATOMIC_WRITE;
 }
+inline bool is_flush(const SendWqe& wqe) {
+  return wqe.opcode == kWrFlush;
+}
 /// Completed by a response of its own rather than an ACK. At most max_rd_atomic may be in flight.
 inline bool has_response(const SendWqe& wqe) {
-  return is_read(wqe) || is_atomic(wqe) || is_atomic_write(wqe);
+  return is_read(wqe) || is_atomic(wqe) || is_atomic_write(wqe) || is_flush(wqe);
 }
 
 }  // namespace urxe

@@ -16,7 +16,8 @@ bool is_atomic_request(Operation op) {
   return op == Operation::kCompareSwap || op == Operation::kFetchAdd;
 }
 bool has_own_response(Operation op) {
-  return op == Operation::kReadRequest || is_atomic_request(op) || op == Operation::kAtomicWrite;
+  return op == Operation::kReadRequest || is_atomic_request(op) || op == Operation::kAtomicWrite ||
+         op == Operation::kFlush;
 }
 bool with_immediate(Operation op) {
   return op == Operation::kSendLastImm || op == Operation::kSendOnlyImm ||
@@ -45,7 +46,7 @@ bool operation_is_enabled(const QueuePair& qp, Operation op) {
   }
   if (op == Operation::kReadRequest) return (access & IBV_ACCESS_REMOTE_READ) != 0;
   if (is_atomic_request(op)) return (access & IBV_ACCESS_REMOTE_ATOMIC) != 0;
-  return is_send(op);
+  return is_send(op) || op == Operation::kFlush;
 }
 
 bool begin_write(ChannelAdapter& ca, QueuePair& qp, const Reth& reth) {

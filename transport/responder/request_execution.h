@@ -15,7 +15,7 @@ namespace urxe {
 bool is_send(Operation op);
 bool is_write_request(Operation op);
 bool is_atomic_request(Operation op);
-/// READ, atomics and ATOMIC WRITE: answered by a response of their own.
+/// READ, atomics, ATOMIC WRITE and FLUSH: answered by a response of their own.
 bool has_own_response(Operation op);
 bool with_immediate(Operation op);
 bool with_invalidate(Operation op);
@@ -29,7 +29,8 @@ void note_first_request(ChannelAdapter& ca, QueuePair& qp);
 /// bytes, Last packets 1 to a path MTU, Only packets 0 to a path MTU.
 bool payload_is_valid(const QueuePair& qp, const OpcodeInfo& info, size_t bytes);
 
-/// Whether the queue pair's access flags allow the request.
+/// Whether the queue pair's access flags allow the request. Those for a FLUSH depend on its
+/// headers: check_flush() looks at them.
 bool operation_is_enabled(const QueuePair& qp, Operation op);
 
 /// Takes the RETH of a WRITE. Unless its length is 0, checks key, rights and bounds for the whole

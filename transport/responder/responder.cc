@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "transport/responder/responder.h"
 
+#include "packet/base/fence.h"
 #include "transport/memory/sge_copy.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/responder/atomic_execution.h"
+#include "transport/responder/flush_execution.h"
 #include "transport/responder/note_refusal.h"
 #include "transport/responder/receive_source.h"
 #include "transport/responder/refusal.h"
@@ -148,11 +150,12 @@ Verdict execute_read(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) 
   return Verdict::kExecuted;
 }
 
-/// Keeps the answer to an atomic that has been executed, for the response and for duplicates.
-ResponderResource& keep_answer(QueuePair& qp) {
+/// Keeps the answer to a request that has been executed, for the response and for duplicates.
+ResponderResource& keep_answer(QueuePair& qp, ResponderResource::Kind kind) {
   ResponderState& resp = qp.responder;
   ResponderResource* resource = add_resource(resp);
   end_message(resp);
+  resource->kind = kind;
   resource->first_psn = resp.expected_psn;
   resource->until = 1;
   resource->msn = resp.msn;
@@ -168,9 +171,7 @@ Verdict execute_atomic(ChannelAdapter& ca, QueuePair& qp, const Headers& headers
   }
   ++ca.counters.atomic_requests;
   ++qp.counters.requests_executed;
-  ResponderResource& resource = keep_answer(qp);
-  resource.is_atomic = true;
-  resource.original = *original;
+  keep_answer(qp, ResponderResource::Kind::kAtomic).original = *original;
   return Verdict::kExecuted;
 }
 
@@ -183,7 +184,25 @@ Verdict execute_atomic_write(ChannelAdapter& ca, QueuePair& qp, const PacketView
   }
   ++ca.counters.atomic_requests;
   ++qp.counters.requests_executed;
-  keep_answer(qp).is_atomic_write = true;
+  keep_answer(qp, ResponderResource::Kind::kAtomicWrite);
+  return Verdict::kExecuted;
+}
+
+/// Every WRITE and atomic before it has been executed: to make them visible is all that is left.
+Verdict execute_flush(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
+  ResponderState& resp = qp.responder;
+  const Check failed = check_flush(qp, headers);
+  if (failed == Check::kOperation) return refuse_operation(ca, qp, headers, failed);
+  if (failed != Check::kNone) return refuse_request(ca, qp, headers, failed);
+  const RemoteRange range = flushed_range(ca.memory, headers);
+  const int rights = flush_rights(headers.feth);
+  if (!ca.memory.remote(resp.pd, qp.qpn, range.rkey, range.va, range.length, rights)) {
+    return refuse_access(ca, qp, headers, range, rights);
+  }
+  if (!has_room_for_resource(resp)) return refuse_request(ca, qp, headers, Check::kTooManyReads);
+  full_fence();
+  ++qp.counters.requests_executed;
+  keep_answer(qp, ResponderResource::Kind::kFlush);
   return Verdict::kExecuted;
 }
 
@@ -206,6 +225,7 @@ Verdict execute(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
   if (is_write_request(op)) return execute_write(ca, qp, packet, info);
   if (is_atomic_request(op)) return execute_atomic(ca, qp, packet.headers);
   if (op == Operation::kAtomicWrite) return execute_atomic_write(ca, qp, packet);
+  if (op == Operation::kFlush) return execute_flush(ca, qp, packet.headers);
   return execute_read(ca, qp, packet.headers);
 }
 

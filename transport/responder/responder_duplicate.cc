@@ -8,12 +8,14 @@
 namespace urxe {
 namespace {
 
+using Kind = ResponderResource::Kind;
+
 /// A READ is repeated, as a whole or from any of its responses on (9.7.5.1.4). The memory is read
 /// again.
 void read_again(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
   ResponderState& resp = qp.responder;
   ResponderResource* resource = find_resource(resp, headers.bth.psn);
-  if (resource == nullptr || resource->is_atomic || resource->is_atomic_write) {
+  if (resource == nullptr || resource->kind != Kind::kRead) {
     return ca.counters.drop(DropReason::kMalformedRequest);
   }
   const uint32_t index = (headers.bth.psn.value() - resource->first_psn.value()) & Psn::kMask;
@@ -34,14 +36,12 @@ void read_again(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
   ca.active.push_back(qp);
 }
 
-/// An atomic or an ATOMIC WRITE is repeated: the saved answer is sent, and nothing is executed
-/// again (9.7.5.1.5).
-void atomic_again(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
+/// An atomic, an ATOMIC WRITE or a FLUSH is repeated: the saved answer is sent, and nothing is
+/// executed again (9.7.5.1.5, annex A19).
+void answer_again(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, Kind kind) {
   ResponderState& resp = qp.responder;
   ResponderResource* resource = find_resource(resp, headers.bth.psn);
-  const bool is_write = headers.bth.opcode.operation() == Operation::kAtomicWrite;
-  if (resource == nullptr || resource->is_atomic == is_write ||
-      resource->is_atomic_write != is_write) {
+  if (resource == nullptr || resource->kind != kind) {
     return ca.counters.drop(DropReason::kMalformedRequest);
   }
   execute_again(resp, *resource, 0, 0, qp.mtu);
@@ -57,8 +57,11 @@ void receive_duplicate(ChannelAdapter& ca, QueuePair& qp, const PacketView& pack
       return read_again(ca, qp, packet.headers);
     case Operation::kCompareSwap:
     case Operation::kFetchAdd:
+      return answer_again(ca, qp, packet.headers, Kind::kAtomic);
     case Operation::kAtomicWrite:
-      return atomic_again(ca, qp, packet.headers);
+      return answer_again(ca, qp, packet.headers, Kind::kAtomicWrite);
+    case Operation::kFlush:
+      return answer_again(ca, qp, packet.headers, Kind::kFlush);
     default:
       if (packet.headers.bth.ack_req) owe_ack(ca, qp, true);
   }

@@ -79,9 +79,8 @@ bool is_being_read(ResponderState& resp, RKey rkey) {
   if (resp.pending_resources == 0) return false;
   for (uint32_t p = begin(resp); p != resp.resource_end; ++p) {
     const ResponderResource& resource = at(resp, p);
-    if (resource.pending && !resource.answered && !resource.is_atomic && resource.rkey == rkey) {
-      return true;
-    }
+    const bool is_read = resource.kind == ResponderResource::Kind::kRead;
+    if (is_read && resource.pending && !resource.answered && resource.rkey == rkey) return true;
   }
   return false;
 }

@@ -19,12 +19,14 @@ namespace urxe {
 class CompletionQueue;
 class SharedReceiveQueue;
 
-/// A READ or atomic that the responder has taken: pending while its response is being sent, kept
-/// afterwards to answer duplicates (IBTA vol. 1, 9.4.3, 9.4.5). At most max_dest_rd_atomic are
+/// A READ, atomic, or FLUSH that the responder has taken: pending while its response is being sent,
+/// kept afterwards to answer duplicates (IBTA vol. 1, 9.4.3, 9.4.5). At most max_dest_rd_atomic are
 /// kept.
 struct ResponderResource {
-  bool is_atomic = false;
-  bool is_atomic_write = false;  ///< answered like a READ of no bytes
+  /// The last two are answered like a READ of no bytes.
+  enum class Kind : uint8_t { kRead, kAtomic, kAtomicWrite, kFlush };
+
+  Kind kind = Kind::kRead;
   bool pending = false;
   bool answered = false;  ///< the last response has been sent before: pending for a duplicate only
   Psn first_psn;

@@ -176,8 +176,9 @@ Turn transmit_responses(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, uint3
       // Behind the ACK, which says what is no longer missing.
       return send_gap_reports(ca, qp, batch) ? Turn::kIdle : Turn::kBatchFull;
     }
-    const Turn turn = resource->is_atomic ? send_atomic_response(ca, qp, batch, *resource)
-                                          : send_read_response(ca, qp, batch, *resource);
+    const bool is_atomic = resource->kind == ResponderResource::Kind::kAtomic;
+    const Turn turn = is_atomic ? send_atomic_response(ca, qp, batch, *resource)
+                                : send_read_response(ca, qp, batch, *resource);
     if (turn != Turn::kMore) return turn;
   }
   return Turn::kMore;
