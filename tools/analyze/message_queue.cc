@@ -6,10 +6,6 @@
 namespace urxe::analyze {
 namespace {
 
-bool needs_own_answer(MessageKind kind) {
-  return kind == MessageKind::kRead || kind == MessageKind::kAtomic;
-}
-
 /// A message of which `packet` is the first packet that was seen.
 Message begin_message(const CapturedPacket& packet, LongPsn psn) {
   const Headers& headers = packet.view.headers;
@@ -30,8 +26,8 @@ Message begin_message(const CapturedPacket& packet, LongPsn psn) {
 }  // namespace
 
 std::string_view message_kind_name(MessageKind kind) {
-  constexpr std::array<std::string_view, kMessageKinds> kNames = {"send", "write", "read",
-                                                                  "atomic"};
+  constexpr std::array<std::string_view, kMessageKinds> kNames = {"send", "write", "read", "atomic",
+                                                                  "flush"};
   return kNames.at(static_cast<size_t>(kind));
 }
 
@@ -43,11 +39,17 @@ MessageKind message_kind(Operation operation) {
     case Operation::kFetchAdd:
     case Operation::kAtomicWrite:
       return MessageKind::kAtomic;
+    case Operation::kFlush:
+      return MessageKind::kFlush;
     default:
       return operation >= Operation::kWriteFirst && operation <= Operation::kWriteOnlyImm
                  ? MessageKind::kWrite
                  : MessageKind::kSend;
   }
+}
+
+bool has_own_answer(MessageKind kind) {
+  return kind != MessageKind::kSend && kind != MessageKind::kWrite;
 }
 
 MessageQueue::Iterator MessageQueue::after(LongPsn psn) {
@@ -142,7 +144,7 @@ void MessageQueue::acknowledge(LongPsn end, int64_t time_ns) {
   }
   const auto kept = std::remove_if(queue_.begin(), last, [&](Message& message) {
     message.overtaken = true;
-    if (needs_own_answer(message.kind)) return false;
+    if (has_own_answer(message.kind)) return false;
     finish(message, time_ns);
     return true;
   });

@@ -14,10 +14,12 @@
 namespace urxe::analyze {
 
 /// The kinds of messages that are told apart.
-enum class MessageKind : uint8_t { kSend, kWrite, kRead, kAtomic, kCount };
+enum class MessageKind : uint8_t { kSend, kWrite, kRead, kAtomic, kFlush, kCount };
 inline constexpr size_t kMessageKinds = static_cast<size_t>(MessageKind::kCount);
 std::string_view message_kind_name(MessageKind kind);  ///< "send"
 MessageKind message_kind(Operation operation);
+/// Whether an ACK is not enough.
+bool has_own_answer(MessageKind kind);
 
 /// A message whose answer has not been seen yet.
 struct Message {

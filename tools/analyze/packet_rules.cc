@@ -93,10 +93,9 @@ std::optional<Rule> rule_of_drop(DropReason reason, Opcode opcode) {
     case DropReason::kUnexpectedPayload:
       return Rule::kUnexpectedPayload;
     case DropReason::kUnknownOpcode: {
-      // FLUSH exists, and reliable datagrams did; the rest is the manufacturers'.
+      // Reliable datagrams did exist; the rest is the manufacturers'.
       const bool connected = opcode.service() == Service::kRc || opcode.service() == Service::kUc;
-      const bool flush = opcode.operation() == Operation::kFlush;
-      if (connected && !flush) return Rule::kReservedOpcode;
+      if (connected) return Rule::kReservedOpcode;
       return std::nullopt;
     }
     default:

@@ -17,11 +17,6 @@ constexpr int64_t kNakNs = 20'000'000;
 /// So soon the network's copies mostly follow.
 constexpr int64_t kCopyWithinNs = 20'000;
 
-bool has_own_answer(Operation operation) {
-  const MessageKind kind = message_kind(operation);
-  return kind == MessageKind::kRead || kind == MessageKind::kAtomic;
-}
-
 }  // namespace
 
 /// Go-back-N repeats also what follows the missing packets; an overtaken packet comes alone.
@@ -172,7 +167,7 @@ RepeatReason RequestFlow::reason_for(const CapturedPacket& packet, LongPsn psn,
   const int64_t since = record != nullptr ? packet.time_ns - record->time_ns : 0;
   // The requester may have missed a response, which it notices as soon as the next one comes.
   const bool asks_again = record != nullptr && psn < acknowledged_ && since >= kCopyWithinNs &&
-                          has_own_answer(record->opcode.operation());
+                          has_own_answer(message_kind(record->opcode.operation()));
   const bool same = record == nullptr || record->ack_req == packet.view.headers.bth.ack_req;
   const Message* const message = messages_.find(psn);
   RepeatReason reason = RepeatReason::kTimeout;

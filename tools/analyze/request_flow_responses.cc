@@ -169,7 +169,7 @@ void RequestFlow::on_read_response(const CapturedPacket& packet, LongPsn psn, Vi
     return;
   }
   if (message->kind != MessageKind::kRead) {
-    if (message->kind == MessageKind::kAtomic) messages_.answer(psn, packet.time_ns);
+    if (has_own_answer(message->kind)) messages_.answer(psn, packet.time_ns);
     acknowledge(psn + 1, packet.time_ns);
     return;
   }

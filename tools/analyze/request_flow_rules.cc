@@ -37,6 +37,7 @@ bool is_atomic(Operation operation) {
 
 /// Nothing here says what acknowledges an ATOMIC WRITE: implementations differ.
 bool may_answer(Operation response, Operation request) {
+  if (request == Operation::kFlush && response == Operation::kReadResponseOnly) return true;
   if (response == Operation::kAcknowledge || request == Operation::kAtomicWrite) return true;
   if (response == Operation::kAtomicAcknowledge) return is_atomic(request);
   return request == Operation::kReadRequest;
@@ -62,14 +63,17 @@ RequestFlow::Fit RequestFlow::fit(const CapturedPacket& response) {
   if (operation == Operation::kAcknowledge) {
     const bool is_ack = has_kept(response, Ext::kAeth) &&
                         ack_kind(response.view.headers.aeth.syndrome) == AckKind::kAck;
-    const bool own_answer = request == Operation::kReadRequest || is_atomic(request);
+    const bool own_answer =
+        request == Operation::kReadRequest || is_atomic(request) || request == Operation::kFlush;
     return is_ack && own_answer ? Fit::kNone : Fit::kGood;
   }
   const Message* const message = messages_.find(psn);
   const bool whole = operation == Operation::kReadResponseOnly && message != nullptr &&
                      psn == message->first && message->knows_length && !message->in_parts;
   if (!whole) return Fit::kGood;
-  return message->announced == response.view.payload.size() ? Fit::kGood : Fit::kNone;
+  // Of a FLUSH and an ATOMIC WRITE the RETH names bytes, but the response has none.
+  const uint64_t bytes = message->kind == MessageKind::kRead ? message->announced : 0;
+  return bytes == response.view.payload.size() ? Fit::kGood : Fit::kNone;
 }
 
 void RequestFlow::check_order(const CapturedPacket& packet, LongPsn psn, int64_t span,

@@ -29,7 +29,8 @@ constexpr std::array<RuleText, static_cast<size_t>(Rule::kCount)> kRules = {{
      "9.7.5.1"},
     {"read_response_opcode", "the last response to a READ is a Last or an Only, and no other is",
      "9.7.5.1"},
-    {"response_kind", "READs get READ responses and atomics get ATOMIC ACKs, and nothing else does",
+    {"response_kind",
+     "READs and FLUSHes get READ responses, atomics get ATOMIC ACKs, and nothing else does",
      "9.7.5.1"},
 }};
 

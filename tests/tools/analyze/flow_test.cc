@@ -33,6 +33,32 @@ TEST(AnalyzeFlow, AnAckCompletesAllMessagesBeforeIt) {
   EXPECT_FALSE(analysis.found_something());
 }
 
+TEST(AnalyzeFlow, AFlushIsAnsweredByAReadResponseWithoutData) {
+  WireScript script;
+  script.request(Operation::kWriteOnly, 5, 100, 100);
+  script.request(Operation::kFlush, 6, 0, 100);
+  script.request(Operation::kWriteOnly, 7, 100, 100);
+  script.respond(Operation::kReadResponseOnly, 6);
+  script.ack(7);
+  EXPECT_FALSE(script.finish().found_something());
+  const auto& flushes =
+      script.flow().messages().counts().at(static_cast<size_t>(MessageKind::kFlush));
+  EXPECT_EQ(flushes.sent, 1U);
+  EXPECT_EQ(flushes.answered, 1U);
+  EXPECT_EQ(flushes.bytes, 0U);
+  EXPECT_EQ(analyze::message_kind_name(MessageKind::kFlush), "flush");
+}
+
+// Expect: an ACK of what follows does not answer it.
+TEST(AnalyzeFlow, AFlushNeedsItsOwnAnswer) {
+  WireScript script;
+  script.request(Operation::kFlush, 5, 0, 100);
+  script.request(Operation::kWriteOnly, 6, 100, 100);
+  script.ack(6);
+  script.finish();
+  EXPECT_EQ(script.flow().messages().outstanding().size(), 1U);
+}
+
 TEST(AnalyzeFlow, AHoleThatIsSentAgainWasLostBefore) {
   WireScript script;
   script.request(Operation::kSendOnly, 5);

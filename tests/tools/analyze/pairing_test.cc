@@ -73,6 +73,21 @@ TEST(AnalyzePairing, AReadResponseGoesToTheOneThatReads) {
   pairs.expect_right(2);
 }
 
+/// The defect: a READ response without data was not taken for the answer to a request whose RETH
+/// names bytes.
+TEST(AnalyzePairing, AtomicWriteAndFlushAreAnsweredWithoutData) {
+  ManyPairs pairs;
+  pairs.request(0, Operation::kAtomicWrite, 0, 8, 8);
+  pairs.request(1, Operation::kFlush, 0, 0, 64);
+  pairs.request(2, Operation::kReadRequest, 0, 0, 64);
+  pairs.respond(2, Operation::kReadResponseOnly, 0, 64);
+  pairs.respond(0, Operation::kReadResponseOnly, 0);
+  pairs.request(0, Operation::kAtomicWrite, 1, 8, 8);
+  pairs.respond(1, Operation::kReadResponseOnly, 0);
+  pairs.respond(0, Operation::kReadResponseOnly, 1);
+  pairs.expect_right(3);
+}
+
 /// The defect: what came while several queue pairs were possible was lost for the account.
 TEST(AnalyzePairing, WhatCameBeforeItIsClearCounts) {
   constexpr uint32_t kPairs = 20;

@@ -187,5 +187,14 @@ TEST(AnalyzeViolation, AtomicAckToASend) {
   expect_only(script, Rule::kResponseKind, 4);
 }
 
+TEST(AnalyzeViolation, AtomicAckToAFlush) {
+  WireScript script;
+  script.request(Operation::kFlush, 4, 0, 64);
+  script.respond(Operation::kReadResponseOnly, 4);
+  script.request(Operation::kFlush, 5, 0, 64);
+  script.respond(Operation::kAtomicAcknowledge, 5);
+  expect_only(script, Rule::kResponseKind, 4);
+}
+
 }  // namespace
 }  // namespace urxe::test

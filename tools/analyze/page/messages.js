@@ -2,7 +2,7 @@
 // The timeline of a queue pair: its messages from the first packet to the answer, and when nobody sent although somebody
 // had to.
 
-const KINDS = ["send", "write", "read", "atomic"];  // by number, as in message_queue.h
+const KINDS = ["send", "write", "read", "atomic", "flush"];  // by number, as in message_queue.h
 const SPAN = 7;  // numbers for each message, as in trace_json.cc
 const LANE = 26;
 
