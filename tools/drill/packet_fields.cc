@@ -54,6 +54,10 @@ const FieldRow kFields[] = {
      [](Headers& h, uint64_t v) { h.bth.pkey = PKey(static_cast<uint16_t>(v)); }},
     {"qp", Ext::kNone, [](const Headers& h) -> uint64_t { return h.bth.dest_qp.value(); },
      [](Headers& h, uint64_t v) { h.bth.dest_qp = Qpn(low(v)); }},
+    {"placement", Ext::kFeth, [](const Headers& h) -> uint64_t { return h.feth.placement; },
+     [](Headers& h, uint64_t v) { h.feth.placement = static_cast<uint8_t>(v); }},
+    {"selectivity", Ext::kFeth, [](const Headers& h) -> uint64_t { return h.feth.selectivity; },
+     [](Headers& h, uint64_t v) { h.feth.selectivity = static_cast<uint8_t>(v); }},
     {"va", kAddressed,
      [](const Headers& h) {
        return has(opcode_info(h.bth.opcode).extensions, Ext::kReth) ? h.reth.va : h.atomic.va;

@@ -11,6 +11,7 @@
 
 #include "packet/wire/aeth_syndrome.h"
 #include "tools/drill/cm/words.h"
+#include "transport/later_verbs.h"
 
 namespace urxe::drill {
 namespace {
@@ -74,13 +75,15 @@ constexpr Named kNaks[] = {{"psn_sequence", nak_syndrome(NakCode::kPsnSequenceEr
                            {"invalid_request", nak_syndrome(NakCode::kInvalidRequest)},
                            {"remote_access", nak_syndrome(NakCode::kRemoteAccessError)},
                            {"remote_operational", nak_syndrome(NakCode::kRemoteOperationalError)}};
-constexpr Named kRights[] = {{"none", 0},
-                             {"local", IBV_ACCESS_LOCAL_WRITE},
-                             {"read", IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ},
-                             {"write", IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE},
-                             {"atomic", IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC},
-                             {"all", IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
-                                         IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC}};
+constexpr Named kRights[] = {
+    {"none", 0},
+    {"local", IBV_ACCESS_LOCAL_WRITE},
+    {"read", IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ},
+    {"write", IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE},
+    {"atomic", IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC},
+    {"flush", IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | kAccessFlushGlobal},
+    {"all", IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |
+                IBV_ACCESS_REMOTE_ATOMIC}};
 constexpr Named kServices[] = {{"RC", static_cast<uint64_t>(Service::kRc)},
                                {"UC", static_cast<uint64_t>(Service::kUc)},
                                {"UD", static_cast<uint64_t>(Service::kUd)}};
@@ -127,11 +130,11 @@ std::string_view numbers_of(Verb verb) {
     case Verb::kSrq:
       return " limit ";
     case Verb::kIn:
-      return " psn ack solicited migreq pkey qp va dma swap compare original imm invalidate qkey "
-             "from msn rnr syndrome len pad tver ";
+      return " psn ack solicited migreq pkey qp placement selectivity va dma swap compare original "
+             "imm invalidate qkey from msn rnr syndrome len pad tver ";
     case Verb::kOut:
-      return " psn ack solicited migreq pkey qp va dma swap compare original imm invalidate qkey "
-             "from msn rnr syndrome len optional ";
+      return " psn ack solicited migreq pkey qp placement selectivity va dma swap compare original "
+             "imm invalidate qkey from msn rnr syndrome len optional ";
     case Verb::kCompletion:
       return " id len imm ";
     case Verb::kMemory:
@@ -280,7 +283,7 @@ std::string_view kind_name(Kind kind) {
     case Kind::kNak:
       return "psn_sequence, invalid_request, remote_access or remote_operational";
     case Kind::kRights:
-      return "none, local, read, write, atomic or all";
+      return "none, local, read, write, atomic, flush or all";
     case Kind::kIcrc:
       return "bad";
     case Kind::kCommId:
@@ -303,8 +306,8 @@ uint64_t largest(std::string_view key) {
   if (key == "answered") return 2;
   if (key == "retries") return 15;
   if (key == "syndrome") return 0xff;
-  if (key == "tver") return 15;
-  if (key == "pad") return 3;
+  if (key == "tver" || key == "placement") return 15;
+  if (key == "pad" || key == "selectivity") return 3;
   return UINT64_MAX;
 }
 

@@ -9,6 +9,7 @@
 
 #include "tools/drill/packet_fields.h"
 #include "tools/drill/vocabulary.h"
+#include "transport/later_verbs.h"
 #include "transport/queue_pair/qp_state.h"
 
 namespace urxe::drill {
@@ -168,7 +169,11 @@ Outcome VerbsEnd::register_region(const std::string& name, size_t length, uint64
   region.mr = name == "local"
                   ? ibv_reg_mr(pd_, region.bytes, length, static_cast<int>(access))
                   : ibv_reg_mr_iova(pd_, region.bytes, length, va, static_cast<int>(access));
-  return region.mr == nullptr ? refused("ibv_reg_mr", errno) : Outcome{};
+  if (region.mr != nullptr) return {};
+  if ((access & kAccessFlushGlobal) != 0 && (errno == EOPNOTSUPP || errno == EINVAL)) {
+    return impossible("memory that can be flushed, which the device has not");
+  }
+  return refused("ibv_reg_mr", errno);
 }
 
 ibv_sge VerbsEnd::local(size_t offset, uint64_t length) const {
