@@ -21,6 +21,10 @@ constexpr int kKnownMrAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE 
 /// Of rdma-core 44 and later; no device capability offers FLUSH here.
 constexpr int kFlushAccess = 1 << 8 | 1 << 9;
 
+/// Rights to a region that may lead to atomic accesses: also by ATOMIC WRITE, and through a window.
+constexpr int kMayBeAtomic =
+    IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_MW_BIND;
+
 /// A region's memory and rights. The provider checks what the transport cannot.
 struct Span {
   uint8_t* host = nullptr;
@@ -68,7 +72,7 @@ Backing backing_of(const Span& span) {
 void watch(Mr& mr, const Span& span) {
   if (!span.on_demand()) {
     watch_memory(mr.watched, *mr.region, span.host, span.length, mr.owner->device().memory_user());
-  } else if ((span.access & IBV_ACCESS_REMOTE_ATOMIC) != 0) {
+  } else if ((span.access & kMayBeAtomic) != 0) {
     expect_guarded_atomics();
   }
 }
