@@ -28,8 +28,13 @@ constexpr unsigned kCapabilities =
     IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_UD_AV_PORT_ENFORCE |
     IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_XRC | IBV_DEVICE_AUTO_PATH_MIG;
 
-/// IBV_DEVICE_ATOMIC_WRITE of later headers.
+// Of device_cap_flags_ex, as the kernel has them (IB_UVERBS_DEVICE_...).
+constexpr uint64_t kFlushGlobal = uint64_t{1} << 38;
 constexpr uint64_t kAtomicWrite = uint64_t{1} << 40;
+
+// Of rdma-core 58 and later.
+constexpr uint32_t kOdpFlush = 1U << 6;        // IBV_ODP_SUPPORT_FLUSH
+constexpr uint32_t kOdpAtomicWrite = 1U << 7;  // IBV_ODP_SUPPORT_ATOMIC_WRITE
 
 /// Bytes of ibv_port_attr that every release has. The library has zeroed its own further ones.
 constexpr size_t kOldPortAttr = 52;
@@ -78,7 +83,8 @@ void fill_odp(ibv_odp_caps& caps) {
   constexpr uint32_t kMessages = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV;
   caps.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
   caps.per_transport_caps.rc_odp_caps = kMessages | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
-                                        IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV;
+                                        IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV |
+                                        kOdpFlush | kOdpAtomicWrite;
   caps.per_transport_caps.uc_odp_caps = kMessages | IBV_ODP_SUPPORT_WRITE;
   caps.per_transport_caps.ud_odp_caps = kMessages | IBV_ODP_SUPPORT_SRQ_RECV;
 }
@@ -145,7 +151,7 @@ int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
     fill_device(describe(context), values.orig_attr);
     values.packet_pacing_caps = {kMinRateKbps, kMaxRateKbps, kPacedTypes};
     if (context_of(context).device().has_raw_packets()) fill_raw_packets(values);
-    values.device_cap_flags_ex = values.orig_attr.device_cap_flags | kAtomicWrite;
+    values.device_cap_flags_ex = values.orig_attr.device_cap_flags | kFlushGlobal | kAtomicWrite;
     values.phys_port_cnt_ex = values.orig_attr.phys_port_cnt;
     values.completion_timestamp_mask = UINT64_MAX;
     values.hca_core_clock = kClockKhz;

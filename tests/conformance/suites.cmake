@@ -3,7 +3,7 @@
 #
 # urxe offers all that they ask for, so a test that is skipped has failed.
 set(conformance_folder ${CMAKE_CURRENT_LIST_DIR})
-set(suites Ah Apm Cq CqEx DataInOrder DeviceQuery Dm Domains Ece Events Import Mcast Mr MrRereg Mw Odp Pd QpAttributes
+set(suites Ah Apm Cq CqEx DataInOrder DeviceQuery Dm Domains Ece Events Flush Import Mcast Mr MrRereg Mw Odp Pd QpAttributes
     QpBehaviour QpCreate QpStateTable RateLimit Rc RcErrors Srq Uc Ud Unsupported Waiting WrBatch WrBatchUd WrEx Xrc)
 
 foreach(suite IN LISTS suites)

@@ -181,6 +181,29 @@ TEST_F(WrEx, Atomics) {
   EXPECT_EQ(values[2], 50U);
 }
 
+TEST_F(WrEx, AtomicWrite) {
+  checks("ibv_wr_post(3): ibv_wr_atomic_write");
+  constexpr uint64_t kOffered = 1ULL << 40;  // IB_UVERBS_DEVICE_ATOMIC_WRITE
+  constexpr uint32_t kOdpOffered = 1 << 7;   // IBV_ODP_SUPPORT_ATOMIC_WRITE
+  if (!need((device_.attr.device_cap_flags_ex & kOffered) != 0, "ATOMIC WRITE")) return;
+  start(IBV_QPT_RC, IBV_QP_EX_WITH_ATOMIC_WRITE);
+  if (stopped()) return;
+  std::vector<std::unique_ptr<Buffer>> targets;
+  targets.push_back(std::make_unique<Buffer>(right_->pd, 8));
+  if ((device_.attr.odp_caps.per_transport_caps.rc_odp_caps & kOdpOffered) != 0) {
+    targets.push_back(
+        std::make_unique<Buffer>(right_->pd, 8, kAllAccess | unsigned{IBV_ACCESS_ON_DEMAND}));
+  }
+  for (const auto& target : targets) {
+    const uint64_t value = 0x0102030405060708;
+    begin(1);
+    ibv_wr_atomic_write(ex_, target->rkey(), target->address(), &value);
+    complete();
+    EXPECT_EQ(done(1).opcode, IBV_WC_ATOMIC_WRITE);
+    EXPECT_EQ(std::memcmp(target->bytes.data(), &value, sizeof value), 0);
+  }
+}
+
 TEST_F(WrEx, ListsOfElements) {
   checks("ibv_wr_post(3): ibv_wr_set_sge_list");
   start(IBV_QPT_RC, kRcOperations);

@@ -31,8 +31,16 @@ class Release:
         self._libraries = ":".join(found)
 
     def words(self, program, *arguments):
-        return [self._loader, "--inhibit-cache", "--library-path", self._libraries, os.path.join(self._programs, program),
-                *arguments]
+        return self.words_of(os.path.join(self._programs, program), *arguments)
+
+    def words_of(self, path, *arguments):
+        return [self._loader, "--inhibit-cache", "--library-path", self._libraries, path, *arguments]
+
+    def conformance(self, tests):
+        """Ours, with the release's libibverbs. Nothing may be skipped."""
+        words = self.words_of(harness.binary("urxe_conformance"), f"--gtest_filter={tests}")
+        output = Process(harness.urxe_run(words), "urxe_conformance").expect_success()
+        harness.expect("[  PASSED  ]" in output and "SKIPPED" not in output and "0 tests from 0" not in output, output)
 
     def run(self, program, *arguments):
         return Process(harness.urxe_run(self.words(program, *arguments)), program).expect_success()
@@ -127,6 +135,12 @@ def imports(release):
     harness.expect(re.search(r"^\[  PASSED  \] [1-9]", output, re.M), output)
 
 
+def flush(release):
+    """ibv_wr_flush, which came with rdma-core 45."""
+    harness.isolate()
+    release.conformance("Flush.*")
+
+
 CASES = {
     "devices": devices,
     "imports": imports,
@@ -147,6 +161,7 @@ CASES = {
     "udaddy": udaddy,
     "rstream": rstream,
     "cmtime": cmtime,
+    "flush": flush,
 }
 
 

@@ -37,4 +37,8 @@ void set_later_builders(const QpLayout& layout, abi::VerbsQp& qp,
   }
 }
 
+void set_wr_flush(abi::VerbsQp& qp, WrFlush builder) noexcept {
+  std::memcpy(qp.bytes + QpLayout::kWrFlush, &builder, sizeof builder);
+}
+
 }  // namespace urxe

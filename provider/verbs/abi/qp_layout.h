@@ -15,8 +15,10 @@ struct QpLayout {
   size_t comp_mask = 0;  ///< offset of verbs_qp.comp_mask, 32 bits
 
   [[nodiscard]] bool has_wr_atomic_write() const { return comp_mask > kWrAtomicWrite; }
+  [[nodiscard]] bool has_wr_flush() const { return comp_mask > kWrFlush; }
 
   static constexpr size_t kWrAtomicWrite = 344;
+  static constexpr size_t kWrFlush = 352;
 };
 
 /// ibv_qp_to_qp_ex()
@@ -34,5 +36,11 @@ void announce_builders(const QpLayout& layout, abi::VerbsQp& qp) noexcept;
 /// return nothing, so one function that ignores its other arguments serves them.
 void set_later_builders(const QpLayout& layout, abi::VerbsQp& qp,
                         void (*builder)(ibv_qp_ex*)) noexcept;
+
+/// ibv_qp_ex.wr_flush
+using WrFlush = void (*)(ibv_qp_ex*, uint32_t rkey, uint64_t addr, size_t length, uint8_t type,
+                         uint8_t level);
+/// Only if the layout has it.
+void set_wr_flush(abi::VerbsQp& qp, WrFlush builder) noexcept;
 
 }  // namespace urxe

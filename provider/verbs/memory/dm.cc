@@ -14,6 +14,7 @@
 #include "provider/verbs/context_table.h"
 #include "provider/verbs/memory/mr_objects.h"
 #include "provider/verbs/verbs.h"
+#include "transport/later_verbs.h"
 
 namespace urxe {
 namespace {
@@ -21,7 +22,7 @@ namespace {
 constexpr uint32_t kMaxLogAlign = 30;
 constexpr unsigned kKnownDmAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                                     IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
-                                    IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED;
+                                    IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | kAccessFlushGlobal;
 
 bool range_is_inside(const Dm& dm, uint64_t offset, size_t length) {
   if (dm.pages == nullptr) return false;  // it was freed

@@ -9,6 +9,7 @@
 #include "provider/runtime/memory/mapped_memory.h"
 #include "provider/verbs/memory/mr_objects.h"
 #include "provider/verbs/verbs.h"
+#include "transport/later_verbs.h"
 
 namespace urxe {
 namespace {
@@ -16,10 +17,7 @@ namespace {
 constexpr int kKnownMrAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                                IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
                                IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND |
-                               IBV_ACCESS_HUGETLB;
-
-/// Of rdma-core 44 and later; no device capability offers FLUSH here.
-constexpr int kFlushAccess = 1 << 8 | 1 << 9;
+                               IBV_ACCESS_HUGETLB | kAccessFlushGlobal;
 
 /// Rights to a region that may lead to atomic accesses: also by ATOMIC WRITE, and through a window.
 constexpr int kMayBeAtomic =
@@ -37,9 +35,9 @@ struct Span {
 };
 
 /// Checks the access flags by themselves, as the kernel does: the optional ones, bits 20 to 29, are
-/// ignored.
+/// ignored. Nothing here keeps memory over a loss of power.
 int check_access(int access) {
-  if ((access & kFlushAccess) != 0) return EOPNOTSUPP;
+  if ((access & kAccessFlushPersistent) != 0) return EOPNOTSUPP;
   if ((access & ~(kKnownMrAccess | IBV_ACCESS_OPTIONAL_RANGE)) != 0) return EINVAL;
   if (!MemoryTable::access_is_valid(mr_rights(access))) return EINVAL;
   if ((access & IBV_ACCESS_ON_DEMAND) != 0 && !guarded_access_works()) return EOPNOTSUPP;
@@ -110,7 +108,7 @@ int change(Mr& mr, PdId pd, const Span& span) {
 
 int mr_rights(int access) {
   return access & (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-                   IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND);
+                   IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | kAccessFlushGlobal);
 }
 
 void attach_region(Mr& mr, Pd& pd, MemoryRegion* region) {

@@ -4,12 +4,14 @@
 
 #include "provider/runtime/errors.h"
 #include "provider/verbs/verbs.h"
+#include "transport/later_verbs.h"
 
 namespace urxe {
 namespace {
 
 constexpr unsigned kWindowRights = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-                                   IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED;
+                                   IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED |
+                                   kAccessFlushGlobal;
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include "provider/verbs/posting/receive_request.h"
 #include "provider/verbs/posting/send_request.h"
 #include "provider/verbs/verbs.h"
+#include "transport/later_verbs.h"
 
 namespace urxe {
 namespace {
@@ -55,7 +56,8 @@ int set_data(SendQueue& queue, uint32_t position, const ibv_send_wr& wr) {
 
 int post(const Qp& qp, const ibv_send_wr& wr) {
   SendQueue& queue = qp.queue_pair->sq;
-  if (!takes_opcode(qp.queue_pair->type, wr.opcode)) return EINVAL;
+  // ibv_send_wr has no members for a FLUSH: only ibv_wr_flush() posts it.
+  if (!takes_opcode(qp.queue_pair->type, wr.opcode) || wr.opcode == kWrFlush) return EINVAL;
   if (queue.full()) return ENOMEM;
   const uint32_t position = queue.next_position();
   SendWqe& wqe = begin_request(queue, position, wr.wr_id, wr.opcode, wr.send_flags);

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "provider/verbs/verbs.h"
+#include "transport/later_verbs.h"
 
 namespace urxe {
 namespace {
@@ -62,6 +63,10 @@ bool takes_sends(ibv_qp_state state) {
 }
 
 bool has_data(ibv_wr_opcode opcode) {
+  return is_remote(opcode) && opcode != kWrFlush;
+}
+
+bool is_remote(ibv_wr_opcode opcode) {
   return opcode != IBV_WR_BIND_MW && opcode != IBV_WR_LOCAL_INV;
 }
 
@@ -97,6 +102,17 @@ int set_inline_data(SendQueue& queue, uint32_t position, std::span<const ibv_sge
 
 int set_inline_data(SendQueue& queue, uint32_t position, std::span<const ibv_data_buf> list) {
   return copy_inline(queue, position, list);
+}
+
+int set_flush(SendWqe& wqe, const Feth& flush, size_t length) {
+  constexpr unsigned kPlacements = Feth::kGlobal | Feth::kPersistent;
+  if (flush.placement == 0 || (flush.placement & ~kPlacements) != 0) return EINVAL;
+  if (flush.selectivity > Feth::kRegion) return EINVAL;
+  const bool is_range = flush.selectivity == Feth::kRange;
+  if (is_range && length > UINT32_MAX) return EINVAL;
+  wqe.flush = flush;
+  wqe.flush_length = is_range ? static_cast<uint32_t>(length) : 0;
+  return 0;
 }
 
 int set_bind(SendWqe& wqe, ibv_mw* mw, uint32_t rkey, const ibv_mw_bind_info& info) {

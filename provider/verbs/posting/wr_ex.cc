@@ -8,6 +8,7 @@
 #include "provider/verbs/abi/entry.h"
 #include "provider/verbs/posting/send_request.h"
 #include "provider/verbs/verbs.h"
+#include "transport/later_verbs.h"
 
 namespace urxe {
 namespace {
@@ -34,7 +35,7 @@ SendWqe* begin(ibv_qp_ex* handle, ibv_wr_opcode opcode) {
   if (!queue_of(qp).has_room(batch.end)) fail_batch(qp, ENOMEM);
   if (batch.wrong != 0) return nullptr;
   const ibv_qp_type type = qp.queue_pair->type;
-  batch.needs_address = type == IBV_QPT_UD || (type == IBV_QPT_XRC_SEND && has_data(opcode));
+  batch.needs_address = type == IBV_QPT_UD || (type == IBV_QPT_XRC_SEND && is_remote(opcode));
   const unsigned flags = handle->wr_flags & ~static_cast<unsigned>(IBV_SEND_INLINE);
   return &begin_request(queue_of(qp), batch.end++, handle->wr_id, opcode, flags);
 }
@@ -135,6 +136,17 @@ void wr_atomic_write(ibv_qp_ex* handle, uint32_t rkey, uint64_t addr, const void
   if (wrong != 0) fail_batch(qp, wrong);
 }
 
+/// ibv_wr_flush() of rdma-core 45 and later. If all of a region is meant, its length does not
+/// count.
+void wr_flush(ibv_qp_ex* handle, uint32_t rkey, uint64_t addr, size_t length, uint8_t placement,
+              uint8_t selectivity) noexcept {
+  SendWqe* wqe = begin_remote(handle, kWrFlush, rkey, addr);
+  if (wqe == nullptr) return;
+  if (int wrong = set_flush(*wqe, {placement, selectivity}, length); wrong != 0) {
+    fail_batch(qp_of(handle), wrong);
+  }
+}
+
 void wr_bind_mw(ibv_qp_ex* handle, ibv_mw* mw, uint32_t rkey,
                 const ibv_mw_bind_info* info) noexcept {
   SendWqe* wqe = begin(handle, IBV_WR_BIND_MW);
@@ -196,35 +208,40 @@ void refuse(ibv_qp_ex* handle, Arguments...) noexcept {
   fail_batch(qp_of(handle), EOPNOTSUPP);
 }
 
+/// IBV_QP_EX_WITH_FLUSH of rdma-core 45 and later.
+constexpr uint64_t kWithFlush = 1 << 11;
+
 struct Builder {
   uint64_t flag;  ///< ibv_qp_create_send_ops_flags
   ibv_wr_opcode opcode;
-  void (*set)(ibv_qp_ex&);
+  void (*set)(abi::VerbsQp&);
 };
 
 constexpr std::array kBuilders{
     Builder{IBV_QP_EX_WITH_SEND, IBV_WR_SEND,
-            [](ibv_qp_ex& qp) { qp.wr_send = send<IBV_WR_SEND>; }},
-    Builder{IBV_QP_EX_WITH_SEND_WITH_IMM, IBV_WR_SEND_WITH_IMM,
-            [](ibv_qp_ex& qp) { qp.wr_send_imm = send_with_immediate<IBV_WR_SEND_WITH_IMM>; }},
+            [](abi::VerbsQp& qp) { qp.qp_ex.wr_send = send<IBV_WR_SEND>; }},
+    Builder{
+        IBV_QP_EX_WITH_SEND_WITH_IMM, IBV_WR_SEND_WITH_IMM,
+        [](abi::VerbsQp& qp) { qp.qp_ex.wr_send_imm = send_with_immediate<IBV_WR_SEND_WITH_IMM>; }},
     Builder{IBV_QP_EX_WITH_SEND_WITH_INV, IBV_WR_SEND_WITH_INV,
-            [](ibv_qp_ex& qp) { qp.wr_send_inv = with_key<IBV_WR_SEND_WITH_INV>; }},
+            [](abi::VerbsQp& qp) { qp.qp_ex.wr_send_inv = with_key<IBV_WR_SEND_WITH_INV>; }},
     Builder{IBV_QP_EX_WITH_RDMA_WRITE, IBV_WR_RDMA_WRITE,
-            [](ibv_qp_ex& qp) { qp.wr_rdma_write = remote<IBV_WR_RDMA_WRITE>; }},
+            [](abi::VerbsQp& qp) { qp.qp_ex.wr_rdma_write = remote<IBV_WR_RDMA_WRITE>; }},
     Builder{IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_WRITE_WITH_IMM,
-            [](ibv_qp_ex& qp) { qp.wr_rdma_write_imm = wr_rdma_write_imm; }},
+            [](abi::VerbsQp& qp) { qp.qp_ex.wr_rdma_write_imm = wr_rdma_write_imm; }},
     Builder{IBV_QP_EX_WITH_RDMA_READ, IBV_WR_RDMA_READ,
-            [](ibv_qp_ex& qp) { qp.wr_rdma_read = remote<IBV_WR_RDMA_READ>; }},
+            [](abi::VerbsQp& qp) { qp.qp_ex.wr_rdma_read = remote<IBV_WR_RDMA_READ>; }},
     Builder{IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_CMP_AND_SWP,
-            [](ibv_qp_ex& qp) { qp.wr_atomic_cmp_swp = wr_atomic_cmp_swp; }},
+            [](abi::VerbsQp& qp) { qp.qp_ex.wr_atomic_cmp_swp = wr_atomic_cmp_swp; }},
     Builder{IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, IBV_WR_ATOMIC_FETCH_AND_ADD,
-            [](ibv_qp_ex& qp) { qp.wr_atomic_fetch_add = wr_atomic_fetch_add; }},
+            [](abi::VerbsQp& qp) { qp.qp_ex.wr_atomic_fetch_add = wr_atomic_fetch_add; }},
     Builder{IBV_QP_EX_WITH_ATOMIC_WRITE, IBV_WR_ATOMIC_WRITE,
-            [](ibv_qp_ex& qp) { qp.wr_atomic_write = wr_atomic_write; }},
+            [](abi::VerbsQp& qp) { qp.qp_ex.wr_atomic_write = wr_atomic_write; }},
     Builder{IBV_QP_EX_WITH_LOCAL_INV, IBV_WR_LOCAL_INV,
-            [](ibv_qp_ex& qp) { qp.wr_local_inv = with_key<IBV_WR_LOCAL_INV>; }},
+            [](abi::VerbsQp& qp) { qp.qp_ex.wr_local_inv = with_key<IBV_WR_LOCAL_INV>; }},
     Builder{IBV_QP_EX_WITH_BIND_MW, IBV_WR_BIND_MW,
-            [](ibv_qp_ex& qp) { qp.wr_bind_mw = wr_bind_mw; }},
+            [](abi::VerbsQp& qp) { qp.qp_ex.wr_bind_mw = wr_bind_mw; }},
+    Builder{kWithFlush, kWrFlush, [](abi::VerbsQp& qp) { set_wr_flush(qp, wr_flush); }},
 };
 
 void refuse_all_operations(ibv_qp_ex& qp, const QpLayout& layout) {
@@ -248,6 +265,7 @@ int check_send_operations(ibv_qp_type type, uint64_t flags, const QpLayout& layo
   // A release without the member has no such flag either.
   const bool writes_atomically = (flags & IBV_QP_EX_WITH_ATOMIC_WRITE) != 0;
   if (writes_atomically && !layout.has_wr_atomic_write()) return EOPNOTSUPP;
+  if ((flags & kWithFlush) != 0 && !layout.has_wr_flush()) return EOPNOTSUPP;
   for (const Builder& builder : kBuilders) {
     if ((flags & builder.flag) == 0) continue;
     if (!takes_opcode(type, builder.opcode)) return EOPNOTSUPP;
@@ -266,7 +284,7 @@ void set_send_operations(Qp& qp, uint64_t flags, const QpLayout& layout) {
   refuse_all_operations(handle, layout);
   set_later_builders(layout, qp, refuse<>);
   for (const Builder& builder : kBuilders) {
-    if ((flags & builder.flag) != 0) builder.set(handle);
+    if ((flags & builder.flag) != 0) builder.set(qp);
   }
   handle.wr_set_sge = wr_set_sge;
   handle.wr_set_sge_list = wr_set_sge_list;

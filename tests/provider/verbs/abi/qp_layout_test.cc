@@ -16,6 +16,7 @@
 namespace urxe {
 namespace {
 
+constexpr uint64_t kWithFlush = 1 << 11;  // IBV_QP_EX_WITH_FLUSH
 constexpr uint64_t kAllOfRc = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE;
 
 /// ibv_qp_to_qp_ex() of a release that has the flags at that offset.
@@ -69,6 +70,29 @@ TEST_P(QpLayoutTest, AtomicWriteTakesAReleaseThatHasIt) {
   const int refused = GetParam().comp_mask > 344 ? 0 : EOPNOTSUPP;
   EXPECT_EQ(check_send_operations(IBV_QPT_RC, IBV_QP_EX_WITH_ATOMIC_WRITE, {GetParam().comp_mask}),
             refused);
+}
+
+TEST_P(QpLayoutTest, FlushTakesAReleaseThatHasIt) {
+  const QpLayout layout{GetParam().comp_mask};
+  const int refused = layout.comp_mask > 352 ? 0 : EOPNOTSUPP;
+  EXPECT_EQ(check_send_operations(IBV_QPT_RC, kWithFlush, layout), refused);
+  EXPECT_EQ(check_send_operations(IBV_QPT_XRC_SEND, kWithFlush, layout), refused);
+  EXPECT_EQ(check_send_operations(IBV_QPT_UC, kWithFlush, layout), EOPNOTSUPP);
+  EXPECT_EQ(check_send_operations(IBV_QPT_UD, kWithFlush, layout), EOPNOTSUPP);
+}
+
+/// Expect: the builder of FLUSH, where the release has one, is another if FLUSH was asked for.
+TEST_P(QpLayoutTest, FlushHasItsOwnBuilder) {
+  const QpLayout layout{GetParam().comp_mask};
+  if (!layout.has_wr_flush()) return;
+  const auto builder_of = [&](uint64_t operations) {
+    auto qp = std::make_unique<Qp>();
+    set_send_operations(*qp, operations, layout);
+    uint64_t function = 0;
+    std::memcpy(&function, qp->bytes + 352, sizeof function);
+    return function;
+  };
+  EXPECT_NE(builder_of(kAllOfRc | kWithFlush), builder_of(kAllOfRc));
 }
 
 INSTANTIATE_TEST_SUITE_P(Releases, QpLayoutTest,
