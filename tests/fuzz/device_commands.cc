@@ -58,15 +58,19 @@ void DeviceHarness::post_send(Input& input) {
   Connection& connection = pick(input);
   QueuePair& qp = *connection.qp;
   sim::SendRequest request;
-  request.opcode = kOpcodes[input.byte() % std::size(kOpcodes)];
+  const uint8_t choice = input.byte();
+  request.opcode = choice < 0xf0 ? kOpcodes[choice % std::size(kOpcodes)] : kWrFlush;
   request.wr_id = next_wr_id_++;
   request.flags = input.byte() & (IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED);
   uint32_t length = input.word() % (kBytes + 8);
   const bool atomic =
       request.opcode == IBV_WR_ATOMIC_CMP_AND_SWP || request.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
-  const bool local = request.opcode == IBV_WR_BIND_MW || request.opcode == IBV_WR_LOCAL_INV;
+  const bool has_list = request.opcode != IBV_WR_BIND_MW && request.opcode != IBV_WR_LOCAL_INV &&
+                        request.opcode != kWrFlush;
   if (atomic) length = 8;
-  if (!local) {
+  request.flush = {static_cast<uint8_t>(length & 0xf), static_cast<uint8_t>(length >> 4 & 3)};
+  request.flush_length = length;
+  if (has_list) {
     request.sges = {{reinterpret_cast<uint64_t>(local_.data()), length, local_region_->lkey}};
   }
   request.remote_addr = kTargetVa;

@@ -96,7 +96,7 @@ void DeviceHarness::register_memory() {
                        .register_memory(pd_, target_.data(), kBytes, kTargetVa,
                                         IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
                                             IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC |
-                                            IBV_ACCESS_MW_BIND)
+                                            IBV_ACCESS_MW_BIND | kAccessFlushGlobal)
                        .value();
   read_only_region_ =
       device_.register_memory(pd_, read_only_.data(), kBytes, kTargetVa, IBV_ACCESS_REMOTE_READ)

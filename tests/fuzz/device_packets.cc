@@ -44,6 +44,8 @@ Headers DeviceHarness::headers(Input& input, const Connection& connection) {
   const uint64_t va = kTargetVa + static_cast<uint64_t>(static_cast<int16_t>(input.word()));
   uint32_t length = input.word();
   if ((flags & 4) != 0) length <<= 16;
+  headers.feth = {static_cast<uint8_t>((flags & 0x18) == 0 ? 1 : length & 0xf),
+                  static_cast<uint8_t>(flags >> 1 & 3)};
   headers.reth = {va, rkey, length};
   headers.atomic = {va, rkey, length, flags};
   headers.aeth = {input.byte(), Msn{flags}};

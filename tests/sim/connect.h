@@ -4,6 +4,7 @@
 #include <infiniband/verbs.h>
 
 #include "transport/device/device.h"
+#include "transport/later_verbs.h"
 
 namespace urxe::sim {
 
@@ -22,7 +23,7 @@ struct ConnectOptions {
   uint8_t max_dest_rd_atomic = 16;
   uint32_t qkey = 0;  ///< UD
   int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |
-               IBV_ACCESS_REMOTE_ATOMIC;
+               IBV_ACCESS_REMOTE_ATOMIC | kAccessFlushGlobal;
 };
 
 // The attributes and masks that the three transitions need (ibv_modify_qp(3)).

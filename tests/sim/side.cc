@@ -13,6 +13,7 @@ namespace urxe::sim {
 namespace {
 
 ibv_wc_opcode send_wc_opcode(ibv_wr_opcode opcode) {
+  if (opcode == kWrFlush) return kWcFlush;
   switch (opcode) {
     case IBV_WR_RDMA_WRITE:
     case IBV_WR_RDMA_WRITE_WITH_IMM:
@@ -85,6 +86,7 @@ void Side::on_send_completion(const ibv_wc& wc) {
 void Side::succeed(const Operation& op) {
   switch (op.kind) {
     case Kind::kSend:
+    case Kind::kFlush:  // every WRITE before it has been looked at
       break;
     case Kind::kWrite:
       succeed_write(op);

@@ -96,7 +96,7 @@ class Side final : public Endpoint {
   [[nodiscard]] const RemoteArea& area() const { return area_; }
 
  private:
-  enum class Kind : uint8_t { kSend, kWrite, kRead, kAtomic, kBind, kInvalidate };
+  enum class Kind : uint8_t { kSend, kWrite, kRead, kAtomic, kFlush, kBind, kInvalidate };
   struct Operation {
     uint64_t wr_id = 0;
     ibv_wr_opcode opcode = IBV_WR_SEND;
@@ -132,6 +132,7 @@ class Side final : public Endpoint {
   [[nodiscard]] bool is_xrc() const { return &qp_ != &responder_; }
   void draw_operation(Operation& op, SendRequest& request);
   void draw_send(Operation& op, SendRequest& request);
+  void draw_flush(Operation& op, SendRequest& request);
   bool draw_write(Operation& op, SendRequest& request);
   bool draw_read(Operation& op, SendRequest& request);
   void draw_atomic(Operation& op, SendRequest& request);

@@ -57,7 +57,7 @@ void Side::create_area(PdId pd) {
   area_.writable =
       must_register(device_, memory_, pd, writable, size_t{slot_size} * kWriteSlots, writable_va,
                     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-                        IBV_ACCESS_MW_BIND);
+                        IBV_ACCESS_MW_BIND | kAccessFlushGlobal);
   const auto window = device_.alloc_window(pd, IBV_MW_TYPE_2);
   require(window.has_value(), [] { return std::string("alloc_window failed"); });
   area_.window.window = *window;
@@ -134,6 +134,17 @@ bool Side::draw_write(Operation& op, SendRequest& request) {
   ++slot.operations;
   ++slot.writes;
   return true;
+}
+
+/// Of one of the slots, or of the whole region.
+void Side::draw_flush(Operation& op, SendRequest& request) {
+  op.kind = Kind::kFlush;
+  const RemoteArea::Slot& slot = peer_->area_.slots[random_.below(kWriteSlots)];
+  request.opcode = kWrFlush;
+  request.remote_addr = slot.va;
+  request.rkey = peer_->area_.writable->rkey;
+  request.flush = {Feth::kGlobal, random_.percent(50) ? Feth::kRange : Feth::kRegion};
+  request.flush_length = static_cast<uint32_t>(random_.below(slot.future.size() + 1));
 }
 
 int Side::free_read_buffer() const {
@@ -216,6 +227,7 @@ void Side::draw_shared_add(Operation& op, SendRequest& request) {
 
 void Side::draw_operation(Operation& op, SendRequest& request) {
   if (random_.percent(10) && draw_local(op, request)) return;
+  if (random_.percent(5)) return draw_flush(op, request);
   // The plan's kind of traffic comes up more often than the others.
   uint64_t kind = random_.below(6);
   if (random_.percent(50)) kind = plan_.operations;

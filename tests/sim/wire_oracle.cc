@@ -33,6 +33,9 @@ uint64_t digest(const PacketView& packet) {
   const Headers& h = packet.headers;
   const Ext extensions = opcode_info(h.bth.opcode).extensions;
   sum = Random::mix(sum + (h.bth.solicited ? 1 : 0));
+  if (has(extensions, Ext::kFeth)) {
+    sum = Random::mix(sum + h.feth.placement + h.feth.selectivity * 16U);
+  }
   if (has(extensions, Ext::kReth)) {
     sum = Random::mix(sum + h.reth.va);
     sum = Random::mix(sum + h.reth.rkey.value());
@@ -54,6 +57,12 @@ bool is_read(Opcode opcode) {
 bool is_atomic(Opcode opcode) {
   return opcode.operation() == Operation::kCompareSwap ||
          opcode.operation() == Operation::kFetchAdd;
+}
+bool is_flush(Opcode opcode) {
+  return opcode.operation() == Operation::kFlush;
+}
+bool has_own_response(Opcode opcode) {
+  return is_read(opcode) || is_atomic(opcode) || is_flush(opcode);
 }
 
 }  // namespace
@@ -155,7 +164,7 @@ void WireOracle::new_request(Direction& direction, const PacketView& packet) {
     request.packets =
         std::max(1U, (request.length + direction.limits.mtu - 1) / direction.limits.mtu);
   }
-  if (is_read(request.opcode) || is_atomic(request.opcode)) {
+  if (has_own_response(request.opcode)) {
     ++direction.unanswered;
     demand(direction.unanswered <= direction.limits.max_rd_atomic,
            "more READs and atomics than max_rd_atomic", packet);
@@ -218,13 +227,13 @@ void WireOracle::acknowledge_sent(const Direction& direction, const PacketView& 
   if (ack_kind(aeth.syndrome) != AckKind::kAck) return;
   demand(!aeth.msn.is_before(request.messages), "MSN behind the messages acknowledged", packet);
   // Even where it was answered before: the requester may not have the answer, and take this for it.
-  demand(!is_read(request.opcode) && !is_atomic(request.opcode), "ACK instead of a response",
-         packet);
+  demand(!has_own_response(request.opcode), "ACK instead of a response", packet);
 }
 
 void WireOracle::read_response_sent(const Direction& direction, const PacketView& packet,
                                     const Request& request, uint32_t distance) {
-  demand(is_read(request.opcode), "READ response to another request", packet);
+  demand(is_read(request.opcode) || is_flush(request.opcode), "READ response to another request",
+         packet);
   const uint32_t index = distance - request.first;
   const bool is_last = index + 1 == request.packets;
   const uint32_t mtu = direction.limits.mtu;
