@@ -9,6 +9,7 @@
 
 #include "provider/runtime/events/event_socket.h"
 #include "provider/runtime/locks/spinlock.h"
+#include "provider/runtime/memory/dma_buf.h"
 #include "provider/runtime/memory/unmap_watch.h"
 #include "provider/verbs/abi/private_abi.h"
 #include "provider/verbs/abi/qp_layout.h"
@@ -87,7 +88,8 @@ struct Mr : abi::VerbsMr, ListHook<struct MrTag> {
   DomainUse domain;
   MemoryRegion* region = nullptr;  ///< null: imported, and another context's
   WatchedRange watched;
-  Dm* device_memory = nullptr;  ///< null: a region of the application's memory
+  Dm* device_memory = nullptr;  ///< null: of no device memory
+  DmaBuf dma_buf;               ///< of a dma-buf
 };
 
 struct Mw : ibv_mw, ListHook<struct MwTag> {

@@ -27,9 +27,11 @@ MODULES = ["virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay", "vir
            "act_mirred", "ifb"]
 # Where in the package those modules and their dependencies are. All of it would be 400 MB to write.
 _MODULE_FOLDERS = ["arch", "crypto", "lib", "net", "drivers/infiniband", "drivers/virtio", "drivers/char",
-                   "drivers/net/*.ko", "fs"]
+                   "drivers/net/*.ko", "drivers/gpu/drm/*.ko", "drivers/gpu/drm/vgem", "fs"]
 # These let tc choose the packets that netem gets: RoCE's, not those of the programs' TCP connections.
 MODULES += ["sch_prio", "cls_u32"]
+# Makes dma-bufs without a graphics card.
+MODULES += ["vgem"]
 _XZ = b"\xfd7zXZ\0"  # How such a file begins.
 
 # The network namespace with a way to Debian's servers: tests enter one of their own afterwards.

@@ -145,11 +145,6 @@ ibv_mr* reg_mr(ibv_pd* handle, void* addr, size_t length, uint64_t iova, int acc
   }
 }
 
-ibv_mr* reg_dmabuf_mr(ibv_pd* /*pd*/, uint64_t /*offset*/, size_t /*length*/, uint64_t /*iova*/,
-                      int /*fd*/, int /*access*/) noexcept {
-  return fail(EOPNOTSUPP);
-}
-
 ibv_mr* reg_mr_ex(ibv_pd* pd, abi::MrInitAttr* init) noexcept {
   using abi::MrInitAttr;
   const uint64_t given = init->comp_mask;
@@ -188,6 +183,7 @@ int rereg_mr(abi::VerbsMr* handle, int flags, ibv_pd* new_pd, void* addr, size_t
   Mr& mr = mr_of(handle);
   if (mr.owner->is_forked()) return ENODEV;
   if (flags == 0) return EINVAL;
+  if (mr.dma_buf.bytes() != nullptr) return EOPNOTSUPP;
   const bool changes_pd = (flags & IBV_REREG_MR_CHANGE_PD) != 0;
   if (changes_pd && (new_pd == nullptr || !is_handle_of(*mr.owner, new_pd))) {
     return EINVAL;
@@ -206,6 +202,7 @@ void end_mr(Mr& mr) {
     (void)mr.owner->device().device().deregister_memory(mr.region);
   }
   if (mr.device_memory != nullptr) --mr.device_memory->regions;
+  mr.dma_buf = DmaBuf();
   mr.owner->mrs.remove(mr);
 }
 
