@@ -15,6 +15,7 @@ inline constexpr uint32_t kMaxSge = 32;              ///< per work request
 inline constexpr uint32_t kMaxInline = 1024;         ///< bytes
 inline constexpr int kMaxCqs = 65536;
 inline constexpr uint32_t kMaxCqEntries = 4194304;
+inline constexpr uint32_t kMaxCompletionCounters = 65536;  ///< per context
 inline constexpr int kMaxRegions = 1 << 20;
 inline constexpr int kMaxWindows = 1 << 20;
 inline constexpr uint64_t kMaxDeviceMemory = 256U << 20;  ///< bytes, ibv_alloc_dm(3)

@@ -99,6 +99,7 @@ Context::~Context() {
   device_->remove_listener(async_events_);
   while (SteeringFlow* flow = flows.front()) end_flow(*flow);
   while (Qp* qp = qps.front()) end_qp(*qp);
+  while (CompCntr* counter = comp_cntrs.front()) end_comp_cntr(*counter);
   while (Srq* srq = srqs.front()) {
     if (end_srq(*srq) != 0) srqs.remove(*srq);
   }
@@ -181,6 +182,7 @@ const abi::VerbsContextOps& context_ops() {
     ops.bind_mw = Entry<bind_mw>::checking;
     ops.close_xrcd = Entry<close_xrcd>::checking;
     ops.create_ah = Entry<create_ah>::checking;
+    ops.create_comp_cntr = Entry<create_comp_cntr>::checking;
     ops.create_cq = Entry<create_cq>::checking;
     ops.create_cq_ex = Entry<create_cq_ex>::checking;
     ops.create_flow = Entry<create_flow>::checking;
@@ -194,6 +196,7 @@ const abi::VerbsContextOps& context_ops() {
     ops.dereg_mr = Entry<dereg_mr>::checking;
     ops.destroy_ah = Entry<destroy_ah>::checking;
     ops.detach_mcast = Entry<detach_mcast>::checking;
+    ops.destroy_comp_cntr = Entry<destroy_comp_cntr>::checking;
     ops.destroy_cq = Entry<destroy_cq>::checking;
     ops.destroy_flow = Entry<destroy_flow>::checking;
     ops.destroy_qp = Entry<destroy_qp>::checking;
@@ -204,6 +207,8 @@ const abi::VerbsContextOps& context_ops() {
     ops.import_dm = Entry<import_dm>::checking;
     ops.import_mr = Entry<import_mr>::checking;
     ops.import_pd = Entry<import_pd>::checking;
+    ops.inc_comp_cntr = Entry<inc_comp_cntr>::checking;
+    ops.inc_err_comp_cntr = Entry<inc_err_comp_cntr>::checking;
     ops.modify_cq = Entry<modify_cq>::checking;
     ops.modify_qp = Entry<modify_qp>::checking;
     ops.modify_qp_rate_limit = Entry<modify_qp_rate_limit>::checking;
@@ -214,6 +219,8 @@ const abi::VerbsContextOps& context_ops() {
     ops.post_recv = Entry<post_recv>::reporting;
     ops.post_send = Entry<post_send>::reporting;
     ops.post_srq_recv = Entry<post_srq_recv>::reporting;
+    ops.qp_attach_comp_cntr = Entry<qp_attach_comp_cntr>::checking;
+    ops.query_comp_cntr_caps = Entry<query_comp_cntr_caps>::checking;
     ops.query_device_ex = Entry<query_device>::checking;
     ops.query_ece = Entry<query_ece>::checking;
     ops.query_port = Entry<query_port>::checking;
@@ -221,6 +228,8 @@ const abi::VerbsContextOps& context_ops() {
     ops.query_qp = Entry<query_qp>::checking;
     ops.query_rt_values = Entry<query_rt_values>::checking;
     ops.query_srq = Entry<query_srq>::checking;
+    ops.read_comp_cntr = Entry<read_comp_cntr>::checking;
+    ops.read_err_comp_cntr = Entry<read_err_comp_cntr>::checking;
     ops.reg_dm_mr = Entry<reg_dm_mr>::checking;
     ops.reg_dmabuf_mr = Entry<reg_dmabuf_mr>::checking;
     ops.reg_mr = Entry<reg_mr>::checking;
@@ -228,7 +237,9 @@ const abi::VerbsContextOps& context_ops() {
     ops.req_notify_cq = Entry<req_notify_cq>::reporting;
     ops.rereg_mr = Entry<rereg_mr>::checking;
     ops.resize_cq = Entry<resize_cq>::checking;
+    ops.set_comp_cntr = Entry<set_comp_cntr>::checking;
     ops.set_ece = Entry<set_ece>::checking;
+    ops.set_err_comp_cntr = Entry<set_err_comp_cntr>::checking;
     ops.unimport_dm = unimport_dm;
     ops.unimport_mr = unimport_mr;
     ops.unimport_pd = unimport_pd;

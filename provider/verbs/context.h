@@ -19,6 +19,7 @@ struct Ah;
 struct Cq;
 struct Srq;
 struct Xrcd;
+struct CompCntr;
 struct Qp;
 struct SteeringFlow;
 
@@ -47,7 +48,9 @@ class Context {
   IntrusiveList<Srq, struct SrqTag> srqs;
   IntrusiveList<Qp, struct QpTag> qps;
   IntrusiveList<SteeringFlow, struct SteeringFlowTag> flows;
-  bool sends_datagrams = false;  ///< has had a UD queue pair
+  IntrusiveList<CompCntr, struct CompCntrTag> comp_cntrs;
+  uint32_t completion_counters = 0;  ///< how many
+  bool sends_datagrams = false;      ///< has had a UD queue pair
   ibv_context* handle = nullptr;
   RetiredHandles retired;
 

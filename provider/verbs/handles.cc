@@ -55,6 +55,10 @@ int check_handle(ibv_qp* qp) {
   return check_mark(qp_of(qp), qp->context, qp->handle);
 }
 
+int check_handle(abi::CompCntr* counter) {
+  return check_mark(comp_cntr_of(counter), counter->context, counter->handle);
+}
+
 int check_handle(ibv_flow* flow) {
   return check_mark(flow_of(flow), flow->context, flow->handle);
 }

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "provider/verbs/abi/operations.h"
 #include "provider/verbs/abi/private_abi.h"
 
 namespace urxe {
@@ -80,5 +81,6 @@ int check_handle(ibv_srq* srq);
 int check_handle(ibv_xrcd* xrcd);
 int check_handle(ibv_qp* qp);
 int check_handle(ibv_flow* flow);
+int check_handle(abi::CompCntr* counter);
 
 }  // namespace urxe

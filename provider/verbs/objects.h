@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -172,6 +173,16 @@ struct SendBatch {
   bool needs_address = false;  ///< the last request is of no use without another setter
 };
 
+struct CompCntr : abi::CompCntr, ListHook<struct CompCntrTag> {
+  explicit CompCntr(CompletionCounter::Type type) : abi::CompCntr{}, counter(type) {}
+
+  HandleMark mark;
+  Context* owner = nullptr;
+  CompletionCounter counter;
+  uint32_t uses =
+      0;  ///< kinds of completions of queue pairs that it counts; under the device's lock
+};
+
 struct Qp : abi::VerbsQp, ListHook<struct QpTag> {
   HandleMark mark;
   Context* owner = nullptr;
@@ -187,7 +198,8 @@ struct Qp : abi::VerbsQp, ListHook<struct QpTag> {
   std::optional<SourcePort> source_port;     ///< of the primary path
   std::optional<SourcePort> alternate_port;  ///< of the alternate path
   uint32_t async_events = 0;
-  uint32_t flows = 0;      ///< steering rules that lead to it
+  uint32_t flows = 0;  ///< steering rules that lead to it
+  std::array<CompCntr*, CompletionCounters::kKinds> counters{};
   Qp* next_sharer = this;  ///< circular list of the handles of one XRC target
 };
 
@@ -217,6 +229,9 @@ inline Cq& cq_of(ibv_cq_ex* cq) {
 }
 inline Qp& qp_of(ibv_qp* qp) {
   return *static_cast<Qp*>(reinterpret_cast<abi::VerbsQp*>(qp));
+}
+inline CompCntr& comp_cntr_of(abi::CompCntr* counter) {
+  return *static_cast<CompCntr*>(counter);
 }
 inline Qp& qp_of(ibv_qp_ex* qp) {
   return *static_cast<Qp*>(reinterpret_cast<abi::VerbsQp*>(qp));

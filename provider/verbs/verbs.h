@@ -62,6 +62,21 @@ bool bind_info_is_valid(const ibv_mw_bind_info& info);
 /// The request to bind `mw` as `info` says; the window has `new_key` afterwards.
 BindRequest bind_request(const Mw& mw, RKey new_key, const ibv_mw_bind_info& info);
 
+int query_comp_cntr_caps(ibv_context* context, abi::CompCntrCaps* caps, size_t size) noexcept;
+abi::CompCntr* create_comp_cntr(ibv_context* context, abi::CompCntrInitAttr* init) noexcept;
+int destroy_comp_cntr(abi::CompCntr* counter) noexcept;
+int set_comp_cntr(abi::CompCntr* counter, uint64_t value) noexcept;
+int set_err_comp_cntr(abi::CompCntr* counter, uint64_t value) noexcept;
+int inc_comp_cntr(abi::CompCntr* counter, uint64_t amount) noexcept;
+int inc_err_comp_cntr(abi::CompCntr* counter, uint64_t amount) noexcept;
+int read_comp_cntr(abi::CompCntr* counter, uint64_t* value) noexcept;
+int read_err_comp_cntr(abi::CompCntr* counter, uint64_t* value) noexcept;
+int qp_attach_comp_cntr(ibv_qp* qp, abi::CompCntr* counter,
+                        abi::QpAttachCompCntrAttr* attr) noexcept;
+/// The queue pair has ended. With the device's lock held, also end_comp_cntr().
+void detach_comp_cntrs(Qp& qp);
+void end_comp_cntr(CompCntr& counter);
+
 ibv_cq* create_cq(ibv_context* context, int cqe, ibv_comp_channel* channel,
                   int comp_vector) noexcept;
 ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* init) noexcept;

@@ -141,6 +141,14 @@ def flush(release):
     release.conformance("Flush.*")
 
 
+def completion_counters(release):
+    """They came with rdma-core 65."""
+    if release.number < 65:
+        harness.skip(f"rdma-core {release.number} has no completion counters")
+    harness.isolate()
+    release.conformance("CompCntr.*")
+
+
 CASES = {
     "devices": devices,
     "imports": imports,
@@ -162,6 +170,7 @@ CASES = {
     "rstream": rstream,
     "cmtime": cmtime,
     "flush": flush,
+    "completion_counters": completion_counters,
 }
 
 

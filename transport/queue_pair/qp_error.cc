@@ -17,6 +17,7 @@ void complete_send_in_error(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status sta
   wc.opcode = send_completion_opcode(wqe.opcode);
   wc.qp_num = qp.qpn.value();
   ca.counters.count_failed_send(status);
+  note_completed(qp, wqe, false);
   qp.sq.retire();
   ca.complete(*qp.send_cq, qp, wc, true, qp.sq.freed_by_completion());
 }
@@ -43,6 +44,19 @@ ibv_wc_opcode send_completion_opcode(ibv_wr_opcode opcode) {
       return IBV_WC_LOCAL_INV;
     default:
       return IBV_WC_SEND;
+  }
+}
+
+void note_completed(const QueuePair& qp, const SendWqe& wqe, bool succeeded) {
+  switch (send_completion_opcode(wqe.opcode)) {
+    case IBV_WC_SEND:
+      return qp.completion_counters.note(Counted::kSend, succeeded, wqe.length);
+    case IBV_WC_RDMA_WRITE:
+      return qp.completion_counters.note(Counted::kWrite, succeeded, wqe.length);
+    case IBV_WC_RDMA_READ:
+      return qp.completion_counters.note(Counted::kRead, succeeded, wqe.length);
+    default:
+      return;
   }
 }
 

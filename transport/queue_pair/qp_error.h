@@ -32,5 +32,7 @@ void complete_receive_in_error(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status 
 
 /// The opcode of a send completion.
 ibv_wc_opcode send_completion_opcode(ibv_wr_opcode opcode);
+/// Tells the completion counters of a send work queue element's end.
+void note_completed(const QueuePair& qp, const SendWqe& wqe, bool succeeded);
 
 }  // namespace urxe

@@ -17,6 +17,7 @@
 #include "transport/path/congestion.h"
 #include "transport/path/pacing.h"
 #include "transport/queue_pair/peer_ports.h"
+#include "transport/queues/completion_counter.h"
 #include "transport/queues/completion_queue.h"
 #include "transport/queues/shared_receive_queue.h"
 #include "transport/queues/work_queue.h"
@@ -150,6 +151,8 @@ struct QueuePair : ListHook<struct ActiveTag>,
   ErrorCause error_cause;  ///< of the state ERR or SQE
   ErrorCause last_error;   ///< the last failure that it has recovered from
   ErrorCause trouble;      ///< the last thing that it went on after
+
+  CompletionCounters completion_counters;
 
   RequesterState requester;
   ResponderState responder;

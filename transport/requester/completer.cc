@@ -254,6 +254,7 @@ void receive_data_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& 
 void complete_oldest_send(ChannelAdapter& ca, QueuePair& qp) {
   const SendWqe& wqe = qp.sq.at(qp.sq.oldest());
   count_completed(ca.counters, wqe);
+  note_completed(qp, wqe, true);
   const bool signaled = qp.sq_sig_all || (wqe.send_flags & IBV_SEND_SIGNALED) != 0;
   ibv_wc wc{};
   wc.wr_id = wqe.wr_id;

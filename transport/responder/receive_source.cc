@@ -63,6 +63,7 @@ void complete_taken(ChannelAdapter& ca, QueuePair& qp, ibv_wc wc, bool solicited
   wc.wr_id = qp.responder.receive->wr_id;
   wc.qp_num = qp.qpn.value();
   CompletionQueue& cq = *qp.responder.receive->cq;
+  qp.completion_counters.note(Counted::kRecv, wc.status == IBV_WC_SUCCESS, wc.byte_len);
   drop_taken(qp);
   // A thread sleeps until the event. Its answer will go by another queue pair, since an XRC target
   // sends no requests: the ACK need not wait to share a datagram with it.

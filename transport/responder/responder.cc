@@ -115,6 +115,7 @@ Verdict execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packe
   resp.message = Message::kWrite;
   if (info.ends_message) {
     ++ca.counters.write_requests;
+    qp.completion_counters.note(Counted::kRemoteWrite, true, resp.write_length);
     ++qp.counters.requests_executed;
     if (with_immediate(op)) complete_receive(ca, qp, packet.headers, resp.write_length);
     end_message(resp);

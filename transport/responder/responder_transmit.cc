@@ -65,6 +65,12 @@ Operation read_response_operation(const ResponderResource& resource) {
   return last ? Operation::kReadResponseLast : Operation::kReadResponseMiddle;
 }
 
+/// A READ counts when its last response goes out for the first time.
+void note_read(const QueuePair& qp, const ResponderResource& resource) {
+  if (resource.answered || resource.kind != ResponderResource::Kind::kRead) return;
+  qp.completion_counters.note(Counted::kRemoteRead, true, resource.length);
+}
+
 /// The key became invalid, or the memory went away, between the request and this response. If the
 /// READ was answered before, the request is a duplicate, perhaps one that the network has delayed.
 /// The peer may have invalidated the key since it had the answer, and nothing is wrong.
@@ -108,6 +114,7 @@ Turn send_read_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
   count_sent(ca, qp, headers, bytes);
   drop_implied_ack(ca, qp, psn);
   if (++resource.next == resource.until) {
+    note_read(qp, resource);
     finish_pending(qp.responder, resource);
     resume_held_send(ca, qp);
   }

@@ -79,6 +79,7 @@ void execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
   resp.message = info.ends_message ? Message::kNone : Message::kWrite;
   if (!info.ends_message) return;
   ++ca.counters.write_requests;
+  qp.completion_counters.note(Counted::kRemoteWrite, true, resp.write_length);
   ++qp.counters.requests_executed;
   if (needs_receive) complete_receive(ca, qp, headers, resp.write_length);
 }

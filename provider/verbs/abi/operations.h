@@ -35,10 +35,27 @@ struct MrInitAttr {
   ibv_dmah* dmah;
 };
 
-struct CompCntr;
-struct CompCntrCaps;
-struct CompCntrInitAttr;
-struct QpAttachCompCntrAttr;
+/// ibv_comp_cntr, also the next three, of rdma-core 65.
+struct CompCntr {
+  ibv_context* context;
+  uint32_t handle;
+};
+struct CompCntrCaps {
+  uint64_t max_value;
+  uint32_t max_counters;
+  uint32_t supported_qp_attach_ops;
+};
+struct CompCntrInitAttr {
+  uint32_t comp_mask;
+  uint32_t type;
+  uint32_t flags;
+};
+struct QpAttachCompCntrAttr {
+  uint32_t comp_mask;
+  uint32_t op_mask;
+};
+static_assert(sizeof(CompCntr) == 16 && sizeof(CompCntrCaps) == 16);
+static_assert(sizeof(CompCntrInitAttr) == 12 && sizeof(QpAttachCompCntrAttr) == 8);
 
 /// All operations of a provider, in the order of rdma-core 65. Every release has some of them, in
 /// the same order, and takes a null member for one that is not supported.

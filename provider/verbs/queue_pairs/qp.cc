@@ -99,6 +99,7 @@ void end_qp(Qp& qp) {
   PollerGuard pollers(qp);
   qp.progress->note_end(*qp.queue_pair);
   qp.owner->device().device().destroy_qp(qp.queue_pair);
+  detach_comp_cntrs(qp);
 }
 
 int destroy_qp(ibv_qp* handle) noexcept {
