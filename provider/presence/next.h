@@ -26,6 +26,10 @@
 #define URXE_LIKELY(x) __builtin_expect(!!(x), 1)
 #define URXE_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
+/// Of glibc 2.43.
+struct open_how;
+int openat2(int dirfd, const char* path, const struct open_how* how, size_t size);
+
 // Exported by libc, but declared only for the checking macros of _FORTIFY_SOURCE, or no longer.
 int __open_2(const char* path, int flags);
 int __open64_2(const char* path, int flags);
@@ -48,7 +52,7 @@ int __fxstatat64(int version, int dirfd, const char* path, struct stat64* out, i
 // The formatter's opinion of this list changes from run to run.
 // clang-format off
 #define URXE_NEXT_FUNCTIONS(X)                                                              \
-  X(open) X(open64) X(openat) X(openat64) X(__open_2) X(__open64_2) X(__openat_2)           \
+  X(open) X(open64) X(openat) X(openat64) X(openat2) X(__open_2) X(__open64_2) X(__openat_2)           \
   X(__openat64_2) X(fopen) X(fopen64) X(freopen) X(freopen64) X(opendir) X(scandir)         \
   X(scandir64) X(scandirat) X(scandirat64) X(stat) X(stat64) X(lstat) X(lstat64) X(fstatat) \
   X(fstatat64) X(statx) X(__xstat) X(__xstat64) X(__lxstat) X(__lxstat64) X(__fxstatat)     \

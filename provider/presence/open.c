@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// open() and its kin.
 #include <errno.h>
+#include <linux/openat2.h>
 #include <stdarg.h>
+#include <sys/syscall.h>
 
 #include "provider/presence/cm_files.h"
 #include "provider/presence/counters.h"
@@ -95,6 +97,26 @@ URXE_EXPORT int openat64(int dirfd, const char* path, int flags, ...) {
   URXE_READ_MODE;
   if (!urxe_is_elsewhere(path)) return open_presented(path, flags | O_LARGEFILE, mode);
   return finish(dirfd, path, URXE_NEXT(openat64)(dirfd, path, flags, mode), flags);
+}
+
+/// glibc has it from 2.43 on. A program that looks for it by name finds this one with any glibc.
+static int next_openat2(int dirfd, const char* path, const struct open_how* how, size_t size) {
+  if (URXE_NEXT(openat2) != NULL) return URXE_NEXT(openat2)(dirfd, path, how, size);
+  return (int)syscall(SYS_openat2, dirfd, path, how, size);
+}
+
+/// Whether open() can do the same. Limits to how a path is resolved are left to the kernel, which
+/// finds nothing then.
+static bool is_plain(const struct open_how* how) {
+  return how->flags <= INT_MAX && (how->resolve & ~(uint64_t)RESOLVE_NO_MAGICLINKS) == 0;
+}
+
+URXE_EXPORT int openat2(int dirfd, const char* path, const struct open_how* how, size_t size) {
+  if (size != sizeof(*how)) return next_openat2(dirfd, path, how, size);
+  if (urxe_is_elsewhere(path) || !is_plain(how)) {
+    return finish(dirfd, path, next_openat2(dirfd, path, how, size), (int)how->flags);
+  }
+  return open_presented(path, (int)how->flags, (unsigned)how->mode);
 }
 
 // What _FORTIFY_SOURCE turns an open() with two arguments into. Flags that need a mode make libc

@@ -2,9 +2,11 @@
 /// Makes every call that the preloaded object stands in front of, about files that are not RDMA's,
 /// and prints what each answers. The output must be the same with and without the object.
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -46,6 +49,16 @@ static long closed_stream(FILE* stream) {
   return (long)length;
 }
 
+/// The function if libc, or the preloaded object, has it.
+static long open_at_2(int dirfd, const char* path, uint64_t flags, uint64_t resolve, size_t size) {
+  const struct open_how how = {.flags = flags, .resolve = resolve};
+  int (*function)(int, const char*, const struct open_how*, size_t) = NULL;
+  void* found = dlsym(RTLD_DEFAULT, "openat2");
+  memcpy(&function, &found, sizeof(found));
+  if (function != NULL) return closed(function(dirfd, path, &how, size));
+  return closed((int)syscall(SYS_openat2, dirfd, path, &how, size));
+}
+
 static void try_opens(const char* path) {
   report("open", path, closed(open(path, read_only)));
   report("open w", path, closed(open(path, O_WRONLY | O_NOFOLLOW)));
@@ -55,6 +68,13 @@ static void try_opens(const char* path) {
   report("openat", path, closed(openat(AT_FDCWD, path, read_only)));
   report("openat bad", path, closed(openat(-7, path, read_only)));
   report("openat64", path, closed(openat64(AT_FDCWD, path, read_only)));
+  const size_t size = sizeof(struct open_how);
+  report("openat2", path, open_at_2(AT_FDCWD, path, O_RDONLY, 0, size));
+  report("openat2 w", path, open_at_2(AT_FDCWD, path, O_WRONLY, 0, size));
+  report("openat2 bad", path, open_at_2(-7, path, O_RDONLY, 0, size));
+  report("openat2 beneath", path, open_at_2(AT_FDCWD, path, O_RDONLY, RESOLVE_BENEATH, size));
+  report("openat2 flags", path, open_at_2(AT_FDCWD, path, UINT64_MAX, 0, size));
+  report("openat2 short", path, open_at_2(AT_FDCWD, path, O_RDONLY, 0, 8));
 }
 
 static void try_streams(const char* path) {

@@ -347,6 +347,22 @@ print(open('1/state').read())
     def test_calls_of_programs_linked_with_glibc_before_2_33(self):
         self.shown(os.path.join(BUILD, "bin", "presence_status_probe"), "dev0")
 
+    def test_openat2(self):
+        """glibc's from 2.43 on. What limits how the path is resolved is not presented."""
+        code = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+def open_at(path, flags=0, resolve=0, directory=-100):
+    how = (ctypes.c_uint64 * 3)(flags, 0, resolve)
+    fd = libc.openat2(directory, path, how, ctypes.c_size_t(24))
+    return os.read(fd, 99) if fd >= 0 else os.strerror(ctypes.get_errno())
+print(open_at(b'/sys/class/infiniband/dev0/node_type'), open_at(b'/sys/class/infiniband/dev0/node_type', os.O_WRONLY))
+print(open_at(b'node_type', directory=os.open('/sys/class/infiniband/dev0', os.O_DIRECTORY)))
+print(open_at(b'/sys/class/infiniband/dev0/node_type', resolve=4))
+"""
+        self.assertEqual(self.shown("/usr/bin/python3", "-c", code),
+                         "b'1: CA\\n' Permission denied\nb'1: CA\\n'\nNo such file or directory\n")
+
     def test_missing_entries(self):
         for path in ("/sys/class/infiniband/none", "/sys/class/infiniband/dev0/none",
                      "/dev/infiniband/uverbs0", "/sys/class/infiniband_verbs/uverbs0"):
