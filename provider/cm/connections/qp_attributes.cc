@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "transport/later_verbs.h"
+
 namespace urxe::cm {
 namespace {
 
@@ -45,7 +47,8 @@ void add_init(const ConnectionParameters& connection, ib_uverbs_qp_attr& attribu
   if (connection.remote_qpn == Qpn{}) return;
   attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
   if (connection.responder_resources != 0) {
-    attributes.qp_access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+    attributes.qp_access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+                                  kAccessFlushGlobal | kAccessFlushPersistent;
   }
 }
 

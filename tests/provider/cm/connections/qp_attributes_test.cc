@@ -71,7 +71,8 @@ TEST(QpAttributes, MasksAreThoseThatEachTransportNeeds) {
 
 TEST(QpAttributes, InitGivesThePeerWhatItMayAskFor) {
   auto connection = connected(IBV_QPT_RC);
-  constexpr uint32_t kReads = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+  constexpr uint32_t kFlushes = 1 << 8 | 1 << 9;  // IBV_ACCESS_FLUSH_...
+  constexpr uint32_t kReads = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | kFlushes;
   EXPECT_EQ(attributes(connection, IBV_QPS_INIT).qp_access_flags, IBV_ACCESS_REMOTE_WRITE | kReads);
   connection.responder_resources = 0;
   EXPECT_EQ(attributes(connection, IBV_QPS_INIT).qp_access_flags, IBV_ACCESS_REMOTE_WRITE);
