@@ -90,6 +90,25 @@ void Progress::Wait::leave() const {
   }
 }
 
+/// A channel's events were waited for by a thread that watches the device meanwhile: it is expected
+/// to do so again. If it does not, the background thread finds out within one rest.
+void Progress::on_armed(std::atomic<bool>& counted, EventSocket* channel) {
+  arms_.fetch_add(1, std::memory_order_relaxed);
+  if (!counted.exchange(true)) {
+    armed_.fetch_add(1);
+    if (channel != nullptr) channel->use().armed.fetch_add(1);
+  }
+  const bool is_expected =
+      channel != nullptr && channel->use().awaited_in.load() == watch_epoch_.load();
+  if (mode_.load() == Mode::kResting && !is_expected && !waiting_.load()) kick();
+}
+
+void Progress::on_disarmed(std::atomic<bool>& counted, EventSocket* channel) {
+  if (!counted.exchange(false)) return;
+  armed_.fetch_sub(1);
+  if (channel != nullptr) channel->use().armed.fetch_sub(1);
+}
+
 bool Progress::wait_for_event(EventSocket& channel, int fd) {
   for (;;) {
     const HeldSignals signals;  // the last to end: a handler may leave by longjmp(3)
