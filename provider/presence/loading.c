@@ -11,6 +11,9 @@
 /// Whether libibverbs was loaded here, and not by the program.
 static atomic_bool is_ours;
 
+/// Whether this thread loads the provider just now.
+static _Thread_local bool is_loading;
+
 /// Stores a function of libibverbs in the pointer at `function`; false: there is none.
 static bool find_function(void* library, const char* name, void* function) {
   void* symbol = dlsym(library, name);
@@ -47,8 +50,12 @@ __attribute__((noinline)) bool urxe_program_has_libibverbs(void) {
   return !atomic_load(&is_ours) && dl_iterate_phdr(take_libibverbs, path) != 0;
 }
 
+bool urxe_is_loading_provider(void) {
+  return is_loading;
+}
+
 // libibverbs loads the providers when it lists the devices.
-__attribute__((noinline)) void urxe_load_provider(void) {
+static void list_devices(void) {
   void** (*get_device_list)(int*);
   void (*free_device_list)(void**);
   void* library = open_libibverbs();
@@ -58,4 +65,11 @@ __attribute__((noinline)) void urxe_load_provider(void) {
   }
   void** list = get_device_list(NULL);
   if (list != NULL) free_device_list(list);
+}
+
+__attribute__((noinline)) void urxe_load_provider(void) {
+  if (is_loading) return;
+  is_loading = true;
+  list_devices();
+  is_loading = false;
 }

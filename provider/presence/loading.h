@@ -9,5 +9,8 @@
 /// libibverbs.
 void urxe_load_provider(void);
 
+/// Whether the calling thread is in urxe_load_provider().
+bool urxe_is_loading_provider(void);
+
 /// Whether the program itself has loaded libibverbs.
 bool urxe_program_has_libibverbs(void);

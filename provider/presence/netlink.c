@@ -89,7 +89,8 @@ static int open_netlink(int type) {
 static __attribute__((noinline)) int open_for(const void* caller, int type) {
   const char* name = object_of(caller);
   bool has_verbs = urxe_program_has_libibverbs();
-  if (is_verbs_library(name) || (has_verbs && is_sanitizer(name))) {
+  const bool lists_devices = has_verbs || urxe_is_loading_provider();
+  if (is_verbs_library(name) || (lists_devices && is_sanitizer(name))) {
     errno = EPROTONOSUPPORT;
     return -1;
   }

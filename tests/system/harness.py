@@ -78,8 +78,9 @@ def environment():
     env.setdefault("ASAN_OPTIONS", "detect_leaks=0:halt_on_error=1:exitcode=99")
     env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1:halt_on_error=1")
     suppressions = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tsan_suppressions")
-    env.setdefault("TSAN_OPTIONS",
-                   f"halt_on_error=1:exitcode=99:report_signal_unsafe=0:atexit_sleep_ms=0:suppressions={suppressions}")
+    # A child of fork() that opens a device starts a thread.
+    env.setdefault("TSAN_OPTIONS", "halt_on_error=1:exitcode=99:report_signal_unsafe=0:atexit_sleep_ms=0:die_after_fork=0:"
+                   f"suppressions={suppressions}")
     return env
 
 
