@@ -15,7 +15,7 @@ struct CompCntrVerbs : testing::Test {
   abi::CompCntr* create(uint32_t type = 0) {
     abi::CompCntrInitAttr init{};
     init.type = type;
-    return open_.ops().create_comp_cntr(open_.context(), &init);
+    return test::kept(open_.ops().create_comp_cntr(open_.context(), &init));
   }
   int attach(ibv_qp* qp, abi::CompCntr* counter, uint32_t operations, uint32_t comp_mask = 0) {
     abi::QpAttachCompCntrAttr attr{comp_mask, operations};

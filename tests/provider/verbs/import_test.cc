@@ -98,9 +98,9 @@ TEST_F(ImportTest, DeviceMemoryOutlivesItsFirstHandle) {
 
 TEST_F(ImportTest, AContextThatIsClosedEndsItsImports) {
   ibv_mr* const mr = open_.reg_mr(pd_, memory_, sizeof memory_);
-  ASSERT_NE(ops_.import_pd(context_, pd_->handle), nullptr);
-  ASSERT_NE(ops_.import_mr(pd_, mr->handle), nullptr);
-  ASSERT_NE(ops_.import_dm(context_, open_.alloc_dm()->handle), nullptr);
+  ASSERT_NE(kept(ops_.import_pd(context_, pd_->handle)), nullptr);
+  ASSERT_NE(kept(ops_.import_mr(pd_, mr->handle)), nullptr);
+  ASSERT_NE(kept(ops_.import_dm(context_, open_.alloc_dm()->handle)), nullptr);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include <memory>
+#include <vector>
 
 #include "provider/verbs/context.h"
 #include "provider/verbs/objects.h"
@@ -14,6 +15,15 @@ namespace urxe::test {
 
 inline abi::VerbsMr* verbs_mr(ibv_mr* mr) {
   return reinterpret_cast<abi::VerbsMr*>(mr);
+}
+
+/// What is not destroyed ends with its context, but its memory stays, because an application may
+/// still have the handle. Here a leak checker finds it.
+template <class Handle>
+Handle* kept(Handle* handle) {
+  static auto* const handles = new std::vector<const void*>;
+  handles->push_back(handle);
+  return handle;
 }
 
 /// A context of the loopback interface, as libibverbs would hold it. Calls go through its table of
@@ -93,7 +103,7 @@ class OpenContext {
   Handle* owned(Handle* handle) {
     EXPECT_NE(handle, nullptr) << strerror(errno);
     if (handle != nullptr) handle->context = context();
-    return handle;
+    return kept(handle);
   }
 
   static DeviceDescription description() {
