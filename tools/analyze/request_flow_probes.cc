@@ -49,13 +49,15 @@ void RequestFlow::take_probe(LongPsn psn) {
 }
 
 /// The requester goes on with the packet `next`, or with none. If it does not go on behind the one
-/// that it sent again, there was no time-out.
+/// that it sent again, there was no time-out. Behind one that has its answer, the very next must
+/// come: an older one that comes after it is another late copy.
 void RequestFlow::settle_lone_repeat(std::optional<LongPsn> next, int64_t now_ns) {
   if (!lone_) return;
   const LoneRepeat lone = *lone_;
   lone_.reset();
-  const bool follows = next && *next >= lone.next && *next < expected_ &&
-                       (*next == lone.next || now_ns - lone.mark.time_ns < kPauseNs);
+  const bool follows =
+      next && *next >= lone.next && *next < expected_ &&
+      (*next == lone.next || (!lone.answered && now_ns - lone.mark.time_ns < kPauseNs));
   const bool goes_on = lone.next >= expected_ || follows;
   if (goes_on) return;
   --counts_.timeouts;

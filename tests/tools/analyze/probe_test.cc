@@ -62,6 +62,20 @@ TEST(AnalyzeProbe, TheOldestPacketAlone) {
   expect_only(script, {RepeatReason::kProbe});
 }
 
+/// The defect: a time-out, which passed over the packets between them, so that they were lost.
+TEST(AnalyzeProbe, TwoLateCopiesAreNoTimeOut) {
+  WireScript script;
+  for (uint32_t psn = 5; psn < 13; ++psn) script.request(Operation::kSendOnly, psn);
+  script.ack(8, 4);
+  script.request(Operation::kSendOnly, 13);
+  for (const uint32_t psn : {6U, 13U}) {
+    script.wait_us(-900);
+    script.request(Operation::kSendOnly, psn);
+  }
+  script.ack(13, 9);
+  expect_only(script, {RepeatReason::kProbe, RepeatReason::kDuplicate});
+}
+
 TEST(AnalyzeProbe, WhatGoesOnIsATimeOut) {
   WireScript script;
   for (const uint32_t psn : {5U, 6U}) script.request(Operation::kSendOnly, psn);
