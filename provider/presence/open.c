@@ -100,8 +100,8 @@ URXE_EXPORT int openat64(int dirfd, const char* path, int flags, ...) {
 }
 
 /// glibc has it from 2.43 on. A program that looks for it by name finds this one with any glibc.
+/// It does not look for libc's.
 static int next_openat2(int dirfd, const char* path, const struct open_how* how, size_t size) {
-  if (URXE_NEXT(openat2) != NULL) return URXE_NEXT(openat2)(dirfd, path, how, size);
   return (int)syscall(SYS_openat2, dirfd, path, how, size);
 }
 
