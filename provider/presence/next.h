@@ -49,9 +49,9 @@ int __fxstat64(int version, int fd, struct stat64* out);
 int __fxstatat(int version, int dirfd, const char* path, struct stat* out, int flags);
 int __fxstatat64(int version, int dirfd, const char* path, struct stat64* out, int flags);
 
-// Only what all of GNU's libcs from 2.31 on have: a search in vain allocates memory, and an allocator
-// may be the first to call one of these.
-// The formatter's opinion of this list changes from run to run.
+// Only what all of GNU's libcs from 2.31 on have: a search in vain allocates memory, and an
+// allocator may be the first to call one of these. The formatter's opinion of this list changes
+// from run to run.
 // clang-format off
 #define URXE_NEXT_FUNCTIONS(X)                                                              \
   X(open) X(open64) X(openat) X(openat64) X(__open_2) X(__open64_2) X(__openat_2)           \
