@@ -7,7 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
-#include <new>
+#include <exception>
 
 #include "provider/devices/device_tree.h"
 #include "provider/netlink/kernel.h"
@@ -138,7 +138,7 @@ ssize_t send_hook(int fd, const msghdr* message) noexcept {
   try {
     const auto sent = try_send(fd, message);
     return sent ? *sent : static_cast<ssize_t>(fail(sent.error().value));
-  } catch (...) {
+  } catch (const std::exception&) {  // no memory, or no room for so much
     return fail(ENOMEM);
   }
 }

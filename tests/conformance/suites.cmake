@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The suites of urxe_conformance, one test each. Included by tests/system/CMakeLists.txt, whose function it uses.
 #
-# urxe offers all that they ask for, so a test that is skipped has failed.
+# urxe offers all that they ask for, so a test that is skipped has failed. Not among them: Flush and CompCntr, which ask for a
+# later libibverbs than Debian 12's (system.release.*), and DmaBuf, which asks for a dma-buf (interop.dmabuf).
 set(conformance_folder ${CMAKE_CURRENT_LIST_DIR})
-set(suites Ah Apm CompCntr Cq CqEx DataInOrder DeviceQuery Dm DmaBuf Domains Ece Events Flush Import Mcast Mr MrRereg Mw
+set(suites Ah Apm Cq CqEx DataInOrder DeviceQuery Dm Domains Ece Events Import Mcast Mr MrRereg Mw
     Odp Pd QpAttributes QpBehaviour QpCreate QpStateTable RateLimit Rc RcErrors Srq Uc Ud Unsupported Waiting WrBatch WrBatchUd
     WrEx Xrc)
 

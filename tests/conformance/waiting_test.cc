@@ -8,9 +8,11 @@
 
 #include <atomic>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "tests/conformance/support/fixture.h"
 
@@ -55,9 +57,46 @@ void count_signal(int /*signal*/) {
   ++handled;
 }
 sigjmp_buf way_out;
+constexpr int kJumped = -2;
 void jump_out(int /*signal*/) {
   siglongjmp(way_out, 1);
 }
+
+/// A thread that waits, from when it sleeps on.
+class Waiter {
+ public:
+  explicit Waiter(std::function<int()> wait)
+      : thread_([this, wait = std::move(wait)] {
+          number_ = gettid();
+          outcome_ = wait();
+        }) {
+    expect_sleep();
+  }
+  ~Waiter() {
+    if (thread_.joinable()) thread_.join();
+  }
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+
+  void expect_sleep() {
+    EXPECT_TRUE(eventually([this] { return number_ != 0 && sleeps(number_); }));
+  }
+  void signal(int signal) { pthread_kill(thread_.native_handle(), signal); }
+  void cancel() {
+    pthread_cancel(thread_.native_handle());
+    thread_.join();
+  }
+  /// What `wait` has returned, when it has; -1: it has not.
+  int outcome() {
+    thread_.join();
+    return outcome_;
+  }
+
+ private:
+  std::atomic<pid_t> number_{0};
+  int outcome_ = -1;
+  std::thread thread_;
+};
 
 struct Waiting : PairConformance {
   void SetUp() override {
@@ -102,16 +141,9 @@ struct Waiting : PairConformance {
   /// The next event comes to a thread that waits.
   void expect_event_while_waiting() {
     arm();
-    std::atomic<pid_t> number{0};
-    int outcome = -1;
-    std::thread reader([&] {
-      number = gettid();
-      outcome = wait_for_event();
-    });
-    EXPECT_TRUE(eventually([&] { return number != 0 && sleeps(number); }));
+    Waiter waiter([this] { return wait_for_event(); });
     send_unseen();
-    reader.join();
-    EXPECT_EQ(outcome, 0);
+    EXPECT_EQ(waiter.outcome(), 0);
     take_receive();
   }
 
@@ -119,19 +151,13 @@ struct Waiting : PairConformance {
   /// with.
   int wait_with_signal(int signal, bool then_sends) {
     arm();
-    std::atomic<pid_t> number{0};
-    int outcome = -1;
-    std::thread reader([&] {
-      number = gettid();
-      outcome = wait_for_event();
-    });
-    EXPECT_TRUE(eventually([&] { return number != 0 && sleeps(number); }));
-    pthread_kill(reader.native_handle(), signal);
+    Waiter waiter([this] { return wait_for_event(); });
+    waiter.signal(signal);
     if (then_sends) {
-      EXPECT_TRUE(eventually([&] { return sleeps(number); }));
+      waiter.expect_sleep();
       send_unseen();
     }
-    reader.join();
+    const int outcome = waiter.outcome();
     if (!then_sends) {  // the event is still to come
       send_unseen();
       EXPECT_EQ(wait_for_event(), 0);
@@ -209,21 +235,10 @@ TEST_F(Waiting, HandlerMayJumpOut) {
   checks("signal-safety(7): siglongjmp(3) out of read(2)");
   if (stopped()) return;
   arm();
-  std::atomic<pid_t> number{0};
-  std::atomic<bool> jumped{false};
   const Action action(SIGUSR1, jump_out, 0);
-  std::thread reader([&] {
-    if (sigsetjmp(way_out, 1) == 0) {
-      number = gettid();
-      wait_for_event();
-    } else {
-      jumped = true;
-    }
-  });
-  EXPECT_TRUE(eventually([&] { return number != 0 && sleeps(number); }));
-  pthread_kill(reader.native_handle(), SIGUSR1);
-  reader.join();
-  EXPECT_TRUE(jumped);
+  Waiter waiter([this] { return sigsetjmp(way_out, 1) == 0 ? wait_for_event() : kJumped; });
+  waiter.signal(SIGUSR1);
+  EXPECT_EQ(waiter.outcome(), kJumped);
   send_unseen();
   EXPECT_EQ(wait_for_event(), 0);
   take_receive();
@@ -234,14 +249,7 @@ TEST_F(Waiting, CanBeCancelled) {
   checks("pthreads(7): read(2) is a cancellation point");
   if (stopped()) return;
   for (int i = 0; i < 3; ++i) {
-    std::atomic<pid_t> number{0};
-    std::thread reader([&] {
-      number = gettid();
-      wait_for_event();
-    });
-    EXPECT_TRUE(eventually([&] { return number != 0 && sleeps(number); }));
-    pthread_cancel(reader.native_handle());
-    reader.join();
+    Waiter([this] { return wait_for_event(); }).cancel();
     expect_event_while_waiting();
   }
 }
@@ -251,18 +259,14 @@ TEST_F(Waiting, EachThreadGetsItsOwnEvents) {
   if (stopped()) return;
   const ChannelPtr other(ibv_create_comp_channel(context()));
   ASSERT_NE(other, nullptr);
-  std::atomic<pid_t> number{0};
-  std::thread idle([&] {
-    number = gettid();
+  Waiter idle([&] {
     ibv_cq* cq = nullptr;
     void* unused = nullptr;
-    ibv_get_cq_event(other.get(), &cq, &unused);  // until it is cancelled
+    return ibv_get_cq_event(other.get(), &cq, &unused);  // until it is cancelled
   });
-  EXPECT_TRUE(eventually([&] { return number != 0 && sleeps(number); }));
   for (int i = 0; i < 3; ++i) expect_event_while_waiting();
-  EXPECT_TRUE(eventually([&] { return sleeps(number); }));
-  pthread_cancel(idle.native_handle());
-  idle.join();
+  idle.expect_sleep();
+  idle.cancel();
   for (int i = 0; i < 3; ++i) expect_event_while_waiting();
 }
 
@@ -283,18 +287,12 @@ TEST_F(Waiting, PeersAreServedMeanwhile) {
   checks("10.7: a target of RDMA does nothing for it");
   if (stopped()) return;
   expect_event_while_waiting();
-  std::atomic<pid_t> number{0};
-  std::thread idle([&] {
-    number = gettid();
-    wait_for_event();  // until it is cancelled
-  });
-  EXPECT_TRUE(eventually([&] { return number != 0 && sleeps(number); }));
+  Waiter idle([this] { return wait_for_event(); });  // until it is cancelled
   for (uint64_t i = 0; i < 20; ++i) {
     write_and_await(static_cast<uint8_t>(i + 1));
-    EXPECT_TRUE(eventually([&] { return sleeps(number); }));
+    idle.expect_sleep();
   }
-  pthread_cancel(idle.native_handle());
-  idle.join();
+  idle.cancel();
 }
 
 TEST_F(Waiting, PeersAreServedAfterwards) {

@@ -8,9 +8,9 @@
 
 namespace urxe {
 
-/// Decides how long a thread that waits for packets looks for them before it sleeps. To sleep and
-/// to be woken costs a thread, and who wakes it, some tens of microseconds. So if packets mostly
-/// come sooner, it looks; if they do not, it sleeps at once, and looks again now and then.
+/// Decides how long a thread that waits for packets looks for them before it sleeps. Sleeping
+/// and being woken costs a thread, and the one that wakes it, tens of microseconds. So if packets
+/// mostly come sooner, it looks; if they do not, it sleeps at once, and looks again now and then.
 ///
 /// Two ends that answer each other must both look: the answer of one that sleeps comes late. So a
 /// few late packets in a row are waited for, too.

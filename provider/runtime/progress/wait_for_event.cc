@@ -181,8 +181,8 @@ bool Progress::serve_until_idle(const EventSocket& channel, uint64_t sent_before
       unlock();
       return false;
     }
-    if (mode_.load() == Mode::kWatching)
-      write_kick(kick_fd_);  // it leaves the device to this thread
+    // The background thread watches: it leaves the device to this one.
+    if (mode_.load() == Mode::kWatching) write_kick(kick_fd_);
     engine_->end_wait();
     Instant now = clock_now();
     memory_traffic_ = 0;

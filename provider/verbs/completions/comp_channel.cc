@@ -136,16 +136,12 @@ ssize_t write_hook(int fd, const void* buffer, size_t length) noexcept {
   }
 }
 
-/// Whether reading a channel would block; also false if the descriptor is no socket.
-bool is_empty(int fd) {
-  char byte = 0;
-  return recv(fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
-}
-
 /// Waits until there is something to read, where the read would block. A thread that is cancelled
 /// unwinds through this function.
 int read_hook(int fd) {
-  if (!is_empty(fd)) return 0;
+  char byte = 0;
+  if (recv(fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT) >= 0) return 0;
+  if (errno == ENOTSOCK) return 1;
   const Channel channel = ChannelTable::instance().find(fd);
   if (channel.events == nullptr) return 1;
   const auto device = channel.device.lock();

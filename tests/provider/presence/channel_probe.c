@@ -20,13 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define EXPECT(condition)                                             \
-  do {                                                                \
-    if (!(condition)) {                                               \
-      fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition); \
-      exit(1);                                                        \
-    }                                                                 \
-  } while (0)
+#include "tests/provider/presence/probe.h"
 
 static int open_channel(int more_flags) {
   return open("/dev/infiniband/rdma_cm", O_RDWR | more_flags);

@@ -19,14 +19,7 @@
 #include <unistd.h>
 
 #include "provider/presence/presence_abi.h"
-
-#define EXPECT(condition)                                             \
-  do {                                                                \
-    if (!(condition)) {                                               \
-      fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition); \
-      exit(1);                                                        \
-    }                                                                 \
-  } while (0)
+#include "tests/provider/presence/probe.h"
 
 int __fxstat(int version, int fd, struct stat* out);
 int __fxstat64(int version, int fd, struct stat64* out);
@@ -71,15 +64,6 @@ static ssize_t write_hook(int fd, const void* buffer, size_t length) {
 }
 
 static const struct urxe_cm_hooks kHooks = {open_hook, is_file_hook, write_hook};
-
-static void find_presence(void) {
-  urxe_presence_v1_function function;
-  void* symbol = dlsym(RTLD_DEFAULT, "urxe_presence_v1");
-  EXPECT(symbol != NULL);
-  memcpy(&function, &symbol, sizeof(function));
-  presence = function();
-  EXPECT(presence->version >= 3);
-}
 
 static bool is_null_device(mode_t mode, dev_t device) {
   return S_ISCHR(mode) && device == makedev(1, 3);
@@ -214,7 +198,8 @@ static void check_fork(void) {
 }
 
 int main(void) {
-  find_presence();
+  presence = find_presence();
+  EXPECT(presence->version >= 3);
   check_names();
   check_no_provider();
   check_opens();

@@ -15,14 +15,7 @@
 #include <unistd.h>
 
 #include "provider/presence/presence_abi.h"
-
-#define EXPECT(condition)                                             \
-  do {                                                                \
-    if (!(condition)) {                                               \
-      fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition); \
-      exit(1);                                                        \
-    }                                                                 \
-  } while (0)
+#include "tests/provider/presence/probe.h"
 
 static const struct urxe_presence* presence;
 static _Atomic int hook_calls;
@@ -36,14 +29,6 @@ static ssize_t hook(int fd, const void* buffer, size_t length) {
     return -1;
   }
   return (ssize_t)length;
-}
-
-static const struct urxe_presence* find_presence(void) {
-  urxe_presence_v1_function function;
-  void* symbol = dlsym(RTLD_DEFAULT, "urxe_presence_v1");
-  EXPECT(symbol != NULL);
-  memcpy(&function, &symbol, sizeof(function));
-  return function();
 }
 
 static void* command;

@@ -12,13 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define EXPECT(condition)                                             \
-  do {                                                                \
-    if (!(condition)) {                                               \
-      fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition); \
-      exit(1);                                                        \
-    }                                                                 \
-  } while (0)
+#include "tests/provider/presence/probe.h"
 
 int __xstat(int version, const char* path, struct stat* out);
 int __xstat64(int version, const char* path, struct stat64* out);
