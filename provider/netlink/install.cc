@@ -84,11 +84,10 @@ void add_ours(const Program& program, const Request& request, std::vector<Bytes>
   Answer ours = answer(request, program.port, sources());
   const Ending ending = ending_for(program, ours);
   append(all, std::move(ours.messages));
-  if (ending.errno_value != 0) {
-    all.push_back(acknowledge(request, ending));
-  } else if (request.is_dump()) {
+  const bool failed = ending.errno_value != 0;
+  if (request.is_dump() && !failed) {
     all.push_back(end_dump(request, program.port));
-  } else if (request.has_flag(NLM_F_ACK)) {
+  } else if (failed || request.has_flag(NLM_F_ACK)) {
     all.push_back(acknowledge(request, ending));
   }
 }
