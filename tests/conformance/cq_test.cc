@@ -7,7 +7,7 @@
 
 #include "tests/conformance/support/fixture.h"
 
-namespace conformance {
+namespace conformance::cq_test {
 namespace {
 
 constexpr uint32_t kSize = 64;
@@ -377,4 +377,4 @@ TEST_F(Cq, ChannelOfAnotherContext) {
 }
 
 }  // namespace
-}  // namespace conformance
+}  // namespace conformance::cq_test

@@ -4,7 +4,7 @@
 
 #include "tests/conformance/support/fixture.h"
 
-namespace conformance {
+namespace conformance::data_in_order_test {
 namespace {
 
 // To ThreadSanitizer, polling for data is a data race, which it is by design.
@@ -51,4 +51,4 @@ TEST_F(DataInOrder, LastByteComesLast) {
 }
 
 }  // namespace
-}  // namespace conformance
+}  // namespace conformance::data_in_order_test

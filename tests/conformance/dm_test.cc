@@ -4,7 +4,7 @@
 
 #include "tests/conformance/support/fixture.h"
 
-namespace conformance {
+namespace conformance::dm_test {
 namespace {
 
 constexpr size_t kSize = 4096;
@@ -154,4 +154,4 @@ TEST_F(Dm, BusyWithARegion) {
 }
 
 }  // namespace
-}  // namespace conformance
+}  // namespace conformance::dm_test

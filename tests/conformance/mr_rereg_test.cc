@@ -4,7 +4,7 @@
 
 #include "tests/conformance/support/fixture.h"
 
-namespace conformance {
+namespace conformance::mr_rereg_test {
 namespace {
 
 constexpr uint32_t kSize = 256;
@@ -132,4 +132,4 @@ TEST_F(MrRereg, ImpossibleAccessIsRefused) {
 }
 
 }  // namespace
-}  // namespace conformance
+}  // namespace conformance::mr_rereg_test

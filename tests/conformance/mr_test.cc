@@ -8,7 +8,7 @@
 #include "tests/conformance/support/fixture.h"
 #include "tests/support/own_addresses.h"
 
-namespace conformance {
+namespace conformance::mr_test {
 namespace {
 
 constexpr uint32_t kSize = 256;
@@ -326,4 +326,4 @@ TEST_F(Mr, RegionsOfOneMemoryAreIndependent) {
 }
 
 }  // namespace
-}  // namespace conformance
+}  // namespace conformance::mr_test

@@ -2,7 +2,7 @@
 // Memory windows of both types.
 #include "tests/conformance/support/fixture.h"
 
-namespace conformance {
+namespace conformance::mw_test {
 namespace {
 
 constexpr uint32_t kSize = 256;
@@ -434,4 +434,4 @@ TEST_F(Mw, BoundWriteOrdersWithLaterRequests) {
 }
 
 }  // namespace
-}  // namespace conformance
+}  // namespace conformance::mw_test

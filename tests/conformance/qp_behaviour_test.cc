@@ -3,7 +3,7 @@
 #include "tests/conformance/support/fixture.h"
 #include "tests/conformance/support/transitions.h"
 
-namespace conformance {
+namespace conformance::qp_behaviour_test {
 namespace {
 
 constexpr uint32_t kSize = 64;
@@ -328,4 +328,4 @@ TEST_F(QpBehaviour, DestroyedUnderFire) {
 }
 
 }  // namespace
-}  // namespace conformance
+}  // namespace conformance::qp_behaviour_test

@@ -4,7 +4,7 @@
 
 #include "tests/conformance/support/fixture.h"
 
-namespace conformance {
+namespace conformance::rc_errors_test {
 namespace {
 
 constexpr uint32_t kSize = 4096;
@@ -393,4 +393,4 @@ TEST_F(RcErrors, UnsignaledRequestsFreeTheirPlacesWithTheNextSignaled) {
 }
 
 }  // namespace
-}  // namespace conformance
+}  // namespace conformance::rc_errors_test

@@ -6,7 +6,7 @@
 
 #include "tests/conformance/support/fixture.h"
 
-namespace conformance {
+namespace conformance::srq_test {
 namespace {
 
 constexpr uint32_t kSize = 256;
@@ -410,4 +410,4 @@ TEST_F(Srq, ManyQueuePairsManyThreads) {
 }
 
 }  // namespace
-}  // namespace conformance
+}  // namespace conformance::srq_test

@@ -6,7 +6,7 @@
 
 #include "tests/conformance/support/fixture.h"
 
-namespace conformance {
+namespace conformance::uc_test {
 namespace {
 
 constexpr std::array<uint32_t, 9> kSizes{0, 1, 3, 1023, 1024, 1025, 4096, 8193, 65536};
@@ -220,4 +220,4 @@ TEST_F(Uc, SharedReceiveQueueIsRefused) {
 }
 
 }  // namespace
-}  // namespace conformance
+}  // namespace conformance::uc_test

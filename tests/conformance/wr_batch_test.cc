@@ -6,7 +6,7 @@
 
 #include "tests/conformance/support/fixture.h"
 
-namespace conformance {
+namespace conformance::wr_batch_test {
 namespace {
 
 constexpr uint32_t kSize = 4096;
@@ -252,4 +252,4 @@ TEST_F(WrBatch, ErrorStateFlushes) {
 }
 
 }  // namespace
-}  // namespace conformance
+}  // namespace conformance::wr_batch_test

@@ -5,7 +5,7 @@
 
 #include "tests/conformance/support/fixture.h"
 
-namespace conformance {
+namespace conformance::wr_ex_test {
 namespace {
 
 constexpr uint32_t kSize = 4096;
@@ -548,4 +548,4 @@ TEST_F(WrEx, PlainQueuePairIsNoExtendedOne) {
 }
 
 }  // namespace
-}  // namespace conformance
+}  // namespace conformance::wr_ex_test

@@ -8,7 +8,7 @@
 
 #include "tests/conformance/support/fixture.h"
 
-namespace conformance {
+namespace conformance::xrc_test {
 namespace {
 
 constexpr uint32_t kSize = 8192;
@@ -355,4 +355,4 @@ TEST_F(Xrc, LimitEvent) {
 }
 
 }  // namespace
-}  // namespace conformance
+}  // namespace conformance::xrc_test

@@ -5,7 +5,7 @@
 namespace urxe::fuzz {
 namespace {
 
-Gid gid(uint8_t host) {
+Gid end_gid(uint8_t host) {
   const uint8_t address[4] = {192, 0, 2, host};
   return Gid::from_ipv4(address);
 }
@@ -15,8 +15,8 @@ Gid gid(uint8_t host) {
 void CmConversation::call_verb(Input& input) {
   const uint8_t choice = input.byte();
   Flow flow;
-  flow.source = gid(1);
-  flow.destination = gid(2);
+  flow.source = end_gid(1);
+  flow.destination = end_gid(2);
   if (choice < 32) {
     CmReq req;
     req.local_qpn = Qpn{choice % 4U};

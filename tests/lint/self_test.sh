@@ -131,6 +131,8 @@ END
     expect 0 '' tests/lint/check_names .
     printf '%s\n' 'namespace urxe::test {' 'namespace {' 'constexpr int kOther = 2;' '}' '}' >packet/later.cc
     expect 1 'packet/later.cc: kOther' tests/lint/check_names .
+    sed -i 's/urxe::test/urxe::test::later/' packet/later.cc
+    expect 0 '' tests/lint/check_names .
     ;;
   links)
     mkdir build

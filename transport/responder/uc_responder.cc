@@ -43,8 +43,8 @@ void fail_receive(ChannelAdapter& ca, QueuePair& qp) {
   enter_error(ca, qp, OwedAnswers::kDrop);
 }
 
-void execute_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
-                  const OpcodeInfo& info) {
+void execute_uc_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
+                     const OpcodeInfo& info) {
   ResponderState& resp = qp.responder;
   if (!take_receive(ca, qp)) return drop_for_want_of_receive(ca, qp, packet.headers);
   if (info.starts_message) resp.received = 0;
@@ -61,8 +61,8 @@ void execute_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
   if (info.ends_message) complete_receive(ca, qp, packet.headers, static_cast<uint32_t>(end));
 }
 
-void execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
-                   const OpcodeInfo& info) {
+void execute_uc_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
+                      const OpcodeInfo& info) {
   ResponderState& resp = qp.responder;
   const Headers& headers = packet.headers;
   if (info.starts_message) {
@@ -124,8 +124,8 @@ void receive_uc_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& pac
   if (!payload_is_valid(qp, info, packet.payload.size())) {
     return drop_malformed(ca, qp, packet.headers, Check::kPayloadLength);
   }
-  if (is_send(bth.opcode.operation())) return execute_send(ca, qp, packet, info);
-  execute_write(ca, qp, packet, info);
+  if (is_send(bth.opcode.operation())) return execute_uc_send(ca, qp, packet, info);
+  execute_uc_write(ca, qp, packet, info);
 }
 
 }  // namespace urxe

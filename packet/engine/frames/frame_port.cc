@@ -21,17 +21,17 @@
 namespace urxe {
 namespace {
 
-constexpr int kBufferBytes = 4 << 20;
+constexpr int kSocketBufferBytes = 4 << 20;
 constexpr size_t kRingBlocks = 64;
 /// What one receive() takes, unless a super-frame holds more.
-constexpr size_t kFramesAtOnce = 64;
+constexpr size_t kFramesAReceive = 64;
 /// The largest super-frame, apart, needs half of it.
 constexpr size_t kScratchBytes = 512 * 1024;
 constexpr size_t kMaxSuperFrame =
     65536 + FrameSegments::kMaxSegments * FrameSegments::kMaxHeaderBytes;
 static_assert(2 * kMaxSuperFrame <= kScratchBytes);
 
-Unexpected<EngineError> opening_error(int errno_value) {
+Unexpected<EngineError> no_packet_socket(int errno_value) {
   const std::string what = "cannot open a packet socket for a raw packet queue pair: ";
   if (errno_value == EPERM || errno_value == EACCES) {
     return Unexpected<EngineError>(
@@ -42,7 +42,7 @@ Unexpected<EngineError> opening_error(int errno_value) {
   return Unexpected<EngineError>({errno_value, what + std::strerror(errno_value)});
 }
 
-Unexpected<EngineError> failed(const char* step, int errno_value) {
+Unexpected<EngineError> frames_failed(const char* step, int errno_value) {
   return Unexpected<EngineError>({errno_value, std::string("raw packets cannot be received: ") +
                                                    step + ": " + std::strerror(errno_value)});
 }
@@ -78,12 +78,12 @@ void restore_vlan_tag(RxRing::Frame& frame) {
 }  // namespace
 
 Expected<std::unique_ptr<FramePort>, EngineError> FramePort::open(uint32_t ifindex) {
-  FileDescriptor receiver = open_silent_packet_socket(kBufferBytes);
-  if (!receiver) return opening_error(errno);
-  FileDescriptor sender = open_sending_packet_socket(ifindex, kBufferBytes);
-  if (!sender) return opening_error(errno);
+  FileDescriptor receiver = open_silent_packet_socket(kSocketBufferBytes);
+  if (!receiver) return no_packet_socket(errno);
+  FileDescriptor sender = open_sending_packet_socket(ifindex, kSocketBufferBytes);
+  if (!sender) return no_packet_socket(errno);
   if (auto silent = attach_frame_filter(receiver.get(), {}); !silent) {
-    return opening_error(silent.error().value);
+    return no_packet_socket(silent.error().value);
   }
   return std::unique_ptr<FramePort>(new FramePort(ifindex, std::move(receiver), std::move(sender)));
 }
@@ -97,15 +97,15 @@ Expected<void, EngineError> FramePort::start() {
   const int fd = receiver_.get();
   if (!scratch_) {
     scratch_ = std::make_unique<uint8_t[]>(kScratchBytes);
-    frames_.reserve(2 * FrameSegments::kMaxSegments + kFramesAtOnce);
+    frames_.reserve(2 * FrameSegments::kMaxSegments + kFramesAReceive);
   }
   if (!ring_) {
-    if (!make_packet_ring(fd, kRingBlocks)) return failed("its ring", errno);
+    if (!make_packet_ring(fd, kRingBlocks)) return frames_failed("its ring", errno);
     auto ring = RxRing::map(fd, kRingBlocks);
-    if (!ring) return failed("its ring", ring.error().value);
+    if (!ring) return frames_failed("its ring", ring.error().value);
     ring_.emplace(std::move(*ring));
   }
-  if (!start_packet_socket(fd, ifindex_)) return failed("bind to the interface", errno);
+  if (!start_packet_socket(fd, ifindex_)) return frames_failed("bind to the interface", errno);
   receives_ = true;
   return {};
 }
@@ -113,10 +113,10 @@ Expected<void, EngineError> FramePort::start() {
 Expected<void, EngineError> FramePort::subscribe(const FrameInterest& interest) {
   if (!interest.any && !receives_) return {};
   if (auto filtered = attach_frame_filter(receiver_.get(), interest); !filtered) {
-    return failed("attach the filter", filtered.error().value);
+    return frames_failed("attach the filter", filtered.error().value);
   }
   if (!show_outgoing_packets(receiver_.get(), interest.outgoing)) {
-    return failed("set its direction", errno);
+    return frames_failed("set its direction", errno);
   }
   set_membership(interest);
   return receives_ ? Expected<void, EngineError>{} : start();
@@ -159,7 +159,7 @@ std::span<const RxFrame> FramePort::receive() {
   if (!ring_) return {};
   ring_->release();
   RxRing::Frame frame;
-  while (frames_.size() < kFramesAtOnce && scratch_used_ + kMaxSuperFrame <= kScratchBytes &&
+  while (frames_.size() < kFramesAReceive && scratch_used_ + kMaxSuperFrame <= kScratchBytes &&
          ring_->next(frame)) {
     if (frame.whole) {
       take(frame);

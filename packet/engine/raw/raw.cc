@@ -42,7 +42,7 @@ bool watch(int epoll, int fd, uint32_t id) {
   return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-Unexpected<EngineError> failed(const char* step, int errno_value) {
+Unexpected<EngineError> raw_failed(const char* step, int errno_value) {
   return Unexpected<EngineError>({errno_value, std::string("the raw engine cannot ") + step + ": " +
                                                    std::strerror(errno_value)});
 }
@@ -52,25 +52,25 @@ Unexpected<EngineError> failed(const char* step, int errno_value) {
 Expected<std::unique_ptr<RawEngine>, EngineError> RawEngine::open(const RawConfig& config) {
   const uint32_t ifindex = config.udp.interface_index;
   auto routes = LinkRouteQuery::open(ifindex);
-  if (!routes) return failed("ask for routes", routes.error().value);
+  if (!routes) return raw_failed("ask for routes", routes.error().value);
   auto changes = ChangeWatch::open(ifindex);
-  if (!changes) return failed("watch routes", changes.error().value);
+  if (!changes) return raw_failed("watch routes", changes.error().value);
   auto socket = open_packet_socket(
       {ifindex, config.udp.sharing->slot(), config.udp.socket_buffer_bytes, config.ring_blocks});
   if (!socket) return Unexpected<EngineError>(std::move(socket.error()));
   auto ring = RxRing::map(socket->get(), config.ring_blocks);
-  if (!ring) return failed("map its receive ring", ring.error().value);
+  if (!ring) return raw_failed("map its receive ring", ring.error().value);
   FileDescriptor epoll(epoll_create1(EPOLL_CLOEXEC));
   if (!epoll || !watch(epoll.get(), socket->get(), kSocketId) ||
       !watch(epoll.get(), changes->fd(), kChangesId)) {
-    return failed("watch its descriptors", errno);
+    return raw_failed("watch its descriptors", errno);
   }
   std::unique_ptr<RawEngine> engine(new RawEngine(config, std::move(*socket), std::move(*ring),
                                                   std::move(*routes), std::move(*changes),
                                                   std::move(epoll)));
-  if (engine->udp_.wait_fd() < 0) return failed("watch its UDP sockets", EMFILE);
+  if (engine->udp_.wait_fd() < 0) return raw_failed("watch its UDP sockets", EMFILE);
   if (!watch(engine->epoll_.get(), engine->udp_.wait_fd(), kUdpId)) {
-    return failed("watch its UDP sockets", errno);
+    return raw_failed("watch its UDP sockets", errno);
   }
   return engine;
 }

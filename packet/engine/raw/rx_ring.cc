@@ -18,7 +18,7 @@ namespace urxe {
 namespace {
 
 /// The largest IP packet with its Ethernet header, behind a virtio header.
-constexpr size_t kBufferBytes = 66 * 1024;
+constexpr size_t kFrameBufferBytes = 66 * 1024;
 
 uint32_t load_status(const uint8_t* slot) {
   const auto* const status = reinterpret_cast<const uint32_t*>(slot);
@@ -54,7 +54,7 @@ Expected<RxRing, Errno> RxRing::map(int fd, size_t blocks) {
   // A child would give back frames that the parent has not read.
   madvise(memory, bytes, MADV_DONTFORK);
   RxRing ring(fd, static_cast<uint8_t*>(memory), blocks);
-  ring.buffers_.reset(new (std::nothrow) uint8_t[kBuffers * kBufferBytes]);
+  ring.buffers_.reset(new (std::nothrow) uint8_t[kBuffers * kFrameBufferBytes]);
   if (!ring.buffers_) return error(ENOMEM);
   return ring;
 }
@@ -111,8 +111,8 @@ bool RxRing::next(Frame& frame) {
 }
 
 void RxRing::read_large(Frame& frame) {
-  uint8_t* const buffer = buffers_.get() + used_buffers_ * kBufferBytes;
-  iovec part{buffer, kBufferBytes};
+  uint8_t* const buffer = buffers_.get() + used_buffers_ * kFrameBufferBytes;
+  iovec part{buffer, kFrameBufferBytes};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;

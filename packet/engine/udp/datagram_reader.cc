@@ -16,7 +16,7 @@
 namespace urxe {
 namespace {
 
-constexpr size_t kBufferBytes = 65536;
+constexpr size_t kDatagramBytes = 65536;
 constexpr uint32_t kFlowLabelMask = 0xfffff;
 
 int int_at(const cmsghdr* c) {
@@ -47,9 +47,9 @@ void take_control(const cmsghdr* c, PacketRun& to) {
 }  // namespace
 
 DatagramReader::DatagramReader()
-    : memory_(std::make_unique_for_overwrite<uint8_t[]>(kBurst * kBufferBytes)) {
+    : memory_(std::make_unique_for_overwrite<uint8_t[]>(kBurst * kDatagramBytes)) {
   for (size_t i = 0; i < kBurst; ++i) {
-    parts_[i] = {memory_.get() + i * kBufferBytes, kBufferBytes};
+    parts_[i] = {memory_.get() + i * kDatagramBytes, kDatagramBytes};
     rearm(messages_[i].msg_hdr, i);
   }
 }
@@ -73,7 +73,7 @@ void DatagramReader::add(msghdr& message, size_t size, const Gid& local) {
   datagram.flow.source_port = senders_[i].port();
   datagram.flow.flow_label = 0;
   datagram.segment_size = size;
-  datagram.bytes = {memory_.get() + i * kBufferBytes, size};
+  datagram.bytes = {memory_.get() + i * kDatagramBytes, size};
   for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
     take_control(c, datagram);
   }

@@ -17,7 +17,6 @@
 #include "provider/runtime/errors.h"
 
 namespace urxe::cm {
-namespace {
 
 /// This process as a holder of ports in a network namespace.
 struct Claimant {
@@ -25,6 +24,8 @@ struct Claimant {
   Holder holder;  ///< none: a forked child's copy
   UsedPorts ephemeral;
 };
+
+namespace {
 
 Unexpected<Errno> report(const EngineError& why) {
   print_failure(why.what, why.errno_value);

@@ -14,11 +14,6 @@ constexpr uint32_t kBarrierDone = 0xd04e;
 constexpr uint32_t kBarrierChecked = 0xc4ec;
 constexpr uint32_t kLongestChain = 4;
 
-struct Region {
-  uint64_t address;
-  uint32_t rkey;
-};
-
 PatternKey local_guard(const Plan& plan) {
   return make_key({plan.key.value, 0x6c});
 }

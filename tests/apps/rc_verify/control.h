@@ -10,6 +10,12 @@
 
 namespace rc_verify {
 
+// Memory that a peer may reach.
+struct Region {
+  uint64_t address;
+  uint32_t rkey;
+};
+
 class Control {
  public:
   // Waits for one client on `port`, over IPv4 or IPv6.

@@ -19,19 +19,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr uint64_t kKey = 0x3d1;
+constexpr uint64_t kNotReadyKey = 0x3d1;
 constexpr uint32_t kStream = 12;  // Messages that follow each other on a queue pair that waits.
 constexpr uint32_t kLength = 3000;
 constexpr uint32_t kImmediate = 0x600d600d;
-constexpr uint32_t kBarrierPrepared = 0x3d11;
+constexpr uint32_t kNotReadyPrepared = 0x3d11;
 constexpr uint32_t kBarrierTold = 0x3d12;
-constexpr uint32_t kBarrierDone = 0x3d13;
+constexpr uint32_t kNotReadyDone = 0x3d13;
 constexpr std::array kOperations = {Operation::kSend, Operation::kSendImm, Operation::kWriteImm};
-
-struct Region {
-  uint64_t address;
-  uint32_t rkey;
-};
 
 class NotReady {
  public:
@@ -50,7 +45,9 @@ class NotReady {
 
   uint32_t index_of(uint32_t qp_number) const;
   static Operation operation(uint32_t qp) { return kOperations[qp / 2 % kOperations.size()]; }
-  static PatternKey key(uint32_t qp, uint32_t number) { return make_key({kKey, qp, number}); }
+  static PatternKey key(uint32_t qp, uint32_t number) {
+    return make_key({kNotReadyKey, qp, number});
+  }
   uint8_t* place(uint32_t qp, uint32_t number) {
     return &memory_[(size_t{qp} * kStream + number) * kLength];
   }
@@ -79,7 +76,7 @@ NotReady::NotReady(Session& session)
 void NotReady::run() {
   const std::vector<Region> ours = {{reinterpret_cast<uint64_t>(memory_.data()), mr_->rkey}};
   peer_ = session_.control.exchange(ours)[0];
-  session_.control.barrier(kBarrierPrepared);
+  session_.control.barrier(kNotReadyPrepared);
   if (session_.is_server) {
     session_.control.barrier(kBarrierTold);
     serve();
@@ -90,7 +87,7 @@ void NotReady::run() {
     session_.control.barrier(kBarrierTold);
     wait_for_the_patient();
   }
-  session_.control.barrier(kBarrierDone);
+  session_.control.barrier(kNotReadyDone);
 }
 
 void NotReady::request_all() {

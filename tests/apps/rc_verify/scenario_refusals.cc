@@ -17,8 +17,8 @@ namespace {
 constexpr uint32_t kBytes = 256;   // Of a region.
 constexpr uint32_t kReceive = 16;  // Of a receive.
 constexpr uint64_t kRegionKey = 0x4ef;
-constexpr uint32_t kBarrierPrepared = 0x4ef1;
-constexpr uint32_t kBarrierDone = 0x4ef2;
+constexpr uint32_t kRefusalsPrepared = 0x4ef1;
+constexpr uint32_t kRefusalsDone = 0x4ef2;
 constexpr int kRemoteAll =
     IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 
@@ -57,11 +57,6 @@ constexpr std::array kCases = {
          /*refused=*/false},
 };
 static_assert(kCases.size() == kRefusals);
-
-struct Region {
-  uint64_t address;
-  uint32_t rkey;
-};
 
 class Refusals {
  public:
@@ -119,14 +114,14 @@ void Refusals::run() {
   for (uint32_t i = 0; i < kCases.size(); ++i)
     ours.push_back({reinterpret_cast<uint64_t>(region(i)), region_mrs_[i]->rkey});
   peers_ = session_.control.exchange(ours);
-  session_.control.barrier(kBarrierPrepared);
+  session_.control.barrier(kRefusalsPrepared);
   if (session_.is_server) {
     take_receives();
   } else {
     for (uint32_t i = 0; i < kCases.size(); ++i) request(i);
     take_requests();
   }
-  session_.control.barrier(kBarrierDone);
+  session_.control.barrier(kRefusalsDone);
   check_memory();
 }
 

@@ -14,18 +14,13 @@
 namespace rc_verify {
 namespace {
 
-constexpr uint64_t kKey = 0x509;
+constexpr uint64_t kSrqKey = 0x509;
 constexpr uint64_t kGuardKey = 0x50a;
 constexpr uint32_t kMessagesPerQp = 60;
 constexpr uint32_t kWindow = 8;   // Requests outstanding per queue pair.
 constexpr uint32_t kSlot = 5000;  // Bytes of a receive, and of the longest message.
 constexpr uint32_t kBarrierPosted = 0x5091;
-constexpr uint32_t kBarrierDone = 0x5092;
-
-struct Region {
-  uint64_t address;
-  uint32_t rkey;
-};
+constexpr uint32_t kSrqDone = 0x5092;
 
 struct Expected {
   Operation operation;
@@ -122,7 +117,7 @@ void SharedReceiveQueue::run() {
   while (!done())
     completions_.wait([this](const ibv_wc& wc, bool receive) { handle(wc, receive); },
                       [this] { return outstanding(); });
-  session_.control.barrier(kBarrierDone);
+  session_.control.barrier(kSrqDone);
   if (completions_.take([](const ibv_wc&, bool) {}))
     mismatch("srq: more completions than requests");
 }
@@ -142,7 +137,8 @@ std::string SharedReceiveQueue::outstanding() const {
 }
 
 Expected SharedReceiveQueue::message(uint32_t qp, uint32_t number, bool by_server) const {
-  const PatternKey key = make_key({session_.test.seed, kKey, qp, number, by_server ? 1ULL : 0ULL});
+  const PatternKey key =
+      make_key({session_.test.seed, kSrqKey, qp, number, by_server ? 1ULL : 0ULL});
   Choice choice(key);
   const Operation operation = operations_[choice.below(operations_.size())];
   const auto length =

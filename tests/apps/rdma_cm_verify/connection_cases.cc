@@ -17,7 +17,6 @@ namespace verify {
 namespace {
 
 constexpr int kInvalidServiceId = 8;  // IBTA vol. 1, 12.6.7.2
-constexpr int kConsumerReject = 28;
 
 // --- Endpoints without an event channel.
 

@@ -11,7 +11,7 @@ namespace verify {
 namespace {
 
 constexpr uint8_t kTos = 0x68;
-constexpr uint8_t kAckTimeout = 17;
+constexpr uint8_t kChosenTimeout = 17;
 
 int set(rdma_cm_id* id, int name, int value) {
   return rdma_set_option(id, RDMA_OPTION_ID, name, &value, sizeof value);
@@ -50,7 +50,7 @@ void call_with_options(const Place& place) {
   rdma_cm_id* id = create_id(channel);
   refuse_wrong_options(id);
   need(set_byte(id, RDMA_OPTION_ID_TOS, kTos), "RDMA_OPTION_ID_TOS");
-  need(set_byte(id, RDMA_OPTION_ID_ACK_TIMEOUT, kAckTimeout), "RDMA_OPTION_ID_ACK_TIMEOUT");
+  need(set_byte(id, RDMA_OPTION_ID_ACK_TIMEOUT, kChosenTimeout), "RDMA_OPTION_ID_ACK_TIMEOUT");
   need(rdma_resolve_addr(id, nullptr, info.address(), 5000), "rdma_resolve_addr");
   channel.expect(RDMA_CM_EVENT_ADDR_RESOLVED);
   need(rdma_resolve_route(id, 5000), "rdma_resolve_route");
@@ -64,7 +64,7 @@ void call_with_options(const Place& place) {
   const int wanted = IBV_QP_AV | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY;
   expect(ibv_query_qp(id->qp, &attributes, wanted, &init) == 0, "ibv_query_qp");
   expect(attributes.ah_attr.grh.traffic_class == kTos, "the traffic class that was asked for");
-  expect(attributes.timeout == kAckTimeout, "the timeout that was asked for");
+  expect(attributes.timeout == kChosenTimeout, "the timeout that was asked for");
   expect(attributes.retry_cnt == 5 && attributes.rnr_retry == 7, "the retries asked for");
   need(rdma_disconnect(id), "rdma_disconnect");
   channel.expect(RDMA_CM_EVENT_DISCONNECTED);

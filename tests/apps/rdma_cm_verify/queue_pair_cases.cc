@@ -12,7 +12,6 @@ constexpr ibv_ece kClientEce{0x123456, 0x89abcdef, 0};
 // librdmacm answers with the vendor that has asked.
 constexpr ibv_ece kServerEce{kClientEce.vendor_id, 0x76543210, 0};
 
-constexpr int kConsumerReject = 28;  // IBTA vol. 1, 12.6.7.2
 constexpr uint8_t kRejectBytes = 148;
 constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE;
 

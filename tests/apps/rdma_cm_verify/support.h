@@ -10,6 +10,9 @@
 
 namespace verify {
 
+/// The reason of a REJ that an application sends (IBTA vol. 1, 12.6.7.2).
+inline constexpr int kConsumerReject = 28;
+
 /// Says what went wrong, and ends the process with 1.
 [[noreturn]] void fail(const std::string& what);
 /// Of calls that return -1 and set errno.

@@ -4,7 +4,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 
-namespace urxe {
+namespace urxe::gid_source_test {
 namespace {
 
 Gid gid(const char* text) {
@@ -84,4 +84,4 @@ TEST(ListInterfaces, HasLoopback) {
 }
 
 }  // namespace
-}  // namespace urxe
+}  // namespace urxe::gid_source_test

@@ -8,7 +8,7 @@
 #include "tests/transport/bench.h"
 #include "transport/limits.h"
 
-namespace urxe::test {
+namespace urxe::test::multicast_test {
 namespace {
 
 constexpr uint8_t kAddress[4] = {239, 1, 2, 3};
@@ -191,4 +191,4 @@ TEST(Multicast, SentDatagramsAreCounted) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::multicast_test

@@ -9,7 +9,7 @@
 #include "tests/transport/bench.h"
 #include "transport/queue_pair/qp_state.h"
 
-namespace urxe::test {
+namespace urxe::test::query_test {
 namespace {
 
 constexpr ibv_qp_type kTypes[] = {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_XRC_SEND,
@@ -319,4 +319,4 @@ TEST(Query, GroupIsNoPeer) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::query_test

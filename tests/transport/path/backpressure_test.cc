@@ -6,7 +6,7 @@
 
 #include "tests/transport/bench.h"
 
-namespace urxe::test {
+namespace urxe::test::backpressure_test {
 namespace {
 
 constexpr uint32_t kBytes = 4096;
@@ -220,4 +220,4 @@ TEST_F(BackpressureTest, Answers) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::backpressure_test

@@ -11,7 +11,7 @@
 #include "tests/sim/posting.h"
 #include "transport/device/device.h"
 
-namespace urxe::test {
+namespace urxe::test::read_window_test {
 namespace {
 
 constexpr uint32_t kPeers = 8;
@@ -122,4 +122,4 @@ TEST(ReadWindow, WhoIsCalledMayFail) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::read_window_test

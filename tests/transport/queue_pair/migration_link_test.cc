@@ -17,7 +17,7 @@
 #include "tests/support/random.h"
 #include "transport/device/device.h"
 
-namespace urxe::test {
+namespace urxe::test::migration_link_test {
 namespace {
 
 constexpr uint64_t kSeeds = 40;
@@ -315,4 +315,4 @@ TEST(MigrationLink, CutAndTold) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::migration_link_test

@@ -7,7 +7,7 @@
 
 #include "tests/transport/bench.h"
 
-namespace urxe::test {
+namespace urxe::test::path_migration_test {
 namespace {
 
 const uint8_t kPrimary[4] = {192, 0, 2, 1};
@@ -405,4 +405,4 @@ TEST(PathMigration, AddressVectorChangesWhileWaitingForRoom) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::path_migration_test

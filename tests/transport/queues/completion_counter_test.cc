@@ -5,7 +5,7 @@
 
 #include "tests/transport/bench.h"
 
-namespace urxe::test {
+namespace urxe::test::completion_counter_test {
 namespace {
 
 constexpr uint64_t kVa = Bench::kTargetVa;
@@ -149,4 +149,4 @@ TEST(CompletionCounter, CountsWritesOfUc) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::completion_counter_test

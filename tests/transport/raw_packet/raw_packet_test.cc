@@ -6,7 +6,7 @@
 #include "tests/transport/bench.h"
 #include "tests/transport/raw_packet/flow_attr.h"
 
-namespace urxe::test {
+namespace urxe::test::raw_packet_test {
 namespace {
 
 using frames::Bytes;
@@ -305,4 +305,4 @@ TEST(RawPacketStates, TakeOnlyPortAndRate) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::raw_packet_test

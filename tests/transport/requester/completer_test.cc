@@ -8,7 +8,7 @@
 
 #include "tests/transport/bench.h"
 
-namespace urxe::test {
+namespace urxe::test::completer_test {
 namespace {
 
 const std::vector<uint8_t> kFull(kMtu, 0xaa);
@@ -327,4 +327,4 @@ TEST(Completer, Notification) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::completer_test

@@ -5,7 +5,7 @@
 
 #include "tests/transport/memory/window_bench.h"
 
-namespace urxe::test {
+namespace urxe::test::local_operation_test {
 namespace {
 
 constexpr uint64_t kVa = WindowBench::kWindowVa;
@@ -273,4 +273,4 @@ TEST(LocalOperation, NotBegunInSqd) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::local_operation_test

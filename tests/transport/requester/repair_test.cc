@@ -5,7 +5,7 @@
 #include "packet/base/bytes.h"
 #include "tests/transport/bench.h"
 
-namespace urxe::test {
+namespace urxe::test::repair_test {
 namespace {
 
 constexpr NakCode kGap = NakCode::kPsnSequenceError;
@@ -216,4 +216,4 @@ TEST(Repair, OnlyManyLossesAreCongestion) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::repair_test

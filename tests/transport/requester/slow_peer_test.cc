@@ -5,7 +5,7 @@
 
 #include "tests/transport/pair.h"
 
-namespace urxe::test {
+namespace urxe::test::slow_peer_test {
 namespace {
 
 constexpr uint32_t kReadBytes = 65537;
@@ -64,4 +64,4 @@ INSTANTIATE_TEST_SUITE_P(Requests, SlowPeer,
                                          std::pair(IBV_WR_ATOMIC_FETCH_AND_ADD, 8U)));
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::slow_peer_test

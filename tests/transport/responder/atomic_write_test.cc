@@ -6,7 +6,7 @@
 
 #include "tests/transport/bench.h"
 
-namespace urxe::test {
+namespace urxe::test::atomic_write_test {
 namespace {
 
 constexpr uint64_t kVa = Bench::kTargetVa;
@@ -172,4 +172,4 @@ TEST(AtomicWrite, OfAnotherLengthThanEight) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::atomic_write_test

@@ -9,7 +9,7 @@
 #include "tests/transport/memory/window_bench.h"
 #include "transport/later_verbs.h"
 
-namespace urxe::test {
+namespace urxe::test::flush_test {
 namespace {
 
 constexpr uint64_t kVa = Bench::kTargetVa;
@@ -370,4 +370,4 @@ TEST(Flush, OfAPeerWithoutTheRight) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::flush_test

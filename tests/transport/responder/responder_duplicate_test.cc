@@ -6,7 +6,7 @@
 
 #include "tests/transport/bench.h"
 
-namespace urxe::test {
+namespace urxe::test::responder_duplicate_test {
 namespace {
 
 Headers with_ack_req() {
@@ -265,4 +265,4 @@ TEST(Duplicates, RequestsDoNotStarveAnswers) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::responder_duplicate_test

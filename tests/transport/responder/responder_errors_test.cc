@@ -7,7 +7,7 @@
 
 #include "tests/transport/bench.h"
 
-namespace urxe::test {
+namespace urxe::test::responder_errors_test {
 namespace {
 
 const std::vector<uint8_t> kFull(kMtu, 1);
@@ -348,4 +348,4 @@ TEST(ResponderErrors, BadRequestsBehindAGapAreNotJudged) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::responder_errors_test

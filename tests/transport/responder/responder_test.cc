@@ -8,7 +8,7 @@
 
 #include "tests/transport/bench.h"
 
-namespace urxe::test {
+namespace urxe::test::responder_test {
 namespace {
 
 Headers with_ack_req() {
@@ -323,4 +323,4 @@ TEST(Responder, SolicitedNotification) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::responder_test

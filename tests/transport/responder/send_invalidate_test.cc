@@ -8,7 +8,7 @@
 #include "tests/transport/memory/window_bench.h"
 #include "transport/responder/responder.h"
 
-namespace urxe::test {
+namespace urxe::test::send_invalidate_test {
 namespace {
 
 constexpr uint64_t kVa = WindowBench::kWindowVa;
@@ -272,4 +272,4 @@ TEST(SendInvalidate, OfWhatMayNotBe) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::send_invalidate_test

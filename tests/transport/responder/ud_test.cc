@@ -8,7 +8,7 @@
 #include "packet/wire/ip/grh.h"
 #include "tests/transport/bench.h"
 
-namespace urxe::test {
+namespace urxe::test::ud_test {
 namespace {
 
 BenchOptions ud() {
@@ -322,4 +322,4 @@ TEST(UdObjects, ResolvesAddresses) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::ud_test

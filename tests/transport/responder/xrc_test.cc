@@ -7,7 +7,7 @@
 
 #include "tests/transport/bench.h"
 
-namespace urxe::test {
+namespace urxe::test::xrc_test {
 namespace {
 
 BenchOptions xrc(ibv_qp_type type) {
@@ -336,4 +336,4 @@ TEST(Xrc, AttributesOfTheMissingHalf) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::xrc_test

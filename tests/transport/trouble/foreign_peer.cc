@@ -11,9 +11,9 @@ namespace {
 
 constexpr Duration kAckDelay = microseconds(300);
 constexpr Duration kRetry = milliseconds(2);
-constexpr uint32_t kFew = 40;       ///< packets that one late ACK stands for, at most
-constexpr uint32_t kWindow = 64;    ///< packets in flight
-constexpr size_t kBytes = 1 << 17;  ///< behind kVa
+constexpr uint32_t kFew = 40;             ///< packets that one late ACK stands for, at most
+constexpr uint32_t kWindow = 64;          ///< packets in flight
+constexpr size_t kMemoryBytes = 1 << 17;  ///< behind kVa
 
 constexpr Opcode rc(Operation operation) {
   return {Service::kRc, operation};
@@ -31,7 +31,7 @@ bool is_read_response(Opcode opcode) {
 }  // namespace
 
 ForeignPeer::ForeignPeer(const Setup& setup, Random random)
-    : memory(kBytes),
+    : memory(kMemoryBytes),
       setup_(setup),
       random_(random),
       acks_(static_cast<Acks>(random_.below(3))),

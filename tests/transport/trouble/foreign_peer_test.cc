@@ -11,7 +11,7 @@
 #include "tests/sim/posting.h"
 #include "transport/device/device.h"
 
-namespace urxe::test {
+namespace urxe::test::foreign_peer_test {
 namespace {
 
 constexpr uint64_t kSeeds = 60;
@@ -266,4 +266,4 @@ TEST(ForeignPeers, EverythingArrivesOnceAndInOrder) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::foreign_peer_test

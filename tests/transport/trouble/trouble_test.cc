@@ -9,7 +9,7 @@
 #include "tests/transport/trouble/world.h"
 #include "transport/queue_pair/queue_pair.h"
 
-namespace urxe::test {
+namespace urxe::test::trouble_test {
 namespace {
 
 constexpr uint64_t kSeeds = 100;
@@ -246,4 +246,4 @@ TEST(TroubleUnderFaults, UnreliableQueuePairs) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::trouble_test

@@ -5,7 +5,7 @@
 
 #include "tests/packet/engine/engine_fixture.h"
 
-namespace urxe::test {
+namespace urxe::test::memory_test {
 namespace {
 
 const Gid kLeft = ipv4(10, 0, 0, 1);
@@ -70,4 +70,4 @@ TEST(MemoryEngine, OneEngineHasAnAddress) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::memory_test

@@ -12,7 +12,7 @@
 
 #include "tests/packet/engine/engine_fixture.h"
 
-namespace urxe::test {
+namespace urxe::test::udp_test {
 namespace {
 
 constexpr uint16_t kWanted = 0xc123;
@@ -372,4 +372,4 @@ TEST(UdpEngine, WaitDescriptorIsReadableOnlyWhileSomethingWaits) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::udp_test

@@ -15,7 +15,7 @@
 #include "tests/packet/sharing/child_process.h"
 #include "tests/packet/sharing/sharing_fixture.h"
 
-namespace urxe::test {
+namespace urxe::test::gsi_sharing_test {
 namespace {
 
 constexpr ServiceId kService{0x0000000001061d37};
@@ -440,4 +440,4 @@ TEST_F(Unclaimed, OneAddressHasItsShare) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::gsi_sharing_test

@@ -19,7 +19,7 @@
 #include "packet/sharing/holders/holder.h"
 #include "tests/packet/sharing/child_process.h"
 
-namespace urxe::test {
+namespace urxe::test::holder_table_test {
 namespace {
 
 using Words = HolderTable::Words;
@@ -298,4 +298,4 @@ TEST(HolderTables, OneForAProcessAndANamespace) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::holder_table_test

@@ -14,7 +14,7 @@
 #include "tests/packet/sharing/child_process.h"
 #include "tests/support/isolation.h"
 
-namespace urxe::test {
+namespace urxe::test::slots_test {
 namespace {
 
 struct Held {
@@ -100,4 +100,4 @@ TEST(Slots, SpecialQueuePairNumbersAreNeverGiven) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::slots_test

@@ -7,7 +7,7 @@
 #include "packet/wire/ethernet/frame_match.h"
 #include "tests/support/frame_builder.h"
 
-namespace urxe::test {
+namespace urxe::test::ethernet_frame_test {
 namespace {
 
 using frames::Bytes;
@@ -171,4 +171,4 @@ TEST(FrameMatchTest, TellsTheDestination) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::ethernet_frame_test

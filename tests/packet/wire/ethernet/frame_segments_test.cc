@@ -7,7 +7,7 @@
 
 #include "tests/support/frame_builder.h"
 
-namespace urxe::test {
+namespace urxe::test::frame_segments_test {
 namespace {
 
 using frames::Bytes;
@@ -94,4 +94,4 @@ TEST(FrameSegmentsTest, RefusesWrongTcpHeaderSizes) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::frame_segments_test

@@ -9,7 +9,7 @@
 
 #include "packet/wire/tx_batch.h"
 
-namespace urxe::test {
+namespace urxe::test::grh_test {
 namespace {
 
 constexpr uint8_t kSource[4] = {192, 168, 0, 7};
@@ -81,4 +81,4 @@ TEST(Grh, IdentificationOfAParsedPacket) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::grh_test

@@ -10,7 +10,7 @@
 #include "packet/wire/text/format.h"
 #include "tests/packet/wire/cm/cm_oracle.h"
 
-namespace urxe::test {
+namespace urxe::test::format_mad_test {
 namespace {
 
 std::string line(const CmBody& body) {
@@ -143,4 +143,4 @@ TEST(FormatMad, FollowsTheLineOfADatagramToQp1) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::format_mad_test

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace urxe::cm {
+namespace urxe::cm::event_response_test {
 namespace {
 
 template <size_t N>
@@ -181,4 +181,4 @@ TEST(EventResponse, ARequestNamesItsQueuePairType) {
 }
 
 }  // namespace
-}  // namespace urxe::cm
+}  // namespace urxe::cm::event_response_test

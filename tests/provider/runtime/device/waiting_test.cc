@@ -17,7 +17,7 @@
 #include "tests/packet/engine/engine_fixture.h"
 #include "tests/packet/sharing/child_process.h"
 
-namespace urxe::test {
+namespace urxe::test::waiting_test {
 namespace {
 
 constexpr ServiceId kService{0x0000000001061d38};
@@ -131,4 +131,4 @@ TEST_F(Waiting, AnAddressThatIsOpenedLeavesTheDeviceToOthers) {
 }
 
 }  // namespace
-}  // namespace urxe::test
+}  // namespace urxe::test::waiting_test
