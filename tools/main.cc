@@ -10,22 +10,15 @@
 
 #include "packet/base/expected.h"
 #include "provider/devices/identity.h"
-#include "tools/analyze/analyze_command.h"
+#include "tools/device_options.h"
 #include "tools/devices_command.h"
-#include "tools/doctor/peer/cm_probe.h"
-#include "tools/doctor/ping/self_ping.h"
-#include "tools/doctor_command.h"
-#include "tools/drill_command.h"
-#include "tools/drill_options.h"
 #include "tools/env_command.h"
 #include "tools/lab/enter.h"
-#include "tools/lab/node.h"
 #include "tools/lab/remote_shell.h"
 #include "tools/lab_options.h"
+#include "tools/observing_commands.h"
 #include "tools/output.h"
 #include "tools/run_command.h"
-#include "tools/stat/stat_command.h"
-#include "tools/top/top_command.h"
 
 namespace urxe {
 namespace {
@@ -41,22 +34,6 @@ constexpr const char* kShmHelp =
 constexpr const char* kExplainHelp =
     "Print a line on stderr for each queue pair that failed, with the reason, when it is destroyed "
     "or the program exits";
-constexpr const char* kEngineHelp =
-    "How packets get to the network: udp (sockets, no privilege), raw (frames of an Ethernet "
-    "interface, faster, needs CAP_NET_RAW), dpdk (ports of DPDK, see --dpdk-args), auto (the "
-    "default: udp)";
-constexpr const char* kDpdkOption = "--dpdk-args";
-constexpr const char* kDpdkHelp =
-    "For --engine dpdk, in one word: arguments of DPDK's environment (EAL), and behind -- words "
-    "about its port: address=A/BITS,... gateway=A mtu=N";
-constexpr const char* kDeviceHelp =
-    "Present interface IFACE as device NAME (urxe_IFACE if left out); only the interfaces so named "
-    "are presented. Repeatable";
-constexpr const char* kHtmlHelp =
-    "Make a page for a browser, too, with plots over time: one file, which must not exist yet";
-constexpr const char* kAllHelp = "Those in other network namespaces, too";
-constexpr const char* kProgramHelp =
-    "Look into this program, too: whether it would see the devices under `urxe run`";
 
 /// The arguments up to the first "--", and those from it on.
 struct SplitArguments {
@@ -75,18 +52,6 @@ SplitArguments split_arguments(int argc, char** argv) {
   }
   split.from_dashes.assign(argv + i, argv + argc);
   return split;
-}
-
-CLI::Option* add_device_option(CLI::App* command, std::vector<std::string>& devices) {
-  return command->add_option("--device", devices, kDeviceHelp)
-      ->type_name("[NAME=]IFACE")
-      ->allow_extra_args(false);
-}
-
-void add_engine_options(CLI::App* command, std::optional<std::string>& engine,
-                        std::optional<std::string>& dpdk_arguments) {
-  command->add_option("--engine", engine, kEngineHelp)->type_name("ENGINE");
-  command->add_option(kDpdkOption, dpdk_arguments, kDpdkHelp)->type_name("ARGS");
 }
 
 /// The options of `run` and `env`.
@@ -114,18 +79,6 @@ RunArguments::RunArguments(CLI::App* command) {
   shm_flag_ = command->add_flag("--shm,!--no-shm", shm_, kShmHelp)->disable_flag_override();
 }
 
-CLI::App* add_doctor(CLI::App& app, DoctorOptions& options) {
-  CLI::App* doctor =
-      app.add_subcommand("doctor", "Look for what is in the way of RDMA on this machine");
-  add_device_option(doctor, options.run.devices);
-  add_engine_options(doctor, options.run.engine, options.run.dpdk_arguments);
-  doctor->add_option("--program", options.program, kProgramHelp)->type_name("PROG");
-  doctor->add_option("host", options.host, "A peer to reach: its name or address")
-      ->type_name("HOST");
-  doctor->add_flag("--json", options.json, "Print the findings as JSON");
-  return doctor;
-}
-
 /// The program and its arguments. CLI11 leaves the first argument that is not an option, and all
 /// after it, in `rest`: this is the program, and a "--" after it belongs to the program. The error
 /// is a message for the user.
@@ -138,12 +91,6 @@ Expected<std::vector<std::string>, std::string> find_command(
   rest.insert(rest.end(), from_dashes.begin() + static_cast<ptrdiff_t>(skipped), from_dashes.end());
   if (rest.empty()) return Unexpected<std::string>("no program given");
   return rest;
-}
-
-void add_analyze_options(CLI::App* command, AnalyzeOptions& options) {
-  command->add_option("FILE", options.file, "The capture: pcap or pcapng")->required();
-  command->add_flag("--json", options.json, "Print JSON, for programs")->disable_flag_override();
-  command->add_option("--html", options.html, kHtmlHelp)->type_name("OUT");
 }
 
 /// `urxe lab` and `urxe lab exec`.
@@ -173,43 +120,6 @@ int LabArguments::run(const std::vector<std::string>& from_dashes) {
   }
   options.command = std::move(*command);
   return lab_command(options);
-}
-
-void add_selection(CLI::App* command, stat::Selection& selection) {
-  command->add_option("--pid", selection.pid, "Only this process")->type_name("PID");
-  command->add_option("--device", selection.device, "Only this device")->type_name("DEVICE");
-}
-
-CLI::App* add_top(CLI::App& app, TopOptions& options) {
-  CLI::App* top = app.add_subcommand("top", "Watch the queue pairs of the programs that run");
-  add_selection(top, options.selection);
-  top->add_flag("--all", options.all_namespaces, kAllHelp)->disable_flag_override();
-  top->add_option("--interval", options.interval, "Between two looks, 1 by default")
-      ->type_name("SECONDS");
-  return top;
-}
-
-CLI::App* add_stat(CLI::App& app, StatOptions& options) {
-  CLI::App* stat =
-      app.add_subcommand("stat", "Show the queue pairs of the programs that run under urxe");
-  add_selection(stat, options.selection);
-  stat->add_option("--qp", options.qp, "Only this queue pair")->type_name("QPN");
-  stat->add_flag("--all", options.all_namespaces, kAllHelp)->disable_flag_override();
-  stat->add_option("--interval", options.interval, "Repeat, with what happens in a second")
-      ->type_name("SECONDS");
-  stat->add_option("--count", options.count, "So many reports, with --interval")->type_name("N");
-  stat->add_flag("--why", options.why, "Say why queue pairs went to the error state")
-      ->disable_flag_override();
-  stat->add_flag("--wide", options.wide, "Print all columns")->disable_flag_override();
-  stat->add_flag("--cq", options.cq, "Print completion queues instead of queue pairs")
-      ->disable_flag_override();
-  stat->add_option("--by", options.by, "Print sums of queue pairs: by process, or by device")
-      ->type_name("WHAT");
-  stat->add_flag("--json", options.json, "Print JSON, for programs")->disable_flag_override();
-  stat->add_flag("--prometheus", options.prometheus,
-                 "Print metrics in the text format of Prometheus")
-      ->disable_flag_override();
-  return stat;
 }
 
 /// The first word, if it is neither an option nor one of the commands; else empty.
@@ -244,22 +154,8 @@ int parse_and_run(int argc, char** argv) {
   add_device_option(devices, listed.devices);
   add_engine_options(devices, listed.engine, listed.dpdk_arguments);
 
-  DoctorOptions examined;
-  CLI::App* doctor = add_doctor(app, examined);
-
-  AnalyzeOptions analyzed;
-  CLI::App* analyze = app.add_subcommand("analyze", "Tell what happened in a capture");
-  add_analyze_options(analyze, analyzed);
-
-  StatOptions observed;
-  CLI::App* stat = add_stat(app, observed);
-
-  TopOptions watched;
-  CLI::App* top = add_top(app, watched);
-
+  const std::vector<ObservingCommand> observing = add_observing_commands(app);
   LabArguments lab(app);
-  DrillOptions drilled;
-  CLI::App* drill = add_drill(app, drilled);
 
   if (const std::string wrong = unknown_command(app, split.before); !wrong.empty()) {
     std::cerr << "urxe: there is no command '" << wrong << "'; `urxe --help` lists them\n";
@@ -274,14 +170,11 @@ int parse_and_run(int argc, char** argv) {
     return status == 0 ? 0 : kUsageError;
   }
   if (devices->parsed()) return devices_command(listed);
-  if (analyze->parsed()) return analyze_command(analyzed);
-  observed.other_nodes = watched.other_nodes = lab::shm_of_nodes();
-  if (stat->parsed()) return stat_command(std::move(observed));
-  if (top->parsed()) return top_command(watched);
   if (lab.commands.lab->parsed()) return lab.run(split.from_dashes);
-  if (drill->parsed()) return drill_command(drilled);
   if (env->parsed()) return env_command(env_arguments.take());
-  if (doctor->parsed()) return doctor_command(std::move(examined));
+  for (const ObservingCommand& command : observing) {
+    if (command.app->parsed()) return command.run();
+  }
 
   auto command = find_command(run->remaining(), split.from_dashes);
   if (!command) {
@@ -299,13 +192,8 @@ int parse_and_run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    if (argc > 1 && std::string_view(argv[1]) == urxe::doctor::kSelfPingCommand) {
-      return urxe::doctor::self_ping();
-    }
-    if (argc > 2 && std::string_view(argv[1]) == urxe::doctor::kPeerProbeCommand) {
-      return urxe::doctor::probe_peer(argv[2]);
-    }
-    if (!urxe::is_drill_agent(argc, argv)) urxe::leave_outer_run(argv);
+    if (const auto status = urxe::run_as_helper(argc, argv)) return *status;
+    if (!urxe::stays_under_run(argc, argv)) urxe::leave_outer_run(argv);
     const std::string_view name = argv[0];
     if (name.substr(name.rfind('/') + 1) == urxe::lab::kRemoteShellName) {
       return urxe::lab::remote_shell({argv + 1, argv + argc});
