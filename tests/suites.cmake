@@ -7,6 +7,9 @@
 #   stock   programs over urxe, also under the sanitizers; all of them are `system` as well
 #   system  programs over urxe
 #   interop other implementations
+#   engine  programs over urxe, by an engine other than that of the test whose name they begin with; only if asked for
+#
+# Further labels choose among them; udp, raw and dpdk name the engine.
 
 # The code of unit tests is compiled more often than it runs: without optimisation, a third faster.
 add_library(urxe_test_precompiled OBJECT support/precompiled.cc)

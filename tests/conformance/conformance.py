@@ -6,14 +6,18 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "system"))
+import ends  # noqa: E402
 import harness  # noqa: E402
 from harness import Process  # noqa: E402
 
 
 def test():
-    harness.isolate()
-    program = [harness.binary("urxe_conformance"), f"--gtest_filter={sys.argv[1]}", *sys.argv[2:]]
-    output = Process(harness.urxe_run(program)).expect_success(timeout=500)
+    path = ends.make()
+    arguments = sys.argv[2:]
+    gid = arguments[arguments.index("--gid-index") + 1] if "--gid-index" in arguments else 0
+    program = [harness.binary("urxe_conformance"), f"--gtest_filter={sys.argv[1]}", *arguments, "--gid-index",
+               path.gid(gid)]
+    output = Process(path.server(program)).expect_success(timeout=500)
     harness.expect("[  PASSED  ]" in output and "0 tests from 0" not in output, output)
     print(output)
 

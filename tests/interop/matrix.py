@@ -10,7 +10,7 @@ usage: matrix.py [--peer PEER] [--only PATTERN]... [--except PATTERN]... [--mtu 
   --except    not these
   --mtu       of both interfaces, in bytes, for all cells; otherwise it changes with what they need. That of a host
               reached by ssh is left as it is
-  --engine    of urxe's ends: auto (the default), udp or raw, as `urxe run` takes it
+  --engine    of urxe's ends: auto (the default), udp, raw or dpdk (with net_af_packet), as `urxe run` takes it
   --report    writes the results to a file, as JSON where it ends in .json, otherwise as a Markdown table
   --list      only names the cells
 
@@ -201,7 +201,7 @@ def parse():
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--except", action="append", default=[], dest="leave_out")
     parser.add_argument("--mtu", type=int)
-    parser.add_argument("--engine", choices=["auto", "udp", "raw"])
+    parser.add_argument("--engine", choices=["auto", "udp", "raw", "dpdk"])
     parser.add_argument("--report", action="append", default=[])
     parser.add_argument("--list", action="store_true")
     return parser.parse_args()

@@ -133,18 +133,25 @@ class Side:
 
 
 class UrxeSide(Side):
-    """Programs under `urxe run`, in this process's network namespace or where `prefix` puts a command."""
+    """Programs under `urxe run`, in this process's network namespace or where `prefix` puts a command. If URXE_ENGINE
+    names DPDK, its port sends and receives the interface's frames, one program at a time."""
 
     def __init__(self, interface, prefix=(), name="urxe"):
-        self._prefix = list(prefix)
-        super().__init__(name, interface, f"urxe_{interface}")
+        self._prefix, self._environment = list(prefix), {}
+        device = f"urxe_{interface}"
+        if os.environ.get("URXE_ENGINE") == "dpdk":
+            device = "urxe_af_packet0"
+            words = f"--vdev=net_af_packet0,iface={interface},framesz=8192,blocksz=65536,framecnt=512"
+            self._environment = {"URXE_DPDK_ARGS": words}
+        super().__init__(name, interface, device)
 
     def start(self, words, name=None, env=None):
         words = [str(word) for word in words]
         return self.start_plain(harness.urxe_run(words), name or f"{self.name}: {os.path.basename(words[0])}", env)
 
     def start_plain(self, words, name=None, env=None):
-        return harness.Process([*self._prefix, *words], name=name, env={**harness.environment(), **(env or {})})
+        environment = harness.environment() | self._environment | (env or {})
+        return harness.Process([*self._prefix, *words], name=name, env=environment)
 
     def owns(self, process):
         return isinstance(process, harness.Process)
@@ -153,7 +160,7 @@ class UrxeSide(Side):
         # The shell finds what matches; grep names the files. (GIDs that are not there cannot be read.)
         script = f"grep -s '' {' '.join(patterns)} /dev/null; true"
         lines = subprocess.run([*self._prefix, *harness.urxe_run(["sh", "-c", script])], check=True, text=True,
-                               stdout=subprocess.PIPE, env=harness.environment()).stdout.splitlines()
+                               stdout=subprocess.PIPE, env=harness.environment() | self._environment).stdout.splitlines()
         files = {}
         for path, text in (line.split(":", 1) for line in lines):
             files[path] = files.get(path, "") + text + "\n"

@@ -8,40 +8,30 @@ usage: faults.py wrong_words | by_interface | wrong_variable | verify WORDS|none
 import subprocess
 import sys
 
+import ends
 import harness
 from harness import Process
 
-BASE = "/sys/class/infiniband/urxe_lo/ports/1/hw_counters"
 ACCEPTED = "accepted are loss=P%, duplication=P%, reordering=P% and corruption=P%"
 KINDS = {"loss": "lost", "duplication": "duplicated", "reordering": "reordered", "corruption": "corrupted"}
 
 
-def counters():
-    """The device's counters by name: the sums of all processes since the network namespace was made."""
-    lines = Process(harness.urxe_run(["grep", "-H", ".", "-r", BASE])).expect_success().splitlines()
-    return {path.rsplit("/", 1)[1]: int(value) for path, value in (line.split(":") for line in lines)}
-
-
-def counted(before):
-    """What has been counted since."""
-    return {name: value - before[name] for name, value in counters().items()}
-
-
-def verify(words, options):
+def verify(path, words, options):
     """urxe_rc_verify between two processes that both have the faults. Returns what was counted."""
     if harness.sanitized():
         # A process under a sanitizer may not get to answer in the usual half second.
         options = [*options, "--timeout", "18"]
-    before = counters()
+    before = path.counters()
     port = harness.free_port()
+    program = [harness.binary("urxe_rc_verify"), "-d", path.device, "-g", path.gid(0), "-p", str(port)]
     # The seeds differ, or both ends would lose the same packets.
-    command = lambda seed: harness.urxe_run(
-        [harness.binary("urxe_rc_verify"), "-d", "urxe_lo", "-p", str(port)],
-        ["--fault", f"{words},seed={seed}"] if words else [])
-    outputs = harness.run_pair(command(1), [*command(2), *options, "localhost"], port, timeout=300)
+    faults = lambda seed: ["--fault", f"{words},seed={seed}"] if words else []
+    outputs = harness.run_pair(path.server(program, faults(1)),
+                               path.client([*program, *options, path.address], faults(2)), port, timeout=300)
     for output in outputs:
         harness.expect(output.rstrip().endswith("verified"), output)
-    return counted(before)
+    path.expect_carried()
+    return {name: value - before[name] for name, value in path.counters().items()}
 
 
 def check_counters(words, found):
@@ -65,7 +55,7 @@ def check_counters(words, found):
 def verify_under_faults(arguments):
     words, *options = arguments
     words = "" if words == "none" else words
-    found = verify(words, options)
+    found = verify(ends.make(), words, options)
     print({name: value for name, value in found.items() if value != 0})
     check_counters(words, found)
 
@@ -126,7 +116,8 @@ CASES = {"wrong_words": wrong_words, "by_interface": by_interface, "wrong_variab
 
 
 def test():
-    harness.isolate()
+    if sys.argv[1] != "verify":
+        harness.isolate()
     CASES[sys.argv[1]](sys.argv[2:])
 
 

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A stock pingpong program over urxe on one address.
+"""A stock pingpong program over urxe.
 
 usage: pingpong.py [--program P] [--pairs N] [OPTION OF THE PROGRAM...]
 
-P is ibv_rc_pingpong where nothing else is said.
+P is ibv_rc_pingpong where nothing else is said. `-g` counts the GIDs of a loopback interface.
 """
 
 import re
 import sys
 
+import ends
 import harness
 from harness import Process
 
@@ -38,17 +39,17 @@ def test():
     if arguments[:1] == ["--pairs"]:
         pairs, arguments = int(arguments[1]), arguments[2:]
     harness.need_programs(program)
-    harness.isolate()
-    if "-g" not in arguments:
-        arguments += ["-g", "0"]
+    path = ends.make()
+    gid = path.gid(option(arguments, "-g", 0))
     ports = [harness.free_port() for _ in range(pairs)]
-    command = lambda port: harness.urxe_run([program, "-d", "urxe_lo", "-p", str(port), *arguments])
-    servers = [Process(command(port), name="server") for port in ports]
+    words = lambda port: [program, "-d", path.device, "-p", str(port), *arguments, "-g", gid]
+    servers = [Process(path.server(words(port)), name="server") for port in ports]
     for server, port in zip(servers, ports):
         server.wait_for_listener(port)
-    clients = [Process(command(port) + ["localhost"], name="client") for port in ports]
+    clients = [Process(path.client([*words(port), path.address]), name="client") for port in ports]
     for process in clients + servers:
         check(program, process.expect_success(timeout=300), arguments)
+    path.expect_carried()
     print(clients[0].output)
 
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Stock ibv_xsrq_pingpong over urxe on one address: one server, any number of clients.
+"""Stock ibv_xsrq_pingpong over urxe: one server, any number of clients.
 
 usage: xsrq_pingpong.py [--clients N] [OPTION OF ibv_xsrq_pingpong...]
 """
 
 import sys
 
+import ends
 import harness
 from harness import Process
 
@@ -18,17 +19,17 @@ def test():
         clients = int(arguments[1])
         arguments = arguments[2:]
     harness.need_programs("ibv_xsrq_pingpong")
-    harness.isolate()
-    if "-g" not in arguments:
-        arguments += ["-g", "0"]
+    path = ends.make()
+    gid = path.gid(arguments[arguments.index("-g") + 1] if "-g" in arguments else 0)
     port = harness.free_port()
-    command = harness.urxe_run(["ibv_xsrq_pingpong", "-d", "urxe_lo", "-p", str(port), *arguments])
-    server = Process(command + ["-c", str(clients)], name="server")
+    words = ["ibv_xsrq_pingpong", "-d", path.device, "-p", str(port), *arguments, "-g", gid]
+    server = Process(path.server([*words, "-c", str(clients)]), name="server")
     server.wait_for_listener(port)
-    processes = [server] + [Process(command + ["localhost"], name="client") for _ in range(clients)]
+    processes = [server] + [Process(path.client([*words, path.address]), name="client") for _ in range(clients)]
     for process in processes:
         output = process.expect_success(timeout=300)
         harness.expect("success" in output, output)
+    path.expect_carried()
     print(output)
 
 

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Two ends for a pair of programs, joined by the engine that URXE_TEST_ENGINE names:
+
+  (nothing)  UDP sockets, with shared memory in front, on the loopback interface
+  udp        UDP sockets alone, on the loopback interface
+  raw        packet sockets, between two hosts
+  dpdk       a memif
+
+CMake makes one test of each (urxe_by_engine)."""
+
+import collections
+import os
+
+import harness
+from harness import Process
+
+ENGINE = os.environ.get("URXE_TEST_ENGINE", "")
+MTU = 4500  # Bytes: for the largest path MTU.
+
+
+class Ends:
+    """The ends of a path: a server runs at the first.
+
+    device    the name of the device at both
+    address   by which a client's program finds the server's with TCP
+    """
+
+    def __init__(self, device, address, devices=1, first_gid=0, options=((), ()), there=lambda words: words):
+        """devices: 2 if each end has one of its own, with its own counters."""
+        self.device, self.address, self._devices = device, address, devices
+        self._first_gid, self._options, self._there = first_gid, options, there
+
+    def gid(self, index):
+        """The place in the GID table of what is at `index` on a loopback interface. 0: IPv4, 1: IPv6."""
+        return str(int(index) + self._first_gid)
+
+    def server(self, words, options=()):
+        return harness.urxe_run(words, [*self._options[0], *options])
+
+    def client(self, words, options=()):
+        return self._there(harness.urxe_run(words, [*self._options[1], *options]))
+
+    def counters(self):
+        """The counters by name: the sums of both ends' devices and all processes since the ends were made."""
+        words = ["grep", "-H", ".", "-r", f"/sys/class/infiniband/{self.device}/ports/1/hw_counters"]
+        sums = collections.Counter()
+        for command in (self.server(words), self.client(words))[:self._devices]:
+            lines = Process(command).expect_success().splitlines()
+            sums.update({path.rsplit("/", 1)[1]: int(value) for path, value in (line.split(":") for line in lines)})
+        return dict(sums)
+
+    def expect_carried(self):
+        """Packets went by the engine that was to carry them."""
+        if ENGINE == "dpdk":
+            return  # Nothing else carries the packets of its device.
+        found = self.counters()
+        if ENGINE == "raw":
+            harness.expect(found["raw_rcvd_pkts"] > 0, f"no frames: {found}")
+        if ENGINE == "udp":
+            harness.expect(found["rcvd_pkts"] > 0 == found["shm_rcvd_pkts"], f"not by UDP: {found}")
+
+
+def _memif(role, number):
+    # The socket's name is of this network namespace only.
+    return ["--engine", "dpdk", "--dpdk-args",
+            f"--vdev=net_memif0,role={role},id=0 -- address=10.44.0.{number}/24,fd00:44::{number}/64 mtu={MTU}"]
+
+
+def make():
+    """To be called first: for two hosts the script starts anew."""
+    if ENGINE == "raw":
+        here, other = harness.two_hosts(MTU)
+        return Ends(here.device, here.ipv4, 2, 1, there=other.command)
+    harness.isolate()
+    if ENGINE != "dpdk":
+        return Ends("urxe_lo", "localhost")
+    if not os.path.exists(os.path.join(harness.build_directory(), "lib", "liburxe-dpdk.so")):
+        harness.skip("there is no DPDK engine: libdpdk-dev was not installed when urxe was built")
+    return Ends("urxe_memif0", "127.0.0.1", 2, options=(_memif("server", 1), _memif("client", 2)))
