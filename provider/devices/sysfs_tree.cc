@@ -192,8 +192,9 @@ std::map<std::string, std::string> describe_port_state(const DeviceDescription& 
     files[fmt::format("gids/{}", i)] = format_gid(gid) + "\n";
     // As in the kernel, the files of an empty entry exist but cannot be read.
     files[fmt::format("gid_attrs/types/{}", i)] = gid.is_zero() ? kUnreadable : "RoCE v2\n";
+    // libibverbs takes a name that is no interface's for an error.
     files[fmt::format("gid_attrs/ndevs/{}", i)] =
-        gid.is_zero() ? kUnreadable : device.ifname + "\n";
+        gid.is_zero() || device.is_fixed() ? kUnreadable : device.ifname + "\n";
   }
   return files;
 }

@@ -12,7 +12,7 @@ from harness import Process  # noqa: E402
 
 
 def test():
-    path = ends.make()
+    path = ends.make(alone=True)
     arguments = sys.argv[2:]
     gid = arguments[arguments.index("--gid-index") + 1] if "--gid-index" in arguments else 0
     program = [harness.binary("urxe_conformance"), f"--gtest_filter={sys.argv[1]}", *arguments, "--gid-index",

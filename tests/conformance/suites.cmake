@@ -2,7 +2,7 @@
 # The suites of urxe_conformance, one test each. Included by tests/system/CMakeLists.txt, whose function it uses.
 #
 # urxe offers all that they ask for, so a test that is skipped has failed. Not among them: Flush and CompCntr, which ask for a
-# later libibverbs than Debian 12's (system.release.*), and DmaBuf, which asks for a dma-buf (interop.dmabuf).
+# later libibverbs than Debian 12's (system.release.*), and DmaBuf, which asks for a dma-buf (interop.drill_dmabuf).
 set(conformance_folder ${CMAKE_CURRENT_LIST_DIR})
 set(suites Ah Apm Cq CqEx DataInOrder DeviceQuery Dm Domains Ece Events Import Mcast Mr MrRereg Mw
     Odp Pd QpAttributes QpBehaviour QpCreate QpStateTable RateLimit Rc RcErrors Srq Uc Ud Unsupported Waiting WrBatch WrBatchUd

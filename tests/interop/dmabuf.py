@@ -9,15 +9,19 @@ import guest
 from remote import harness
 
 
+def check(booted):
+    # rxe has the port in the network namespace that the guest began with.
+    place = ["unshare", "-n", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
+    output = booted.agent.run([*place, harness.binary("urxe"), "run", "--device", "lo", "--",
+                               harness.binary("urxe_conformance"), "--device", "urxe_lo", "--gtest_filter=DmaBuf.*"])
+    harness.expect("[  PASSED  ]" in output and "SKIPPED" not in output and "0 tests from 0" not in output, output)
+
+
 def main():
     guest.need()
     harness.need_namespaces()
     with guest.start(mtu=1500) as booted:
-        # rxe has the port in the network namespace that the guest began with.
-        place = ["unshare", "-n", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
-        output = booted.agent.run([*place, harness.binary("urxe"), "run", "--device", "lo", "--",
-                                   harness.binary("urxe_conformance"), "--device", "urxe_lo", "--gtest_filter=DmaBuf.*"])
-        harness.expect("[  PASSED  ]" in output and "SKIPPED" not in output and "0 tests from 0" not in output, output)
+        check(booted)
 
 
 if __name__ == "__main__":

@@ -55,19 +55,23 @@ def statement_of(row):
     return f"skipped: {row['skipped']}" if "skipped" in row else row["expected"]
 
 
+def check(booted, scripts=()):
+    agent = booted.agent.start([harness.binary("urxe"), "drill", "--agent"], "agent")
+    listens = ["sh", "-c", f"grep -q ':{PORT:04X} .* 0A ' /proc/net/tcp"]
+    harness.wait_until(lambda: booted.agent.start(listens).wait() == 0 or not agent.running(), "the agent")
+    came = run(scripts)
+    table = known()
+    wrong = [f"{name}: {statement}, in {PAGE}: {table.get(name)}" for name, statement in sorted(came.items())
+             if statement != table.get(name)]
+    wrong += [f"{PAGE} has {name}, which is no script" for name in sorted(table) if not scripts and name not in came]
+    harness.expect(not wrong, "\n".join(wrong))
+
+
 def main():
     guest.need()
     harness.need_namespaces()
     with guest.start(mtu=MTU) as booted:
-        agent = booted.agent.start([harness.binary("urxe"), "drill", "--agent"], "agent")
-        listens = ["sh", "-c", f"grep -q ':{PORT:04X} .* 0A ' /proc/net/tcp"]
-        harness.wait_until(lambda: booted.agent.start(listens).wait() == 0 or not agent.running(), "the agent")
-        came = run(sys.argv[1:])
-        table = known()
-        wrong = [f"{name}: {statement}, in {PAGE}: {table.get(name)}" for name, statement in sorted(came.items())
-                 if statement != table.get(name)]
-        wrong += [f"{PAGE} has {name}, which is no script" for name in sorted(table) if not sys.argv[1:] and name not in came]
-        harness.expect(not wrong, "\n".join(wrong))
+        check(booted, sys.argv[1:])
 
 
 if __name__ == "__main__":

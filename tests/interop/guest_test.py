@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The guest and what reaches it work as the tests of interoperability take for granted.
 
-usage: guest_test.py CASE...    of traffic.PEER, ssh, commands, netlink, stops: all in this process, and so in one guest;
+usage: guest_test.py CASE...    of traffic.PEER, ssh, commands, netlink, dmabuf, drill, stops: all in this process, and so in one guest;
                                 or of run alone: guests of other processes
 """
 
@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+import dmabuf
+import drill
 import guest
 import peers
 from remote import harness
@@ -104,6 +106,13 @@ def netlink():
         harness.expect(refused.wait() != 0 and "cannot be changed" in refused.output, refused.output)
         refused = agent.start([*under, "link", "add", "one", "type", "no-such", "netdev", "lo"])
         harness.expect(refused.wait() != 0 and "cannot be changed" not in refused.output, refused.output)
+
+
+def in_guest(check, mtu=1500):
+    """A test of another script, which can run alone, in the same guest."""
+    with peers.link("guest") as link:
+        link.set_mtu(mtu)
+        check(peers.shared_guest())
 
 
 def stops():
@@ -232,7 +241,8 @@ def ssh():
             harness.expect(far.ipv4 is None and far.ipv6 == link.far.ipv6, "the address asked for")
 
 
-CASES = {"ssh": ssh, "commands": commands, "netlink": netlink, "stops": stops, "run": run}
+CASES = {"dmabuf": lambda: in_guest(dmabuf.check), "drill": lambda: in_guest(drill.check, drill.MTU), "ssh": ssh,
+         "commands": commands, "netlink": netlink, "stops": stops, "run": run}
 
 
 def skipped(case):

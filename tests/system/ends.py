@@ -4,7 +4,7 @@
   (nothing)  UDP sockets, with shared memory in front, on the loopback interface
   udp        UDP sockets alone, on the loopback interface
   raw        packet sockets, between two hosts
-  dpdk       a memif
+  dpdk       a memif, or, for one program alone, a port that leads nowhere
 
 CMake makes one test of each (urxe_by_engine)."""
 
@@ -60,14 +60,13 @@ class Ends:
             harness.expect(found["rcvd_pkts"] > 0 == found["shm_rcvd_pkts"], f"not by UDP: {found}")
 
 
-def _memif(role, number):
-    # The socket's name is of this network namespace only.
+def _dpdk(port, number=1):
     return ["--engine", "dpdk", "--dpdk-args",
-            f"--vdev=net_memif0,role={role},id=0 -- address=10.44.0.{number}/24,fd00:44::{number}/64 mtu={MTU}"]
+            f"--vdev={port} -- address=10.44.0.{number}/24,fd00:44::{number}/64 mtu={MTU}"]
 
 
-def make():
-    """To be called first: for two hosts the script starts anew."""
+def make(alone=False):
+    """To be called first: for two hosts the script starts anew. alone: only the server's end is used."""
     if ENGINE == "raw":
         here, other = harness.two_hosts(MTU)
         return Ends(here.device, here.ipv4, 2, 1, there=other.command)
@@ -76,4 +75,8 @@ def make():
         return Ends("urxe_lo", "localhost")
     if not os.path.exists(os.path.join(harness.build_directory(), "lib", "liburxe-dpdk.so")):
         harness.skip("there is no DPDK engine: libdpdk-dev was not installed when urxe was built")
-    return Ends("urxe_memif0", "127.0.0.1", 2, options=(_memif("server", 1), _memif("client", 2)))
+    if alone:
+        return Ends("urxe_null0", "127.0.0.1", options=(_dpdk("net_null0,no-rx=1"), ()))
+    # The name of the memif's socket is of this network namespace only.
+    ports = (_dpdk("net_memif0,role=server,id=0"), _dpdk("net_memif0,role=client,id=0", 2))
+    return Ends("urxe_memif0", "127.0.0.1", 2, options=ports)

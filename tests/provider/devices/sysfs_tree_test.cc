@@ -43,6 +43,15 @@ TEST(SysfsTree, GidTable) {
   EXPECT_FALSE(tree.state.contains(port + "gids/64"));
 }
 
+TEST(SysfsTree, NoInterfaceOfAGidThatTheKernelHasNotGot) {
+  auto devices = two_devices();
+  devices[0].networks = {{devices[0].gids[0], 24}};
+  auto tree = describe_tree(devices, {});
+  std::string port = "sys/devices/urxe/fe75:00:00.0/infiniband/urxe_a/ports/1/";
+  EXPECT_EQ(tree.state.at(port + "gid_attrs/types/0"), "RoCE v2\n");
+  EXPECT_EQ(tree.state.at(port + "gid_attrs/ndevs/0"), "!\n");
+}
+
 // What NCCL reads beside the port's files.
 TEST(SysfsTree, BusDeviceHasALinkAndTheDeviceATrafficClass) {
   auto tree = describe_tree(two_devices(), {});
