@@ -239,6 +239,7 @@ bool Device::Impl::take_turns(TxBatch& batch, bool all_acks) {
         ca.active.remove(*qp);
         break;
       case Turn::kMore:
+      case Turn::kAfterOther:
         ca.active.move_to_back(*qp);
         break;
       case Turn::kBatchFull:

@@ -5,15 +5,21 @@
 
 namespace urxe {
 
-bool ReadWindow::admit(QueuePair& qp) {
-  const bool was_called = called_ == &qp;
-  if (has_room() && (was_called || (called_ == nullptr && waiting_.empty()))) {
+ReadWindow::Admission ReadWindow::admit(ChannelAdapter& ca, QueuePair& qp) {
+  if (!has_room()) {
+    if (called_ == &qp) called_ = nullptr;  // it stays in line
+    waiting_.push_back(qp);
+    return Admission::kNoRoom;
+  }
+  if (called_ == nullptr) called_ = waiting_.front();
+  if (called_ == nullptr || called_ == &qp) {
     called_ = nullptr;
     waiting_.remove(qp);
-    return true;
+    return Admission::kGranted;
   }
   waiting_.push_back(qp);
-  return false;
+  ca.active.push_back(*called_);
+  return Admission::kNotYet;
 }
 
 void ReadWindow::give_back(ChannelAdapter& ca, uint32_t room) {

@@ -21,8 +21,13 @@ class ReadWindow {
   /// One piece of a READ may always be asked for, however small the limit.
   void set_limit(uint32_t limit) { limit_ = std::max(limit, 1U); }
 
+  enum class Admission : uint8_t {
+    kGranted,  ///< the queue pair may ask for a piece now
+    kNotYet,   ///< there is room; another queue pair has its turn first, and is active
+    kNoRoom,
+  };
   /// Whether the queue pair may ask for a piece now. If not it is in line afterwards.
-  bool admit(QueuePair& qp);
+  Admission admit(ChannelAdapter& ca, QueuePair& qp);
   /// Responses of `room` bytes were asked for.
   void take(uint32_t room) { outstanding_ += room; }
   /// So many have come, or are not waited for any more.

@@ -98,8 +98,9 @@ struct PathMigration {
 
 /// How a turn at transmitting ended.
 enum class Turn : uint8_t {
-  kIdle,  ///< nothing more can go out now
-  kMore,  ///< the turn's budget is used up
+  kIdle,        ///< nothing more can go out now
+  kMore,        ///< the turn's budget is used up
+  kAfterOther,  ///< another active queue pair must have its turn first
   kBatchFull,
 };
 

@@ -52,7 +52,8 @@ bool waits_for_credits(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, In
   return true;
 }
 
-/// Whether the element at the point of transmission may send a packet now.
+/// Whether the element at the point of transmission may send a packet now, if it is no READ that
+/// must wait for other READs.
 bool may_send(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, Instant now) {
   RequesterState& req = qp.requester;
   // A message that has begun continues even if the limit has become 0 since (in SQD).
@@ -68,7 +69,24 @@ bool may_send(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, Instant now
     if (!qp.path->begin_turn(qp, nothing_in_flight)) return false;
     req.turn_left = qp.path->turn();
   }
-  return !is_read(wqe) || ca.reads.admit(qp);
+  return true;
+}
+
+/// Whether the element may send a packet now: kMore. A READ whose turn on the path it is keeps that
+/// turn while others have theirs in the window for READs: if it gave it away, two lines of queue
+/// pairs could call each other's members in turn for ever.
+Turn admit(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, Instant now) {
+  if (!may_send(ca, qp, wqe, now)) return Turn::kIdle;
+  if (!is_read(wqe)) return Turn::kMore;
+  switch (ca.reads.admit(ca, qp)) {
+    case ReadWindow::Admission::kGranted:
+      return Turn::kMore;
+    case ReadWindow::Admission::kNotYet:
+      return Turn::kAfterOther;
+    case ReadWindow::Admission::kNoRoom:
+      break;
+  }
+  return Turn::kIdle;
 }
 
 /// Whether to set AckReq: at the end of a message, at intervals in a long one, and when the turn
@@ -134,7 +152,7 @@ Turn send_one(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
     complete_local_operations(ca, qp);
     return Turn::kMore;
   }
-  if (!may_send(ca, qp, wqe, now)) return Turn::kIdle;
+  if (const Turn turn = admit(ca, qp, wqe, now); turn != Turn::kMore) return turn;
   RequestPacket packet = request_packet_at(qp, wqe, qp.requester.send_psn);
   const uint32_t bytes = datagram_bytes(qp.flow(), packet.headers.bth.opcode, packet.payload);
   if (!pacing_admits(ca, qp, bytes, now)) return Turn::kIdle;
@@ -237,6 +255,7 @@ void go_back(ChannelAdapter& ca, QueuePair& qp) {
 Turn transmit_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
                        uint32_t budget) {
   const Turn turn = send_requests(ca, qp, batch, now, budget);
+  if (turn == Turn::kAfterOther) return turn;
   RequesterState& req = qp.requester;
   if (turn == Turn::kIdle) {
     req.turn_left = 0;
