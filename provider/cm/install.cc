@@ -12,6 +12,7 @@
 #include "provider/cm/commands/dispatch.h"
 #include "provider/presence/presence_abi.h"
 #include "provider/runtime/errors.h"
+#include "provider/runtime/locks/uncancelled.h"
 
 namespace urxe::cm {
 namespace {
@@ -26,18 +27,6 @@ OpenFiles& open_files() {
   }();
   return *files;
 }
-
-/// Keeps the thread from being cancelled in the middle of the connection manager's work.
-class Uncancelled {
- public:
-  Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-  ~Uncancelled() { pthread_setcancelstate(before_, nullptr); }
-  Uncancelled(const Uncancelled&) = delete;
-  Uncancelled& operator=(const Uncancelled&) = delete;
-
- private:
-  int before_ = PTHREAD_CANCEL_ENABLE;
-};
 
 Expected<int, Errno> open_file(int flags) {
   int fd = -1;

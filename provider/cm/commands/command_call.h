@@ -11,7 +11,7 @@
 
 #include "packet/base/expected.h"
 #include "provider/cm/commands/dispatch.h"
-#include "provider/cm/commands/user_memory.h"
+#include "provider/runtime/memory/user_memory.h"
 
 namespace urxe::cm {
 

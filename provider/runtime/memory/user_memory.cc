@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "provider/cm/commands/user_memory.h"
+#include "provider/runtime/memory/user_memory.h"
 
 #include <cerrno>
 #include <cstring>
 
 #include "provider/runtime/memory/guarded_access.h"
 
-namespace urxe::cm {
+namespace urxe {
 
 Expected<void, Errno> read_user(void* to, const void* address, size_t bytes) {
   if (bytes == 0) return {};
@@ -33,4 +33,4 @@ Expected<void, Errno> write_user(uint64_t address, const void* from, size_t byte
   return {};
 }
 
-}  // namespace urxe::cm
+}  // namespace urxe
