@@ -12,6 +12,7 @@
 #include "packet/base/time.h"
 #include "packet/wire/cm/cm_message.h"
 #include "packet/wire/roce_packet.h"
+#include "transport/cm/outgoing_mad.h"
 
 namespace urxe {
 
@@ -123,12 +124,6 @@ struct CmCounters {
 constexpr size_t index_of(CmAttribute attribute) {
   return static_cast<size_t>(attribute) - static_cast<size_t>(CmAttribute::kReq);
 }
-
-/// A MAD to send from QP1. `flow.source` is this side; the device fills in the source port.
-struct OutgoingMad {
-  Flow flow;
-  MadBytes mad{};
-};
 
 /// The communication manager of one channel adapter (IBTA vol. 1, chapter 12): protocol only, like
 /// the rest of the transport. It retransmits, answers duplicates, keeps time-wait and finds stale

@@ -167,6 +167,12 @@ ConnectionManager& Device::cm() {
 const ConnectionManager& Device::cm() const {
   return impl_->ca.gsi.cm();
 }
+MadAgents& Device::mads() {
+  return impl_->ca.gsi.mads();
+}
+const MadAgents& Device::mads() const {
+  return impl_->ca.gsi.mads();
+}
 void Device::set_gsi_source_port(const Gid& local, uint16_t port) {
   impl_->ca.gsi.set_source_port(local, port);
 }
@@ -224,6 +230,7 @@ void Device::advance(Instant now) {
     fail_if_cq_failed(ca, *qp);
   }
   ca.gsi.cm().advance(now);
+  ca.gsi.mads().advance(now);
   ca.release_held_events();
 }
 
@@ -283,7 +290,8 @@ std::optional<Instant> Device::next_deadline() const {
   const ChannelAdapter& ca = impl_->ca;
   std::optional<Instant> earliest = ca.timers.next();
   for (const std::optional<Instant>& other :
-       {ca.pacing.next(), ca.next_held_event, ca.gsi.cm().next_deadline()}) {
+       {ca.pacing.next(), ca.next_held_event, ca.gsi.cm().next_deadline(),
+        ca.gsi.mads().next_deadline()}) {
     if (other) earliest = std::min(earliest.value_or(*other), *other);
   }
   return earliest;

@@ -45,7 +45,8 @@ enum class AckPolicy : uint8_t {
 ///   2. advance() to the present time, once no more packets wait: a retry timer must not overtake
 ///      an ACK that has arrived;
 ///   3. transmit() into a batch and send the batch; repeat while transmit() returns true;
-///   4. take_notified() and take_event() until they return nothing; handle cm().has_event();
+///   4. take_notified() and take_event() until they return nothing; handle cm().has_event() and
+///      mads().take_news();
 ///   5. start again when a packet arrives, when a doorbell is rung, or at next_deadline().
 ///
 /// Thread-safety: all calls need one lock, which is the caller's, except these: the poster's side
@@ -154,6 +155,9 @@ class Device {
   /// the caller takes its events.
   [[nodiscard]] ConnectionManager& cm();
   [[nodiscard]] const ConnectionManager& cm() const;
+  /// The agents of other management classes, which QP1 serves, too. The same three serve them.
+  [[nodiscard]] MadAgents& mads();
+  [[nodiscard]] const MadAgents& mads() const;
   /// The UDP source port that the engine granted for what QP1 sends from `local`.
   void set_gsi_source_port(const Gid& local, uint16_t port);
   [[nodiscard]] std::optional<uint16_t> gsi_source_port(const Gid& local) const;

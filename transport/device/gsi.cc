@@ -47,7 +47,11 @@ std::optional<uint16_t> GeneralServices::source_port(const Gid& local) const {
 void GeneralServices::receive(ChannelAdapter& ca, const PacketView& packet, const Flow& flow,
                               Instant now) {
   if (const auto reason = reason_to_drop(ca, packet, flow)) return ca.counters.drop(*reason);
-  cm_.receive(packet.payload, flow, now);
+  if (packet.payload.size() == kMadBytes && mads_.wants(packet.payload.first<kMadBytes>())) {
+    mads_.receive(packet.payload.first<kMadBytes>(), flow, packet.headers.deth.source_qp);
+  } else {
+    cm_.receive(packet.payload, flow, now);
+  }
 }
 
 bool GeneralServices::transmit(ChannelAdapter& ca, TxBatch& batch) {
@@ -56,8 +60,9 @@ bool GeneralServices::transmit(ChannelAdapter& ca, TxBatch& batch) {
     if (!append(ca, batch, *held_up_)) return false;
     held_up_.reset();
   }
-  for (int left = kMadsPerTurn; left > 0 && cm_.has_outgoing(); --left) {
-    const OutgoingMad* const outgoing = cm_.take_outgoing();
+  for (int left = kMadsPerTurn; left > 0; --left) {
+    const OutgoingMad* const outgoing = take_outgoing();
+    if (outgoing == nullptr) break;
     if (append(ca, batch, *outgoing)) continue;
     held_up_ = *outgoing;
     return false;
@@ -65,12 +70,17 @@ bool GeneralServices::transmit(ChannelAdapter& ca, TxBatch& batch) {
   return true;
 }
 
+/// Connections go first: they are what other things wait for.
+const OutgoingMad* GeneralServices::take_outgoing() {
+  return cm_.has_outgoing() ? cm_.take_outgoing() : mads_.take_outgoing();
+}
+
 bool GeneralServices::append(ChannelAdapter& ca, TxBatch& batch, const OutgoingMad& outgoing) {
   Flow flow = outgoing.flow;
   if (const auto port = source_port(flow.source)) flow.source_port = *port;
   Headers headers;
   headers.bth.opcode = Opcode(Service::kUd, Operation::kSendOnly);
-  headers.bth.dest_qp = kGsiQpn;
+  headers.bth.dest_qp = outgoing.qpn;
   headers.bth.psn = next_psn_;
   headers.bth.ack_req = true;  // nobody answers it, but rxe and mlx5 send it so
   headers.deth = {kGsiQKey, kGsiQpn};

@@ -6,6 +6,7 @@
 #include "packet/base/bytes.h"
 #include "packet/wire/cm/cm_message.h"
 #include "packet/wire/cm/mad.h"
+#include "packet/wire/cm/mad_agent.h"
 #include "packet/wire/icrc.h"
 #include "packet/wire/opcode.h"
 
@@ -16,6 +17,13 @@ namespace {
 constexpr size_t kMadAt = 20;
 
 static_assert(1U << kCommIdPrefixBits == kSlots, "a communication id names the slot, too");
+
+MadRoute route_of_any(MadView mad) {
+  const MadHeader header = read_mad_header(mad);
+  const bool for_agents =
+      header.base_version == kMadBaseVersion && header.management_class != kCmClass;
+  return for_agents ? agent_route_of(mad) : route_of(mad);
+}
 
 }  // namespace
 
@@ -31,7 +39,7 @@ GsiOwner gsi_owner(std::span<const uint8_t> packet) {
   const Opcode opcode(packet.empty() ? uint8_t{0} : packet[0]);
   if (opcode != Opcode(Service::kUd, Operation::kSendOnly)) return {};
   if (packet.size() < kMadAt + kMadBytes + kIcrcBytes) return {};
-  const MadRoute route = route_of(packet.subspan(kMadAt, kMadBytes));
+  const MadRoute route = route_of_any(packet.subspan(kMadAt).first<kMadBytes>());
   if (const auto* service = std::get_if<ToService>(&route)) {
     return {Kind::kService, service->service_id.value()};
   }

@@ -21,8 +21,9 @@ struct GsiOwner {
   enum class Kind : uint8_t {
     kOwn,       ///< not a MAD: the process that received it drops it
     kEveryone,  ///< each process gets a copy
-    kSlot,      ///< the process with that slot, which gave out the communication id
-    kService,   ///< the process that listens for that service
+    kSlot,      ///< the process with that slot, which gave out the communication id, or
+                ///< has begun the transaction
+    kService,   ///< the process that listens for that service, or has that agent
   };
   Kind kind = Kind::kOwn;
   uint64_t value = 0;  ///< slot, or service id

@@ -22,6 +22,7 @@ inline constexpr uint8_t kMadBaseVersion = 1;
 inline constexpr uint8_t kCmClass = 0x07;  ///< communication management
 inline constexpr uint8_t kCmClassVersion = 2;
 inline constexpr uint8_t kMadMethodSend = 0x03;
+inline constexpr uint8_t kMadMethodResponse = 0x80;  ///< a bit of the method
 
 /// The common MAD header, 24 bytes (IBTA vol. 1, 13.4.3), host byte order.
 struct MadHeader {
@@ -46,12 +47,12 @@ void write_mad_header(const MadHeader& header, MadBytes& mad);
 enum class MadDropReason : uint8_t {
   kLength,            ///< not 256 bytes
   kVersion,           ///< base or class version
-  kClass,             ///< not communication management
-  kMethod,            ///< not Send
+  kClass,             ///< not communication management, and no agent has the class
+  kMethod,            ///< not Send; or no agent takes the method
   kUnknownAttribute,  ///< not a message that urxe knows
   kMalformed,         ///< a field has a value that it cannot have
-  // found by the connection manager
-  kUnknownId,   ///< for a communication that does not exist, and no reply is due
+  // found by the connection manager, or the table of agents
+  kUnknownId,   ///< for a communication or transaction that does not exist, and no reply is due
   kWrongPeer,   ///< from another peer than the communication's: forged or long out of date
   kWrongState,  ///< unexpected, and not a duplicate that needs a reply
   kNoRoom,      ///< a bound was reached

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The part of RuntimeDevice that serves the connection manager.
+// The part of RuntimeDevice that serves the connection manager and management agents.
 #include <utility>
 
 #include "packet/host/random.h"
@@ -46,6 +46,7 @@ void RuntimeDevice::configure_cm() {
   config.probe_guid_mask = kNodeGuidMask;
   config.probe_guid_value = kNodeGuidValue;
   device_.cm().configure(config);
+  device_.mads().configure({.id_prefix = slot_->number(), .id_secret = random_secret()});
 }
 
 Expected<void, EngineError> RuntimeDevice::open_in_engine(const Gid& local) {
@@ -90,6 +91,22 @@ Expected<ListenerId, Errno> RuntimeDevice::listen(ServiceId service,
   sharing_->end_listening(entry);
   services_[listener.value()] = {service, local};
   return listener;
+}
+
+Expected<void, Errno> RuntimeDevice::take_agent_requests(const MadAgentKey& key) {
+  Expected<ServiceEntry, Errno> entry = error(ENOMEM);
+  {
+    Progress::Guard guard(progress_);
+    if (auto started = start(); !started) return started;
+    refresh_gids();
+    if (auto opened = open_addresses(); !opened) return opened;
+    entry = sharing_->begin_listening(agent_service(key), std::nullopt);
+    if (!entry) return Unexpected<Errno>(entry.error());
+  }
+  if (auto entered = entry->enter(); !entered) return entered;
+  Progress::Guard guard(progress_);
+  sharing_->end_listening(*entry);
+  return {};
 }
 
 void RuntimeDevice::stop_listening(ListenerId listener) {

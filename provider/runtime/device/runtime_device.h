@@ -80,7 +80,18 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
 
   void stop_listening(ListenerId listener);
 
+  // For programs' management agents, whose events the ManagementSink gets. To send, they call
+  // start() and open_addresses().
+
+  /// Undoes take_agent_requests().
+  void leave_agent_requests(const MadAgentKey& key) {
+    sharing_->stop_listening(agent_service(key), std::nullopt);
+  }
+
   // Without the lock:
+
+  /// Directs management requests with that key to this process, as listen() does for a service.
+  Expected<void, Errno> take_agent_requests(const MadAgentKey& key);
 
   /// Directs REQs and SIDR_REQs for `service` to this process, whichever of the processes that
   /// share the address they reach, and there to the returned listener. On `local`, or on all

@@ -12,9 +12,10 @@ namespace urxe {
 
 class RuntimeDevice;
 
-// The receivers of the events of all devices of this process: the verbs and the connection manager.
-// Each registers its functions before it opens a device, so neither needs to know the other. The
-// functions are called with the device's lock held, and must not block.
+// The receivers of the events of all devices of this process: the verbs, the connection manager,
+// and the programs' management agents. Each registers its functions before it opens a device, so
+// neither needs to know the other. The functions are called with the device's lock held, and must
+// not block.
 
 /// The functions of the verbs. `user` is the pointer that the object was made with. The functions
 /// return a socket that has no room for all its events, or null.
@@ -39,12 +40,20 @@ struct CommunicationSink {
   bool (*at_exit)(RuntimeDevice& device) = nullptr;
 };
 
+/// The function of the management agents, for events of device.mads(). As
+/// CommunicationSink::events, but called for each event that comes.
+struct ManagementSink {
+  void (*events)(RuntimeDevice& device) = nullptr;
+};
+
 /// The sinks must exist as long as the process.
 void register_event_sink(const EventSink& sink) noexcept;
 void register_communication_sink(const CommunicationSink& sink) noexcept;
+void register_management_sink(const ManagementSink& sink) noexcept;
 
 /// The registered sinks; without one, a sink of null pointers. Any thread.
 const EventSink& event_sink() noexcept;
 const CommunicationSink& communication_sink() noexcept;
+const ManagementSink& management_sink() noexcept;
 
 }  // namespace urxe

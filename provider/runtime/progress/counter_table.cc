@@ -72,14 +72,15 @@ void CounterTable::add(size_t column, uint64_t value) {
   std::atomic_ref(row_[column]).store(before_[column] + value, std::memory_order_relaxed);
 }
 
-void CounterTable::add_cm(const CmCounters& cm) {
+void CounterTable::add_cm(const CmCounters& cm, const MadAgents::Drops& agent_drops) {
   static_assert(kCmCounterGroups.size() == 4);
   size_t column = cm_counter_column(0);
   for (const auto* group : {&cm.sent, &cm.retries, &cm.received, &cm.duplicates}) {
     for (const uint64_t value : *group) add(column++, value);
   }
   for (size_t reason = 0; reason < cm.drops.size(); ++reason) {
-    add(drop_counter_column(static_cast<MadDropReason>(reason)), cm.drops[reason]);
+    add(drop_counter_column(static_cast<MadDropReason>(reason)),
+        cm.drops[reason] + agent_drops[reason]);
   }
 }
 
@@ -116,7 +117,8 @@ void CounterTable::add_faults(const EngineCounters& engine) {
   add(counter_column("fault_rx_corrupted"), engine.incoming_faults.corrupted);
 }
 
-void CounterTable::publish(const Counters& c, const EngineCounters& engine, const CmCounters& cm) {
+void CounterTable::publish(const Counters& c, const EngineCounters& engine, const CmCounters& cm,
+                           const MadAgents::Drops& agent_drops) {
   if (row_ == nullptr) return;
   add(counter_column("port_xmit_data"), c.sent_bytes / 4);
   add(counter_column("port_rcv_data"), c.received_bytes / 4);
@@ -166,7 +168,7 @@ void CounterTable::publish(const Counters& c, const EngineCounters& engine, cons
   add(counter_column("raw_qp_sent_frames"), c.frames_sent);
   add(counter_column("raw_qp_rcvd_frames"), c.frames_received);
   add(counter_column("raw_qp_dropped_frames"), c.frames_dropped);
-  add_cm(cm);
+  add_cm(cm, agent_drops);
   add_failures(c);
   add_faults(engine);
   for (size_t reason = 0; reason < c.drops.size(); ++reason) {

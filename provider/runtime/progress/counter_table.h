@@ -9,6 +9,7 @@
 #include "packet/host/file_descriptor.h"
 #include "transport/cm/connection_manager.h"
 #include "transport/device/counters.h"
+#include "transport/mad/mad_agents.h"
 
 namespace urxe {
 
@@ -33,11 +34,12 @@ class CounterTable {
   CounterTable& operator=(const CounterTable&) = delete;
 
   /// Writes the counts since the table was opened into the row.
-  void publish(const Counters& counters, const EngineCounters& engine, const CmCounters& cm);
+  void publish(const Counters& counters, const EngineCounters& engine, const CmCounters& cm,
+               const MadAgents::Drops& agent_drops = {});
 
  private:
   void add(size_t column, uint64_t value);
-  void add_cm(const CmCounters& cm);
+  void add_cm(const CmCounters& cm, const MadAgents::Drops& agent_drops);
   void add_failures(const Counters& counters);
   void add_faults(const EngineCounters& engine);
 

@@ -189,6 +189,9 @@ void Progress::deliver_events() {
     communication_told_ = true;
     if (communication_sink().events != nullptr) communication_sink().events(owner_);
   }
+  if (device_.mads().take_news() && management_sink().events != nullptr) {
+    management_sink().events(owner_);
+  }
 }
 
 Instant Progress::deadline(Instant now) const {
@@ -216,7 +219,8 @@ void Progress::publish_counters(Instant now) {
   frames_.add_losses(totals);
   publication_.reports.tell_memory_packets(totals.memory_sent_packets +
                                            totals.memory_received_packets);
-  publication_.counters.publish(device_.counters(), totals, device_.cm().counters());
+  publication_.counters.publish(device_.counters(), totals, device_.cm().counters(),
+                                device_.mads().drops());
 }
 
 /// Another number if something may have happened to a queue pair.

@@ -196,7 +196,54 @@ TEST(Gsi, RunsTheConnectionManagersTimers) {
   EXPECT_EQ(sent_packets(bench).size(), 1U) << "the REQ again";
 }
 
+// Expect: as the connection manager's MADs, but to the queue pair that was named; the deadline is
+// the agents', too.
+TEST(Gsi, SendsAgentsMads) {
+  Bench bench;
+  constexpr MadAgentKey kKey{0x32, 1, 0x001405};
+  const auto agent = bench.device.mads().add({kKey, {}});
+  ASSERT_TRUE(agent);
+  OutgoingMad mad{.flow = flow_to_peer(bench), .qpn = Qpn(0x1234)};
+  write_mad_header({.management_class = 0x32, .class_version = 1, .method = 1}, mad.mad);
+  ASSERT_TRUE(bench.device.mads().send(*agent, mad, {milliseconds(5)}, bench.now));
+  const auto sent = sent_packets(bench);
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_EQ(sent[0].headers.bth.dest_qp, Qpn(0x1234));
+  EXPECT_EQ(sent[0].headers.deth.qkey, kGsiQKey);
+  EXPECT_EQ(sent[0].headers.deth.source_qp, kGsiQpn);
+  EXPECT_EQ(sent[0].payload.size(), kMadBytes);
+  EXPECT_EQ(bench.device.next_deadline(), bench.now + milliseconds(5));
+  bench.device.advance(bench.now + milliseconds(5));
+  const auto event = bench.device.mads().take_event(*agent);
+  ASSERT_TRUE(event);
+  EXPECT_TRUE(event->timed_out);
+}
+
 // --- What comes in.
+
+// Expect: an agent gets its class, with the sender's queue pair; the connection manager still gets
+// its own.
+TEST(Gsi, GivesAgentsTheirMads) {
+  ListeningBench bench;
+  const auto agent = bench.device.mads().add({{0x32, 1, 0}, {1 << 1, 0}});
+  ASSERT_TRUE(agent);
+  MadBytes mad{};
+  write_mad_header({.management_class = 0x32, .class_version = 1, .method = 1}, mad);
+  Headers headers = gsi_headers();
+  headers.deth.source_qp = Qpn(0x777);
+  bench.receive_raw(headers, bench.flow_from_peer(), {mad.begin(), mad.end()});
+  EXPECT_TRUE(bench.device.mads().take_news());
+  const auto event = bench.device.mads().take_event(*agent);
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->remote_qpn, Qpn(0x777));
+  EXPECT_EQ(event->flow.source, bench.flow_from_peer().source);
+  bench.receive_request();
+  EXPECT_TRUE(bench.device.cm().has_event());
+  headers.deth.qkey = QKey(1);
+  bench.receive_raw(headers, bench.flow_from_peer(), {mad.begin(), mad.end()});
+  EXPECT_EQ(bench.dropped(DropReason::kBadQKey), 1U);
+  EXPECT_FALSE(bench.device.mads().take_event(*agent));
+}
 
 // Expect: the MAD and the way that it came; the answer goes back.
 TEST(Gsi, ReceivesMads) {

@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "packet/wire/cm/mad_agent.h"
+#include "packet/wire/icrc.h"
 #include "packet/wire/opcode.h"
 
 namespace urxe::test {
@@ -28,6 +30,30 @@ TEST(GsiOwner, BytesThatAreNoMadAreWhoeverHasThem) {
   for (size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_EQ(gsi_owner(std::span(bytes).first(size)), GsiOwner{});
   }
+}
+
+std::vector<uint8_t> packet_of(const MadHeader& header) {
+  MadBytes mad{};
+  write_mad_header(header, mad);
+  std::vector<uint8_t> packet(20);
+  packet[0] = Opcode(Service::kUd, Operation::kSendOnly).value;
+  packet.insert(packet.end(), mad.begin(), mad.end());
+  packet.resize(packet.size() + kIcrcBytes);
+  return packet;
+}
+
+TEST(GsiOwner, AgentsRequestsGoByTheirKeyAndResponsesByTheirTransaction) {
+  constexpr uint64_t kSlot = 0x1a5;
+  MadHeader header{.management_class = 0x04,
+                   .class_version = 1,
+                   .method = 1,
+                   .transaction_id = kSlot << 55 | 77};
+  EXPECT_EQ(gsi_owner(packet_of(header)),
+            (GsiOwner{GsiOwner::Kind::kService, agent_service({0x04, 1, 0}).value()}));
+  header.method = 0x81;
+  EXPECT_EQ(gsi_owner(packet_of(header)), (GsiOwner{GsiOwner::Kind::kSlot, kSlot}));
+  header.base_version = 2;
+  EXPECT_EQ(gsi_owner(packet_of(header)), (GsiOwner{GsiOwner::Kind::kEveryone}));
 }
 
 }  // namespace
