@@ -32,15 +32,22 @@ bool RealDevices::has_uverbs(unsigned number) const {
   return contains(verbs, name) || contains(nodes, name);
 }
 
+bool RealDevices::has_umad(unsigned number) const {
+  const std::string name = "umad" + std::to_string(number);
+  return contains(mads, name) || contains(nodes, name);
+}
+
 RealDevices find_real_devices(const std::string& root) {
   RealDevices real;
   real.root = root;
   real.devices = list_directory(root + "/sys/class/infiniband");
   real.verbs = list_directory(root + "/sys/class/infiniband_verbs");
   real.nodes = list_directory(root + "/dev/infiniband");
+  real.mads = list_directory(root + "/sys/class/infiniband_mad");
   std::erase(real.verbs, "abi_version");
-  std::ifstream file(root + "/sys/class/infiniband_verbs/abi_version");
-  file >> real.abi_version;
+  std::erase(real.mads, "abi_version");
+  std::ifstream(root + "/sys/class/infiniband_verbs/abi_version") >> real.abi_version;
+  std::ifstream(root + "/sys/class/infiniband_mad/abi_version") >> real.mad_abi_version;
   return real;
 }
 

@@ -15,6 +15,8 @@ namespace {
 
 /// Above the numbers of a machine's real devices.
 constexpr uint32_t kFirstUverbsNumber = 192;
+/// libibumad looks for no umad node with a higher number.
+constexpr uint32_t kMostUmads = 64;
 constexpr const char* kUnreadable = "!\n";
 
 /// Files below one directory, one line each.
@@ -108,6 +110,15 @@ void add_uverbs(Folder folder, const DeviceDescription& device) {
   folder.link("subsystem", "../../../../../class/infiniband_verbs");
 }
 
+/// The files of /sys/class/infiniband_mad/umadN.
+void add_umad(Folder folder, const DeviceDescription& device) {
+  folder.add("ibdev", device.name);
+  folder.add("port", "1");
+  folder.add("dev", "1:3");  // the null device's: see provider/presence
+  folder.link("device", "../..");
+  folder.link("subsystem", "../../../../../class/infiniband_mad");
+}
+
 /// The files of /sys/class/infiniband/D/device, which look like those of a PCI device.
 void add_bus_device(Folder folder, const DeviceDescription& device) {
   InterfacePlace place = read_interface_place(device.ifname, device.ifindex);
@@ -128,6 +139,26 @@ void add_bus_device(Folder folder, const DeviceDescription& device) {
   folder.add("uevent", "DRIVER=urxe");
   if (!device.is_fixed())
     folder.below("net").link(device.ifname, "/sys/class/net/" + device.ifname);
+}
+
+/// The numbers of umad nodes that no real port has, as many as there are devices, or fewer.
+std::vector<uint32_t> free_umads(size_t devices, const RealDevices& real) {
+  std::vector<uint32_t> numbers;
+  for (uint32_t number = 0; number < kMostUmads && numbers.size() < devices; ++number) {
+    if (!real.has_umad(number)) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+/// The node by which programs send and receive management datagrams at the device's port.
+void add_management(TreeContent& tree, const DeviceDescription& device, size_t index,
+                    uint32_t number) {
+  const std::string umad = fmt::format("umad{}", number);
+  const std::string address = bus_address(index);
+  add_umad({tree, fmt::format("sys/devices/urxe/{}/infiniband_mad/{}", address, umad)}, device);
+  tree.links["sys/class/infiniband_mad/" + umad] =
+      fmt::format("../../devices/urxe/{}/infiniband_mad/{}", address, umad);
+  tree.links["dev/infiniband/" + umad] = "/dev/null";
 }
 
 void add_device(TreeContent& tree, const DeviceDescription& device, size_t index) {
@@ -168,6 +199,7 @@ void add_real(TreeContent& tree, const RealDevices& real) {
   };
   link_all("sys/class/infiniband", real.devices);
   link_all("sys/class/infiniband_verbs", real.verbs);
+  link_all("sys/class/infiniband_mad", real.mads);
   link_all("dev/infiniband", real.nodes);
 }
 
@@ -201,13 +233,20 @@ std::map<std::string, std::string> describe_port_state(const DeviceDescription& 
 
 TreeContent describe_tree(const std::vector<DeviceDescription>& devices, const RealDevices& real) {
   TreeContent tree;
-  tree.directories = {"sys/class/infiniband", "sys/class/infiniband_verbs", "sys/devices/urxe",
-                      "dev/infiniband", "devices"};
+  tree.directories = {"sys/class/infiniband",     "sys/class/infiniband_verbs",
+                      "sys/class/infiniband_mad", "sys/devices/urxe",
+                      "dev/infiniband",           "devices"};
   Folder(tree, "sys/class/infiniband_verbs")
       .add("abi_version", real.abi_version.empty() ? "6" : real.abi_version);
+  Folder(tree, "sys/class/infiniband_mad")
+      .add("abi_version", real.mad_abi_version.empty() ? "5" : real.mad_abi_version);
   add_real(tree, real);
   tree.files["lock"] = tree.files["users"] = "";
-  for (size_t i = 0; i < devices.size(); ++i) add_device(tree, devices[i], i);
+  const std::vector<uint32_t> umads = free_umads(devices.size(), real);
+  for (size_t i = 0; i < devices.size(); ++i) {
+    add_device(tree, devices[i], i);
+    if (i < umads.size()) add_management(tree, devices[i], i, umads[i]);
+  }
   if (!devices.empty()) add_connection_manager(tree);
   return tree;
 }

@@ -27,9 +27,10 @@ void assign_uverbs_numbers(std::vector<DeviceDescription>& devices, const RealDe
 /// The tree that provider/presence shows:
 ///   sys/class/infiniband/D, sys/class/infiniband_verbs/uverbsN   links to sys/devices/urxe/...,
 ///                                                                absolute links to real devices
+///   sys/class/infiniband_mad/umadN                               the same, one of each port
 ///   sys/devices/urxe/ADDRESS/                                    what D/device leads to
 ///   sys/class/misc/rdma_cm                                       the connection manager
-///   dev/infiniband/uverbsN, dev/infiniband/rdma_cm               links to /dev/null
+///   dev/infiniband/uverbsN, umadN and rdma_cm                    links to /dev/null
 ///   devices/D, devices/D.counters                                for the provider
 ///   lock, users                                                  see tree_update.h
 /// A counter's file holds "@<column> <device>"; one that holds "!" fails to be read, with EINVAL.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-/// Recognizes file descriptors of urxe's device nodes, of the connection manager's files, of RDMA
-/// netlink and of the tree. The set of nodes has the first three. A set's bits are only hints,
+/// Recognizes file descriptors of urxe's device nodes, of the files of rdma_cm and umad, of RDMA
+/// netlink and of the tree. The set of nodes has all but the last. A set's bits are only hints,
 /// which cost one load: close() is not intercepted, so a set bit is checked against the descriptor
 /// itself before use, and a stale one is cleared. Safe in threads and signal handlers; inherited by
 /// fork().

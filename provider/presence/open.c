@@ -9,6 +9,7 @@
 #include "provider/presence/counters.h"
 #include "provider/presence/descriptors.h"
 #include "provider/presence/lack.h"
+#include "provider/presence/mad_files.h"
 #include "provider/presence/next.h"
 #include "provider/presence/place.h"
 
@@ -33,6 +34,9 @@ static int open_target(const struct urxe_target* target, int flags, unsigned mod
     return open_node(target->path, flags, mode);
   }
   if (target->kind == URXE_CM_NODE) return urxe_open_cm_node(target->path, flags, mode);
+  if (target->kind == URXE_MAD_NODE) {
+    return urxe_open_mad_node(target->path, target->number, flags, mode);
+  }
   if (target->kind == URXE_IN_TREE) return open_in_tree(target->path, flags, mode);
   return URXE_NEXT(open)(target->path, flags, mode);
 }

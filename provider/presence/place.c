@@ -22,6 +22,7 @@ enum {
   kClass,
   kVerbsClass,
   kVerbsFileClass,
+  kMadClass,
   kMisc,
   kCm,
   kDevices,
@@ -35,6 +36,7 @@ static const struct place kPlaces[] = {
     [kClass] = {"class", "/sys/class", kSys, false},
     [kVerbsClass] = {"infiniband", "/sys/class/infiniband", kClass, true},
     [kVerbsFileClass] = {"infiniband_verbs", "/sys/class/infiniband_verbs", kClass, true},
+    [kMadClass] = {"infiniband_mad", "/sys/class/infiniband_mad", kClass, true},
     [kMisc] = {"misc", "/sys/class/misc", kClass, false},
     [kCm] = {"rdma_cm", "/sys/class/misc/rdma_cm", kMisc, true},
     [kDevices] = {"devices", "/sys/devices", kSys, false},
@@ -117,6 +119,30 @@ static bool append_string(struct urxe_target* target, size_t* length, const char
   return append(target, length, text, strlen(text));
 }
 
+/// The number in the name of a umad node; -1: it is no such node.
+static int umad_number(struct component entry) {
+  static const char kPrefix[] = "umad";
+  const size_t digits_at = sizeof(kPrefix) - 1;
+  const size_t most_digits = 4;
+  if (entry.length <= digits_at || entry.length > digits_at + most_digits ||
+      memcmp(entry.start, kPrefix, digits_at) != 0) {
+    return -1;
+  }
+  int number = 0;
+  for (size_t i = digits_at; i < entry.length; ++i) {
+    if (entry.start[i] < '0' || entry.start[i] > '9') return -1;
+    number = number * 10 + (entry.start[i] - '0');
+  }
+  return number;
+}
+
+/// The kind of an entry of /dev/infiniband whose stand-in is the null device.
+static enum urxe_kind kind_of_node(struct component entry, int* number) {
+  if (is_named(entry, "rdma_cm")) return URXE_CM_NODE;
+  *number = umad_number(entry);
+  return *number >= 0 ? URXE_MAD_NODE : URXE_NODE;
+}
+
 /// Sets the kind of the entry whose path in the tree is in target->buffer. In the tree real devices
 /// are absolute links to their places, urxe's nodes are links to the null device, and everything
 /// else is relative links, files and directories.
@@ -131,7 +157,7 @@ static bool look_at_entry(struct urxe_target* target, size_t* length, int place,
   if (place != kNodes || !is_named(whole, "/dev/null")) {
     target->kind = URXE_REAL_ENTRY;
   } else {
-    target->kind = is_named(entry, "rdma_cm") ? URXE_CM_NODE : URXE_NODE;
+    target->kind = kind_of_node(entry, &target->number);
   }
   *length = 0;
   return append(target, length, link, (size_t)count);

@@ -13,12 +13,14 @@ enum urxe_kind {
   URXE_IN_TREE,    ///< a file or directory of the tree
   URXE_NODE,       ///< a device node of urxe; the null device is its stand-in
   URXE_CM_NODE,    ///< the connection manager's node; the null device is its stand-in
+  URXE_MAD_NODE,   ///< a umad node; the null device is its stand-in
   URXE_REAL_ENTRY  ///< an entry of a real device of this machine
 };
 
 struct urxe_target {
   enum urxe_kind kind;
   const char* path;  ///< the path for the kernel: the caller's own, or `buffer`
+  int number;        ///< of URXE_MAD_NODE
   char buffer[PATH_MAX];
 };
 

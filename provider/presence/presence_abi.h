@@ -45,6 +45,22 @@ struct urxe_cm_hooks {
   urxe_write_hook write;
 };
 
+/// The files of /dev/infiniband/umad<number>, by which programs exchange management datagrams. As
+/// for the hooks above, they must not call fstat(), dup() or write() through this object.
+struct urxe_mad_hooks {
+  /// Opens a file, as open() with these flags opens that node; -1 and errno.
+  int (*open)(int number, int flags);
+  /// 1 if `fd` is a descriptor of a file that was opened so, else 0. Keeps errno.
+  int (*is_file)(int fd);
+  /// Carries out a write() to such a file. One that is read returns a whole datagram.
+  urxe_write_hook write;
+  /// Carries out an ioctl() on such a file; -1 and errno.
+  int (*ioctl)(int fd, unsigned long request, void* argument);
+  /// The fewest bytes that a read() of such a file may ask for: it returns a whole datagram, or
+  /// fails.
+  size_t (*least_read)(int fd);
+};
+
 /// What becomes of a range of memory.
 enum urxe_loss {
   /// It may be unmapped unannounced, now or later: a block was given back to the allocator, or
@@ -74,7 +90,7 @@ struct urxe_memory_hooks {
 typedef ssize_t (*urxe_netlink_hook)(int fd, const struct msghdr* message);
 
 struct urxe_presence {
-  uint32_t version;  ///< 6
+  uint32_t version;  ///< 7
   /// Absolute path of the directory tree that describes the devices, without a trailing slash; null
   /// if the environment names none. Valid as long as the process exists.
   const char* tree;
@@ -106,6 +122,10 @@ struct urxe_presence {
   void (*set_ioctl_hook)(urxe_ioctl_hook hook);
   /// Since version 6. Installs the hook, or removes it (null). Thread-safe.
   void (*set_netlink_hook)(urxe_netlink_hook hook);
+  /// Since version 7. Installs hooks, which must stay valid, or removes them (null). Thread-safe.
+  /// If there are no hooks yet, opening a node loads the provider, which installs them; ENODEV if
+  /// there are still none.
+  void (*set_mad_hooks)(const struct urxe_mad_hooks* hooks);
 };
 
 /// Never null. Thread-safe.

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// read() of completion channels. A thread that waits in ibv_get_cq_event(3) waits in read(): the
-/// provider has it drive the device until there is something to read.
+/// provider has it drive the device until there is something to read. Also of umad's files, which
+/// are sockets: a datagram that the caller has no room for must stay.
 #include "provider/presence/read.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
 #include "provider/presence/descriptors.h"
+#include "provider/presence/mad_files.h"
 #include "provider/presence/next.h"
 
 static _Atomic(urxe_read_hook) read_hook;
@@ -20,8 +23,19 @@ void urxe_watch_reads(int fd) {
   urxe_fd_set_add(&channels, fd);
 }
 
+/// False, and errno is set: it has none.
+static bool has_room_for_mad(int fd, size_t length) {
+  if (length >= urxe_least_read_of_mad_file(fd)) return true;
+  errno = EINVAL;
+  return false;
+}
+
 /// False: the read has failed, and errno is set.
-static __attribute__((noinline)) bool wait_for_channel(int fd) {
+static __attribute__((noinline)) bool wait_for_channel(int fd, size_t length) {
+  if (urxe_fd_set_may_have(&urxe_mad_files, fd)) {
+    if (urxe_is_mad_file(fd)) return has_room_for_mad(fd, length);
+    urxe_fd_set_remove(&urxe_mad_files, fd);
+  }
   urxe_read_hook hook = atomic_load(&read_hook);
   if (hook == NULL) return true;
   int outcome = hook(fd);
@@ -29,14 +43,14 @@ static __attribute__((noinline)) bool wait_for_channel(int fd) {
   return outcome >= 0;
 }
 
-static inline bool may_read(int fd) {
-  return URXE_LIKELY(!urxe_fd_set_may_have(&channels, fd)) || wait_for_channel(fd);
+static inline bool may_read(int fd, size_t length) {
+  return URXE_LIKELY(!urxe_fd_set_may_have(&channels, fd)) || wait_for_channel(fd, length);
 }
 
 URXE_EXPORT ssize_t read(int fd, void* buffer, size_t length) {
-  return may_read(fd) ? URXE_NEXT(read)(fd, buffer, length) : -1;
+  return may_read(fd, length) ? URXE_NEXT(read)(fd, buffer, length) : -1;
 }
 
 URXE_EXPORT ssize_t __read_chk(int fd, void* buffer, size_t length, size_t buffer_size) {
-  return may_read(fd) ? URXE_NEXT(__read_chk)(fd, buffer, length, buffer_size) : -1;
+  return may_read(fd, length) ? URXE_NEXT(__read_chk)(fd, buffer, length, buffer_size) : -1;
 }

@@ -25,7 +25,8 @@ static __attribute__((noinline)) char* resolve_presented(const char* path, char*
   struct urxe_target target;
   const char* other = urxe_translate(path, &target);
   // A node is a file of its own, not the null device that stands in for it.
-  bool is_node = target.kind == URXE_NODE || target.kind == URXE_CM_NODE;
+  bool is_node =
+      target.kind == URXE_NODE || target.kind == URXE_CM_NODE || target.kind == URXE_MAD_NODE;
   if (is_node && strcmp(other, "/dev/null") == 0) {
     return name_node(path, resolved);
   }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/// fstat() and its kin. The connection manager's files are sockets, but librdmacm expects the
-/// device node that it has opened. Also fstatat() and its kin, which take a name or mean an open
-/// file.
+/// fstat() and its kin. The files of rdma_cm and umad are sockets, but librdmacm and other programs
+/// expect the device node that they have opened. Also fstatat() and its kin, which take a name or
+/// mean an open file.
 #include "provider/presence/cm_files.h"
 #include "provider/presence/descriptors.h"
+#include "provider/presence/mad_files.h"
 #include "provider/presence/next.h"
 #include "provider/presence/place.h"
 
 static const char kStandIn[] = "/dev/null";
 
 static inline bool is_shown_as_node(int fd) {
-  return URXE_UNLIKELY(urxe_fd_set_may_have(&urxe_nodes, fd)) && urxe_is_cm_file(fd);
+  return URXE_UNLIKELY(urxe_fd_set_may_have(&urxe_nodes, fd)) &&
+         (urxe_is_cm_file(fd) || urxe_is_mad_file(fd));
 }
 
 // Defines `name`, which has a parameter `fd`. `same` are the arguments as they came, `other` those
@@ -29,8 +31,8 @@ URXE_STATUS_CALL(__fxstat, (int version, int fd, struct stat* out), (version, fd
 URXE_STATUS_CALL(__fxstat64, (int version, int fd, struct stat64* out), (version, fd, out),
                  __xstat64, (version, kStandIn, out))
 
-/// Whether the arguments mean an open file of the connection manager itself (AT_EMPTY_PATH).
-static inline bool means_cm_file(int dirfd, const char* path, int flags) {
+/// Whether the arguments mean such an open file itself (AT_EMPTY_PATH).
+static inline bool means_such_file(int dirfd, const char* path, int flags) {
   if (URXE_LIKELY((flags & AT_EMPTY_PATH) == 0)) return false;
   bool is_readable = (uintptr_t)path >= 4096 && (intptr_t)path >= 0;
   return (path == NULL || (is_readable && path[0] == '\0')) && is_shown_as_node(dirfd);
@@ -46,7 +48,7 @@ static inline bool means_cm_file(int dirfd, const char* path, int flags) {
     return URXE_NEXT(name) other;                                                  \
   }                                                                                \
   URXE_EXPORT int name parameters {                                                \
-    if (means_cm_file(dirfd, path, flags)) path = kStandIn;                        \
+    if (means_such_file(dirfd, path, flags)) path = kStandIn;                      \
     return urxe_is_elsewhere(path) ? URXE_NEXT(name) same : presented_##name same; \
   }
 

@@ -8,6 +8,7 @@
 #include "provider/presence/descriptors.h"
 #include "provider/presence/ioctl.h"
 #include "provider/presence/lack.h"
+#include "provider/presence/mad_files.h"
 #include "provider/presence/memory.h"
 #include "provider/presence/netlink.h"
 #include "provider/presence/next.h"
@@ -18,6 +19,7 @@ static _Atomic(urxe_write_hook) write_hook;
 
 static __attribute__((noinline)) ssize_t write_to_node(int fd, const void* buffer, size_t length) {
   if (urxe_is_cm_file(fd)) return urxe_write_to_cm_file(fd, buffer, length);
+  if (urxe_is_mad_file(fd)) return urxe_write_to_mad_file(fd, buffer, length);
   if (urxe_is_netlink(fd)) {
     struct iovec piece = {(void*)buffer, length};
     return urxe_send_netlink(fd, &(struct msghdr){.msg_iov = &piece, .msg_iovlen = 1}, 0);
@@ -40,7 +42,7 @@ static __attribute__((noinline)) ssize_t write_pieces_to_node(int fd, const stru
     struct msghdr message = {.msg_iov = (struct iovec*)pieces, .msg_iovlen = (size_t)count};
     return urxe_send_netlink(fd, &message, 0);
   }
-  if (!urxe_is_cm_file(fd) && !urxe_is_node(fd)) {
+  if (!urxe_is_cm_file(fd) && !urxe_is_mad_file(fd) && !urxe_is_node(fd)) {
     urxe_fd_set_remove(&urxe_nodes, fd);
     return URXE_NEXT(writev)(fd, pieces, count);
   }
@@ -76,7 +78,7 @@ static int is_node(int fd) {
 }
 
 URXE_EXPORT const struct urxe_presence* urxe_presence_v1(void) {
-  static const struct urxe_presence kWithTree = {6,
+  static const struct urxe_presence kWithTree = {7,
                                                  urxe_tree,
                                                  set_write_hook,
                                                  is_node,
@@ -87,8 +89,9 @@ URXE_EXPORT const struct urxe_presence* urxe_presence_v1(void) {
                                                  urxe_set_read_hook,
                                                  urxe_watch_reads,
                                                  urxe_set_ioctl_hook,
-                                                 urxe_set_netlink_hook};
-  static const struct urxe_presence kWithoutTree = {6,
+                                                 urxe_set_netlink_hook,
+                                                 urxe_set_mad_hooks};
+  static const struct urxe_presence kWithoutTree = {7,
                                                     NULL,
                                                     set_write_hook,
                                                     is_node,
@@ -99,7 +102,8 @@ URXE_EXPORT const struct urxe_presence* urxe_presence_v1(void) {
                                                     urxe_set_read_hook,
                                                     urxe_watch_reads,
                                                     urxe_set_ioctl_hook,
-                                                    urxe_set_netlink_hook};
+                                                    urxe_set_netlink_hook,
+                                                    urxe_set_mad_hooks};
   (void)URXE_NEXT(write);
   return urxe_tree_length != 0 ? &kWithTree : &kWithoutTree;
 }

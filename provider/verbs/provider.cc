@@ -10,6 +10,7 @@
 #include "provider/netlink/install.h"
 #include "provider/runtime/device/device_registry.h"
 #include "provider/runtime/errors.h"
+#include "provider/umad/install.h"
 #include "provider/verbs/abi/library.h"
 #include "provider/verbs/abi/private_abi.h"
 #include "provider/verbs/context.h"
@@ -75,6 +76,7 @@ void refuse_library() {
   library().register_driver(&kDeviceOps);
   cm::install();
   netlink::install();
+  umad::install();
 }
 
 [[gnu::destructor]] void finish_provider() noexcept {

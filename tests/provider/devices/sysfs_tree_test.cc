@@ -31,6 +31,25 @@ TEST(SysfsTree, UverbsNumbersAvoidRealOnes) {
   EXPECT_EQ(devices[1].uverbs_number, 195u);
 }
 
+// libibumad looks for umad0 to umad63.
+TEST(SysfsTree, UmadNumbersAreSmallAndAvoidRealOnes) {
+  RealDevices real;
+  real.mads = {"umad0"};
+  real.nodes = {"umad2"};
+  const auto tree = describe_tree(two_devices(), real);
+  EXPECT_EQ(tree.links.at("dev/infiniband/umad1"), "/dev/null");
+  EXPECT_EQ(tree.links.at("dev/infiniband/umad3"), "/dev/null");
+  EXPECT_EQ(tree.files.at("sys/devices/urxe/fe75:00:00.0/infiniband_mad/umad1/ibdev"), "urxe_a\n");
+  EXPECT_EQ(tree.files.at("sys/devices/urxe/fe75:00:01.0/infiniband_mad/umad3/ibdev"), "urxe_b\n");
+  EXPECT_EQ(tree.files.at("sys/devices/urxe/fe75:00:01.0/infiniband_mad/umad3/port"), "1\n");
+  EXPECT_EQ(tree.files.at("sys/class/infiniband_mad/abi_version"), "5\n");
+  real.mads.clear();
+  for (int i = 0; i < 63; ++i) real.mads.push_back("umad" + std::to_string(i));
+  const auto full = describe_tree(two_devices(), real);
+  EXPECT_TRUE(full.links.contains("dev/infiniband/umad63"));
+  EXPECT_FALSE(full.links.contains("dev/infiniband/umad64"));
+}
+
 TEST(SysfsTree, GidTable) {
   auto tree = describe_tree(two_devices(), {});
   std::string port = "sys/devices/urxe/fe75:00:00.0/infiniband/urxe_a/ports/1/";

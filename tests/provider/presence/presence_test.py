@@ -252,7 +252,7 @@ class ListingTest(Scratch):
         self.assertTrue(lines[1].endswith(
             " dev0 -> ../../devices/urxe/fe75:00:00.0/infiniband/dev0"), lines)
         lines = self.shown("ls", "-l", "/dev/infiniband").splitlines()
-        for line, name in zip(lines[1:], ("rdma_cm", "uverbs192"), strict=True):
+        for line, name in zip(lines[1:], ("rdma_cm", "umad0", "uverbs192"), strict=True):
             self.assertTrue(line.startswith("c") and " 1, 3 " in line, lines)
             self.assertTrue(line.endswith(" " + name), lines)
 
@@ -281,6 +281,8 @@ class ListingTest(Scratch):
             "../../infiniband_verbs/uverbs192/ibdev": "dev0",
             "../../infiniband_verbs/uverbs192/dev": "1:3",
             "../../infiniband_verbs/abi_version": "6",
+            "../../infiniband_mad/umad0/ibdev": "dev0", "../../infiniband_mad/umad0/port": "1",
+            "../../infiniband_mad/abi_version": "5",
             "../../misc/rdma_cm/abi_version": "4", "../../misc/rdma_cm/dev": "1:3"}
         paths = [name.replace("../../", "/sys/class/") if name.startswith("..") else base + name
                  for name in values]
@@ -482,7 +484,9 @@ class RealDevicesTest(Scratch):
         self.write("sys/devices/pci/uverbs0/ibdev", "mlx5_0\n")
         self.write("sys/devices/pci/uverbs192/ibdev", "mlx5_0\n")
         self.write("sys/class/infiniband_verbs/abi_version", "5\n")
+        self.write("sys/class/infiniband_mad/umad0/ibdev", "mlx5_0\n")
         self.write("dev/infiniband/uverbs0", "real node\n")
+        self.write("dev/infiniband/umad0", "real umad\n")
         self.write("dev/infiniband/rdma_cm", "real cm\n")
         os.makedirs(self.scratch + "/sys/class/infiniband")
         os.symlink("../../devices/pci/mlx5_0", self.scratch + "/sys/class/infiniband/mlx5_0")
@@ -499,14 +503,16 @@ class RealDevicesTest(Scratch):
         self.assertEqual(self.shown("ls", "/sys/class/infiniband_verbs").split(),
                          ["abi_version", "uverbs0", "uverbs192", "uverbs193"])
         self.assertEqual(self.shown("ls", "/dev/infiniband").split(),
-                         ["rdma_cm", "uverbs0", "uverbs193"])
+                         ["rdma_cm", "umad0", "umad1", "uverbs0", "uverbs193"])
+        self.assertEqual(self.shown("ls", "/sys/class/infiniband_mad").split(), ["abi_version", "umad0", "umad1"])
 
     def test_real_entries_are_themselves(self):
         self.assertEqual(self.shown("cat", "/sys/class/infiniband/mlx5_0/node_type",
                                     "/sys/class/infiniband_verbs/uverbs0/ibdev",
                                     "/sys/class/infiniband_verbs/abi_version",
-                                    "/dev/infiniband/uverbs0"),
-                         "1: CA\nmlx5_0\n5\nreal node\n")
+                                    "/dev/infiniband/uverbs0", "/sys/class/infiniband_mad/umad0/ibdev",
+                                    "/dev/infiniband/umad0"),
+                         "1: CA\nmlx5_0\n5\nreal node\nmlx5_0\nreal umad\n")
         self.assertEqual(self.shown("readlink", "/sys/class/infiniband/mlx5_0"),
                          "../../devices/pci/mlx5_0\n")
         code = REALPATH + "print(realpath('/sys/class/infiniband/mlx5_0'))"
@@ -778,7 +784,7 @@ class UnprivilegedTest(Scratch):
                       "id -u; cat /sys/class/infiniband/dev0/ports/1/counters/port_xmit_data; "
                       "stat -c '%a %u' $URXE_TREE/..; ls /dev/infiniband")
         self.assertEqual((result.stdout.split(), result.stderr),
-                         (["65534", "0", "700", "65534", "rdma_cm", "uverbs192"], ""))
+                         (["65534", "0", "700", "65534", "rdma_cm", "umad0", "uverbs192"], ""))
         refused = call(*drop, self.scratch + "/bin/urxe", "run", "--capture", "/root.pcapng", "true")
         self.assertEqual(refused.returncode, 2)
         self.assertIn("cannot write /root.pcapng", refused.stderr)
