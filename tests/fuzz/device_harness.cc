@@ -82,6 +82,7 @@ DeviceHarness::DeviceHarness(uint8_t options)
   register_memory();
   require(device_.cm().listen(kHarnessService, ~uint64_t{0}, std::nullopt).has_value(),
           "it listens");
+  agent_ = device_.mads().add({kHarnessAgent, {~uint64_t{0}, ~uint64_t{0}}}).value();
   for (size_t i = 0; i < kSrqs; ++i) create_srq(i);
   for (size_t i = 0; i < kQps; ++i) create_qp(i);
 }

@@ -38,6 +38,9 @@ struct Guarded {
 /// That the device listens for.
 inline constexpr ServiceId kHarnessService{0x01061234};
 
+/// Of the device's management agent, which takes all methods.
+inline constexpr MadAgentKey kHarnessAgent{0x0a, 1, 0};
+
 /// A queue pair and what is posted to it.
 struct Connection {
   QueuePair* qp = nullptr;
@@ -97,6 +100,8 @@ class DeviceHarness {
   Headers headers(Input& input, const Connection& connection);
   Psn psn(Input& input, const Connection& connection) const;
   void take_communication();
+  void address_agent(uint8_t options, MadBytes& mad) const;
+  void take_agent_events();
   void deliver(const Flow& flow, const Headers& headers, size_t payload, uint8_t fill);
 
   Flow from_peer_;
@@ -114,6 +119,8 @@ class DeviceHarness {
   std::array<Connection, kQps> connections_;
   std::array<Shared, kSrqs> shared_;
   CommId communication_;  ///< the last that the connection manager has told of
+  MadAgentId agent_;
+  uint64_t transaction_ = 0;  ///< the agent's last
   Instant now_{1};
   uint64_t next_wr_id_ = 1;
   ibv_mtu mtu_ = IBV_MTU_256;

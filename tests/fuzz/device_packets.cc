@@ -109,6 +109,9 @@ void DeviceHarness::mad(Input& input) {
   std::ranges::copy_n(body.begin(),
                       static_cast<std::ptrdiff_t>(std::min(body.size(), kMadBytes - kBodyAt)),
                       bytes.begin() + kBodyAt);
+  const bool is_for_agent =
+      header.attribute_id == static_cast<uint16_t>(CmAttribute::kReq) + kCmAttributes;
+  if (is_for_agent) address_agent(options, bytes);
   if ((options & 1) != 0) store_be32(bytes.data() + kBodyAt + 4, communication_.value());
   if ((options & 2) != 0) store_be64(bytes.data() + kBodyAt + 8, kHarnessService.value());
   Headers headers;
@@ -121,6 +124,40 @@ void DeviceHarness::mad(Input& input) {
   batch.commit();
   device_.receive({batch.bytes(batch.messages()[0]), from_peer_, batch.identification(0)}, now_);
   take_communication();
+  take_agent_events();
+}
+
+/// A request, or a response to what the agent has asked last; of another class at times.
+void DeviceHarness::address_agent(uint8_t options, MadBytes& mad) const {
+  MadHeader header = read_mad_header(mad);
+  const bool responds = (options & 0x40) != 0;
+  header.management_class = (options & 0x80) != 0 ? uint8_t{0x32} : kHarnessAgent.management_class;
+  header.class_version = kHarnessAgent.class_version;
+  header.method = responds ? 0x81 : 0x01;
+  header.transaction_id = responds ? transaction_ : options;
+  write_mad_header(header, mad);
+}
+
+/// Answers requests, and sends another for each event.
+void DeviceHarness::take_agent_events() {
+  while (const auto event = device_.mads().take_event(agent_)) {
+    OutgoingMad answer{.flow = {.source = harness_gid(1), .destination = event->flow.source},
+                       .mad = event->mad,
+                       .qpn = event->remote_qpn};
+    MadHeader header = read_mad_header(answer.mad);
+    if (!event->timed_out && !is_response(header)) {
+      header.method |= kMadMethodResponse;
+      write_mad_header(header, answer.mad);
+      (void)device_.mads().send(agent_, answer, {}, now_);
+    }
+    header = {.management_class = kHarnessAgent.management_class,
+              .class_version = kHarnessAgent.class_version,
+              .method = 0x01,
+              .transaction_id = ++transaction_};
+    write_mad_header(header, answer.mad);
+    transaction_ = uint64_t{agent_.value()} << 32 | (transaction_ & 0xffffffff);
+    (void)device_.mads().send(agent_, answer, {milliseconds(1), 1}, now_);
+  }
 }
 
 /// Accepts what is asked for, so that there is something to be told more about.
