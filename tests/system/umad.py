@@ -10,6 +10,7 @@ import re
 import select
 import signal
 import socket
+import stat
 import struct
 import subprocess
 import sys
@@ -215,6 +216,7 @@ def expect_errno(number, call, *arguments, **more):
 def rules_inside():
     """Numbers of agents, lengths and errors are Linux's."""
     umad = Umad()
+    assert stat.S_ISCHR(os.fstat(umad.fd).st_mode)
     expect_errno(errno.EIO, umad.send, 0, mad_of())
     expect_errno(errno.EINVAL, umad.send, 32, mad_of())
     assert [umad.register(), umad.register()] == [0, 1]
