@@ -11,7 +11,7 @@
 namespace urxe::umad {
 namespace {
 
-constexpr uint8_t kMostVersions = 8;
+constexpr uint8_t kMostVersions = 0x83;
 constexpr uint8_t kMostClasses = 0x50;
 constexpr uint8_t kRmppVersion = 1;
 constexpr uint32_t kOuiBits = 0xffffff;

@@ -87,7 +87,8 @@ void UmadFile::send(const ib_user_mad_hdr& header, std::span<const uint8_t> mad)
   std::array<uint8_t, sizeof(ib_user_mad_hdr) + kMadBytes> bytes;
   const size_t before = header_bytes();
   ib_user_mad_hdr whole = header;
-  whole.length = static_cast<uint32_t>(before + mad.size());
+  // Linux does not say it of a request that got no response.
+  if (header.status == 0) whole.length = static_cast<uint32_t>(before + mad.size());
   std::memcpy(bytes.data(), &whole, before);
   std::ranges::copy(mad, bytes.data() + before);
   (void)::send(own_fd_.get(), bytes.data(), before + mad.size(), MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -32,6 +32,8 @@ _MODULE_FOLDERS = ["arch", "crypto", "lib", "net", "drivers/infiniband", "driver
 MODULES += ["sch_prio", "cls_u32"]
 # Makes dma-bufs without a graphics card.
 MODULES += ["vgem"]
+# The nodes by which programs exchange management datagrams.
+MODULES += ["ib_umad"]
 _XZ = b"\xfd7zXZ\0"  # How such a file begins.
 
 # The network namespace with a way to Debian's servers: tests enter one of their own afterwards.

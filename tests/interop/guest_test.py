@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The guest and what reaches it work as the tests of interoperability take for granted.
 
-usage: guest_test.py CASE...    of traffic.PEER, ssh, commands, netlink, dmabuf, drill, stops: all in this process, and so in one guest;
+usage: guest_test.py CASE...    of traffic.PEER, ssh, commands, netlink, umad, dmabuf, drill, stops: all in this process, and so
+                                in one guest;
                                 or of run alone: guests of other processes
 """
 
@@ -113,6 +114,22 @@ def in_guest(check, mtu=1500):
     with peers.link("guest") as link:
         link.set_mtu(mtu)
         check(peers.shared_guest())
+
+
+def umad():
+    """umad nodes of urxe and of rxe: the same rules, and datagrams both ways."""
+    script = [sys.executable, "-B", os.path.join(HERE, "..", "system", "umad.py")]
+    with peers.link("guest") as link:
+        near, far = link
+        far.run([*script, "rules_inside"])
+        gid = lambda side: side.run(["cat", f"/sys/class/infiniband/{side.device}/ports/1/gids/0"]).strip()
+        for server, client in ((near, far), (far, near)):
+            process = server.start([*script, "serve_inside"])
+            harness.wait_until(lambda process=process: "serving" in process.output, "the server")
+            client.run([*script, "ask_inside", gid(server)])
+            process.kill()
+        # Linux answers for classes that no agent has.
+        near.run([*script, "ask_nobody_inside", gid(far)])
 
 
 def stops():
@@ -242,7 +259,7 @@ def ssh():
 
 
 CASES = {"dmabuf": lambda: in_guest(dmabuf.check), "drill": lambda: in_guest(drill.check, drill.MTU), "ssh": ssh,
-         "commands": commands, "netlink": netlink, "stops": stops, "run": run}
+         "commands": commands, "netlink": netlink, "umad": umad, "stops": stops, "run": run}
 
 
 def skipped(case):

@@ -188,7 +188,7 @@ class Umad:
         assert select.select([self.fd], [], [], patience)[0], "nothing has come"
         data = os.read(self.fd, self.head + 256)
         agent, status, _, _, length = struct.unpack_from("=5I", data)
-        assert length == len(data), (length, len(data))
+        assert length == (0 if status else len(data)), (length, len(data))
         return agent, status, data[36:52], data[self.head:]
 
     def is_empty(self):
@@ -229,7 +229,7 @@ def rules_inside():
     for length in (0, 1, 35, 257):
         expect_errno(errno.EINVAL, umad.send, 0, mad_of()[:length].ljust(length, b"\0"))
     expect_errno(errno.EINVAL, os.write, umad.fd, b"short")
-    for wrong in ({"qpn": 2}, {"management_class": 0x50}, {"oui": 0}, {"version": 8}):
+    for wrong in ({"qpn": 2}, {"management_class": 0x50}, {"oui": 0}, {"version": 0x83}):
         expect_errno(errno.EINVAL, umad.register, **wrong)
     for _ in range(30):
         umad.register()
@@ -311,6 +311,37 @@ def takes_over(umad, oui):
         return False
 
 
+# Between two hosts, and between urxe and Linux. The arguments are the peer's GID, of the kind of GID 0 here.
+
+def serve_inside():
+    server = Umad()
+    number = server.register([GET])
+    print("serving", flush=True)
+    while True:
+        answer_one(server, number, b"to ")
+
+
+def ask_inside():
+    client = Umad()
+    asker = client.register()
+    peer = socket.inet_pton(socket.AF_INET6, sys.argv[2])
+    for turn in range(5):
+        client.send(asker, mad_of(transaction=turn, text=b"turn %d" % turn), peer, timeout=harness.PATIENCE * 1000)
+        got, status, gid, mad = client.receive()
+        assert (got, status, gid, transaction_of(mad)) == (asker, 0, peer, turn), (got, status, gid, mad)
+        assert mad[40:].rstrip(b"\0") == b"to turn %d" % turn, mad
+
+
+def ask_nobody_inside():
+    client = Umad()
+    asker = client.register(oui=OTHER_VENDOR)
+    peer = socket.inet_pton(socket.AF_INET6, sys.argv[2])
+    client.send(asker, mad_of(oui=OTHER_VENDOR), peer, timeout=harness.PATIENCE * 1000)
+    got, status, gid, mad = client.receive()
+    unsupported = 0x0c
+    assert (got, status, gid, mad[3], mad[5]) == (asker, 0, peer, GET_RESP, unsupported), (got, status, gid, mad)
+
+
 def unread_inside():
     """A program that does not read loses its own datagrams, and others lose none."""
     lazy, busy, client = Umad(), Umad(), Umad()
@@ -389,10 +420,11 @@ def inside(function):
 
 INSIDE = {f.__name__: f for f in (rules_inside, sending_inside, exchange_inside, unread_inside, fork_inside,
                                   library_inside)}
+ENDS = {f.__name__: f for f in (serve_inside, ask_inside, ask_nobody_inside)}
 CASES = {f.__name__: f for f in (counters, ports, refused, ping_one_host, ping_two_hosts)}
 CASES |= {name.removesuffix("_inside"): inside(f) for name, f in INSIDE.items()}
 
-if sys.argv[1] in INSIDE:
-    INSIDE[sys.argv[1]]()
+if sys.argv[1] in INSIDE | ENDS:
+    (INSIDE | ENDS)[sys.argv[1]]()
 else:
     harness.main(CASES[sys.argv[1]])
