@@ -18,11 +18,9 @@ constexpr size_t kMadAt = 20;
 
 static_assert(1U << kCommIdPrefixBits == kSlots, "a communication id names the slot, too");
 
-MadRoute route_of_any(MadView mad) {
+bool is_for_agent(MadView mad) {
   const MadHeader header = read_mad_header(mad);
-  const bool for_agents =
-      header.base_version == kMadBaseVersion && header.management_class != kCmClass;
-  return for_agents ? agent_route_of(mad) : route_of(mad);
+  return header.base_version == kMadBaseVersion && header.management_class != kCmClass;
 }
 
 }  // namespace
@@ -39,9 +37,11 @@ GsiOwner gsi_owner(std::span<const uint8_t> packet) {
   const Opcode opcode(packet.empty() ? uint8_t{0} : packet[0]);
   if (opcode != Opcode(Service::kUd, Operation::kSendOnly)) return {};
   if (packet.size() < kMadAt + kMadBytes + kIcrcBytes) return {};
-  const MadRoute route = route_of_any(packet.subspan(kMadAt).first<kMadBytes>());
+  const MadView mad = packet.subspan(kMadAt).first<kMadBytes>();
+  const bool for_agent = is_for_agent(mad);
+  const MadRoute route = for_agent ? agent_route_of(mad) : route_of(mad);
   if (const auto* service = std::get_if<ToService>(&route)) {
-    return {Kind::kService, service->service_id.value()};
+    return {for_agent ? Kind::kAgent : Kind::kService, service->service_id.value()};
   }
   if (const auto* communication = std::get_if<ToCommunication>(&route)) {
     return {Kind::kSlot, communication->id.value() >> kCommIdIndexBits};

@@ -23,7 +23,8 @@ struct GsiOwner {
     kEveryone,  ///< each process gets a copy
     kSlot,      ///< the process with that slot, which gave out the communication id, or
                 ///< has begun the transaction
-    kService,   ///< the process that listens for that service, or has that agent
+    kService,   ///< the process that listens for that service
+    kAgent,     ///< the process that listens for that service, because it has the agent
   };
   Kind kind = Kind::kOwn;
   uint64_t value = 0;  ///< slot, or service id

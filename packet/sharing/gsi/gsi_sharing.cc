@@ -13,6 +13,8 @@ bool GsiSharing::pass_on(const GsiOwner& owner, const PacketRun& packets, Instan
   switch (owner.kind) {
     case GsiOwner::Kind::kService:
       return pass_request(ServiceId(owner.value), packets, now);
+    case GsiOwner::Kind::kAgent:
+      return pass_to_service(ServiceId(owner.value), packets, now) != Service::kPassedOn;
     case GsiOwner::Kind::kSlot: {
       const auto slot = static_cast<uint32_t>(owner.value);
       return slot == own_slot_ || !queue_.send(sockets_.slot_name(slot), packets, now);

@@ -18,6 +18,8 @@ namespace urxe {
 /// all processes of the user: the kernel may give such a packet to any of them.
 ///
 /// - A request for a service goes to the process that listens for it; see ServiceDirectory.
+/// - A request for a management agent goes to the process that has it. Without one it stays here,
+///   and is dropped: nobody refuses it, so its sender asks again.
 /// - Any other message goes to the slot in the communication id that it answers.
 /// - A message that no other process takes stays here, and the connection manager of this process
 ///   replies to it (no such service, no such communication).

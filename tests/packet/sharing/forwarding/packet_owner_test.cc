@@ -49,7 +49,7 @@ TEST(GsiOwner, AgentsRequestsGoByTheirKeyAndResponsesByTheirTransaction) {
                    .method = 1,
                    .transaction_id = kSlot << 55 | 77};
   EXPECT_EQ(gsi_owner(packet_of(header)),
-            (GsiOwner{GsiOwner::Kind::kService, agent_service({0x04, 1, 0}).value()}));
+            (GsiOwner{GsiOwner::Kind::kAgent, agent_service({0x04, 1, 0}).value()}));
   header.method = 0x81;
   EXPECT_EQ(gsi_owner(packet_of(header)), (GsiOwner{GsiOwner::Kind::kSlot, kSlot}));
   header.base_version = 2;

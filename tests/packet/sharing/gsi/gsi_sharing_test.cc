@@ -12,6 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "packet/base/bytes.h"
+#include "packet/wire/cm/mad_agent.h"
 #include "tests/packet/sharing/child_process.h"
 #include "tests/packet/sharing/sharing_fixture.h"
 
@@ -163,6 +165,22 @@ TEST_F(SharedGsi, ARequestForOnesOwnListenerStays) {
   send({request(kService)});
   EXPECT_EQ(receive(1).b, (Psns{0}));
   EXPECT_EQ(b_.sharing.counters().forwarded, 0U);
+}
+
+TEST_F(SharedGsi, AnAgentsRequestGoesToItsProcess) {
+  constexpr MadAgentKey kKey{0x04, 1, 0};
+  MadBytes for_agent{};
+  write_mad_header({.management_class = 0x04, .class_version = 1, .method = 1}, for_agent);
+  MadBytes for_nobody = for_agent;
+  for_nobody[1] = 0x09;
+  MadBytes response = for_agent;
+  response[3] = 0x81;
+  store_be32(response.data() + 8, id_of(a_.slot).value());
+  ASSERT_TRUE(a_.sharing.listen(agent_service(kKey), std::nullopt));
+  send({for_agent, for_nobody, response});
+  const Got got = receive(3);
+  EXPECT_EQ(got.a, (Psns{0, 2}));
+  EXPECT_EQ(got.b, (Psns{1})) << "nobody has that agent";
 }
 
 TEST_F(SharedGsi, WhoHasStoppedListeningGetsNothing) {
@@ -400,6 +418,16 @@ TEST_F(Unclaimed, StayInTheEndToBeRefused) {
   EXPECT_TRUE(sharing_.retry(now_ + GsiSharing::kMaxUnclaimedWait - milliseconds(1)).empty());
   EXPECT_EQ(sharing_.retry(now_ + GsiSharing::kMaxUnclaimedWait).size(), 1U);
   EXPECT_FALSE(sharing_.has_waiting());
+}
+
+// Nobody would refuse it, so there is nothing to wait for.
+TEST_F(Unclaimed, AnAgentsRequestDoesNotWait) {
+  const GsiOwner owner{GsiOwner::Kind::kAgent, kService.value()};
+  EXPECT_TRUE(sharing_.pass_on(owner, packets_, now_));
+  EXPECT_FALSE(sharing_.has_waiting());
+  ASSERT_TRUE(others_.directory().listen(kService, std::nullopt));
+  EXPECT_FALSE(sharing_.pass_on(owner, packets_, now_));
+  EXPECT_EQ(counters_.forwarded, 1U);
 }
 
 TEST_F(Unclaimed, NoMoreWaitThanMay) {
