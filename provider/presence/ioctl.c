@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// ioctl() on urxe's nodes: commands of libibverbs that are no write(), and those of libibumad. To
-/// the kernel the nodes are the null device, or sockets, which know none.
+/// the kernel the nodes are the null device, or sockets, which know none. It is not asked for those
+/// of libibverbs, because qemu-user does not know them either, and its answer is another one.
 #include "provider/presence/ioctl.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <sys/ioctl.h>
@@ -28,9 +30,10 @@ static __attribute__((noinline)) int command_node(int fd, unsigned long request,
     return urxe_command_mad_file(fd, request, argument);
   }
   urxe_ioctl_hook hook = atomic_load(&ioctl_hook);
-  if (request != kVerbsRequest || hook == NULL || !urxe_is_node(fd))
-    return URXE_NEXT(ioctl)(fd, request, argument);
-  return hook(fd, argument);
+  if (request != kVerbsRequest || !urxe_is_node(fd)) return URXE_NEXT(ioctl)(fd, request, argument);
+  if (hook != NULL) return hook(fd, argument);
+  errno = ENOTTY;
+  return -1;
 }
 
 URXE_EXPORT int ioctl(int fd, unsigned long request, ...) {

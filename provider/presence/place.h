@@ -34,11 +34,22 @@ const char* urxe_translate(const char* path, struct urxe_target* target);
 /// it is presented. The result is never longer.
 void urxe_present_path(char* path);
 
-/// The first check of every intercepted call: two loads for nearly all paths. For addresses that
-/// cannot be read (null, the first page, the kernel's half) the kernel will return EFAULT.
-static inline bool urxe_is_elsewhere(const char* path) {
+/// Whether the address may be read: it is neither null, nor in the first 4 KiB, nor in the kernel's
+/// half. On arm64 the highest byte may be a tag, which the processor ignores.
+static inline bool urxe_may_be_readable(const char* path) {
+#if defined(__aarch64__)
+  uintptr_t address = (uintptr_t)path << 8;
+  return address >= 4096ul << 8 && (intptr_t)address >= 0;
+#else
   uintptr_t address = (uintptr_t)path;
-  if (address < 4096 || (intptr_t)address < 0) return true;
+  return address >= 4096 && (intptr_t)address >= 0;
+#endif
+}
+
+/// The first check of every intercepted call: two loads for nearly all paths. For addresses that
+/// cannot be read the kernel will return EFAULT.
+static inline bool urxe_is_elsewhere(const char* path) {
+  if (!urxe_may_be_readable(path)) return true;
   if (path[0] != '/') return true;
   char second = path[1];
   if (second != 's' && second != 'd' && second != '/' && second != '.') return true;

@@ -117,8 +117,8 @@ struct urxe_presence {
   /// Since version 6. From now on the hook is called before each read() of `fd`, until it says that
   /// the descriptor is another file's. Thread-safe.
   void (*watch_reads)(int fd);
-  /// Since version 6. Installs the hook, or removes it (null). Thread-safe. Without a hook the null
-  /// device answers, with ENOTTY.
+  /// Since version 6. Installs the hook, or removes it (null). Thread-safe. Without a hook the
+  /// commands fail with ENOTTY, as the null device's do.
   void (*set_ioctl_hook)(urxe_ioctl_hook hook);
   /// Since version 6. Installs the hook, or removes it (null). Thread-safe.
   void (*set_netlink_hook)(urxe_netlink_hook hook);

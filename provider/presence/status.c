@@ -34,8 +34,8 @@ URXE_STATUS_CALL(__fxstat64, (int version, int fd, struct stat64* out), (version
 /// Whether the arguments mean such an open file itself (AT_EMPTY_PATH).
 static inline bool means_such_file(int dirfd, const char* path, int flags) {
   if (URXE_LIKELY((flags & AT_EMPTY_PATH) == 0)) return false;
-  bool is_readable = (uintptr_t)path >= 4096 && (intptr_t)path >= 0;
-  return (path == NULL || (is_readable && path[0] == '\0')) && is_shown_as_node(dirfd);
+  bool is_empty = path == NULL || (urxe_may_be_readable(path) && path[0] == '\0');
+  return is_empty && is_shown_as_node(dirfd);
 }
 
 // Defines `name`, which has parameters `dirfd`, `path` and `flags`. `same` are the arguments as

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# self_test.sh format|shell|python|tidy|includes|lengths|names|links|labels|imports: the lint of that name passes a good sample and
-# finds the fault in a bad one. The samples are in a temporary copy of the tree's outline.
+# self_test.sh format|shell|python|tidy|includes|lengths|names|portable|links|labels|imports: the lint of that name passes a good
+# sample and finds the fault in a bad one. The samples are in a temporary copy of the tree's outline.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -133,6 +133,25 @@ END
     expect 1 'packet/later.cc: kOther' tests/lint/check_names .
     sed -i 's/urxe::test/urxe::test::later/' packet/later.cc
     expect 0 '' tests/lint/check_names .
+    ;;
+  portable)
+    source_file packet/good.cc '#if defined(__x86_64__)' '__builtin_ia32_pause();' '#elif defined(__aarch64__)' 'asm volatile("yield");' \
+      '#endif' '#if defined(SYS_poll)' 'syscall(SYS_poll);' '#endif' 'asm volatile("" ::: "memory");  // _mm_pause()' 'syscall(SYS_ppoll);'
+    source_file tests/good.cc 'open("/usr/lib/x86_64-linux-gnu");'
+    expect 0 '' tests/lint/check_portable .
+    while read -r word line; do
+      source_file packet/bad.cc "${line//\\n/$'\n'}"
+      expect 1 "$word" tests/lint/check_portable .
+    done <<'END'
+packet/bad.cc:2: __builtin_ia32_pause();
+_mm_pause _mm_pause();
+immintrin.h int i; // a comment, and then \n#include <immintrin.h>
+asm asm volatile("yield");
+SYS_poll syscall(SYS_poll);
+__NR_open syscall(__NR_open);
+none #if defined(__x86_64__)\nint i;\n#endif
+x86_64-linux-gnu open("/lib/x86_64-linux-gnu/libc.so.6");
+END
     ;;
   links)
     mkdir build

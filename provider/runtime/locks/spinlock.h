@@ -35,6 +35,8 @@ class Spinlock {
   static void pause() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
 #endif
   }
   static constexpr int kSpins = 100;

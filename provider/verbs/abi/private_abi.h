@@ -7,6 +7,7 @@
 /// is found when the provider is loaded (library.h).
 
 #include <infiniband/verbs.h>
+#include <pthread.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -126,9 +127,13 @@ using SetOps = void (*)(verbs_context*, const void*);
 /// verbs_uninit_context: closes the context's descriptors; the memory is the provider's to free.
 using UninitContext = void (*)(verbs_context*);
 
-#if defined(__x86_64__)
+// Of 64-bit machines. ibv_context, ibv_cq, ibv_qp and ibv_srq contain a mutex and a condition
+// variable, whose bytes the C library chooses by the machine.
+constexpr size_t kLockBytes = sizeof(pthread_mutex_t);
+constexpr size_t kLockAndSignalBytes = kLockBytes + sizeof(pthread_cond_t);
+static_assert(sizeof(void*) == 8, "the layouts below are those of 64-bit machines");
 static_assert(sizeof(ibv_device) == 664);
-static_assert(sizeof(ibv_context) == 328);
+static_assert(sizeof(ibv_context) == 288 + kLockBytes);
 static_assert(sizeof(VerbsMatchEnt) == 24 && offsetof(VerbsMatchEnt, kind) == 20);
 static_assert(offsetof(VerbsSysfsDev, sysfs_name) == 36);
 static_assert(offsetof(VerbsSysfsDev, sysfs_cdev) == 104);
@@ -145,11 +150,12 @@ static_assert(offsetof(VerbsDeviceOps, match_table) == 16);
 static_assert(offsetof(VerbsDeviceOps, match_device) == 32);
 static_assert(offsetof(VerbsDeviceOps, uninit_device) == 64 && sizeof(VerbsDeviceOps) == 72);
 static_assert(offsetof(VerbsMr, mr_type) == 48 && sizeof(VerbsMr) == 56);
-static_assert(sizeof(VerbsCq) == 288);
+static_assert(sizeof(VerbsCq) == 200 + kLockAndSignalBytes);
 static_assert(sizeof(VerbsXrcd) == 16);
-static_assert(sizeof(ibv_qp) == 160 && sizeof(VerbsQp) == VerbsQp::kRoom);
-static_assert(sizeof(ibv_qp_ex) < VerbsQp::kRoom && offsetof(ibv_qp_ex, wr_atomic_write) == 344);
-static_assert(offsetof(VerbsSrq, xrcd) == 136 && sizeof(VerbsSrq) == 160);
-#endif
+static_assert(sizeof(ibv_qp) == 72 + kLockAndSignalBytes && sizeof(VerbsQp) == VerbsQp::kRoom);
+static_assert(sizeof(ibv_qp_ex) < VerbsQp::kRoom);
+static_assert(offsetof(ibv_qp_ex, wr_atomic_write) == sizeof(ibv_qp) + 184);
+static_assert(offsetof(VerbsSrq, xrcd) == 48 + kLockAndSignalBytes);
+static_assert(sizeof(VerbsSrq) == 72 + kLockAndSignalBytes);
 
 }  // namespace urxe::abi

@@ -17,8 +17,9 @@ struct QpLayout {
   [[nodiscard]] bool has_wr_atomic_write() const { return comp_mask > kWrAtomicWrite; }
   [[nodiscard]] bool has_wr_flush() const { return comp_mask > kWrFlush; }
 
-  static constexpr size_t kWrAtomicWrite = 344;
-  static constexpr size_t kWrFlush = 352;
+  // They follow what all releases have. The place depends on the machine: ibv_qp contains a mutex.
+  static constexpr size_t kWrAtomicWrite = offsetof(ibv_qp_ex, wr_abort) + sizeof(void*);
+  static constexpr size_t kWrFlush = kWrAtomicWrite + sizeof(void*);
 };
 
 /// ibv_qp_to_qp_ex()

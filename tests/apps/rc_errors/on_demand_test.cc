@@ -17,7 +17,7 @@
 namespace rc_errors {
 namespace {
 
-constexpr size_t kPage = 4096;
+constexpr size_t kPage = 65536;  // some pages, on any machine
 constexpr int kOnDemand = kAllAccess | IBV_ACCESS_ON_DEMAND;
 
 class OnDemand : public PairTest {
@@ -25,7 +25,7 @@ class OnDemand : public PairTest {
   void SetUp() override {
     PairTest::SetUp();
     connect();
-    own_ = std::make_unique<Memory>(left_->pd.get(), 8192);
+    own_ = std::make_unique<Memory>(left_->pd.get(), 2 * kPage);
     pages_ = static_cast<uint8_t*>(urxe::test::map_at_own_addresses(4 * kPage, PROT_NONE));
     ASSERT_NE(pages_, MAP_FAILED);
   }

@@ -18,7 +18,7 @@
 namespace rc_errors {
 namespace {
 
-constexpr size_t kPage = 4096;
+constexpr size_t kPage = 65536;  // some pages, on any machine
 constexpr size_t kBytes = 16 * kPage;
 
 /// A way of getting memory, and one of taking it away.
@@ -268,13 +268,13 @@ TEST_F(TakenAway, AFreedBlockStaysReachable) {
   connect();
   Memory own(left_->pd.get(), 64);
   std::memset(own.bytes.data(), 0x44, 64);
-  constexpr size_t kBlock = 4 * kPage;
-  void* before = std::malloc(kPage);
+  constexpr size_t kBlock = 16384;
+  void* before = std::malloc(kBlock);
   auto* block = static_cast<uint8_t*>(std::malloc(kBlock));
-  void* after = std::malloc(kPage);  // so that the block is not at the heap's end
+  void* after = std::malloc(kBlock);  // so that the block is not at the heap's end
   const MrPtr mr(ibv_reg_mr(right_->pd.get(), block, kBlock, kAllAccess));
   ASSERT_NE(mr, nullptr);
-  const auto remote = reinterpret_cast<uint64_t>(block) + 2 * kPage;
+  const auto remote = reinterpret_cast<uint64_t>(block) + kBlock / 2;
   std::free(block);
   ASSERT_EQ(post_rdma(left_->qp.get(), 1, IBV_WR_RDMA_WRITE, own.sge(64), remote, mr->rkey), 0);
   expect_completion(left_->cq.get(), 1, IBV_WC_SUCCESS);

@@ -16,7 +16,8 @@
 
 #include "provider/presence/presence_abi.h"
 
-enum { kPage = 4096, kBytes = 8 * kPage, kMost = 16 };
+// kPage is a multiple of any machine's.
+enum { kPage = 65536, kBytes = 8 * kPage, kMost = 16 };
 
 static const char* base;  // what offsets count from
 static struct {

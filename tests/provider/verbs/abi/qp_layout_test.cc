@@ -19,6 +19,13 @@ namespace {
 constexpr uint64_t kWithFlush = 1 << 11;  // IBV_QP_EX_WITH_FLUSH
 constexpr uint64_t kAllOfRc = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE;
 
+/// Where verbs_qp.comp_mask is. The bytes of ibv_qp depend on the machine, what follows it does
+/// not.
+constexpr size_t kV36 = sizeof(ibv_qp) + 184;
+constexpr size_t kV44 = kV36 + 8;
+constexpr size_t kV45 = kV44 + 8;
+constexpr size_t kLater = kV45 + 48;
+
 /// ibv_qp_to_qp_ex() of a release that has the flags at that offset.
 template <size_t kCompMask>
 ibv_qp_ex* to_qp_ex(ibv_qp* qp) {
@@ -67,14 +74,14 @@ TEST_P(QpLayoutTest, EveryBuilderOfTheReleaseIsSet) {
 }
 
 TEST_P(QpLayoutTest, AtomicWriteTakesAReleaseThatHasIt) {
-  const int refused = GetParam().comp_mask > 344 ? 0 : EOPNOTSUPP;
+  const int refused = GetParam().comp_mask > kV36 ? 0 : EOPNOTSUPP;
   EXPECT_EQ(check_send_operations(IBV_QPT_RC, IBV_QP_EX_WITH_ATOMIC_WRITE, {GetParam().comp_mask}),
             refused);
 }
 
 TEST_P(QpLayoutTest, FlushTakesAReleaseThatHasIt) {
   const QpLayout layout{GetParam().comp_mask};
-  const int refused = layout.comp_mask > 352 ? 0 : EOPNOTSUPP;
+  const int refused = layout.comp_mask > kV44 ? 0 : EOPNOTSUPP;
   EXPECT_EQ(check_send_operations(IBV_QPT_RC, kWithFlush, layout), refused);
   EXPECT_EQ(check_send_operations(IBV_QPT_XRC_SEND, kWithFlush, layout), refused);
   EXPECT_EQ(check_send_operations(IBV_QPT_UC, kWithFlush, layout), EOPNOTSUPP);
@@ -89,17 +96,17 @@ TEST_P(QpLayoutTest, FlushHasItsOwnBuilder) {
     auto qp = std::make_unique<Qp>();
     set_send_operations(*qp, operations, layout);
     uint64_t function = 0;
-    std::memcpy(&function, qp->bytes + 352, sizeof function);
+    std::memcpy(&function, qp->bytes + kV44, sizeof function);
     return function;
   };
   EXPECT_NE(builder_of(kAllOfRc | kWithFlush), builder_of(kAllOfRc));
 }
 
 INSTANTIATE_TEST_SUITE_P(Releases, QpLayoutTest,
-                         testing::Values(Release{"v36", to_qp_ex<344>, 344},
-                                         Release{"v44", to_qp_ex<352>, 352},
-                                         Release{"v45", to_qp_ex<360>, 360},
-                                         Release{"later", to_qp_ex<408>, 408}),
+                         testing::Values(Release{"v36", to_qp_ex<kV36>, kV36},
+                                         Release{"v44", to_qp_ex<kV44>, kV44},
+                                         Release{"v45", to_qp_ex<kV45>, kV45},
+                                         Release{"later", to_qp_ex<kLater>, kLater}),
                          [](const auto& test) { return test.param.name; });
 
 TEST(QpLayout, OfALibraryThatHasNoBuildersIsNotFound) {
