@@ -26,4 +26,21 @@ inline void full_fence_after_exchange() {
 #endif
 }
 
+// Halves of it, for memory that others access without atomics: the application's, which a peer
+// reads and writes. ThreadSanitizer has nothing to understand there.
+
+/// Orders all memory accesses before it with the stores after it.
+inline void release_fence() {
+#if !defined(__SANITIZE_THREAD__)
+  std::atomic_thread_fence(std::memory_order_release);
+#endif
+}
+
+/// Orders the loads before it with all memory accesses after it.
+inline void acquire_fence() {
+#if !defined(__SANITIZE_THREAD__)
+  std::atomic_thread_fence(std::memory_order_acquire);
+#endif
+}
+
 }  // namespace urxe

@@ -55,7 +55,9 @@ struct HostMemory {
 bool read_guarded(const GuardedAccess& access, const HostMemory& memory, std::span<uint8_t> out);
 bool write_guarded(const GuardedAccess& access, const HostMemory& memory,
                    std::span<const uint8_t> data);
-/// As write_memory(), but writes the last byte last: a reader that sees it sees all others.
+/// As write_memory(), but a reader that looks at the memory all the time may rely on the order: the
+/// last bytes come last, at once as far as they are an aligned word of up to 8 bytes, and all after
+/// what was written by an earlier call. `data` is not empty.
 bool write_in_order(const GuardedAccess& access, const HostMemory& memory,
                     std::span<const uint8_t> data);
 

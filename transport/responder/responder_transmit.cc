@@ -110,6 +110,7 @@ Turn send_read_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
     batch.abandon();
     return refuse_rest(ca, qp, resource, psn);
   }
+  acquire_fence();  // a later READ sees nothing older than this one has
   batch.commit();
   count_sent(ca, qp, headers, bytes);
   drop_implied_ack(ca, qp, psn);

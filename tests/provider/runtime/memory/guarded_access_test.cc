@@ -103,6 +103,33 @@ TEST(GuardedAccess, WritesWhileASanitizerDropsItsNotes) {
   munmap(at, kBytes);
 }
 
+// The defect: of a number of 8 bytes the last byte came last, but the others one by one before, so
+// a thread that waited for the number to change could take some of its bytes for the number.
+TEST(GuardedAccess, NumberThatAThreadWaitsForChangesAtOnce) {
+  alignas(8) uint8_t word[8] = {};
+  std::atomic<bool> done{false};
+  std::thread writer([&] {
+    const std::vector<uint8_t> zeros(sizeof word);
+    const std::vector<uint8_t> ones(sizeof word, 0xff);
+    const HostMemory target{word, HostMemory::Kind::kPlain};
+    while (!done.load()) {
+      write_in_order({}, target, ones);
+      write_in_order({}, target, zeros);
+    }
+  });
+  int torn = 0;
+  uint64_t before = 0;
+  for (int changes = 0; changes < 1000 && torn == 0;) {
+    const uint64_t now = __atomic_load_n(reinterpret_cast<const uint64_t*>(word), __ATOMIC_ACQUIRE);
+    if (now != 0 && now != UINT64_MAX) ++torn;
+    if (now != before) ++changes;
+    before = now;
+  }
+  done.store(true);
+  writer.join();
+  EXPECT_EQ(torn, 0);
+}
+
 TEST(UnmapGate, NobodyIsCountedUntilItIsUsed) {
   UnmapGate gate;
   EXPECT_FALSE(gate.enter());
