@@ -15,7 +15,8 @@ int error_of(int fd, size_t length = 4096) {
   return buffer ? 0 : buffer.error().value;
 }
 
-// A kernel that makes dma-bufs is in the guest of the interoperability tests (interop.drill_dmabuf).
+// A kernel that makes dma-bufs is in the guest of the interoperability tests
+// (interop.drill_dmabuf).
 TEST(DmaBuf, WhatIsNoneIsRefused) {
   const FileDescriptor memory(memfd_create("test", 0));
   ASSERT_EQ(ftruncate(memory.get(), 4096), 0);
