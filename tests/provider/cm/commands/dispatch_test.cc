@@ -37,7 +37,7 @@ class Page {
   [[nodiscard]] uint64_t bad_address() const { return reinterpret_cast<uint64_t>(end()); }
 
  private:
-  static constexpr size_t kBytes = 4096;
+  static constexpr size_t kBytes = 65536;  // some pages, on any machine
   uint8_t* at_;
 };
 
