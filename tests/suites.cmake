@@ -82,6 +82,8 @@ function(urxe_test name)
   if(test_UNPARSED_ARGUMENTS OR NOT test_LABELS OR NOT test_COMMAND)
     message(FATAL_ERROR "urxe_test(${name}): wrong arguments: ${test_UNPARSED_ARGUMENTS}")
   endif()
+  # As a target it would be run in the emulator of a cross-build.
+  list(TRANSFORM test_COMMAND REPLACE "^Python3::Interpreter$" "${Python3_EXECUTABLE}")
   add_test(NAME ${name} COMMAND ${test_COMMAND})
   set_tests_properties(${name} PROPERTIES LABELS "${test_LABELS}" SKIP_RETURN_CODE 77)
   if("unit" IN_LIST test_LABELS OR "lint" IN_LIST test_LABELS)
