@@ -16,9 +16,11 @@ inline void* own_addresses(size_t bytes) {
 #if defined(__SANITIZE_THREAD__)
   // The lowest of the few ranges that ThreadSanitizer lets a program use.
   static std::atomic<uintptr_t> next{uintptr_t{1} << 38};
-#else
-  // Also below those of an arm64 kernel whose addresses have 39 bits.
+#elif defined(__aarch64__)
+  // Also below those of a kernel whose addresses have 39 bits.
   static std::atomic<uintptr_t> next{uintptr_t{1} << 37};
+#else
+  static std::atomic<uintptr_t> next{uintptr_t{1} << 45};
 #endif
   constexpr size_t kUnit = size_t{1} << 20;
   return reinterpret_cast<void*>(next.fetch_add((bytes / kUnit + 2) * kUnit));
