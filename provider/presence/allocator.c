@@ -29,7 +29,6 @@ static _Atomic(__typeof__(&posix_memalign)) next_posix_memalign;
 static _Atomic(__typeof__(&malloc_usable_size)) next_usable_size;
 static _Atomic(bool) is_libc;  ///< the blocks are those of libc's own allocator
 static _Atomic(bool) finding;
-static _Thread_local bool finds_here;  ///< this thread does, and may come back by way of dlsym()
 
 // Of GNU's libc, also if another allocator takes the place of malloc(). Weak: musl has none of
 // them, and its dlsym() does not allocate.
@@ -50,11 +49,12 @@ static bool is_of_libc(void* function) {
 bool urxe_find_allocator(void) {
   if (atomic_load(&next_usable_size) != NULL) return true;
   if (atomic_exchange(&finding, true)) {
-    if (finds_here) return false;
+    // GNU's dlsym() may allocate, and may wait for a lock that this thread has. musl's allocates
+    // nothing.
+    if (__libc_malloc != NULL) return false;
     while (atomic_load(&finding)) sched_yield();
     return true;
   }
-  finds_here = true;
   void* found_free = dlsym(RTLD_NEXT, "free");
   URXE_FIND(memalign);
   URXE_FIND(aligned_alloc);
@@ -66,7 +66,6 @@ bool urxe_find_allocator(void) {
   atomic_store(&next_free, (__typeof__(&free))found_free);
   atomic_store(&next_usable_size,
                (__typeof__(&malloc_usable_size))dlsym(RTLD_NEXT, "malloc_usable_size"));
-  finds_here = false;
   atomic_store(&finding, false);
   return true;
 }
