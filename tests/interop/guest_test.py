@@ -17,9 +17,9 @@ import sys
 import tempfile
 
 import dmabuf
-import drill
 import guest
 import peers
+import rxe_drill
 from remote import harness
 
 import stock_programs  # of tests/system, whose place `remote` names
@@ -258,7 +258,7 @@ def ssh():
             harness.expect(far.ipv4 is None and far.ipv6 == link.far.ipv6, "the address asked for")
 
 
-CASES = {"dmabuf": lambda: in_guest(dmabuf.check), "drill": lambda: in_guest(drill.check, drill.MTU), "ssh": ssh,
+CASES = {"dmabuf": lambda: in_guest(dmabuf.check), "drill": lambda: in_guest(rxe_drill.check, rxe_drill.MTU), "ssh": ssh,
          "commands": commands, "netlink": netlink, "umad": umad, "stops": stops, "run": run}
 
 

@@ -3,7 +3,7 @@
 """Runs the scripts of tests/drill against rxe in a guest. What differs from them is the table of tests/drill/rxe.md: a
 script that passes and is in it fails the test, and so does one that differs and is not, or in another statement.
 
-usage: drill.py [SCRIPT...]     ends with 0 where all is as the table says"""
+usage: rxe_drill.py [SCRIPT...]     ends with 0 where all is as the table says"""
 
 import json
 import os
