@@ -12,7 +12,6 @@ import collections
 import os
 
 import harness
-from harness import Process
 
 ENGINE = os.environ.get("URXE_TEST_ENGINE", "")
 MTU = 4500  # Bytes: for the largest path MTU.
@@ -42,11 +41,9 @@ class Ends:
 
     def counters(self):
         """The counters by name: the sums of both ends' devices and all processes since the ends were made."""
-        words = ["grep", "-H", ".", "-r", f"/sys/class/infiniband/{self.device}/ports/1/hw_counters"]
         sums = collections.Counter()
-        for command in (self.server(words), self.client(words))[:self._devices]:
-            lines = Process(command).expect_success().splitlines()
-            sums.update({path.rsplit("/", 1)[1]: int(value) for path, value in (line.split(":") for line in lines)})
+        for enter in (self.server, self.client)[:self._devices]:
+            sums.update(harness.hw_counters(self.device, enter))
         return dict(sums)
 
     def expect_carried(self):

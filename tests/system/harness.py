@@ -337,6 +337,14 @@ def _listens(pid, port):
     return False
 
 
+def hw_counters(device, enter=urxe_run):
+    """A device's hw_counters by name: the sums of all processes since its network namespace was made. `enter` puts a
+    command where it sees the device."""
+    base = f"/sys/class/infiniband/{device}/ports/1/hw_counters"
+    lines = Process(enter(["grep", "-H", ".", "-r", base])).expect_success().splitlines()
+    return {path.rsplit("/", 1)[1]: int(value) for path, value in (line.split(":") for line in lines)}
+
+
 def run_pair(server, client, port, timeout=PATIENCE, env=None):
     """Runs a server command, and the client command once it listens. Both must succeed. Returns their output."""
     started_server = Process(server, name="server: " + " ".join(server[-12:]), env=env)

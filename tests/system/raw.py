@@ -29,9 +29,7 @@ class Link:
         return words if end == 0 else self.other.command(words)
 
     def read_counters(self, end):
-        base = f"/sys/class/infiniband/{DEVICE}/ports/1/hw_counters"
-        lines = Process(self.run(end, ["grep", "-H", ".", "-r", base])).expect_success().splitlines()
-        return {path.rsplit("/", 1)[1]: int(value) for path, value in (line.split(":") for line in lines)}
+        return harness.hw_counters(DEVICE, lambda words: self.run(end, words))
 
     def counters(self, end):
         """What the counters of an end have counted since the link was made."""

@@ -12,14 +12,7 @@ import time
 import harness
 from harness import Process
 
-BASE = "/sys/class/infiniband/urxe_lo/ports/1/hw_counters"
 ITERATIONS = 5000 if harness.sanitized() else 20000
-
-
-def counters():
-    """The device's counters by name: the sums of all processes since the network namespace was made."""
-    lines = Process(harness.urxe_run(["grep", "-H", ".", "-r", BASE])).expect_success().splitlines()
-    return {path.rsplit("/", 1)[1]: int(value) for path, value in (line.split(":") for line in lines)}
 
 
 def run_pingpong(program, server_options, client_options, *arguments):
@@ -31,7 +24,7 @@ def run_pingpong(program, server_options, client_options, *arguments):
                                harness.urxe_run([*command, "localhost"], client_options), port)
     for output in outputs:
         harness.expect("invalid data" not in output, output)
-    found = counters()
+    found = harness.hw_counters("urxe_lo")
     harness.expect(found["retry_exceeded_err"] == 0, "retries were used up")
     return found
 
@@ -47,7 +40,7 @@ def expect_memory_used(found):
 def carries():
     """By default."""
     for program in ("ibv_rc_pingpong", "ibv_uc_pingpong", "ibv_ud_pingpong"):
-        before = counters()
+        before = harness.hw_counters("urxe_lo")
         found = run_pingpong(program, (), ("--shm",), *(["-s", "1024"] if "ud" in program else []))
         expect_memory_used({name: value - before[name] for name, value in found.items()})
 
@@ -88,14 +81,15 @@ def killed():
         pair = [Process(command, "server")]
         pair[0].wait_for_listener(port)
         pair.append(Process([*command, "localhost"], "client"))
-        before = counters()["shm_rcvd_pkts"]
+        received = lambda: harness.hw_counters("urxe_lo")["shm_rcvd_pkts"]
+        before = received()
         both_run = lambda: all(process.running() for process in pair)
-        harness.wait_until(lambda: counters()["shm_rcvd_pkts"] > before + 1000 or not both_run(), "packets through memory")
+        harness.wait_until(lambda: received() > before + 1000 or not both_run(), "packets through memory")
         harness.expect(both_run(), f"one ended by itself:\n{pair[0].output}\n{pair[1].output}")
         pair[victim].kill()
         code = pair[1 - victim].wait()
         harness.expect(code != 0, f"the other one ended with {code}")
-    before = counters()
+    before = harness.hw_counters("urxe_lo")
     found = run_after_errors()
     expect_memory_used({name: value - before[name] for name, value in found.items()})
 
@@ -104,7 +98,7 @@ def run_after_errors():
     port = harness.free_port()
     command = harness.urxe_run(["ibv_rc_pingpong", "-d", "urxe_lo", "-g", "0", "-n", str(ITERATIONS), "-p", str(port)])
     harness.run_pair(command, [*command, "localhost"], port)
-    return counters()
+    return harness.hw_counters("urxe_lo")
 
 
 def stopped():
@@ -115,7 +109,7 @@ def stopped():
     server = Process(command, "server")
     server.wait_for_listener(port)
     client = Process([*command, "localhost"], "client")
-    harness.wait_until(lambda: counters()["shm_rcvd_pkts"] > 1000, "packets through memory")
+    harness.wait_until(lambda: harness.hw_counters("urxe_lo")["shm_rcvd_pkts"] > 1000, "packets through memory")
     server.kill(signal.SIGSTOP)
     time.sleep(0.5)
     server.kill(signal.SIGCONT)

@@ -72,9 +72,9 @@ bool may_send(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, Instant now
   return true;
 }
 
-/// Whether the element may send a packet now: kMore. A READ whose turn on the path it is keeps that
-/// turn while others have theirs in the window for READs: if it gave it away, two lines of queue
-/// pairs could call each other's members in turn for ever.
+/// kMore if the element may send a packet now. A READ that has its turn on the path keeps it while
+/// others have theirs in the window for READs. If it gave it away, the lines of both could go on
+/// for ever calling queue pairs that wait in the other.
 Turn admit(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, Instant now) {
   if (!may_send(ca, qp, wqe, now)) return Turn::kIdle;
   if (!is_read(wqe)) return Turn::kMore;

@@ -24,7 +24,7 @@ namespace {
 constexpr int kSocketBufferBytes = 4 << 20;
 constexpr size_t kRingBlocks = 64;
 /// What one receive() takes, unless a super-frame holds more.
-constexpr size_t kFramesAReceive = 64;
+constexpr size_t kFramesPerReceive = 64;
 /// The largest super-frame, apart, needs half of it.
 constexpr size_t kScratchBytes = 512 * 1024;
 constexpr size_t kMaxSuperFrame =
@@ -97,7 +97,7 @@ Expected<void, EngineError> FramePort::start() {
   const int fd = receiver_.get();
   if (!scratch_) {
     scratch_ = std::make_unique<uint8_t[]>(kScratchBytes);
-    frames_.reserve(2 * FrameSegments::kMaxSegments + kFramesAReceive);
+    frames_.reserve(2 * FrameSegments::kMaxSegments + kFramesPerReceive);
   }
   if (!ring_) {
     if (!make_packet_ring(fd, kRingBlocks)) return frames_failed("its ring", errno);
@@ -159,7 +159,7 @@ std::span<const RxFrame> FramePort::receive() {
   if (!ring_) return {};
   ring_->release();
   RxRing::Frame frame;
-  while (frames_.size() < kFramesAReceive && scratch_used_ + kMaxSuperFrame <= kScratchBytes &&
+  while (frames_.size() < kFramesPerReceive && scratch_used_ + kMaxSuperFrame <= kScratchBytes &&
          ring_->next(frame)) {
     if (frame.whole) {
       take(frame);
