@@ -6,7 +6,10 @@
 namespace urxe {
 namespace {
 
+/// So many packets without an answer hold up the requester: within a message, and at its end, where
+/// the answer may wait for the application's reply.
 constexpr uint32_t kUrgentAfterPackets = 16;
+constexpr uint32_t kUrgentAfterPacketsAtEnd = 32;
 
 }  // namespace
 
@@ -14,7 +17,9 @@ void owe_ack(ChannelAdapter& ca, QueuePair& qp, bool urgent) {
   ResponderState& resp = qp.responder;
   if (resp.ack && resp.ack->is_nak) return;
   resp.ack = PendingAck{resp.acknowledgeable, kAckNoCredits, false};
-  resp.ack_urgent = resp.ack_urgent || urgent || resp.unacked_packets >= kUrgentAfterPackets;
+  const bool is_end = resp.message == ResponderState::Message::kNone;
+  const uint32_t most = is_end ? kUrgentAfterPacketsAtEnd : kUrgentAfterPackets;
+  resp.ack_urgent = resp.ack_urgent || urgent || resp.unacked_packets >= most;
   if (resp.ack_urgent) {
     ca.active.push_back(qp);
   } else {

@@ -27,9 +27,6 @@ constexpr uint64_t kBusyPolls = 2;
 /// change. While it polls, each further rest is twice as long.
 constexpr Duration kFirstRest = microseconds(50);
 constexpr Duration kLongestRest = microseconds(800);
-/// An application that has posted this recently may be about to reply to new packets.
-constexpr Duration kActive = microseconds(100);
-constexpr Duration kAnswerTime = microseconds(20);
 constexpr Duration kSlice = microseconds(100);
 /// So many packets through memory, received at once or in answer to each other, are a stream.
 constexpr uint32_t kStream = 8;
@@ -151,13 +148,11 @@ void Progress::serve() {
   deliver_events();
   publish_counters(now);
   publish_reports(now);
-  bool answer_expected = device_.has_deferred_acks() &&
-                         now.ns - last_post_ns_.load(std::memory_order_relaxed) < kActive.ns;
-
   uint64_t polls = inline_polls_.load(std::memory_order_relaxed);
   bool application_polls = polls - polls_seen_ >= kBusyPolls;
   polls_seen_ = polls;
   if (application_polls && armed_.load() == 0) {
+    departures_.goes_to_rest();
     mode_.store(Mode::kResting);
     // A thread that arms a queue now either sees the mode, or its count is seen here.
     if (armed_.load() != 0) mode_.store(Mode::kAwake);
@@ -166,7 +161,7 @@ void Progress::serve() {
   }
   if (leaves_to_waiter()) return;
   Instant wake = deadline(now);
-  if (answer_expected) wake = std::min(wake, now + kAnswerTime);
+  if (device_.has_deferred_acks()) wake = std::min(wake, reply_wait_.until());
   if (engine_->begin_wait()) {
     unlock();
     return;
@@ -215,13 +210,14 @@ void Progress::serve_arrivals(Instant now) {
     drained = !receive(now);
     if (!drained) transmit(AckPolicy::kUrgentOnly, now);
   }
-  note_intervals(before, device_.counters().received_packets - packets_before, now);
+  const uint64_t packets = device_.counters().received_packets - packets_before;
+  // While the application polls, it would have taken them itself.
+  if (inline_polls_.load(std::memory_order_relaxed) == polls_seen_) departures_.serves(packets);
+  note_intervals(before, packets, now);
   if (!drained) return;
   device_.advance(now);
   last_advance_ = now;
-  bool answer_expected =
-      bursts > 1 && now.ns - last_post_ns_.load(std::memory_order_relaxed) < kActive.ns;
-  transmit(answer_expected ? AckPolicy::kUrgentOnly : AckPolicy::kAll, now);
+  transmit(policy_when_idle(now), now);
 }
 
 void Progress::sleep_until(Instant when) {
@@ -255,7 +251,10 @@ void Progress::rest() {
   const bool still_drives = polls != polls_seen_ || waits != waits_seen_ || still_waits;
   polls_seen_ = polls;
   waits_seen_ = waits;
-  if (fd.revents != 0 || !still_drives) mode_.store(Mode::kAwake);
+  if (fd.revents != 0 || !still_drives) {
+    departures_.returns(why_awake(fd.revents != 0));
+    mode_.store(Mode::kAwake);
+  }
   // Someone waits for an event in another way than was expected.
   if (!still_drives && armed_.load() != 0) watch_epoch_.fetch_add(1);
   if (still_waits && rest_ == kLongestRest && fd.revents == 0) {
@@ -265,6 +264,11 @@ void Progress::rest() {
   // While requests are held back, it looks after them in time.
   const Duration longest = held_back ? kLongestWait : kLongestRest;
   rest_ = still_drives ? std::min(rest_ * 2, longest) : kFirstRest;
+}
+
+Departures::Return Progress::why_awake(bool kicked) const {
+  if (!kicked) return Departures::Return::kNobodyPolls;
+  return departures_.was_told() ? Departures::Return::kTold : Departures::Return::kOther;
 }
 
 /// A thread has waited for a whole rest, and may wait for hours. It wakes this one when it

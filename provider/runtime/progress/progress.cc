@@ -61,7 +61,7 @@ void Progress::on_post(QueuePair& qp) {
     hold_back(now);
     return;
   }
-  last_post_ns_.store(now.ns, std::memory_order_relaxed);
+  reply_wait_.posts(now);
   transmit(AckPolicy::kUrgentOnly, now);
   finish(now);
   unlock();
@@ -71,6 +71,11 @@ void Progress::on_post(QueuePair& qp) {
 void Progress::hold_back(Instant now) {
   if (held_back_.exchange(true)) return;
   if (resting_until_ns_.load() > (now + kLongestWait).ns) kick();
+}
+
+/// The application may go off to watch its memory.
+void Progress::note_taken() {
+  if (departures_.must_tell() && mode_.load() == Mode::kResting) kick();
 }
 
 void Progress::drive_inline(const CompletionQueue& cq) {
@@ -95,11 +100,11 @@ void Progress::drive_rounds(const CompletionQueue& cq, Instant now) {
     if (!receive(now)) {
       device_.advance(now);
       last_advance_ = now;
-      transmit(AckPolicy::kAll, now);
+      transmit(policy_when_idle(now), now);
       return;
     }
     // An ACK may share its datagram with the application's reply to this packet. If there is no
-    // reply, the next poll finds no packet and sends the ACK.
+    // reply, a later poll that finds no packet sends the ACK.
     transmit(AckPolicy::kUrgentOnly, now);
   }
 }
@@ -131,17 +136,23 @@ void Progress::wait_for_holder() {
 }
 
 bool Progress::receive(Instant now) {
+  const bool had_acks = device_.has_deferred_acks();
   std::span<const RxPacket> packets = engine_->receive();
   for (const RxPacket& packet : packets) device_.receive(packet, now);
   takes_from_memory_ = engine_->reads_memory();
   if (takes_from_memory_) memory_traffic_ += static_cast<uint32_t>(packets.size());
   const bool any = frames_.receive(device_, now) || !packets.empty();
   if (any) last_arrival_ = now;
+  if (!had_acks && device_.has_deferred_acks()) reply_wait_.owes_ack(now);
   if (any && now - last_advance_ > kAdvanceAnyway) {
     device_.advance(now);
     last_advance_ = now;
   }
   return any;
+}
+
+AckPolicy Progress::policy_when_idle(Instant now) const {
+  return now < reply_wait_.until() ? AckPolicy::kUrgentOnly : AckPolicy::kAll;
 }
 
 void Progress::transmit(AckPolicy policy, Instant now) {

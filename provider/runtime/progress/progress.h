@@ -19,8 +19,10 @@
 #include "provider/runtime/events/event_socket.h"
 #include "provider/runtime/locks/device_lock.h"
 #include "provider/runtime/progress/counter_table.h"
+#include "provider/runtime/progress/departures.h"
 #include "provider/runtime/progress/frame_traffic.h"
 #include "provider/runtime/progress/held_signals.h"
+#include "provider/runtime/progress/reply_wait.h"
 #include "provider/runtime/progress/short_waits.h"
 #include "transport/device/device.h"
 
@@ -130,6 +132,7 @@ class Progress {
 
   [[nodiscard]] bool may_gather(QueuePair& qp);
   void hold_back(Instant now);
+  void note_taken();
   void drive_inline(const CompletionQueue& cq);
   void end_guard();
   void settle_and_unlock();
@@ -143,6 +146,8 @@ class Progress {
   void tell_failures(Instant now);
   void explain(size_t place);
   bool receive(Instant now);
+  /// For a thread that has found no packet.
+  [[nodiscard]] AckPolicy policy_when_idle(Instant now) const;
   void transmit(AckPolicy policy, Instant now);
   void transmit_packets(AckPolicy policy, Instant now);
   void transmit_frames(Instant now);
@@ -162,6 +167,7 @@ class Progress {
   void note_intervals(Instant before, uint64_t packets, Instant now);
   void sleep_until(Instant when);
   void rest();
+  [[nodiscard]] Departures::Return why_awake(bool kicked) const;
   void rest_deeply();
 
   // A thread of the application that waits for an event: wait_for_event.cc.
@@ -196,6 +202,7 @@ class Progress {
   Instant last_published_{};
   Instant last_reports_{};
   Instant linger_until_{};
+  ReplyWait reply_wait_;
   uint32_t memory_traffic_ = 0;     ///< packets through memory since the background thread woke
   bool takes_from_memory_ = false;  ///< the last receive() did
   std::vector<std::shared_ptr<EventSocket>> clogged_;  ///< sockets that events wait for
@@ -207,7 +214,6 @@ class Progress {
   bool has_left_ = false;            ///< say_farewell() was called
   bool communication_told_ = false;  ///< events were reported since the last Guard
 
-  std::atomic<int64_t> last_post_ns_{INT64_MIN / 2};
   std::atomic<uint64_t> inline_polls_{0};
   std::atomic<int32_t> armed_{0};  ///< completion queues armed for an event
   std::atomic<uint64_t> arms_{0};  ///< how often one was armed
@@ -225,6 +231,7 @@ class Progress {
   uint64_t waits_seen_ = 0;
   uint64_t arms_seen_ = 0;  ///< under the lock
   Duration rest_ = microseconds(50);
+  Departures departures_;
 
   // A thread of the application that waits for an event, and watches the device.
   int waiter_kick_fd_ = -1;
@@ -241,11 +248,15 @@ class Progress {
 
 template <class Take>
 auto Progress::poll(const CompletionQueue& cq, Take take) {
-  if (auto taken = take()) return taken;
-  inline_polls_.fetch_add(1, std::memory_order_relaxed);
-  if (!lock_.try_lock()) return decltype(take()){};
-  drive_inline(cq);
-  return take();
+  auto taken = take();
+  if (!taken) {
+    inline_polls_.fetch_add(1, std::memory_order_relaxed);
+    if (!lock_.try_lock()) return taken;
+    drive_inline(cq);
+    taken = take();
+  }
+  if (taken) note_taken();
+  return taken;
 }
 
 }  // namespace urxe

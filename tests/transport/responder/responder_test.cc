@@ -109,6 +109,43 @@ TEST(Responder, AckGoesWithRequests) {
             (Lines{"ACK psn 201 nak \"psn sequence error\" msn 1"}));
 }
 
+// Expect: an ACK that may wait goes with the last packet of a reply that takes several turns, so
+// that the peer has the whole reply when it sees the ACK.
+TEST(Responder, AckGoesWithTheLastRequest) {
+  Bench bench;
+  bench.post_receive();
+  bench.receive(Operation::kSendOnly, 200, with_ack_req());
+  bench.post(IBV_WR_RDMA_WRITE, 48 * kMtu);
+  const Lines lines = bench.sent(AckPolicy::kUrgentOnly);
+  ASSERT_EQ(lines.size(), 49U);
+  EXPECT_EQ(lines.back(), "ACK psn 200 credits 0 msn 1");
+}
+
+/// The device receives so many packets of a SEND; the last of these has AckReq, and may end it.
+/// What goes out although ACKs may wait.
+Lines answers_to_send(uint32_t packets, bool ends) {
+  Bench bench;
+  bench.post_receive(Bench::kBytes - Bench::kReceiveOffset);
+  for (uint32_t i = 0; i < packets; ++i) {
+    const bool is_last = i + 1 == packets;
+    const Operation operation = i == 0            ? Operation::kSendFirst
+                                : is_last && ends ? Operation::kSendLast
+                                                  : Operation::kSendMiddle;
+    bench.receive(operation, kRqPsn + i, is_last ? with_ack_req() : Headers{},
+                  std::vector<uint8_t>(kMtu));
+  }
+  return bench.sent(AckPolicy::kUrgentOnly);
+}
+
+// Expect: within a message an ACK goes out after 16 packets. At its end, where a reply may follow,
+// it may wait for 32.
+TEST(Responder, AcksForManyPacketsDoNotWait) {
+  EXPECT_EQ(answers_to_send(15, false), Lines{});
+  EXPECT_EQ(answers_to_send(16, false), (Lines{"ACK psn 215 credits 1 msn 0"}));
+  EXPECT_EQ(answers_to_send(16, true), Lines{});
+  EXPECT_EQ(answers_to_send(32, true), (Lines{"ACK psn 231 credits 0 msn 1"}));
+}
+
 TEST(Responder, WriteOfThreePackets) {
   Bench bench;
   const RKey rkey = bench.target_region->rkey;

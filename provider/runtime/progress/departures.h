@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+namespace urxe {
+
+/// Decides whether a thread that has taken a completion wakes the background thread, which rests
+/// while the application polls. Most applications poll again at once. But one that then watches its
+/// memory, for what a peer is going to write there, does not drive the device: until the end of the
+/// rest nobody would. Waking a thread costs microseconds, so it is done only in programs that have
+/// been seen to stop polling while packets came.
+class Departures {
+ public:
+  /// Why the background thread has ended its rest.
+  enum class Return : uint8_t {
+    kNobodyPolls,  ///< it has seen that itself
+    kTold,         ///< a thread that has taken a completion has woken it
+    kOther,
+  };
+
+  /// Any thread: it has taken a completion. True: it must wake the background thread.
+  [[nodiscard]] bool must_tell() {
+    return is_told_of_.load(std::memory_order_relaxed) && !told_.exchange(true);
+  }
+  /// Any thread: whether must_tell() was true since the background thread began its rest.
+  [[nodiscard]] bool was_told() const { return told_.load(); }
+
+  // The background thread:
+
+  void returns(Return why) {
+    why_ = why;
+    served_ = 0;
+  }
+  void serves(uint64_t packets) { served_ += packets; }
+  /// The application polls again.
+  void goes_to_rest() {
+    if (why_ == Return::kNobodyPolls && served_ > 0) {
+      certainty_ = std::min(certainty_ + 2, kMostCertain);
+    } else if (why_ == Return::kTold) {
+      certainty_ = served_ > 0 ? std::min(certainty_ + 1, kMostCertain) : certainty_ - 1;
+    }
+    why_ = Return::kOther;
+    is_told_of_.store(certainty_ > 0, std::memory_order_relaxed);
+    told_.store(false);
+  }
+
+ private:
+  static constexpr int kMostCertain = 8;
+
+  std::atomic<bool> is_told_of_{false};
+  std::atomic<bool> told_{false};
+
+  Return why_ = Return::kOther;
+  uint64_t served_ = 0;  ///< packets since then
+  int certainty_ = 0;
+};
+
+}  // namespace urxe

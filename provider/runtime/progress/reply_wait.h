@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <algorithm>
+
+#include "packet/base/time.h"
+
+namespace urxe {
+
+/// Decides how long an ACK waits for the application's reply to the request, with which it can
+/// share a datagram. Then the peer, too, sees the end of its own request no earlier than the reply:
+/// a thread that waits for one after the other, as in a ping-pong of WRITEs, drives its device
+/// until it has both. If the ACK came first, that thread would go off to watch its memory, and its
+/// background thread would have to take the reply.
+///
+/// An ACK waits only if the application has replied to the request before, and twice as long as
+/// that reply took.
+class ReplyWait {
+ public:
+  /// The application has posted a request.
+  void posts(Instant now) {
+    if (posted_ < owed_) reply_time_ = now - owed_;
+    posted_ = now;
+  }
+  /// An ACK is owed, and no other was.
+  void owes_ack(Instant now) {
+    const bool replies = posted_ > owed_ && now - posted_ < kRecent && reply_time_ < kLongest;
+    until_ = replies ? now + std::clamp(reply_time_ * 2, kShortest, kLongest) : now;
+    owed_ = now;
+  }
+  /// The ACK waits until then.
+  [[nodiscard]] Instant until() const { return until_; }
+
+ private:
+  static constexpr Duration kRecent = milliseconds(5);
+  static constexpr Duration kShortest = microseconds(20);
+  static constexpr Duration kLongest = microseconds(100);
+
+  Instant posted_{-1};
+  Instant owed_{};
+  Duration reply_time_{};
+  Instant until_{};
+};
+
+}  // namespace urxe

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Whether a thread that has taken a completion wakes the background thread.
+#include "provider/runtime/progress/departures.h"
+
+#include <gtest/gtest.h>
+
+namespace urxe::test {
+namespace {
+
+using Return = Departures::Return;
+
+/// The background thread ends its rest, serves so many packets, and rests again.
+void serve(Departures& departures, Return why, uint64_t packets) {
+  departures.returns(why);
+  departures.serves(packets);
+  departures.goes_to_rest();
+}
+
+TEST(Departures, AnApplicationThatPollsIsNotDisturbed) {
+  Departures departures;
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(departures.must_tell());
+  serve(departures, Return::kNobodyPolls, 0);  // it had nothing to do
+  EXPECT_FALSE(departures.must_tell());
+  serve(departures, Return::kOther, 100);
+  EXPECT_FALSE(departures.must_tell());
+}
+
+TEST(Departures, OneThatWatchesItsMemoryTellsOnceARest) {
+  Departures departures;
+  serve(departures, Return::kNobodyPolls, 1);
+  EXPECT_TRUE(departures.must_tell());
+  EXPECT_TRUE(departures.was_told());
+  EXPECT_FALSE(departures.must_tell());
+  serve(departures, Return::kTold, 1);
+  EXPECT_FALSE(departures.was_told());
+  EXPECT_TRUE(departures.must_tell());
+}
+
+TEST(Departures, OneThatPollsAgainAtOnceIsSoonLeftAlone) {
+  Departures departures;
+  for (int i = 0; i < 1000; ++i) serve(departures, Return::kNobodyPolls, 1);
+  int told = 0;
+  for (; departures.must_tell() && told < 1000; ++told) serve(departures, Return::kTold, 0);
+  EXPECT_GT(told, 1) << "one poll is no proof";
+  EXPECT_LT(told, 100);
+}
+
+}  // namespace
+}  // namespace urxe::test

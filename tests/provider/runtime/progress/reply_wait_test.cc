@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// How long an ACK waits for the application's reply.
+#include "provider/runtime/progress/reply_wait.h"
+
+#include <gtest/gtest.h>
+
+namespace urxe::test {
+namespace {
+
+constexpr Instant kStart{1'000'000'000};
+
+/// Requests come each `interval`, and the application replies to each after `reply`. How long the
+/// next ACK waits.
+Duration wait_after_replies(Duration interval, Duration reply, int requests) {
+  ReplyWait wait;
+  Instant now = kStart;
+  for (int i = 0; i < requests; ++i, now = now + interval) {
+    wait.owes_ack(now);
+    wait.posts(now + reply);
+  }
+  wait.owes_ack(now);
+  return wait.until() - now;
+}
+
+TEST(ReplyWait, NobodyHasReplied) {
+  ReplyWait wait;
+  for (int i = 0; i < 3; ++i) {
+    const Instant now = kStart + milliseconds(i);
+    wait.owes_ack(now);
+    EXPECT_EQ(wait.until(), now);
+  }
+}
+
+TEST(ReplyWait, WaitsForAnApplicationThatReplies) {
+  EXPECT_GT(wait_after_replies(microseconds(50), microseconds(2), 1), microseconds(2));
+  EXPECT_GT(wait_after_replies(microseconds(50), microseconds(40), 1), microseconds(40));
+}
+
+TEST(ReplyWait, NotForOneThatTakesLong) {
+  EXPECT_EQ(wait_after_replies(microseconds(400), microseconds(150), 3), Duration{});
+}
+
+TEST(ReplyWait, NotForAReplyOfLongAgo) {
+  EXPECT_EQ(wait_after_replies(milliseconds(20), microseconds(2), 3), Duration{});
+}
+
+TEST(ReplyWait, NotForOneThatHasStopped) {
+  ReplyWait wait;
+  wait.owes_ack(kStart);
+  wait.posts(kStart + microseconds(2));
+  wait.owes_ack(kStart + microseconds(10));
+  EXPECT_GT(wait.until(), kStart + microseconds(10));
+  wait.owes_ack(kStart + microseconds(200));  // no reply has come to the one before
+  EXPECT_EQ(wait.until(), kStart + microseconds(200));
+}
+
+}  // namespace
+}  // namespace urxe::test
