@@ -67,6 +67,20 @@ uint64_t end_of(const std::vector<Elf64_Phdr>& segments) {
   return end;
 }
 
+using Dynamic = std::vector<Elf64_Dyn>;
+
+std::optional<Dynamic> read_dynamic(std::ifstream& file, const std::vector<Elf64_Phdr>& segments) {
+  const auto found = std::ranges::find(segments, Elf64_Word{PT_DYNAMIC}, &Elf64_Phdr::p_type);
+  if (found == segments.end()) return std::nullopt;
+  return read_at<Elf64_Dyn>(file, found->p_offset, found->p_filesz / sizeof(Elf64_Dyn));
+}
+
+/// 0: there is no such entry.
+uint64_t value_of(const Dynamic& entries, Elf64_Sxword tag) {
+  const auto found = std::ranges::find(entries, tag, &Elf64_Dyn::d_tag);
+  return found != entries.end() ? found->d_un.d_val : 0;
+}
+
 bool has_our_kind(const Elf64_Ehdr& header) {
   std::ifstream self("/proc/self/exe", std::ios::binary);
   const auto own = read_header(self);
@@ -97,18 +111,11 @@ std::vector<std::string> needed_libraries(const std::string& path) {
   if (!header) return {};
   const auto segments = read_segments(file, *header);
   if (!segments) return {};
-  const auto dynamic = std::ranges::find(*segments, Elf64_Word{PT_DYNAMIC}, &Elf64_Phdr::p_type);
-  if (dynamic == segments->end()) return {};
-  const auto entries =
-      read_at<Elf64_Dyn>(file, dynamic->p_offset, dynamic->p_filesz / sizeof(Elf64_Dyn));
+  const auto entries = read_dynamic(file, *segments);
   if (!entries) return {};
-  const auto value_of = [&](Elf64_Sxword tag) -> uint64_t {
-    const auto found = std::ranges::find(*entries, tag, &Elf64_Dyn::d_tag);
-    return found != entries->end() ? found->d_un.d_val : 0;
-  };
-  const auto strings_at = offset_of(*segments, value_of(DT_STRTAB));
+  const auto strings_at = offset_of(*segments, value_of(*entries, DT_STRTAB));
   if (!strings_at) return {};
-  const auto strings = read_at<char>(file, *strings_at, value_of(DT_STRSZ));
+  const auto strings = read_at<char>(file, *strings_at, value_of(*entries, DT_STRSZ));
   if (!strings || strings->empty() || strings->back() != '\0') return {};
   std::vector<std::string> names;
   for (const Elf64_Dyn& entry : *entries) {
@@ -118,6 +125,18 @@ std::vector<std::string> needed_libraries(const std::string& path) {
     }
   }
   return names;
+}
+
+bool is_dynamic_linker(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const auto header = read_header(file);
+  if (!header || header->e_type != ET_DYN) return false;
+  const auto segments = read_segments(file, *header);
+  if (!segments) return false;
+  const bool asks_for_one = std::ranges::any_of(
+      *segments, [](const Elf64_Phdr& segment) { return segment.p_type == PT_INTERP; });
+  const auto entries = read_dynamic(file, *segments);
+  return !asks_for_one && entries && (value_of(*entries, DT_FLAGS_1) & DF_1_PIE) == 0;
 }
 
 }  // namespace urxe

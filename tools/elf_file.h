@@ -15,4 +15,8 @@ std::vector<std::string> needed_libraries(const std::string& path);
 /// program dies.
 std::string damage_of_shared_object(const std::string& path);
 
+/// Whether the file is a dynamic linker, as far as its headers tell: a shared object that asks for
+/// none, and no position-independent program.
+bool is_dynamic_linker(const std::string& path);
+
 }  // namespace urxe

@@ -4,6 +4,7 @@
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -137,15 +138,10 @@ def soft_roce():
         expect_finding(examine(expected=0), "soft-roce", "note", "rxe0 on lo", "rdma link delete rxe0")
 
 
-def program():
-    """Programs into which nothing can be preloaded; `urxe run` says so by one line."""
-    harness.need_namespaces()
-    harness.need_programs("gcc")
-    expect_finding(examine("--program", "sh", expected=0), "program", "ok", "dynamically")
-    expect_finding(examine("--program", "/nonexistent", expected=1), "program", "problem", "cannot be read")
+def expect_static_program_is_told(option):
     with tempfile.TemporaryDirectory() as folder:
         static = os.path.join(folder, "static")
-        built = subprocess.run(["gcc", "-static", "-x", "c", "-o", static, "-"], input="int main(void) { return 0; }",
+        built = subprocess.run(["gcc", option, "-x", "c", "-o", static, "-"], input="int main(void) { return 0; }",
                                text=True, capture_output=True)
         if built.returncode != 0:
             harness.skip("gcc cannot link statically")
@@ -154,6 +150,33 @@ def program():
         harness.expect(told.returncode == 0, f"{told.returncode} {told.stderr}")
         harness.expect(told.stderr.startswith("urxe run: program: ") and told.stderr.count("\n") == 1, told.stderr)
         harness.expect("statically" in told.stderr, told.stderr)
+
+
+def linker_of(program):
+    """The dynamic linker that the program asks for."""
+    headers = subprocess.run(["readelf", "-lW", program], capture_output=True, text=True, check=True).stdout
+    return re.search(r"program interpreter: ([^]]*)]", headers)[1]
+
+
+def linker():
+    """A dynamic linker that is started as a program is no static one: what it loads sees the devices."""
+    harness.isolate()
+    harness.need_programs("readelf", "ibv_devices")
+    devices = shutil.which("ibv_devices")
+    for words, output in (([devices], "urxe_lo"), (["--list", devices], "libibverbs.so.1")):
+        command = harness.urxe_run([linker_of(devices), *words])
+        told = subprocess.run(command, capture_output=True, text=True, env=harness.environment())
+        harness.expect(told.returncode == 0 and not told.stderr and output in told.stdout, told)
+
+
+def program():
+    """Programs into which nothing can be preloaded; `urxe run` says so by one line."""
+    harness.need_namespaces()
+    harness.need_programs("gcc")
+    expect_finding(examine("--program", "sh", expected=0), "program", "ok", "dynamically")
+    expect_finding(examine("--program", "/nonexistent", expected=1), "program", "problem", "cannot be read")
+    for option in ("-static", "-static-pie"):
+        expect_static_program_is_told(option)
     told = subprocess.run(harness.urxe_run(["true"]), capture_output=True, text=True, env=harness.environment())
     harness.expect(told.returncode == 0 and not told.stderr, told.stderr)
 
@@ -387,7 +410,7 @@ def no_failure_of_stat():
 
 
 CASES = {case.__name__: case for case in (
-    fine, text, lo_down, port_taken, port_shared, firewall, soft_roce, program, incomplete, damaged, limits, faults,
+    fine, text, lo_down, port_taken, port_shared, firewall, soft_roce, program, linker, incomplete, damaged, limits, faults,
     taken_at_peer, full_shm, squatted, unprivileged, wrong_use, under_run, peer, silent_peer, black_hole,
     no_failure_of_stat)}
 

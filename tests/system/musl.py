@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs of musl's libc run under `urxe run` as they do without it. They see no devices, and one line says why."""
 
+import glob
 import os
 import subprocess
 import tempfile
@@ -99,6 +100,12 @@ def test():
         subprocess.run(["musl-gcc", "-D_GNU_SOURCE", "-Wall", "-Werror", source, "-o", program], check=True)
         output = run(program, source)
         harness.expect(output.count(program + LINE) == 1, output)
+        # By musl's dynamic linker, which can also be asked what it would load.
+        linker = glob.glob("/lib/ld-musl-*.so.1")[0]
+        output = run(linker, program, source)
+        harness.expect(output.count(linker + LINE) == 1, output)
+        listed = Process(harness.urxe_run([linker, "--list", program])).expect_success()
+        harness.expect("musl's libc" not in listed and "statically" not in listed, listed)
         # As a child of a program of glibc's.
         run("sh", "-c", '"$0" "$1"; exit $?', program, source)
 

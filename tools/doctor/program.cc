@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "tools/doctor/env_arguments.h"
+#include "tools/elf_file.h"
 #include "tools/program_file.h"
 
 namespace urxe::doctor {
@@ -95,7 +96,12 @@ ProgramFacts read_program(const std::string& name, const std::vector<std::string
   facts.is_elf = read_header(file, header);
   if (!facts.is_elf) return facts;
   facts.is_native = has_our_machine(header);
-  if (facts.is_native) facts.loader = read_loader(file, header);
+  if (!facts.is_native) return facts;
+  facts.loader = read_loader(file, header);
+  facts.is_loader = is_dynamic_linker(facts.path);
+  // Asked what it would load, it starts nothing.
+  const bool lists = !arguments.empty() && arguments.front() == "--list";
+  if (facts.is_loader && !lists) facts.loader = facts.path;
   return facts;
 }
 
@@ -130,7 +136,7 @@ Finding judge_program(const ProgramFacts& facts) {
     return problem(kProgramCheck, program + " is for another machine or word size than urxe",
                    "use a program, and a urxe, of one kind");
   }
-  if (facts.loader.empty()) {
+  if (facts.loader.empty() && !facts.is_loader) {
     return problem(kProgramCheck,
                    program +
                        " is linked statically, so nothing is preloaded into it and it sees "
@@ -141,6 +147,10 @@ Finding judge_program(const ProgramFacts& facts) {
     return problem(kProgramCheck,
                    program + " uses musl's libc, and urxe's objects glibc's, so it sees no devices",
                    "use a program that is built for glibc");
+  }
+  if (facts.is_loader) {
+    return ok(kProgramCheck,
+              program + " is a dynamic linker: `--program PROG` looks into a program");
   }
   return ok(kProgramCheck, program + " is linked dynamically and gains no rights");
 }

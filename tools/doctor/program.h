@@ -16,6 +16,7 @@ struct ProgramFacts {
   bool is_elf = false;     ///< the rest is about such files
   bool is_native = true;   ///< of this machine and word size
   std::string loader;      ///< the dynamic linker that it asks for; empty: it is linked statically
+  bool is_loader = false;  ///< it is a dynamic linker itself, as in `ld.so PROG`
   bool is_secure = false;  ///< set-user-ID, set-group-ID or with file capabilities: it gains rights
   bool is_emptied = false;  ///< its arguments make it clear the environment: `env -i`
 };

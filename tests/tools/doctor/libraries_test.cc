@@ -34,6 +34,7 @@ ProgramFacts dynamic_program() {
           .is_elf = true,
           .is_native = true,
           .loader = "/lib64/ld-linux-x86-64.so.2",
+          .is_loader = false,
           .is_secure = false,
           .is_emptied = false};
 }
@@ -79,6 +80,24 @@ TEST(DoctorProgram, LooksIntoFilesOfThisMachine) {
   EXPECT_FALSE(self.is_secure);
   EXPECT_NE(self.loader, "");
   EXPECT_EQ(judge_program(self).level, Level::kOk);
+}
+
+TEST(DoctorProgram, ADynamicLinkerIsNoStaticProgram) {
+  const std::string linker = read_program("/proc/self/exe").loader;
+  const ProgramFacts facts = read_program(linker, {"/bin/true"});
+  EXPECT_TRUE(facts.is_loader);
+  EXPECT_EQ(judge_program(facts).level, Level::kOk);
+  EXPECT_EQ(judge_obstacle(facts, debian_12()), "");
+  EXPECT_FALSE(read_program("/proc/self/exe").is_loader);
+}
+
+TEST(DoctorProgram, ALinkerOfMuslsLoadsNoProgramThatSeesTheDevices) {
+  ProgramFacts musl = dynamic_program();
+  musl.is_loader = true;
+  musl.loader = "/lib/ld-musl-x86_64.so.1";
+  EXPECT_NE(judge_program(musl).what.find("musl"), std::string::npos);
+  musl.loader = "";  // It only lists what it would load.
+  EXPECT_EQ(judge_program(musl).level, Level::kOk);
 }
 
 TEST(DoctorProgram, TellsWhatCannotBeRead) {
