@@ -3,16 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
 
 #include "tools/drill/qp_attributes.h"
 #include "tools/drill/run.h"
+#include "tools/drill/script_files.h"
 #include "tools/drill/wire/agent.h"
 #include "tools/drill/wire/agent_client.h"
 #include "tools/drill/wire/wire_cm_stage.h"
@@ -25,27 +22,6 @@ namespace {
 
 constexpr int kFailed = 1;
 constexpr int kSkipped = 3;
-
-/// The scripts that an argument names, in order; none if there are none.
-std::vector<std::string> scripts_of(const std::string& argument) {
-  std::error_code error;
-  if (!std::filesystem::is_directory(argument, error)) return {argument};
-  std::vector<std::string> found;
-  for (std::filesystem::recursive_directory_iterator at(argument, error), end; !error && at != end;
-       at.increment(error)) {
-    if (at->path().extension() == ".drill") found.push_back(at->path().string());
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
-std::optional<std::string> read_file(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
 
 void print(const std::string& path, const drill::Failure& failure) {
   if (failure.is_skipped) {
@@ -79,36 +55,27 @@ nlohmann::json to_json(const std::string& path, const drill::Script& script,
   return result;
 }
 
-struct NamedScript {
-  std::string path;
-  drill::Script script;
-};
-
-/// All scripts, read; nullopt, and a line for the user: one is wrong.
-std::optional<std::vector<NamedScript>> read_scripts(const std::vector<std::string>& arguments) {
-  std::vector<NamedScript> scripts;
-  for (const std::string& argument : arguments) {
-    const std::vector<std::string> found = scripts_of(argument);
-    if (found.empty()) {
-      fmt::print(stderr, "urxe drill: {}: no script (*.drill) in this folder\n", argument);
-      return std::nullopt;
-    }
-    for (const std::string& path : found) {
-      const auto text = read_file(path);
-      if (!text) {
-        fmt::print(stderr, "urxe drill: {}: cannot be read\n", path);
-        return std::nullopt;
-      }
-      auto script = drill::parse_script(*text);
-      if (!script) {
-        fmt::print(stderr, "{}:{}:{}: expected {}\n", path, script.error().line,
-                   script.error().column, script.error().expected);
-        return std::nullopt;
-      }
-      scripts.push_back({path, std::move(*script)});
-    }
+void print(const drill::ScriptError& error) {
+  if (error.line == 0) {
+    fmt::print(stderr, "urxe drill: {}: {}\n", error.path, error.what);
+  } else {
+    fmt::print(stderr, "{}:{}:{}: {}\n", error.path, error.line, error.column, error.what);
   }
-  return scripts;
+}
+
+nlohmann::json to_json(const drill::ScriptError& error) {
+  nlohmann::json result{{"script", error.path}, {"passed", false}, {"error", error.what}};
+  if (error.line != 0) {
+    result["line"] = error.line;
+    result["column"] = error.column;
+  }
+  return result;
+}
+
+void print_json(const nlohmann::json& results) {
+  // A script may hold any bytes.
+  using Handler = nlohmann::json::error_handler_t;
+  fmt::print("{}\n", results.dump(2, ' ', false, Handler::replace));
 }
 
 /// Calls `report` with each script and its result; on a peer as in virtual time.
@@ -155,7 +122,7 @@ std::optional<drill::Failure> Runner::run(const drill::Script& script) {
   return drill::run_script(script, stage);
 }
 
-int run_scripts(const DrillOptions& options, const std::vector<NamedScript>& scripts) {
+int run_scripts(const DrillOptions& options, const std::vector<drill::NamedScript>& scripts) {
   Runner runner(options);
   if (!runner.prepare()) return kBadInput;
   size_t failed = 0;
@@ -173,9 +140,7 @@ int run_scripts(const DrillOptions& options, const std::vector<NamedScript>& scr
     }
   }
   if (options.json) {
-    // A script may hold any bytes.
-    using Handler = nlohmann::json::error_handler_t;
-    fmt::print("{}\n", results.dump(2, ' ', false, Handler::replace));
+    print_json(results);
   } else {
     fmt::print("{} of {} scripts passed{}\n", scripts.size() - failed - skipped, scripts.size(),
                skipped == 0 ? "" : fmt::format(", {} skipped", skipped));
@@ -195,8 +160,12 @@ int drill_command(const DrillOptions& options) {
     fmt::print(stderr, "urxe drill: SCRIPT is required\n");
     return kBadInput;
   }
-  const auto scripts = read_scripts(options.scripts);
-  if (!scripts) return kBadInput;
+  const auto scripts = drill::read_scripts(options.scripts);
+  if (!scripts) {
+    print(scripts.error());
+    if (options.json) print_json(nlohmann::json::array({to_json(scripts.error())}));
+    return kBadInput;
+  }
   try {
     return run_scripts(options, *scripts);
   } catch (const drill::AgentFailure& failure) {

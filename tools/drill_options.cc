@@ -31,11 +31,8 @@ CLI::App* add_drill(CLI::App& app, DrillOptions& options) {
       drill->add_option("SCRIPT", options.scripts, "Scripts, or folders of *.drill");
   drill->add_flag("--verbose", options.verbose, "Name the scripts that pass, too");
   drill->add_flag("--json", options.json, "Print JSON, for programs")->disable_flag_override();
-  CLI::Option* peer = drill->add_option("--peer", options.peer, kPeerHelp)
-                          ->type_name("HOST[:PORT]")
-                          ->check([](const std::string& value) {
-                            return std::string(value.empty() ? "is empty" : "");
-                          });
+  CLI::Option* peer =
+      drill->add_option("--peer", options.peer, kPeerHelp)->type_name("HOST[:PORT]");
   drill->add_option("--local", options.local, kLocalHelp)->type_name("ADDR")->needs(peer);
   drill->add_option("--patience", options.patience_ms, kPatienceHelp)
       ->type_name("MS")

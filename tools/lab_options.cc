@@ -11,9 +11,8 @@ constexpr const char* kLabExecHelp =
     "Run a program in a node of this lab, or of the one that runs: urxe lab exec NODE [--] PROG "
     "[ARGS...]";
 
-/// A variable of a script that is not set would otherwise choose the default.
-std::string not_empty(const std::string& value) {
-  return value.empty() ? "is empty" : "";
+std::string not_zero(const std::string& value) {
+  return value == "0" ? "0 is no process" : "";
 }
 
 }  // namespace
@@ -24,8 +23,7 @@ LabCommands add_lab(CLI::App& app, LabOptions& options, lab::ExecRequest& reques
   lab->prefix_command();
   CLI::Option* const topology =
       lab->add_option("--topology", options.topology, "A file that names nodes, switches and links")
-          ->type_name("FILE")
-          ->check(not_empty);
+          ->type_name("FILE");
   lab->add_option("--nodes", options.nodes, "How many nodes: 1 to 64, 2 by default")
       ->excludes(topology);
   lab->add_option("--mtu", options.mtu, "The MTU of the links, 1500 by default")
@@ -42,7 +40,7 @@ LabCommands add_lab(CLI::App& app, LabOptions& options, lab::ExecRequest& reques
   exec->add_option("NODE", request.node, "The name of a node")->required();
   exec->add_option("--lab", request.keeper, "The process of `urxe lab`, if several labs run")
       ->type_name("PID")
-      ->check(CLI::PositiveNumber);
+      ->check(not_zero);
   exec->prefix_command();
   return {lab, exec};
 }

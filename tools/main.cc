@@ -10,6 +10,7 @@
 
 #include "packet/base/expected.h"
 #include "provider/devices/identity.h"
+#include "tools/command_line_error.h"
 #include "tools/device_options.h"
 #include "tools/devices_command.h"
 #include "tools/env_command.h"
@@ -122,12 +123,17 @@ int LabArguments::run(const std::vector<std::string>& from_dashes) {
   return lab_command(options);
 }
 
-/// The first word, if it is neither an option nor one of the commands; else empty.
-std::string unknown_command(const CLI::App& app, const std::vector<std::string>& words) {
-  const std::string first = words.size() > 1 ? words[1] : "";
+/// What is wrong with the first word, if it is neither an option nor one of the commands; else
+/// empty.
+std::string unknown_word(const CLI::App& app, const std::vector<std::string>& words) {
+  if (words.size() < 2) return "no command given";
+  const std::string& first = words[1];
+  if (first.starts_with("-")) {
+    const std::string name = first.substr(0, first.find('='));
+    return app.get_option_no_throw(name) != nullptr ? "" : "there is no option '" + first + "'";
+  }
   const auto is_it = [&](const CLI::App* command) { return command->get_name() == first; };
-  const bool known = first.empty() || first.starts_with("-") || !app.get_subcommands(is_it).empty();
-  return known ? "" : first;
+  return app.get_subcommands(is_it).empty() ? "there is no command '" + first + "'" : "";
 }
 
 int parse_and_run(int argc, char** argv) {
@@ -137,9 +143,7 @@ int parse_and_run(int argc, char** argv) {
   app.set_version_flag("--version",
                        std::string("urxe " URXE_VERSION ", for libibverbs of ") + kServedLibraries);
   app.require_subcommand(1);
-  app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
-    return "urxe: " + CLI::FailureMessage::simple(failed, error);
-  });
+  app.failure_message(command_line_error);
 
   CLI::App* run = app.add_subcommand(
       "run", "Run a program that sees RDMA devices: urxe run [OPTIONS] [--] PROG [ARGS...]");
@@ -157,8 +161,8 @@ int parse_and_run(int argc, char** argv) {
   const std::vector<ObservingCommand> observing = add_observing_commands(app);
   LabArguments lab(app);
 
-  if (const std::string wrong = unknown_command(app, split.before); !wrong.empty()) {
-    std::cerr << "urxe: there is no command '" << wrong << "'; `urxe --help` lists them\n";
+  if (const std::string wrong = unknown_word(app, split.before); !wrong.empty()) {
+    std::cerr << "urxe: " << wrong << "; `urxe --help` lists them\n";
     return kUsageError;
   }
   try {
@@ -168,6 +172,10 @@ int parse_and_run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     int status = app.exit(error);
     return status == 0 ? 0 : kUsageError;
+  }
+  if (const std::string wrong = empty_option(app); !wrong.empty()) {
+    std::cerr << wrong;
+    return kUsageError;
   }
   if (devices->parsed()) return devices_command(listed);
   if (lab.commands.lab->parsed()) return lab.run(split.from_dashes);

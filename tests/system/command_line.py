@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """command_line.py CASE: what all commands of urxe do alike."""
 
+import json
 import os
 import subprocess
 import sys
+import tempfile
 
 import harness
 
@@ -47,7 +49,62 @@ def unknown_switches():
             harness.expect(not done.stderr, f"{command} {done}")
 
 
-CASES = {case.__name__: case for case in (unknown_command, lost_output, unknown_switches)}
+# What is wrong on a command line, and words of the message. None has the words of a parser of command lines.
+WRONG = {
+    ("stat", "--pid", "abc"): "urxe stat: --pid abc: must be the number of a process",
+    ("stat", "--count", "-3", "--interval", "1"): "urxe stat: --count -3: must be a whole number, 0 or more",
+    ("top", "--interval", "x"): "urxe top: --interval x: must be a number of seconds",
+    ("lab", "--nodes", "x"): "urxe lab: --nodes x: must be a whole number",
+    ("lab", "exec", "--lab", "x", "node1", "true"): "urxe lab exec: --lab x: must be the number of a process",
+    ("lab", "exec", "--lab", "0", "node1", "true"): "urxe lab exec: --lab: 0 is no process",
+    ("drill", "--agent", "--port", "99999"): "urxe drill: --port 99999: must be a port number",
+    ("drill", "--peer", "h", "--patience", "0", "f"): "urxe drill: --patience: Value 0 not in range 1 to 3600000",
+    ("stat", "--pid"): "urxe stat: --pid needs a value: PID",
+    ("analyze", "--json=3", "f"): "urxe analyze: --json takes no value",
+    ("stat", "--device", ""): "urxe stat: --device is empty: give a value, or leave the option out",
+    ("stat", "--pid", ""): "urxe stat: --pid is empty",
+    ("lab", "--nodes", "", "--", "true"): "urxe lab: --nodes is empty",
+    ("run", "--engine", "", "--", "true"): "urxe run: --engine is empty",
+    ("doctor", "--program", ""): "urxe doctor: --program is empty",
+    ("drill", "--peer", "", "f"): "urxe drill: --peer is empty",
+    ("lab", "exec"): "urxe lab exec: NODE is required",
+    ("stat", "some"): "urxe stat: The following argument was not expected: some",
+    ("--no-such",): "urxe: there is no option '--no-such'",
+    (): "urxe: no command given",
+}
+
+
+def wrong_words():
+    """The message names the command, what is wrong, and what would be right."""
+    harness.isolate()
+    for words, message in WRONG.items():
+        done = run(*words, stdout=subprocess.PIPE)
+        said = f"{words}: {done}"
+        harness.expect(done.returncode == 2 and done.stderr.startswith(message) and not done.stdout, said)
+        harness.expect("--help` " in done.stderr and "convert" not in done.stderr, said)
+
+
+def drill_files():
+    """Why a script cannot be run is said, also as JSON."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(os.path.join(folder, "a.drill"))
+        wrong = os.path.join(folder, "wrong")
+        with open(wrong, "w", encoding="ascii") as file:
+            file.write("title t\nqp RC\nnonsense\n")
+        none = os.path.join(folder, "none")
+        for path, named, place, error in ((wrong, wrong, {"line": 3, "column": 1}, "expected "),
+                                          (none, none, {}, "No such file or directory"),
+                                          (folder, os.path.join(folder, "a.drill"), {}, "it is a folder"),
+                                          ("/dev/null", "/dev/null", {}, "it is no regular file")):
+            done = run("drill", path, stdout=subprocess.PIPE)
+            harness.expect(done.returncode == 2 and not done.stdout and named in done.stderr and error in done.stderr, done)
+            done = run("drill", "--json", path, stdout=subprocess.PIPE)
+            (found,) = json.loads(done.stdout)
+            harness.expect(done.returncode == 2 and found.pop("error").startswith(error), done)
+            harness.expect(found == {"script": named, "passed": False} | place, done)
+
+
+CASES = {case.__name__: case for case in (unknown_command, lost_output, unknown_switches, wrong_words, drill_files)}
 
 
 def test():
