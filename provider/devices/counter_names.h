@@ -16,7 +16,7 @@
 namespace urxe {
 
 inline constexpr size_t kCounterRows = 512;
-inline constexpr size_t kCounterColumns = 160;
+inline constexpr size_t kCounterColumns = 192;
 inline constexpr size_t kCounterTableBytes = kCounterRows * kCounterColumns * sizeof(uint64_t);
 
 /// IBTA PortCounters. port_xmit_data and port_rcv_data count 4-byte words.
@@ -71,6 +71,7 @@ inline constexpr auto kHardwareCounterNames = std::to_array<std::string_view>({
     "rx_read_requests",
     "rx_write_requests",
     "rx_atomic_requests",
+    "rx_flush_requests",
     "np_ecn_marked_roce_packets",
     "np_cnp_sent",
     "rp_cnp_handled",

@@ -6,7 +6,7 @@
 /// <tree>/devices/<device>.counters: URXE_COUNTER_ROWS rows, one per process slot, of
 /// URXE_COUNTER_COLUMNS native 64-bit counters.
 
-enum { URXE_COUNTER_ROWS = 512, URXE_COUNTER_COLUMNS = 160 };
+enum { URXE_COUNTER_ROWS = 512, URXE_COUNTER_COLUMNS = 192 };
 
 /// Takes a descriptor that was just opened for reading inside the tree, with the flags of its
 /// open(). Returns it; or, for a counter file, closes it and returns a sealed file with the value

@@ -11,7 +11,7 @@ namespace urxe::stat {
 struct Rates {
   double sent_bytes = 0;
   double received_bytes = 0;
-  double messages = 0;  ///< completed, by both queues, and the peer's WRITEs, READs and atomics
+  double messages = 0;  ///< completed, by both queues, and the peer's requests but SENDs
   double resent = 0;    ///< packets
   double timeouts = 0;  ///< local ACK timeouts
   double rnr_naks = 0;  ///< received and sent

@@ -49,9 +49,10 @@ struct Counters {
   uint64_t rdma_writes = 0;
   uint64_t rdma_reads = 0;
   uint64_t atomics = 0;
-  uint64_t read_requests = 0;  ///< executed by the responder, like the next two
+  uint64_t read_requests = 0;  ///< executed by the responder, like the next three
   uint64_t write_requests = 0;
   uint64_t atomic_requests = 0;
+  uint64_t flush_requests = 0;
   uint64_t cnps_received = 0;
   uint64_t cnps_sent = 0;
   uint64_t ecn_marked_packets = 0;  ///< received with the mark "congestion experienced"

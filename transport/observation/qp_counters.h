@@ -15,7 +15,7 @@ struct QpCounters {
   uint64_t received_bytes = 0;
   uint64_t sends_completed = 0;     ///< work requests of the send queue
   uint64_t receives_completed = 0;  ///< work requests of the receive queue
-  uint64_t requests_executed = 0;   ///< WRITEs, READs and atomics of the peer
+  uint64_t requests_executed = 0;   ///< WRITEs, READs, atomics and FLUSHes of the peer
   uint64_t retransmitted_packets = 0;
   uint64_t ack_timeouts = 0;
   uint64_t sequence_naks_received = 0;

@@ -202,6 +202,7 @@ Verdict execute_flush(ChannelAdapter& ca, QueuePair& qp, const Headers& headers)
   }
   if (!has_room_for_resource(resp)) return refuse_request(ca, qp, headers, Check::kTooManyReads);
   full_fence();
+  ++ca.counters.flush_requests;
   ++qp.counters.requests_executed;
   keep_answer(qp, ResponderResource::Kind::kFlush);
   return Verdict::kExecuted;

@@ -93,7 +93,7 @@ TEST(SysfsTree, EachCounterHasAColumnOfItsOwn) {
     EXPECT_TRUE(columns.insert(text).second) << path;
   }
   EXPECT_EQ(columns.size(), kDiagColumns + kDiagCounterNames.size());
-  EXPECT_EQ(tree.tables.at("devices/urxe_a.counters"), 512u * 160 * 8);
+  EXPECT_EQ(tree.tables.at("devices/urxe_a.counters"), 512u * 192 * 8);
 }
 
 TEST(SysfsTree, DropCountersAreNamedAsTheirReasons) {

@@ -70,6 +70,7 @@ TEST(Flush, IsAnsweredWithoutData) {
   FlushBench bench;
   bench.receive_flush(kRqPsn);
   expect_flushed(bench, "a range");
+  EXPECT_EQ(bench.device.counters().flush_requests, 1U);
 }
 
 // Expect: the response of a FLUSH acknowledges the WRITE before it, whose data is there.
