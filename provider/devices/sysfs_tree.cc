@@ -57,15 +57,15 @@ std::string format_gid(const Gid& gid) {
   return text;
 }
 
+/// The same text for each device, so that all of them share the files' memory.
 template <class Names>
-void add_counters(Folder folder, const Names& names, size_t first_column,
-                  const std::string& device) {
+void add_counters(Folder folder, const Names& names, size_t first_column) {
   for (size_t i = 0; i < names.size(); ++i) {
-    folder.add(std::string(names[i]), fmt::format("@{} {}", first_column + i, device));
+    folder.add(std::string(names[i]), fmt::format("@{}", first_column + i));
   }
 }
 
-void add_port(Folder port, const DeviceDescription& device) {
+void add_port(Folder port) {
   port.add("lid", "0x0");
   port.add("lid_mask_count", "0");
   port.add("sm_lid", "0x0");
@@ -73,12 +73,11 @@ void add_port(Folder port, const DeviceDescription& device) {
   port.add("cap_mask", "0x04000000");  // IBV_PORT_IP_BASED_GIDS, as ibv_query_port() says
   port.add("link_layer", "Ethernet");
   port.below("pkeys").add("0", "0xffff");
-  add_counters(port.below("counters"), kPortCounterNames, 0, device.name);
-  add_counters(port.below("hw_counters"), kHardwareCounterNames, kPortCounterNames.size(),
-               device.name);
+  add_counters(port.below("counters"), kPortCounterNames, 0);
+  add_counters(port.below("hw_counters"), kHardwareCounterNames, kPortCounterNames.size());
   for (size_t group = 0; group < kCmCounterGroups.size(); ++group) {
     add_counters(port.below(std::string(kCmCounterGroups[group])), kCmMessageNames,
-                 cm_counter_column(group), device.name);
+                 cm_counter_column(group));
   }
 }
 
@@ -97,8 +96,8 @@ void add_verbs_device(Folder folder, const DeviceDescription& device) {
   folder.link("subsystem", "../../../../../class/infiniband");
   // mlx5's: the traffic class that an administrator gives to all queue pairs. None is given.
   folder.below("tc/1").add_empty("traffic_class");
-  add_counters(folder.below("diag_counters"), kDiagCounterNames, kDiagColumns, device.name);
-  add_port(folder.below("ports/1"), device);
+  add_counters(folder.below("diag_counters"), kDiagCounterNames, kDiagColumns);
+  add_port(folder.below("ports/1"));
 }
 
 /// The files of /sys/class/infiniband_verbs/uverbsN.

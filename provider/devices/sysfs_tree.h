@@ -33,7 +33,7 @@ void assign_uverbs_numbers(std::vector<DeviceDescription>& devices, const RealDe
 ///   dev/infiniband/uverbsN, umadN and rdma_cm                    links to /dev/null
 ///   devices/D, devices/D.counters                                for the provider
 ///   lock, users                                                  see tree_update.h
-/// A counter's file holds "@<column> <device>"; one that holds "!" fails to be read, with EINVAL.
+/// A counter's file holds "@<column>"; one that holds "!" fails to be read, with EINVAL.
 TreeContent describe_tree(const std::vector<DeviceDescription>& devices, const RealDevices& real);
 
 /// The files of sys/class/infiniband/D/ports/1 that change: the text by the path below that.

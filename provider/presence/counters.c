@@ -11,29 +11,50 @@
 #include "provider/presence/next.h"
 
 enum {
-  kLongestText = 128,
+  kLongestText = 16,
+  kLongestDevice = 128,
   kRowBytes = URXE_COUNTER_COLUMNS * 8,
   kTableBytes = URXE_COUNTER_ROWS * kRowBytes,
 };
 
 struct counter {
   unsigned column;
-  char device[kLongestText];
+  char device[kLongestDevice];
 };
 
-/// Reads "@<column> <device>" up to the end of the line.
-static bool parse_counter(const char* text, struct counter* counter) {
+/// Reads "@<column>" up to the end of the line.
+static bool parse_column(const char* text, unsigned* column) {
   if (*text++ != '@') return false;
-  counter->column = 0;
+  *column = 0;
   const char* digits = text;
-  while (*text >= '0' && *text <= '9' && counter->column < URXE_COUNTER_COLUMNS) {
-    counter->column = counter->column * 10 + (unsigned)(*text++ - '0');
+  while (*text >= '0' && *text <= '9' && *column < URXE_COUNTER_COLUMNS) {
+    *column = *column * 10 + (unsigned)(*text++ - '0');
   }
-  if (text == digits || *text++ != ' ' || counter->column >= URXE_COUNTER_COLUMNS) return false;
-  size_t length = strcspn(text, " \n");
-  if (length == 0 || memchr(text, '/', length) != NULL) return false;
-  memcpy(counter->device, text, length);
-  counter->device[length] = '\0';
+  return text != digits && *text == '\n' && *column < URXE_COUNTER_COLUMNS;
+}
+
+/// Behind the last `name` in the text; NULL: it has none.
+static const char* behind_last(const char* text, const char* name) {
+  const char* found = NULL;
+  for (const char* at = text; (at = strstr(at, name)) != NULL; ++at) found = at + strlen(name);
+  return found;
+}
+
+/// Whose counter the file is: .../sys/devices/urxe/<address>/infiniband/<device>/...
+static bool find_device(int fd, char device[kLongestDevice]) {
+  static const char kBefore[] = "infiniband/";
+  char path[PATH_MAX + 1];
+  ssize_t path_length = urxe_read_path(fd, path);
+  if (path_length < 0) return false;
+  path[path_length] = '\0';
+  const char* at = behind_last(path, "/sys/devices/urxe/");
+  if (at == NULL || (at = strchr(at, '/')) == NULL) return false;
+  if (strncmp(++at, kBefore, sizeof(kBefore) - 1) != 0) return false;
+  at += sizeof(kBefore) - 1;
+  size_t length = strcspn(at, "/");
+  if (length == 0 || length >= kLongestDevice) return false;
+  memcpy(device, at, length);
+  device[length] = '\0';
   return true;
 }
 
@@ -41,7 +62,7 @@ static bool name_table(const struct counter* counter, char path[PATH_MAX]) {
   static const char kBefore[] = "/devices/";
   static const char kAfter[] = ".counters";
   size_t device_length = strlen(counter->device);
-  _Static_assert(URXE_LONGEST_TREE + sizeof(kBefore) + kLongestText + sizeof(kAfter) <= PATH_MAX,
+  _Static_assert(URXE_LONGEST_TREE + sizeof(kBefore) + kLongestDevice + sizeof(kAfter) <= PATH_MAX,
                  "the path fits");
   char* at = path + urxe_reach_tree(path);
   memcpy(at, kBefore, sizeof(kBefore) - 1);
@@ -127,9 +148,9 @@ int urxe_finish_tree_open(int fd, int flags) {
     return open_unreadable(flags);
   }
   struct counter counter;
-  if (!parse_counter(text, &counter)) return fd;
+  if (!parse_column(text, &counter.column)) return fd;
   unsigned long long sum = 0;
-  bool summed = sum_column(&counter, &sum);
+  bool summed = find_device(fd, counter.device) && sum_column(&counter, &sum);
   close(fd);
   if (!summed) {
     errno = EIO;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-/// Counter files. In the tree such a file holds "@<column> <device>". A program that opens it reads
-/// the sum of that column at this moment in the device's counter table,
+/// Counter files. In the tree such a file holds "@<column>"; its path names the device. A program
+/// that opens it reads the sum of that column at this moment in the device's counter table,
 /// <tree>/devices/<device>.counters: URXE_COUNTER_ROWS rows, one per process slot, of
 /// URXE_COUNTER_COLUMNS native 64-bit counters.
 

@@ -61,13 +61,18 @@ size_t urxe_name_descriptor(int fd, char out[32]) {
   return length;
 }
 
-bool urxe_is_in_tree(int fd) {
+ssize_t urxe_read_path(int fd, char path[PATH_MAX]) {
   int saved_errno = errno;
   char name[32];
-  char path[PATH_MAX];
   (void)urxe_name_descriptor(fd, name);
-  ssize_t length = URXE_NEXT(readlink)(name, path, sizeof(path));
+  ssize_t length = URXE_NEXT(readlink)(name, path, PATH_MAX);
   errno = saved_errno;
+  return length;
+}
+
+bool urxe_is_in_tree(int fd) {
+  char path[PATH_MAX];
+  ssize_t length = urxe_read_path(fd, path);
   return length > (ssize_t)urxe_tree_length && urxe_tree_length != 0 &&
          memcmp(path, urxe_tree, urxe_tree_length) == 0 && path[urxe_tree_length] == '/';
 }

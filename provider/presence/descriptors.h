@@ -7,9 +7,11 @@
 /// itself before use, and a stale one is cleared. Safe in threads and signal handlers; inherited by
 /// fork().
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct urxe_fd_set {
   _Atomic(bool) any;                   ///< whether a bit was ever set
@@ -43,6 +45,10 @@ bool urxe_is_node(int fd);
 
 /// Writes "/proc/self/fd/<fd>" and returns its length.
 size_t urxe_name_descriptor(int fd, char out[32]);
+
+/// Asks the kernel (/proc) for the path of the descriptor's file. Returns its length, without a
+/// terminating zero, or -1. Keeps errno.
+ssize_t urxe_read_path(int fd, char path[PATH_MAX]);
 
 /// Asks the kernel (/proc) whether the descriptor's file lies in the tree. Keeps errno.
 bool urxe_is_in_tree(int fd);
