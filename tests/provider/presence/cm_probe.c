@@ -19,11 +19,8 @@
 #include <unistd.h>
 
 #include "provider/presence/presence_abi.h"
+#include "tests/provider/presence/old_status.h"
 #include "tests/provider/presence/probe.h"
-
-int __fxstat(int version, int fd, struct stat* out);
-int __fxstat64(int version, int fd, struct stat64* out);
-int __fxstatat(int version, int dirfd, const char* path, struct stat* out, int flags);
 
 static const char kNode[] = "/dev/infiniband/rdma_cm";
 static const struct urxe_presence* presence;
@@ -123,11 +120,13 @@ static void check_status(int fd) {
   struct statx more;
   EXPECT(fstat(fd, &status) == 0 && is_null_device(status.st_mode, status.st_rdev));
   EXPECT(fstat64(fd, &status64) == 0 && is_null_device(status64.st_mode, status64.st_rdev));
-  EXPECT(__fxstat(1, fd, &status) == 0 && is_null_device(status.st_mode, status.st_rdev));
-  EXPECT(__fxstat64(1, fd, &status64) == 0 && S_ISCHR(status64.st_mode));
+  EXPECT(__fxstat(kStatusVersion, fd, &status) == 0 &&
+         is_null_device(status.st_mode, status.st_rdev));
+  EXPECT(__fxstat64(kStatusVersion, fd, &status64) == 0 && S_ISCHR(status64.st_mode));
   EXPECT(fstatat(fd, "", &status, AT_EMPTY_PATH) == 0 && S_ISCHR(status.st_mode));
   EXPECT(fstatat64(fd, "", &status64, AT_EMPTY_PATH) == 0 && S_ISCHR(status64.st_mode));
-  EXPECT(__fxstatat(1, fd, "", &status, AT_EMPTY_PATH) == 0 && S_ISCHR(status.st_mode));
+  EXPECT(__fxstatat(kStatusVersion, fd, "", &status, AT_EMPTY_PATH) == 0 &&
+         S_ISCHR(status.st_mode));
   EXPECT(statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &more) == 0 && S_ISCHR(more.stx_mode));
   EXPECT(fstatat(fd, "", &status, 0) == -1 && errno == ENOENT);
 }

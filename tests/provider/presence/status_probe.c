@@ -13,66 +13,52 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "tests/provider/presence/old_status.h"
 #include "tests/provider/presence/probe.h"
-
-int __xstat(int version, const char* path, struct stat* out);
-int __xstat64(int version, const char* path, struct stat64* out);
-int __lxstat(int version, const char* path, struct stat* out);
-int __lxstat64(int version, const char* path, struct stat64* out);
-int __fxstat(int version, int fd, struct stat* out);
-int __fxstat64(int version, int fd, struct stat64* out);
-int __fxstatat(int version, int dirfd, const char* path, struct stat* out, int flags);
-int __fxstatat64(int version, int dirfd, const char* path, struct stat64* out, int flags);
-
-// Of struct stat.
-#if defined(__x86_64__)
-enum { kVersion = 1 };
-#else
-enum { kVersion = 0 };
-#endif
 
 static struct stat status;
 static struct stat64 status64;
 
 /// `path` is of type `type`, and is `itself` where links are not followed.
 static void check_path(const char* path, mode_t type, mode_t itself) {
-  EXPECT(__xstat(kVersion, path, &status) == 0 && (status.st_mode & S_IFMT) == type);
-  EXPECT(__xstat64(kVersion, path, &status64) == 0 && (status64.st_mode & S_IFMT) == type);
-  EXPECT(__lxstat(kVersion, path, &status) == 0 && (status.st_mode & S_IFMT) == itself);
-  EXPECT(__lxstat64(kVersion, path, &status64) == 0 && (status64.st_mode & S_IFMT) == itself);
-  EXPECT(__fxstatat(kVersion, AT_FDCWD, path, &status, 0) == 0);
+  EXPECT(__xstat(kStatusVersion, path, &status) == 0 && (status.st_mode & S_IFMT) == type);
+  EXPECT(__xstat64(kStatusVersion, path, &status64) == 0 && (status64.st_mode & S_IFMT) == type);
+  EXPECT(__lxstat(kStatusVersion, path, &status) == 0 && (status.st_mode & S_IFMT) == itself);
+  EXPECT(__lxstat64(kStatusVersion, path, &status64) == 0 && (status64.st_mode & S_IFMT) == itself);
+  EXPECT(__fxstatat(kStatusVersion, AT_FDCWD, path, &status, 0) == 0);
   EXPECT((status.st_mode & S_IFMT) == type);
-  EXPECT(__fxstatat64(kVersion, -1, path, &status64, 0) == 0);
+  EXPECT(__fxstatat64(kStatusVersion, -1, path, &status64, 0) == 0);
   EXPECT((status64.st_mode & S_IFMT) == type);
-  EXPECT(__fxstatat(kVersion, AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) == 0);
+  EXPECT(__fxstatat(kStatusVersion, AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) == 0);
   EXPECT((status.st_mode & S_IFMT) == itself);
-  EXPECT(__fxstatat64(kVersion, -1, path, &status64, AT_SYMLINK_NOFOLLOW) == 0);
+  EXPECT(__fxstatat64(kStatusVersion, -1, path, &status64, AT_SYMLINK_NOFOLLOW) == 0);
   EXPECT((status64.st_mode & S_IFMT) == itself);
 }
 
 static void check_missing(const char* path) {
-  EXPECT(__xstat(kVersion, path, &status) == -1 && errno == ENOENT);
-  EXPECT(__xstat64(kVersion, path, &status64) == -1 && errno == ENOENT);
-  EXPECT(__lxstat(kVersion, path, &status) == -1 && errno == ENOENT);
-  EXPECT(__lxstat64(kVersion, path, &status64) == -1 && errno == ENOENT);
-  EXPECT(__fxstatat(kVersion, AT_FDCWD, path, &status, 0) == -1 && errno == ENOENT);
-  EXPECT(__fxstatat64(kVersion, AT_FDCWD, path, &status64, 0) == -1 && errno == ENOENT);
+  EXPECT(__xstat(kStatusVersion, path, &status) == -1 && errno == ENOENT);
+  EXPECT(__xstat64(kStatusVersion, path, &status64) == -1 && errno == ENOENT);
+  EXPECT(__lxstat(kStatusVersion, path, &status) == -1 && errno == ENOENT);
+  EXPECT(__lxstat64(kStatusVersion, path, &status64) == -1 && errno == ENOENT);
+  EXPECT(__fxstatat(kStatusVersion, AT_FDCWD, path, &status, 0) == -1 && errno == ENOENT);
+  EXPECT(__fxstatat64(kStatusVersion, AT_FDCWD, path, &status64, 0) == -1 && errno == ENOENT);
 }
 
 static void check_open_file(const char* path, mode_t type) {
   int fd = open(path, O_RDONLY);
   EXPECT(fd >= 0);
-  EXPECT(__fxstat(kVersion, fd, &status) == 0 && (status.st_mode & S_IFMT) == type);
-  EXPECT(__fxstat64(kVersion, fd, &status64) == 0 && (status64.st_mode & S_IFMT) == type);
+  EXPECT(__fxstat(kStatusVersion, fd, &status) == 0 && (status.st_mode & S_IFMT) == type);
+  EXPECT(__fxstat64(kStatusVersion, fd, &status64) == 0 && (status64.st_mode & S_IFMT) == type);
   close(fd);
 }
 
 /// Below an open directory, as opendir() and readdir() lead there.
 static void check_relative(const char* device) {
   int fd = open(device, O_RDONLY | O_DIRECTORY);
-  EXPECT(fd >= 0 && __fxstatat(kVersion, fd, "node_type", &status, 0) == 0);
+  EXPECT(fd >= 0 && __fxstatat(kStatusVersion, fd, "node_type", &status, 0) == 0);
   EXPECT(S_ISREG(status.st_mode));
-  EXPECT(__fxstatat64(kVersion, fd, "ports/1", &status64, 0) == 0 && S_ISDIR(status64.st_mode));
+  EXPECT(__fxstatat64(kStatusVersion, fd, "ports/1", &status64, 0) == 0 &&
+         S_ISDIR(status64.st_mode));
   close(fd);
 }
 

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "tests/transport/bench.h"
+#include "tests/transport/responder/empty_response_bench.h"
 
 namespace urxe::test::atomic_write_test {
 namespace {
@@ -12,18 +12,12 @@ namespace {
 constexpr uint64_t kVa = Bench::kTargetVa;
 const std::vector<uint8_t> kValue{1, 2, 3, 4, 5, 6, 7, 8};
 
-struct AtomicWriteBench : Bench {
-  using Bench::Bench;
+struct AtomicWriteBench : EmptyResponseBench {
+  using EmptyResponseBench::EmptyResponseBench;
 
   void receive_write(uint32_t psn, uint64_t va = kVa, uint32_t length = 8,
                      const std::vector<uint8_t>& payload = kValue) {
     receive(Operation::kAtomicWrite, psn, reth(va, target_region->rkey, length), payload);
-  }
-  void receive_answer(uint32_t psn, const std::vector<uint8_t>& payload = {},
-                      Operation operation = Operation::kReadResponseOnly) {
-    Headers headers;
-    headers.aeth = {kAck, Msn(0)};
-    receive(operation, psn, headers, payload);
   }
   std::vector<uint8_t> target_bytes() { return {target, target + 8}; }
 };
@@ -40,12 +34,8 @@ void expect_refused(AtomicWriteBench& bench, const char* why) {
 TEST(AtomicWrite, StoresAndAnswersWithoutData) {
   AtomicWriteBench bench;
   bench.receive_write(kRqPsn);
-  const Lines sent = bench.sent();
-  ASSERT_EQ(sent.size(), 1U);
-  EXPECT_NE(sent[0].find("READ Response Only psn 200"), std::string::npos) << sent[0];
-  EXPECT_TRUE(bench.payloads()[0].empty());
+  expect_empty_response(bench, "8 bytes");
   EXPECT_EQ(bench.target_bytes(), kValue);
-  EXPECT_EQ(bench.qp->responder.msn, Msn(1));
 }
 
 // Expect: answered again, and what was stored since is not overwritten.
@@ -119,47 +109,6 @@ TEST(AtomicWrite, CompletedByItsResponse) {
   EXPECT_EQ(wcs[0].byte_len, 8U);
   bench.receive_ack(kSqPsn + 1);
   EXPECT_EQ(bench.send_statuses(), (Statuses{{2, IBV_WC_SUCCESS}}));
-}
-
-// Expect: an ACK beyond it says that its response was lost; it is sent again.
-TEST(AtomicWrite, LostResponseIsAskedForAgain) {
-  AtomicWriteBench bench;
-  bench.post(IBV_WR_ATOMIC_WRITE, 8);
-  bench.post(IBV_WR_RDMA_WRITE, 0);
-  const Lines first = bench.sent();
-  bench.receive_ack(kSqPsn + 1);
-  EXPECT_EQ(bench.send_statuses(), Statuses{});
-  EXPECT_EQ(bench.sent(), first);
-  bench.receive_answer(kSqPsn);
-  EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_SUCCESS}}));
-}
-
-TEST(AtomicWrite, CountsAgainstTheLimitOfReads) {
-  BenchOptions options;
-  options.connect.max_rd_atomic = 1;
-  AtomicWriteBench bench(options);
-  bench.post(IBV_WR_ATOMIC_WRITE, 8);
-  bench.post(IBV_WR_ATOMIC_WRITE, 8);
-  EXPECT_EQ(bench.sent().size(), 1U);
-  bench.receive_answer(kSqPsn);
-  EXPECT_EQ(bench.sent().size(), 1U);
-}
-
-TEST(AtomicWrite, AnswerThatBreaksTheProtocol) {
-  {
-    AtomicWriteBench bench;
-    bench.post(IBV_WR_ATOMIC_WRITE, 8);
-    (void)bench.sent();
-    bench.receive_answer(kSqPsn, std::vector<uint8_t>(8, 1));
-    EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_BAD_RESP_ERR}}));
-  }
-  {
-    AtomicWriteBench bench;
-    bench.post(IBV_WR_ATOMIC_WRITE, 8);
-    (void)bench.sent();
-    bench.receive_answer(kSqPsn, {}, Operation::kAtomicAcknowledge);
-    EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_BAD_RESP_ERR}}));
-  }
 }
 
 TEST(AtomicWrite, OfAnotherLengthThanEight) {
