@@ -47,6 +47,7 @@ void CmExchanges::take(const Message& message, const CmReq& req) {
   exchange->active_qpn = req.local_qpn;
   exchange->active_starting_psn = req.starting_psn;
   exchange->path_mtu = mtu_bytes(req.path_mtu);
+  exchange->ack_timeout = req.primary.ack_timeout;
   note(exchange->req_ns, *exchange, message);
 }
 

@@ -37,6 +37,8 @@ struct CmExchange {
   Psn active_starting_psn;  ///< which the passive side begins with
   Psn passive_starting_psn;
   uint32_t path_mtu = 0;  ///< bytes; 0: none that exists
+  /// 5 bits of the REQ: each side's local ACK timeout is about 4.096 us * 2^n. 0: not known.
+  uint8_t ack_timeout = 0;
 };
 
 /// The exchanges of a capture, by communication ids.

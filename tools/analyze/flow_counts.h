@@ -25,6 +25,13 @@ enum class RepeatReason : uint8_t {
 inline constexpr size_t kRepeatReasons = static_cast<size_t>(RepeatReason::kCount);
 std::string_view repeat_reason_name(RepeatReason reason);  ///< "sequence_nak"
 
+/// Bounds for what nothing in a capture tells. Without an IPv4 identification, a packet that comes
+/// again so soon was delivered twice; the only packet in flight that comes again so soon was a
+/// probe, and later it was sent again after a time-out, if no CM message says the local ACK
+/// timeout.
+inline constexpr int64_t kCopyGuessNs = 250'000;
+inline constexpr int64_t kProbeGuessNs = 8'000'000;
+
 /// A NAK that ends a connection.
 struct ErrorNak {
   uint64_t frame = 0;
@@ -47,9 +54,11 @@ struct FlowCounts {
 
   uint64_t out_of_order = 0;  ///< packets that came behind later ones
   std::array<uint64_t, kRepeatReasons> repeats{};
-  uint64_t lost_before = 0;  ///< packets lost on the way to the capture point, and sent again
-  uint64_t lost_after = 0;   ///< packets seen that the responder then reported missing
-  uint64_t corrupted = 0;    ///< packets that came with a wrong ICRC, and are not in lost_before
+  uint64_t guessed_copies = 0;  ///< of repeats: those that only kCopyGuessNs says
+  uint64_t guessed_probes = 0;  ///< and probes and time-outs that only kProbeGuessNs tells apart
+  uint64_t lost_before = 0;     ///< packets lost on the way to the capture point, and sent again
+  uint64_t lost_after = 0;      ///< packets seen that the responder then reported missing
+  uint64_t corrupted = 0;       ///< packets that came with a wrong ICRC, and are not in lost_before
   uint64_t corrupted_responses = 0;
   uint64_t missed = 0;              ///< PSNs that were never seen, but were acknowledged
   uint64_t timeouts = 0;            ///< times that the requester went back without a NAK

@@ -93,6 +93,11 @@ Json silences_json(const Silences& silences, int64_t start_ns) {
   return {{"count", silences.count()}, {"longest", std::move(longest)}};
 }
 
+Json ack_timeout_json(const RequestFlow& flow) {
+  if (!flow.ack_timeout_ns()) return nullptr;
+  return *flow.ack_timeout_ns();
+}
+
 Json direction_json(const Stream& stream, int64_t start_ns) {
   const RequestFlow& flow = stream.requests;
   const FlowCounts& counts = flow.counts();
@@ -108,6 +113,12 @@ Json direction_json(const Stream& stream, int64_t start_ns) {
           {"turn", turn_name(flow.turn())},
           {"out_of_order", counts.out_of_order},
           {"repeats", repeats_json(counts)},
+          {"ack_timeout_ns", ack_timeout_json(flow)},
+          {"guesses",
+           {{"duplicates", counts.guessed_copies},
+            {"duplicate_within_ns", kCopyGuessNs},
+            {"probes_or_timeouts", counts.guessed_probes},
+            {"probe_within_ns", kProbeGuessNs}}},
           {"timeouts", counts.timeouts},
           {"answers_lost_after", counts.answers_lost_after},
           {"lost_before", counts.lost_before},

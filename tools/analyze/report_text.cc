@@ -144,6 +144,20 @@ void append_responses(Out out, const FlowCounts& counts) {
   }
 }
 
+void append_guesses(Out out, const FlowCounts& counts) {
+  if (counts.guessed_copies != 0) {
+    fmt::format_to(out, "      {} delivered twice by a guess: nothing asks for {} within {}\n",
+                   counted(counts.guessed_copies, kPackets),
+                   counts.guessed_copies == 1 ? "it" : "them", duration_text(kCopyGuessNs));
+  }
+  if (counts.guessed_probes != 0) {
+    fmt::format_to(out,
+                   "      {} by a guess: up to {} a probe, later after a time-out (no CM message "
+                   "tells the ACK timeout)\n",
+                   counted(counts.guessed_probes, kPackets), duration_text(kProbeGuessNs));
+  }
+}
+
 void append_repeats(Out out, const FlowCounts& counts) {
   constexpr std::string_view kWhy[kRepeatReasons] = {
       "sent again after a NAK for the PSN",
@@ -156,6 +170,7 @@ void append_repeats(Out out, const FlowCounts& counts) {
   for (size_t i = 0; i < kRepeatReasons; ++i) {
     count_line(out, counts.repeats.at(i), kPackets, kWhy[i]);
   }
+  append_guesses(out, counts);
 }
 
 void append_losses(Out out, const RequestFlow& flow) {

@@ -20,8 +20,12 @@ int64_t packets_for(uint64_t bytes, int64_t mtu) {
 
 }  // namespace
 
-RequestFlow::RequestFlow(Psn start, uint32_t path_mtu)
-    : begun_(true), anchor_(start), path_mtu_(path_mtu) {}
+RequestFlow::RequestFlow(Psn start, uint32_t path_mtu, uint8_t ack_timeout)
+    : begun_(true), anchor_(start), path_mtu_(path_mtu) {
+  constexpr int64_t kUnitNs = 4096;
+  constexpr uint8_t kMost = 31;
+  if (ack_timeout != 0 && ack_timeout <= kMost) ack_timeout_ns_ = kUnitNs << ack_timeout;
+}
 
 LongPsn RequestFlow::lengthen(Psn psn) const {
   return anchor_long_ + psn.distance_from(anchor_);

@@ -31,8 +31,9 @@ class RequestFlow {
   using Turn = analyze::Turn;
 
   RequestFlow() = default;
-  /// The connection's first PSN and its path MTU (0: unknown), as its exchange of CM messages says.
-  RequestFlow(Psn start, uint32_t path_mtu);
+  /// The connection's first PSN, its path MTU (0: unknown), and its local ACK timeout (0: unknown;
+  /// else 4.096 us * 2^n), as its exchange of CM messages says.
+  RequestFlow(Psn start, uint32_t path_mtu, uint8_t ack_timeout);
 
   /// Takes a request packet. False: it is not of this connection, but of a later one, and was not
   /// taken.
@@ -65,6 +66,8 @@ class RequestFlow {
   [[nodiscard]] const RateSeries& rate() const { return rate_; }
   [[nodiscard]] uint64_t missing() const { return line_.missing(); }
   [[nodiscard]] uint32_t path_mtu() const { return path_mtu_; }
+  /// By CM; nullopt: not known.
+  [[nodiscard]] std::optional<int64_t> ack_timeout_ns() const { return ack_timeout_ns_; }
   [[nodiscard]] bool failed() const { return failed_; }
   /// Who has to send the next packet.
   [[nodiscard]] Turn turn() const;
@@ -109,6 +112,7 @@ class RequestFlow {
     LongPsn next = 0;
     Mark mark;
     bool was_lost = false;  ///< counted as lost before
+    bool guessed = false;   ///< counted in guessed_copies
   };
   struct LastMsn {
     LongPsn psn = 0;
@@ -136,8 +140,7 @@ class RequestFlow {
   void resolve_fill(bool sent_again);
   RepeatReason reason_for(const CapturedPacket& packet, LongPsn psn, const PsnRecord* record);
   [[nodiscard]] bool is_part_of_read(const CapturedPacket& packet, LongPsn psn);
-  [[nodiscard]] bool is_early(const CapturedPacket& packet, LongPsn psn,
-                              const PsnRecord& record) const;
+  [[nodiscard]] bool is_early(const CapturedPacket& packet, LongPsn psn, const PsnRecord& record);
   [[nodiscard]] bool is_copy(const CapturedPacket& packet, LongPsn psn);
   void forget_stale_nak(const CapturedPacket& packet);
   [[nodiscard]] bool is_newest_alone(const CapturedPacket& packet, LongPsn psn) const;
@@ -194,6 +197,7 @@ class RequestFlow {
   LongPsn expected_most_ = 0;
   std::optional<LongPsn> open_read_;  ///< a READ whose end is not known
   uint32_t path_mtu_ = 0;             ///< 0: not known yet
+  std::optional<int64_t> ack_timeout_ns_;
   uint16_t source_port_ = 0;
   uint16_t first_identification_ = 0;
   uint16_t newest_identification_ = 0;

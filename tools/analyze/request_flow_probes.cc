@@ -8,8 +8,6 @@
 namespace urxe::analyze {
 namespace {
 
-/// A time-out that is as short is in no common use.
-constexpr int64_t kEarlyNs = 8'000'000;
 /// A requester that goes back sends sooner than after such a pause, if it may send.
 constexpr int64_t kPauseNs = 250'000;
 
@@ -34,10 +32,11 @@ bool RequestFlow::is_part_of_read(const CapturedPacket& packet, LongPsn psn) {
 }
 
 /// Whether the only packet in flight comes again too early for a time-out.
-bool RequestFlow::is_early(const CapturedPacket& packet, LongPsn psn,
-                           const PsnRecord& record) const {
+bool RequestFlow::is_early(const CapturedPacket& packet, LongPsn psn, const PsnRecord& record) {
   if (psn + record.span < expected_ || identification_of(packet) != 0) return false;
-  return sends_probes_ || packet.time_ns - record.time_ns < kEarlyNs;
+  if (sends_probes_) return true;
+  if (!ack_timeout_ns_) ++counts_.guessed_probes;
+  return packet.time_ns - record.time_ns < ack_timeout_ns_.value_or(kProbeGuessNs);
 }
 
 void RequestFlow::take_probe(LongPsn psn) {

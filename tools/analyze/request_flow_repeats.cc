@@ -9,8 +9,6 @@ namespace {
 
 /// A longer jump of a requester that goes back is no loss: it begins elsewhere.
 constexpr size_t kMostSkipped = 4;
-/// No time-out of a requester is as short; the network's copies follow each other sooner.
-constexpr int64_t kDuplicateWithinNs = 250'000;
 /// So long after a NAK a requester has repeated what it asks for, if it repeats that at all.
 constexpr int64_t kNakNs = 20'000'000;
 
@@ -66,6 +64,7 @@ void RequestFlow::settle_twice(LongPsn next) {
     believed_lost_.insert(twice.psn);
   } else {
     --counts_.repeats.at(static_cast<size_t>(RepeatReason::kDuplicate));
+    if (twice.guessed) --counts_.guessed_copies;
   }
   const bool asked = last_nak_ == twice.psn;
   episode_reason_ = asked ? RepeatReason::kSequenceNak : RepeatReason::kTimeout;
@@ -96,9 +95,11 @@ void RequestFlow::take_repeat(const CapturedPacket& packet, LongPsn psn) {
   const auto found = line_.find(psn);
   PsnRecord* const record = found ? found->second : nullptr;
   const RepeatReason reason = reason_for(packet, psn, record);
-  if (reason == RepeatReason::kDuplicate && !is_copy(packet, psn)) {
+  const bool seems_copy = reason == RepeatReason::kDuplicate && !is_copy(packet, psn);
+  const bool guessed = seems_copy && is_reliable(packet);
+  if (seems_copy) {
     const LongPsn end = found ? found->first + found->second->span : psn + 1;
-    twice_ = Twice{psn, end, {now_frame_, now_ns_, psn}, believed_lost_.contains(psn)};
+    twice_ = Twice{psn, end, {now_frame_, now_ns_, psn}, believed_lost_.contains(psn), guessed};
   }
   if (reason == RepeatReason::kDuplicate && believed_lost_.erase(psn) != 0) {
     take_back_loss(psn);
@@ -107,6 +108,7 @@ void RequestFlow::take_repeat(const CapturedPacket& packet, LongPsn psn) {
     return;
   }
   corrupted_.forget(packet.view.headers.bth.psn);
+  if (guessed) ++counts_.guessed_copies;
   ++counts_.repeats.at(static_cast<size_t>(reason));
   mark(repeat_event(reason), psn);
   if (record != nullptr) {
@@ -179,7 +181,7 @@ RepeatReason RequestFlow::reason_for(const CapturedPacket& packet, LongPsn psn,
     reason = RepeatReason::kImpliedNak;
   } else if (cut_answer_ && *cut_answer_ <= psn) {
     reason = RepeatReason::kUnknown;
-  } else if (since < kDuplicateWithinNs && same && !asks_again && identification_of(packet) == 0) {
+  } else if (since < kCopyGuessNs && same && !asks_again && identification_of(packet) == 0) {
     return RepeatReason::kDuplicate;
   } else if (probe || is_part_of_read(packet, psn) ||
              (record != nullptr && is_early(packet, psn, *record))) {

@@ -2,7 +2,10 @@
 // Packets that urxe sends again early, after a silence.
 #include <gtest/gtest.h>
 
+#include "packet/wire/cm/cm_message.h"
+#include "packet/wire/cm/mad.h"
 #include "tests/tools/analyze/wire_script.h"
+#include "tools/analyze/report.h"
 
 namespace urxe::test {
 namespace {
@@ -128,6 +131,58 @@ TEST(AnalyzeProbe, APartOfARead) {
   script.respond(Operation::kReadResponseOnly, 6, 256);
   EXPECT_EQ(script.finish().violations().total(), 0U) << "an Only answers that part";
   EXPECT_EQ(script.repeats(RepeatReason::kProbe), 1U);
+}
+
+/// One packet comes twice, 20 ms or 4 ms apart.
+void repeat_alone(WireScript& script, int64_t ms) {
+  script.request(Operation::kSendOnly, 5);
+  script.wait_ms(ms);
+  script.request(Operation::kSendOnly, 5);
+  script.ack(5, 1);
+}
+
+TEST(AnalyzeProbe, TheOnlyPacketIsToldByAGuess) {
+  for (const int64_t ms : {4, 20}) {
+    WireScript script;
+    repeat_alone(script, ms);
+    expect_only(script, {ms == 4 ? RepeatReason::kProbe : RepeatReason::kTimeout});
+    EXPECT_EQ(script.flow().counts().guessed_probes, 1U);
+    const std::string said = text_report(script.finish());
+    EXPECT_NE(said.find("1 packet by a guess: up to 8.00 ms a probe"), std::string::npos) << said;
+  }
+}
+
+void cm_message(WireScript& script, bool forth, const CmBody& body) {
+  Headers headers;
+  headers.bth.opcode = Opcode(Service::kUd, Operation::kSendOnly);
+  headers.bth.dest_qp = kGsiQpn;
+  headers.deth = {kGsiQKey, kGsiQpn};
+  const MadBytes mad = emit_cm_message({7, body});
+  script.feed(script.build(forth, headers, mad.size(), mad));
+}
+
+// Expect: the ACK timeout of the REQ decides, 67 ms or 2 ms. The defect: 8 ms did.
+TEST(AnalyzeProbe, TheOnlyPacketIsToldByTheTimeoutOfTheRequest) {
+  for (const uint8_t timeout : {uint8_t{14}, uint8_t{9}}) {
+    WireScript script;
+    CmReq req;
+    req.local_comm_id = CommId{3};
+    req.local_qpn = kRequesterQpn;
+    req.primary.ack_timeout = timeout;
+    req.path_mtu = 3;
+    cm_message(script, true, req);
+    CmRep rep;
+    rep.local_comm_id = CommId{4};
+    rep.remote_comm_id = CommId{3};
+    rep.local_qpn = kResponderQpn;
+    rep.starting_psn = Psn(5);
+    cm_message(script, false, rep);
+    const bool is_long = timeout == 14;
+    repeat_alone(script, is_long ? 20 : 4);
+    expect_only(script, {is_long ? RepeatReason::kProbe : RepeatReason::kTimeout});
+    EXPECT_EQ(script.flow().ack_timeout_ns(), int64_t{4096} << timeout);
+    EXPECT_EQ(script.flow().counts().guessed_probes, 0U);
+  }
 }
 
 }  // namespace
