@@ -26,9 +26,13 @@ std::string_view engine_name(EngineKind kind) {
   return "udp";
 }
 
+bool has_ethernet_frames(uint32_t ifindex) {
+  return is_ethernet(ifindex).value_or(false);
+}
+
 EngineKind engine_for(EngineChoice choice, uint32_t ifindex) {
   if (choice == EngineChoice::kDpdk) return EngineKind::kDpdk;
-  const bool raw = choice == EngineChoice::kRaw && is_ethernet(ifindex).value_or(false);
+  const bool raw = choice == EngineChoice::kRaw && has_ethernet_frames(ifindex);
   return raw ? EngineKind::kRaw : EngineKind::kUdp;
 }
 

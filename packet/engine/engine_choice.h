@@ -26,6 +26,9 @@ Expected<EngineChoice, std::string> parse_engine_choice(std::string_view text);
 enum class EngineKind : uint8_t { kUdp, kRaw, kDpdk };
 std::string_view engine_name(EngineKind kind);  ///< "udp"
 
+/// Whether the frames of the network interface are Ethernet's. False if that cannot be known.
+bool has_ethernet_frames(uint32_t ifindex);
+
 /// The engine that a device on the network interface gets. Raw needs an Ethernet interface: the
 /// devices of others, lo for instance, get UDP.
 EngineKind engine_for(EngineChoice choice, uint32_t ifindex);

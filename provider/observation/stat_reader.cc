@@ -54,6 +54,8 @@ class StatPage {
     return read(kStatHeaderBytes + which * sizeof(StatRecord));
   }
   void read_objects(DeviceObservation& device) const;
+  void read_contexts(DeviceObservation& device) const;
+  void read_cm_ids(DeviceObservation& device) const;
 
  private:
   /// A copy of what the writer had finished; nullopt: it changes all the time.
@@ -83,14 +85,34 @@ std::optional<Shared> StatPage::copy(size_t offset) const {
   return std::nullopt;
 }
 
+template <class Report, size_t Size>
+std::vector<Report> first_of(const std::array<Report, Size>& all, uint64_t count) {
+  return {all.begin(), all.begin() + std::min<uint64_t>(count, Size)};
+}
+
 void StatPage::read_objects(DeviceObservation& device) const {
   const auto objects = copy<StatObjects>(kObjectsOffset);
   if (!objects) return;
   device.counts = objects->counts;
-  const auto domains = std::min<uint64_t>(device.counts.domains, kDomainReports);
-  device.domains.assign(objects->domains.begin(), objects->domains.begin() + domains);
-  const auto regions = std::min<uint64_t>(device.counts.regions, kRegionReports);
-  device.regions.assign(objects->regions.begin(), objects->regions.begin() + regions);
+  device.domains = first_of(objects->domains, device.counts.domains);
+  device.regions = first_of(objects->regions, device.counts.regions);
+  device.completion_queues = first_of(objects->completion_queues, device.counts.completion_queues);
+  device.shared_receive_queues =
+      first_of(objects->shared_receive_queues, device.counts.shared_receive_queues);
+}
+
+void StatPage::read_contexts(DeviceObservation& device) const {
+  const auto contexts = copy<StatContexts>(kContextsOffset);
+  if (!contexts) return;
+  device.context_count = contexts->count;
+  device.contexts = first_of(contexts->numbers, contexts->count);
+}
+
+void StatPage::read_cm_ids(DeviceObservation& device) const {
+  for (size_t place = 0; place < kCmIdReports; ++place) {
+    const auto id = copy<StatCmId>(kCmIdsOffset + place * sizeof(StatCmId));
+    if (id && id->used != 0) device.cm_ids.push_back(id->report);
+  }
 }
 
 template <size_t Size>
@@ -116,6 +138,7 @@ DeviceObservation read_header(const StatHeader& header) {
   seen.published.ns = header.published_ns;
   seen.observed = clock_now();
   seen.left_out = header.left_out;
+  seen.cm_id_count = header.cm_ids;
   return seen;
 }
 
@@ -142,6 +165,8 @@ void add_live(const StatPage& page, const StatHeader& header, Observation& all) 
   device.process_state = state_of_process(header);
   add_ended(page, device, false, all);
   page.read_objects(device);
+  page.read_contexts(device);
+  page.read_cm_ids(device);
   for_each_record(page, header,
                   [&](const StatRecord& record) { device.queue_pairs.push_back(record.report); });
   all.devices.push_back(std::move(device));

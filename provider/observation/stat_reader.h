@@ -24,8 +24,15 @@ struct DeviceObservation {
   uint64_t left_out = 0;     ///< queue pairs that the file has no room for
   std::vector<QpReport> queue_pairs;
   ObjectCounts counts;
-  std::vector<DomainReport> domains;  ///< no more than kDomainReports
-  std::vector<RegionReport> regions;  ///< no more than kRegionReports
+  uint64_t context_count = 0;
+  uint64_t cm_id_count = 0;
+  // Of each of these no more than there is room for (kDomainReports, ...).
+  std::vector<DomainReport> domains;
+  std::vector<RegionReport> regions;
+  std::vector<CompletionQueueReport> completion_queues;
+  std::vector<SharedReceiveQueueReport> shared_receive_queues;
+  std::vector<uint64_t> contexts;  ///< their numbers
+  std::vector<CmIdReport> cm_ids;
 };
 
 /// Whether the process was stopped by a signal or a debugger: what it told is out of date.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "packet/host/clock.h"
@@ -20,6 +21,7 @@ namespace {
 /// Records that one call of publish() writes at most.
 constexpr size_t kRecordsAtOnce = 128;
 constexpr size_t kGrowth = 64;  // records
+constexpr size_t kNoPlace = SIZE_MAX;
 
 template <size_t Size>
 void copy_text(std::string_view from, std::array<char, Size>& to) {
@@ -29,6 +31,24 @@ void copy_text(std::string_view from, std::array<char, Size>& to) {
 
 constexpr size_t place_offset(size_t place) {
   return kPlacesOffset + place * sizeof(StatRecord);
+}
+
+/// Changes what has a `turn`, so that observers can tell what they read meanwhile.
+template <class Shared, class Change>
+void in_a_turn(Shared& shared, Change change) {
+  std::atomic_ref turn(shared.turn);
+  const uint64_t before = turn.load(std::memory_order_relaxed);
+  turn.store(before + 1, std::memory_order_relaxed);
+  change();
+  turn.store(before + 2, std::memory_order_release);
+}
+
+/// Copies the reports that `visit_all` visits, as many as there is room for.
+template <class Report, size_t Size>
+auto fill(std::array<Report, Size>& room) {
+  return [&room, used = size_t{0}](const Report& report) mutable {
+    if (used < Size) copy_words(report, room[used++]);
+  };
 }
 
 }  // namespace
@@ -47,6 +67,7 @@ StatWriter::StatWriter(StatFile file, std::string_view device, std::string_view 
     if (may_grow_file_to(kNoRoomBytes)) (void)!ftruncate(file_.fd.get(), kNoRoomBytes);
     return;
   }
+  for (size_t place = kCmIdReports; place > 0; --place) free_cm_id_places_.push_back(place - 1);
   describe(device, engine, now);
 }
 
@@ -75,7 +96,9 @@ StatWriter::StatWriter(StatWriter&& other) noexcept
       memory_(std::exchange(other.memory_, nullptr)),
       room_(std::exchange(other.room_, 0)),
       next_(std::exchange(other.next_, 0)),
-      object_changes_(std::exchange(other.object_changes_, 0)) {}
+      object_changes_(std::exchange(other.object_changes_, 0)),
+      cm_id_places_(std::move(other.cm_id_places_)),
+      free_cm_id_places_(std::move(other.free_cm_id_places_)) {}
 
 StatWriter& StatWriter::operator=(StatWriter&& other) noexcept {
   std::swap(file_, other.file_);
@@ -83,6 +106,8 @@ StatWriter& StatWriter::operator=(StatWriter&& other) noexcept {
   std::swap(room_, other.room_);
   std::swap(next_, other.next_);
   std::swap(object_changes_, other.object_changes_);
+  std::swap(cm_id_places_, other.cm_id_places_);
+  std::swap(free_cm_id_places_, other.free_cm_id_places_);
   return *this;
 }
 
@@ -97,10 +122,7 @@ void StatWriter::abandon() {
   if (memory_ != nullptr) munmap(std::exchange(memory_, nullptr), kStatBytes);
   file_.fd.reset();
   room_ = next_ = object_changes_ = 0;
-}
-
-StatRecord& StatWriter::record_at(size_t offset) const {
-  return *reinterpret_cast<StatRecord*>(static_cast<uint8_t*>(memory_) + offset);
+  cm_id_places_.clear();
 }
 
 /// Gives the file space for so many records. False: it gets none, and keeps what it has.
@@ -114,14 +136,12 @@ bool StatWriter::make_room(size_t places) {
 }
 
 void StatWriter::write(size_t offset, const QpReport* report, Instant ended) {
-  StatRecord& shared = record_at(offset);
-  std::atomic_ref turn(shared.turn);
-  const uint64_t before = turn.load(std::memory_order_relaxed);
-  turn.store(before + 1, std::memory_order_relaxed);
-  std::atomic_ref(shared.used).store(report != nullptr ? 1 : 0, std::memory_order_release);
-  std::atomic_ref(shared.ended_ns).store(ended.ns, std::memory_order_release);
-  if (report != nullptr) copy_words(*report, shared.report);
-  turn.store(before + 2, std::memory_order_release);
+  auto& shared = at<StatRecord>(offset);
+  in_a_turn(shared, [&] {
+    std::atomic_ref(shared.used).store(report != nullptr ? 1 : 0, std::memory_order_release);
+    std::atomic_ref(shared.ended_ns).store(ended.ns, std::memory_order_release);
+    if (report != nullptr) copy_words(*report, shared.report);
+  });
   if (report != nullptr && failure_of(*report) != nullptr) {
     std::atomic_ref(header().has_failures).store(1, std::memory_order_relaxed);
   }
@@ -143,21 +163,60 @@ void StatWriter::end_queue_pair(const Device& device, size_t place, Instant now)
 }
 
 void StatWriter::publish_objects(const Device& device) {
-  auto& shared = *reinterpret_cast<StatObjects*>(static_cast<uint8_t*>(memory_) + kObjectsOffset);
-  std::atomic_ref turn(shared.turn);
-  const uint64_t before = turn.load(std::memory_order_relaxed);
-  turn.store(before + 1, std::memory_order_relaxed);
-  copy_words(device.object_counts(), shared.counts);
-  size_t domains = 0;
-  device.report_domains([&](const DomainReport& report) {
-    if (domains < kDomainReports) copy_words(report, shared.domains[domains++]);
+  auto& shared = at<StatObjects>(kObjectsOffset);
+  in_a_turn(shared, [&] {
+    copy_words(device.object_counts(), shared.counts);
+    device.report_domains(fill(shared.domains));
+    device.report_regions(fill(shared.regions));
+    device.report_completion_queues(fill(shared.completion_queues));
+    device.report_shared_receive_queues(fill(shared.shared_receive_queues));
   });
-  size_t regions = 0;
-  device.report_regions([&](const RegionReport& report) {
-    if (regions < kRegionReports) copy_words(report, shared.regions[regions++]);
-  });
-  turn.store(before + 2, std::memory_order_release);
   object_changes_ = device.object_changes();
+}
+
+void StatWriter::tell_contexts(std::span<const uint32_t> numbers, size_t count) {
+  if (memory_ == nullptr) return;
+  auto& shared = at<StatContexts>(kContextsOffset);
+  in_a_turn(shared, [&] {
+    std::atomic_ref(shared.count).store(count, std::memory_order_release);
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      std::atomic_ref(shared.numbers[i]).store(numbers[i], std::memory_order_release);
+    }
+  });
+}
+
+void StatWriter::write_cm_id(size_t place, const CmIdReport* report) {
+  if (place == kNoPlace) return;
+  auto& shared = at<StatCmId>(kCmIdsOffset + place * sizeof(StatCmId));
+  in_a_turn(shared, [&] {
+    std::atomic_ref(shared.used).store(report != nullptr ? 1 : 0, std::memory_order_release);
+    if (report != nullptr) copy_words(*report, shared.report);
+  });
+}
+
+void StatWriter::tell_cm_id(const CmIdReport& report) {
+  if (memory_ == nullptr) return;
+  try {
+    const auto [id, is_new] = cm_id_places_.try_emplace(report.number, kNoPlace);
+    if (is_new && !free_cm_id_places_.empty()) {
+      id->second = free_cm_id_places_.back();
+      free_cm_id_places_.pop_back();
+    }
+    write_cm_id(id->second, &report);
+  } catch (const std::bad_alloc&) {
+    return;  // it is not told
+  }
+  std::atomic_ref(header().cm_ids).store(cm_id_places_.size(), std::memory_order_relaxed);
+}
+
+void StatWriter::forget_cm_id(uint32_t number) {
+  const auto id = cm_id_places_.find(number);
+  if (memory_ == nullptr || id == cm_id_places_.end()) return;
+  write_cm_id(id->second, nullptr);
+  // There is room for all places since the beginning.
+  if (id->second != kNoPlace) free_cm_id_places_.push_back(id->second);
+  cm_id_places_.erase(id);
+  std::atomic_ref(header().cm_ids).store(cm_id_places_.size(), std::memory_order_relaxed);
 }
 
 bool StatWriter::publish(const Device& device, Instant now) {

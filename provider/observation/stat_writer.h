@@ -2,8 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "packet/base/time.h"
 #include "provider/observation/stat_directory.h"
@@ -34,6 +38,12 @@ class StatWriter {
   bool publish(const Device& device, Instant now);
   /// How many packets shared memory has carried, beside the engine.
   void tell_memory_packets(uint64_t packets);
+  /// The numbers of the contexts that are open, no more than kContextReports of the `count`.
+  void tell_contexts(std::span<const uint32_t> numbers, size_t count);
+  /// A new id of the connection manager, or a known one that has changed.
+  void tell_cm_id(const CmIdReport& report);
+  /// The id of that number is not bound to the device any more.
+  void forget_cm_id(uint32_t number);
   /// The queue pair in the place is going to be destroyed: keeps what there is to say of it, if it
   /// has failed.
   void end_queue_pair(const Device& device, size_t place, Instant now);
@@ -44,17 +54,23 @@ class StatWriter {
 
  private:
   [[nodiscard]] StatHeader& header() const { return *static_cast<StatHeader*>(memory_); }
-  [[nodiscard]] StatRecord& record_at(size_t offset) const;
+  template <class Shared>
+  [[nodiscard]] Shared& at(size_t offset) const {
+    return *reinterpret_cast<Shared*>(static_cast<uint8_t*>(memory_) + offset);
+  }
   void describe(std::string_view device, std::string_view engine, Instant now);
   bool make_room(size_t places);
   void publish_objects(const Device& device);
   void write(size_t offset, const QpReport* report, Instant ended);
+  void write_cm_id(size_t place, const CmIdReport* report);
 
   StatFile file_;
   void* memory_ = nullptr;
   size_t room_ = 0;              ///< records that the file has space for
   size_t next_ = 0;              ///< the place to write next
   uint64_t object_changes_ = 0;  ///< Device::object_changes() of what is written
+  std::unordered_map<uint32_t, size_t> cm_id_places_;  ///< by number; those beyond have no room
+  std::vector<size_t> free_cm_id_places_;              ///< of the room
 };
 
 }  // namespace urxe

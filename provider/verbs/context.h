@@ -36,6 +36,8 @@ class Context {
   [[nodiscard]] RuntimeDevice& device() const { return *device_; }
   [[nodiscard]] Progress& progress() const { return device_->progress(); }
   [[nodiscard]] bool is_forked() const { return device_->is_forked(); }
+  /// Among the device's; observers see it.
+  [[nodiscard]] uint32_t number() const { return number_; }
   [[nodiscard]] const std::shared_ptr<EventSocket>& async_events() const { return async_events_; }
 
   IntrusiveList<Pd, struct PdTag> pds;
@@ -57,6 +59,7 @@ class Context {
  private:
   std::shared_ptr<RuntimeDevice> device_;
   std::shared_ptr<EventSocket> async_events_;
+  uint32_t number_ = 0;
 };
 
 /// What is ours of the memory that libibverbs allocates for a context. It follows ibv_context, the

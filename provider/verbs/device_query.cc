@@ -10,6 +10,7 @@
 #include "provider/devices/identity.h"
 #include "provider/devices/link_rate.h"
 #include "provider/devices/path_mtu.h"
+#include "provider/runtime/device/capabilities.h"
 #include "provider/runtime/memory/guarded_access.h"
 #include "provider/verbs/verbs.h"
 #include "transport/limits.h"
@@ -21,16 +22,6 @@ namespace {
 constexpr uint8_t kPhysicalLinkDown = 3;  // "Disabled"
 constexpr uint8_t kPhysicalLinkUp = 5;
 constexpr uint64_t kPageSizes = ~uint64_t{0} << 12;  // any, from 4 KiB on
-
-constexpr unsigned kCapabilities =
-    IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SYS_IMAGE_GUID |
-    IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS |
-    IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_UD_AV_PORT_ENFORCE |
-    IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_XRC | IBV_DEVICE_AUTO_PATH_MIG;
-
-// Of device_cap_flags_ex, as the kernel has them (IB_UVERBS_DEVICE_...).
-constexpr uint64_t kFlushGlobal = uint64_t{1} << 38;
-constexpr uint64_t kAtomicWrite = uint64_t{1} << 40;
 
 // Of rdma-core 58 and later.
 constexpr uint32_t kOdpFlush = 1U << 6;        // IBV_ODP_SUPPORT_FLUSH
@@ -48,9 +39,6 @@ constexpr uint64_t kClockKhz = 1'000'000;
 
 constexpr uint32_t kPacedTypes =
     1U << IBV_QPT_RC | 1U << IBV_QPT_UC | 1U << IBV_QPT_UD | 1U << IBV_QPT_XRC_SEND;
-
-constexpr unsigned kRawPacketCapabilities =
-    IBV_DEVICE_MANAGED_FLOW_STEERING | IBV_DEVICE_RAW_IP_CSUM;
 
 void fill_limits(ibv_device_attr& attr) {
   attr.max_mr_size = UINT64_MAX;
@@ -96,7 +84,6 @@ void fill_device(const DeviceDescription& device, ibv_device_attr& attr) {
   attr.vendor_id = kVendorId;
   attr.vendor_part_id = kVendorPartId;
   attr.hw_ver = kHardwareVersion;
-  attr.device_cap_flags = kCapabilities;
   // The processor's atomic instructions are used, so atomicity holds for the whole host.
   attr.atomic_cap = IBV_ATOMIC_GLOB;
   attr.local_ca_ack_delay = kLocalCaAckDelay;
@@ -105,7 +92,6 @@ void fill_device(const DeviceDescription& device, ibv_device_attr& attr) {
 }
 
 void fill_raw_packets(ibv_device_attr_ex& values) {
-  values.orig_attr.device_cap_flags |= kRawPacketCapabilities;
   values.orig_attr.max_raw_ethy_qp = kMaxQps;
   values.raw_packet_caps = IBV_RAW_PACKET_CAP_IP_CSUM;
   values.packet_pacing_caps.supported_qpts |= 1U << IBV_QPT_RAW_PACKET;
@@ -150,8 +136,10 @@ int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
     ibv_device_attr_ex values{};
     fill_device(describe(context), values.orig_attr);
     values.packet_pacing_caps = {kMinRateKbps, kMaxRateKbps, kPacedTypes};
-    if (context_of(context).device().has_raw_packets()) fill_raw_packets(values);
-    values.device_cap_flags_ex = values.orig_attr.device_cap_flags | kFlushGlobal | kAtomicWrite;
+    const bool has_raw_packets = context_of(context).device().has_raw_packets();
+    if (has_raw_packets) fill_raw_packets(values);
+    values.device_cap_flags_ex = device_capabilities(has_raw_packets);
+    values.orig_attr.device_cap_flags = static_cast<unsigned>(values.device_cap_flags_ex);
     values.phys_port_cnt_ex = values.orig_attr.phys_port_cnt;
     values.completion_timestamp_mask = UINT64_MAX;
     values.hca_core_clock = kClockKhz;

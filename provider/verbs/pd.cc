@@ -12,7 +12,7 @@ ibv_pd* alloc_pd(ibv_context* context) noexcept {
   try {
     auto pd = std::make_unique<Pd>();
     Progress::Guard guard(owner.progress());
-    auto id = owner.device().device().alloc_pd();
+    auto id = owner.device().device().alloc_pd(owner.number());
     if (!id) return fail(id.error().value);
     pd->owner = &owner;
     pd->id = *id;

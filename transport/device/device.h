@@ -73,7 +73,8 @@ class Device {
   /// is in flight to a peer is less (Path, Backpressure). Other hosts are taken to have the same.
   void set_receive_buffer(size_t bytes);
 
-  Expected<PdId, Errno> alloc_pd();           ///< ENOMEM
+  /// ENOMEM. `owner` is only told to observers.
+  Expected<PdId, Errno> alloc_pd(uint32_t owner = 0);
   Expected<void, Errno> dealloc_pd(PdId pd);  ///< EBUSY: regions or queue pairs use it
 
   /// EINVAL: access flags; ENOMEM: too many. See MemoryTable::add. The caller checks that the
@@ -197,12 +198,16 @@ class Device {
   [[nodiscard]] size_t report_places() const;
   /// What there is to say of the queue pair in the place; nullopt: there is none.
   [[nodiscard]] std::optional<QpReport> report(size_t place) const;
-  /// Another number whenever something has changed of what the next three tell.
+  /// Another number whenever something has changed of what the following tell.
   [[nodiscard]] uint64_t object_changes() const;
   [[nodiscard]] ObjectCounts object_counts() const;
   /// Call `visit` for each, in no order.
   void report_domains(const std::function<void(const DomainReport&)>& visit) const;
   void report_regions(const std::function<void(const RegionReport&)>& visit) const;
+  void report_completion_queues(
+      const std::function<void(const CompletionQueueReport&)>& visit) const;
+  void report_shared_receive_queues(
+      const std::function<void(const SharedReceiveQueueReport&)>& visit) const;
 
  private:
   struct Impl;

@@ -49,6 +49,11 @@ class DoorbellList {
 /// A completion that could not be delivered ends the queue pair (IBTA vol. 1, 10.10).
 void fail_if_cq_failed(ChannelAdapter& ca, QueuePair& qp);
 
+struct ProtectionDomain {
+  uint32_t references = 0;  ///< objects that belong to it
+  uint32_t owner = 0;
+};
+
 struct Device::Impl {
   explicit Impl(const DeviceConfig& config) : ca(config) {}
 
@@ -64,7 +69,7 @@ struct Device::Impl {
   void count_references(const QueuePair& qp, int by);
   /// An object that belongs to the domain was made (+1), or destroyed (-1).
   void count_user(PdId pd, int by) {
-    pd_references[pd.value()] += static_cast<uint32_t>(by);
+    protection_domains[pd.value()].references += static_cast<uint32_t>(by);
     ++object_changes;
   }
   void forget(const SharedReceiveQueue& srq);
@@ -80,7 +85,7 @@ struct Device::Impl {
   std::vector<uint32_t> free_places;  ///< of them, with room for all
   std::unordered_map<CompletionQueue*, std::unique_ptr<CompletionQueue>> cqs;
   std::unordered_map<XrcDomain*, std::unique_ptr<XrcDomain>> domains;
-  std::unordered_map<uint32_t, uint32_t> pd_references;
+  std::unordered_map<uint32_t, ProtectionDomain> protection_domains;  ///< by PdId
   uint32_t next_pd = 1;
   uint32_t last_cq_number = 0;
   uint64_t object_changes = 0;

@@ -95,19 +95,19 @@ void Device::set_receive_buffer(size_t bytes) {
   ca.reads.set_limit(ca.config.max_window);
 }
 
-Expected<PdId, Errno> Device::alloc_pd() {
-  if (impl_->pd_references.size() >= static_cast<size_t>(kMaxPds)) return error(ENOMEM);
+Expected<PdId, Errno> Device::alloc_pd(uint32_t owner) {
+  if (impl_->protection_domains.size() >= static_cast<size_t>(kMaxPds)) return error(ENOMEM);
   const PdId pd(impl_->next_pd++);
-  impl_->pd_references.emplace(pd.value(), 0);
+  impl_->protection_domains.emplace(pd.value(), ProtectionDomain{.references = 0, .owner = owner});
   ++impl_->object_changes;
   return pd;
 }
 
 Expected<void, Errno> Device::dealloc_pd(PdId pd) {
-  const auto found = impl_->pd_references.find(pd.value());
-  if (found == impl_->pd_references.end()) return error(EINVAL);
-  if (found->second != 0) return error(EBUSY);
-  impl_->pd_references.erase(found);
+  const auto found = impl_->protection_domains.find(pd.value());
+  if (found == impl_->protection_domains.end()) return error(EINVAL);
+  if (found->second.references != 0) return error(EBUSY);
+  impl_->protection_domains.erase(found);
   ++impl_->object_changes;
   return {};
 }
@@ -175,6 +175,7 @@ void Device::moderate_cq(CompletionQueue& cq, CqModeration moderation) {
 
 Expected<void, Errno> Device::resize_cq(CompletionQueue& cq, uint32_t entries) {
   if (entries == 0 || entries > kMaxCqEntries || !cq.resize(entries)) return error(EINVAL);
+  ++impl_->object_changes;
   return {};
 }
 

@@ -34,17 +34,35 @@ uint64_t Device::object_changes() const {
 }
 
 ObjectCounts Device::object_counts() const {
-  return {impl_->pd_references.size(), impl_->ca.memory.regions().size(), impl_->cqs.size(),
+  return {impl_->protection_domains.size(), impl_->ca.memory.regions().size(), impl_->cqs.size(),
           impl_->ca.srqs.size()};
 }
 
 void Device::report_domains(const std::function<void(const DomainReport&)>& visit) const {
-  for (const auto& [number, users] : impl_->pd_references) visit({number, users});
+  for (const auto& [number, domain] : impl_->protection_domains) {
+    visit({.number = number, .users = domain.references, .owner = domain.owner});
+  }
 }
 
 void Device::report_regions(const std::function<void(const RegionReport&)>& visit) const {
   impl_->ca.memory.regions().for_each([&](const MemoryRegion& region) {
     visit({region.iova, region.length, region.lkey.value(), region.pd.value()});
+  });
+}
+
+void Device::report_completion_queues(
+    const std::function<void(const CompletionQueueReport&)>& visit) const {
+  for (const auto& [pointer, cq] : impl_->cqs) {
+    visit({cq->number, cq->capacity(), cq->references, cq->owner});
+  }
+}
+
+void Device::report_shared_receive_queues(
+    const std::function<void(const SharedReceiveQueueReport&)>& visit) const {
+  impl_->ca.srqs.for_each([&](const SharedReceiveQueue& srq) {
+    visit({.number = srq.number.value(),
+           .domain = srq.pd.value(),
+           .completion_queue = srq.cq != nullptr ? srq.cq->number : 0});
   });
 }
 

@@ -19,6 +19,24 @@ struct ObjectCounts {
 struct DomainReport {
   uint32_t number = 0;
   uint32_t users = 0;  ///< objects that belong to it
+  uint32_t owner = 0;  ///< as given to Device::alloc_pd()
+  uint32_t unused = 0;
+};
+
+/// A completion queue.
+struct CompletionQueueReport {
+  uint32_t number = 0;
+  uint32_t capacity = 0;
+  uint32_t users = 0;  ///< work queues and shared receive queues that complete there
+  uint32_t owner = 0;  ///< CqOptions::owner
+};
+
+/// A shared receive queue.
+struct SharedReceiveQueueReport {
+  uint32_t number = 0;
+  uint32_t domain = 0;
+  uint32_t completion_queue = 0;  ///< of an XRC queue; 0: it is a basic one
+  uint32_t unused = 0;
 };
 
 /// A memory region.

@@ -63,6 +63,7 @@ QpReport report_on(const ChannelAdapter& ca, QueuePair& qp) {
   report.timeout = qp.attr.timeout;
   report.retry_count = qp.attr.retry_cnt;
   report.rnr_retry = qp.attr.rnr_retry;
+  report.migration_state = static_cast<uint8_t>(qp.migration.state);
   describe_path(qp, report);
   report.send_queue = fill_of(qp.sq);
   report.receive_queue = receive_fill(qp);
@@ -74,6 +75,7 @@ QpReport report_on(const ChannelAdapter& ca, QueuePair& qp) {
   report.unacked_psn = oldest_unacknowledged_psn(qp).value();
   report.expected_psn = expected_psn(qp).value();
   report.domain = qp.domain == nullptr ? qp.pd.value() : 0;
+  report.srq = qp.srq != nullptr ? qp.srq->number.value() : 0;
   report.counters = qp.counters;
   report.cause = qp.error_cause;
   report.last_error = qp.last_error;

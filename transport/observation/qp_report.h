@@ -59,6 +59,7 @@ struct QpReport {
   uint8_t timeout = 0;  ///< as in ibv_qp_attr, like the next two
   uint8_t retry_count = 0;
   uint8_t rnr_retry = 0;
+  uint8_t migration_state = 0;  ///< ibv_mig_state
   uint16_t source_port = 0;
   uint32_t mtu = 0;  ///< bytes
   Gid local;
@@ -76,6 +77,7 @@ struct QpReport {
   uint32_t unacked_psn = 0;   ///< the oldest without answer
   uint32_t expected_psn = 0;  ///< of the peer's next request
   uint32_t domain = 0;        ///< its protection domain; 0: an XRC target has none
+  uint32_t srq = 0;  ///< its shared receive queue; 0: it has none, or any of its XRC domain
   QpCounters counters;
   ErrorCause cause;       ///< of the state ERR or SQE
   ErrorCause last_error;  ///< the last failure that it has recovered from

@@ -9,7 +9,8 @@
 namespace urxe {
 
 CompletionQueue::CompletionQueue(uint32_t entries, void* user, CqOptions options)
-    : capacity_(entries),
+    : owner(options.owner),
+      capacity_(entries),
       mask_(std::bit_ceil(entries) - 1),
       ring_(std::make_unique<Entry[]>(mask_ + 1U)),
       stamps_(options.timestamps ? std::make_unique<Instant[]>(mask_ + 1U) : nullptr),

@@ -37,6 +37,7 @@ struct CqOptions {
   bool timestamps = false;
   /// If the queue is full, completions are lost, without any other effect.
   bool ignore_overrun = false;
+  uint32_t owner = 0;  ///< only told to observers
 };
 
 /// A completion queue. The device pushes. One poller at a time, under the
@@ -92,6 +93,7 @@ class CompletionQueue : public ListHook<struct HeldEventTag> {
 
   uint32_t references = 0;  ///< queue pairs that use it
   uint32_t number = 0;      ///< among the device's, from 1 on
+  const uint32_t owner;     ///< CqOptions::owner
   bool notified = false;    ///< on the device's list of queues to notify
   Instant held_until{};     ///< on the list of held events: when the event is due
 

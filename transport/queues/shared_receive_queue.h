@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "packet/base/expected.h"
@@ -72,6 +73,16 @@ class SrqTable {
   void remove(SharedReceiveQueue* srq);
   [[nodiscard]] SharedReceiveQueue* find(Srqn number) const;
   [[nodiscard]] size_t size() const { return count_; }
+  /// Calls `visit` for each, in no order.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    size_t left = count_;
+    for (auto srq = places_.begin(); left != 0; ++srq) {
+      if (*srq == nullptr) continue;
+      visit(std::as_const(**srq));
+      --left;
+    }
+  }
 
  private:
   std::vector<std::unique_ptr<SharedReceiveQueue>> places_;  ///< by low bits of the number

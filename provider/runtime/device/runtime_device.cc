@@ -4,6 +4,8 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -56,7 +58,7 @@ Errno report(const EngineError& engine_error) {
 RuntimeDevice::RuntimeDevice(const DeviceDescription& description)
     : name_(description.name),
       ifindex_(description.ifindex),
-      is_ethernet_(is_ethernet(description.ifindex).value_or(false)),
+      is_ethernet_(has_ethernet_frames(description.ifindex)),
       description_(description),
       counter_file_(open_counter_file(device_tree(), description.name)),
       stat_file_(stat_wanted() ? make_stat_file() : StatFile()),
@@ -112,18 +114,28 @@ void RuntimeDevice::follow_locked(const DeviceDescription& now) {
 }
 
 void RuntimeDevice::tell(ibv_event_type type) {
-  for (const auto& listener : listeners_) {
-    listener->send(event_sink().port_event(type));
-    if (listener->has_waiting()) progress_.flush_later(listener);
+  for (const OpenContext& one : contexts_) {
+    one.events->send(event_sink().port_event(type));
+    if (one.events->has_waiting()) progress_.flush_later(one.events);
   }
 }
 
-void RuntimeDevice::add_listener(std::shared_ptr<EventSocket> events) {
-  listeners_.push_back(std::move(events));
+uint32_t RuntimeDevice::add_context(std::shared_ptr<EventSocket> events) {
+  contexts_.push_back({++last_context_, std::move(events)});
+  tell_contexts();
+  return last_context_;
 }
 
-void RuntimeDevice::remove_listener(const std::shared_ptr<EventSocket>& events) {
-  std::erase(listeners_, events);
+void RuntimeDevice::remove_context(uint32_t number) {
+  std::erase_if(contexts_, [number](const OpenContext& one) { return one.number == number; });
+  tell_contexts();
+}
+
+void RuntimeDevice::tell_contexts() {
+  std::array<uint32_t, kContextReports> numbers{};
+  const size_t told = std::min(contexts_.size(), numbers.size());
+  for (size_t i = 0; i < told; ++i) numbers[i] = contexts_[i].number;
+  progress_.reports().tell_contexts({numbers.data(), told}, contexts_.size());
 }
 
 Expected<void, Errno> RuntimeDevice::start() {
@@ -149,6 +161,7 @@ Expected<void, Errno> RuntimeDevice::start() {
                            StatWriter(std::move(stat_file_), name_, engine_name(kind), clock_now()),
                            name_, explain_wanted()});
   if (started) counter_file_.reset();
+  if (started) tell_contexts();
   if (!started) report_lack(("start " + name_).c_str(), started.error().value);
   return started;
 }

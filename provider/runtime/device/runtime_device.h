@@ -66,9 +66,10 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   [[nodiscard]] bool is_own(Qpn qpn) const;
   /// As follow(), from the tree: another process may have seen a change first.
   void refresh_gids();
-  /// Adds a context's asynchronous events: those of the port go there until remove_listener().
-  void add_listener(std::shared_ptr<EventSocket> events);
-  void remove_listener(const std::shared_ptr<EventSocket>& events);
+  /// A context has been opened. Asynchronous events of the port go to its socket until
+  /// remove_context(). Returns its number, which observers see.
+  uint32_t add_context(std::shared_ptr<EventSocket> events);
+  void remove_context(uint32_t number);
   /// Makes a local address usable, for QP1 too. Prints errors on stderr. Only after start().
   Expected<void, Errno> open_address(const Gid& local);
   /// Makes all local addresses usable, because datagrams may come to any. If none can be, returns
@@ -116,6 +117,12 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   Expected<std::pair<ListenerId, ServiceEntry>, Errno> begin_listening(
       ServiceId service, const std::optional<Gid>& local);
 
+  void tell_contexts();
+
+  struct OpenContext {
+    uint32_t number = 0;
+    std::shared_ptr<EventSocket> events;
+  };
   struct Service {
     ServiceId service;
     std::optional<Gid> local;
@@ -124,10 +131,11 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   const std::string name_;
   const uint32_t ifindex_;
   const bool is_ethernet_;
-  DeviceDescription description_;                        ///< under the lock
-  std::vector<std::shared_ptr<EventSocket>> listeners_;  ///< under the lock
-  std::unordered_map<uint32_t, Service> services_;       ///< listened for, by listener
-  bool opens_addresses_ = false;                         ///< open_addresses() was called
+  DeviceDescription description_;                   ///< under the lock
+  std::vector<OpenContext> contexts_;               ///< under the lock
+  uint32_t last_context_ = 0;                       ///< its number
+  std::unordered_map<uint32_t, Service> services_;  ///< listened for, by listener
+  bool opens_addresses_ = false;                    ///< open_addresses() was called
   std::atomic<bool> forked_{false};
   FileDescriptor counter_file_;  ///< until the device has started
   StatFile stat_file_;           ///< until then, too

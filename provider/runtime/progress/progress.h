@@ -70,6 +70,8 @@ class Progress {
   /// Takes the engine and starts the background thread. Once. EAGAIN, ENOMEM, EMFILE.
   Expected<void, Errno> start(std::unique_ptr<PacketEngine> engine, Publication publication);
   [[nodiscard]] PacketEngine* engine() { return engine_.get(); }
+  /// What observers see of the device; before start() nothing.
+  [[nodiscard]] StatWriter& reports() { return publication_.reports; }
   /// The holder of the lock has opened an address, and goes on when packets for it come directly:
   /// before, they may come late, from which unreliable services suffer.
   void wait_for_joining() { waits_for_joining_ = true; }

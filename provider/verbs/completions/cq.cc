@@ -50,7 +50,8 @@ int make_queue(Cq& cq, const ibv_cq_init_attr_ex& init) {
   Context& owner = *cq.owner;
   const CqOptions options{
       .timestamps = (init.wc_flags & kTimestamps) != 0,
-      .ignore_overrun = (flags_of(init) & IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN) != 0};
+      .ignore_overrun = (flags_of(init) & IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN) != 0,
+      .owner = owner.number()};
   Progress::Guard guard(owner.progress());
   auto queue = owner.device().device().create_cq(init.cqe, &cq, options);
   if (!queue) return queue.error().value;

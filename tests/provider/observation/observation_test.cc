@@ -278,6 +278,87 @@ TEST_F(Observed, RegionsBeyondTheRoomAreCounted) {
   EXPECT_EQ(own()[0].regions.size(), kRegionReports);
 }
 
+TEST_F(Observed, QueuesWithoutQueuePairsAreSeen) {
+  StatWriter writer = open();
+  CompletionQueue* const cq =
+      device_.create_cq(30, nullptr, {.ignore_overrun = false, .owner = 5}).value();
+  const PdId pd = device_.alloc_pd(5).value();
+  SharedReceiveQueue* const srq = device_.create_srq({.pd = pd}).value();
+  writer.publish(device_, clock_now());
+  DeviceObservation seen = own()[0];
+  ASSERT_EQ(seen.completion_queues.size(), 2U);
+  const auto queue =
+      std::ranges::find(seen.completion_queues, cq->number, &CompletionQueueReport::number);
+  ASSERT_NE(queue, seen.completion_queues.end());
+  EXPECT_EQ(queue->capacity, cq->capacity());
+  EXPECT_EQ(queue->owner, 5U);
+  const auto domain = std::ranges::find(seen.domains, pd.value(), &DomainReport::number);
+  ASSERT_NE(domain, seen.domains.end());
+  EXPECT_EQ(domain->owner, 5U);
+  EXPECT_EQ(domain->users, 1U);
+  ASSERT_EQ(seen.shared_receive_queues.size(), 1U);
+  EXPECT_EQ(seen.shared_receive_queues[0].number, srq->number.value());
+  EXPECT_EQ(seen.shared_receive_queues[0].domain, pd.value());
+  EXPECT_EQ(seen.shared_receive_queues[0].completion_queue, 0U);
+  ASSERT_TRUE(device_.destroy_srq(srq));
+  ASSERT_TRUE(device_.resize_cq(*cq, 100));
+  writer.publish(device_, clock_now());
+  seen = own()[0];
+  EXPECT_TRUE(seen.shared_receive_queues.empty());
+  EXPECT_TRUE(std::ranges::any_of(seen.completion_queues,
+                                  [](const auto& one) { return one.capacity >= 100; }));
+}
+
+TEST_F(Observed, QueuePairNamesItsSharedReceiveQueue) {
+  StatWriter writer = open();
+  SharedReceiveQueue* const srq = device_.create_srq({.pd = pd_}).value();
+  QpInit init;
+  init.qpn = Qpn(0x20);
+  init.pd = pd_;
+  init.send_cq = init.recv_cq = cq_;
+  init.cap = {4, 0, 1, 0, 0};
+  init.srq = srq;
+  ASSERT_TRUE(device_.create_qp(init));
+  writer.publish(device_, clock_now());
+  EXPECT_EQ(own()[0].queue_pairs[0].srq, srq->number.value());
+}
+
+TEST_F(Observed, ContextsAreSeen) {
+  StatWriter writer = open();
+  const std::array<uint32_t, 2> numbers{3, 9};
+  writer.tell_contexts(numbers, 70);
+  EXPECT_EQ(own()[0].context_count, 70U);
+  writer.tell_contexts(numbers, 2);
+  EXPECT_EQ(own()[0].contexts, (std::vector<uint64_t>{3, 9}));
+}
+
+TEST_F(Observed, IdsOfTheConnectionManagerComeAndGo) {
+  StatWriter writer = open();
+  CmIdReport report;
+  for (uint32_t number = 1; number <= kCmIdReports + 1; ++number) {
+    report.number = number;
+    writer.tell_cm_id(report);
+  }
+  EXPECT_EQ(own()[0].cm_id_count, kCmIdReports + 1);
+  EXPECT_EQ(own()[0].cm_ids.size(), kCmIdReports);
+  writer.forget_cm_id(kCmIdReports + 1);  // which had no room
+  for (uint32_t number = 2; number <= kCmIdReports; ++number) writer.forget_cm_id(number);
+  writer.forget_cm_id(2);
+  report.number = 1;
+  report.qpn = 0x77;
+  writer.tell_cm_id(report);
+  report.number = 5000;
+  writer.tell_cm_id(report);
+  StatWriter moved = std::move(writer);
+  const auto seen = own();
+  EXPECT_EQ(seen[0].cm_id_count, 2U);
+  ASSERT_EQ(seen[0].cm_ids.size(), 2U);
+  EXPECT_EQ(seen[0].cm_ids[0].qpn + seen[0].cm_ids[1].qpn, 2 * 0x77U);
+  moved.forget_cm_id(1);
+  ASSERT_EQ(own()[0].cm_ids.size(), 1U);
+  EXPECT_EQ(own()[0].cm_ids[0].number, 5000U);
+}
+
 TEST_F(Observed, TheFileGoesWithItsWriter) {
   {
     const StatWriter writer = open();
