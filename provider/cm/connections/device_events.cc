@@ -79,7 +79,9 @@ void handle_event(Service& service, DeviceUse& device, CmEvent& event) {
     if (id->state != IdState::kDisconnect) return;
     return service.post(*id, plain_event(EventType::kTimeWaitExit));
   }
-  if (id->state == IdState::kConnect) handle_connected(service, *id, event);
+  if (id->state != IdState::kConnect) return;
+  handle_connected(service, *id, event);
+  tell_observers(*id);
 }
 
 /// The interface is gone: each id of the device gets an event and can then only be destroyed.
@@ -93,6 +95,7 @@ void remove_device(Service& service, DeviceUse& device) {
     stop_listening(*id);
     drop_communication(*id);
     id->state = IdState::kDeviceGone;
+    tell_observers(*id);
     service.post(*id, plain_event(EventType::kDeviceRemoval));
   }
 }

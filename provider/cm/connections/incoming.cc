@@ -197,6 +197,7 @@ Expected<void, Errno> announce(Service& service, DeviceUse& device, CmId& listen
     service.destroy_id(id);
     return posted;
   }
+  tell_observers(id);
   return {};
 }
 

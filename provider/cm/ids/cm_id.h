@@ -17,6 +17,7 @@
 #include "provider/cm/ids/backlog.h"
 #include "provider/cm/ids/connection_parameters.h"
 #include "provider/cm/ports/port_claim.h"
+#include "provider/observation/cm_id_report.h"
 
 namespace urxe::cm {
 
@@ -82,6 +83,8 @@ struct CmId {
   std::vector<std::pair<DeviceUse*, uint32_t>> listens_on;  ///< listener ids
 
   std::vector<uint32_t> memberships;
+
+  CmIdReport told;  ///< what observers know of it; number 0: nothing, or not all of them know it
 
   [[nodiscard]] bool is_ud() const { return qp_type == IBV_QPT_UD; }
   /// Whether REQ and SIDR_REQ begin with the IP addresses.

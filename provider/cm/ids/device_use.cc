@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "packet/host/clock.h"
+#include "provider/cm/ids/id_report.h"
 #include "provider/cm/ids/service.h"
 #include "provider/runtime/device/device_registry.h"
 
@@ -41,6 +42,7 @@ Expected<void, Errno> attach(CmId& id, DeviceUse& device) {
   if (id.device != nullptr) return error(EINVAL);
   device.ids.insert(id.number);
   id.device = &device;
+  id.told = {};
   return {};
 }
 
@@ -57,7 +59,9 @@ void drop_communication(CmId& id) {
 }
 
 void detach(CmId& id) {
-  if (id.device != nullptr) id.device->ids.erase(id.number);
+  if (id.device == nullptr) return;
+  forget_report(id, *id.device);
+  id.device->ids.erase(id.number);
   id.device = nullptr;
 }
 
@@ -76,11 +80,13 @@ Expected<void, Errno> listen_on(CmId& id, DeviceUse& device, uint64_t service_id
   }
   device.listen_points[listener].owners.push_back(id.number);
   id.listens_on.emplace_back(&device, listener);
+  id.told = {};
   return {};
 }
 
 void stop_listening(CmId& id) {
   for (auto [device, listener] : std::exchange(id.listens_on, {})) {
+    forget_report(id, *device);
     auto point = device->listen_points.find(listener);
     if (point == device->listen_points.end()) continue;
     std::erase(point->second.owners, id.number);

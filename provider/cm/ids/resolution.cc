@@ -48,11 +48,9 @@ void finish(Service& service, CmId& id, const Expected<Resolved, Errno>& result)
   cancel_resolution(service, id);
   auto used = result ? use_route(service, id, *result)
                      : Expected<void, Errno>(Unexpected<Errno>(result.error()));
-  if (used) {
-    id.state = IdState::kAddressResolved;
-    return service.post(id, plain_event(EventType::kAddressResolved));
-  }
-  id.state = IdState::kBound;
+  id.state = used ? IdState::kAddressResolved : IdState::kBound;
+  tell_observers(id);
+  if (used) return service.post(id, plain_event(EventType::kAddressResolved));
   service.post(id, plain_event(EventType::kAddressError, -used.error().value));
 }
 

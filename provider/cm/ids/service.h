@@ -16,6 +16,7 @@
 #include "provider/cm/files/cm_file.h"
 #include "provider/cm/ids/cm_id.h"
 #include "provider/cm/ids/device_use.h"
+#include "provider/cm/ids/id_report.h"
 #include "provider/cm/ids/id_table.h"
 #include "provider/cm/ids/watch.h"
 
@@ -55,7 +56,9 @@ class Service {
       auto id = self.find(file, number);
       if (!id) return Unexpected<Errno>(id.error());
       if ((*id)->state == IdState::kDeviceGone) return error(EIO);
-      return work(self, **id);
+      auto result = work(self, **id);
+      if (CmId* const left = self.ids.find(number)) tell_observers(*left);
+      return result;
     });
   }
 
