@@ -15,6 +15,12 @@ namespace urxe::netlink {
 /// No message is longer: iproute2's `rdma` receives no more than a page.
 inline constexpr size_t kLongestMessage = 4000;
 
+// Of the headers of Linux 6.7 and later.
+inline constexpr uint16_t kNewDevice = 26;     ///< RDMA_NLDEV_CMD_NEWDEV
+inline constexpr uint16_t kDeleteDevice = 27;  ///< RDMA_NLDEV_CMD_DELDEV
+/// RDMA_NLDEV_SYS_ATTR_PRIVILEGED_QKEY_MODE
+inline constexpr uint16_t kPrivilegedQKeyMode = RDMA_NLDEV_ATTR_STAT_HWCOUNTER_DYNAMIC + 1;
+
 /// Above the kernel's indexes, which count its devices.
 inline constexpr uint32_t kFirstDeviceIndex = 10000;
 

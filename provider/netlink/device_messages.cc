@@ -3,7 +3,9 @@
 
 #include <infiniband/verbs.h>
 
+#include "packet/engine/engine_choice.h"
 #include "provider/devices/identity.h"
+#include "provider/runtime/device/capabilities.h"
 
 namespace urxe::netlink {
 namespace {
@@ -32,11 +34,14 @@ void add_counter(MessageWriter& writer, const CounterSums& sums, CounterFacts fa
 
 void add_device_information(MessageWriter& writer, const DeviceDescription& device) {
   writer.add_u32(RDMA_NLDEV_ATTR_PORT_INDEX, kPort);  // how many there are
+  const bool has_raw_packets = !device.gone && has_ethernet_frames(device.ifindex);
+  writer.add_u64(RDMA_NLDEV_ATTR_CAP_FLAGS, device_capabilities(has_raw_packets));
   writer.add_string(RDMA_NLDEV_ATTR_FW_VERSION, kFirmwareVersion);
   writer.add_u64(RDMA_NLDEV_ATTR_NODE_GUID, device.node_guid);
   writer.add_u64(RDMA_NLDEV_ATTR_SYS_IMAGE_GUID, device.node_guid);
   writer.add_u8(RDMA_NLDEV_ATTR_DEV_NODE_TYPE, IBV_NODE_CA);
   writer.add_string(RDMA_NLDEV_ATTR_DEV_PROTOCOL, "roce");
+  writer.add_u8(RDMA_NLDEV_ATTR_DEV_DIM, 0);  // nothing changes the moderation of events by itself
 }
 
 void add_port_information(MessageWriter& writer, const DeviceDescription& device) {
@@ -52,6 +57,8 @@ void add_system_information(MessageWriter& writer) {
   writer.add_u8(RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 0);
   // fork() takes no registered memory away from the parent.
   writer.add_u8(RDMA_NLDEV_SYS_ATTR_COPY_ON_FORK, 1);
+  // Any program may have a Q_Key with the highest bit set.
+  writer.add_u8(kPrivilegedQKeyMode, 1);
 }
 
 size_t add_counters(MessageWriter& writer, const CounterSums& sums, CounterFacts facts,

@@ -135,6 +135,21 @@ Answer domains(const Call& call, const DeviceDescription& device) {
   return resources(call, device, kDomains, domains_of(seen, device));
 }
 
+Answer shared_receive_queues(const Call& call, const DeviceDescription& device) {
+  const Observation seen = call.sources.observe();
+  return resources(call, device, kSharedReceiveQueues, shared_receive_queues_of(seen, device));
+}
+
+Answer contexts(const Call& call, const DeviceDescription& device) {
+  const Observation seen = call.sources.observe();
+  return resources(call, device, kContexts, contexts_of(seen, device));
+}
+
+Answer cm_ids(const Call& call, const DeviceDescription& device) {
+  const Observation seen = call.sources.observe();
+  return resources(call, device, kCmIds, cm_ids_of(seen, device));
+}
+
 enum class Devices : uint8_t {
   kNamed,  ///< the request must name one
   kAny,    ///< a dump that names none is about all
@@ -155,13 +170,21 @@ constexpr Command kCommands[] = {
     {RDMA_NLDEV_CMD_RES_CQ_GET, completion_queues},
     {RDMA_NLDEV_CMD_RES_MR_GET, regions},
     {RDMA_NLDEV_CMD_RES_PD_GET, domains},
+    {RDMA_NLDEV_CMD_RES_SRQ_GET, shared_receive_queues},
+    {RDMA_NLDEV_CMD_RES_CTX_GET, contexts},
+    {RDMA_NLDEV_CMD_RES_CM_ID_GET, cm_ids},
     {RDMA_NLDEV_CMD_STAT_GET, statistics, Devices::kNamed, true},
     {RDMA_NLDEV_CMD_STAT_GET_STATUS, statistics_status, Devices::kNamed, true},
 };
 
-constexpr uint16_t kChanges[] = {RDMA_NLDEV_CMD_SET,      RDMA_NLDEV_CMD_NEWLINK,
-                                 RDMA_NLDEV_CMD_DELLINK,  RDMA_NLDEV_CMD_SYS_SET,
-                                 RDMA_NLDEV_CMD_STAT_SET, RDMA_NLDEV_CMD_STAT_DEL};
+constexpr uint16_t kChanges[] = {RDMA_NLDEV_CMD_SET,
+                                 RDMA_NLDEV_CMD_NEWLINK,
+                                 RDMA_NLDEV_CMD_DELLINK,
+                                 RDMA_NLDEV_CMD_SYS_SET,
+                                 RDMA_NLDEV_CMD_STAT_SET,
+                                 RDMA_NLDEV_CMD_STAT_DEL,
+                                 kNewDevice,
+                                 kDeleteDevice};
 
 /// A port that the request names must exist; the kernel's commands of a port dump all ports if it
 /// names none.

@@ -8,11 +8,8 @@
 namespace urxe::netlink {
 namespace {
 
-template <class Visit>
-void for_each_process(const Observation& seen, const DeviceDescription& device, Visit visit) {
-  for (const DeviceObservation& process : seen.devices) {
-    if (process.device == device.name) visit(process);
-  }
+bool can_migrate(const QpReport& report) {
+  return report.type != IBV_QPT_UD && report.type != IBV_QPT_RAW_PACKET;
 }
 
 void add_queue_pair(MessageWriter& writer, const QpReport& report, uint32_t pid) {
@@ -23,10 +20,18 @@ void add_queue_pair(MessageWriter& writer, const QpReport& report, uint32_t pid)
     writer.add_u32(RDMA_NLDEV_ATTR_RES_RQ_PSN, report.expected_psn);
   }
   writer.add_u32(RDMA_NLDEV_ATTR_RES_SQ_PSN, report.next_psn);
+  if (can_migrate(report)) {
+    writer.add_u8(RDMA_NLDEV_ATTR_RES_PATH_MIG_STATE, report.migration_state);
+  }
   writer.add_u8(RDMA_NLDEV_ATTR_RES_TYPE, report.type);
   writer.add_u8(RDMA_NLDEV_ATTR_RES_STATE, report.state);
   if (report.domain != 0) writer.add_u32(RDMA_NLDEV_ATTR_RES_PDN, report.domain);
   writer.add_u32(RDMA_NLDEV_ATTR_RES_PID, pid);
+}
+
+/// The context that has made an object; 0: not known.
+void add_owner(MessageWriter& writer, uint32_t context) {
+  if (context != 0) writer.add_u32(RDMA_NLDEV_ATTR_RES_CTXN, context);
 }
 
 /// The lowest byte of a key is the application's to change.
@@ -47,35 +52,63 @@ void add_region(MessageWriter& writer, const RegionReport& report, uint32_t pid)
 void add_domain(MessageWriter& writer, const DomainReport& report, uint32_t pid) {
   writer.add_u64(RDMA_NLDEV_ATTR_RES_USECNT, report.users);
   writer.add_u32(RDMA_NLDEV_ATTR_RES_PDN, report.number);
+  add_owner(writer, report.owner);
   writer.add_u32(RDMA_NLDEV_ATTR_RES_PID, pid);
 }
 
-struct UsedQueue {
-  CqReport report;
-  uint64_t users = 0;  ///< work queues
-};
+using CompletionQueues = std::map<uint32_t, CompletionQueueReport>;
 
-using UsedQueues = std::map<uint32_t, UsedQueue>;
-
-/// Those that queue pairs of the process use, by number.
-UsedQueues used_queues_of(const DeviceObservation& process) {
-  UsedQueues queues;
+/// By number: those that the process has told of, and of the others those that queue pairs use.
+CompletionQueues completion_queues_of(const DeviceObservation& process) {
+  CompletionQueues queues;
   for (const QpReport& report : process.queue_pairs) {
     for (const CqReport* const cq : {&report.send_cq, &report.receive_cq}) {
       if (cq->number == 0) continue;
-      UsedQueue& used = queues[cq->number];
-      used.report = *cq;
+      CompletionQueueReport& used = queues[cq->number];
+      used.number = cq->number;
+      used.capacity = cq->capacity;
       ++used.users;
     }
+  }
+  for (const CompletionQueueReport& report : process.completion_queues) {
+    queues[report.number] = report;
   }
   return queues;
 }
 
-void add_completion_queue(MessageWriter& writer, const UsedQueue& queue, uint32_t pid) {
-  writer.add_u32(RDMA_NLDEV_ATTR_RES_CQE, queue.report.capacity);
-  writer.add_u64(RDMA_NLDEV_ATTR_RES_USECNT, queue.users);
-  writer.add_u32(RDMA_NLDEV_ATTR_RES_CQN, queue.report.number);
+void add_completion_queue(MessageWriter& writer, const CompletionQueueReport& report,
+                          uint32_t pid) {
+  writer.add_u32(RDMA_NLDEV_ATTR_RES_CQE, report.capacity);
+  writer.add_u64(RDMA_NLDEV_ATTR_RES_USECNT, report.users);
+  writer.add_u32(RDMA_NLDEV_ATTR_RES_CQN, report.number);
+  add_owner(writer, report.owner);
   writer.add_u32(RDMA_NLDEV_ATTR_RES_PID, pid);
+}
+
+/// The queue pairs that use the queue, in a table; no more than `rdma` prints.
+void add_users(MessageWriter& writer, const std::vector<QpReport>& all, uint32_t srq) {
+  constexpr int kMost = 100;
+  const size_t table = writer.begin_nest(RDMA_NLDEV_ATTR_RES_QP);
+  int left = kMost;
+  for (const QpReport& report : all) {
+    if (report.srq != srq || left == 0) continue;
+    const size_t entry = writer.begin_nest(RDMA_NLDEV_ATTR_RES_QP_ENTRY);
+    writer.add_u32(RDMA_NLDEV_ATTR_RES_LQPN, report.qpn);
+    writer.end_nest(entry);
+    --left;
+  }
+  writer.end_nest(table);
+}
+
+void add_shared_receive_queue(MessageWriter& writer, const SharedReceiveQueueReport& report,
+                              const DeviceObservation& process) {
+  const bool is_xrc = report.completion_queue != 0;
+  writer.add_u32(RDMA_NLDEV_ATTR_RES_SRQN, report.number);
+  writer.add_u8(RDMA_NLDEV_ATTR_RES_TYPE, is_xrc ? IBV_SRQT_XRC : IBV_SRQT_BASIC);
+  writer.add_u32(RDMA_NLDEV_ATTR_RES_PDN, report.domain);
+  if (is_xrc) writer.add_u32(RDMA_NLDEV_ATTR_RES_CQN, report.completion_queue);
+  add_users(writer, process.queue_pairs, report.number);
+  writer.add_u32(RDMA_NLDEV_ATTR_RES_PID, process.pid);
 }
 
 void add_count(MessageWriter& writer, std::string_view name, uint64_t count) {
@@ -103,9 +136,9 @@ std::vector<Resource> completion_queues_of(const Observation& seen,
                                            const DeviceDescription& device) {
   std::vector<Resource> all;
   for_each_process(seen, device, [&](const DeviceObservation& process) {
-    for (const auto& [number, queue] : used_queues_of(process)) {
-      all.push_back({number, [queue = queue, pid = process.pid](MessageWriter& writer) {
-                       add_completion_queue(writer, queue, pid);
+    for (const auto& [number, report] : completion_queues_of(process)) {
+      all.push_back({number, [report = report, pid = process.pid](MessageWriter& writer) {
+                       add_completion_queue(writer, report, pid);
                      }});
     }
   });
@@ -136,11 +169,28 @@ std::vector<Resource> domains_of(const Observation& seen, const DeviceDescriptio
   return all;
 }
 
+std::vector<Resource> shared_receive_queues_of(const Observation& seen,
+                                               const DeviceDescription& device) {
+  std::vector<Resource> all;
+  for_each_process(seen, device, [&](const DeviceObservation& process) {
+    for (const SharedReceiveQueueReport& report : process.shared_receive_queues) {
+      all.push_back({report.number, [&report, &process](MessageWriter& writer) {
+                       add_shared_receive_queue(writer, report, process);
+                     }});
+    }
+  });
+  return all;
+}
+
 void add_summary(MessageWriter& writer, const Observation& seen, const DeviceDescription& device) {
   uint64_t queue_pairs = 0;
+  uint64_t contexts = 0;
+  uint64_t cm_ids = 0;
   ObjectCounts counts;
   for_each_process(seen, device, [&](const DeviceObservation& process) {
     queue_pairs += process.queue_pairs.size() + process.left_out;
+    contexts += process.context_count;
+    cm_ids += process.cm_id_count;
     counts.domains += process.counts.domains;
     counts.completion_queues += process.counts.completion_queues;
     counts.regions += process.counts.regions;
@@ -150,7 +200,9 @@ void add_summary(MessageWriter& writer, const Observation& seen, const DeviceDes
   add_count(writer, "pd", counts.domains);
   add_count(writer, "cq", counts.completion_queues);
   add_count(writer, "qp", queue_pairs);
+  add_count(writer, "cm_id", cm_ids);
   add_count(writer, "mr", counts.regions);
+  add_count(writer, "ctx", contexts);
   add_count(writer, "srq", counts.shared_receive_queues);
   writer.end_nest(table);
 }

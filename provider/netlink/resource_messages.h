@@ -34,6 +34,20 @@ inline constexpr ResourceKind kRegions{RDMA_NLDEV_ATTR_RES_MR, RDMA_NLDEV_ATTR_R
                                        RDMA_NLDEV_ATTR_RES_MRN};
 inline constexpr ResourceKind kDomains{RDMA_NLDEV_ATTR_RES_PD, RDMA_NLDEV_ATTR_RES_PD_ENTRY,
                                        RDMA_NLDEV_ATTR_RES_PDN};
+inline constexpr ResourceKind kSharedReceiveQueues{
+    RDMA_NLDEV_ATTR_RES_SRQ, RDMA_NLDEV_ATTR_RES_SRQ_ENTRY, RDMA_NLDEV_ATTR_RES_SRQN};
+inline constexpr ResourceKind kContexts{RDMA_NLDEV_ATTR_RES_CTX, RDMA_NLDEV_ATTR_RES_CTX_ENTRY,
+                                        RDMA_NLDEV_ATTR_RES_CTXN};
+inline constexpr ResourceKind kCmIds{RDMA_NLDEV_ATTR_RES_CM_ID, RDMA_NLDEV_ATTR_RES_CM_ID_ENTRY,
+                                     RDMA_NLDEV_ATTR_RES_CM_IDN};
+
+/// Calls `visit` for each process that has the device.
+template <class Visit>
+void for_each_process(const Observation& seen, const DeviceDescription& device, Visit visit) {
+  for (const DeviceObservation& process : seen.devices) {
+    if (process.device == device.name) visit(process);
+  }
+}
 
 /// Of the processes' objects, those of the device. Numbers other than those of queue pairs are each
 /// process's own.
@@ -43,6 +57,10 @@ std::vector<Resource> completion_queues_of(const Observation& seen,
 
 std::vector<Resource> regions_of(const Observation& seen, const DeviceDescription& device);
 std::vector<Resource> domains_of(const Observation& seen, const DeviceDescription& device);
+std::vector<Resource> shared_receive_queues_of(const Observation& seen,
+                                               const DeviceDescription& device);
+std::vector<Resource> contexts_of(const Observation& seen, const DeviceDescription& device);
+std::vector<Resource> cm_ids_of(const Observation& seen, const DeviceDescription& device);
 
 /// How many of each kind there are.
 void add_summary(MessageWriter& writer, const Observation& seen, const DeviceDescription& device);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
 
+#include <array>
 #include <cerrno>
 #include <random>
 
@@ -51,7 +52,9 @@ class NetlinkRequests : public testing::Test {
       process.queue_pairs.push_back(report);
     }
     process.counts = {2, 1100, 3, 1};
-    process.domains = {{1, 7}, {2, 0}};
+    process.context_count = 2;
+    process.cm_id_count = 3;
+    process.domains = {{.number = 1, .users = 7, .owner = 4}, {.number = 2, .users = 0}};
     process.regions = {{0x1000, 64, 0x12345678, 1}};
     seen_.devices.push_back(process);
   }
@@ -84,6 +87,7 @@ TEST_F(NetlinkRequests, DumpOfDevicesHasAll) {
   EXPECT_EQ(first.header.nlmsg_pid, 55U);
   EXPECT_EQ(first.number(RDMA_NLDEV_ATTR_DEV_INDEX), kUp);
   EXPECT_EQ(text_in(first.payload, RDMA_NLDEV_ATTR_DEV_NAME), "urxe_a");
+  EXPECT_NE(value_in<uint64_t>(first.payload, RDMA_NLDEV_ATTR_CAP_FLAGS) & IBV_DEVICE_XRC, 0U);
   EXPECT_EQ(value_in<uint64_t>(first.payload, RDMA_NLDEV_ATTR_NODE_GUID), 0x1122334455667788);
   EXPECT_EQ(text_in(read_message(all.messages[1]).payload, RDMA_NLDEV_ATTR_DEV_NAME), "urxe_b");
 }
@@ -197,6 +201,108 @@ TEST_F(NetlinkRequests, RegionsAndDomainsOfOneDevice) {
   EXPECT_EQ(users, (std::map<uint32_t, uint64_t>{{1, 7}, {2, 0}}));
 }
 
+/// The entries of the table in the only message of a dump.
+std::vector<std::span<const uint8_t>> entries_of(const Answer& answer, uint16_t table) {
+  std::vector<std::span<const uint8_t>> entries;
+  EXPECT_EQ(answer.messages.size(), 1U) << answer.explanation;
+  if (answer.messages.size() != 1) return entries;
+  for_each_entry(find_attribute(read_message(answer.messages[0]).payload, table),
+                 [&](auto entry) { entries.push_back(entry); });
+  return entries;
+}
+
+TEST_F(NetlinkRequests, CompletionQueuesThatNoQueuePairUses) {
+  add_process("urxe_a", 1, 1);
+  seen_.devices[0].completion_queues = {{2, 48, 1, 4}, {3, 16, 0, 4}};
+  const Answer all = ask(RDMA_NLDEV_CMD_RES_CQ_GET, kDump, kUp);
+  std::map<uint32_t, std::array<uint64_t, 3>> queues;
+  for (const auto entry : entries_of(all, RDMA_NLDEV_ATTR_RES_CQ)) {
+    queues[value_in<uint32_t>(entry, RDMA_NLDEV_ATTR_RES_CQN)] = {
+        value_in<uint32_t>(entry, RDMA_NLDEV_ATTR_RES_CQE),
+        value_in<uint64_t>(entry, RDMA_NLDEV_ATTR_RES_USECNT),
+        value_in<uint32_t>(entry, RDMA_NLDEV_ATTR_RES_CTXN)};
+  }
+  EXPECT_EQ(queues, (std::map<uint32_t, std::array<uint64_t, 3>>{
+                        {1, {64, 1, 0}}, {2, {48, 1, 4}}, {3, {16, 0, 4}}}));
+}
+
+TEST_F(NetlinkRequests, SharedReceiveQueuesNameTheirQueuePairs) {
+  add_process("urxe_a", 1, 500);
+  DeviceObservation& process = seen_.devices[0];
+  process.shared_receive_queues = {{.number = 8, .domain = 1},
+                                   {.number = 9, .domain = 2, .completion_queue = 3}};
+  process.queue_pairs[1].srq = process.queue_pairs[3].srq = 8;
+  const Answer all = ask(RDMA_NLDEV_CMD_RES_SRQ_GET, kDump, kUp);
+  const auto entries = entries_of(all, RDMA_NLDEV_ATTR_RES_SRQ);
+  ASSERT_EQ(entries.size(), 2U);
+  EXPECT_EQ(value_in<uint32_t>(entries[0], RDMA_NLDEV_ATTR_RES_SRQN), 8U);
+  EXPECT_EQ(value_in<uint8_t>(entries[0], RDMA_NLDEV_ATTR_RES_TYPE), IBV_SRQT_BASIC);
+  EXPECT_EQ(value_in<uint32_t>(entries[0], RDMA_NLDEV_ATTR_RES_PDN), 1U);
+  EXPECT_TRUE(find_attribute(entries[0], RDMA_NLDEV_ATTR_RES_CQN).empty());
+  std::vector<uint32_t> users;
+  for_each_entry(find_attribute(entries[0], RDMA_NLDEV_ATTR_RES_QP), [&](auto entry) {
+    users.push_back(value_in<uint32_t>(entry, RDMA_NLDEV_ATTR_RES_LQPN));
+  });
+  EXPECT_EQ(users, (std::vector<uint32_t>{100001, 100003}));
+  EXPECT_EQ(value_in<uint8_t>(entries[1], RDMA_NLDEV_ATTR_RES_TYPE), IBV_SRQT_XRC);
+  EXPECT_EQ(value_in<uint32_t>(entries[1], RDMA_NLDEV_ATTR_RES_CQN), 3U);
+}
+
+TEST_F(NetlinkRequests, SharedReceiveQueueOfManyQueuePairsFitsIntoAMessage) {
+  add_process("urxe_a", 1, 5000);
+  DeviceObservation& process = seen_.devices[0];
+  for (QpReport& report : process.queue_pairs) report.srq = 8;
+  process.shared_receive_queues = {{.number = 8, .domain = 1}};
+  const Answer all = ask(RDMA_NLDEV_CMD_RES_SRQ_GET, kDump, kUp);
+  EXPECT_EQ(entries_of(all, RDMA_NLDEV_ATTR_RES_SRQ).size(), 1U);
+  EXPECT_LE(all.messages[0].size(), 4096U);
+}
+
+TEST_F(NetlinkRequests, ContextsAndTheirObjects) {
+  add_process("urxe_a", 1, 0);
+  seen_.devices[0].contexts = {4, 6};
+  const Answer all = ask(RDMA_NLDEV_CMD_RES_CTX_GET, kDump, kUp);
+  const auto entries = entries_of(all, RDMA_NLDEV_ATTR_RES_CTX);
+  ASSERT_EQ(entries.size(), 2U);
+  EXPECT_EQ(value_in<uint32_t>(entries[1], RDMA_NLDEV_ATTR_RES_CTXN), 6U);
+  EXPECT_EQ(value_in<uint32_t>(entries[1], RDMA_NLDEV_ATTR_RES_PID), 1U);
+  const Answer domains = ask(RDMA_NLDEV_CMD_RES_PD_GET, kDump, kUp);
+  EXPECT_EQ(
+      value_in<uint32_t>(entries_of(domains, RDMA_NLDEV_ATTR_RES_PD)[0], RDMA_NLDEV_ATTR_RES_CTXN),
+      4U);
+}
+
+TEST_F(NetlinkRequests, IdsOfTheConnectionManager) {
+  add_process("urxe_a", 1, 0);
+  CmIdReport listener;
+  listener.number = 3;
+  listener.port_space = 0x106;
+  listener.state = 8;
+  listener.source = {AF_INET, 0, 0x1c, 0x62};
+  CmIdReport connected = listener;
+  connected.number = 4;
+  connected.state = 5;
+  connected.qpn = 77;
+  connected.qp_type = IBV_QPT_RC;
+  connected.destination = {AF_INET, 0, 1, 2, 127, 0, 0, 1};
+  seen_.devices[0].cm_ids = {listener, connected};
+  const Answer all = ask(RDMA_NLDEV_CMD_RES_CM_ID_GET, kDump, kUp, 1);
+  const auto entries = entries_of(all, RDMA_NLDEV_ATTR_RES_CM_ID);
+  ASSERT_EQ(entries.size(), 2U);
+  EXPECT_EQ(value_in<uint32_t>(entries[0], RDMA_NLDEV_ATTR_RES_PS), 0x106U);
+  EXPECT_EQ(value_in<uint8_t>(entries[0], RDMA_NLDEV_ATTR_RES_STATE), 8U);
+  EXPECT_EQ(value_in<uint32_t>(entries[0], RDMA_NLDEV_ATTR_PORT_INDEX), 1U);
+  EXPECT_EQ(find_attribute(entries[0], RDMA_NLDEV_ATTR_RES_SRC_ADDR).size(),
+            sizeof(sockaddr_storage));
+  EXPECT_TRUE(find_attribute(entries[0], RDMA_NLDEV_ATTR_RES_DST_ADDR).empty());
+  EXPECT_TRUE(find_attribute(entries[0], RDMA_NLDEV_ATTR_RES_LQPN).empty());
+  EXPECT_EQ(value_in<uint32_t>(entries[1], RDMA_NLDEV_ATTR_RES_CM_IDN), 4U);
+  EXPECT_EQ(value_in<uint32_t>(entries[1], RDMA_NLDEV_ATTR_RES_LQPN), 77U);
+  const auto to = value_in<std::array<uint8_t, sizeof(sockaddr_storage)>>(
+      entries[1], RDMA_NLDEV_ATTR_RES_DST_ADDR);
+  EXPECT_EQ(to[4], 127);
+}
+
 TEST_F(NetlinkRequests, DeviceWithoutResourcesHasNone) {
   const Answer none = ask(RDMA_NLDEV_CMD_RES_QP_GET, kDump, kUp);
   EXPECT_EQ(none.errno_value, 0);
@@ -220,12 +326,22 @@ TEST_F(NetlinkRequests, SummaryCounts) {
   EXPECT_EQ(counts["mr"], 2200U);
   EXPECT_EQ(counts["cq"], 6U);
   EXPECT_EQ(counts["srq"], 2U);
+  EXPECT_EQ(counts["ctx"], 4U);
+  EXPECT_EQ(counts["cm_id"], 6U);
 }
 
 TEST_F(NetlinkRequests, ChangesAreRefused) {
   for (const uint16_t command : {RDMA_NLDEV_CMD_SET, RDMA_NLDEV_CMD_NEWLINK, RDMA_NLDEV_CMD_DELLINK,
                                  RDMA_NLDEV_CMD_SYS_SET, RDMA_NLDEV_CMD_STAT_SET}) {
     const Answer refused = ask(command, 0, kUp, 1);
+    EXPECT_EQ(refused.errno_value, EOPNOTSUPP) << command;
+    EXPECT_NE(refused.explanation.find("cannot be changed"), std::string_view::npos);
+  }
+}
+
+TEST_F(NetlinkRequests, DevicesAreNeitherAddedNorDeleted) {
+  for (const uint16_t command : {kNewDevice, kDeleteDevice}) {
+    const Answer refused = ask(command, 0, kUp);
     EXPECT_EQ(refused.errno_value, EOPNOTSUPP) << command;
     EXPECT_NE(refused.explanation.find("cannot be changed"), std::string_view::npos);
   }
