@@ -4,7 +4,7 @@
 
 usage: fetch_release.py SUITE FOLDER
 
-Skips where there is no network. What is there already is kept.
+Skips where there is no network. What is there already is kept, if it is of the same packages.
 """
 
 import glob
@@ -18,7 +18,7 @@ import harness
 
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 PACKAGES = ["libibverbs1", "ibverbs-utils", "librdmacm1", "rdmacm-utils", "perftest", "libisal2", "libnl-route-3-200",
-            "libstdc++6"]
+            "libstdc++6", "iproute2"]
 
 
 def configure(suite, folder):
@@ -50,7 +50,8 @@ def test():
     harness.need_programs("apt-get", "dpkg-deb")
     if not os.path.exists(KEYS):
         harness.skip("debian-archive-keyring is not installed")
-    if os.path.isdir(folder):
+    names = os.path.join(folder, "packages")
+    if os.path.exists(names) and open(names, encoding="ascii").read().split() == PACKAGES:
         return
     os.makedirs(os.path.dirname(folder), exist_ok=True)
     with tempfile.TemporaryDirectory(dir=os.path.dirname(folder)) as scratch:
@@ -61,6 +62,9 @@ def test():
         for package in glob.glob(os.path.join(scratch, "cache/archives/*.deb")):
             subprocess.run(["dpkg-deb", "-x", package, root], check=True)
         shutil.rmtree(os.path.join(root, "usr/share"))
+        with open(os.path.join(root, "packages"), "w", encoding="ascii") as file:
+            file.write("\n".join(PACKAGES) + "\n")
+        shutil.rmtree(folder, ignore_errors=True)
         os.rename(root, folder)
 
 

@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""rdma.py CASE: iproute2's `rdma`, which asks by RDMA netlink, sees urxe's devices."""
+"""iproute2's `rdma`, which asks by RDMA netlink, sees urxe's devices.
+
+usage: rdma.py CASE [FOLDER]      FOLDER: the `rdma` is that of another release of Debian, which fetch_release.py has fetched
+"""
 
 import json
 import os
 import random
 import re
+import shlex
 import socket
 import struct
 import subprocess
@@ -13,6 +17,7 @@ import sys
 
 import harness
 from harness import Process
+from other_release import Release
 
 NETLINK_RDMA = 20
 SYSFS = "/sys/class/infiniband"
@@ -21,6 +26,8 @@ NLMSG_ERROR, NLMSG_DONE = 2, 3
 GET, RES_QP_GET = 5 << 10 | 1, 5 << 10 | 10
 DEV_INDEX, DEV_NAME = 1, 2
 LO = ["--device", "lo"]
+# The libraries of another release do not find their drivers in the folder.
+MISSING_DRIVER = re.compile(r"libibverbs: Warning: couldn't load driver .*\n")
 
 
 def run(words, options=(), **more):
@@ -28,8 +35,19 @@ def run(words, options=(), **more):
                           env=harness.environment(), timeout=harness.PATIENCE, **more)
 
 
+def program():
+    """The command, whose last word is the program."""
+    return Release(sys.argv[2]).words("rdma") if len(sys.argv) > 2 else ["rdma"]
+
+
+def try_rdma(*words, options=()):
+    done = run([*program(), *words], options)
+    done.stderr = MISSING_DRIVER.sub("", done.stderr)
+    return done
+
+
 def rdma(*words, options=()):
-    done = run(["rdma", *words], options)
+    done = try_rdma(*words, options=options)
     harness.expect(done.returncode == 0 and not done.stderr, f"rdma {words}: {done}")
     return done.stdout
 
@@ -66,7 +84,8 @@ def devices():
     harness.expect(len({one["ifindex"] for one in listed.values()}) == 2, listed)
     alone = rdma_json("dev", "show", "second", options=options)
     harness.expect([one["ifname"] for one in alone] == ["second"], alone)
-    harness.expect("urxe_lo" in rdma("-d", "dev", options=options), "details")
+    detailed = rdma("-d", "dev", "show", "urxe_lo", options=options)
+    harness.expect("AUTO_PATH_MIG" in detailed and "adaptive-moderation off" in detailed, detailed)
     harness.expect("netns" in rdma("system", options=options), "the system")
 
 
@@ -94,8 +113,9 @@ def counters():
     words = ["ibv_rc_pingpong", "-g", "0", "-p", port]
     harness.run_pair(harness.urxe_run(words, LO), harness.urxe_run([*words, "localhost"], LO), int(port))
     script = f"cd {SYSFS}/urxe_lo/ports/1/hw_counters; for name in *; do echo $name $(cat $name); done"
+    statistic = shlex.join([*program(), "-j", "statistic", "show", "link", "urxe_lo/1"])
     # One process tree, so that the counters are those of the same devices; nothing runs between.
-    done = run(["sh", "-c", f"{script}; echo; rdma -j statistic show link urxe_lo/1"], LO)
+    done = run(["sh", "-c", f"{script}; echo; {statistic}"], LO)
     files, statistic = done.stdout.split("\n\n")
     files = {name: int(value) for name, value in map(str.split, files.splitlines())}
     shown, = json.loads(statistic)
@@ -143,6 +163,7 @@ def resources():
     harness.expect(sorted((one["pid"], one["cqn"], one["cqe"]) for one in queues) == expected, f"{queues}\n{expected}")
     summary, = rdma_json("resource", options=LO)
     harness.expect((summary["qp"], summary["cq"]) == (6, len(expected)), summary)
+    harness.expect(all(one["path-mig-state"] == "MIGRATED" for one in listed), listed)
     domains = rdma_json("resource", "show", "pd", options=LO)
     regions = rdma_json("resource", "show", "mr", options=LO)
     pids = sorted(device["pid"] for device in stat())
@@ -152,7 +173,55 @@ def resources():
         mine = lambda all_of_them, domain=domain: [one for one in all_of_them if (one["pid"], one["pdn"]) == (
             domain["pid"], domain["pdn"])]
         harness.expect(domain["users"] == len(mine(listed)) + len(mine(regions)), f"{domain} {listed} {regions}")
+    contexts = rdma_json("resource", "show", "ctx", options=LO)
+    harness.expect(sorted(one["pid"] for one in contexts) == pids and summary["ctx"] == 2, contexts)
+    owners = {(one["pid"], one["ctxn"]) for one in contexts}
+    harness.expect({(one["pid"], one["ctxn"]) for one in [*domains, *queues]} == owners, f"{contexts} {domains} {queues}")
     harness.expect("urxe_lo" in rdma("resource", "show", "urxe_lo", options=LO), "one device")
+
+
+def shared_queues():
+    """The server of the pingpong has its queue pairs before the client comes."""
+    harness.need_programs("ibv_srq_pingpong")
+    harness.isolate()
+    server = Process(harness.urxe_run(["ibv_srq_pingpong", "-d", "urxe_lo", "-g", "0", "-q", "3", "-r", "50"], LO))
+    pairs = lambda: [one for one in rdma_json("resource", "show", "qp", options=LO) if one["state"] == "INIT"]
+    harness.wait_until(lambda: not server.running() or len(pairs()) == 3, "queue pairs")
+    shown, = rdma_json("resource", "show", "srq", options=LO)
+    harness.expect(sorted(map(int, shown["lqpn"])) == sorted(one["lqpn"] for one in pairs()), f"{shown} {pairs()}")
+    harness.expect((shown["type"], shown["pid"]) == ("BASIC", server.pid) and "cqn" not in shown, shown)
+    domain, = rdma_json("resource", "show", "pd", options=LO)
+    harness.expect(shown["pdn"] == domain["pdn"], f"{shown} {domain}")
+    text = rdma("resource", "show", "srq", options=LO)
+    harness.expect(f"pid {server.pid} comm ibv_srq_pingpon" in text, text)
+
+
+def connections():
+    """A listener, and both ends of a connection."""
+    harness.need_programs("rping")
+    harness.isolate()
+    port = harness.free_port()
+    ids = lambda state: [one for one in rdma_json("resource", "show", "cm_id", options=LO) if one["state"] == state]
+    server = Process(harness.urxe_run(["rping", "-s", "-P", "-p", str(port)], LO), "rping server")
+    harness.wait_until(lambda: not server.running() or ids("LISTEN"), "a listener")
+    listener, = ids("LISTEN")
+    harness.expect((listener["ps"], listener["pid"]) == ("TCP", server.pid) and "lqpn" not in listener, listener)
+    harness.expect(listener["src-addr"] in (f"0.0.0.0:{port}", f":::{port}") and "dst-addr" not in listener, listener)
+    client = Process(harness.urxe_run(["rping", "-c", "-a", "127.0.0.1", "-p", str(port), "-C", "100000000"], LO))
+    known = lambda: {one["lqpn"] for one in rdma_json("resource", "show", "qp", options=LO) if one["state"] == "RTS"}
+    ends = lambda: [one for one in ids("CONNECT") if one.get("lqpn") in known()]
+    harness.wait_until(lambda: not client.running() or len(ends()) == 2, "a connection")
+    here, there = sorted(ends(), key=lambda one: one["pid"] == server.pid)
+    harness.expect((here["pid"], there["pid"]) == (client.pid, server.pid), f"{here} {there}")
+    harness.expect((here["src-addr"], here["dst-addr"]) == (there["dst-addr"], there["src-addr"]), f"{here} {there}")
+    harness.expect(here["dst-addr"] == f"127.0.0.1:{port}" and here["qp-type"] == "RC", here)
+    alone = rdma_json("resource", "show", "cm_id", "link", "urxe_lo/1", "lqpn", str(here["lqpn"]), options=LO)
+    harness.expect([one["pid"] for one in alone] == [client.pid], alone)
+    summary, = rdma_json("resource", options=LO)
+    harness.expect(summary["cm_id"] == 3, summary)
+    client.kill()
+    harness.wait_until(lambda: not server.running() or not ids("CONNECT"), "the end of the connection")
+    harness.expect([one["pid"] for one in ids("LISTEN")] == [server.pid], "the listener goes on")
 
 
 def many_resources():
@@ -167,10 +236,10 @@ def refused():
     harness.isolate()
     for words in (["dev", "set", "urxe_lo", "name", "other"], ["link", "add", "rxe0", "type", "rxe", "netdev", "lo"],
                   ["link", "delete", "urxe_lo"], ["statistic", "qp", "set", "link", "urxe_lo/1", "auto", "type", "on"]):
-        done = run(["rdma", *words], LO)
+        done = try_rdma(*words, options=LO)
         harness.expect(done.returncode != 0 and re.search("not supported|cannot be changed", done.stderr), done)
     harness.expect("urxe_lo" in rdma("link", options=LO), "the device is still there")
-    done = run(["rdma", "link", "show", "nothing/1"], LO)
+    done = try_rdma("link", "show", "nothing/1", options=LO)
     harness.expect(done.returncode != 0 and "Wrong device name" in done.stderr, done)
 
 
@@ -295,12 +364,13 @@ def inside(function):
 
 
 INSIDE = {f.__name__: f for f in (each_call_inside, garbage_inside, sane_calls_inside)}
-CASES = {f.__name__: f for f in (devices, links, counters, resources, many_resources, refused, unprivileged, without_urxe)}
+CASES = {f.__name__: f for f in (devices, links, counters, resources, shared_queues, connections, many_resources, refused,
+                                 unprivileged, without_urxe)}
 CASES |= {name.removesuffix("_inside"): inside(f) for name, f in INSIDE.items()}
 
 
 def test():
-    harness.need_programs("rdma")
+    harness.need_programs(program()[-1])
     CASES[sys.argv[1]]()
 
 
