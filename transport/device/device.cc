@@ -129,8 +129,7 @@ Turn take_turn(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now, b
     return requests;
   }
   // The ACK goes with the last of the requests.
-  const bool sent_last =
-      batch.packets() != packets_before && qp.requester.send_position == qp.sq.posted();
+  const bool sent_last = batch.packets() != packets_before && has_sent_all(qp);
   const Turn responses = transmit_responses(ca, qp, batch, kTurnPackets, all_acks || sent_last);
   fail_if_cq_failed(ca, qp);
   return responses == Turn::kIdle ? requests : responses;

@@ -297,6 +297,10 @@ void stop_requester(ChannelAdapter& ca, QueuePair& qp) {
   qp.path->wake_next(ca);
 }
 
+bool has_sent_all(const QueuePair& qp) {
+  return qp.requester.send_position == qp.sq.posted();
+}
+
 void skip_completed_sends(QueuePair& qp) {
   qp.requester.send_position = qp.requester.assign_position = qp.sq.oldest();
 }

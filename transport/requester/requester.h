@@ -33,6 +33,9 @@ uint32_t read_piece_packets(const QueuePair& qp);
 
 // What other parts of a queue pair ask its requester, and tell it.
 
+/// Whether the requester is at the end of the send queue: no request waits to go out.
+bool has_sent_all(const QueuePair& qp);
+
 /// Forgets everything, as in RESET. The send queue must be empty.
 void reset_requester(QueuePair& qp);
 /// Sets the PSN of the first request (RTR to RTS).

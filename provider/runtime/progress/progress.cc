@@ -32,7 +32,6 @@ constexpr Duration kSpinTime = microseconds(20);
 constexpr Duration kYieldInterval = microseconds(2);
 /// How long the opener of an address waits. The engine mostly needs far less, on a busy host more.
 constexpr Duration kJoiningTime = milliseconds(50);
-constexpr Duration kPublishInterval = milliseconds(10);
 /// How long an ACK may be deferred while nobody polls.
 constexpr Duration kDeferredAckDelay = microseconds(50);
 constexpr Duration kEventRetryDelay = milliseconds(1);
@@ -221,34 +220,6 @@ void Progress::finish(Instant now) {
   publish_reports(now);
   const int64_t asleep_until = std::max(asleep_until_ns_.load(), waiter_until_ns_.load());
   if (asleep_until != INT64_MIN && deadline(now).ns < asleep_until) kick();
-}
-
-void Progress::publish_counters(Instant now) {
-  last_published_ = now;
-  if (!engine_) return;
-  EngineCounters totals = engine_->totals();
-  frames_.add_losses(totals);
-  publication_.reports.tell_memory_packets(totals.memory_sent_packets +
-                                           totals.memory_received_packets);
-  publication_.counters.publish(device_.counters(), totals, device_.cm().counters(),
-                                device_.mads().drops());
-}
-
-/// Another number if something may have happened to a queue pair.
-uint64_t Progress::changes() const {
-  const Counters& counters = device_.counters();
-  return turns_ + counters.sent_packets + counters.received_packets + counters.failures;
-}
-
-/// Not all of many queue pairs' at once. What is not told now is told in time, even if nothing else
-/// happens: also of those that have changed since they were told of, while others were.
-void Progress::publish_reports(Instant now) {
-  reports_are_due_ = publication_.reports.is_open();
-  if (!reports_are_due_ || now - last_reports_ < kPublishInterval) return;
-  last_reports_ = now;
-  if (publication_.reports.begins_anew()) round_began_with_ = changes();
-  const bool ends = publication_.reports.publish(device_, now);
-  reports_are_due_ = !ends || changes() != round_began_with_;
 }
 
 void Progress::end_guard() {

@@ -129,6 +129,8 @@ class Progress {
  private:
   /// How long a request may wait for others if nobody polls.
   static constexpr Duration kLongestWait = microseconds(50);
+  /// Between two times that counters, or reports, are published.
+  static constexpr Duration kPublishInterval = milliseconds(10);
 
   enum class Mode : uint8_t { kAwake, kWatching, kResting };
 
