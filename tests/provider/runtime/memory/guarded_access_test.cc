@@ -3,12 +3,20 @@
 #include "provider/runtime/memory/guarded_access.h"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <thread>
 #include <vector>
 
@@ -70,6 +78,54 @@ TEST(GuardedAccess, WritesNothingThatMayOnlyBeRead) {
   EXPECT_FALSE(access.hold(gap.bytes, 8));
   EXPECT_TRUE(access.read(other, gap.bytes, 8));
   EXPECT_EQ(other[0], 0);
+}
+
+/// From then on the kernel refuses this thread, with EPERM, to copy memory of processes.
+bool refuse_memory_of_processes() {
+  const sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter{std::size(program), const_cast<sock_filter*>(program)};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+bool copies_both_ways(const GuardedAccess& access, uint8_t* guarded, size_t bytes) {
+  std::vector<uint8_t> from(bytes);
+  for (size_t i = 0; i < bytes; ++i) from[i] = static_cast<uint8_t>(i * 7);
+  std::vector<uint8_t> to(bytes);
+  return access.write(guarded, from.data(), bytes) &&
+         std::memcmp(guarded, from.data(), bytes) == 0 && access.read(to.data(), guarded, bytes) &&
+         to == from;
+}
+
+// Filters of system calls refuse what reaches the memory of processes, even of the own one.
+TEST(GuardedAccess, WorksWhereTheKernelRefusesMemoryOfProcesses) {
+  Gap gap;
+  std::vector<uint8_t> large(200000);  // more than a pipe holds
+  const pid_t child = fork();
+  if (child == 0) {
+    const GuardedAccess access = guarded_access();
+    uint8_t other[64] = {};
+    uint8_t* const hole = gap.bytes + gap.page;
+    int failed = 0;
+    if (!refuse_memory_of_processes()) failed |= 1;
+    if (process_vm_readv(getpid(), nullptr, 0, nullptr, 0, 0) != -1) failed |= 2;
+    if (!guarded_access_works()) failed |= 4;
+    if (!copies_both_ways(access, gap.bytes, gap.page)) failed |= 8;
+    if (!copies_both_ways(access, large.data(), large.size())) failed |= 16;
+    if (access.read(other, hole, 8) || access.write(hole, other, 8)) failed |= 32;
+    if (access.read(other, hole - 1, 8) || access.write(hole - 1, other, 8)) failed |= 64;
+    _exit(failed);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(GuardedAccess, HoldsAndReleases) {
