@@ -299,7 +299,7 @@ def output(_arguments):
         make_page(capture, page)
         harness.expect(stat.S_IMODE(os.stat(page).st_mode) & 0o111 == 0, "the page is a program")
         before = sorted(os.listdir(folder))
-        for place, words in ((page, "exists"), ("/dev/full", "exists"), (folder, "exists"), ("", "cannot write"),
+        for place, words in ((page, "exists"), ("/dev/full", "exists"), (folder, "exists"), ("", "is empty"),
                              (os.path.join(folder, "none", "page.html"), "No such file")):
             status, text, errors = analyze(capture, "--html", place)
             expect_equal(status, 2, place)

@@ -62,12 +62,15 @@ def verify_under_faults(arguments):
 
 def wrong_words(_arguments):
     """`urxe run` names the word that it cannot read and what it can, and does not run the program."""
-    for words, wrong in (("loss=1%,los=2%", "los=2%"), ("loss=1", "loss=1"), ("loss=1%,direction=up", "direction=up"),
-                         ("seed=x,loss=1%", "seed=x"), ("", "")):
+    wrong = {words: f"urxe run: --fault: '{word}': {ACCEPTED}"
+             for words, word in (("loss=1%,los=2%", "los=2%"), ("loss=1", "loss=1"),
+                                 ("loss=1%,direction=up", "direction=up"), ("seed=x,loss=1%", "seed=x"))}
+    wrong[""] = "urxe run: --fault is empty: "
+    for words, message in wrong.items():
         process = Process(harness.urxe_run(["echo", "ran"], ["--fault", words]))
         code = process.wait()
         harness.expect(code == 2, f"--fault {words!r} ends with {code}")
-        harness.expect(process.output.startswith(f"urxe run: --fault: '{wrong}': {ACCEPTED}"), process.output)
+        harness.expect(process.output.startswith(message), process.output)
         harness.expect("ran" not in process.output, process.output)
 
 
