@@ -32,19 +32,21 @@ bool PeerPorts::knows(uint16_t port) const {
   return std::find(known_.begin(), end, port) != end;
 }
 
-void PeerPorts::learn(uint16_t port) {
+void PeerPorts::learn(uint16_t port, Role role) {
+  note(role);
   known_[learned_ % kMaxKnown] = port;
   learned_ = learned_ + 1 < 2 * kMaxKnown ? learned_ + 1 : kMaxKnown;
 }
 
-bool PeerPorts::admit(uint16_t port, Fit fit, bool on_this_host, Instant now) {
+bool PeerPorts::admit(uint16_t port, Role role, Fit fit, bool on_this_host, Instant now) {
+  if (on_this_host && has_heard(role)) return false;
   if (shut_) {
     if (now < next_guess_) return false;
     next_guess_ = now + kGuessInterval;
     if (fit != Fit::kExact) return false;
   }
   if (fit == Fit::kExact) {
-    learn(port);
+    learn(port, role);
     return true;
   }
   if (learned_ == 0 || (fit == Fit::kNear && !on_this_host)) return true;
@@ -60,9 +62,14 @@ bool PeerPorts::admits_unnumbered(uint16_t port, bool on_this_host) const {
 
 bool comes_from_peer_port(const ChannelAdapter& ca, QueuePair& qp, const Bth& bth, const Flow& flow,
                           Instant now) {
-  if (qp.peer_ports.knows(flow.source_port)) return true;
+  const auto role = opcode_info(bth.opcode).is_request ? PeerPorts::Role::kRequester
+                                                       : PeerPorts::Role::kResponder;
+  if (qp.peer_ports.knows(flow.source_port)) {
+    qp.peer_ports.note(role);
+    return true;
+  }
   if (asks_to_migrate(qp, bth)) return true;
-  return qp.peer_ports.admit(flow.source_port, fit_of(qp, bth),
+  return qp.peer_ports.admit(flow.source_port, role, fit_of(qp, bth),
                              is_own_address(ca.config, flow.source), now);
 }
 

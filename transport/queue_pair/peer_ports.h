@@ -24,7 +24,9 @@ struct QueuePair;
 /// known, all are let in; after that:
 /// - A packet from a known port is let in.
 /// - From another port, it is let in if its PSN is exactly right; the port is then known, too. A
-///   peer that changes its port loses nothing.
+///   peer that changes its port loses nothing. But a peer on this host is a process whose requester
+///   and responder keep their ports: once a request has come, no other port's requests are let in,
+///   and likewise responses.
 /// - Else the packet is a guess. A peer on this host is a process with a socket of its own: the
 ///   first wrong guess is dropped, and from then on all packets from unknown ports. A peer
 ///   elsewhere may be a NIC that changes its port while packets are lost, so its PSNs need only be
@@ -32,10 +34,11 @@ struct QueuePair;
 /// - While they are shut out, one packet a second is looked at. If its PSN is exactly right its
 ///   port is known: a peer that changes its port later goes on when it sends again.
 ///
-/// What is left to a stranger is the first guess at a PSN of 24 bits; on another host, some more;
-/// and one guess a second, which needs months.
+/// What is left to a stranger of another host is some guesses at a PSN of 24 bits, and one a
+/// second, which needs months; to one of this host, the time until the peer's first packet.
 class PeerPorts {
  public:
+  enum class Role : uint8_t { kRequester = 1, kResponder = 2 };  ///< of the peer: bits
   /// How a packet's PSN compares with those that are due.
   enum class Fit : uint8_t {
     kExact,  ///< the next request, or a response to an outstanding one
@@ -44,8 +47,10 @@ class PeerPorts {
   };
 
   [[nodiscard]] bool knows(uint16_t port) const;
+  /// A packet of that role has come from a known port.
+  void note(Role role) { roles_ |= static_cast<uint8_t>(role); }
   /// Whether to take a packet from a port that is not known. `on_this_host`: the peer's address.
-  [[nodiscard]] bool admit(uint16_t port, Fit fit, bool on_this_host, Instant now);
+  [[nodiscard]] bool admit(uint16_t port, Role role, Fit fit, bool on_this_host, Instant now);
   /// The same for packets without a PSN. Changes nothing.
   [[nodiscard]] bool admits_unnumbered(uint16_t port, bool on_this_host) const;
 
@@ -54,10 +59,14 @@ class PeerPorts {
   static constexpr uint32_t kMaxGuesses = 16;
   static constexpr Duration kGuessInterval = seconds(1);  ///< while unknown ports are shut out
 
-  void learn(uint16_t port);
+  [[nodiscard]] bool has_heard(Role role) const {
+    return (roles_ & static_cast<uint8_t>(role)) != 0;
+  }
+  void learn(uint16_t port, Role role);
 
   std::array<uint16_t, kMaxKnown> known_{};
   uint32_t learned_ = 0;  ///< ports; the newest replaces the oldest
+  uint8_t roles_ = 0;     ///< in which packets from known ports have come
   uint32_t guesses_ = 0;
   bool shut_ = false;     ///< too many guesses: known ports only
   Instant next_guess_{};  ///< while shut_
