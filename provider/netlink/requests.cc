@@ -115,39 +115,13 @@ Answer resources(const Call& call, const DeviceDescription& device, const Resour
   return Answer::of(writer);
 }
 
-Answer queue_pairs(const Call& call, const DeviceDescription& device) {
-  const Observation seen = call.sources.observe();
-  return resources(call, device, kQueuePairs, queue_pairs_of(seen, device));
-}
+using Collect = std::vector<Resource>(const Observation&, const DeviceDescription&);
 
-Answer completion_queues(const Call& call, const DeviceDescription& device) {
+/// Answers with what `collect` finds in the processes.
+template <const ResourceKind& kind, Collect& collect>
+Answer resources_of(const Call& call, const DeviceDescription& device) {
   const Observation seen = call.sources.observe();
-  return resources(call, device, kCompletionQueues, completion_queues_of(seen, device));
-}
-
-Answer regions(const Call& call, const DeviceDescription& device) {
-  const Observation seen = call.sources.observe();
-  return resources(call, device, kRegions, regions_of(seen, device));
-}
-
-Answer domains(const Call& call, const DeviceDescription& device) {
-  const Observation seen = call.sources.observe();
-  return resources(call, device, kDomains, domains_of(seen, device));
-}
-
-Answer shared_receive_queues(const Call& call, const DeviceDescription& device) {
-  const Observation seen = call.sources.observe();
-  return resources(call, device, kSharedReceiveQueues, shared_receive_queues_of(seen, device));
-}
-
-Answer contexts(const Call& call, const DeviceDescription& device) {
-  const Observation seen = call.sources.observe();
-  return resources(call, device, kContexts, contexts_of(seen, device));
-}
-
-Answer cm_ids(const Call& call, const DeviceDescription& device) {
-  const Observation seen = call.sources.observe();
-  return resources(call, device, kCmIds, cm_ids_of(seen, device));
+  return resources(call, device, kind, collect(seen, device));
 }
 
 enum class Devices : uint8_t {
@@ -166,13 +140,13 @@ constexpr Command kCommands[] = {
     {RDMA_NLDEV_CMD_GET, device_information, Devices::kAny},
     {RDMA_NLDEV_CMD_PORT_GET, port_information, Devices::kNamed, true},
     {RDMA_NLDEV_CMD_RES_GET, summary, Devices::kAny},
-    {RDMA_NLDEV_CMD_RES_QP_GET, queue_pairs},
-    {RDMA_NLDEV_CMD_RES_CQ_GET, completion_queues},
-    {RDMA_NLDEV_CMD_RES_MR_GET, regions},
-    {RDMA_NLDEV_CMD_RES_PD_GET, domains},
-    {RDMA_NLDEV_CMD_RES_SRQ_GET, shared_receive_queues},
-    {RDMA_NLDEV_CMD_RES_CTX_GET, contexts},
-    {RDMA_NLDEV_CMD_RES_CM_ID_GET, cm_ids},
+    {RDMA_NLDEV_CMD_RES_QP_GET, resources_of<kQueuePairs, queue_pairs_of>},
+    {RDMA_NLDEV_CMD_RES_CQ_GET, resources_of<kCompletionQueues, completion_queues_of>},
+    {RDMA_NLDEV_CMD_RES_MR_GET, resources_of<kRegions, regions_of>},
+    {RDMA_NLDEV_CMD_RES_PD_GET, resources_of<kDomains, domains_of>},
+    {RDMA_NLDEV_CMD_RES_SRQ_GET, resources_of<kSharedReceiveQueues, shared_receive_queues_of>},
+    {RDMA_NLDEV_CMD_RES_CTX_GET, resources_of<kContexts, contexts_of>},
+    {RDMA_NLDEV_CMD_RES_CM_ID_GET, resources_of<kCmIds, cm_ids_of>},
     {RDMA_NLDEV_CMD_STAT_GET, statistics, Devices::kNamed, true},
     {RDMA_NLDEV_CMD_STAT_GET_STATUS, statistics_status, Devices::kNamed, true},
 };

@@ -43,7 +43,7 @@ void in_a_turn(Shared& shared, Change change) {
   turn.store(before + 2, std::memory_order_release);
 }
 
-/// Copies the reports that `visit_all` visits, as many as there is room for.
+/// A visitor that copies the reports, as many as there is room for.
 template <class Report, size_t Size>
 auto fill(std::array<Report, Size>& room) {
   return [&room, used = size_t{0}](const Report& report) mutable {
