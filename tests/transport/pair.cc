@@ -65,7 +65,11 @@ Pair::Host::Host(const PairOptions& options, int side, std::vector<uint8_t>& mem
 }
 
 Pair::Pair(const PairOptions& options)
-    : local(kBytes, 1), remote(kBytes, 2), options_(options), by_connection_(options.connections) {
+    : local(kBytes, 1),
+      remote(kBytes, 2),
+      options_(options),
+      random_(options.seed),
+      by_connection_(options.connections) {
   for (int side = 0; side < 2; ++side) {
     hosts_[side] = std::make_unique<Host>(options, side, side == 0 ? local : remote);
   }
@@ -108,6 +112,22 @@ void Pair::arrive(int side, Datagram datagram) {
   host.socket.push_back(std::move(datagram));
 }
 
+/// The network has taken the datagram; what it does not lose arrives.
+void Pair::carry(int side, Datagram datagram) {
+  const auto arrives = [&](Datagram part) {
+    network_.emplace(now_ + options_.latency, std::pair(1 - side, std::move(part)));
+  };
+  if (options_.loss == 0) return arrives(std::move(datagram));
+  for (size_t i = 0; i < datagram.segments; ++i) {
+    if (std::bernoulli_distribution(options_.loss)(random_)) continue;
+    const auto begin = datagram.bytes.begin() + static_cast<ptrdiff_t>(i * datagram.segment_size);
+    const auto left = static_cast<size_t>(datagram.bytes.end() - begin);
+    const size_t size = datagram.segments == 1 ? left : std::min(datagram.segment_size, left);
+    Datagram part{{begin, begin + static_cast<ptrdiff_t>(size)}, datagram.flow, size, 1, i};
+    arrives(std::move(part));
+  }
+}
+
 void Pair::send(int side) {
   Host& host = *hosts_[side];
   for (bool more = true; more;) {
@@ -115,8 +135,8 @@ void Pair::send(int side) {
     for (const TxBatch::Message& message : host.batch.messages()) {
       const auto bytes = host.batch.bytes(message);
       Datagram datagram{
-          {bytes.begin(), bytes.end()}, message.flow, message.segment_size, message.segments};
-      network_.emplace(now_ + options_.latency, std::pair(1 - side, std::move(datagram)));
+          {bytes.begin(), bytes.end()}, message.flow, message.segment_size, message.segments, 0};
+      carry(side, std::move(datagram));
     }
     host.batch.clear();
   }
@@ -148,7 +168,8 @@ void Pair::drive(int side) {
     for (size_t i = 0; i < datagram.segments; ++i, ++packets) {
       const size_t offset = i * datagram.segment_size;
       const size_t size = std::min(datagram.segment_size, datagram.bytes.size() - offset);
-      const auto identification = static_cast<uint16_t>(datagram.segments > 1 ? i : 0);
+      const auto identification =
+          static_cast<uint16_t>(datagram.first + (datagram.segments > 1 ? i : 0));
       host.device.receive({{datagram.bytes.data() + offset, size}, datagram.flow, identification},
                           now_);
     }

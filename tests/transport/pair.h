@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <random>
 #include <vector>
 
 #include "packet/wire/tx_batch.h"
@@ -23,6 +24,8 @@ struct PairOptions {
   Duration service[2] = {microseconds(1), microseconds(1)};  ///< to take one packet from the socket
   size_t receive_buffer = 0;  ///< of each socket, as Linux counts; 0: no limit
   uint32_t segments = 15;     ///< of a datagram, at most
+  double loss = 0;            ///< of all packets, each way
+  uint64_t seed = 1;          ///< chooses those that are lost
   uint32_t sq_depth = 8;
   sim::ConnectOptions connect;
 
@@ -30,8 +33,9 @@ struct PairOptions {
 };
 
 /// Two devices in virtual time with connected queue pairs, one each side a connection. Side 0
-/// posts. The network loses nothing; a socket buffer that is full does. Each host is one processor:
-/// it takes datagrams from its socket in bursts, which takes time, then lets its device transmit.
+/// posts. The network loses what the options say; a socket buffer that is full does. Each host is
+/// one processor: it takes datagrams from its socket in bursts, which takes time, then lets its
+/// device transmit.
 class Pair {
  public:
   explicit Pair(const PairOptions& options);
@@ -64,6 +68,7 @@ class Pair {
     Flow flow;
     size_t segment_size = 0;
     size_t segments = 0;
+    size_t first = 0;  ///< of the segments, in the datagram that was sent
     [[nodiscard]] size_t room() const;
   };
   struct Host {
@@ -83,6 +88,7 @@ class Pair {
   void arrive(int side, Datagram datagram);
   void drive(int side);
   void send(int side);
+  void carry(int side, Datagram datagram);
   void poll(int side);
   [[nodiscard]] Instant next_turn(int side) const;
   bool step(Instant until);
@@ -90,6 +96,7 @@ class Pair {
   PairOptions options_;
   std::unique_ptr<Host> hosts_[2];
   std::multimap<Instant, std::pair<int, Datagram>> network_;
+  std::mt19937_64 random_;
   Instant now_{1'000'000'000};
   uint64_t succeeded_ = 0;
   uint64_t failed_ = 0;

@@ -51,6 +51,14 @@ class Path {
   /// more than some percent are lost.
   bool on_single_loss(uint32_t mtu, Instant now);
   void on_round_trip(Duration sample);
+  /// A packet is known to have been lost: not only is there no answer.
+  void note_loss(Instant now) { last_known_loss_ = now; }
+  /// Whether packets are known to have been lost lately: silence is then rather one more loss than
+  /// a peer that takes its time.
+  /// Not before a round trip was measured.
+  [[nodiscard]] bool is_lossy(Instant now) const {
+    return smoothed_.ns != 0 && now - last_known_loss_ < kLossesAreRecent;
+  }
   /// A packet that was sent at `sent` was answered.
   void on_answer(Instant sent, Instant now) {
     newest_answered_ = std::max(newest_answered_, sent);
@@ -95,6 +103,7 @@ class Path {
   static constexpr uint32_t kInitialWindow = 128 * 1024;
   static constexpr uint32_t kMinWindow = 16 * 1024;
   static constexpr uint32_t kMaxTurn = 64 * 1024;
+  static constexpr Duration kLossesAreRecent = seconds(1);
   static constexpr uint32_t kGrowth = 8192;  ///< a window, without loss, after the slow start
 
   uint32_t max_window_;
@@ -104,7 +113,8 @@ class Path {
   uint32_t in_flight_ = 0;     ///< includes READ responses asked for
   uint32_t loss_debt_ = 0;     ///< grows with single losses, shrinks with what is acknowledged
   bool keeps_what_follows_ = false;
-  Instant last_loss_{INT64_MIN / 2};
+  Instant last_loss_{INT64_MIN / 2};  ///< that halved the window
+  Instant last_known_loss_{INT64_MIN / 2};
   Duration smoothed_{};
   Duration variation_{};
   Instant newest_answered_{INT64_MIN / 2};  ///< when the newest answered packet was sent

@@ -13,9 +13,14 @@
 #include "transport/requester/requester.h"
 #include "transport/requester/retry.h"
 #include "transport/requester/room.h"
+#include "transport/requester/round_trip.h"
 
 namespace urxe {
 namespace {
+
+/// How often, without progress, responses are asked for again because they begin anew, at no retry:
+/// it may be duplicates that seem to begin.
+constexpr uint32_t kMostAskedAnew = 4;
 
 void count_completed(Counters& counters, const SendWqe& wqe) {
   if (is_local(wqe) || is_flush(wqe)) return;
@@ -80,22 +85,6 @@ void settle(ChannelAdapter& ca, QueuePair& qp, Instant now, uint32_t acknowledge
   report_drained(ca, qp);
 }
 
-void take_round_trip(QueuePair& qp, Psn acknowledged, Instant now) {
-  RequesterState& req = qp.requester;
-  if (!req.sample_sent || acknowledged.is_before(req.sample_psn)) return;
-  const Instant sent = *req.sample_sent;
-  req.sample_sent.reset();
-  // After one silence the answer is perhaps to the probe; not if it names a packet before the
-  // newest, which was the probe. After several the peer is slow, or was away: that it is slow must
-  // be learnt from this, because all later samples would be as doubtful.
-  const bool before_probe = req.last_probe == RequesterState::Probe::kNewest && req.in_flight() > 0;
-  if (req.sample_is_doubtful && req.silences < 2 && !before_probe) return;
-  qp.path->on_round_trip(now - sent);
-  qp.path->on_answer(sent, now);
-  req.probe_backoff = 0;
-  req.probe_answered = false;
-}
-
 void take_credits(QueuePair& qp, const Aeth& aeth) {
   if (ack_kind(aeth.syndrome) != AckKind::kAck) return;
   const auto credits = credits_from_code(syndrome_value(aeth.syndrome));
@@ -142,10 +131,25 @@ void receive_nak(ChannelAdapter& ca, QueuePair& qp, uint8_t syndrome, Instant no
   }
 }
 
+void ask_anew(ChannelAdapter& ca, QueuePair& qp, Instant now) {
+  ++qp.requester.asked_anew;
+  qp.path->note_loss(now);
+  ask_for_rest(ca, qp, now);
+}
+
 /// Implied NAK (IBTA vol. 1, 9.7.5.1): an answer for a later packet than a READ or atomic whose own
 /// response has not come.
-void receive_implied_nak(ChannelAdapter& ca, QueuePair& qp, Instant now) {
-  if (qp.requester.resending) return;  // this loss is being handled
+void receive_implied_nak(ChannelAdapter& ca, QueuePair& qp, Psn psn, Instant now) {
+  RequesterState& req = qp.requester;
+  // Responses that were on their way go on. Those that were asked for again begin anew; if their
+  // first one is lost, too, it must be asked for once more.
+  const bool begins_anew = req.first_ahead && !psn.is_after(*req.first_ahead) &&
+                           now - req.awaits_since >= Duration{qp.path->round_trip().ns / 2};
+  if (req.resending) {
+    if (begins_anew && req.asked_anew < kMostAskedAnew) ask_anew(ca, qp, now);
+    return;
+  }
+  req.first_ahead = psn;
   ++ca.counters.implied_naks;
   retry_after_loss(ca, qp, now);
   note_missing_response(ca, qp);
@@ -175,7 +179,7 @@ void receive_acknowledge(ChannelAdapter& ca, QueuePair& qp, const Headers& heade
   if (acknowledged > 0) take_round_trip(qp, qp.requester.oldest_unacked - 1, now);
   settle(ca, qp, now, acknowledged);
   if (qp.state() == IBV_QPS_ERR) return;
-  if (acknowledged < count) return receive_implied_nak(ca, qp, now);
+  if (acknowledged < count) return receive_implied_nak(ca, qp, headers.bth.psn, now);
   if (!is_ack) receive_nak(ca, qp, headers.aeth.syndrome, now);
 }
 
@@ -234,7 +238,7 @@ void receive_data_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& 
   const uint32_t acknowledged = acknowledge(ca, qp, offset);
   settle(ca, qp, now, acknowledged);
   if (qp.state() == IBV_QPS_ERR) return;
-  if (acknowledged < offset) return receive_implied_nak(ca, qp, now);
+  if (acknowledged < offset) return receive_implied_nak(ca, qp, packet.headers.bth.psn, now);
   const SendWqe& wqe = qp.sq.at(qp.sq.oldest());
   const bool atomic = packet.headers.bth.opcode.operation() == Operation::kAtomicAcknowledge;
   if (atomic ? !is_atomic(wqe) : is_atomic(wqe) || !has_response(wqe)) {
@@ -296,6 +300,7 @@ void receive_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& packe
   const Psn psn = headers.bth.psn;
   const uint32_t offset = (psn.value() - qp.requester.oldest_unacked.value()) & Psn::kMask;
   if (offset >= qp.requester.outstanding()) {
+    take_doubtful_sample(qp);
     // A repeated ACK of the last message still carries the present credits.
     if (has_aeth && psn + 1 == qp.requester.oldest_unacked) {
       take_credits(qp, headers.aeth);

@@ -53,7 +53,7 @@ void owe_probe(ChannelAdapter& ca, QueuePair& qp) {
   ca.active.push_back(qp);
 }
 
-void note_answered_probe(ChannelAdapter& ca, QueuePair& qp) {
+void note_answered_probe(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   RequesterState& req = qp.requester;
   const Probe answered = std::exchange(req.last_probe, Probe::kNone);
   if (answered == Probe::kOldest) {
@@ -62,6 +62,10 @@ void note_answered_probe(ChannelAdapter& ca, QueuePair& qp) {
   req.probe_due = Probe::kNone;
   if (req.in_flight() == 0) return;
   req.probe_answered = true;
+  // Had the responses been on their way, some would have come before this one.
+  const bool was_prompt = now - req.awaits_since < qp.path->round_trip_bound();
+  const bool rest_is_lost = qp.path->is_lossy(now) && was_prompt && !newest_can_ask(qp);
+  if (answered == Probe::kOldest && rest_is_lost) return ask_for_rest(ca, qp, now);
   // Now that the responder has what it waited for, it says what else is missing.
   if (answered == Probe::kOldest && newest_can_ask(qp)) {
     req.probe_due = Probe::kNewest;
@@ -110,7 +114,7 @@ Turn send_probe(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) 
   const Again again = send_again(ca, qp, batch, now, {position, psn, true});
   if (again.turn != Turn::kMore) return again.turn;
   req.last_probe = newest ? Probe::kNewest : Probe::kOldest;
-  if (!newest) req.probed = psn;
+  req.probed = psn;
   req.awaits_since = now;
   req.probe_due = Probe::kNone;
   return Turn::kMore;

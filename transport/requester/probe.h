@@ -28,7 +28,7 @@ bool newest_can_ask(QueuePair& qp);
 void owe_probe(ChannelAdapter& ca, QueuePair& qp);
 
 /// An answer has come, and packets are outstanding still.
-void note_answered_probe(ChannelAdapter& ca, QueuePair& qp);
+void note_answered_probe(ChannelAdapter& ca, QueuePair& qp, Instant now);
 
 /// A packet in flight that is sent again by itself.
 struct SentAgain {

@@ -62,6 +62,7 @@ void owe_repair(ChannelAdapter& ca, QueuePair& qp, Psn from, uint32_t packets) {
   if (repair->packets == 0 || !repair->is_due) ++req.repairs_due;
   const auto most = std::min<uint32_t>(packets, UINT16_MAX);
   *repair = {from, static_cast<uint16_t>(most), 0, 0, true, Instant{}};
+  req.doubtful_sample.reset();
   req.sample_sent.reset();  // the answer will be late because of the gap
   ++ca.counters.repairs;
   ca.active.push_back(qp);
@@ -160,6 +161,7 @@ void receive_gap_report(ChannelAdapter& ca, QueuePair& qp, const PacketView& pac
   const Repair* before = find_repair(req, from);
   // It may have arrived since, unless the responder had seen the query behind it.
   if (before != nullptr && (before->is_due || Psn(before->query).is_after(Psn(query)))) return;
+  qp.path->note_loss(now);
   for (uint32_t i = 0; i < packets; ++i) {
     if (qp.path->on_single_loss(qp.mtu, now)) ++ca.counters.congestion_backoffs;
   }

@@ -248,6 +248,7 @@ void go_back(ChannelAdapter& ca, QueuePair& qp) {
   req.rd_atomic_in_flight = 0;
   req.since_ack_request = 0;
   req.sample_sent.reset();
+  req.doubtful_sample.reset();
   ca.active.push_back(qp);
   qp.path->wake_next(ca);
 }

@@ -49,6 +49,8 @@ struct RequesterState {
   uint32_t rnr_retries_left = 0;
   bool resending = false;               ///< went back: further signs of the same loss are ignored
   bool went_back_for_nak = false;       ///< a sequence NAK was the reason to go back last
+  std::optional<Psn> first_ahead;       ///< the first response that showed a gap, since progress
+  uint32_t asked_anew = 0;              ///< times since progress, as responses began anew
   std::optional<Instant> rnr_until;     ///< nothing is sent before that
   std::optional<Instant> ack_deadline;  ///< local ACK timeout of the oldest outstanding packet
   std::optional<Instant> probe_deadline;
@@ -65,7 +67,7 @@ struct RequesterState {
   Probe probe_due = Probe::kNone;
   Probe last_probe = Probe::kNone;  ///< the one that was sent since the last answer
   bool probe_answered = false;      ///< a probe was, and what is behind it is still outstanding
-  Psn probed;                       ///< the oldest packet that was a probe
+  Psn probed;                       ///< the packet of that probe
   uint32_t lone_answers = 0;        ///< in a row: such a probe was answered, and nothing behind it
 
   // Repair (repair.h).
@@ -84,6 +86,8 @@ struct RequesterState {
   std::optional<Instant> sample_sent;
   Psn sample_psn;
   bool sample_is_doubtful = false;  ///< there was silence since
+  /// A sample that was doubtful in the end: from the packet to an answer, perhaps the probe's.
+  std::optional<Duration> doubtful_sample;
 
   [[nodiscard]] uint32_t in_flight() const {
     return (send_psn.value() - oldest_unacked.value()) & Psn::kMask;

@@ -38,9 +38,10 @@ void schedule(ChannelAdapter& ca, QueuePair& qp) {
 
 void start_probe_timer(QueuePair& qp, Instant now, std::optional<Duration> timeout) {
   RequesterState& req = qp.requester;
-  const Duration probe = repairs_after_silence(qp)
-                             ? qp.path->repair_timeout() * (int64_t{1} << req.silent_repairs)
-                             : qp.path->probe_timeout() * (int64_t{1} << req.probe_backoff);
+  const bool repairs = repairs_after_silence(qp);
+  const bool is_early = repairs || qp.path->is_lossy(now);
+  const Duration first = is_early ? qp.path->repair_timeout() : qp.path->probe_timeout();
+  const Duration probe = first * (int64_t{1} << (repairs ? req.silent_repairs : req.probe_backoff));
   // A probe is of no use if the ACK timeout comes first.
   if (!timeout || probe < *timeout) req.probe_deadline = now + probe;
 }
@@ -108,11 +109,7 @@ void on_silence(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   if (req.probe_answered && (run_is_lost || !newest_can_ask(qp))) {
     // The peer is there. Nothing comes behind the response that was asked for; or the peer waits
     // for one packet after the other, and its NAKs are lost.
-    req.probe_answered = false;
-    req.lone_answers = 0;
-    req.resending = true;
-    back_off(ca, qp, now);
-    return go_back(ca, qp);
+    return ask_for_rest(ca, qp, now);
   }
   if (++req.silences > 1) {
     // The packets in flight are lost, or will be: others may use their room.
@@ -206,15 +203,26 @@ void start_over(ChannelAdapter& ca, QueuePair& qp) {
   if (req.outstanding() != 0) go_back(ca, qp);
 }
 
+void ask_for_rest(ChannelAdapter& ca, QueuePair& qp, Instant now) {
+  RequesterState& req = qp.requester;
+  req.probe_answered = false;
+  req.lone_answers = 0;
+  req.resending = true;
+  back_off(ca, qp, now);
+  go_back(ca, qp);
+}
+
 void note_progress(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   RequesterState& req = qp.requester;
   restore_retries(qp);
   restore_rnr_retries(qp);
   req.resending = false;
+  req.first_ahead.reset();
+  req.asked_anew = 0;
   req.rnr_until.reset();
   stop_timers(req);
   note_repaired(qp);
-  if (req.silences > 0) note_answered_probe(ca, qp);
+  if (req.silences > 0) note_answered_probe(ca, qp, now);
   end_silence(req);
   if (req.in_flight() > 0) start_retry_timers(ca, qp, now);
   ca.active.push_back(qp);
@@ -223,6 +231,7 @@ void note_progress(ChannelAdapter& ca, QueuePair& qp, Instant now) {
 
 void retry_after_loss(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   RequesterState& req = qp.requester;
+  qp.path->note_loss(now);
   if (req.resending) return;  // this loss is being handled; the timers are running
   if (!take_retry(ca, qp, ErrorReason::kLostTooOften)) return;
   end_silence(req);
@@ -238,6 +247,7 @@ void retry_after_loss(ChannelAdapter& ca, QueuePair& qp, Instant now) {
 
 void retry_after_nak(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   RequesterState& req = qp.requester;
+  qp.path->note_loss(now);
   if (req.resending || repair_after_nak(ca, qp, now)) return;
   retry_after_loss(ca, qp, now);
   req.went_back_for_nak = qp.state() != IBV_QPS_ERR;

@@ -23,6 +23,9 @@ void start_retry_timers(ChannelAdapter& ca, QueuePair& qp, Instant now);
 /// outstanding packets again.
 void start_over(ChannelAdapter& ca, QueuePair& qp);
 
+/// The peer is there, and the packets in flight but the one that was asked for are lost: goes back.
+void ask_for_rest(ChannelAdapter& ca, QueuePair& qp, Instant now);
+
 /// Packets were acknowledged: restarts counts and timers.
 void note_progress(ChannelAdapter& ca, QueuePair& qp, Instant now);
 

@@ -49,25 +49,27 @@ void HeldRequests::link(HeldLine& line, uint16_t previous, uint16_t slot) {
   ++line.count;
 }
 
-bool HeldRequests::keep(QueuePair& qp, const PacketView& packet, int32_t ahead) {
+HeldRequests::Kept HeldRequests::keep(QueuePair& qp, const PacketView& packet, int32_t ahead) {
   HeldLine& line = qp.responder.held;
-  if (ahead > kFurthest || line.count >= kMostOfOne) return false;
-  if (packet.payload.size() > kPayloadBytes || !make_room(qp)) return false;
+  if (ahead > kFurthest) return Kept::kNot;
   const Psn psn = packet.headers.bth.psn;
   const auto psn_of = [this](uint16_t slot) { return slots_[slot].headers.bth.psn; };
+  if (line.last != HeldLine::kNone && psn_of(line.last) == psn) return Kept::kLastAlready;
+  if (line.count >= kMostOfOne) return Kept::kNot;
+  if (packet.payload.size() > kPayloadBytes || !make_room(qp)) return Kept::kNot;
   uint16_t previous = HeldLine::kNone;
   if (line.last != HeldLine::kNone && psn.is_after(psn_of(line.last))) {
     previous = line.last;
   } else {
     uint16_t at = line.first;
     for (; at != HeldLine::kNone && psn_of(at).is_before(psn); at = slots_[at].next) previous = at;
-    if (at != HeldLine::kNone && psn_of(at) == psn) return false;
+    if (at != HeldLine::kNone && psn_of(at) == psn) return Kept::kAlready;
   }
   const uint16_t slot = take_slot();
   fill(slot, packet);
   link(line, previous, slot);
   holders_.push_back(qp);
-  return true;
+  return Kept::kNow;
 }
 
 Psn HeldRequests::end_of(const QueuePair& qp, uint16_t slot) const {

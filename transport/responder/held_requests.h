@@ -43,9 +43,14 @@ class HeldRequests {
   /// A packet further ahead of the expected one is not kept: no window is that large.
   static constexpr int32_t kFurthest = 8192;
 
-  /// Keeps a copy of a packet that lies `ahead` PSNs behind the expected one. False: there is no
-  /// room for it, or it is too far ahead, or it is kept already.
-  bool keep(QueuePair& qp, const PacketView& packet, int32_t ahead);
+  enum class Kept : uint8_t {
+    kNow,
+    kAlready,
+    kLastAlready,  ///< and it is the last one held
+    kNot,          ///< there is no room for it, or it is too far ahead
+  };
+  /// Keeps a copy of a packet that lies `ahead` PSNs behind the expected one.
+  Kept keep(QueuePair& qp, const PacketView& packet, int32_t ahead);
   /// One past the PSNs of the last packet held; nullopt: none is.
   [[nodiscard]] std::optional<Psn> end(const QueuePair& qp) const;
   /// Fills `gaps` with the first gaps between `expected` and the last packet held. Returns how

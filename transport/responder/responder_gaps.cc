@@ -6,6 +6,8 @@
 namespace urxe {
 namespace {
 
+using Kept = HeldRequests::Kept;
+
 /// Packets are missing between `from` and `packet`. What cannot be reported now is found out later,
 /// by a NAK.
 void owe_gap_report(ChannelAdapter& ca, QueuePair& qp, Psn from, const PacketView& packet) {
@@ -28,13 +30,17 @@ void receive_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, 
   ResponderState& resp = qp.responder;
   const std::optional<Psn> end = ca.held.end(qp);
   const bool has_use = ca.config.keeps_requests && !resp.rnr_nak_outstanding;
-  if (has_use && ca.held.keep(qp, packet, ahead)) {
+  const Kept kept = has_use ? ca.held.keep(qp, packet, ahead) : Kept::kNot;
+  if (kept == Kept::kNow) {
     ++ca.counters.held_requests;
     if (end && packet.headers.bth.psn.is_after(*end)) owe_gap_report(ca, qp, *end, packet);
   } else {
     ca.counters.drop(DropReason::kOutOfSequence);
   }
-  if (!resp.nak_outstanding) owe_sequence_nak(ca, qp);
+  // One NAK is all that a requester may expect (9.7.5.1.1). But one that sends its newest packet
+  // again, and asks, has not seen it.
+  const bool asks_again = kept == Kept::kLastAlready && packet.headers.bth.ack_req;
+  if (!resp.nak_outstanding || asks_again) owe_sequence_nak(ca, qp);
 }
 
 void receive_gap_query(ChannelAdapter& ca, QueuePair& qp, Psn number) {

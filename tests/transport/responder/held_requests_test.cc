@@ -97,6 +97,23 @@ TEST(HeldRequests, GoingBackSeesDuplicates) {
   EXPECT_EQ(bench.device.counters().duplicate_requests, 1U);
 }
 
+// The NAK was lost. Expect: the requester that sends its newest packet again, and asks, is told
+// again; for others that come again, once is enough.
+TEST(HeldRequests, NewestPacketAsksAgain) {
+  Bench bench(keeping());
+  for (int i = 0; i < 3; ++i) bench.post_receive();
+  const Lines nak = {"ACK psn 200 nak \"psn sequence error\" msn 0"};
+  receive_send(bench, 201);
+  receive_send(bench, 202);
+  EXPECT_EQ(bench.sent(), nak);
+  receive_send(bench, 201);
+  EXPECT_EQ(bench.sent(), Lines{});
+  bench.receive(Operation::kSendOnly, 202, {}, std::vector<uint8_t>(4));  // does not ask
+  EXPECT_EQ(bench.sent(), Lines{});
+  receive_send(bench, 202);
+  EXPECT_EQ(bench.sent(), nak);
+}
+
 // 9.7.5.2.8. Expect: after an RNR NAK everything comes again, and nothing is kept meanwhile.
 TEST(HeldRequests, AreForgottenWithoutReceive) {
   Bench bench(keeping());
@@ -197,7 +214,7 @@ uint32_t keep(HeldRequests& held, QueuePair& qp, uint32_t first, uint32_t packet
     PacketView packet;
     packet.headers.bth.opcode = Opcode(Service::kRc, Operation::kSendOnly);
     packet.headers.bth.psn = Psn(first + i);
-    kept += held.keep(qp, packet, static_cast<int32_t>(1 + i)) ? 1 : 0;
+    kept += held.keep(qp, packet, static_cast<int32_t>(1 + i)) == HeldRequests::Kept::kNow ? 1 : 0;
   }
   return kept;
 }

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// After a silence: was a packet lost, or is the peer slow? What the requester learns from the
+// answer.
+#include <gtest/gtest.h>
+
+#include "tests/transport/bench.h"
+
+namespace urxe::test::loss_or_slowness_test {
+namespace {
+
+constexpr Duration kRoundTrip = microseconds(20);
+
+BenchOptions usual() {
+  BenchOptions options;
+  options.connect.timeout = 14;  // 67 ms
+  return options;
+}
+
+/// A peer whose round trip is known.
+struct Known : Bench {
+  Known() : Bench(usual()) {
+    post(IBV_WR_SEND, 0);
+    sent();
+    pass(kRoundTrip);
+    receive_ack(kSqPsn);
+  }
+  /// Lets timers run out until so many packets were sent by them.
+  void be_silent(int packets) {
+    while (packets > 0) {
+      now = device.next_deadline().value();
+      packets -= static_cast<int>(sent().size());
+    }
+  }
+  Duration time_to_probe() {
+    sent();
+    const Instant start = now;
+    be_silent(1);
+    return now - start;
+  }
+  void receive_response(Operation operation, uint32_t psn) {
+    receive(operation, psn, {}, std::vector<uint8_t>(kMtu, 1));
+  }
+};
+
+const Lines kRestOfRead = {"READ Request psn 102 ack va 0x5400 rkey 0x77 dma 3072"};
+
+/// Its READ of four packets has the first response, and the third: the second is asked for again.
+struct WithGap : Known {
+  WithGap() {
+    post(IBV_WR_RDMA_READ, 4 * kMtu);
+    sent();
+    pass(kRoundTrip);
+    receive_response(Operation::kReadResponseFirst, 101);
+    receive_response(Operation::kReadResponseMiddle, 103);
+    EXPECT_EQ(sent(), kRestOfRead);
+  }
+};
+
+// The defect: the time until the answer to the third probe was taken for the round trip, and all
+// timers were longer from then on. Expect: a silence is no round trip.
+TEST(LossOrSlowness, LossIsNoSlowness) {
+  for (const auto opcode : {IBV_WR_SEND, IBV_WR_ATOMIC_FETCH_AND_ADD}) {
+    Known bench;
+    const bool is_send = opcode == IBV_WR_SEND;
+    bench.post(opcode, is_send ? 0 : 8);
+    bench.sent();
+    bench.be_silent(3);
+    bench.pass(kRoundTrip);
+    if (is_send) {
+      bench.receive_ack(101);
+    } else {
+      bench.receive(Operation::kAtomicAcknowledge, 101);
+    }
+    EXPECT_EQ(bench.send_statuses().size(), 2U);
+    EXPECT_EQ(bench.qp->path->round_trip(), kRoundTrip);
+  }
+}
+
+// Expect: if the probes are answered as well, the first answer was to the packet itself.
+TEST(LossOrSlowness, SecondAnswerShowsSlowness) {
+  Known bench;
+  bench.post(IBV_WR_SEND, 0);
+  bench.sent();
+  const Instant start = bench.now;
+  bench.be_silent(2);
+  bench.receive_ack(101);
+  const Duration sample = bench.now - start;
+  EXPECT_EQ(bench.qp->path->round_trip(), kRoundTrip);
+  bench.receive_ack(101);
+  EXPECT_EQ(bench.qp->path->round_trip().ns, kRoundTrip.ns + (sample.ns - kRoundTrip.ns) / 8);
+  bench.receive_ack(101);  // tells nothing more
+  EXPECT_EQ(bench.qp->path->round_trip().ns, kRoundTrip.ns + (sample.ns - kRoundTrip.ns) / 8);
+}
+
+// Expect: an answer within a round trip of the probe is the probe's: something was lost. For a
+// while the next silence is then a loss, too, and probed for much earlier.
+TEST(LossOrSlowness, AfterALossProbesAreEarly) {
+  Known bench;
+  bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.time_to_probe(), milliseconds(4));
+  bench.pass(kRoundTrip);
+  bench.receive_ack(101);
+  bench.post(IBV_WR_SEND, 0);
+  bench.sent();
+  bench.receive_ack(102);  // the probe timer is no longer backed off
+  bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.time_to_probe(), microseconds(300));
+  bench.receive_ack(103);
+  bench.pass(seconds(2));
+  bench.post(IBV_WR_SEND, 0);
+  bench.sent();
+  bench.receive_ack(104);
+  bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.time_to_probe(), milliseconds(4));
+}
+
+// Expect: an answer that comes later than that shows no loss.
+TEST(LossOrSlowness, LateAnswerShowsNoLoss) {
+  Known bench;
+  bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.time_to_probe(), milliseconds(4));
+  bench.pass(milliseconds(1));
+  bench.receive_ack(101);
+  EXPECT_FALSE(bench.qp->path->is_lossy(bench.now));
+}
+
+// The first response to what was asked for again is lost, too. Expect: it is asked for once more
+// when the one behind it comes a second time, at no retry.
+TEST(LossOrSlowness, ResponsesThatBeginAnewWithAGapAreAskedForAgain) {
+  WithGap bench;
+  bench.receive_response(Operation::kReadResponseLast, 104);  // was on its way
+  EXPECT_EQ(bench.sent(), Lines{});
+  const uint32_t retries = bench.qp->requester.retries_left;
+  bench.pass(kRoundTrip);
+  bench.receive_response(Operation::kReadResponseMiddle, 103);
+  EXPECT_EQ(bench.sent(), kRestOfRead);
+  EXPECT_EQ(bench.qp->requester.retries_left, retries);
+}
+
+// Expect: duplicates of what was on its way are not asked about; and what seems to begin anew for
+// ever is asked for some times only.
+TEST(LossOrSlowness, DuplicateResponsesAreNoNewBeginning) {
+  WithGap bench;
+  bench.receive_response(Operation::kReadResponseMiddle, 103);
+  EXPECT_EQ(bench.sent(), Lines{});
+  int asked = 0;
+  for (int i = 0; i < 12; ++i) {
+    bench.pass(kRoundTrip);
+    bench.receive_response(Operation::kReadResponseMiddle, 103);
+    asked += static_cast<int>(bench.sent().size());
+  }
+  EXPECT_EQ(asked, 4);
+}
+
+// All responses but one are lost. Expect: the next one is asked for; if it comes at once where
+// packets are lost, the others are lost, too, and are asked for without a further silence.
+TEST(LossOrSlowness, PromptResponseToAProbeShowsThatTheRestIsLost) {
+  Known bench;
+  bench.post(IBV_WR_RDMA_READ, 4 * kMtu);
+  bench.sent();
+  bench.pass(kRoundTrip);
+  bench.receive_response(Operation::kReadResponseFirst, 101);
+  bench.qp->path->note_loss(bench.now);
+  bench.be_silent(1);
+  bench.pass(kRoundTrip);
+  bench.receive_response(Operation::kReadResponseOnly, 102);
+  EXPECT_EQ(bench.sent(), (Lines{"READ Request psn 103 ack va 0x5800 rkey 0x77 dma 2048"}));
+}
+
+// Expect: where nothing is known to be lost it may have been on its way, with the others behind it.
+TEST(LossOrSlowness, WithoutALossAPromptResponseShowsNothing) {
+  Known bench;
+  bench.post(IBV_WR_RDMA_READ, 4 * kMtu);
+  bench.sent();
+  bench.pass(kRoundTrip);
+  bench.receive_response(Operation::kReadResponseFirst, 101);
+  bench.be_silent(1);
+  bench.pass(kRoundTrip);
+  bench.receive_response(Operation::kReadResponseOnly, 102);
+  EXPECT_EQ(bench.sent(), Lines{});
+}
+
+// Expect: a response that comes later may be followed by others that are on their way.
+TEST(LossOrSlowness, LateResponseToAProbeShowsNothing) {
+  Known bench;
+  bench.post(IBV_WR_RDMA_READ, 4 * kMtu);
+  bench.sent();
+  bench.pass(kRoundTrip);
+  bench.receive_response(Operation::kReadResponseFirst, 101);
+  bench.qp->path->note_loss(bench.now);
+  bench.be_silent(1);
+  bench.pass(milliseconds(1));
+  bench.receive_response(Operation::kReadResponseOnly, 102);
+  EXPECT_EQ(bench.sent(), Lines{});
+}
+
+}  // namespace
+}  // namespace urxe::test::loss_or_slowness_test
