@@ -45,6 +45,7 @@ CmCore::CmCore(const CmConfig& cm_config)
       listeners(cm_config.max_ids),
       requests(cm_config),
       answers(cm_config.id_secret),
+      recent_answers(cm_config.id_secret),
       outbox(cm_config.max_ids, counters) {}
 
 /// Time-wait keeps late messages from a new connection, and may last minutes if the peer says so.
@@ -146,12 +147,16 @@ void CmCore::send_message(const Flow& flow, CmBody body, uint64_t transaction_id
   outbox.send(flow, compose(std::move(body), transaction_id));
 }
 
-void CmCore::send_unowned(const MadContext& context, CmBody body) {
-  if (!answers.take(context.flow.source, context.now)) {
+MadFate CmCore::send_unowned(const MadContext& context, CmBody body) {
+  const SentMessage answer = compose(std::move(body), context.transaction_id);
+  const Gid& peer = context.flow.source;
+  if (recent_answers.has(peer, answer.mad, kLeastRetryInterval, context.now)) return kMadDuplicate;
+  if (answers.take(peer, context.now)) {
+    outbox.send(reversed(context.flow), answer);
+  } else {
     ++counters.drops[static_cast<size_t>(MadDropReason::kOverQuota)];
-    return;
   }
-  send_message(reversed(context.flow), std::move(body), context.transaction_id);
+  return kMadReceived;
 }
 
 void CmCore::tell(Communication& c, CmEvent::Kind kind, CmBody body, const Flow& flow) {

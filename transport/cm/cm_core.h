@@ -14,6 +14,7 @@
 #include "transport/cm/outbox.h"
 #include "transport/cm/requests/answer_budget.h"
 #include "transport/cm/requests/listener_table.h"
+#include "transport/cm/requests/recent_answers.h"
 #include "transport/cm/requests/request_gate.h"
 #include "transport/cm/timers/peer_process.h"
 
@@ -81,9 +82,10 @@ struct CmCore {
   static bool may_repeat(Communication& c, Instant now);
   /// Sends a message that is not kept.
   void send_message(const Flow& flow, CmBody body, uint64_t transaction_id);
-  /// Answers a message that belongs to no communication. One that exceeds the budget is counted as
-  /// kOverQuota.
-  void send_unowned(const MadContext& context, CmBody body);
+  /// Answers a message that belongs to no communication, as kMadReceived; one that exceeds the
+  /// budget is counted as kOverQuota. The same answer goes to the same peer only once in
+  /// kLeastRetryInterval: kMadDuplicate.
+  MadFate send_unowned(const MadContext& context, CmBody body);
 
   /// Tells the consumer, unless it has forgotten the communication.
   void tell(Communication& c, CmEvent::Kind kind, CmBody body, const Flow& flow);
@@ -107,6 +109,7 @@ struct CmCore {
   CmEventQueue events;
   RequestGate requests;
   AnswerBudget answers;
+  RecentAnswers recent_answers;
   CmOutbox outbox;
   Instant next_probe_slot;
   std::vector<std::unique_ptr<Communication>> released;  ///< during this call

@@ -16,7 +16,9 @@ TEST(CmBounds, WhatNobodyTakesOutIsDroppedAndCounted) {
   constexpr uint64_t kRequests = 5000;
   for (uint64_t i = 0; i < kRequests; ++i) {
     // From many sources: of each so few that its own quota is not used up.
-    bench.receive_from(gid_of(static_cast<uint8_t>(i)), peer_request());
+    CmReq req = peer_request();
+    req.local_comm_id = CommId{static_cast<uint32_t>(i)};
+    bench.receive_from(gid_of(static_cast<uint8_t>(i)), req);
   }
   uint64_t sent = 0;
   while (bench.cm.take_outgoing() != nullptr) ++sent;

@@ -29,8 +29,7 @@ MadFate answer_unknown(CmCore& core, const CmLap& lap, const MadContext& context
   apr.local_comm_id = lap.remote_comm_id;
   apr.remote_comm_id = lap.local_comm_id;
   apr.status = CmAprStatus::kInvalidCommId;
-  core.send_unowned(context, apr);
-  return kMadReceived;
+  return core.send_unowned(context, apr);
 }
 
 MadFate take_lap(CmCore& core, Communication& c, const CmLap& lap, AlternateState next,

@@ -17,8 +17,7 @@ namespace {
 
 MadFate refuse_req(CmCore& core, const CmReq& req, const MadContext& context,
                    CmRejectReason reason) {
-  answer_rej(core, context, CmAnswered::kReq, reason, {}, req.local_comm_id);
-  return kMadReceived;
+  return answer_rej(core, context, CmAnswered::kReq, reason, {}, req.local_comm_id);
 }
 
 /// The packet lifetime behind a local ACK timeout, which is at least twice as long.

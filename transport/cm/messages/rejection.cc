@@ -67,14 +67,14 @@ void send_rej_timeout(CmCore& core, Communication& c) {
   send_rej(core, c, CmRejectReason::kTimeout, guid, {});
 }
 
-void answer_rej(CmCore& core, const MadContext& context, CmAnswered rejected, CmRejectReason reason,
-                CommId local_id, CommId remote_id) {
+MadFate answer_rej(CmCore& core, const MadContext& context, CmAnswered rejected,
+                   CmRejectReason reason, CommId local_id, CommId remote_id) {
   CmRej rej;
   rej.local_comm_id = local_id;
   rej.remote_comm_id = remote_id;
   rej.rejected = rejected;
   rej.reason = reason;
-  core.send_unowned(context, rej);
+  return core.send_unowned(context, rej);
 }
 
 MadFate receive_rej(CmCore& core, const CmRej& rej, const MadContext& context) {

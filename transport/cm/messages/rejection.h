@@ -15,8 +15,8 @@ void send_rej(CmCore& core, Communication& c, CmRejectReason reason, std::span<c
 /// Sends a REJ with reason timeout. It names the communication by our channel adapter and our id,
 /// because the peer may know nothing else.
 void send_rej_timeout(CmCore& core, Communication& c);
-/// Rejects a message that belongs to no communication.
-void answer_rej(CmCore& core, const MadContext& context, CmAnswered rejected, CmRejectReason reason,
-                CommId local_id, CommId remote_id);
+/// Rejects a message that belongs to no communication, as CmCore::send_unowned().
+MadFate answer_rej(CmCore& core, const MadContext& context, CmAnswered rejected,
+                   CmRejectReason reason, CommId local_id, CommId remote_id);
 
 }  // namespace urxe

@@ -45,8 +45,7 @@ MadFate receive_sidr_req(CmCore& core, const CmSidrReq& request, const MadContex
     reply.request_id = request.request_id;
     reply.status = CmSidrStatus::kUnsupported;
     reply.service_id = request.service_id;
-    core.send_unowned(context, reply);
-    return kMadReceived;
+    return core.send_unowned(context, reply);
   }
   // No status says "no room": the peer will ask again.
   RequestSource* const source =

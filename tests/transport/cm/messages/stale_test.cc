@@ -73,6 +73,7 @@ TEST(CmStale, AnotherPortOfThePeersAddressCannotEndAConnection) {
   EXPECT_EQ(bench.expect_sent<CmRej>().reason, CmRejectReason::kStaleConnection);
   bench.expect_quiet();
   EXPECT_EQ(bench.cm.state(id), CmState::kEstablished);
+  bench.advance(kLeastRetryInterval);
   receive_from_port(bench, 0xc001, second_request());
   EXPECT_EQ(bench.expect_sent<CmRej>().reason, CmRejectReason::kStaleConnection);
   EXPECT_EQ(bench.expect_sent<CmDreq>().local_comm_id, id);
@@ -92,6 +93,7 @@ TEST(CmStale, APeerThatCanBeAskedIsAsked) {
   answer(bench, id);
   EXPECT_EQ(bench.cm.state(id), CmState::kEstablished);
 
+  bench.advance(kLeastRetryInterval);
   bench.receive(second_request());
   EXPECT_EQ(bench.expect_sent<CmRej>().reason, CmRejectReason::kStaleConnection);
   bench.advance(milliseconds(1));  // the turn of the process

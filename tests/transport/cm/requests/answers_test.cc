@@ -88,6 +88,38 @@ TEST(CmAnswers, AnMraThatAsksForNoTimeMakesNoHaste) {
   bench.expect_quiet();
 }
 
+// Once: each of two hundred copies drew a rejection. Expect: one an interval, whatever transaction
+// the copies name; another request of the same source is rejected at once.
+TEST(CmAnswers, CopiesOfOneRequestForNobodyDrawOneRejectionAnInterval) {
+  Bench bench;
+  for (uint64_t i = 0; i < 200; ++i) bench.receive(hasty_request(), kPeerTransaction + i);
+  EXPECT_EQ(sent_by(bench), 1u);
+  EXPECT_EQ(bench.received(CmAttribute::kReq), 1u);
+  EXPECT_EQ(bench.duplicates(CmAttribute::kReq), 199u);
+  CmReq other = hasty_request();
+  other.local_comm_id = CommId{kPeerId.value() + 1};
+  bench.receive(other);
+  EXPECT_EQ(bench.expect_sent<CmRej>().remote_comm_id, other.local_comm_id);
+  bench.receive_from(gid_of(77), hasty_request());
+  EXPECT_EQ(sent_by(bench), 1u);
+  bench.advance(kAnswerInterval - nanoseconds(1));
+  bench.receive(hasty_request());
+  EXPECT_EQ(sent_by(bench), 0u);
+  bench.advance(nanoseconds(1));
+  bench.receive(hasty_request());
+  bench.receive(hasty_request());
+  EXPECT_EQ(bench.expect_sent<CmRej>().reason, CmRejectReason::kInvalidServiceId);
+  bench.expect_quiet();
+}
+
+TEST(CmAnswers, CopiesOfAnotherMessageForNobodyDrawOneAnswerAnInterval) {
+  Bench bench;
+  const CmDreq dreq{kPeerId, CommId{4711}, kOurQpn, {}};
+  for (int i = 0; i < 200; ++i) bench.receive(dreq);
+  bench.expect_sent<CmDrep>();
+  bench.expect_quiet();
+}
+
 // Expect: rejections of what nobody listens for have a rate, of each source; others' go on.
 TEST(CmAnswers, AFloodForNobodyIsAnsweredInPart) {
   Bench bench;
