@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tools/environment.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "packet/base/expected.h"
 #include "packet/engine/engine_choice.h"
 #include "packet/engine/fault_plans.h"
+#include "packet/host/guarded_open.h"
 #include "provider/devices/network_namespace.h"
 #include "provider/devices/sysfs_tree.h"
 #include "provider/devices/tree_store.h"
@@ -117,6 +119,10 @@ std::string set_capture(const std::string& file) {
   }
   if (fs::is_directory(path, failed)) {
     return fmt::format("--capture: {} is a directory", path.string());
+  }
+  const auto found = guarded_open(path, O_PATH);
+  if (!found && found.error().errno_value != ENOENT) {
+    return fmt::format("--capture: {}: {}", path.string(), found.error().what);
   }
   const bool exists = fs::exists(path, failed);
   if (access(exists ? path.c_str() : path.parent_path().c_str(), W_OK) != 0) {

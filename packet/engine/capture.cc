@@ -17,6 +17,7 @@
 
 #include "packet/engine/capture_record.h"
 #include "packet/host/clock.h"
+#include "packet/host/guarded_open.h"
 #include "packet/wire/icrc.h"
 
 namespace urxe {
@@ -67,9 +68,11 @@ Expected<void, EngineError> begin_or_join(int fd, const std::string& path) {
 Expected<std::unique_ptr<CaptureEngine>, EngineError> CaptureEngine::open(
     std::unique_ptr<PacketEngine> inner, const std::string& path) {
   // O_NONBLOCK has no effect on a regular file; opening a FIFO must not wait for its other end.
-  const int fd =
-      ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
-  if (fd < 0) return Unexpected<EngineError>(failed_call(path, "open"));
+  auto opened = guarded_open(path, O_RDWR | O_APPEND | O_CREAT | O_NOCTTY | O_NONBLOCK, 0600);
+  if (!opened) {
+    return Unexpected<EngineError>(failed(opened.error().errno_value, path, opened.error().what));
+  }
+  const int fd = opened->release();
   std::unique_ptr<CaptureEngine> engine(new CaptureEngine(std::move(inner), path, fd));
   while (flock(fd, LOCK_EX) != 0) {
     if (errno != EINTR) return Unexpected<EngineError>(failed_call(path, "flock"));

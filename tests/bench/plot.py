@@ -67,5 +67,5 @@ def svg(measured):
 
 
 def write(path, measured):
-    with open(path, "w", encoding="utf-8") as file:
+    with open(path, "w", encoding="utf-8", opener=report.guarded) as file:
         file.write(svg(measured))

@@ -2,6 +2,7 @@
 """What tests/bench/run prints and writes."""
 
 import json
+import os
 import statistics
 
 
@@ -46,6 +47,12 @@ def lines(figure, samples):
         yield f"    {what}: {found:.2f}, to be {sign} {target.factor}: {verdict}"
 
 
+def guarded(path, flags):
+    """An opener for open(): follows no symbolic link that another user (other than root) has put there."""
+    own = os.path.islink(path) and os.lstat(path).st_uid in (0, os.geteuid())
+    return os.open(path, flags if own else flags | os.O_NOFOLLOW, 0o666)
+
+
 def write_json(path, measured):
     """measured: pairs of a figure and its samples by column."""
     figures = [{
@@ -58,6 +65,6 @@ def write_json(path, measured):
                      "ratio": ratio(figure, samples, each), "met": is_met(figure, samples, each)}
                     for each in figure.targets],
     } for figure, samples in measured]
-    with open(path, "w", encoding="utf-8") as file:
+    with open(path, "w", encoding="utf-8", opener=guarded) as file:
         json.dump({"figures": figures}, file, indent=2)
         file.write("\n")

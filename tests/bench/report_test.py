@@ -76,6 +76,19 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(read["samples"]["udp"], [8.0, 1.0, 4.0])
         self.assertTrue(read["targets"][0]["met"])
 
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_no_link_of_another_user_is_followed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, target = os.path.join(folder, "link"), os.path.join(folder, "target")
+            os.symlink(target, path)
+            report.write_json(path, [])
+            self.assertTrue(os.path.exists(target))
+            os.remove(target)
+            os.lchown(path, 64999, 64999)
+            with self.assertRaises(OSError):
+                report.write_json(path, [])
+            self.assertFalse(os.path.exists(target))
+
     def test_plot(self):
         image = xml.etree.ElementTree.fromstring(plot.svg([(figure(True, Target("udp", "peer", 1.5)), self.SAMPLES)]))
         bars = {float(each.get("width")): each.get("fill") for each in image.iter("{http://www.w3.org/2000/svg}rect")

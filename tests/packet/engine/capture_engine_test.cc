@@ -283,6 +283,34 @@ TEST_F(CaptureEngineTest, AFileOfAnotherUserIsRefused) {
   EXPECT_EQ(file(), "");
 }
 
+// Once: in /tmp another user's link, to a file that did not exist, decided where the capture went.
+TEST_F(CaptureEngineTest, ALinkOfAnotherUserIsNotFollowed) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  const std::string target = directory_ + "/target";
+  ASSERT_EQ(chmod(directory_.c_str(), 01777), 0);
+  ASSERT_EQ(symlink(target.c_str(), path_.c_str()), 0);
+  if (lchown(path_.c_str(), 64999, 64999) != 0) GTEST_SKIP() << "no other user here";
+  const auto engine = CaptureEngine::open(std::make_unique<FakeEngine>(), path_);
+  ASSERT_FALSE(engine);
+  EXPECT_EQ(engine.error().errno_value, EACCES);
+  EXPECT_NE(engine.error().what.find("another user"), std::string::npos) << engine.error().what;
+  EXPECT_NE(access(target.c_str(), F_OK), 0) << "nothing was made";
+  std::ofstream(target).flush();
+  EXPECT_FALSE(CaptureEngine::open(std::make_unique<FakeEngine>(), path_));
+  struct stat facts {};
+  EXPECT_EQ(stat(target.c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_size, 0) << "nothing was written";
+  unlink(target.c_str());
+}
+
+TEST_F(CaptureEngineTest, ALinkOfOnesOwnIsFollowed) {
+  const std::string target = directory_ + "/target";
+  ASSERT_EQ(symlink("target", path_.c_str()), 0);
+  ASSERT_TRUE(open_engine());
+  EXPECT_EQ(access(target.c_str(), F_OK), 0);
+  unlink(target.c_str());
+}
+
 TEST_F(CaptureEngineTest, PathsThatCannotBe) {
   auto engine = CaptureEngine::open(std::make_unique<FakeEngine>(), directory_ + "/no/such/dir");
   ASSERT_FALSE(engine);
