@@ -2,15 +2,15 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <charconv>
+#include <functional>
 #include <set>
-#include <string_view>
+#include <string>
 
 #include "packet/host/byte_lock.h"
 #include "packet/host/network_identity.h"
 #include "packet/host/user_directory.h"
 #include "packet/sharing/directory/network_directory.h"
-#include "packet/sharing/directory/sharing_directory.h"
+#include "packet/sharing/directory/slot_marks.h"
 #include "packet/wire/qpn_layout.h"
 #include "tools/doctor/directories.h"
 
@@ -20,29 +20,23 @@ namespace {
 constexpr const char* kSlotsCheck = "slots";
 constexpr unsigned kNearlyAll = kSlots * 9 / 10;
 
-/// The slots that have a socket's file: "slot-<n>".
-std::set<uint32_t> list_sockets(const NetworkDirectory& directory) {
-  constexpr std::string_view kStart = "slot-";
-  std::set<uint32_t> slots;
+std::set<std::string, std::less<>> list_files(const NetworkDirectory& directory) {
+  std::set<std::string, std::less<>> files;
   const auto entries = list_directory(directory.fd.get());
   while (const dirent* const entry = entries != nullptr ? readdir(entries.get()) : nullptr) {
-    const std::string_view name = entry->d_name;
-    if (!name.starts_with(kStart)) continue;
-    uint32_t slot = 0;
-    const auto [end, failed] =
-        std::from_chars(name.data() + kStart.size(), name.data() + name.size(), slot);
-    if (failed == std::errc() && end == name.data() + name.size()) slots.insert(slot);
+    files.emplace(entry->d_name);
   }
-  return slots;
+  return files;
 }
 
 SlotFacts count(const NetworkDirectory& directory) {
   SlotFacts facts;
   facts.directory = directory.path;
-  const std::set<uint32_t> sockets = list_sockets(directory);
+  const auto files = list_files(directory);
   for (uint32_t slot = 0; slot < kSlots; ++slot) {
-    const bool taken = is_byte_locked(directory.locks.get(), slot_lock(slot));
-    const bool has_socket = sockets.contains(slot);
+    const bool taken = is_byte_locked(directory.locks.get(), directory.marks.lock(slot));
+    const bool has_socket =
+        files.contains(directory.marks.file(SlotMarks::Socket::kSlot, slot).view());
     if (taken) ++facts.taken;
     if (taken && !has_socket) ++facts.bare;
     if (!taken && has_socket) ++facts.stale;

@@ -66,7 +66,7 @@ FileDescriptor open_directory(int in, const std::string& name) {
   return FileDescriptor(openat(in, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-/// Opens the file "locks" of a directory, and marks the directory as used.
+/// Opens the file "locks" of a directory, marks the directory as used, and reads its secret.
 Expected<NetworkDirectory, EngineError> use(NetworkDirectory directory) {
   const std::string path = directory.path + "/locks";
   directory.locks =
@@ -76,11 +76,16 @@ Expected<NetworkDirectory, EngineError> use(NetworkDirectory directory) {
   if (const int failed = lock_byte(directory.locks.get(), 0, ByteLock::kShared); failed != 0) {
     return Unexpected<EngineError>(describe(path, failed));
   }
+  const auto secret = read_slot_secret(directory.fd.get());
+  if (!secret) {
+    return Unexpected<EngineError>(describe(directory.path + "/slots", secret.error().value));
+  }
+  directory.marks = SlotMarks(*secret);
   return directory;
 }
 
 Expected<NetworkDirectory, EngineError> join(const UserDirectory& user, const std::string& name) {
-  NetworkDirectory found{name, user.path + "/" + name, open_directory(user.fd.get(), name), {}};
+  NetworkDirectory found{name, user.path + "/" + name, open_directory(user.fd.get(), name), {}, {}};
   if (!found.fd) return failed_call(found.path);
   return use(std::move(found));
 }
@@ -159,7 +164,7 @@ void remove_unused(const UserDirectory& user, const std::string& own) {
 }  // namespace
 
 std::string network_directory_prefix(const std::string& network) {
-  return "net2-" + network + ".";
+  return "net3-" + network + ".";
 }
 
 Expected<NetworkDirectory, EngineError> open_network_directory(const UserDirectory& user,
@@ -190,7 +195,7 @@ Expected<NetworkDirectory, EngineError> reopen_network_directory(const UserDirec
 
 Expected<NetworkDirectory, EngineError> adopt_network_directory(FileDescriptor fd,
                                                                 const std::string& name) {
-  return use({name, "", std::move(fd), {}});
+  return use({name, "", std::move(fd), {}, {}});
 }
 
 }  // namespace urxe

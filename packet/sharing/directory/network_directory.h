@@ -7,6 +7,7 @@
 #include "packet/base/expected.h"
 #include "packet/host/file_descriptor.h"
 #include "packet/host/user_directory.h"
+#include "packet/sharing/directory/slot_marks.h"
 
 namespace urxe {
 
@@ -23,6 +24,7 @@ struct NetworkDirectory {
   FileDescriptor fd;
   /// The file "locks", whose first byte it locks (shared): the directory is in use.
   FileDescriptor locks;
+  SlotMarks marks;
 };
 
 /// Opens the directory of the network namespace with that network_identity(). kMake: makes it if

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -179,11 +178,9 @@ Expected<SharingDirectory*, EngineError> SharingDirectory::here() try {
   return Unexpected<EngineError>({ENOMEM, "out of memory"});
 }
 
-UnixName SharingDirectory::name(const char* kind, uint32_t number) const {
-  char file[32];
-  char* const digits = std::ranges::copy(std::string_view(kind), file).out;
-  const auto end = std::to_chars(digits, file + sizeof file, number).ptr;
-  return socket_name(directory_.fd.get(), directory_.path, {file, static_cast<size_t>(end - file)});
+UnixName SharingDirectory::name(SlotMarks::Socket kind, uint32_t slot) const {
+  return socket_name(directory_.fd.get(), directory_.path,
+                     directory_.marks.file(kind, slot).view());
 }
 
 Expected<FileDescriptor, Errno> SharingDirectory::open_file(const char* file) const {

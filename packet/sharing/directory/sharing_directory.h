@@ -16,10 +16,8 @@
 
 namespace urxe {
 
-/// Bytes of the file "locks" that stand for something a process can have; none needs to exist.
-constexpr uint64_t slot_lock(uint32_t slot) {
-  return 1 + uint64_t{slot};
-}
+/// Bytes of the file "locks" that stand for something a process can have; none needs to exist. The
+/// first one stands for the use of the directory; SlotMarks has those of slots.
 constexpr uint64_t holder_lock(uint64_t holder) {
   return (uint64_t{1} << 61) + holder % (uint64_t{1} << 61);
 }
@@ -59,12 +57,19 @@ class SharingDirectory {
   /// comes for them: the error (EBUSY) says so.
   [[nodiscard]] Expected<void, EngineError> check_alone() const;
   /// The socket of the process that has the slot.
-  [[nodiscard]] UnixName slot_name(uint32_t slot) const { return name("slot-", slot); }
+  [[nodiscard]] UnixName slot_name(uint32_t slot) const {
+    return name(SlotMarks::Socket::kSlot, slot);
+  }
   /// The socket of that process for requests to its services.
-  [[nodiscard]] UnixName services_name(uint32_t slot) const { return name("services-", slot); }
-
+  [[nodiscard]] UnixName services_name(uint32_t slot) const {
+    return name(SlotMarks::Socket::kServices, slot);
+  }
   /// The socket at which that process waits for others that offer it shared memory.
-  [[nodiscard]] UnixName links_name(uint32_t slot) const { return name("links-", slot); }
+  [[nodiscard]] UnixName links_name(uint32_t slot) const {
+    return name(SlotMarks::Socket::kLinks, slot);
+  }
+  /// The byte that the owner of the slot has locked.
+  [[nodiscard]] uint64_t slot_lock(uint32_t slot) const { return directory_.marks.lock(slot); }
   /// Whether the process at the other end of the socket is of the directory's user, or of the one
   /// that this process has become since.
   [[nodiscard]] bool is_member(int socket) const;
@@ -79,7 +84,7 @@ class SharingDirectory {
  private:
   SharingDirectory(NetworkDirectory directory, uid_t user)
       : directory_(std::move(directory)), user_(user) {}
-  [[nodiscard]] UnixName name(const char* kind, uint32_t number) const;
+  [[nodiscard]] UnixName name(SlotMarks::Socket kind, uint32_t slot) const;
 
   NetworkDirectory directory_;
   uid_t user_;

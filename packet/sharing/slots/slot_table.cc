@@ -19,10 +19,26 @@ int make_slot_table(int fd) {
   // Allocated, not only sized: a full file system must fail here, not as SIGBUS later.
   if (const int full = posix_fallocate(fd, 0, sizeof(SlotTable)); full != 0) return full;
   static_assert(offsetof(SlotTable, secret) == 0);
-  const SipKey secret = random_secret();
-  const ssize_t written = pwrite(fd, &secret, sizeof secret, 0);
+  static_assert(offsetof(SlotTable, next_slot) == sizeof(SipKey));
+  // Nor shall anybody guess the slots of the first processes.
+  const struct {
+    SipKey secret = random_secret();
+    uint32_t next_slot = static_cast<uint32_t>(secret_number() % kSlots);
+    uint32_t padding = 0;
+  } begin;
+  const ssize_t written = pwrite(fd, &begin, sizeof begin, 0);
   if (written < 0) return errno;
-  return written == sizeof secret ? 0 : EIO;
+  return written == sizeof begin ? 0 : EIO;
+}
+
+Expected<SipKey, Errno> read_slot_secret(int directory) {
+  const FileDescriptor fd(openat(directory, "slots", O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd) return error(errno);
+  SipKey secret;
+  const ssize_t size = pread(fd.get(), &secret, sizeof secret, 0);
+  if (size < 0) return error(errno);
+  if (size != sizeof secret) return error(EINVAL);
+  return secret;
 }
 
 Expected<std::shared_ptr<SlotTable>, Errno> open_slot_table(const SharingDirectory& directory) {

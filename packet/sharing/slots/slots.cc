@@ -51,7 +51,7 @@ Expected<Slot, EngineError> Slot::acquire(const SharingDirectory& directory) {
   const uint32_t first = (*table)->next_slot;
   for (uint32_t i = 0; i < kSlots; ++i) {
     const uint32_t number = (first + i) % kSlots;
-    const int taken = lock_byte(lock->get(), slot_lock(number), ByteLock::kExclusive);
+    const int taken = lock_byte(lock->get(), directory.slot_lock(number), ByteLock::kExclusive);
     if (taken == EAGAIN) continue;
     if (taken != 0) return failure(directory.path() + "/locks", taken);
     // Round robin: the slots freed last are looked at last.
@@ -79,7 +79,7 @@ Expected<void, EngineError> Slot::open_socket() {
 }
 
 bool Slot::has_company() const {
-  return is_any_byte_locked(lock_.get(), slot_lock(0), kSlots);
+  return is_any_byte_locked(lock_.get(), SlotMarks::kLocks, SlotMarks::kLockCount);
 }
 
 ProgramPace Slot::program_pace(const Gid& address) const {

@@ -8,9 +8,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
+#include <iterator>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -95,6 +101,61 @@ TEST_F(TwoUsers, AStrangerCannotSeeWhatThereIs) {
   EXPECT_EQ(as_stranger([&] { return access(path.c_str(), F_OK) == 0 ? 0 : errno; }), EACCES);
   EXPECT_EQ(as_stranger([&] { return open((path + "/locks").c_str(), O_RDONLY) >= 0 ? 0 : errno; }),
             EACCES);
+}
+
+/// How many sockets below the directory the kernel tells of in /proc/net/unix, and how many of them
+/// have a slot's number at the end.
+struct SeenSockets {
+  int all = 0;
+  int numbered = 0;
+};
+SeenSockets see_sockets(const std::string& directory) {
+  SeenSockets seen;
+  std::ifstream file("/proc/net/unix");
+  for (std::string line; std::getline(file, line);) {
+    if (line.find(directory) == std::string::npos) continue;
+    ++seen.all;
+    const std::string last = line.substr(line.rfind('-') + 1);
+    if (last.size() <= 3 && last.find_first_not_of("0123456789") == std::string::npos) {
+      ++seen.numbered;
+    }
+  }
+  return seen;
+}
+
+/// The first bytes of the locks of a file, as /proc/locks tells them.
+std::set<uint64_t> see_locks(ino_t file) {
+  std::set<uint64_t> places;
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    std::istringstream fields(line);
+    const std::vector<std::string> words{std::istream_iterator<std::string>(fields), {}};
+    if (words.size() < 3) continue;
+    if (words[words.size() - 3].ends_with(":" + std::to_string(file))) {
+      places.insert(std::strtoull(words[words.size() - 2].c_str(), nullptr, 10));
+    }
+  }
+  return places;
+}
+
+// Once: the paths of the sockets, and the places of the locks, had the numbers of the slots.
+TEST_F(TwoUsers, AStrangerCannotTellWhichSlotsAreTaken) {
+  std::vector<Slot> slots;
+  for (int i = 0; i < 5; ++i) slots.push_back(Slot::acquire().value());
+  const std::string& directory = slots[0].directory().path();
+  struct stat locks {};
+  ASSERT_EQ(stat((directory + "/locks").c_str(), &locks), 0);
+  EXPECT_EQ(as_stranger([&] {
+              const SeenSockets seen = see_sockets(directory);
+              return seen.all < 5 ? -1 : seen.numbered;
+            }),
+            0);
+  EXPECT_EQ(as_stranger([&] {
+              const std::set<uint64_t> seen = see_locks(locks.st_ino);
+              return static_cast<int>(std::ranges::count_if(
+                  seen, [](uint64_t place) { return place > 0 && place <= 2 * kSlots; }));
+            }),
+            0);
 }
 
 // Expect: nobody gets what is for the dead process.
