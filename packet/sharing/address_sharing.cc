@@ -58,7 +58,8 @@ void AddressSharing::watch(int fd, uint32_t id) const {
   epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
 }
 
-Expected<void, EngineError> AddressSharing::follow_user() {
+Expected<void, EngineError> AddressSharing::follow_user(const Gid& local) {
+  if (spare_sockets_.are_needed() && spare_sockets_.has(local.is_ipv4())) return {};
   const uid_t known = later_beacon_ ? later_beacon_->user() : beacon_.user();
   if (geteuid() == known) return {};
   if (auto alone = slot_.directory().check_alone(); !alone) return alone;

@@ -11,6 +11,7 @@
 
 #include "packet/base/time.h"
 #include "packet/host/file_descriptor.h"
+#include "packet/host/spare_sockets.h"
 #include "packet/sharing/forwarding/forward_queue.h"
 #include "packet/sharing/forwarding/forwarding.h"
 #include "packet/sharing/gsi/gsi_sharing.h"
@@ -49,13 +50,15 @@ class AddressSharing {
   /// Undoes listen(). Does nothing if the process does not listen there.
   void stop_listening(ServiceId service, const std::optional<Gid>& local);
 
-  /// To be called before an engine opens an address: its sockets belong to the user that the
-  /// process has then, whose other programs must share the directory. Errors as
-  /// SharingDirectory::check_alone().
-  Expected<void, EngineError> follow_user();
+  /// To be called before an engine opens the address. Without a spare socket for it, its socket
+  /// belongs to the user that the process has then, whose other programs must share the directory.
+  /// Errors as SharingDirectory::check_alone().
+  Expected<void, EngineError> follow_user(const Gid& local);
 
   // For the engine:
 
+  /// The sockets for addresses, if the process has become another user.
+  [[nodiscard]] SpareSockets& spare_sockets() { return spare_sockets_; }
   [[nodiscard]] uint32_t slot() const { return slot_.number(); }
   /// Whether other processes may share the addresses now.
   [[nodiscard]] bool has_company() const { return slot_.has_company(); }
@@ -123,6 +126,7 @@ class AddressSharing {
   ForwardQueue queue_;
   GsiSharing gsi_;
   Beacon beacon_;
+  SpareSockets spare_sockets_;
   std::optional<Beacon> later_beacon_;  ///< for another user, which the process has become
   bool watches_services_ = false;
   FileDescriptor epoll_;  ///< watches all sockets that other processes send to

@@ -40,6 +40,14 @@ def exchange(when):
         harness.expect(grown >= at_least, f"{when}: {name} has grown by {grown}")
 
 
+def beside_a_program_that_stays():
+    """The defect: a program that dropped them between its queue pair and its connection was told that the port was taken,
+    if one that has not dropped them had the address: the kernel lets sockets share a port by who they were made by."""
+    for roles in (("never", "after-create"), ("after-create", "never")):
+        port = harness.free_port()
+        harness.run_pair(command("server", port, roles[0]), command("client", port, roles[1]), port)
+
+
 def with_a_program_of_that_user():
     """One that had no queue pair before is the user's, and shares with the user's other programs."""
     port = harness.free_port()
@@ -47,8 +55,8 @@ def with_a_program_of_that_user():
 
 
 def refused():
-    """One that had is root's, but its sockets will be the user's: the kernel would give it packets of the user's other
-    programs, which it could not pass on. So it fails, and says why, if there are such programs."""
+    """One that had stays root's for its addresses: it and the user's other programs cannot have the same one. Who comes
+    second says why."""
     port = harness.free_port()
     server = Process(command("server", port, "after-create"), name="server")
     server.wait_for_listener(port)
@@ -56,7 +64,7 @@ def refused():
     codes = server.wait(), client.wait()
     output = server.output + client.output
     harness.expect(all(code > 0 for code in codes), f"the programs ended with {codes}: {output}")
-    harness.expect("urxe: programs of this user in this network namespace share their addresses" in output, output)
+    harness.expect("urxe: UDP port 4791 on 127.0.0.1 is taken by another program" in output, output)
 
 
 def test():
@@ -78,6 +86,7 @@ def test():
         os.environ["URXE_BUILD"] = copy
         cases = {"before": lambda: exchange("never"), "after_open": lambda: exchange("after-open"),
                  "after_create": lambda: exchange("after-create"),
+                 "beside_a_program_that_stays": beside_a_program_that_stays,
                  "with_a_program_of_that_user": with_a_program_of_that_user, "refused": refused}
         cases[sys.argv[1]]()
 

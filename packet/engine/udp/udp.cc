@@ -104,11 +104,22 @@ UdpEngine::Receiver& UdpEngine::add_receiver(const Gid& address, FileDescriptor 
   return *place;
 }
 
+Expected<FileDescriptor, EngineError> UdpEngine::open_receive_socket(const Gid& local) const {
+  const bool ipv4 = local.is_ipv4();
+  FileDescriptor spare;
+  if (config_.sharing != nullptr) spare = config_.sharing->spare_sockets().take(ipv4);
+  if (!spare) return urxe::open_receive_socket(local, socket_options(config_));
+  auto bound = bind_receive_socket(spare.get(), local, socket_options(config_));
+  if (bound) return spare;
+  config_.sharing->spare_sockets().give_back(ipv4, std::move(spare));
+  return Unexpected<EngineError>(std::move(bound.error()));
+}
+
 Expected<void, EngineError> UdpEngine::open_address(const Gid& local) {
   if (find_receiver(local) != nullptr) return {};
   const bool can_wait = epoll_ && (config_.sharing == nullptr || config_.sharing->wait_fd() >= 0);
   if (!can_wait) return Unexpected<EngineError>({EMFILE, "no file descriptor for epoll"});
-  auto fd = open_receive_socket(local, socket_options(config_));
+  auto fd = open_receive_socket(local);
   if (!fd) return Unexpected<EngineError>(std::move(fd.error()));
   sender_.open_address(local, fd->get());
   Receiver& receiver = add_receiver(local, std::move(*fd));

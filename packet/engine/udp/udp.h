@@ -94,6 +94,7 @@ class UdpEngine final : public PacketEngine {
   void meet_others(Receiver& receiver);
   void search_before_leaving(Receiver& receiver);
   [[nodiscard]] Receiver* find_receiver(const Gid& address);
+  [[nodiscard]] Expected<FileDescriptor, EngineError> open_receive_socket(const Gid& local) const;
   Receiver& add_receiver(const Gid& address, FileDescriptor fd);
 
   UdpConfig config_;

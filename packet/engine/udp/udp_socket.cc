@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "packet/host/socket_address.h"
+#include "packet/host/spare_sockets.h"
 
 // Linux has these; the C library does not name them.
 #ifndef IPV6_FLOWINFO
@@ -36,14 +38,6 @@ namespace {
 
 bool set(int fd, int level, int option, int value) {
   return setsockopt(fd, level, option, &value, sizeof value) == 0;
-}
-
-FileDescriptor open_udp(bool ipv4) {
-  FileDescriptor fd(
-      socket(ipv4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  // On a host without IPv6, bind() reports the error.
-  if (fd && !ipv4) set(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
-  return fd;
 }
 
 bool bind_to(int fd, const Gid& local, uint16_t port, uint32_t scope) {
@@ -128,7 +122,7 @@ void set_multicast_interface(int fd, bool ipv4, uint32_t interface) {
 bool is_unreachable_on_loopback(const Gid& group, uint32_t interface) {
   constexpr uint32_t kLoopback = 1;
   if (group.is_ipv4() || interface != kLoopback) return false;
-  const FileDescriptor fd = open_udp(false);
+  const FileDescriptor fd = open_udp_socket(false);
   set_multicast_interface(fd.get(), false, interface);
   const SocketAddress address(group, kRoceUdpPort, interface);
   return connect(fd.get(), address.get(), address.size()) != 0 && errno == ENETUNREACH;
@@ -171,22 +165,28 @@ bool set_header_fields(int fd, bool ipv4) {
 
 }  // namespace
 
+Expected<void, EngineError> bind_receive_socket(int fd, const Gid& local,
+                                                const UdpSocketOptions& options) {
+  const bool ipv4 = local.is_ipv4();
+  if (!set(fd, SOL_SOCKET, SO_REUSEPORT, 1)) {
+    return Unexpected<EngineError>(receive_error(errno, local));
+  }
+  report_ip_fields(fd, ipv4);
+  if (!set_header_fields(fd, ipv4)) return Unexpected<EngineError>(receive_error(errno, local));
+  set(fd, SOL_SOCKET, SO_RCVBUF, options.buffer_bytes);
+  if (options.offload) set(fd, IPPROTO_UDP, UDP_GRO, 1);
+  if (!bind_to(fd, local, kRoceUdpPort, options.scope)) {
+    return Unexpected<EngineError>(receive_error(errno, local));
+  }
+  return {};
+}
+
 Expected<FileDescriptor, EngineError> open_receive_socket(const Gid& local,
                                                           const UdpSocketOptions& options) {
-  const bool ipv4 = local.is_ipv4();
-  FileDescriptor fd = open_udp(ipv4);
+  FileDescriptor fd = open_udp_socket(local.is_ipv4());
   if (!fd) return Unexpected<EngineError>(receive_error(errno, local));
-  if (!set(fd.get(), SOL_SOCKET, SO_REUSEPORT, 1)) {
-    return Unexpected<EngineError>(receive_error(errno, local));
-  }
-  report_ip_fields(fd.get(), ipv4);
-  if (!set_header_fields(fd.get(), ipv4))
-    return Unexpected<EngineError>(receive_error(errno, local));
-  set(fd.get(), SOL_SOCKET, SO_RCVBUF, options.buffer_bytes);
-  if (options.offload) set(fd.get(), IPPROTO_UDP, UDP_GRO, 1);
-  if (!bind_to(fd.get(), local, kRoceUdpPort, options.scope)) {
-    return Unexpected<EngineError>(receive_error(errno, local));
-  }
+  auto bound = bind_receive_socket(fd.get(), local, options);
+  if (!bound) return Unexpected<EngineError>(std::move(bound.error()));
   return fd;
 }
 
@@ -196,7 +196,7 @@ Expected<FileDescriptor, EngineError> open_group_socket(const Gid& group,
   if (is_unreachable_on_loopback(group, options.scope)) {
     return Unexpected<EngineError>(group_error(ENETUNREACH, group));
   }
-  FileDescriptor fd = open_udp(ipv4);
+  FileDescriptor fd = open_udp_socket(ipv4);
   // SO_REUSEADDR, not SO_REUSEPORT: other users' programs may be members as well.
   if (!fd || !set(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1)) {
     return Unexpected<EngineError>(group_error(errno, group));
@@ -213,7 +213,7 @@ Expected<FileDescriptor, EngineError> open_group_socket(const Gid& group,
 
 Expected<FileDescriptor, Errno> open_send_socket(const Gid& local, uint16_t port,
                                                  const UdpSocketOptions& options) {
-  FileDescriptor fd = open_udp(local.is_ipv4());
+  FileDescriptor fd = open_udp_socket(local.is_ipv4());
   if (!fd) return error(errno);
   if (!set_header_fields(fd.get(), local.is_ipv4())) return error(errno);
   keep_little(fd.get());

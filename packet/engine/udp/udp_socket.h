@@ -24,6 +24,10 @@ struct UdpSocketOptions {
 Expected<FileDescriptor, EngineError> open_receive_socket(const Gid& local,
                                                           const UdpSocketOptions& options);
 
+/// Makes a new UDP socket such a one. If that fails, it may be tried again.
+Expected<void, EngineError> bind_receive_socket(int fd, const Gid& local,
+                                                const UdpSocketOptions& options);
+
 /// A nonblocking socket on (group, 4791), a member of that multicast group on the interface
 /// `options.scope`. Every such socket of the host, of any process, gets a copy of each packet.
 Expected<FileDescriptor, EngineError> open_group_socket(const Gid& group,

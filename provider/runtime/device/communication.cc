@@ -50,7 +50,7 @@ void RuntimeDevice::configure_cm() {
 }
 
 Expected<void, EngineError> RuntimeDevice::open_in_engine(const Gid& local) {
-  if (auto alone = sharing_->follow_user(); !alone) return alone;
+  if (auto alone = sharing_->follow_user(local); !alone) return alone;
   PacketEngine& engine = *progress_.engine();
   if (auto opened = engine.open_address(local); !opened) return opened;
   if (engine.is_joining()) progress_.wait_for_joining();
