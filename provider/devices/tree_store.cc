@@ -23,6 +23,7 @@
 #include "packet/base/fnv.h"
 #include "packet/host/file_size.h"
 #include "packet/host/user_directory.h"
+#include "provider/devices/leftovers.h"
 #include "provider/devices/tree_users.h"
 
 namespace urxe {
@@ -35,7 +36,8 @@ constexpr std::string_view kLayout = "urxe-tree-4";
 /// These files say which network namespace and PID namespace a tree is for.
 constexpr const char* kNetworkFile = "netns";
 constexpr const char* kProcessesFile = "pidns";
-constexpr std::chrono::hours kDraftAge{24};
+constexpr std::string_view kDamaged = ".tmp-aside-";
+constexpr std::chrono::hours kDamagedAge{24};
 constexpr std::chrono::hours kOwnTreeAge{24 * 7};
 constexpr std::chrono::hours kOthersTreeAge{1};
 
@@ -196,7 +198,7 @@ bool refresh(const fs::path& tree) {
 
 /// Moves a damaged tree out of the way. Processes that use it lose nothing that still worked.
 void set_aside(const std::string& runtime_directory, const fs::path& tree) {
-  std::string aside = runtime_directory + "/.tmp-aside-XXXXXX";
+  std::string aside = fmt::format("{}/{}XXXXXX", runtime_directory, kDamaged);
   if (mkdtemp(aside.data()) == nullptr) return;
   if (std::rename(tree.c_str(), aside.c_str()) != 0) remove_tree(aside);
 }
@@ -239,8 +241,9 @@ Expected<std::string, std::string> publish_tree(const std::string& runtime_direc
     if (is_whole(tree, content)) return tree;
     set_aside(runtime_directory, tree);
   }
-  std::string draft = runtime_directory + "/.tmp-XXXXXX";
-  if (mkdtemp(draft.data()) == nullptr) return failure(runtime_directory);
+  const Draft made(runtime_directory);
+  const std::string& draft = made.path();
+  if (draft.empty()) return failure(runtime_directory);
   if (!write_tree(draft, content)) {
     auto error = failure(draft);
     remove_tree(draft);
@@ -259,8 +262,8 @@ void remove_stale_trees(const std::string& runtime_directory, const NetworkNames
   fs::directory_iterator at(runtime_directory, failed);
   for (; !failed && at != fs::directory_iterator(); at.increment(failed)) {
     const fs::path& path = at->path();
-    bool is_draft = path.filename().string().starts_with(".tmp-");
-    bool is_stale = is_draft ? is_older_than(path, kDraftAge) : is_stale_tree(path, netns);
+    bool is_damaged = path.filename().string().starts_with(kDamaged);
+    bool is_stale = is_damaged ? is_older_than(path, kDamagedAge) : is_stale_tree(path, netns);
     if (is_stale) remove_tree(path);
   }
 }
@@ -272,6 +275,7 @@ Expected<std::string, std::string> publish_and_clean_up(const std::string& runti
                                                         const NetworkNamespace& netns,
                                                         const TreeContent& content) {
   auto tree = publish_tree(runtime_directory, netns, content);
+  remove_leftovers(runtime_directory);
   remove_stale_trees(runtime_directory, netns);
   return tree ? tree : publish_tree(runtime_directory, netns, content);
 }

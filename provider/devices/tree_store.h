@@ -18,8 +18,8 @@ Expected<std::string, std::string> publish_tree(const std::string& runtime_direc
 
 /// Removes trees that are not used any more: those of a network namespace that is gone and whose
 /// number `netns` has now; those that are in no process's environment and were last published a
-/// week ago, or an hour ago if they are another namespace's; and files that a killed publisher has
-/// left. Trees that may be used by processes that /proc does not show stay. Failures are ignored.
+/// week ago, or an hour ago if they are another namespace's; and damaged ones after a day. Trees
+/// that may be used by processes that /proc does not show stay. Failures are ignored.
 void remove_stale_trees(const std::string& runtime_directory, const NetworkNamespace& netns);
 
 /// The directories in which to look for the user's directory that holds the trees: $XDG_RUNTIME_DIR
@@ -27,7 +27,8 @@ void remove_stale_trees(const std::string& runtime_directory, const NetworkNames
 std::vector<std::string> runtime_directory_places();
 
 /// publish_tree() in the user's directory in the first of `places` that has room for the tree, and
-/// remove_stale_trees() there. The error is a sentence for the user, with all reasons.
+/// remove_leftovers() and remove_stale_trees() there. The error is a sentence for the user, with
+/// all reasons.
 Expected<std::string, std::string> publish_tree_in(const std::vector<std::string>& places,
                                                    const NetworkNamespace& netns,
                                                    const TreeContent& content);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <array>
@@ -21,6 +22,8 @@ namespace urxe {
 namespace {
 
 constexpr int kAttempts = 100;
+constexpr int kBusyAttempts = 20;
+constexpr timespec kPause{0, 1000000};
 
 std::string hex(uint64_t number) {
   char text[17] = {};
@@ -58,10 +61,13 @@ Expected<DeviceLock, EngineError> DeviceLock::take(const DeviceKey& key,
   if (key.text.empty()) return lock;
   lock.path_ = user_file("dpdk", key.of_network ? key.text + " " + network_identity() : key.text);
   if (lock.path_.empty()) return lock;
+  int busy = 0;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     FileDescriptor fd(open(lock.path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd) return lock;
     if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+      // Who looks whether the owner lives has the lock for a moment.
+      if (nanosleep(&kPause, nullptr) == 0 && ++busy < kBusyAttempts) continue;
       return engine_failure(EBUSY, "the DPDK device '" + device + "' is in use by " +
                                        read_holder(fd.get()) + ": only one process can have it");
     }
