@@ -173,6 +173,8 @@ std::string_view check_text(Check check) {
       return "no memory region or window has the key: was it deregistered?";
     case Check::kOtherDomain:
       return "the key is of another protection domain than the queue pair";
+    case Check::kOtherDomainOfQueue:
+      return "the key is of another protection domain than the shared receive queue";
     case Check::kRights:
       return "the region or window does not grant the access: see the flags of ibv_reg_mr";
     case Check::kBounds:

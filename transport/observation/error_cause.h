@@ -55,13 +55,14 @@ enum class Check : uint8_t {
   kQKey,            ///< the datagram's Q_Key is not the queue pair's
   kSharedQueue,     ///< the XRC request names a shared receive queue that it may not use
   kUnknownKey,
-  kOtherDomain,     ///< the key is of another protection domain
-  kRights,          ///< the region or window does not grant the access
-  kBounds,          ///< the range is not inside the region or window
-  kNotBound,        ///< the window is not bound
-  kOtherQueuePair,  ///< the type 2 window belongs to another queue pair
-  kNotMapped,       ///< the application has unmapped the memory
-  kPlacement,       ///< a FLUSH with no placement type, or with reserved values
+  kOtherDomain,         ///< the key is of another protection domain
+  kRights,              ///< the region or window does not grant the access
+  kBounds,              ///< the range is not inside the region or window
+  kNotBound,            ///< the window is not bound
+  kOtherQueuePair,      ///< the type 2 window belongs to another queue pair
+  kNotMapped,           ///< the application has unmapped the memory
+  kPlacement,           ///< a FLUSH with no placement type, or with reserved values
+  kOtherDomainOfQueue,  ///< the key is of another protection domain than the shared receive queue
   kCount,
 };
 

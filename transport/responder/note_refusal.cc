@@ -4,6 +4,20 @@
 #include "transport/observation/note_cause.h"
 
 namespace urxe {
+namespace {
+
+/// Names the protection domain with which the key was compared: `is_of_queue`, that of the shared
+/// receive queue.
+Check with_domain(Check check, bool is_of_queue) {
+  return check == Check::kOtherDomain && is_of_queue ? Check::kOtherDomainOfQueue : check;
+}
+
+/// Whether the keys in requests are of the shared receive queue's domain, as for a target of XRC.
+bool has_keys_of_queue(const QueuePair& qp) {
+  return qp.domain != nullptr && qp.responder.srq != nullptr;
+}
+
+}  // namespace
 
 void note_failed_receive(const ChannelAdapter& ca, QueuePair& qp) {
   ErrorCause cause;
@@ -12,6 +26,7 @@ void note_failed_receive(const ChannelAdapter& ca, QueuePair& qp) {
   cause.psn = qp.responder.expected_psn;
   cause.wr_id = qp.responder.receive->wr_id;
   explain_list(ca, qp.responder.receive->pd, qp.responder.receive->list, true, cause);
+  cause.check = with_domain(cause.check, qp.responder.srq != nullptr);
   note_cause(qp, cause);
 }
 
@@ -45,9 +60,10 @@ void note_refusal(QueuePair& qp, const Headers& headers, NakCode code, Check che
 void note_refused_access(const ChannelAdapter& ca, QueuePair& qp, const Headers& headers,
                          const RemoteRange& range, int access) {
   if (has_cause(qp)) return;
-  note_refusal(
-      qp, headers, NakCode::kRemoteAccessError,
-      ca.memory.remote(qp.responder.pd, qp.qpn, range.rkey, range.va, range.length, access).failed);
+  const Check failed =
+      ca.memory.remote(qp.responder.pd, qp.qpn, range.rkey, range.va, range.length, access).failed;
+  note_refusal(qp, headers, NakCode::kRemoteAccessError,
+               with_domain(failed, has_keys_of_queue(qp)));
   qp.error_cause.key = range.rkey.value();
   qp.error_cause.address = range.va;
   qp.error_cause.length = range.length;

@@ -119,6 +119,7 @@ TEST(Srq, AcknowledgesWithoutCredits) {
 }
 
 // Expect: lists are checked against the queue's protection domain, not the queue pair's.
+// Once: the words for the failure named the domain of the queue pair.
 TEST(Srq, KeysAreOfTheQueuesDomain) {
   Bench bench(shared());
   const PdId other = bench.device.alloc_pd().value();
@@ -151,6 +152,8 @@ TEST(Srq, KeysAreOfTheQueuesDomain) {
   }
   EXPECT_EQ(bench.receive_statuses(), (Statuses{{1, IBV_WC_SUCCESS}, {2, IBV_WC_LOC_PROT_ERR}}));
   EXPECT_EQ(bench.sent(), (Lines{"ACK psn 201 nak \"remote operational error\" msn 1"}));
+  EXPECT_EQ(qp->error_cause.reason, ErrorReason::kLocalReceive);
+  EXPECT_EQ(qp->error_cause.check, Check::kOtherDomainOfQueue);
 }
 
 // 10.3.1. Expect: the element in use is flushed, the others stay for others; one event.

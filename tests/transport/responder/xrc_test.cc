@@ -184,6 +184,7 @@ TEST(XrcTarget, RemoteKeysAreOfTheQueuesDomain) {
     const Lines lines = bench.sent();
     ASSERT_EQ(lines.size(), 1U);
     EXPECT_EQ(lines[0].find("ACK psn 201 nak \"remote access error\""), 0U) << lines[0];
+    EXPECT_EQ(bench.qp->error_cause.check, Check::kOtherDomainOfQueue);
   }
 }
 
