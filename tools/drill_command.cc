@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
+#include <string>
+#include <utility>
 
 #include "tools/drill/qp_attributes.h"
 #include "tools/drill/run.h"
@@ -82,8 +84,8 @@ void print_json(const nlohmann::json& results) {
 class Runner {
  public:
   explicit Runner(const DrillOptions& options) : options_(options) {}
-  /// False, and a line for the user: the peer cannot be used.
-  bool prepare();
+  /// Returns an empty string, or why the words of --peer are wrong.
+  std::string prepare();
   std::optional<drill::Failure> run(const drill::Script& script);
 
  private:
@@ -95,18 +97,15 @@ class Runner {
   uint32_t first_salt_ = std::random_device()() & 0xffffffU;
 };
 
-bool Runner::prepare() {
-  if (options_.peer.empty()) return true;
+std::string Runner::prepare() {
+  if (options_.peer.empty()) return "";
   const auto endpoint = drill::parse_endpoint(options_.peer);
-  if (!endpoint) {
-    fmt::print(stderr, "urxe drill: --peer {}\n", endpoint.error());
-    return false;
-  }
+  if (!endpoint) return "--peer " + endpoint.error();
   agent_.emplace(*endpoint);
   auto socket = drill::WireSocket::open(options_.local, agent_->gid());
   if (!socket) throw drill::AgentFailure(socket.error());
   socket_ = std::move(*socket);
-  return true;
+  return "";
 }
 
 std::optional<drill::Failure> Runner::run(const drill::Script& script) {
@@ -122,31 +121,71 @@ std::optional<drill::Failure> Runner::run(const drill::Script& script) {
   return drill::run_script(script, stage);
 }
 
-int run_scripts(const DrillOptions& options, const std::vector<drill::NamedScript>& scripts) {
-  Runner runner(options);
-  if (!runner.prepare()) return kBadInput;
-  size_t failed = 0;
-  size_t skipped = 0;
-  nlohmann::json results = nlohmann::json::array();
-  for (const auto& [path, script] : scripts) {
-    const auto failure = runner.run(script);
-    if (failure) ++(failure->is_skipped ? skipped : failed);
-    if (options.json) {
-      results.push_back(to_json(path, script, failure));
+/// What comes of the scripts, for the user.
+class Report {
+ public:
+  explicit Report(bool as_json, bool verbose) : as_json_(as_json), verbose_(verbose) {}
+
+  void add(const std::string& path, const drill::Script& script,
+           const std::optional<drill::Failure>& failure) {
+    if (failure) ++(failure->is_skipped ? skipped_ : failed_);
+    if (as_json_) {
+      results_.push_back(to_json(path, script, failure));
     } else if (failure) {
       print(path, *failure);
-    } else if (options.verbose) {
+    } else if (verbose_) {
       fmt::print("{}: passed: {}\n", path, script.title);
     }
   }
-  if (options.json) {
-    print_json(results);
-  } else {
-    fmt::print("{} of {} scripts passed{}\n", scripts.size() - failed - skipped, scripts.size(),
-               skipped == 0 ? "" : fmt::format(", {} skipped", skipped));
+
+  /// All is told. `scripts`: how many there were. Returns the exit code.
+  [[nodiscard]] int finish(size_t scripts) const {
+    if (as_json_) {
+      print_json(results_);
+    } else {
+      fmt::print("{} of {} scripts passed{}\n", scripts - failed_ - skipped_, scripts,
+                 skipped_ == 0 ? "" : fmt::format(", {} skipped", skipped_));
+    }
+    if (failed_ > 0) return kFailed;
+    return skipped_ > 0 ? kSkipped : 0;
   }
-  if (failed > 0) return kFailed;
-  return skipped > 0 ? kSkipped : 0;
+
+  /// No script can be run any more. `path`: the one that has begun; empty: none has.
+  void give_up(const std::string& path, const std::string& why) {
+    fmt::print(stderr, "urxe drill: {}\n", why);
+    if (!as_json_) return;
+    nlohmann::json result{{"passed", false}, {"error", why}};
+    if (!path.empty()) result["script"] = path;
+    results_.push_back(std::move(result));
+    print_json(results_);
+  }
+
+ private:
+  bool as_json_;
+  bool verbose_;
+  size_t failed_ = 0;
+  size_t skipped_ = 0;
+  nlohmann::json results_ = nlohmann::json::array();
+};
+
+int run_scripts(const DrillOptions& options, const std::vector<drill::NamedScript>& scripts) {
+  Report report(options.json, options.verbose);
+  std::string begun;
+  try {
+    Runner runner(options);
+    if (const std::string wrong = runner.prepare(); !wrong.empty()) {
+      report.give_up("", wrong);
+      return kBadInput;
+    }
+    for (const auto& [path, script] : scripts) {
+      begun = path;
+      report.add(path, script, runner.run(script));
+    }
+    return report.finish(scripts.size());
+  } catch (const drill::AgentFailure& failure) {
+    report.give_up(begun, failure.what());
+    return kOurFailure;
+  }
 }
 
 }  // namespace
@@ -166,12 +205,7 @@ int drill_command(const DrillOptions& options) {
     if (options.json) print_json(nlohmann::json::array({to_json(scripts.error())}));
     return kBadInput;
   }
-  try {
-    return run_scripts(options, *scripts);
-  } catch (const drill::AgentFailure& failure) {
-    fmt::print(stderr, "urxe drill: {}\n", failure.what());
-    return kOurFailure;
-  }
+  return run_scripts(options, *scripts);
 }
 
 }  // namespace urxe

@@ -215,10 +215,20 @@ STRANGERS = ((b"220 mail\r\n", 'it is no agent; it says "220 mail'), (b"", "it i
              (b'{"urxe_drill": 2}\n', "it names no GID"))
 
 
+def expect_error_in_json(arguments, code, reason):
+    """The defect: without an agent --json printed nothing."""
+    ended = subprocess.run([harness.binary("urxe"), "drill", "--json", *arguments], capture_output=True, text=True, check=False)
+    harness.expect(ended.returncode == code, f"exit code {ended.returncode}: {ended.stderr}")
+    result, = json.loads(ended.stdout)
+    harness.expect(reason in result["error"] and not result["passed"] and "script" not in result, str(result))
+
+
 def no_agent(_other, peer):
     """What is at the other end, if it is no agent, is told apart."""
     _, _, err = expect_code(run(peer, SEND), NO_AGENT)
     harness.expect(f"nobody listens at {peer} port {PORT}" in err, "no reason")
+    expect_error_in_json(["--peer", peer, SEND], NO_AGENT, "nobody listens at")
+    expect_error_in_json(["--peer", "[::1", SEND], WRONG_USE, "--peer")
     listener = socket.create_server(("10.0.0.1", PORT))
     for hello, reason in STRANGERS:
         runner = harness.Process([harness.binary("urxe"), "drill", "--peer", "10.0.0.1", SEND], name="runner")
