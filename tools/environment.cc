@@ -15,6 +15,7 @@
 #include "packet/engine/engine_choice.h"
 #include "packet/engine/fault_plans.h"
 #include "packet/host/guarded_open.h"
+#include "packet/host/user_directory.h"
 #include "provider/devices/network_namespace.h"
 #include "provider/devices/sysfs_tree.h"
 #include "provider/devices/tree_store.h"
@@ -216,7 +217,8 @@ Expected<std::string, Refusal> write_tree(const RunOptions& options) {
                               describe_tree(presentation->devices, presentation->real));
   if (!tree) {
     const bool lacks_descriptors = tree.error().find(std::strerror(EMFILE)) != std::string::npos;
-    return refuse(tree.error() + (lacks_descriptors ? " (raise the limit with ulimit -n)" : ""));
+    return refuse(tree.error() + (lacks_descriptors ? " (raise the limit with ulimit -n)"
+                                                    : std::string(". ") + kHowToHaveADirectory));
   }
   (void)update_tree(*tree);  // an earlier run's may be out of date
   return *tree;

@@ -31,6 +31,12 @@ struct UserDirectory {
 /// that the processes of a login session and those of a service meet.
 std::vector<std::string> user_directory_places();
 
+/// For the user, where none of these will do.
+inline constexpr const char* kHowToHaveADirectory =
+    "What to do: mount a file system with room at /dev/shm (\"mount -t tmpfs -o mode=1777 tmpfs "
+    "/dev/shm\", as root), or set XDG_RUNTIME_DIR to the absolute path of a directory that belongs "
+    "to this user and has mode 0700";
+
 enum class IfMissing : uint8_t { kFail, kMake };
 
 /// Opens the user's directory in `place`: "urxe" if nobody else can write to `place`; otherwise

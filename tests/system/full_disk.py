@@ -86,9 +86,24 @@ def no_room():
     prepare("16k", "16k")
     run = subprocess.run(harness.urxe_run(["true"]), capture_output=True, text=True, env=harness.environment())
     harness.expect(run.returncode == 125, f"{run.returncode} {run.stderr}")
-    for word in ("/dev/shm", "/tmp", "No space left"):
+    for word in ("/dev/shm", "/tmp", "No space left", "What to do", "XDG_RUNTIME_DIR"):
         harness.expect(word in run.stderr, run.stderr)
     harness.expect(not glob.glob("/dev/shm/urxe-*/.tmp-*"), "a draft was left")
 
 
-harness.main({case.__name__: case for case in (elsewhere, small, full_later, no_room)}[sys.argv[1]])
+def nowhere():
+    """No place takes a directory at all. What `urxe run` then advises helps."""
+    prepare("16k", "16k")
+    for place in ("/dev/shm", "/tmp", "/run"):
+        subprocess.run(["mount", "-o", "remount,ro", place], check=True)
+    run = lambda: subprocess.run(harness.urxe_run(["true"]), capture_output=True, text=True, env=harness.environment())
+    refused = run()
+    harness.expect(refused.returncode == 125, f"{refused.returncode} {refused.stderr}")
+    for word in ("Read-only file system", "What to do", "XDG_RUNTIME_DIR", "mode 0700"):
+        harness.expect(word in refused.stderr, refused.stderr)
+    os.mkdir("/mnt/own", 0o700)
+    os.environ["XDG_RUNTIME_DIR"] = "/mnt/own"
+    expect_pingpong()
+
+
+harness.main({case.__name__: case for case in (elsewhere, small, full_later, no_room, nowhere)}[sys.argv[1]])

@@ -89,8 +89,8 @@ Expected<NetworkDirectory, EngineError> find_or_make(const std::vector<std::stri
     }
   }
   return Unexpected<EngineError>(
-      {EACCES, "no directory in which the programs of this user can meet: " + reasons +
-                   ". What to do: make one of them possible"});
+      {EACCES, "no directory in which the programs of this user can meet: " + reasons + ". " +
+                   kHowToHaveADirectory});
 }
 
 Unexpected<EngineError> apart(const std::string& name) {

@@ -80,7 +80,7 @@ TEST_F(SharingDirectoryTest, SaysWhyThereIsNone) {
   ASSERT_FALSE(none);
   EXPECT_NE(none.error().what.find("/nowhere: No such file"), std::string::npos)
       << none.error().what;
-  EXPECT_NE(none.error().what.find("What to do"), std::string::npos);
+  EXPECT_NE(none.error().what.find("What to do: mount"), std::string::npos);
 }
 
 TEST_F(SharingDirectoryTest, ThoseOfGoneNamespacesAreRemovedWhenNobodyHasUsedThemForAWhile) {
@@ -162,8 +162,8 @@ TEST_F(SharingDirectoryTest, ALongPathGoesByTheDescriptor) {
 }
 
 /// A process whose file systems have nothing in common with the test's, but whose network is the
-/// same: it tells the inode of its directory, or an errno as a negative number; and sends a packet to
-/// the slot `to`.
+/// same: it tells the inode of its directory, or an errno as a negative number; and sends a packet
+/// to the slot `to`.
 ChildProcess start_apart(const std::string& network, uint32_t to = 0) {
   return ChildProcess([network, to](int pipe) {
     const ScratchPlace other;
