@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Unpacks libibverbs, librdmacm and stock programs of another release of Debian into a folder, without installing them.
+"""Unpacks libibverbs, librdmacm and stock programs of another release of Debian or Ubuntu into a folder, without installing
+them.
 
 usage: fetch_release.py SUITE FOLDER
 
@@ -16,9 +17,34 @@ import tempfile
 
 import harness
 
-KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
+DEBIAN_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
+UBUNTU = "http://archive.ubuntu.com/ubuntu"
+UBUNTU_SUITES = ("jammy", "noble")
+# Debian has no package with Ubuntu's keys, so one of Ubuntu's is taken, if it is this very file.
+UBUNTU_KEYS = "pool/main/u/ubuntu-keyring/ubuntu-keyring_2021.03.26_all.deb"
+UBUNTU_KEYS_HASH = "SHA256:0d0e7ed6b112f5d03eabf3c7eb01ebdacf9c57714b279e90495cfc58c8c4520f"
+APT_HELPER = "/usr/lib/apt/apt-helper"
 PACKAGES = ["libibverbs1", "ibverbs-utils", "librdmacm1", "rdmacm-utils", "perftest", "libisal2", "libnl-route-3-200",
             "libstdc++6", "iproute2"]
+
+
+def ubuntu_keys(folder):
+    package = os.path.join(folder, "keys.deb")
+    done = subprocess.run([APT_HELPER, "download-file", f"{UBUNTU}/{UBUNTU_KEYS}", package, UBUNTU_KEYS_HASH],
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        harness.skip("Ubuntu's keys cannot be fetched: " + (done.stderr.strip().splitlines() or ["?"])[-1])
+    subprocess.run(["dpkg-deb", "-x", package, f"{folder}/keys"], check=True)
+    return f"{folder}/keys/usr/share/keyrings/ubuntu-archive-keyring.gpg"
+
+
+def source_of(suite, folder):
+    """The line of apt's list of sources."""
+    if suite in UBUNTU_SUITES:
+        return f"deb [signed-by={ubuntu_keys(folder)}] {UBUNTU} {suite} main universe"
+    if not os.path.exists(DEBIAN_KEYS):
+        harness.skip("debian-archive-keyring is not installed")
+    return f"deb [signed-by={DEBIAN_KEYS}] http://deb.debian.org/debian {suite} main"
 
 
 def configure(suite, folder):
@@ -26,7 +52,7 @@ def configure(suite, folder):
     for name in ("lists/partial", "cache/archives/partial"):
         os.makedirs(os.path.join(folder, name))
     with open(os.path.join(folder, "sources"), "w", encoding="ascii") as sources:
-        sources.write(f"deb [signed-by={KEYS}] http://deb.debian.org/debian {suite} main\n")
+        sources.write(source_of(suite, folder) + "\n")
     open(os.path.join(folder, "status"), "wb").close()
     settings = {"Dir::Etc::SourceList": f"{folder}/sources", "Dir::Etc::SourceParts": "-",
                 "Dir::State::Lists": f"{folder}/lists", "Dir::State::status": f"{folder}/status",
@@ -48,8 +74,6 @@ def apt(configuration, *arguments):
 def test():
     suite, folder = sys.argv[1:]
     harness.need_programs("apt-get", "dpkg-deb")
-    if not os.path.exists(KEYS):
-        harness.skip("debian-archive-keyring is not installed")
     names = os.path.join(folder, "packages")
     if os.path.exists(names) and open(names, encoding="ascii").read().split() == PACKAGES:
         return

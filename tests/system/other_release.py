@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The libraries and programs of another release of Debian, in a folder that fetch_release.py has made."""
+"""The libraries and programs of another release of Debian or Ubuntu, in a folder that fetch_release.py has made."""
 
 import glob
 import os

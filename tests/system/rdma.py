@@ -125,7 +125,8 @@ def counters():
     harness.expect(shown["sent_pkts"] > 0, shown)
     harness.expect("link urxe_lo/1" in rdma("statistic", options=LO), "all links")
     harness.expect("qp auto off" in rdma("statistic", "qp", "mode", options=LO), "no counters are bound to queue pairs")
-    rdma("statistic", "mode", "supported", options=LO)
+    done = try_rdma("statistic", "mode", "supported", options=LO)  # rdma has it since iproute2 5.16.
+    harness.expect(done.stderr in ("", "Unknown statistic command 'mode'.\n") and done.returncode == 0, done)
 
 
 def stat():
@@ -193,7 +194,8 @@ def shared_queues():
     domain, = rdma_json("resource", "show", "pd", options=LO)
     harness.expect(shown["pdn"] == domain["pdn"], f"{shown} {domain}")
     text = rdma("resource", "show", "srq", options=LO)
-    harness.expect(f"pid {server.pid} comm ibv_srq_pingpon" in text, text)
+    # rdma finds the name by itself; that of Ubuntu 24.04 prints it from a variable that is gone.
+    harness.expect(f"pid {server.pid} comm " in text, text)
 
 
 def connections():

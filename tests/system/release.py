@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Stock programs of another release of Debian, with its libibverbs, librdmacm and C library.
+"""Stock programs of another release of Debian or Ubuntu, with its libibverbs, librdmacm and C library.
 
 usage: release.py FOLDER CASE      FOLDER is what fetch_release.py has made
 """
