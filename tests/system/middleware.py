@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 import harness
+import stock_programs
 from harness import Process
 
 # Every byte that arrives is checked: messages around a ring of all sizes, broadcasts, windows that are put to and got
@@ -122,12 +123,16 @@ def fabric(where, endpoint, provider):
 
     if where == "lo":
         harness.isolate()
-        _, client = harness.run_pair(words("lo", "-B", port), words("lo", "-P", port, "127.0.0.1"), int(port))
+        server, client = words("lo", "-B", port), words("lo", "-P", port, "127.0.0.1")
     else:
         here, other = harness.two_hosts(4200)
-        client = other.command(words(other.interface, "-P", port, here.ipv4))
-        _, client = harness.run_pair(words(here.interface, "-B", port), client, int(port))
-    harness.expect(re.search(r"^4k +100 +=100 ", client, re.M), client)
+        server, client = words(here.interface, "-B", port), other.command(words(other.interface, "-P", port, here.ipv4))
+    server = Process(server, "server")
+    server.wait_for_listener(int(port))
+    client = Process(client, "client")
+    for end in (client, server):
+        output = stock_programs.finish(end, harness.PATIENCE)
+        harness.expect(re.search(r"^4k +100 +=100 ", output, re.M), output)
 
 
 def compile_program(compiler, folder):

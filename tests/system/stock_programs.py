@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What goes wrong in stock programs by chance, over any device, and how their output proves that nothing else did."""
 
+import errno
 import os
 import re
 
@@ -16,6 +17,11 @@ _RPING_FAILURE = re.compile(r"fail|error|mismatch|bogus|removal|unhandled|unknow
 _RPING_DISCONNECTED = ("server DISCONNECT EVENT...\n", "client DISCONNECT EVENT...\n",
                        "wait for RDMA_READ_ADV state 10\n")
 
+# fi_pingpong over libfabric's ofi_rxm: after the last message each end closes its side of the connection. The later end may
+# learn that before it has read its own last completions; it then destroys the queue pair, which may drop them, counts what
+# it has not read as flushed, and ends with ECANCELED.
+_RXM_RACE = re.compile(r"^\[error\] util/pingpong\.c:\d+: cq_readerr: Work Request Flushed Error\n", re.M)
+
 # perftest: it measures the processor's clock first, and a busy machine can upset that measurement.
 _NO_CLOCK = re.compile(r"^Correlation coefficient r\^2: \S+ < 0\.9$", re.M)
 _ROW = re.compile(r"^ *\d+ +\d+[ \t]+(\S.*)$", re.M)
@@ -23,15 +29,25 @@ _ROW = re.compile(r"^ *\d+ +\d+[ \t]+(\S.*)$", re.M)
 
 def finish(process, timeout):
     """Waits for the process's success; returns its output. For an rping to lose its race is no failure, if -d was among
-    its options."""
-    if process.wait(timeout) == 255 and _runs_rping(process) and rping_lost_its_race(process.output):
+    its options; nor is it for fi_pingpong."""
+    code = process.wait(timeout)
+    if code == 255 and _runs(process, "rping") and rping_lost_its_race(process.output):
+        return process.output
+    if code == errno.ECANCELED and _runs(process, "fi_pingpong") and fi_pingpong_lost_its_race(process.output):
         return process.output
     return process.expect_success(timeout)
 
 
-def _runs_rping(process):
+def _runs(process, program):
     """By its name alone, or as a file of another release, with that release's dynamic linker before it."""
-    return any(os.path.basename(word) == "rping" for word in process.command)
+    return any(os.path.basename(word) == program for word in process.command)
+
+
+def fi_pingpong_lost_its_race(output):
+    """Whether all of it came back, as its row says, which it prints before it closes, and this alone went wrong."""
+    rest, count = _RXM_RACE.subn("", output)
+    rows = re.findall(r"^\S+ +(\d+) +=(\d+) ", rest, re.M)
+    return count == 1 and "rror" not in rest and rows != [] and all(sent == echoed for sent, echoed in rows)
 
 
 def rping_lost_its_race(output):

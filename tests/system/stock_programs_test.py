@@ -37,6 +37,11 @@ TABLE = """\
  #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99% percentile[usec]
  2       200          {0}            {0}          {0}      	       {0}         	{1}   		{0}
 """
+FABRIC = """\
+bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec
+4k      100     =100     800k        0.03s      2.99    1372.15       0.00
+"""
+FLUSHED = "[error] util/pingpong.c:1119: cq_readerr: Work Request Flushed Error\n"
 NO_CLOCK = "Correlation coefficient r^2: 0.462242 < 0.9\n"
 
 
@@ -50,22 +55,22 @@ def is_measurement(output):
 
 
 class Ended:
-    """A process that has ended with 255."""
+    """A process that has failed."""
 
-    def __init__(self, command, output):
-        self.command, self.output = command, output
+    def __init__(self, command, output, code):
+        self.command, self.output, self._code = command, output, code
 
     def wait(self, _timeout):
-        return 255
+        return self._code
 
     def expect_success(self, _timeout):
-        harness.fail("it ended with 255")
+        harness.fail(f"it ended with {self._code}")
 
 
-def is_finished(command, output):
+def is_finished(command, output, code=255):
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            stock_programs.finish(Ended(command, output), 1)
+            stock_programs.finish(Ended(command, output, code), 1)
         return True
     except SystemExit:
         return False
@@ -94,6 +99,14 @@ def test():
         harness.expect(is_finished(command, SERVER), f"{command} has lost its race")
         harness.expect(not is_finished(command, "rping server failed: -1\n" + SERVER), f"{command} has failed")
     harness.expect(not is_finished(["ucmatose"], SERVER), "only rping has this race")
+
+    for output in (FLUSHED + FABRIC, FABRIC + FLUSHED):
+        harness.expect(is_finished(["urxe", "run", "--", "fi_pingpong", "-c"], output, 125), output)
+        harness.expect(not is_finished(["fi_pingpong"], output, 1), "another exit code")
+        harness.expect(not is_finished(["rping"], output, 125), "another program")
+    for output in (FABRIC, FLUSHED, FLUSHED + FLUSHED + FABRIC, FLUSHED + FABRIC.replace("=100", "=99"),
+                   FLUSHED + "[error] util/pingpong.c:1119: cq_readerr: Remote Operation Error\n" + FABRIC):
+        harness.expect(not is_finished(["fi_pingpong"], output, 125), output)
 
     harness.expect(is_measurement(TABLE.format("5.96", "0.10")), "numbers")
     harness.expect(is_measurement(NO_CLOCK + TABLE.format("inf", "-nan")), "no clock")
