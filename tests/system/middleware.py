@@ -174,18 +174,30 @@ def mpi(flavour, transports):
     harness.expect("sum 6 of 3" in output, output)
 
 
+def like_ssh(folder):
+    """A launcher's agent: the `ssh` of `urxe lab`, which would pass the environment on, without an environment."""
+    agent = os.path.join(folder, "agent")
+    with open(agent, "w", encoding="ascii") as file:
+        file.write('#!/bin/sh\nexec env -i PATH=/usr/bin:/bin "HOME=$HOME" "URXE_LAB=$URXE_LAB" '
+                   f'"URXE_LAB_HOLDERS=$URXE_LAB_HOLDERS" {os.environ["HYDRA_LAUNCHER_EXEC"]} "$@"\n')
+    os.chmod(agent, 0o755)
+    return {"OMPI_MCA_plm_rsh_agent": agent, "PRTE_MCA_plm_ssh_agent": agent, "HYDRA_LAUNCHER_EXEC": agent, "HYDRA_ENV": "all"}
+
+
 def mpi_hosts(flavour, transports):
-    """Two hosts. The launcher reaches the other one by the `ssh` of `urxe lab`."""
+    """Two hosts, by README's words: the launcher finds `urxe` in PATH."""
     compiler, starter = mpi_tools(flavour)
     here, other = harness.two_hosts(4200)
     if flavour == "openmpi":
         layer = OPENMPI["ofi" if transports == "ofi" else "ucx"]
-        options = ["--host", f"{here.name}:1,{other.name}:1", "-x", "UCX_TLS", *layer]
+        options = ["--host", f"{here.name}:1,{other.name}:1", "-x", "PATH", "-x", "UCX_TLS", *layer]
     else:
         options = ["-hosts", f"{here.name},{other.name}"]
     with tempfile.TemporaryDirectory() as folder:
-        rank = harness.urxe_run([compile_program(compiler, folder)])
-        output = Process([starter, *options, "-np", "2", *rank], env=mpi_environment(transports)).expect_success()
+        env = {**mpi_environment(transports), **like_ssh(folder),
+               "PATH": f"{os.path.dirname(harness.binary('urxe'))}:{os.environ['PATH']}"}
+        rank = ["urxe", *harness.urxe_run([compile_program(compiler, folder)])[1:]]
+        output = Process([starter, *options, "-np", "2", *rank], env=env).expect_success()
     harness.expect("sum 3 of 2" in output, output)
 
 
