@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "packet/host/throwing.h"
 #include "provider/cm/commands/dispatch.h"
 #include "provider/presence/presence_abi.h"
 #include "provider/runtime/errors.h"
@@ -41,6 +42,7 @@ Expected<int, Errno> open_file(int flags) {
 int open_hook(int flags) noexcept {
   const Uncancelled uncancelled;
   Expected<int, Errno> opened = error(ENOMEM);
+  if (!can_throw()) return fail(ENOMEM);
   try {
     opened = open_file(flags);
   } catch (...) {
@@ -56,6 +58,7 @@ int is_file_hook(int fd) noexcept {
 std::optional<Expected<size_t, Errno>> try_uncancelled(int fd, const void* buffer,
                                                        size_t length) noexcept {
   const Uncancelled uncancelled;
+  if (!can_throw()) return error(ENOMEM);
   try {
     return try_command({command_table(), open_files()}, fd, buffer, length);
   } catch (...) {

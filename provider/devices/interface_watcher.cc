@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "packet/host/start_thread.h"
+#include "packet/host/throwing.h"
 #include "provider/devices/device_tree.h"
 #include "provider/devices/tree_update.h"
 
@@ -120,6 +121,7 @@ void InterfaceWatcher::release() {
 
 void* InterfaceWatcher::thread_main(void* self) {
   pthread_setname_np(pthread_self(), "urxe-watch");
+  (void)can_throw();  // before memory is short
   static_cast<InterfaceWatcher*>(self)->run();
   return nullptr;
 }

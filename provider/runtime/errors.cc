@@ -6,10 +6,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstring>
-#include <new>
+#include <initializer_list>
+#include <string_view>
 
+#include "provider/observation/short_text.h"
 #include "provider/presence/presence_abi.h"
 
 namespace urxe {
@@ -18,10 +21,12 @@ namespace {
 // Kinds of limits.
 constexpr unsigned kDescriptors = 1U << 0;
 constexpr unsigned kHostsDescriptors = 1U << 1;
+constexpr unsigned kMemory = 1U << 2;
+constexpr unsigned kThreads = 1U << 3;
 
 struct Limit {
   unsigned kind = 0;  ///< a bit; 0: no limit explains the error
-  std::string hint;   ///< what to do about it
+  ShortText hint;     ///< what to do about it
 };
 
 bool is_finite(__rlimit_resource_t resource, rlim_t* value) {
@@ -31,46 +36,53 @@ bool is_finite(__rlimit_resource_t resource, rlim_t* value) {
   return limit.rlim_cur != RLIM_INFINITY;
 }
 
-/// The limits of memory, if there are any: it may run out for other reasons.
-std::string memory_limits() {
+/// Adds the limits of memory, if there are any, behind `before`: it may run out for other reasons.
+/// False: there are none.
+bool add_memory_limits(ShortText& hint, std::string_view before) {
   rlim_t value = 0;
-  std::string names;
-  if (is_finite(RLIMIT_DATA, &value)) names = "ulimit -d";
-  if (is_finite(RLIMIT_AS, &value)) names += names.empty() ? "ulimit -v" : ", ulimit -v";
-  return names;
+  const bool data = is_finite(RLIMIT_DATA, &value);
+  const bool all = is_finite(RLIMIT_AS, &value);
+  if (!data && !all) return false;
+  hint.add(before);
+  if (data) hint.add("ulimit -d");
+  if (all) hint.add(data ? ", ulimit -v" : "ulimit -v");
+  return true;
 }
 
-Limit limit_of_memory() {
-  const std::string names = memory_limits();
-  if (names.empty()) return {};
-  return {1U << 2, "this process may have too little memory: raise the limit with " + names};
-}
-
-/// A thread takes memory for its stack, and the kernel does not say which of the two is scarce.
-Limit limit_of_threads() {
-  const std::string memory = memory_limits();
-  return {1U << 3,
-          "there may be too few threads, or too little memory for one: raise the limit "
-          "with ulimit -u" +
-              (memory.empty() ? "" : ", " + memory)};
-}
-
+// Nothing here allocates: memory may be what is short.
 Limit limit_behind(int errno_value) {
+  Limit limit;
   rlim_t value = 0;
   switch (errno_value) {
     case EMFILE:
       is_finite(RLIMIT_NOFILE, &value);
-      return {kDescriptors, "this process may have " + std::to_string(value) +
-                                " open: raise the limit with ulimit -n"};
+      limit.kind = kDescriptors;
+      limit.hint.add_format("this process may have %llu open: raise the limit with ulimit -n",
+                            static_cast<unsigned long long>(value));
+      break;
     case ENFILE:
-      return {kHostsDescriptors, "the limit of the whole host, fs.file-max, is reached"};
-    case ENOMEM:
-      return limit_of_memory();
+      limit.kind = kHostsDescriptors;
+      limit.hint.add("the limit of the whole host, fs.file-max, is reached");
+      break;
+    case ENOMEM: {
+      constexpr const char* kLittle =
+          "this process may have too little memory: raise the limit with ";
+      if (add_memory_limits(limit.hint, kLittle)) limit.kind = kMemory;
+      break;
+    }
     case EAGAIN:
-      return limit_of_threads();
+      // A thread takes memory for its stack, and the kernel does not say which of the two is
+      // scarce.
+      limit.kind = kThreads;
+      limit.hint.add(
+          "there may be too few threads, or too little memory for one: raise the limit with ulimit "
+          "-u");
+      add_memory_limits(limit.hint, ", ");
+      break;
     default:
-      return {};
+      break;
   }
+  return limit;
 }
 
 constexpr uint32_t kFirstWithClaim = 5;
@@ -92,42 +104,42 @@ bool is_first(unsigned kind, int errno_value) {
   return !is_shared || !was_told_by_presence(errno_value);
 }
 
-}  // namespace
-
-void print_error(const std::string& text) noexcept {
+/// Writes the line "urxe: ", and the texts.
+void print(std::initializer_list<std::string_view> texts) noexcept {
+  constexpr size_t kMost = 10;
   const int saved = errno;
-  char prefix[] = "urxe: ";
-  char newline[] = "\n";
-  iovec parts[] = {{prefix, sizeof prefix - 1},
-                   {const_cast<char*>(text.data()), text.size()},
-                   {newline, sizeof newline - 1}};
+  std::array<iovec, kMost> parts{};
+  size_t count = 0;
+  const auto add = [&](std::string_view text) {
+    if (count < kMost) parts[count++] = {const_cast<char*>(text.data()), text.size()};
+  };
+  add("urxe: ");
+  for (const std::string_view text : texts) add(text);
+  add("\n");
   // If stderr is closed there is nothing to be done.
-  [[maybe_unused]] ssize_t written = writev(STDERR_FILENO, parts, 3);
+  [[maybe_unused]] ssize_t written = writev(STDERR_FILENO, parts.data(), static_cast<int>(count));
   errno = saved;
 }
 
+}  // namespace
+
+void print_error(const std::string& text) noexcept {
+  print({text});
+}
+
 void print_failure(const std::string& text, int errno_value) noexcept {
-  try {
-    const Limit limit = limit_behind(errno_value);
-    if (limit.kind == 0) return print_error(text);
-    const bool first = is_first(limit.kind, errno_value);
-    const bool follows = limit.kind == kDescriptors || limit.kind == kHostsDescriptors;
-    if (first || !follows) print_error(text + " (" + limit.hint + ")");
-  } catch (const std::bad_alloc&) {
-    print_error(text);
-  }
+  const Limit limit = limit_behind(errno_value);
+  if (limit.kind == 0) return print({text});
+  const bool first = is_first(limit.kind, errno_value);
+  const bool follows = limit.kind == kDescriptors || limit.kind == kHostsDescriptors;
+  if (first || !follows) print({text, " (", limit.hint.view(), ")"});
 }
 
 void report_lack(const char* what, int errno_value) noexcept {
   const int saved = errno;
-  try {
-    const Limit limit = limit_behind(errno_value);
-    if (limit.kind != 0 && is_first(limit.kind, errno_value)) {
-      print_error(std::string("cannot ") + what + ": " + std::strerror(errno_value) + " (" +
-                  limit.hint + ")");
-    }
-  } catch (const std::bad_alloc&) {
-    // There is not even memory to say so.
+  const Limit limit = limit_behind(errno_value);
+  if (limit.kind != 0 && is_first(limit.kind, errno_value)) {
+    print({"cannot ", what, ": ", std::strerror(errno_value), " (", limit.hint.view(), ")"});
   }
   errno = saved;
 }

@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "packet/host/throwing.h"
 #include "provider/runtime/device/device_registry.h"
 #include "provider/runtime/errors.h"
 #include "provider/verbs/abi/entry.h"
@@ -115,6 +116,11 @@ Context::~Context() {
 }
 
 verbs_context* alloc_context(ibv_device* device, int cmd_fd, void* /*private_data*/) noexcept {
+  if (!can_throw()) {
+    close_keeping_errno(cmd_fd);
+    report_lack("open a device", ENOMEM);
+    return fail(ENOMEM);
+  }
   try {
     int async_fd = -1;
     auto context = make_context(device->name, &async_fd);
@@ -180,7 +186,7 @@ const abi::VerbsContextOps& context_ops() {
     ops.alloc_td = Entry<alloc_td>::checking;
     ops.attach_mcast = Entry<attach_mcast>::checking;
     ops.bind_mw = Entry<bind_mw>::checking;
-    ops.close_xrcd = Entry<close_xrcd>::checking;
+    ops.close_xrcd = Entry<close_xrcd>::ending;
     ops.create_ah = Entry<create_ah>::checking;
     ops.create_comp_cntr = Entry<create_comp_cntr>::checking;
     ops.create_cq = Entry<create_cq>::checking;
@@ -190,19 +196,19 @@ const abi::VerbsContextOps& context_ops() {
     ops.create_qp_ex = Entry<create_qp_ex>::checking;
     ops.create_srq = Entry<create_srq>::checking;
     ops.create_srq_ex = Entry<create_srq_ex>::checking;
-    ops.dealloc_mw = Entry<dealloc_mw>::checking;
-    ops.dealloc_pd = Entry<dealloc_pd>::checking;
-    ops.dealloc_td = Entry<dealloc_td>::checking;
-    ops.dereg_mr = Entry<dereg_mr>::checking;
-    ops.destroy_ah = Entry<destroy_ah>::checking;
-    ops.detach_mcast = Entry<detach_mcast>::checking;
-    ops.destroy_comp_cntr = Entry<destroy_comp_cntr>::checking;
-    ops.destroy_cq = Entry<destroy_cq>::checking;
-    ops.destroy_flow = Entry<destroy_flow>::checking;
-    ops.destroy_qp = Entry<destroy_qp>::checking;
-    ops.destroy_srq = Entry<destroy_srq>::checking;
+    ops.dealloc_mw = Entry<dealloc_mw>::ending;
+    ops.dealloc_pd = Entry<dealloc_pd>::ending;
+    ops.dealloc_td = Entry<dealloc_td>::ending;
+    ops.dereg_mr = Entry<dereg_mr>::ending;
+    ops.destroy_ah = Entry<destroy_ah>::ending;
+    ops.detach_mcast = Entry<detach_mcast>::ending;
+    ops.destroy_comp_cntr = Entry<destroy_comp_cntr>::ending;
+    ops.destroy_cq = Entry<destroy_cq>::ending;
+    ops.destroy_flow = Entry<destroy_flow>::ending;
+    ops.destroy_qp = Entry<destroy_qp>::ending;
+    ops.destroy_srq = Entry<destroy_srq>::ending;
     ops.free_context = free_context;
-    ops.free_dm = Entry<free_dm>::checking;
+    ops.free_dm = Entry<free_dm>::ending;
     ops.get_srq_num = Entry<get_srq_num>::checking;
     ops.import_dm = Entry<import_dm>::checking;
     ops.import_mr = Entry<import_mr>::checking;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "packet/host/throwing.h"
 #include "provider/cm/install.h"
 #include "provider/devices/identity.h"
 #include "provider/netlink/install.h"
@@ -20,6 +21,10 @@ namespace urxe {
 namespace {
 
 bool match_device(abi::VerbsSysfsDev* device) noexcept {
+  if (!can_throw()) {
+    report_lack("look for devices", ENOMEM);
+    return false;
+  }
   try {
     return is_runtime_device(device->ibdev_name);
   } catch (...) {
@@ -64,6 +69,7 @@ void refuse_library() {
 }
 
 [[gnu::constructor]] void register_provider() noexcept {
+  if (!can_throw()) return report_lack("load urxe", ENOMEM);
   if (!find_library()) {
     try {
       refuse_library();

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A program that fails because a limit of its process is too low is told by urxe which one to raise, in one line.
 
-usage: limits.py descriptors | threads | memory
+usage: limits.py descriptors | threads | memory | thread_local
 """
 
 import sys
@@ -79,7 +79,16 @@ def memory():
     harness.expect(failed[0] and not failed[-1], f"it fails with little and not with much: {failed}")
 
 
-CASES = {case.__name__: case for case in (descriptors, threads, memory)}
+def thread_local():
+    """The defect: the dynamic linker ended a program of C ("cannot allocate memory for thread-local data") when urxe ran
+    out of memory in a thread of it for the first time: what is thrown is kept in memory of the thread."""
+    program = Process(harness.urxe_run([harness.binary("urxe_out_of_memory"), "urxe_lo"]), "program")
+    code = program.wait()
+    harness.expect(code == 0 and "PD ENOMEM, CQ ENOMEM, device ENOMEM" in program.output, f"{code}: {program.output}")
+    harness.expect("ulimit -d" in program.output, program.output)
+
+
+CASES = {case.__name__: case for case in (descriptors, threads, memory, thread_local)}
 
 
 def test():

@@ -16,6 +16,7 @@
 #include "packet/host/clock.h"
 #include "packet/host/file_descriptor.h"
 #include "packet/host/start_thread.h"
+#include "packet/host/throwing.h"
 #include "provider/runtime/progress/progress.h"
 
 namespace urxe {
@@ -104,6 +105,7 @@ Progress::~Progress() {
 
 void* Progress::thread_main(void* self) {
   pthread_setname_np(pthread_self(), "urxe");
+  (void)can_throw();  // before memory is short
   prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
   ask_for_short_slices();
   static_cast<Progress*>(self)->run();

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <type_traits>
 
+#include "packet/host/throwing.h"
 #include "provider/runtime/errors.h"
 #include "provider/verbs/handles.h"
 
@@ -29,19 +30,31 @@ struct Entry<kVerb> {
     return result;
   }
 
-  /// The same, and the first argument is checked.
-  static Result checking(Arguments... arguments) noexcept {
+  /// The same for a verb that ends an object; the first argument is checked.
+  static Result ending(Arguments... arguments) noexcept {
     if (const int wrong = check_first(arguments...); wrong != 0) [[unlikely]] {
-      if constexpr (std::is_same_v<Result, int>) {
-        return errno = wrong;
-      } else {
-        return fail(wrong);
-      }
+      return refuse(wrong);
     }
     return reporting(arguments...);
   }
 
+  /// The same for any other verb, which may throw.
+  static Result checking(Arguments... arguments) noexcept {
+    if (!can_throw()) [[unlikely]] {
+      report_lack("make an object of verbs", ENOMEM);
+      return refuse(ENOMEM);
+    }
+    return ending(arguments...);
+  }
+
  private:
+  static Result refuse(int wrong) {
+    if constexpr (std::is_same_v<Result, int>) {
+      return errno = wrong;
+    } else {
+      return fail(wrong);
+    }
+  }
   template <class First, class... Rest>
   static int check_first(First first, Rest... /*rest*/) {
     return check_handle(first);
