@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Memory that the application takes away under a live region: the work request that needs it fails,
 // its own or its peer's, and the process lives.
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <unistd.h>
@@ -47,6 +48,13 @@ void* attach_segment() {
   return at == reinterpret_cast<void*>(-1) ? nullptr : at;
 }
 
+/// The data of a library, which is loaded anew each time.
+void* library = nullptr;
+void* load_library() {
+  library = ::dlopen(URXE_TEST_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  return library != nullptr ? ::dlsym(library, "urxe_rc_errors_data") : nullptr;
+}
+
 /// Memory of the allocator's that is unmapped as soon as it is freed: larger than what it keeps.
 constexpr size_t kLargeBlock = size_t{48} << 20;
 [[maybe_unused]] void* allocate() {
@@ -71,6 +79,7 @@ const Way kWays[] = {
        shrunk = ::mremap(at, kBytes, kBytes, MREMAP_MAYMOVE | MREMAP_FIXED, target);
      },
      [](void* /*at*/) { ::munmap(shrunk, kBytes); }},
+    {"dlclose", load_library, [](void* /*at*/) { ::dlclose(library); }, nothing},
     {"shmdt", attach_segment, [](void* at) { ::shmdt(at); }, nothing},
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     // A sanitizer's allocator is in front of whoever could tell that it was called.
@@ -132,6 +141,30 @@ TEST_F(TakenAway, FromThePeer) {
       way.end(at);
     }
   }
+}
+
+// Expect: dlclose() takes nothing from a library that is loaded more than once.
+TEST_F(TakenAway, NotWithALibraryThatStays) {
+  connect();
+  Memory own(left_->pd.get(), 64);
+  void* at = load_library();
+  ASSERT_NE(at, nullptr);
+  {
+    const MrPtr mr = register_at(*right_, at);
+    ASSERT_EQ(::dlopen(URXE_TEST_LIBRARY, RTLD_NOW | RTLD_LOCAL), library);
+    ASSERT_EQ(::dlclose(library), 0);
+    const auto remote = reinterpret_cast<uint64_t>(mr->addr);
+    uint64_t id = 0;
+    for (const ibv_wr_opcode opcode : {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ}) {
+      ASSERT_EQ(post_rdma(left_->qp.get(), ++id, opcode, own.sge(64), remote, mr->rkey), 0);
+      expect_completion(left_->cq.get(), id, IBV_WC_SUCCESS);
+    }
+    ASSERT_EQ(post_atomic(left_->qp.get(), ++id, IBV_WR_ATOMIC_FETCH_AND_ADD, own.sge(8), remote,
+                          mr->rkey),
+              0);
+    expect_completion(left_->cq.get(), id, IBV_WC_SUCCESS);
+  }
+  ::dlclose(library);
 }
 
 TEST_F(TakenAway, FromASend) {
