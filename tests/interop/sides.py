@@ -171,8 +171,10 @@ class UrxeSide(Side):
 
     def _listens_rdma(self, process, port, space):
         """Whether a process has QP1's requests for the service, on this interface, come to it."""
-        index = self.run_plain(["ip", "-o", "link", "show", "dev", self.interface]).split(":")[0]
-        return sharing.listens(space << 16 | port, int(index), process=process.pid)
+        # If a name in /run/netns is stale, ip complains of it first.
+        shown = self.run_plain(["ip", "-o", "link", "show", "dev", self.interface])
+        index = int(re.search(r"^(\d+): ", shown, re.M)[1])
+        return sharing.listens(space << 16 | port, index, process=process.pid)
 
 
 class UrxePeerSide(UrxeSide):
