@@ -53,9 +53,8 @@ class Path {
   void on_round_trip(Duration sample);
   /// A packet is known to have been lost: not only is there no answer.
   void note_loss(Instant now) { last_known_loss_ = now; }
-  /// Whether packets are known to have been lost lately: silence is then rather one more loss than
-  /// a peer that takes its time.
-  /// Not before a round trip was measured.
+  /// Whether packets are known to have been lost lately, and a round trip was measured: silence is
+  /// then rather one more loss than a peer that takes its time.
   [[nodiscard]] bool is_lossy(Instant now) const {
     return smoothed_.ns != 0 && now - last_known_loss_ < kLossesAreRecent;
   }

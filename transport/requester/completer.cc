@@ -131,6 +131,7 @@ void receive_nak(ChannelAdapter& ca, QueuePair& qp, uint8_t syndrome, Instant no
   }
 }
 
+/// Responses that were asked for again have begun with a gap once more.
 void ask_anew(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   ++qp.requester.asked_anew;
   qp.path->note_loss(now);
