@@ -14,7 +14,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <string_view>
 #include <system_error>
 
 namespace urxe {
@@ -23,7 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kDraft = ".tmp-";
-constexpr std::string_view kDamaged = ".tmp-aside-";  ///< a tree that programs may still read
 constexpr std::string_view kDeviceLock = "dpdk-";
 constexpr std::string_view kMemifSocket = "memif-";
 constexpr int kAttempts = 100;
@@ -106,7 +104,7 @@ void remove_leftovers(const std::string& directory) {
   for (; !failed && at != fs::directory_iterator(); at.increment(failed)) {
     const std::string path = at->path().string();
     const std::string name = at->path().filename().string();
-    if (name.starts_with(kDraft) && !name.starts_with(kDamaged)) remove_draft(path);
+    if (name.starts_with(kDraft) && !name.starts_with(kDamagedTree)) remove_draft(path);
     if (name.starts_with(kDeviceLock)) remove_device_lock(path);
     if (name.starts_with(kMemifSocket)) remove_memif_socket(path);
   }

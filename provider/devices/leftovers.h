@@ -2,10 +2,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "packet/host/file_descriptor.h"
 
 namespace urxe {
+
+/// How the names of damaged trees begin, which programs may still read: they stay for a day.
+inline constexpr std::string_view kDamagedTree = ".tmp-aside-";
 
 /// A new directory in the user's directory that is locked until it has its name: so others can tell
 /// whether the process that writes it lives.

@@ -36,7 +36,6 @@ constexpr std::string_view kLayout = "urxe-tree-4";
 /// These files say which network namespace and PID namespace a tree is for.
 constexpr const char* kNetworkFile = "netns";
 constexpr const char* kProcessesFile = "pidns";
-constexpr std::string_view kDamaged = ".tmp-aside-";
 constexpr std::chrono::hours kDamagedAge{24};
 constexpr std::chrono::hours kOwnTreeAge{24 * 7};
 constexpr std::chrono::hours kOthersTreeAge{1};
@@ -198,7 +197,7 @@ bool refresh(const fs::path& tree) {
 
 /// Moves a damaged tree out of the way. Processes that use it lose nothing that still worked.
 void set_aside(const std::string& runtime_directory, const fs::path& tree) {
-  std::string aside = fmt::format("{}/{}XXXXXX", runtime_directory, kDamaged);
+  std::string aside = fmt::format("{}/{}XXXXXX", runtime_directory, kDamagedTree);
   if (mkdtemp(aside.data()) == nullptr) return;
   if (std::rename(tree.c_str(), aside.c_str()) != 0) remove_tree(aside);
 }
@@ -262,7 +261,7 @@ void remove_stale_trees(const std::string& runtime_directory, const NetworkNames
   fs::directory_iterator at(runtime_directory, failed);
   for (; !failed && at != fs::directory_iterator(); at.increment(failed)) {
     const fs::path& path = at->path();
-    bool is_damaged = path.filename().string().starts_with(kDamaged);
+    bool is_damaged = path.filename().string().starts_with(kDamagedTree);
     bool is_stale = is_damaged ? is_older_than(path, kDamagedAge) : is_stale_tree(path, netns);
     if (is_stale) remove_tree(path);
   }

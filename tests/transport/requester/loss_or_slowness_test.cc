@@ -152,46 +152,36 @@ TEST(LossOrSlowness, DuplicateResponsesAreNoNewBeginning) {
   EXPECT_EQ(asked, 4);
 }
 
-// All responses but one are lost. Expect: the next one is asked for; if it comes at once where
-// packets are lost, the others are lost, too, and are asked for without a further silence.
-TEST(LossOrSlowness, PromptResponseToAProbeShowsThatTheRestIsLost) {
+/// Of its READ of four packets one response has come, and the next one, to the probe, so much
+/// later. Returns what is sent then.
+Lines answer_read_probe(bool is_lossy, Duration later) {
   Known bench;
   bench.post(IBV_WR_RDMA_READ, 4 * kMtu);
   bench.sent();
   bench.pass(kRoundTrip);
   bench.receive_response(Operation::kReadResponseFirst, 101);
-  bench.qp->path->note_loss(bench.now);
+  if (is_lossy) bench.qp->path->note_loss(bench.now);
   bench.be_silent(1);
-  bench.pass(kRoundTrip);
+  bench.pass(later);
   bench.receive_response(Operation::kReadResponseOnly, 102);
-  EXPECT_EQ(bench.sent(), (Lines{"READ Request psn 103 ack va 0x5800 rkey 0x77 dma 2048"}));
+  return bench.sent();
+}
+
+// Expect: if the response to a probe comes at once, where packets are lost, the others are lost,
+// too, and are asked for without a further silence.
+TEST(LossOrSlowness, PromptResponseToAProbeShowsThatTheRestIsLost) {
+  EXPECT_EQ(answer_read_probe(true, kRoundTrip),
+            (Lines{"READ Request psn 103 ack va 0x5800 rkey 0x77 dma 2048"}));
 }
 
 // Expect: where nothing is known to be lost it may have been on its way, with the others behind it.
 TEST(LossOrSlowness, WithoutALossAPromptResponseShowsNothing) {
-  Known bench;
-  bench.post(IBV_WR_RDMA_READ, 4 * kMtu);
-  bench.sent();
-  bench.pass(kRoundTrip);
-  bench.receive_response(Operation::kReadResponseFirst, 101);
-  bench.be_silent(1);
-  bench.pass(kRoundTrip);
-  bench.receive_response(Operation::kReadResponseOnly, 102);
-  EXPECT_EQ(bench.sent(), Lines{});
+  EXPECT_EQ(answer_read_probe(false, kRoundTrip), Lines{});
 }
 
 // Expect: a response that comes later may be followed by others that are on their way.
 TEST(LossOrSlowness, LateResponseToAProbeShowsNothing) {
-  Known bench;
-  bench.post(IBV_WR_RDMA_READ, 4 * kMtu);
-  bench.sent();
-  bench.pass(kRoundTrip);
-  bench.receive_response(Operation::kReadResponseFirst, 101);
-  bench.qp->path->note_loss(bench.now);
-  bench.be_silent(1);
-  bench.pass(milliseconds(1));
-  bench.receive_response(Operation::kReadResponseOnly, 102);
-  EXPECT_EQ(bench.sent(), Lines{});
+  EXPECT_EQ(answer_read_probe(true, milliseconds(1)), Lines{});
 }
 
 }  // namespace
