@@ -100,11 +100,12 @@ static void first_free(void* block) {
 #define URXE_NEXT_OF(name) atomic_load_explicit(&next_##name, memory_order_relaxed)
 
 /// Whether libc has mapped this block by itself, which its free() unmaps: so says a bit of the word
-/// in front of it, since there is a GNU libc.
+/// in front of it, since there is a GNU libc. Another allocator's blocks may have no memory there.
 static bool is_a_mapping(const void* block) {
+  if (!atomic_load_explicit(&is_libc, memory_order_relaxed)) return false;
   size_t head;
   memcpy(&head, (const char*)block - sizeof(head), sizeof(head));
-  return atomic_load_explicit(&is_libc, memory_order_relaxed) && (head & 2) != 0;
+  return (head & 2) != 0;
 }
 
 static __attribute__((noinline)) struct urxe_taking begin_block(void* block) {

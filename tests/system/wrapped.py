@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs under other allocators, and under tools that watch them: a pair of ibv_rc_pingpong that checks its data.
 
-usage: wrapped.py jemalloc|tcmalloc|valgrind|gdb|strace
+usage: wrapped.py edges|jemalloc|tcmalloc|valgrind|gdb|strace
 """
 
 import glob
@@ -34,13 +34,17 @@ def server_and_client(wrap, env=None):
     return outputs, maps
 
 
-def allocator(pattern):
+def allocator(library):
+    _, maps = server_and_client(lambda command, role: command, {**harness.environment(), "LD_PRELOAD": library})
+    harness.expect(os.path.realpath(library) in maps, f"{library} was not loaded:\n{maps}")
+    harness.expect("liburxe-presence.so" in maps, maps)
+
+
+def installed_allocator(pattern):
     found = sorted(glob.glob(f"/usr/lib/*-linux-gnu/{pattern}"))
     if not found:
         harness.skip(f"{pattern} is not installed")
-    _, maps = server_and_client(lambda command, role: command, {**harness.environment(), "LD_PRELOAD": found[0]})
-    harness.expect(os.path.realpath(found[0]) in maps, f"{found[0]} was not loaded:\n{maps}")
-    harness.expect("liburxe-presence.so" in maps, maps)
+    allocator(found[0])
 
 
 def valgrind():
@@ -74,7 +78,9 @@ def strace():
             harness.expect("exit_group(0)" in seen and "liburxe-rdmav" in seen, seen[-4000:])
 
 
-CASES = {"jemalloc": lambda: allocator("libjemalloc.so.2"), "tcmalloc": lambda: allocator("libtcmalloc_minimal.so.4"),
+CASES = {"edges": lambda: allocator(f"{harness.build_directory()}/lib/liburxe_edge_allocator.so"),
+         "jemalloc": lambda: installed_allocator("libjemalloc.so.2"),
+         "tcmalloc": lambda: installed_allocator("libtcmalloc_minimal.so.4"),
          "valgrind": valgrind, "gdb": gdb, "strace": strace}
 
 
