@@ -66,7 +66,8 @@ inline constexpr auto kHardwareCounterNames = std::to_array<std::string_view>({
     "local_ack_timeout_err",
     "rnr_nak_retry_err",
     "out_of_sequence",
-    "held_requests",  // came behind a gap, and were kept
+    "held_requests",   // came behind a gap, and were kept
+    "held_responses",  // of READs, the same
     "selective_repairs",
     "rx_read_requests",
     "rx_write_requests",

@@ -31,6 +31,7 @@ struct Counters {
   uint64_t duplicate_requests = 0;
   uint64_t out_of_sequence_requests = 0;  ///< each begins a gap: NAK PSN sequence error sent
   uint64_t held_requests = 0;             ///< came behind a gap, and were kept
+  uint64_t held_responses = 0;            ///< of READs, the same
   uint64_t sequence_naks_received = 0;
   uint64_t implied_naks = 0;
   uint64_t rnr_naks_sent = 0;

@@ -21,7 +21,13 @@ void advance_oldest(ChannelAdapter& ca, QueuePair& qp, uint32_t packets) {
   const Psn target = req.oldest_unacked + packets;
   const uint32_t room = give_back_room(qp, packets);
   if (qp.path != nullptr) qp.path->on_acknowledged(room);
-  if (is_read(wqe)) note_responses(ca, qp, packets);
+  if (is_read(wqe)) {
+    note_responses(ca, qp, packets);
+    req.kept.remove(req.oldest_unacked);
+    // The responder keeps so many requests, and has to keep this one no longer.
+    const bool ends_piece = ends || (packet_index(wqe, target) % read_piece_packets(qp)) == 0;
+    if (ends_piece && req.rd_atomic_in_flight > 0) --req.rd_atomic_in_flight;
+  }
   req.oldest_unacked = target;
   if (passes_send_psn) {
     // What was not sent again was perhaps kept; or the packet that the NAK named was only late.

@@ -10,6 +10,8 @@
 #include "transport/queue_pair/qp_error.h"
 #include "transport/requester/acknowledge.h"
 #include "transport/requester/note_answer.h"
+#include "transport/requester/read_gaps.h"
+#include "transport/requester/repair.h"
 #include "transport/requester/requester.h"
 #include "transport/requester/retry.h"
 #include "transport/requester/round_trip.h"
@@ -37,7 +39,9 @@ void count_completed(Counters& counters, const SendWqe& wqe) {
 /// Restarts timers and counts after packets were acknowledged.
 void settle(ChannelAdapter& ca, QueuePair& qp, Instant now, uint32_t acknowledged) {
   if (acknowledged == 0) return;
+  advance_over_kept(ca, qp);
   note_progress(ca, qp, now);
+  repair_oldest_gap(ca, qp);
   report_drained(ca, qp);
 }
 
@@ -109,6 +113,7 @@ void receive_implied_nak(ChannelAdapter& ca, QueuePair& qp, Psn psn, Instant now
   req.first_ahead = psn;
   ++ca.counters.implied_naks;
   retry_after_loss(ca, qp, now);
+  if (qp.state() != IBV_QPS_ERR) ask_for_reports(ca, qp);
   note_missing_response(ca, qp);
 }
 
@@ -136,7 +141,10 @@ void receive_acknowledge(ChannelAdapter& ca, QueuePair& qp, const Headers& heade
   if (acknowledged > 0) take_round_trip(qp, qp.requester.oldest_unacked - 1, now);
   settle(ca, qp, now, acknowledged);
   if (qp.state() == IBV_QPS_ERR) return;
-  if (acknowledged < count) return receive_implied_nak(ca, qp, headers.bth.psn, now);
+  if (acknowledged < count) {
+    if (is_ack && take_ack_ahead(ca, qp, headers.bth.psn, now)) return;
+    return receive_implied_nak(ca, qp, headers.bth.psn, now);
+  }
   if (!is_ack) receive_nak(ca, qp, headers.aeth.syndrome, now);
 }
 
@@ -153,9 +161,6 @@ void receive_read_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& 
   if (!scatter(ca.memory, qp.pd, qp.sq.sges(position), offset, packet.payload)) {
     return fail_oldest_send(ca, qp, IBV_WC_LOC_PROT_ERR);
   }
-  const uint32_t piece = read_piece_packets(qp);
-  const bool ends_piece = (index + 1) % piece == 0 || index + 1 == wqe.packets;
-  if (ends_piece && req.rd_atomic_in_flight > 0) --req.rd_atomic_in_flight;
   take_round_trip(qp, packet.headers.bth.psn, now);
   advance_oldest(ca, qp, 1);
   settle(ca, qp, now, 1);
@@ -195,7 +200,10 @@ void receive_data_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& 
   const uint32_t acknowledged = acknowledge(ca, qp, offset);
   settle(ca, qp, now, acknowledged);
   if (qp.state() == IBV_QPS_ERR) return;
-  if (acknowledged < offset) return receive_implied_nak(ca, qp, packet.headers.bth.psn, now);
+  if (acknowledged < offset) {
+    if (take_response_ahead(ca, qp, packet, now)) return;
+    return receive_implied_nak(ca, qp, packet.headers.bth.psn, now);
+  }
   const SendWqe& wqe = qp.sq.at(qp.sq.oldest());
   const bool atomic = packet.headers.bth.opcode.operation() == Operation::kAtomicAcknowledge;
   if (atomic ? !is_atomic(wqe) : is_atomic(wqe) || !has_response(wqe)) {

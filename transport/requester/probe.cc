@@ -28,15 +28,21 @@ std::optional<uint32_t> newest_position(QueuePair& qp) {
   }
 }
 
+/// Shortens a READ request to its first `responses`.
+void ask_for(const QueuePair& qp, const SendWqe& wqe, RequestPacket& packet, uint32_t responses) {
+  if (responses >= packet.psns) return;
+  packet.psns = responses;
+  packet.headers.reth.dma_length = static_cast<uint32_t>(
+      std::min<uint64_t>(uint64_t{responses} * qp.mtu, wqe.length - packet.offset));
+}
+
 /// A READ is asked for from its first missing response on. If responses have come, the request has
 /// arrived, and the next response is enough to tell that the peer is there. If none has, the
 /// request may be lost; it must then arrive as it was, since a responder counts requests (MSN).
 void shorten_read(const QueuePair& qp, const SendWqe& wqe, RequestPacket& packet) {
   const uint32_t index = packet_index(wqe, packet.headers.bth.psn);
   if (index % read_piece_packets(qp) == 0) return;
-  packet.psns = 1;
-  packet.headers.reth.dma_length =
-      static_cast<uint32_t>(std::min<uint64_t>(qp.mtu, wqe.length - packet.offset));
+  ask_for(qp, wqe, packet, 1);
 }
 
 }  // namespace
@@ -77,7 +83,11 @@ Again send_again(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
                  const SentAgain& what) {
   const SendWqe& wqe = qp.sq.at(what.position);
   RequestPacket packet = request_packet_at(qp, wqe, what.psn);
-  if (is_read(wqe)) shorten_read(qp, wqe, packet);
+  if (is_read(wqe) && what.responses > 0) {
+    ask_for(qp, wqe, packet, what.responses);
+  } else if (is_read(wqe)) {
+    shorten_read(qp, wqe, packet);
+  }
   packet.headers.bth.ack_req = what.ack_req;
   const uint32_t bytes = datagram_bytes(qp.flow(), packet.headers.bth.opcode, packet.payload);
   if (!pacing_admits(ca, qp, bytes, now)) return {Turn::kIdle, 0};

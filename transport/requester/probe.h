@@ -35,6 +35,7 @@ struct SentAgain {
   uint32_t position = 0;  ///< of its element
   Psn psn;
   bool ack_req = true;
+  uint32_t responses = 0;  ///< of a READ that has arrived: so many are asked for; 0: see above
 };
 struct Again {
   Turn turn = Turn::kIdle;

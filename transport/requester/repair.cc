@@ -7,6 +7,7 @@
 #include "packet/base/bytes.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/requester/probe.h"
+#include "transport/requester/read_gaps.h"
 #include "transport/requester/request_packet.h"
 #include "transport/requester/requester.h"
 #include "transport/requester/retry.h"
@@ -22,16 +23,6 @@ constexpr uint32_t kMostSilentRepairs = 4;
 constexpr uint32_t kMostQueries = 8;
 /// As long as none was measured.
 constexpr Duration kLeastRoundTrip = microseconds(50);
-
-/// The element in flight that the packet belongs to.
-uint32_t position_of(QueuePair& qp, Psn psn) {
-  uint32_t position = qp.sq.oldest();
-  while (is_local(qp.sq.at(position)) ||
-         packet_index(qp.sq.at(position), psn) >= qp.sq.at(position).packets) {
-    ++position;
-  }
-  return position;
-}
 
 bool contains(const Repair& repair, Psn psn) {
   return ((psn.value() - repair.from.value()) & Psn::kMask) < repair.packets;
@@ -52,8 +43,9 @@ Repair* place_for_repair(RequesterState& req) {
   return best;
 }
 
-/// `packets` from `from` on are to be sent again.
-void owe_repair(ChannelAdapter& ca, QueuePair& qp, Psn from, uint32_t packets) {
+/// `packets` from `from` on are to be sent again, or their responses to be requested.
+void owe_repair(ChannelAdapter& ca, QueuePair& qp, Psn from, uint32_t packets,
+                bool of_responses = false) {
   RequesterState& req = qp.requester;
   Repair* repair = find_repair(req, from);
   if (repair == nullptr) repair = place_for_repair(req);
@@ -61,11 +53,22 @@ void owe_repair(ChannelAdapter& ca, QueuePair& qp, Psn from, uint32_t packets) {
   if (repair->packets == 0) ++req.repairs_used;
   if (repair->packets == 0 || !repair->is_due) ++req.repairs_due;
   const auto most = std::min<uint32_t>(packets, UINT16_MAX);
-  *repair = {from, static_cast<uint16_t>(most), 0, 0, true, Instant{}};
+  *repair = {from, static_cast<uint16_t>(most), 0, 0, true, of_responses, Instant{}};
   req.doubtful_sample.reset();
   req.sample_sent.reset();  // the answer will be late because of the gap
   ++ca.counters.repairs;
   ca.active.push_back(qp);
+}
+
+/// Requests responses again that were requested again before, if they should have come by now.
+template <class Predicate>
+void repeat_responses_if(ChannelAdapter& ca, QueuePair& qp, Predicate should_have_come) {
+  for (const Repair& repair : qp.requester.repairs) {
+    const bool was_sent = repair.packets != 0 && repair.of_responses && !repair.is_due;
+    if (was_sent && should_have_come(repair)) {
+      owe_repair(ca, qp, repair.from, repair.packets, true);
+    }
+  }
 }
 
 /// Asks what is still missing, of all that was sent before.
@@ -92,6 +95,18 @@ bool send_query(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) 
   return true;
 }
 
+/// Requests one row of the responses that are missing of a repair.
+Again request_missing(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
+                      const Repair& repair) {
+  const Psn psn = repair.from + repair.done;
+  const auto missing = find_missing(qp, psn, repair.from + repair.packets);
+  if (!missing) return {Turn::kMore, repair.packets};
+  Again again =
+      send_again(ca, qp, batch, now, {missing->position, missing->from, true, missing->packets});
+  again.psns += static_cast<uint32_t>(missing->from.distance_from(psn));
+  return again;
+}
+
 /// Sends what is left of one repair.
 Turn send_repair(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now, Repair& repair) {
   RequesterState& req = qp.requester;
@@ -103,10 +118,12 @@ Turn send_repair(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
     }
     if (!psn.is_before(req.send_psn)) break;
     const bool is_last = repair.done + 1 == repair.packets;
-    const Again again = send_again(ca, qp, batch, now, {position_of(qp, psn), psn, is_last});
+    const Again again = repair.of_responses
+                            ? request_missing(ca, qp, batch, now, repair)
+                            : send_again(ca, qp, batch, now, {position_of(qp, psn), psn, is_last});
     if (again.turn != Turn::kMore) return again.turn;
     if (psn == req.oldest_unacked) req.awaits_since = now;
-    repair.done = static_cast<uint16_t>(repair.done + again.psns);
+    repair.done = static_cast<uint16_t>(std::min<uint32_t>(repair.done + again.psns, UINT16_MAX));
   }
   return Turn::kMore;
 }
@@ -144,6 +161,19 @@ bool repair_after_nak(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   return true;
 }
 
+void owe_responses(ChannelAdapter& ca, QueuePair& qp, Psn from, uint32_t packets) {
+  owe_repair(ca, qp, from, packets, true);
+}
+
+bool is_repaired(RequesterState& requester, Psn psn) {
+  return find_repair(requester, psn) != nullptr;
+}
+
+void repeat_lost_repairs(ChannelAdapter& ca, QueuePair& qp, Instant now) {
+  const Duration patience = std::max(qp.path->round_trip_bound(), kLeastRoundTrip);
+  repeat_responses_if(ca, qp, [&](const Repair& r) { return now - r.sent > patience; });
+}
+
 void receive_gap_report(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, Instant now) {
   RequesterState& req = qp.requester;
   if (packet.payload.size() != kGapReportBytes) return;
@@ -153,6 +183,11 @@ void receive_gap_report(ChannelAdapter& ca, QueuePair& qp, const PacketView& pac
   if (query == req.gap_query && req.gap_query_sent) {
     qp.path->on_round_trip(now - *req.gap_query_sent);
     req.gap_query_sent.reset();
+  }
+  // The report comes behind all responses that the peer owed when it saw the query.
+  if (!req.resending && !Psn(query).is_after(Psn(req.gap_query))) {
+    repeat_responses_if(
+        ca, qp, [&](const Repair& repair) { return !Psn(repair.query).is_after(Psn(query)); });
   }
   const Psn from = packet.headers.bth.psn;
   const uint32_t offset = (from.value() - req.oldest_unacked.value()) & Psn::kMask;
@@ -171,13 +206,22 @@ void receive_gap_report(ChannelAdapter& ca, QueuePair& qp, const PacketView& pac
 bool repairs_after_silence(QueuePair& qp) {
   const RequesterState& req = qp.requester;
   if (!qp.path->keeps_what_follows() || req.silences > 0 || req.in_flight() == 0) return false;
-  // A READ request would draw responses again that may be on their way.
-  return req.silent_repairs < kMostSilentRepairs && !is_read(qp.sq.at(qp.sq.oldest()));
+  // A READ request would draw responses again that may be on their way, unless later ones have
+  // come.
+  return req.silent_repairs < kMostSilentRepairs &&
+         (knows_gap(req) || !is_read(qp.sq.at(qp.sq.oldest())));
 }
 
 void repair_after_silence(ChannelAdapter& ca, QueuePair& qp, Instant now) {
-  ++qp.requester.silent_repairs;
-  owe_repair(ca, qp, qp.requester.oldest_unacked, 1);
+  RequesterState& req = qp.requester;
+  ++req.silent_repairs;
+  const auto missing =
+      knows_gap(req) ? find_missing(qp, req.oldest_unacked, *req.kept.answered_to) : std::nullopt;
+  if (missing) {
+    owe_responses(ca, qp, missing->from, missing->packets);
+  } else {
+    owe_repair(ca, qp, req.oldest_unacked, 1);
+  }
   start_retry_timers(ca, qp, now);
 }
 

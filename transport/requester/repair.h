@@ -26,6 +26,14 @@ bool repair_after_nak(ChannelAdapter& ca, QueuePair& qp, Instant now);
 /// Report. Either shows that it keeps what comes behind a gap.
 void receive_gap_report(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, Instant now);
 
+/// READ responses are missing within the `packets` from `from` on, of requests that the peer has
+/// executed: they are requested again.
+void owe_responses(ChannelAdapter& ca, QueuePair& qp, Psn from, uint32_t packets);
+/// Whether the packet, or its response, is being repaired.
+bool is_repaired(RequesterState& requester, Psn psn);
+/// Responses come, and those that were requested again should be among them by now: once more.
+void repeat_lost_repairs(ChannelAdapter& ca, QueuePair& qp, Instant now);
+
 /// Whether the oldest packet is to be sent again, some times, before silence is a reason for
 /// anything else: the peer keeps what comes behind a gap.
 bool repairs_after_silence(QueuePair& qp);

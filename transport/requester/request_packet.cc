@@ -82,6 +82,15 @@ void describe_payload(const QueuePair& qp, const SendWqe& wqe, uint32_t index,
 
 }  // namespace
 
+uint32_t position_of(QueuePair& qp, Psn psn) {
+  uint32_t position = qp.sq.oldest();
+  while (is_local(qp.sq.at(position)) ||
+         packet_index(qp.sq.at(position), psn) >= qp.sq.at(position).packets) {
+    ++position;
+  }
+  return position;
+}
+
 bool needs_receive(const SendWqe& wqe) {
   return wqe.opcode != IBV_WR_RDMA_WRITE && !has_response(wqe);
 }

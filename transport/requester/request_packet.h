@@ -19,6 +19,9 @@ struct RequestPacket {
   uint32_t psns = 1;     ///< PSNs that it takes; a READ request: one per response
 };
 
+/// The element that a packet in flight belongs to.
+uint32_t position_of(QueuePair& qp, Psn psn);
+
 /// Whether the message uses a receive work queue element of the peer's.
 bool needs_receive(const SendWqe& wqe);
 

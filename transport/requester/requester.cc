@@ -7,6 +7,7 @@
 #include "transport/queue_pair/qp_error.h"
 #include "transport/requester/completer.h"
 #include "transport/requester/probe.h"
+#include "transport/requester/read_gaps.h"
 #include "transport/requester/repair.h"
 #include "transport/requester/request_packet.h"
 #include "transport/requester/retry.h"
@@ -239,6 +240,7 @@ void go_back(ChannelAdapter& ca, QueuePair& qp) {
   RequesterState& req = qp.requester;
   give_back_all(ca, qp);
   end_repair(req);
+  forget_kept(req);
   req.went_back_for_nak = false;
   req.send_psn = req.oldest_unacked;
   req.ack_deadline.reset();
@@ -281,6 +283,7 @@ void stop_requester(ChannelAdapter& ca, QueuePair& qp) {
   give_back_all(ca, qp);
   ca.reads.leave_line(ca, qp);
   end_repair(req);
+  forget_kept(req);
   req.send_psn = req.next_psn = req.oldest_unacked;
   req.rd_atomic_in_flight = 0;
   req.rnr_until.reset();

@@ -7,17 +7,19 @@
 
 #include "packet/base/time.h"
 #include "packet/wire/psn.h"
+#include "transport/requester/kept_responses.h"
 
 namespace urxe {
 
 /// Packets that are sent again by themselves, since the peer keeps what comes behind them.
 struct Repair {
   Psn from;
-  uint16_t packets = 0;  ///< PSNs; 0: the place is free
-  uint16_t done = 0;     ///< of them, sent
-  uint32_t query = 0;    ///< the number of the query that followed them
-  bool is_due = false;   ///< not all were sent
-  Instant sent{};        ///< if it is not due
+  uint16_t packets = 0;       ///< PSNs; 0: the place is free
+  uint16_t done = 0;          ///< of them, sent
+  uint32_t query = 0;         ///< the number of the query that followed them
+  bool is_due = false;        ///< not all were sent
+  bool of_responses = false;  ///< READ responses are missing, not requests
+  Instant sent{};             ///< if it is not due
 };
 
 /// The state of a queue pair's requester and completer (IBTA vol. 1, 9.7). All PSNs before
@@ -81,6 +83,8 @@ struct RequesterState {
   bool query_due = false;
   uint32_t gap_query = 0;                 ///< number of the last query sent; they count from 1
   std::optional<Instant> gap_query_sent;  ///< until it is answered
+
+  KeptResponses kept;  ///< behind a gap (read_gaps.h)
 
   // One round trip being measured.
   std::optional<Instant> sample_sent;

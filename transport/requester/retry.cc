@@ -229,6 +229,15 @@ void note_progress(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   qp.path->wake_next(ca);
 }
 
+void note_sign_of_life(ChannelAdapter& ca, QueuePair& qp, Instant now) {
+  RequesterState& req = qp.requester;
+  restore_retries(qp);
+  end_silence(req);
+  stop_timers(req);
+  start_retry_timers(ca, qp, now);
+  ca.active.push_back(qp);
+}
+
 void retry_after_loss(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   RequesterState& req = qp.requester;
   qp.path->note_loss(now);

@@ -29,6 +29,10 @@ void ask_for_rest(ChannelAdapter& ca, QueuePair& qp, Instant now);
 /// Packets were acknowledged: restarts counts and timers.
 void note_progress(ChannelAdapter& ca, QueuePair& qp, Instant now);
 
+/// Something has come that acknowledges nothing, but shows that the peer is there and answers:
+/// restarts counts and timers.
+void note_sign_of_life(ChannelAdapter& ca, QueuePair& qp, Instant now);
+
 /// The oldest unacknowledged packet was lost, as a gap in the responses says, or a NAK: goes back
 /// to it.
 void retry_after_loss(ChannelAdapter& ca, QueuePair& qp, Instant now);

@@ -103,7 +103,8 @@ void execute_again(ResponderState& resp, ResponderResource& again, uint32_t inde
   again.next = again.resumed_at = index;
   again.reply_length = reply_length;
   again.until = reply_length == 0 ? 1 : (reply_length - 1) / mtu + 1;
-  for (uint32_t p = begin(resp); p != resp.resource_end; ++p) {
+  const bool is_part = reply_length < again.length;
+  for (uint32_t p = begin(resp); p != resp.resource_end && !is_part; ++p) {
     ResponderResource& later = at(resp, p);
     if (later.pending && later.first_psn.is_after(again.first_psn)) later.next = later.resumed_at;
   }

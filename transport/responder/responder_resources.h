@@ -18,7 +18,8 @@ ResponderResource* first_pending(ResponderState& resp);
 /// The resource that has the response `psn`; nullptr: it is not kept any more.
 ResponderResource* find_resource(ResponderState& resp, Psn psn);
 /// Makes `again` pending from response `index`. Later resources that are partly sent start again,
-/// since the requester takes responses only in order.
+/// since the requester takes responses only in order; not if it asks for a part only: it keeps what
+/// has come behind that.
 void execute_again(ResponderState& resp, ResponderResource& again, uint32_t index,
                    uint32_t reply_length, uint32_t mtu);
 /// All responses of this execution have been sent.

@@ -134,6 +134,7 @@ void CounterTable::publish(const Counters& c, const EngineCounters& engine, cons
   add(counter_column("out_of_seq_request"), c.out_of_sequence_requests);
   add(counter_column("out_of_sequence"), c.out_of_sequence_requests);
   add(counter_column("held_requests"), c.held_requests);
+  add(counter_column("held_responses"), c.held_responses);
   add(counter_column("selective_repairs"), c.repairs);
   add(counter_column("rcvd_rnr_err"), c.rnr_naks_received);
   add(counter_column("rnr_nak_retry_err"), c.rnr_naks_received);

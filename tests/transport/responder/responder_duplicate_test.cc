@@ -139,6 +139,30 @@ TEST(Duplicates, ReadFromTheMiddle) {
   EXPECT_EQ(bench.payloads()[1][0], 13);
 }
 
+/// Two READs of four responses each have come, and two responses were sent of the second. The first
+/// is repeated, so many responses from its second on. Returns the PSNs of what follows.
+std::vector<std::string> repeat_while_the_next_is_answered(uint32_t packets) {
+  Bench bench;
+  bench.receive(Operation::kReadRequest, 200, read_of(bench, 0, 4 * kMtu));
+  bench.receive(Operation::kReadRequest, 204, read_of(bench, 0, 4 * kMtu));
+  TxBatch batch(TxBatch::Limits{.packets = 6});
+  EXPECT_TRUE(bench.device.transmit(batch, bench.now, AckPolicy::kAll));
+  bench.receive(Operation::kReadRequest, 201, read_of(bench, kMtu, packets * kMtu));
+  std::vector<std::string> psns;
+  for (const std::string& line : bench.sent())
+    psns.push_back(line.substr(line.find("psn ") + 4, 3));
+  return psns;
+}
+
+// Expect: a requester that asks for a part of a READ keeps what has come behind it. One that goes
+// back, and asks for all the rest, takes nothing that is out of order.
+TEST(Duplicates, PartOfAReadDoesNotRepeatTheNext) {
+  EXPECT_EQ(repeat_while_the_next_is_answered(2),
+            (std::vector<std::string>{"201", "202", "206", "207"}));
+  EXPECT_EQ(repeat_while_the_next_is_answered(3),
+            (std::vector<std::string>{"201", "202", "203", "204", "205", "206", "207"}));
+}
+
 // Expect: what follows a repeated READ keeps its order: READ responses, then the newer ACK.
 TEST(Duplicates, ReadThenNewRequest) {
   Bench bench;
