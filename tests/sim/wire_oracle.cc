@@ -186,10 +186,16 @@ void WireOracle::repeated_request(Direction& direction, const PacketView& packet
   demand(packet.headers.reth.va == request.va + done, "resumed READ: wrong address", packet);
   const uint32_t length = packet.headers.reth.dma_length;
   const uint32_t rest = request.length - done;
-  // A probe asks for one response of a READ that has begun to be answered.
-  const bool is_probe = done > 0 && length == std::min(rest, direction.limits.mtu);
-  demand(length == rest || is_probe, "resumed READ: wrong length", packet);
-  if (is_probe) request.probed.insert(distance - request.first);
+  if (length == rest) return;
+  // A probe asks for one response of a READ that has begun to be answered; a repair for those in
+  // front of others that have come.
+  const uint32_t packets = length / direction.limits.mtu;
+  const bool is_probe = done > 0 && packets == 1;
+  const bool is_repair = distance + packets < direction.answered;
+  demand(length % direction.limits.mtu == 0 && length != 0 && length < rest,
+         "resumed READ: wrong length", packet);
+  demand(is_probe || is_repair, "part of a READ, and nothing has come behind it", packet);
+  request.part_ends.insert(distance - request.first + packets - 1);
 }
 
 void WireOracle::gap_reported(const Direction& direction, const PacketView& packet) {
@@ -240,7 +246,7 @@ void WireOracle::read_response_sent(const Direction& direction, const PacketView
   const Operation operation = packet.headers.bth.opcode.operation();
   const bool says_last =
       operation == Operation::kReadResponseLast || operation == Operation::kReadResponseOnly;
-  demand(is_last == says_last || request.probed.contains(index),
+  demand(is_last == says_last || request.part_ends.contains(index),
          "READ response: LAST in the wrong place", packet);
   demand(packet.payload.size() == (is_last ? request.length - index * mtu : mtu),
          "READ response: wrong length", packet);
@@ -259,14 +265,17 @@ void WireOracle::on_received(size_t host, const PacketView& packet) {
     return;
   }
   const Operation operation = packet.headers.bth.opcode.operation();
+  Direction& direction = receiver.direction;
+  const uint32_t distance = (psn.value() - direction.limits.start.value()) & Psn::kMask;
+  const bool is_nak = operation == Operation::kAcknowledge &&
+                      ack_kind(packet.headers.aeth.syndrome) != AckKind::kAck;
+  direction.answered = std::max(direction.answered, is_nak ? distance : distance + 1);
   if (operation != Operation::kAtomicAcknowledge && operation != Operation::kReadResponseLast &&
       operation != Operation::kReadResponseOnly) {
     return;
   }
-  Direction& direction = receiver.direction;
-  const uint32_t distance = (psn.value() - direction.limits.start.value()) & Psn::kMask;
   Request& request = direction.requests[direction.request_of[distance]];
-  if (distance + 1 != request.first + request.packets) return;  // the answer to a probe
+  if (distance + 1 != request.first + request.packets) return;  // the end of a part
   if (!request.answered) --direction.unanswered;
   request.answered = true;
 }

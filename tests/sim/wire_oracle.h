@@ -49,9 +49,9 @@ class WireOracle {
     uint32_t length = 0;  ///< of a READ; else of the packet
     uint64_t digest = 0;
     uint64_t va = 0;
-    Msn messages;               ///< messages that end with or before it
-    std::set<uint32_t> probed;  ///< READ: responses that were asked for alone
-    bool answered = false;      ///< READ, atomic: the requester has been given the last response
+    Msn messages;                  ///< messages that end with or before it
+    std::set<uint32_t> part_ends;  ///< READ: the last responses of parts that were asked for
+    bool answered = false;         ///< READ, atomic: the requester has been given the last response
   };
   struct Direction {
     Limits limits;
@@ -60,7 +60,8 @@ class WireOracle {
     Msn messages;
     bool in_message = false;  ///< the LAST of the current one has not been sent
     uint32_t unanswered = 0;
-    uint32_t taken = 0;  ///< PSNs that the responder has been given, the largest + 1
+    uint32_t taken = 0;     ///< PSNs that the responder has been given, the largest + 1
+    uint32_t answered = 0;  ///< PSNs that the requester knows to be executed
   };
   using Key = PacingOracle::Key;
   struct Side {
