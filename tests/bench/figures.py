@@ -110,10 +110,11 @@ def _many(count, seconds):
     )
 
 
-def _lossy(loss, factor):
-    figure = Figure(f"write 1 MiB, {loss} lost", "lo", "GB/s", True, ("udp",), _write(MIB, faults=f"loss={loss}"),
-                    needs=("ib_write_bw",), cost=PER_GB)
-    return _compared(figure, "without loss", _write(MIB), factor)
+def _lossy(verb, loss, factor):
+    program = f"ib_{verb}_bw"
+    figure = Figure(f"{verb} 1 MiB, {loss} lost", "lo", "GB/s", True, ("udp",),
+                    s.perftest_bandwidth(program, MIB, faults=f"loss={loss}"), needs=(program,), cost=PER_GB)
+    return _compared(figure, "without loss", s.perftest_bandwidth(program, MIB), factor)
 
 
 FIGURES = (
@@ -158,8 +159,10 @@ FIGURES = (
               s.perftest_bandwidth("ib_send_bw", 4 * KIB), 0.6),
     _compared(_bandwidth("send 1 MiB, UC", "ib_send_bw", MIB, "lo", HOST, options=("-c", "UC")), "RC",
               s.perftest_bandwidth("ib_send_bw", MIB), 0.9),
-    _lossy("0.1%", 0.85),
-    _lossy("1%", 0.5),
+    _lossy("write", "0.1%", 0.85),
+    _lossy("write", "1%", 0.5),
+    _lossy("read", "0.1%", 0.85),
+    _lossy("read", "1%", 0.5),
     _compared(Figure("write 8 B, publishing", "lo", "us", False, HOST, _average_write(), needs=("ib_write_lat",)),
               "without stat", _average_write(**SILENT), 1.02),
     _compared(_bandwidth("write 64 KiB, publishing", "ib_write_bw", 64 * KIB, "lo", HOST), "without stat",

@@ -76,14 +76,10 @@ bool take_response_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& pa
   if (!can_repair(qp)) return false;
   const RequesterState& req = qp.requester;
   const Psn psn = packet.headers.bth.psn;
-  // It will be requested again; or it has come before.
-  if (!psn.is_before(req.send_psn) || is_kept(req, psn)) {
+  // It will be requested again; or it has come before; or there is no room for it.
+  if (!psn.is_before(req.send_psn) || is_kept(req, psn) ||
+      psn.distance_from(req.oldest_unacked) >= static_cast<int32_t>(KeptResponses::kWindow)) {
     ca.counters.drop(DropReason::kUnexpectedPsn);
-    return true;
-  }
-  if (psn.distance_from(req.oldest_unacked) >= static_cast<int32_t>(KeptResponses::kWindow)) {
-    ca.counters.drop(DropReason::kUnexpectedPsn);
-    note_sign_of_life(ca, qp, now);
     return true;
   }
   if (!keep(ca, qp, packet)) return false;
