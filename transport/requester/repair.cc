@@ -87,6 +87,7 @@ bool send_query(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) 
   batch.commit();
   req.query_due = false;
   req.gap_query = headers.bth.psn.value();
+  req.gap_query_end = req.send_psn;
   req.gap_query_sent = now;
   const size_t bytes = packet_size(kGapQueryOpcode, 0);
   ++ca.counters.sent_packets;
@@ -178,7 +179,7 @@ void receive_gap_report(ChannelAdapter& ca, QueuePair& qp, const PacketView& pac
   RequesterState& req = qp.requester;
   if (packet.payload.size() != kGapReportBytes) return;
   if (!std::exchange(req.peer_reports_gaps, true)) qp.path->set_keeps_what_follows(true);
-  const uint32_t packets = load_be32(packet.payload.data());
+  uint32_t packets = load_be32(packet.payload.data());
   const uint32_t query = load_be32(packet.payload.data() + 4);
   if (query == req.gap_query && req.gap_query_sent) {
     qp.path->on_round_trip(now - *req.gap_query_sent);
@@ -191,6 +192,10 @@ void receive_gap_report(ChannelAdapter& ca, QueuePair& qp, const PacketView& pac
   }
   const Psn from = packet.headers.bth.psn;
   const uint32_t offset = (from.value() - req.oldest_unacked.value()) & Psn::kMask;
+  // The peer has seen nothing behind `from`, and the query was sent behind all these.
+  if (packets == 0 && query == req.gap_query && from.is_before(req.gap_query_end)) {
+    packets = static_cast<uint32_t>(req.gap_query_end.distance_from(from));
+  }
   if (req.resending || packets == 0 || offset >= req.in_flight()) return;
   if (packets > req.in_flight() - offset || !qp.path->keeps_what_follows()) return;
   const Repair* before = find_repair(req, from);

@@ -82,6 +82,7 @@ struct RequesterState {
   bool peer_reports_gaps = false;
   bool query_due = false;
   uint32_t gap_query = 0;                 ///< number of the last query sent; they count from 1
+  Psn gap_query_end;                      ///< the point of transmission when it was sent
   std::optional<Instant> gap_query_sent;  ///< until it is answered
 
   KeptResponses kept;  ///< behind a gap (read_gaps.h)

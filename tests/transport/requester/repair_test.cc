@@ -138,6 +138,27 @@ TEST(Repair, ReportedGapsAreRepaired) {
   EXPECT_EQ(bench.send_statuses().size(), 10U);
 }
 
+// The defect: the last packets of a burst were lost, and were repaired one by one, each after a
+// silence. Expect: the report that answers the query behind the first repair says that the peer has
+// seen nothing behind it, so all others that were sent before are repaired at once.
+TEST(Repair, ReportShowsThatTheRestIsLost) {
+  Keeping bench(6);
+  bench.receive_ack(101);
+  bench.now = bench.device.next_deadline().value();
+  EXPECT_EQ(bench.sent_psns(), (Lines{"102", "query 1"}));
+  post_sends(bench, 1);
+  EXPECT_EQ(bench.sent_psns(), (Lines{"106"}));
+  bench.receive_ack(102);
+  bench.receive_report(103, 0, 0);
+  EXPECT_EQ(bench.sent_psns(), Lines{});
+  bench.receive_report(103, 0, 1);
+  EXPECT_EQ(bench.sent_psns(), (Lines{"103", "104", "105", "query 2"}));
+  bench.receive_report(106, 0, 2);
+  EXPECT_EQ(bench.sent_psns(), (Lines{"106", "query 3"}));
+  bench.receive_ack(106);
+  EXPECT_EQ(bench.send_statuses().size(), 7U);
+}
+
 // Expect: reports of what is not in flight, or of more than that, are ignored.
 TEST(Repair, NonsenseIsIgnored) {
   Keeping bench(4);
