@@ -11,7 +11,6 @@
 #include "transport/requester/acknowledge.h"
 #include "transport/requester/note_answer.h"
 #include "transport/requester/read_gaps.h"
-#include "transport/requester/repair.h"
 #include "transport/requester/requester.h"
 #include "transport/requester/retry.h"
 #include "transport/requester/round_trip.h"
@@ -113,7 +112,6 @@ void receive_implied_nak(ChannelAdapter& ca, QueuePair& qp, Psn psn, Instant now
   req.first_ahead = psn;
   ++ca.counters.implied_naks;
   retry_after_loss(ca, qp, now);
-  if (qp.state() != IBV_QPS_ERR) ask_for_reports(ca, qp);
   note_missing_response(ca, qp);
 }
 

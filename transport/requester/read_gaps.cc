@@ -59,13 +59,14 @@ void repair_missing(ChannelAdapter& ca, QueuePair& qp, Psn from, Psn end, Instan
 }
 
 /// An answer for the packet before `answered_to` has come; that of packets from `end` on was not
-/// missing.
-void note_ahead(ChannelAdapter& ca, QueuePair& qp, Psn end, Psn answered_to, Instant now) {
+/// missing. `is_new`: it was kept. One that comes again and again restores no retries.
+void note_ahead(ChannelAdapter& ca, QueuePair& qp, Psn end, Psn answered_to, bool is_new,
+                Instant now) {
   RequesterState& req = qp.requester;
   const Psn from = knows_gap(req) ? *req.kept.answered_to : req.oldest_unacked;
   if (end.is_after(from)) repair_missing(ca, qp, from, end, now);
   if (answered_to.is_after(from)) req.kept.answered_to = answered_to;
-  note_sign_of_life(ca, qp, now);
+  if (is_new || answered_to.is_after(from)) note_sign_of_life(ca, qp, now);
   repair_oldest_gap(ca, qp);
   repeat_lost_repairs(ca, qp, now);
 }
@@ -73,8 +74,11 @@ void note_ahead(ChannelAdapter& ca, QueuePair& qp, Psn end, Psn answered_to, Ins
 }  // namespace
 
 bool take_response_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, Instant now) {
-  if (!can_repair(qp)) return false;
   const RequesterState& req = qp.requester;
+  if (!can_repair(qp)) {
+    if (!req.resending) ask_for_reports(ca, qp);
+    return false;
+  }
   const Psn psn = packet.headers.bth.psn;
   // It will be requested again; or it has come before; or there is no room for it.
   if (!psn.is_before(req.send_psn) || is_kept(req, psn) ||
@@ -83,13 +87,13 @@ bool take_response_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& pa
     return true;
   }
   if (!keep(ca, qp, packet)) return false;
-  note_ahead(ca, qp, psn, psn + 1, now);
+  note_ahead(ca, qp, psn, psn + 1, true, now);
   return true;
 }
 
 bool take_ack_ahead(ChannelAdapter& ca, QueuePair& qp, Psn psn, Instant now) {
   if (!can_repair(qp) || !psn.is_before(qp.requester.send_psn)) return false;
-  note_ahead(ca, qp, psn + 1, psn + 1, now);
+  note_ahead(ca, qp, psn + 1, psn + 1, false, now);
   return true;
 }
 

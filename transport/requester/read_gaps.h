@@ -20,7 +20,8 @@ namespace urxe {
 
 /// An answer has come to a request behind a READ or atomic whose own response has not. True: it was
 /// taken, and what is missing will be requested again. False: go back; the peer is not taken to
-/// keep requests, or everything is being requested again already, or it is no READ response.
+/// keep requests, and is asked; or everything is being requested again already, or it is no READ
+/// response.
 bool take_response_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, Instant now);
 /// The same for a positive acknowledgement of all requests up to `psn`.
 bool take_ack_ahead(ChannelAdapter& ca, QueuePair& qp, Psn psn, Instant now);

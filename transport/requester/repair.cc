@@ -21,6 +21,9 @@ constexpr uint32_t kMostSpan = 16;
 constexpr uint32_t kMostSilentRepairs = 4;
 /// How often a peer that has not sent any report is asked for them.
 constexpr uint32_t kMostQueries = 8;
+/// How often the same repair is repeated because of reports, or because other answers come. A peer
+/// that drops such a request, as it does when the memory is gone, is left to the timers.
+constexpr uint32_t kMostRepeats = 16;
 /// As long as none was measured.
 constexpr Duration kLeastRoundTrip = microseconds(50);
 
@@ -48,12 +51,19 @@ void owe_repair(ChannelAdapter& ca, QueuePair& qp, Psn from, uint32_t packets,
                 bool of_responses = false) {
   RequesterState& req = qp.requester;
   Repair* repair = find_repair(req, from);
+  const bool is_repeated =
+      repair != nullptr && repair->from == from && repair->of_responses == of_responses;
+  const uint32_t repeats = is_repeated ? std::min(repair->repeats + 1U, kMostRepeats) : 0;
   if (repair == nullptr) repair = place_for_repair(req);
   if (repair == nullptr) return;
   if (repair->packets == 0) ++req.repairs_used;
   if (repair->packets == 0 || !repair->is_due) ++req.repairs_due;
   const auto most = std::min<uint32_t>(packets, UINT16_MAX);
-  *repair = {from, static_cast<uint16_t>(most), 0, 0, true, of_responses, Instant{}};
+  *repair = Repair{.from = from,
+                   .packets = static_cast<uint16_t>(most),
+                   .is_due = true,
+                   .repeats = static_cast<uint8_t>(repeats),
+                   .of_responses = of_responses};
   req.doubtful_sample.reset();
   req.sample_sent.reset();  // the answer will be late because of the gap
   ++ca.counters.repairs;
@@ -65,7 +75,7 @@ template <class Predicate>
 void repeat_responses_if(ChannelAdapter& ca, QueuePair& qp, Predicate should_have_come) {
   for (const Repair& repair : qp.requester.repairs) {
     const bool was_sent = repair.packets != 0 && repair.of_responses && !repair.is_due;
-    if (was_sent && should_have_come(repair)) {
+    if (was_sent && repair.repeats < kMostRepeats && should_have_come(repair)) {
       owe_repair(ca, qp, repair.from, repair.packets, true);
     }
   }
@@ -201,6 +211,7 @@ void receive_gap_report(ChannelAdapter& ca, QueuePair& qp, const PacketView& pac
   const Repair* before = find_repair(req, from);
   // It may have arrived since, unless the responder had seen the query behind it.
   if (before != nullptr && (before->is_due || Psn(before->query).is_after(Psn(query)))) return;
+  if (before != nullptr && before->from == from && before->repeats >= kMostRepeats) return;
   qp.path->note_loss(now);
   for (uint32_t i = 0; i < packets; ++i) {
     if (qp.path->on_single_loss(qp.mtu, now)) ++ca.counters.congestion_backoffs;

@@ -193,6 +193,33 @@ TEST(ReadGaps, SilenceRepeatsTheRepair) {
   EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_RETRY_EXC_ERR}}));
 }
 
+// The peer drops what is requested again, since its memory is gone, and acknowledges the probes:
+// the newest packet. Expect: that restores no retry; and reports do not have it requested for ever.
+TEST(ReadGaps, PeerThatOnlyAcknowledges) {
+  Keeping bench;
+  bench.read(4);
+  bench.post(IBV_WR_SEND, 0);
+  bench.sent();
+  bench.respond(101);
+  bench.receive_ack(104);
+  uint32_t requests = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const Lines lines = bench.sent();
+    requests += static_cast<uint32_t>(std::ranges::count(lines, request(100, 0, 1)));
+    bench.receive_report(static_cast<uint8_t>(bench.qp->requester.gap_query));
+    if (lines.empty()) break;
+  }
+  EXPECT_EQ(requests, 17U);
+  for (int i = 0; i < 1000; ++i) {
+    const auto deadline = bench.device.next_deadline();
+    if (!deadline) break;
+    bench.now = *deadline;
+    bench.sent();
+    bench.receive_ack(104);
+  }
+  EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_RETRY_EXC_ERR}, {2, IBV_WC_WR_FLUSH_ERR}}));
+}
+
 // Expect: what comes twice, or is no response to a READ, or has another length, is not put in
 // place; the READ completes all the same.
 TEST(ReadGaps, WrongAnswersBehindAGap) {
