@@ -106,7 +106,7 @@ bool send_query(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) 
   return true;
 }
 
-/// Requests one row of the responses that are missing of a repair.
+/// Requests the next run of responses that the repair lacks.
 Again request_missing(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
                       const Repair& repair) {
   const Psn psn = repair.from + repair.done;

@@ -11,9 +11,9 @@ namespace urxe {
 // new ones go on meanwhile. See "Loss" in transport/README.md.
 //
 // A NAK names the first missing packet only. The peer is asked to report each further gap at once.
-// If it lacks none, but has not seen all that was sent before the query, the rest is lost.
 // If it does not, and the packet behind a repair is missing as well, twice as many are sent the
-// next time, so that a run of lost packets is soon repaired.
+// next time, so that a run of lost packets is soon repaired. A report that there is no gap, from a
+// peer that has not seen all that was sent before the query, says that the rest is lost.
 
 /// The peer has perhaps kept what came behind a gap: asks it. Only a peer that keeps requests
 /// answers.

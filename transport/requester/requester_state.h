@@ -18,7 +18,7 @@ struct Repair {
   uint16_t done = 0;          ///< of them, sent
   uint32_t query = 0;         ///< the number of the query that followed them
   bool is_due = false;        ///< not all were sent
-  uint8_t repeats = 0;        ///< the same before it, since progress
+  uint8_t repeats = 0;        ///< how often it has been repeated
   bool of_responses = false;  ///< READ responses are missing, not requests
   Instant sent{};             ///< if it is not due
 };

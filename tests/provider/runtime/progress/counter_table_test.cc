@@ -51,11 +51,15 @@ TEST_F(CounterTableTest, ShowsCountersInItsRowOnly) {
   counters.drop(DropReason::kBadIcrc);
   counters.read_requests = 4;
   counters.flush_requests = 2;
+  counters.held_requests = 3;
+  counters.held_responses = 4;
   table.publish(counters,
                 EngineCounters{.send_lost = 5, .forwarded = 6, .not_owner = 8, .not_copied = 9},
                 CmCounters{});
   EXPECT_EQ(value(3, counter_column("rx_read_requests")), 4U);
   EXPECT_EQ(value(3, counter_column("rx_flush_requests")), 2U);
+  EXPECT_EQ(value(3, counter_column("held_requests")), 3U);
+  EXPECT_EQ(value(3, counter_column("held_responses")), 4U);
   EXPECT_EQ(value(3, counter_column("port_rcv_errors")), 1U);
   EXPECT_EQ(value(3, counter_column("port_xmit_discards")), 5U);
   EXPECT_EQ(value(3, counter_column("forwarded_pkts")), 6U);
