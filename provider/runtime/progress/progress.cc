@@ -2,7 +2,6 @@
 #include "provider/runtime/progress/progress.h"
 
 #include <poll.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,10 +23,11 @@ constexpr uint32_t kSmallRequest = 4096;  ///< bytes
 constexpr Duration kBurstGap = microseconds(3);
 /// Interval of the timers while packets keep arriving.
 constexpr Duration kAdvanceAnyway = milliseconds(10);
-/// An application that polls in vain for longer than this yields the processor, because the peer
-/// that it waits for may need it.
+/// An application that polls in vain for longer than this gives way to others, because the peer
+/// that it waits for may need the processor.
 constexpr Duration kSpinTime = microseconds(20);
-/// It yields no more often than this, however fast a poll is: each time, another process may keep
+constexpr Duration kCrowdedSpinTime = microseconds(3);  ///< there it sleeps
+/// It does so no more often than this, however fast a poll is: each time, another process may keep
 /// the processor for a while.
 constexpr Duration kYieldInterval = microseconds(2);
 /// How long the opener of an address waits. The engine mostly needs far less, on a busy host more.
@@ -85,13 +85,14 @@ void Progress::drive_inline(const CompletionQueue& cq) {
   Instant now = clock_now();
   drive_rounds(cq, now);
   finish(now);
+  const Duration spin_time = crowding_.is_crowded(now) ? kCrowdedSpinTime : kSpinTime;
   const bool spins = now - last_empty_poll_ < kSpinTime;
   last_empty_poll_ = now;
-  const bool yields =
-      spins && now - last_arrival_ > kSpinTime && now - last_yield_ > kYieldInterval;
-  if (yields) last_yield_ = now;
+  const bool gives_way =
+      spins && now - last_arrival_ > spin_time && now - last_yield_ > kYieldInterval;
+  if (gives_way) last_yield_ = now;
   unlock();
-  if (yields) sched_yield();
+  if (gives_way) give_way(cq);
 }
 
 void Progress::drive_rounds(const CompletionQueue& cq, Instant now) {

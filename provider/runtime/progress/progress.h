@@ -19,6 +19,7 @@
 #include "provider/runtime/events/event_socket.h"
 #include "provider/runtime/locks/device_lock.h"
 #include "provider/runtime/progress/counter_table.h"
+#include "provider/runtime/progress/crowding.h"
 #include "provider/runtime/progress/departures.h"
 #include "provider/runtime/progress/frame_traffic.h"
 #include "provider/runtime/progress/held_signals.h"
@@ -138,6 +139,8 @@ class Progress {
   void hold_back(Instant now);
   void note_taken();
   void drive_inline(const CompletionQueue& cq);
+  void give_way(const CompletionQueue& cq);
+  bool sleep_until_packets(const CompletionQueue& cq);
   void end_guard();
   void settle_and_unlock();
   void let_engine_join();
@@ -174,7 +177,7 @@ class Progress {
   [[nodiscard]] Departures::Return why_awake(bool kicked) const;
   void rest_deeply();
 
-  // A thread of the application that waits for an event: wait_for_event.cc.
+  // A thread of the application that waits: watch.h, wait_for_event.cc, give_way.cc.
   class Wait;
   static bool wait_until_readable(int fd, const SignalAlarm& alarm, int cancel_state);
   bool watch_until_readable(const EventSocket& channel, int fd, int cancel_state);
@@ -219,6 +222,7 @@ class Progress {
   bool communication_told_ = false;  ///< events were reported since the last Guard
 
   std::atomic<uint64_t> inline_polls_{0};
+  Crowding crowding_;
   std::atomic<int32_t> armed_{0};  ///< completion queues armed for an event
   std::atomic<uint64_t> arms_{0};  ///< how often one was armed
 

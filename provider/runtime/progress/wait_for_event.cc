@@ -13,7 +13,7 @@
 #include <span>
 
 #include "packet/host/clock.h"
-#include "provider/runtime/progress/progress.h"
+#include "provider/runtime/progress/watch.h"
 
 namespace urxe {
 namespace {
@@ -50,38 +50,11 @@ void poll_cancellable(std::span<pollfd> fds, Instant end, int cancel_state) {
 
 }  // namespace
 
-/// A thread waits for events of `channel`. The first of several watches the device.
-class Progress::Wait {
- public:
-  Wait(Progress& progress, EventSocket& channel)
-      : progress_(progress), channel_(channel), watches_(progress.readers_.fetch_add(1) == 0) {
-    if (!watches_) return;
-    channel.use().awaited_in.store(progress.watch_epoch_.load());
-    progress.waits_.fetch_add(1);
-    progress.waiting_.store(true);
-  }
-  ~Wait() {
-    if (watches_) leave();
-    progress_.readers_.fetch_sub(1);
-  }
-  Wait(const Wait&) = delete;
-  Wait& operator=(const Wait&) = delete;
-
-  [[nodiscard]] bool watches() const { return watches_; }
-
- private:
-  void leave() const;
-
-  Progress& progress_;
-  EventSocket& channel_;
-  const bool watches_;
-};
-
 /// The application is going to poll, or to wait again. If it does neither, the background thread
 /// finds out after a rest; others' events must not wait for that.
 void Progress::Wait::leave() const {
   progress_.waiting_.store(false);
-  const int armed_here = channel_.use().armed.load();
+  const int armed_here = channel_ != nullptr ? channel_->use().armed.load() : 0;
   if (progress_.readers_.load() > 1 || progress_.armed_.load() > armed_here) {
     progress_.kick();
   } else if (progress_.rests_deeply_.load()) {
@@ -113,7 +86,7 @@ bool Progress::wait_for_event(EventSocket& channel, int fd) {
   for (;;) {
     const HeldSignals signals;  // the last to end: a handler may leave by longjmp(3)
     const NotCancellable thread;
-    Wait wait(*this, channel);
+    Wait wait(*this, &channel);
     SignalAlarm own_alarm;
     SignalAlarm& alarm = wait.watches() ? signal_alarm_ : own_alarm;
     if (!alarm.watch(signals)) return true;

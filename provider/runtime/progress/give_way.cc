@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a thread of the application that polls in vain does for others that want its processor.
+#include <poll.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <span>
+
+#include "packet/host/clock.h"
+#include "provider/runtime/progress/held_signals.h"
+#include "provider/runtime/progress/watch.h"
+
+namespace urxe {
+namespace {
+
+/// How long a poll sleeps at most. The application may look at other things between two polls; on
+/// a crowded machine a yield takes far longer.
+constexpr Duration kPollSleep = microseconds(100);
+
+/// ppoll(2) without the C library, which would make it a cancellation point: ibv_poll_cq is none.
+void sleep_on(std::span<pollfd> fds, Duration time) {
+  timespec timeout{0, static_cast<long>(std::max<int64_t>(time.ns, 0))};
+  syscall(SYS_ppoll, fds.data(), fds.size(), &timeout, nullptr, size_t{0});
+}
+
+}  // namespace
+
+/// The caller does not hold the lock.
+void Progress::give_way(const CompletionQueue& cq) {
+  const Instant before = clock_now();
+  if (crowding_.is_crowded(before) && sleep_until_packets(cq)) return;
+  sched_yield();
+  const Instant after = clock_now();
+  crowding_.yielded(after - before, after);
+}
+
+/// False: another thread watches the device, or waits for events of it.
+bool Progress::sleep_until_packets(const CompletionQueue& cq) {
+  if (mode_.load() != Mode::kResting || armed_.load() != 0) return false;
+  const HeldSignals signals;  // a handler may leave by longjmp(3)
+  const Wait wait(*this, nullptr);
+  if (!wait.watches()) return false;
+  lock_.lock();
+  Instant now = clock_now();
+  drive_rounds(cq, now);
+  finish(now);
+  const bool sleeps = cq.empty() && !engine_->begin_wait();
+  const Instant end = std::min(deadline(now), now + kPollSleep);
+  if (sleeps) waiter_until_ns_.store(end.ns);
+  unlock();
+  if (!sleeps) return true;
+  pollfd fds[4] = {{waiter_kick_fd_, POLLIN, 0},
+                   {engine_->wait_fd(), POLLIN, 0},
+                   {frames_.receive_fd(), POLLIN, 0},
+                   {frames_.blocked_fd(), POLLOUT, 0}};
+  sleep_on(fds, end - now);
+  waiter_until_ns_.store(INT64_MIN);
+  if (fds[0].revents != 0) take_kicks(waiter_kick_fd_);
+  if ((fds[2].revents & POLLERR) != 0) FramePort::clear_error(fds[2].fd);
+  lock_.lock();
+  engine_->end_wait();
+  now = clock_now();
+  drive_rounds(cq, now);
+  finish(now);
+  last_empty_poll_ = now;
+  unlock();
+  return true;
+}
+
+}  // namespace urxe

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// When a thread that polls in vain sleeps instead of yielding.
+#include "provider/runtime/progress/crowding.h"
+
+#include <gtest/gtest.h>
+
+namespace urxe::test {
+namespace {
+
+constexpr Duration kWholeSlice = milliseconds(3);
+constexpr Duration kPeersTurn = microseconds(10);
+
+TEST(Crowding, YieldsAtFirst) {
+  const Crowding crowding;
+  EXPECT_FALSE(crowding.is_crowded(Instant{0}));
+}
+
+TEST(Crowding, SleepsAfterTwoSlicesInARow) {
+  Crowding crowding;
+  crowding.yielded(kWholeSlice, Instant{0});
+  EXPECT_FALSE(crowding.is_crowded(Instant{0})) << "one may be chance";
+  crowding.yielded(kWholeSlice, Instant{0} + kWholeSlice);
+  EXPECT_TRUE(crowding.is_crowded(Instant{0} + kWholeSlice));
+}
+
+TEST(Crowding, APeerThatTakesItsTurnIsNoCrowd) {
+  Crowding crowding;
+  Instant now{0};
+  for (int i = 0; i < 100; ++i, now = now + kWholeSlice) {
+    crowding.yielded(kWholeSlice, now);
+    crowding.yielded(kPeersTurn, now);
+    EXPECT_FALSE(crowding.is_crowded(now));
+  }
+}
+
+TEST(Crowding, AfterAWhileOneYieldTellsWhetherItIsOver) {
+  Crowding crowding;
+  Instant now{0};
+  crowding.yielded(kWholeSlice, now);
+  crowding.yielded(kWholeSlice, now);
+  for (int i = 0; i < 10; ++i) {
+    while (crowding.is_crowded(now)) now = now + milliseconds(1);
+    crowding.yielded(kWholeSlice, now);
+    EXPECT_TRUE(crowding.is_crowded(now)) << "it is not";
+  }
+  while (crowding.is_crowded(now)) now = now + milliseconds(1);
+  crowding.yielded(kPeersTurn, now);
+  EXPECT_FALSE(crowding.is_crowded(now));
+  crowding.yielded(kWholeSlice, now);
+  EXPECT_FALSE(crowding.is_crowded(now)) << "it begins anew";
+}
+
+TEST(Crowding, EndsByItself) {
+  Crowding crowding;
+  crowding.yielded(kWholeSlice, Instant{0});
+  crowding.yielded(kWholeSlice, Instant{0});
+  EXPECT_FALSE(crowding.is_crowded(Instant{0} + seconds(1)));
+}
+
+}  // namespace
+}  // namespace urxe::test
