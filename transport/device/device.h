@@ -183,6 +183,8 @@ class Device {
 
   /// Whether there are ACKs that kUrgentOnly has held back.
   [[nodiscard]] bool has_deferred_acks() const;
+  /// Whether requests of a reliable service are in flight, that peers owe answers to.
+  [[nodiscard]] bool awaits_answers() const;
   [[nodiscard]] std::optional<Instant> next_deadline() const;
 
   /// An armed completion queue that has an event now; each once, then nullptr.

@@ -121,13 +121,14 @@ size_t PathTable::Hash::operator()(const Key& key) const {
 
 Path* PathTable::acquire(const Gid& destination, uint32_t qpn, uint32_t max_window) {
   std::unique_ptr<Path>& path = paths_[{destination, slot_of(Qpn(qpn))}];
-  if (!path) path = std::make_unique<Path>(max_window);
+  if (!path) path = std::make_unique<Path>(max_window, &in_flight_);
   ++path->references;
   return path.get();
 }
 
 void PathTable::release(Path* path) {
   if (--path->references != 0) return;
+  path->give_back(path->in_flight());
   std::erase_if(paths_, [path](const auto& entry) { return entry.second.get() == path; });
 }
 

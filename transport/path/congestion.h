@@ -32,7 +32,9 @@ constexpr uint32_t receive_room(size_t bytes, bool joins) {
 /// migration and of the CM's messages; the addresses and ports of a packet are its flow.)
 class Path {
  public:
-  explicit Path(uint32_t max_window) : max_window_(std::max(max_window, kMinWindow)) {}
+  /// `in_flight_of_all`: the sum that this path's in_flight() is part of; null: none.
+  explicit Path(uint32_t max_window, uint64_t* in_flight_of_all = nullptr)
+      : max_window_(std::max(max_window, kMinWindow)), in_flight_of_all_(in_flight_of_all) {}
 
   /// Whether somebody may begin a turn. The packets of one turn may go beyond the window.
   [[nodiscard]] bool has_room() const { return in_flight_ < window_; }
@@ -40,8 +42,14 @@ class Path {
   [[nodiscard]] uint32_t in_flight() const { return in_flight_; }
   /// The room that one turn may use.
   [[nodiscard]] uint32_t turn() const { return std::min(window_ / 4, kMaxTurn); }
-  void take(uint32_t room) { in_flight_ += room; }
-  void give_back(uint32_t room) { in_flight_ -= room; }
+  void take(uint32_t room) {
+    in_flight_ += room;
+    if (in_flight_of_all_ != nullptr) *in_flight_of_all_ += room;
+  }
+  void give_back(uint32_t room) {
+    in_flight_ -= room;
+    if (in_flight_of_all_ != nullptr) *in_flight_of_all_ -= room;
+  }
 
   /// Packets that took `room` were acknowledged.
   void on_acknowledged(uint32_t room);
@@ -110,6 +118,7 @@ class Path {
   uint32_t slow_start_threshold_ = UINT32_MAX;
   uint32_t acknowledged_ = 0;  ///< since the window last grew by kGrowth
   uint32_t in_flight_ = 0;     ///< includes READ responses asked for
+  uint64_t* in_flight_of_all_;
   uint32_t loss_debt_ = 0;     ///< grows with single losses, shrinks with what is acknowledged
   bool keeps_what_follows_ = false;
   Instant last_loss_{INT64_MIN / 2};  ///< that halved the window
@@ -130,6 +139,8 @@ class PathTable {
  public:
   Path* acquire(const Gid& destination, uint32_t qpn, uint32_t max_window);
   void release(Path* path);
+  /// The sum of Path::in_flight() of all.
+  [[nodiscard]] uint64_t in_flight() const { return in_flight_; }
 
  private:
   struct Key {
@@ -141,6 +152,7 @@ class PathTable {
     size_t operator()(const Key& key) const;
   };
   std::unordered_map<Key, std::unique_ptr<Path>, Hash> paths_;
+  uint64_t in_flight_ = 0;
 };
 
 }  // namespace urxe

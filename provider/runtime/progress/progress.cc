@@ -152,7 +152,8 @@ bool Progress::receive(Instant now) {
 }
 
 AckPolicy Progress::policy_when_idle(Instant now) const {
-  return now < reply_wait_.until() ? AckPolicy::kUrgentOnly : AckPolicy::kAll;
+  return reply_wait_.holds(now, device_.awaits_answers()) ? AckPolicy::kUrgentOnly
+                                                          : AckPolicy::kAll;
 }
 
 void Progress::transmit(AckPolicy policy, Instant now) {

@@ -14,7 +14,9 @@ namespace urxe {
 /// background thread would have to take the reply.
 ///
 /// An ACK waits only if the application has replied to the request before, and twice as long as
-/// that reply took.
+/// that reply took; and not while the application's own requests are unanswered. It may wait for
+/// those before it goes on: where each of two peers, or of a ring of them, had its ACKs wait for
+/// the other's next request, they would all wait in vain.
 class ReplyWait {
  public:
   /// The application has posted a request.
@@ -30,6 +32,10 @@ class ReplyWait {
   }
   /// The ACK waits until then.
   [[nodiscard]] Instant until() const { return until_; }
+  /// Whether it still waits. `awaits_answers`: requests of the application are unanswered.
+  [[nodiscard]] bool holds(Instant now, bool awaits_answers) const {
+    return !awaits_answers && now < until_;
+  }
 
  private:
   static constexpr Duration kRecent = milliseconds(5);

@@ -44,6 +44,17 @@ TEST(ReplyWait, NotForAReplyOfLongAgo) {
   EXPECT_EQ(wait_after_replies(milliseconds(20), microseconds(2), 3), Duration{});
 }
 
+TEST(ReplyWait, NotWhileTheApplicationWaitsForAnswersItself) {
+  ReplyWait wait;
+  wait.owes_ack(kStart);
+  wait.posts(kStart + microseconds(2));
+  const Instant now = kStart + microseconds(10);
+  wait.owes_ack(now);
+  EXPECT_TRUE(wait.holds(now, false));
+  EXPECT_FALSE(wait.holds(now, true));
+  EXPECT_FALSE(wait.holds(wait.until(), false));
+}
+
 TEST(ReplyWait, NotForOneThatHasStopped) {
   ReplyWait wait;
   wait.owes_ack(kStart);
