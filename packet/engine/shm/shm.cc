@@ -135,8 +135,10 @@ bool ShmEngine::send(const TxBatch& batch, const TxBatch::Message& message) {
   Link* const link = links_->find(slot_of(qpn));
   if (link == nullptr) {
     // Only a process of this host can have one of this process's addresses.
-    if (slot_of(qpn) == config_.slot->number()) return false;
     if (std::ranges::find(addresses_, message.flow.destination) == addresses_.end()) return false;
+    if (slot_of(qpn) == config_.slot->number()) {
+      return send_to_self(message, bytes.data() - message.offset);
+    }
     links_->ask(slot_of(qpn), clock_now());
     return false;
   }
@@ -153,7 +155,7 @@ std::span<const RxPacket> ShmEngine::receive() {
   links_->free_read();
   flush();
   if (calls_until_look_-- == 0) look_around();
-  const bool inner_was_read = take_from_links();
+  const bool inner_was_read = take_own() || take_from_links();
   if (took_memory_) quiet_calls_ = 0;
   if (inner_was_read || !is_inners_turn()) return packets_;
   const auto others = receive_from_inner();
@@ -222,13 +224,19 @@ bool ShmEngine::take_from_links() {
 
 /// What was sent by UDP before the link's first record comes before it.
 bool ShmEngine::must_read_sockets_first(Link& link) {
+  if (read_sockets_first()) return true;
+  link.note_sockets_empty();
+  return false;
+}
+
+/// False: the sockets are empty.
+bool ShmEngine::read_sockets_first() {
   for (int look = 0; look < kLooksAtSockets; ++look) {
     const auto others = receive_from_inner();
     if (others.empty()) continue;
     packets_.insert(packets_.end(), others.begin(), others.end());
     return true;
   }
-  link.note_sockets_empty();
   return false;
 }
 
@@ -256,16 +264,20 @@ bool ShmEngine::take(Link& link, const RingReader::Record& record) {
   run.flow.hop_limit = info.hop_limit;
   run.segment_size = info.segment_size;
   run.bytes = record.packets;
+  hand_on(run, info.numbered, info.sealed);
+  return true;
+}
+
+void ShmEngine::hand_on(const PacketRun& run, bool numbered, bool sealed) {
   uint16_t identification = 0;
   run.for_each([&](std::span<const uint8_t> packet) {
-    packets_.push_back({packet, run.flow, identification, info.sealed});
-    if (info.numbered) ++identification;
+    packets_.push_back({packet, run.flow, identification, sealed});
+    if (numbered) ++identification;
   });
   took_memory_ = true;
   calls_without_inner_ += static_cast<uint32_t>(run.bytes.size() / kBytesOfACall);
   counters_.received_packets += run.packets();
   counters_.received_bytes += run.bytes.size();
-  return true;
 }
 
 bool ShmEngine::begin_wait() {
@@ -274,7 +286,9 @@ bool ShmEngine::begin_wait() {
   sleeps_ = true;
   for (const auto& link : links_->all()) link->say_asleep();
   full_fence();
-  const bool any = std::ranges::any_of(links_->all(), [](const auto& l) { return l->has_work(); });
+  const bool any = own_.has_next() || std::ranges::any_of(links_->all(), [](const auto& link) {
+                     return link->has_work();
+                   });
   if (any) end_wait();
   return any;
 }

@@ -8,6 +8,7 @@
 
 #include "packet/engine/forwarding_engine.h"
 #include "packet/engine/shm/links.h"
+#include "packet/engine/shm/own_packets.h"
 #include "packet/host/file_descriptor.h"
 #include "packet/sharing/slots/slots.h"
 
@@ -23,9 +24,9 @@ struct ShmConfig {
 
 /// Wraps an engine, and carries packets between processes of one user on one host through memory
 /// instead: packets to an address of this host that the process with the slot of the destination
-/// queue pair has open, once the two have a link (links.h). Everything else goes by the inner
-/// engine: packets to QP1 and to groups, to other hosts, to processes that have no link, to this
-/// process itself.
+/// queue pair has open, once the two have a link (links.h), or that are for this process itself.
+/// Everything else goes by the inner engine: packets to QP1 and to groups, to other hosts, to
+/// processes that have no link.
 ///
 /// Packets are as the inner engine's: the same batches and identifications. Those that go through
 /// memory need no ICRC, and have none unless the batch comes with them; the others get theirs here.
@@ -54,9 +55,13 @@ class ShmEngine final : public ForwardingEngine {
 
  private:
   [[nodiscard]] bool send(const TxBatch& batch, const TxBatch::Message& message);
+  [[nodiscard]] bool send_to_self(const TxBatch::Message& message, const uint8_t* memory);
+  [[nodiscard]] bool take_own();
+  void hand_on(const PacketRun& run, bool numbered, bool sealed);
   void send_rest();
   void look_around();
   [[nodiscard]] bool must_read_sockets_first(Link& link);
+  [[nodiscard]] bool read_sockets_first();
   bool take_from_links();
   void take_from(Link& link, size_t& room);
   [[nodiscard]] bool take(Link& link, const RingReader::Record& record);
@@ -70,6 +75,7 @@ class ShmEngine final : public ForwardingEngine {
   FileDescriptor bell_;           ///< other processes ring it while this one sleeps
   std::vector<Gid> addresses_;    ///< opened, at most LinkEnd::kAddresses
   std::unique_ptr<Links> links_;  ///< null: not possible, or over
+  OwnPackets own_;
   std::vector<RxPacket> packets_;
   size_t first_ = 0;            ///< the link to be read first
   bool sleeps_ = false;         ///< between begin_wait() and end_wait()

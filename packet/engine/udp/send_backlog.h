@@ -29,6 +29,7 @@ class SendBacklog {
   /// Forgets the `count` oldest, which messages() has shown.
   void pop(size_t count);
   [[nodiscard]] bool empty() const { return count_ == 0; }
+  [[nodiscard]] size_t count() const { return count_; }
 
  private:
   /// Where `size` bytes fit in one piece; kBytes: nowhere.

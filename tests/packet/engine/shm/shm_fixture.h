@@ -58,6 +58,11 @@ inline bool take(ShmMember& member, std::vector<Received>& to) {
   return !packets.empty();
 }
 
+inline bool is_readable(const ShmMember& member) {
+  pollfd wait{member.engine->wait_fd(), POLLIN, 0};
+  return poll(&wait, 1, 0) == 1;
+}
+
 /// Waits until none has anything left to do: no packet, and no search for the order of the sockets,
 /// during which packets may be forwarded and come late.
 inline void settle(const std::vector<ShmMember*>& members) {
