@@ -2,25 +2,54 @@
 // The yardstick for latency: two threads that spin on plain UDP sockets of the loopback interface,
 // or sleep in recv(2), and answer each other. Prints the median of half the round trip, in
 // microseconds.
-//
-// usage: urxe_udp_pingpong [--asleep] [ROUNDS] [BYTES]
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <thread>
 #include <vector>
 
 namespace {
 
 constexpr size_t kMostBytes = 1472;
-constexpr int kMostRounds = 10'000'000;
+constexpr size_t kMostRounds = 10'000'000;
+
+struct Options {
+  bool asleep = false;
+  size_t rounds = 20000;
+  // 8 bytes of payload behind a BTH, a RETH and an ICRC.
+  size_t bytes = 40;
+};
+
+Options parse(int argc, char** argv) {
+  Options options;
+  CLI::App app{
+      "Two threads that answer each other over plain UDP sockets of the loopback interface. "
+      "Prints\n"
+      "the median of half the round trip, in microseconds.",
+      "urxe_udp_pingpong"};
+  app.add_flag("--asleep", options.asleep, "sleep in recv(2); by default both threads spin");
+  app.add_option("ROUNDS", options.rounds)
+      ->capture_default_str()
+      ->check(CLI::Range(size_t{1}, kMostRounds));
+  app.add_option("BYTES", options.bytes, "of a datagram")
+      ->capture_default_str()
+      ->check(CLI::Range(size_t{1}, kMostBytes));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) std::exit(app.exit(error));
+    std::fprintf(stderr, "urxe_udp_pingpong: %s; --help lists the options\n", error.what());
+    std::exit(2);
+  }
+  return options;
+}
 
 [[noreturn]] void fail(const char* what) {
   std::perror(what);
@@ -58,33 +87,26 @@ void send_all(int fd, const std::vector<char>& buffer) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool asleep = argc > 1 && std::strcmp(argv[1], "--asleep") == 0;
-  const int flags = asleep ? 0 : MSG_DONTWAIT;
-  if (asleep) {
-    --argc;
-    ++argv;
-  }
-  const int rounds = std::clamp(argc > 1 ? std::atoi(argv[1]) : 20000, 1, kMostRounds);
-  // 8 bytes of payload behind a BTH, a RETH and an ICRC.
-  const size_t bytes =
-      std::clamp<size_t>(argc > 2 ? std::strtoul(argv[2], nullptr, 0) : 40, 1, kMostBytes);
+  const Options options = parse(argc, argv);
+  const size_t rounds = options.rounds;
+  const int flags = options.asleep ? 0 : MSG_DONTWAIT;
   const int ours = make_socket();
   const int theirs = make_socket();
   connect_to(ours, theirs);
   connect_to(theirs, ours);
 
   std::thread echo([&] {
-    std::vector<char> buffer(bytes);
-    for (int i = 0; i < rounds; ++i) {
+    std::vector<char> buffer(options.bytes);
+    for (size_t i = 0; i < rounds; ++i) {
       receive(theirs, buffer, flags);
       send_all(theirs, buffer);
     }
   });
   using Clock = std::chrono::steady_clock;
   std::vector<double> half_trips;
-  half_trips.reserve(static_cast<size_t>(rounds));
-  std::vector<char> buffer(bytes);
-  for (int i = 0; i < rounds; ++i) {
+  half_trips.reserve(rounds);
+  std::vector<char> buffer(options.bytes);
+  for (size_t i = 0; i < rounds; ++i) {
     const auto start = Clock::now();
     send_all(ours, buffer);
     receive(ours, buffer, flags);
@@ -92,8 +114,9 @@ int main(int argc, char** argv) {
                          2);
   }
   echo.join();
-  std::nth_element(half_trips.begin(), half_trips.begin() + rounds / 2, half_trips.end());
-  std::printf("%.3f\n", half_trips[static_cast<size_t>(rounds) / 2]);
+  std::nth_element(half_trips.begin(), half_trips.begin() + static_cast<ptrdiff_t>(rounds / 2),
+                   half_trips.end());
+  std::printf("%.3f\n", half_trips[rounds / 2]);
   ::close(ours);
   ::close(theirs);
   return 0;
