@@ -80,6 +80,10 @@ class PacketEngine {
   /// Gives back a port that claim_source_port() returned.
   virtual void release_source_port(const Gid& local, uint16_t port) = 0;
 
+  /// Whether packets to a destination can go at once. False: the engine has asked for the link
+  /// address of the first hop; receive() takes the answer, and until then most packets may be lost.
+  [[nodiscard]] virtual bool find_hop(const Gid& /*destination*/) { return true; }
+
   /// Makes this interface a member of a multicast group (IPv4 as ::ffff:a.b.c.d, or IPv6), for
   /// switches and routers too, and begins to receive packets to the group. They include those that
   /// this host, and this engine, sends. Does nothing if the engine has joined the group already.

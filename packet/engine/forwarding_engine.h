@@ -22,6 +22,9 @@ class ForwardingEngine : public PacketEngine {
   void release_source_port(const Gid& local, uint16_t port) override {
     inner_->release_source_port(local, port);
   }
+  [[nodiscard]] bool find_hop(const Gid& destination) override {
+    return inner_->find_hop(destination);
+  }
   Expected<void, EngineError> join_group(const Gid& group) override {
     return inner_->join_group(group);
   }

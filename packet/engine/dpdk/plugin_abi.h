@@ -11,7 +11,7 @@ namespace urxe {
 // The functions have C linkage; they are found by the names below.
 
 /// Changes with every change of this file, of PacketEngine, or of what is passed through it.
-#define URXE_DPDK_ABI 1
+#define URXE_DPDK_ABI 2
 
 inline constexpr size_t kMostDpdkPorts = 32;
 

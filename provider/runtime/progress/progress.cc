@@ -32,6 +32,8 @@ constexpr Duration kCrowdedSpinTime = microseconds(3);  ///< there it sleeps
 constexpr Duration kYieldInterval = microseconds(2);
 /// How long the opener of an address waits. The engine mostly needs far less, on a busy host more.
 constexpr Duration kJoiningTime = milliseconds(50);
+/// How long a queue pair waits for the link address of its first hop.
+constexpr Duration kHopTime = seconds(3);
 /// How long an ACK may be deferred while nobody polls.
 constexpr Duration kDeferredAckDelay = microseconds(50);
 constexpr Duration kEventRetryDelay = milliseconds(1);
@@ -226,18 +228,21 @@ void Progress::finish(Instant now) {
 
 void Progress::end_guard() {
   const bool waits = std::exchange(waits_for_joining_, false);
+  const std::optional<Gid> hop = std::exchange(awaited_hop_, std::nullopt);
   settle_and_unlock();
-  if (waits) let_engine_join();
+  if (waits) drive_while(kJoiningTime, [&] { return engine_->is_joining(); });
+  if (hop) drive_while(kHopTime, [&] { return !engine_->find_hop(*hop); });
 }
 
-/// Drives the device meanwhile, as other threads may.
-void Progress::let_engine_join() {
-  const Instant end = clock_now() + kJoiningTime;
+/// Other threads may drive the device meanwhile, too.
+template <class Condition>
+void Progress::drive_while(Duration longest, Condition condition) {
+  const Instant end = clock_now() + longest;
   for (Instant now = clock_now(); now < end; now = clock_now()) {
     pollfd source{-1, POLLIN, 0};
     if (lock_.try_lock()) {
-      const bool joins = engine_ && engine_->is_joining();
-      if (joins) {
+      const bool waits = engine_ && condition();
+      if (waits) {
         source.fd = engine_->wait_fd();
         receive(now);
         device_.advance(now);
@@ -245,7 +250,7 @@ void Progress::let_engine_join() {
         finish(now);
       }
       unlock();
-      if (!joins) return;
+      if (!waits) return;
     }
     ::poll(&source, 1, 1);
   }

@@ -47,7 +47,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   /// Holds the device's lock. Its end sends what the holder has posted, delivers events and
-  /// unlocks; then it waits for the engine, if wait_for_joining() was called.
+  /// unlocks; then it waits for the engine, if wait_for_joining() or wait_for_hop() was called.
   class Guard {
    public:
     explicit Guard(Progress& progress) : progress_(progress) { progress_.lock_.lock(); }
@@ -76,6 +76,9 @@ class Progress {
   /// The holder of the lock has opened an address, and goes on when packets for it come directly:
   /// before, they may come late, from which unreliable services suffer.
   void wait_for_joining() { waits_for_joining_ = true; }
+  /// The holder of the lock goes on when packets can go to `destination`: the first ones would be
+  /// lost, which an unreliable service does not repair. Not if the first hop does not answer.
+  void wait_for_hop(const Gid& destination) { awaited_hop_ = destination; }
   /// Opens the port for raw packets of an interface. EPERM and the like, which it prints on stderr.
   Expected<void, Errno> open_frames(uint32_t ifindex);
   /// The device's flow steering rules have changed. An error is printed on stderr.
@@ -143,7 +146,8 @@ class Progress {
   bool sleep_until_packets(const CompletionQueue& cq);
   void end_guard();
   void settle_and_unlock();
-  void let_engine_join();
+  template <class Condition>
+  void drive_while(Duration longest, Condition condition);
   void unlock();
   void drive_rounds(const CompletionQueue& cq, Instant now);
   void finish(Instant now);
@@ -214,6 +218,7 @@ class Progress {
   bool takes_from_memory_ = false;  ///< the last receive() did
   std::vector<std::shared_ptr<EventSocket>> clogged_;  ///< sockets that events wait for
   bool waits_for_joining_ = false;                     ///< the holder of the lock does
+  std::optional<Gid> awaited_hop_;                     ///< by the holder of the lock
   uint64_t failures_told_ = 0;                         ///< of Counters::failures
   bool reports_are_due_ = false;     ///< something may have changed since the last ones
   uint64_t turns_ = 0;               ///< of the application's threads

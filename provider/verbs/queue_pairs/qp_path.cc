@@ -38,6 +38,9 @@ int claim_primary(Qp& qp) {
     return failed;
   }
   device.set_source_port(*qp.queue_pair, qp.source_port->port);
+  const Gid& peer = qp.queue_pair->flow().destination;
+  const bool repairs = qp.queue_pair->service != Service::kUc;
+  if (!qp.progress->engine()->find_hop(peer) && !repairs) qp.progress->wait_for_hop(peer);
   return 0;
 }
 

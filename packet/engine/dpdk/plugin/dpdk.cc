@@ -114,6 +114,14 @@ Expected<void, EngineError> DpdkEngine::open_address(const Gid& local) {
   return {};
 }
 
+bool DpdkEngine::find_hop(const Gid& destination) {
+  if (left_ || abandoned_ || is_ours(destination) || destination.is_multicast()) return true;
+  calls_until_look_ = 0;  // to ask again in time
+  const bool asks = services_.resolve(destination, clock_now()).kind == NextHop::Kind::kAsking;
+  sender_.serve_link(now_);
+  return !asks;
+}
+
 Expected<void, EngineError> DpdkEngine::join_group(const Gid& group) {
   packets_.clear();
   if (std::ranges::find(groups_, group) != groups_.end()) return {};

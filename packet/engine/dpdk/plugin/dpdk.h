@@ -41,6 +41,7 @@ class DpdkEngine final : public PacketEngine {
     return wanted;
   }
   void release_source_port(const Gid& /*local*/, uint16_t /*port*/) override {}
+  [[nodiscard]] bool find_hop(const Gid& destination) override;
   Expected<void, EngineError> join_group(const Gid& group) override;
   void leave_group(const Gid& group) override;
   void leave() override;
