@@ -117,6 +117,8 @@ class Runner:
             seconds = time.monotonic() - start
             if outcome == FAILED and self._has_stalled(self._counters):
                 outcome = STALLED
+            # A server that goes on may have the device for itself (DPDK): nobody else could read its counters.
+            harness.Process.kill_all()
             changed = self._changed_counters()
             if outcome in (FAILED, STALLED):
                 self._explain(changed)
