@@ -83,6 +83,11 @@ class Side:
         """Whether to use this GID."""
         return True
 
+    @property
+    def is_shared(self):
+        """Whether several programs may use the device at once."""
+        return True
+
     def _port(self):
         return f"/sys/class/infiniband/{self.device}/ports/1"
 
@@ -144,6 +149,10 @@ class UrxeSide(Side):
             words = f"--vdev=net_af_packet0,iface={interface},framesz=8192,blocksz=65536,framecnt=512"
             self._environment = {"URXE_DPDK_ARGS": words}
         super().__init__(name, interface, device)
+
+    @property
+    def is_shared(self):
+        return not self._environment  # a port of DPDK belongs to one process
 
     def start(self, words, name=None, env=None):
         words = [str(word) for word in words]
