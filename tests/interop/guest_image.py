@@ -34,6 +34,8 @@ MODULES += ["sch_prio", "cls_u32"]
 MODULES += ["vgem"]
 # The nodes by which programs exchange management datagrams.
 MODULES += ["ib_umad"]
+# VLANs, and what `urxe lab` makes two hosts of.
+MODULES += ["8021q", "veth", "bridge"]
 _XZ = b"\xfd7zXZ\0"  # How such a file begins.
 
 # The network namespace with a way to Debian's servers: tests enter one of their own afterwards.

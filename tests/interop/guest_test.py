@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The guest and what reaches it work as the tests of interoperability take for granted.
 
-usage: guest_test.py CASE...    of traffic.PEER, ssh, commands, netlink, umad, dmabuf, drill, stops: all in this process, and so
-                                in one guest;
+usage: guest_test.py CASE...    of traffic.PEER, ssh, commands, netlink, umad, dmabuf, drill, raw, stops: all in this process,
+                                and so in one guest;
                                 or of run alone: guests of other processes
 """
 
@@ -114,6 +114,20 @@ def in_guest(check, mtu=1500):
     with peers.link("guest") as link:
         link.set_mtu(mtu)
         check(peers.shared_guest())
+
+
+def raw():
+    """The raw engine on the guest's kernel: it works on VLAN devices, between two hosts of a lab, or is refused."""
+    with peers.link("guest") as link:
+        agent = link.far.agent
+        major, minor = map(int, agent.run(["uname", "-r"]).split(".")[:2])
+        if (major, minor) < (6, 2):
+            refused = agent.start([harness.binary("urxe"), "run", "--engine", "raw", "--device", "eth0", "--", "true"])
+            harness.expect(refused.wait() == 2 and "needs Linux 6.2 or later" in refused.output, refused.output)
+            return
+        # A script that skips has failed: the guest has what it needs.
+        agent.run([sys.executable, "-B", os.path.join(HERE, "..", "system", "raw.py"), "vlan"], peers.PATIENCE,
+                  env={"URXE_BUILD": harness.build_directory()})
 
 
 def umad():
@@ -259,7 +273,7 @@ def ssh():
 
 
 CASES = {"dmabuf": lambda: in_guest(dmabuf.check), "drill": lambda: in_guest(rxe_drill.check, rxe_drill.MTU), "ssh": ssh,
-         "commands": commands, "netlink": netlink, "umad": umad, "stops": stops, "run": run}
+         "commands": commands, "netlink": netlink, "umad": umad, "raw": raw, "stops": stops, "run": run}
 
 
 def skipped(case):

@@ -235,6 +235,8 @@ def run_cells(arguments, wanted):
     start = time.monotonic()
     results = []
     if arguments.engine:
+        if arguments.engine == "raw":
+            harness.need_raw_engine()
         os.environ["URXE_ENGINE"] = arguments.engine  # every program of urxe's sides inherits it
     try:
         with peers.link(arguments.peer, arguments.mtu or cells.ETHERNET_MTU) as link:

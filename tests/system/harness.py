@@ -123,6 +123,11 @@ def need_namespaces():
         skip("needs the right to make network namespaces (CAP_SYS_ADMIN)")
 
 
+def need_raw_engine():
+    if tuple(map(int, os.uname().release.split(".")[:2])) < (6, 2):
+        skip("the raw engine needs Linux 6.2")
+
+
 def own_files():
     """Starts the script anew in a network namespace and a mount namespace of its own: what it mounts, nobody else sees.
     lo is up."""
@@ -401,6 +406,8 @@ def reachable_urxe():
 def main(test):
     """Runs the test function and leaves no process behind, however it ends."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    if os.environ.get("URXE_ENGINE") == "raw":
+        need_raw_engine()
     try:
         test()
     finally:

@@ -268,6 +268,7 @@ CASES = {f.__name__: f for f in (pingpongs_ipv4, pingpongs_ipv6, mixed, perftest
 
 def test():
     harness.need_programs("ibv_rc_pingpong")
+    harness.need_raw_engine()
     CASES[sys.argv[1]](*sys.argv[2:])
 
 

@@ -35,7 +35,7 @@ Findings judge_engines(const EngineFacts& facts) {
   const bool raw = facts.chosen == EngineChoice::kRaw;
   const bool dpdk = facts.chosen == EngineChoice::kDpdk;
   return {ok(kEngineCheck, std::string("udp can be had") + (raw || dpdk ? "" : ", and is chosen")),
-          judge("raw", facts.raw_lack, raw, "use udp, or give the program the capability"),
+          judge("raw", facts.raw_lack, raw, "use udp, or give the program what raw needs"),
           judge("dpdk", facts.dpdk_lack, dpdk,
                 "install the package urxe-dpdk, or build urxe with libdpdk-dev")};
 }

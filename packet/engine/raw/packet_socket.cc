@@ -8,8 +8,10 @@
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <sys/socket.h>
+#include <sys/utsname.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <string>
 
@@ -138,9 +140,22 @@ Expected<FileDescriptor, EngineError> open_packet_socket(const PacketSocketOptio
   return fd;
 }
 
+bool packet_sockets_carry_batches(const char* release) {
+  unsigned major = 0;
+  unsigned minor = 0;
+  if (std::sscanf(release, "%u.%u", &major, &minor) != 2) return true;
+  return major > 6 || (major == 6 && minor >= 2);
+}
+
 Expected<void, EngineError> check_packet_sockets() {
   if (!open_silent()) return Unexpected<EngineError>(opening_error(errno));
-  return {};
+  utsname kernel{};
+  if (uname(&kernel) != 0 || packet_sockets_carry_batches(kernel.release)) return {};
+  return Unexpected<EngineError>(
+      {EOPNOTSUPP, std::string("the raw engine needs Linux 6.2 or later: packet sockets of this "
+                               "kernel (") +
+                       kernel.release +
+                       ") lose packets that come in batches. What to do: use --engine udp"});
 }
 
 Expected<bool, Errno> is_ethernet(uint32_t ifindex) {

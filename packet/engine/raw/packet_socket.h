@@ -41,7 +41,12 @@ bool start_packet_socket(int fd, uint32_t ifindex);
 /// Whether the socket receives what this host sends by other sockets, too.
 bool show_outgoing_packets(int fd, bool shown);
 
-/// Whether this process may open packet sockets. The error says why not, and what to do about it.
+/// Whether packet sockets of this release of Linux carry the segments of UDP datagrams: before 6.2
+/// they drop such a frame (VIRTIO_NET_HDR_GSO_UDP_L4 is unknown), and refuse to send one.
+[[nodiscard]] bool packet_sockets_carry_batches(const char* release);
+
+/// Whether the raw engine can be used: this process may open packet sockets, and the kernel's carry
+/// batches. The error says why not, and what to do about it.
 Expected<void, EngineError> check_packet_sockets();
 
 /// Whether the network interface's frames are Ethernet's, and it is not the loopback interface.
