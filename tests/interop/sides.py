@@ -142,7 +142,7 @@ class UrxeSide(Side):
     names DPDK, its port sends and receives the interface's frames, one program at a time."""
 
     def __init__(self, interface, prefix=(), name="urxe"):
-        self._prefix, self._environment = list(prefix), {}
+        self._prefix, self._environment, self._last = list(prefix), {}, None
         device = f"urxe_{interface}"
         if os.environ.get("URXE_ENGINE") == "dpdk":
             device = "urxe_af_packet0"
@@ -156,7 +156,14 @@ class UrxeSide(Side):
 
     def start(self, words, name=None, env=None):
         words = [str(word) for word in words]
-        return self.start_plain(harness.urxe_run(words), name or f"{self.name}: {os.path.basename(words[0])}", env)
+        self._need_device()
+        self._last = self.start_plain(harness.urxe_run(words), name or f"{self.name}: {os.path.basename(words[0])}", env)
+        return self._last
+
+    def _need_device(self):
+        """Skips the cell if a program that goes on has the device for itself."""
+        if not self.is_shared and self._last is not None and self._last.running():
+            harness.skip(f"{self.name}: a port of DPDK belongs to one process, and the cell has two at once")
 
     def start_plain(self, words, name=None, env=None):
         environment = harness.environment() | self._environment | (env or {})
@@ -170,6 +177,7 @@ class UrxeSide(Side):
         words = ["sh", "-c", f"grep -s '' {' '.join(patterns)} /dev/null; true"]
         # A program that has a device of DPDK keeps others from running under urxe.
         if not all(pattern.startswith("/proc/") for pattern in patterns):
+            self._need_device()
             words = harness.urxe_run(words)
         lines = subprocess.run([*self._prefix, *words], check=True, text=True,
                                stdout=subprocess.PIPE, env=harness.environment() | self._environment).stdout.splitlines()
