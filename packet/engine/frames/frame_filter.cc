@@ -17,16 +17,16 @@ using Base = FrameMatch::Base;
 using Network = FrameHeaders::Network;
 using Transport = FrameHeaders::Transport;
 
-constexpr uint32_t kKeep = 0xffffffff;
-constexpr uint32_t kDrop = 0;
+constexpr uint32_t kKeepFrame = 0xffffffff;
+constexpr uint32_t kDropFrame = 0;
 constexpr uint32_t kIpAt = kEthernetHeaderBytes;
 /// A load beyond the frame's end would end the program. Shorter frames are all kept.
 constexpr uint32_t kAllHeaders = kIpAt + kMaxIpv4HeaderBytes + 20;
-constexpr uint32_t kFragmentBits = 0x3fff;
+constexpr uint32_t kAnyFragment = 0x3fff;
 /// With more matches the program costs more than what it keeps away.
 constexpr size_t kMaxMatches = 32;
 
-constexpr uint32_t ancillary(int field) {
+constexpr uint32_t ancillary_data(int field) {
   return static_cast<uint32_t>(SKF_AD_OFF + field);
 }
 
@@ -44,14 +44,14 @@ class FilterProgram {
   /// Keeps the frame if `test` of the loaded value with `operand` holds.
   void keep_if(uint16_t test, uint32_t operand) {
     code_.push_back(BPF_JUMP(static_cast<uint16_t>(BPF_JMP | test | BPF_K), operand, 0, 1));
-    verdict(kKeep);
+    verdict(kKeepFrame);
   }
   void keep_below(uint32_t operand) {
     code_.push_back(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, operand, 1, 0));
-    verdict(kKeep);
+    verdict(kKeepFrame);
   }
   void require_equal(uint32_t value, uint32_t mask) {
-    if (mask != kKeep) code_.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, mask));
+    if (mask != kKeepFrame) code_.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, mask));
     code_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0));
     give_up();
   }
@@ -62,7 +62,7 @@ class FilterProgram {
   void load_ip_header_size() { code_.push_back(BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, kIpAt)); }
   /// Ends a match: frames that have come so far are kept.
   void end_match() {
-    verdict(kKeep);
+    verdict(kKeepFrame);
     for (const size_t at : given_up_) code_[at].k = static_cast<uint32_t>(code_.size() - at - 1);
     given_up_.clear();
   }
@@ -96,9 +96,9 @@ void add_word(FilterProgram& program, const FrameMatch::Word& word) {
       program.load(static_cast<uint16_t>(load_of(word.size) | BPF_ABS), kIpAt + word.offset);
       break;
     case Base::kVlanTag:
-      program.load(BPF_W | BPF_ABS, ancillary(SKF_AD_VLAN_TAG_PRESENT));
-      program.require_equal(1, kKeep);
-      program.load(BPF_W | BPF_ABS, ancillary(SKF_AD_VLAN_TAG));
+      program.load(BPF_W | BPF_ABS, ancillary_data(SKF_AD_VLAN_TAG_PRESENT));
+      program.require_equal(1, kKeepFrame);
+      program.load(BPF_W | BPF_ABS, ancillary_data(SKF_AD_VLAN_TAG));
       break;
     case Base::kTransport:
       return;
@@ -110,9 +110,10 @@ void add_word(FilterProgram& program, const FrameMatch::Word& word) {
 void add_transport(FilterProgram& program, const FrameMatch& match) {
   if (match.transport() == Transport::kOther || match.network() != Network::kIpv4) return;
   program.load(BPF_B | BPF_ABS, kIpAt + 9);
-  program.require_equal(match.transport() == Transport::kTcp ? kTcpProtocol : kUdpProtocol, kKeep);
+  program.require_equal(match.transport() == Transport::kTcp ? kTcpProtocol : kUdpProtocol,
+                        kKeepFrame);
   program.load(BPF_H | BPF_ABS, kIpAt + 6);
-  program.require_equal(0, kFragmentBits);
+  program.require_equal(0, kAnyFragment);
   program.load_ip_header_size();
   for (const FrameMatch::Word& word : match.words()) {
     if (word.base != Base::kTransport) continue;
@@ -123,13 +124,13 @@ void add_transport(FilterProgram& program, const FrameMatch& match) {
 
 void add_match(FilterProgram& program, const FrameMatch& match) {
   if (!match.names_destination()) {
-    program.load(BPF_W | BPF_ABS, ancillary(SKF_AD_PKTTYPE));
+    program.load(BPF_W | BPF_ABS, ancillary_data(SKF_AD_PKTTYPE));
     program.require_at_most(PACKET_MULTICAST);
   }
   if (match.network() != Network::kOther) {
     program.load(BPF_H | BPF_ABS, kEtherTypeAt);
     program.require_equal(match.network() == Network::kIpv4 ? kEtherTypeIpv4 : kEtherTypeIpv6,
-                          kKeep);
+                          kKeepFrame);
   }
   for (const FrameMatch::Word& word : match.words()) add_word(program, word);
   add_transport(program, match);
@@ -141,7 +142,7 @@ void add_match(FilterProgram& program, const FrameMatch& match) {
 Expected<void, Errno> attach_frame_filter(int fd, const FrameInterest& interest) {
   FilterProgram program;
   if (!interest.any || interest.everything || interest.matches.size() > kMaxMatches) {
-    program.verdict(interest.any ? kKeep : kDrop);
+    program.verdict(interest.any ? kKeepFrame : kDropFrame);
     return program.attach(fd);
   }
   program.load(BPF_W | BPF_LEN, 0);
@@ -155,7 +156,7 @@ Expected<void, Errno> attach_frame_filter(int fd, const FrameInterest& interest)
     program.keep_if(BPF_JSET, 1);
   }
   for (const FrameMatch& match : interest.matches) add_match(program, match);
-  program.verdict(kDrop);
+  program.verdict(kDropFrame);
   return program.attach(fd);
 }
 
