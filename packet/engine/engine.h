@@ -16,22 +16,30 @@ namespace urxe {
 /// Packets per receive() that an engine reserves memory for when it is made.
 inline constexpr size_t kUsualPacketsAtOnce = 1024;
 
+// An engine has two halves. PacketEngine is the control: addresses, groups, source ports, and the
+// engine's life. EngineLane carries packets; an engine has one or more lanes.
+//
 // How a packet travels between the device and the wire:
 //
-//     device ── FaultEngine ── CaptureEngine ── ShmEngine ── UdpEngine ── kernel
-//                                                   └── memory of another process
+//     device ── FaultyLane ── CapturedLane ── ShmEngine ── UdpEngine ── kernel
+//                                                 └── memory of another process
 //
-// The outermost engine is the one that the device's driver calls. Decorators (ForwardingEngine)
-// hand each call on to the engine that they wrap and change or record the packets on the way;
+// The outermost lane is the one that the device's driver calls. Decorators (ForwardingEngine,
+// ForwardingLane) hand each call on to what they wrap and change or record the packets on the way;
 // an engine proper (udp, memory) carries them. ShmEngine carries some and hands on the others.
 //
-// Out: the caller owns a TxBatch and fills it within batch_limits(). transmit() reads it, copies
-// what it must keep, and clears it before it returns; the caller then fills it again. A decorator
-// may hand on a batch of its own instead.
+// Out: the caller owns a TxBatch and fills it within the lane's batch_limits(). transmit() reads
+// it, copies what it must keep, and clears it before it returns; the caller then fills it again. A
+// decorator may hand on a batch of its own instead.
 //
-// In: receive() returns packets whose bytes belong to the engine. They are valid until the next
-// call of receive(), or of another function that reads sockets (leave()). The
-// caller reads or copies them until then, and frees nothing.
+// In: receive() returns packets whose bytes belong to the lane. They are valid until the next call
+// of the lane's receive(), or of a control function that reads sockets (leave()). The caller reads
+// or copies them until then, and frees nothing.
+//
+// Threads: one thread at a time uses a lane; several lanes may be in use at once. No control
+// function runs beside another, or while a lane is in use. Any thread may wait on wait_fd() at any
+// time. So a caller with one lane needs one lock; one with more needs a lock for each, and takes
+// all of them for the control.
 
 /// Packets that a FaultEngine has passed or changed, one direction.
 struct FaultCounters {
@@ -61,17 +69,56 @@ struct EngineCounters {
   FaultCounters incoming_faults{};
 };
 
-/// Carries RoCEv2 packets. Not thread-safe, except that any thread may wait on wait_fd().
+/// A part of an engine that carries packets, which one thread drives at a time. It belongs to its
+/// engine, and lives as long.
+class EngineLane {
+ public:
+  virtual ~EngineLane() = default;
+
+  /// Takes packets that have arrived, as many as one burst of the engine. Never blocks. They are
+  /// valid until the next call. Empty if nothing is waiting.
+  virtual std::span<const RxPacket> receive() = 0;
+
+  /// Sends the batch and clears it. Packets that cannot be sent are lost, as on a network, and
+  /// counted.
+  virtual void transmit(TxBatch& batch) = 0;
+
+  /// Limits for the batches that transmit() takes.
+  [[nodiscard]] virtual TxBatch::Limits batch_limits() const = 0;
+
+  /// Whether packets of earlier transmit()s wait until there is room for them.
+  [[nodiscard]] virtual bool has_unsent() const { return false; }
+
+  /// Whether the last receive() took packets from memory, where looking again costs little.
+  [[nodiscard]] virtual bool reads_memory() const { return false; }
+
+  /// The caller is about to wait on wait_fd(). True: it must not, because there is something to
+  /// receive or to send, perhaps. Otherwise the lane makes wait_fd() readable for all that arrives
+  /// until end_wait(); before that call, or after it, wait_fd() does not tell of packets that come
+  /// through memory. Other threads may receive() and transmit() meanwhile, as ever one at a time.
+  [[nodiscard]] virtual bool begin_wait() { return false; }
+  virtual void end_wait() {}
+
+  /// A descriptor that is readable while receive() would return something, see begin_wait(); -1 if
+  /// the lane has none.
+  [[nodiscard]] virtual int wait_fd() const = 0;
+};
+
+/// The control of an engine that carries RoCEv2 packets.
 class PacketEngine {
  public:
   virtual ~PacketEngine() = default;
+
+  /// How many lanes the engine has: at least one, and always the same number.
+  [[nodiscard]] virtual size_t lanes() const = 0;
+  [[nodiscard]] virtual EngineLane& lane(size_t index) = 0;
 
   /// Begins to receive on a local address (a GID of the device) and makes it usable as a source.
   /// Does nothing if the address is open already.
   virtual Expected<void, EngineError> open_address(const Gid& local) = 0;
 
   /// Whether packets for an address that was opened may still come by way of other processes, and
-  /// so late. It ends by itself, as receive() is called, mostly within some milliseconds.
+  /// so late. It ends by itself, as the lanes receive(), mostly within some milliseconds.
   [[nodiscard]] virtual bool is_joining() const { return false; }
 
   /// Reserves a UDP source port for a queue pair and returns it: `wanted` (0xC000..0xFFFF) if it is
@@ -99,40 +146,19 @@ class PacketEngine {
   /// only, because the packets in the sockets belong to the parent.
   virtual void abandon() {}
 
-  /// Takes packets that have arrived, as many as one burst of the engine. Never blocks. They are
-  /// valid until the next call. Empty if nothing is waiting.
-  virtual std::span<const RxPacket> receive() = 0;
-
-  /// Sends the batch and clears it. Packets that cannot be sent are lost, as on a network, and
-  /// counted.
-  virtual void transmit(TxBatch& batch) = 0;
-
-  /// Limits for the batches that transmit() takes.
-  [[nodiscard]] virtual TxBatch::Limits batch_limits() const = 0;
-
   /// Bytes, as the kernel counts them, that can wait at an engine of this host before packets are
   /// lost; 0 if unknown.
   [[nodiscard]] virtual size_t receive_buffer() const { return 0; }
 
+  /// What all lanes have counted.
   [[nodiscard]] virtual EngineCounters totals() const { return {}; }
+};
 
-  /// Whether packets of earlier transmit()s wait until there is room for them.
-  [[nodiscard]] virtual bool has_unsent() const { return false; }
-
-  /// Whether the last receive() took packets from memory, where looking again costs little.
-  [[nodiscard]] virtual bool reads_memory() const { return false; }
-
-  /// The caller is about to wait on wait_fd(). True: it must not, because there is something to
-  /// receive or to send, perhaps. Otherwise the engine makes wait_fd() readable for all that
-  /// arrives until end_wait(); before that call, or after it, wait_fd() does not tell of packets
-  /// that come through memory. Other threads may receive() and transmit() meanwhile, as ever one at
-  /// a time.
-  [[nodiscard]] virtual bool begin_wait() { return false; }
-  virtual void end_wait() {}
-
-  /// A descriptor that is readable while receive() would return something, see begin_wait(); -1 if
-  /// the engine has none.
-  [[nodiscard]] virtual int wait_fd() const = 0;
+/// An engine that is its own only lane.
+class OneLaneEngine : public PacketEngine, public EngineLane {
+ public:
+  [[nodiscard]] size_t lanes() const final { return 1; }
+  [[nodiscard]] EngineLane& lane(size_t /*index*/) final { return *this; }
 };
 
 }  // namespace urxe

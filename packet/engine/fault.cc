@@ -1,211 +1,52 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "packet/engine/fault.h"
 
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/timerfd.h>
-
+#include <algorithm>
+#include <functional>
 #include <new>
+#include <optional>
 #include <utility>
-
-#include "packet/base/mix_bits.h"
-#include "packet/host/clock.h"
-#include "packet/wire/icrc.h"
 
 namespace urxe {
 namespace {
 
-constexpr uint64_t kIncomingSeed = kGoldenRatio;  // keeps the two directions apart
-
-TxBatch::Limits single_packets(TxBatch::Limits limits) {
-  limits.segments_per_message = 1;
-  limits.identification = Identification::kZero;
-  return limits;
-}
-
-/// With an ICRC, which corruption must break.
-FaultLine::Packet copy_of(const RxPacket& packet) {
-  FaultLine::Packet copy{
-      {packet.bytes.begin(), packet.bytes.end()}, packet.flow, packet.ipv4_identification};
-  if (!packet.has_icrc) write_icrc(copy.flow, copy.identification.value_or(0), copy.bytes);
-  return copy;
+void add(FaultCounters& sum, const FaultCounters& more) {
+  sum.passed += more.passed;
+  sum.lost += more.lost;
+  sum.duplicated += more.duplicated;
+  sum.reordered += more.reordered;
+  sum.corrupted += more.corrupted;
 }
 
 }  // namespace
 
+/// Nobody calls the control while a lane is in use. An only lane may release ports itself, as soon
+/// as their packets have left; where there are several, the next call of the control does.
 FaultEngine::FaultEngine(std::unique_ptr<PacketEngine> engine, const FaultPlan& plan)
-    : ForwardingEngine(std::move(engine)),
-      outgoing_(plan.seed, plan.outgoing),
-      incoming_(plan.seed ^ kIncomingSeed, plan.incoming),
-      outgoing_delay_(plan.outgoing),
-      incoming_delay_(plan.incoming),
-      batch_(single_packets(inner().batch_limits())) {
-  open_wait_fd();
-}
-
-void FaultEngine::open_wait_fd() {
-  if (inner().wait_fd() < 0) return;
-  bell_ = FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  timer_ = FileDescriptor(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-  FileDescriptor all(epoll_create1(EPOLL_CLOEXEC));
-  epoll_event event{};
-  event.events = EPOLLIN;
-  if (!bell_ || !timer_ || !all) return;
-  for (const int fd : {bell_.get(), timer_.get(), inner().wait_fd()}) {
-    if (epoll_ctl(all.get(), EPOLL_CTL_ADD, fd, &event) != 0) return;
-  }
-  wait_ = std::move(all);
-}
-
-int FaultEngine::wait_fd() const {
-  return wait_ ? wait_.get() : inner().wait_fd();
-}
-
-/// Wakes the thread that sleeps on wait_fd(), so that it calls receive(): packets that are held
-/// back do not wait for a later packet that may never come.
-void FaultEngine::ring_while_holding_back() {
-  const bool holds_back = outgoing_.holds_back() || incoming_.holds_back();
-  if (holds_back == ringing_ || !wait_) return;
-  ringing_ = holds_back;
-  if (holds_back) {
-    eventfd_write(bell_.get(), 1);
-  } else {
-    eventfd_t count = 0;
-    eventfd_read(bell_.get(), &count);
+    : ForwardingEngine(std::move(engine)) {
+  std::function<void()> sent_delayed;
+  if (lanes() == 1) sent_delayed = [this] { release_ports(); };
+  for (size_t i = 0; i < lanes(); ++i) {
+    lanes_.push_back(std::make_unique<FaultyLane>(inner().lane(i), plan, i, sent_delayed));
   }
 }
 
-/// Draws the fates of the packets that come next. Returns true if the packets can be passed on as
-/// they are, but for those that are lost.
-bool FaultEngine::draw(FaultLine& line, size_t size) {
-  fates_.push_back(line.draw(size));
-  return fates_.back().is_simple();
+FaultEngine::~FaultEngine() {
+  for (const auto& lane : lanes_) lane->send_rest();
 }
 
-std::span<const RxPacket> FaultEngine::receive() {
-  std::deque<FaultLine::Packet> late;
-  outgoing_.flush(late);
-  send_delayed(std::move(late));
-  const std::span<const RxPacket> arrived = inner().receive();
-  fates_.clear();
-  bool simple = !incoming_.holds_back() && !incoming_delay_.holds_packets();
-  for (const RxPacket& packet : arrived) simple = draw(incoming_, packet.bytes.size()) && simple;
-  packets_.clear();
-  if (simple) {
-    take_simple(arrived);
-  } else {
-    take_copies(arrived);
-  }
-  ring_while_holding_back();
-  set_timer();
-  if (!released_ports_.empty()) release_ports();
-  return packets_;
-}
-
-void FaultEngine::take_simple(std::span<const RxPacket> arrived) {
-  for (size_t i = 0; i < arrived.size(); ++i) {
-    incoming_.count(fates_[i]);
-    if (!fates_[i].lost) packets_.push_back(arrived[i]);
-  }
-}
-
-void FaultEngine::take_copies(std::span<const RxPacket> arrived) {
-  received_.clear();
-  for (size_t i = 0; i < arrived.size(); ++i) {
-    incoming_.pass(copy_of(arrived[i]), fates_[i], received_);
-  }
-  // An empty result would mean that nothing waits, and the caller might go to sleep.
-  if (received_.empty()) incoming_.flush(received_);
-  if (incoming_delay_.holds_packets()) receive_delayed();
-  for (const FaultLine::Packet& packet : received_) {
-    packets_.push_back({packet.bytes, packet.flow, packet.identification});
-  }
-}
-
-void FaultEngine::transmit(TxBatch& batch) {
-  fates_.clear();
-  bool simple = !outgoing_.holds_back() && !outgoing_delay_.holds_packets();
-  batch.for_each_packet([&](const TxBatch::Message&, size_t, std::span<const uint8_t> packet) {
-    simple = draw(outgoing_, packet.size()) && simple;
-  });
-  if (simple) {
-    transmit_simple(batch);
-  } else {
-    transmit_copies(batch);
-  }
-  ring_while_holding_back();
-  set_timer();
-  if (!released_ports_.empty()) release_ports();
-}
-
-void FaultEngine::transmit_simple(TxBatch& batch) {
-  bool lossless = true;
-  for (const FaultLine::Fate& fate : fates_) {
-    outgoing_.count(fate);
-    lossless = lossless && !fate.lost;
-  }
-  if (!lossless) batch.remove_packets([&](size_t i) { return fates_[i].lost; });
-  inner().transmit(batch);
-}
-
-void FaultEngine::transmit_copies(TxBatch& batch) {
-  batch.seal();  // corrupted packets must keep their ICRC
-  std::deque<FaultLine::Packet> out;
-  auto fate = fates_.begin();
-  batch.for_each_packet(
-      [&](const TxBatch::Message& message, size_t segment, std::span<const uint8_t> packet) {
-        FaultLine::Packet copy{{packet.begin(), packet.end()}, message.flow, 0};
-        if (batch.identification(segment) != 0) write_icrc(message.flow, 0, copy.bytes);
-        outgoing_.pass(std::move(copy), *fate++, out);
-      });
-  batch.clear();
-  send_delayed(std::move(out));
-}
-
-/// Sends the packets, and those that are due, when they have been long enough on their way.
-void FaultEngine::send_delayed(std::deque<FaultLine::Packet> packets) {
-  if (outgoing_delay_.holds_packets()) {
-    const Instant now = clock_now();
-    for (FaultLine::Packet& packet : packets) {
-      if (!outgoing_delay_.put(std::move(packet), now)) outgoing_.count_overflow();
-    }
-    packets.clear();
-    outgoing_delay_.take(now, packets);
-  }
-  if (!packets.empty()) send(packets);
-}
-
-/// Puts what has been received into the line, and receives what comes out of it.
-void FaultEngine::receive_delayed() {
-  const Instant now = clock_now();
-  for (FaultLine::Packet& packet : received_) {
-    if (!incoming_delay_.put(std::move(packet), now)) incoming_.count_overflow();
-  }
-  received_.clear();
-  incoming_delay_.take(now, received_);
-}
-
-/// Packets come out in order, so that a timer that ends early is as good as a new one: it needs a
-/// system call only when it has ended.
-void FaultEngine::set_timer() {
-  if (!outgoing_delay_.holds_packets() && !incoming_delay_.holds_packets()) return;
-  std::optional<Instant> next = outgoing_delay_.next();
-  if (const auto other = incoming_delay_.next(); other && (!next || *other < *next)) next = other;
-  if (!next && !timer_time_) return;
-  if (next && timer_time_ && *timer_time_ <= *next && *timer_time_ > clock_now()) return;
-  timer_time_ = next;
-  itimerspec time{};
-  if (next) time.it_value = {next->ns / 1000000000, next->ns % 1000000000};
-  timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &time, nullptr);
+Expected<uint16_t, EngineError> FaultEngine::claim_source_port(const Gid& local, uint16_t wanted) {
+  release_ports();
+  return inner().claim_source_port(local, wanted);
 }
 
 void FaultEngine::release_source_port(const Gid& local, uint16_t port) {
-  std::deque<FaultLine::Packet> held_back;
-  outgoing_.flush(held_back);
-  send_delayed(std::move(held_back));
-  ring_while_holding_back();
-  set_timer();
-  const std::optional<Instant> last = outgoing_delay_.last();
+  release_ports();
+  std::optional<Instant> last;
+  for (const auto& lane : lanes_) {
+    lane->send_held_back();
+    last = std::max(last, lane->last_due());
+  }
   if (!last) return inner().release_source_port(local, port);
   try {
     released_ports_.push_back({*last, local, port});
@@ -215,53 +56,35 @@ void FaultEngine::release_source_port(const Gid& local, uint16_t port) {
 }
 
 void FaultEngine::release_ports() {
-  const std::optional<Instant> next = outgoing_delay_.next();
+  if (released_ports_.empty()) return;
+  std::optional<Instant> next;
+  for (const auto& lane : lanes_) {
+    const std::optional<Instant> due = lane->next_due();
+    if (due && (!next || *due < *next)) next = due;
+  }
   while (!released_ports_.empty() && (!next || released_ports_.front().last_packet < *next)) {
     inner().release_source_port(released_ports_.front().local, released_ports_.front().port);
     released_ports_.pop_front();
   }
 }
 
-FaultEngine::~FaultEngine() {
-  send_rest();
-}
-
-std::deque<FaultLine::Packet> FaultEngine::take_unsent() {
-  std::deque<FaultLine::Packet> unsent;
-  outgoing_delay_.take_all(unsent);
-  outgoing_.flush(unsent);
-  return unsent;
-}
-
-void FaultEngine::send_rest() {
-  if (const auto rest = take_unsent(); !rest.empty()) send(rest);
-}
-
 void FaultEngine::leave() {
-  send_rest();
+  for (const auto& lane : lanes_) lane->send_rest();
   inner().leave();
 }
 
 void FaultEngine::abandon() {
-  (void)take_unsent();
+  for (const auto& lane : lanes_) lane->forget_rest();
   inner().abandon();
 }
 
 EngineCounters FaultEngine::totals() const {
   EngineCounters totals = inner().totals();
-  totals.outgoing_faults = outgoing_.counters();
-  totals.incoming_faults = incoming_.counters();
-  return totals;
-}
-
-void FaultEngine::send(const std::deque<FaultLine::Packet>& packets) {
-  for (const FaultLine::Packet& packet : packets) {
-    if (batch_.append_sealed(packet.flow, packet.bytes)) continue;
-    inner().transmit(batch_);
-    // It came out of a batch with limits no larger than these, so an empty one takes it.
-    [[maybe_unused]] const bool added = batch_.append_sealed(packet.flow, packet.bytes);
+  for (const auto& lane : lanes_) {
+    add(totals.outgoing_faults, lane->outgoing());
+    add(totals.incoming_faults, lane->incoming());
   }
-  if (!batch_.empty()) inner().transmit(batch_);
+  return totals;
 }
 
 }  // namespace urxe

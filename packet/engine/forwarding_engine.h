@@ -8,10 +8,13 @@
 
 namespace urxe {
 
-/// Wraps an engine and hands every call on to it. A decorator (fault, capture, ...) derives from it
-/// and overrides the calls that it changes.
+/// Wraps an engine and hands every control call on to it. Its lanes are the engine's own. A
+/// decorator (fault, capture, ...) derives from it, overrides the calls that it changes, and may
+/// have lanes of its own around the engine's (ForwardingLane).
 class ForwardingEngine : public PacketEngine {
  public:
+  [[nodiscard]] size_t lanes() const override { return inner_->lanes(); }
+  [[nodiscard]] EngineLane& lane(size_t index) override { return inner_->lane(index); }
   Expected<void, EngineError> open_address(const Gid& local) override {
     return inner_->open_address(local);
   }
@@ -31,16 +34,8 @@ class ForwardingEngine : public PacketEngine {
   void leave_group(const Gid& group) override { inner_->leave_group(group); }
   void leave() override { inner_->leave(); }
   void abandon() override { inner_->abandon(); }
-  std::span<const RxPacket> receive() override { return inner_->receive(); }
-  void transmit(TxBatch& batch) override { inner_->transmit(batch); }
-  [[nodiscard]] TxBatch::Limits batch_limits() const override { return inner_->batch_limits(); }
   [[nodiscard]] size_t receive_buffer() const override { return inner_->receive_buffer(); }
-  [[nodiscard]] bool has_unsent() const override { return inner_->has_unsent(); }
-  [[nodiscard]] bool reads_memory() const override { return inner_->reads_memory(); }
-  [[nodiscard]] bool begin_wait() override { return inner_->begin_wait(); }
-  void end_wait() override { inner_->end_wait(); }
   [[nodiscard]] EngineCounters totals() const override { return inner_->totals(); }
-  [[nodiscard]] int wait_fd() const override { return inner_->wait_fd(); }
 
  protected:
   explicit ForwardingEngine(std::unique_ptr<PacketEngine> inner) : inner_(std::move(inner)) {}
@@ -51,6 +46,27 @@ class ForwardingEngine : public PacketEngine {
 
  private:
   std::unique_ptr<PacketEngine> inner_;
+};
+
+/// Wraps a lane of another engine, which outlives this, and hands every call on to it.
+class ForwardingLane : public EngineLane {
+ public:
+  std::span<const RxPacket> receive() override { return inner_lane_.receive(); }
+  void transmit(TxBatch& batch) override { inner_lane_.transmit(batch); }
+  [[nodiscard]] TxBatch::Limits batch_limits() const override { return inner_lane_.batch_limits(); }
+  [[nodiscard]] bool has_unsent() const override { return inner_lane_.has_unsent(); }
+  [[nodiscard]] bool reads_memory() const override { return inner_lane_.reads_memory(); }
+  [[nodiscard]] bool begin_wait() override { return inner_lane_.begin_wait(); }
+  void end_wait() override { inner_lane_.end_wait(); }
+  [[nodiscard]] int wait_fd() const override { return inner_lane_.wait_fd(); }
+
+ protected:
+  explicit ForwardingLane(EngineLane& inner) : inner_lane_(inner) {}
+  [[nodiscard]] EngineLane& inner_lane() { return inner_lane_; }
+  [[nodiscard]] const EngineLane& inner_lane() const { return inner_lane_; }
+
+ private:
+  EngineLane& inner_lane_;
 };
 
 }  // namespace urxe

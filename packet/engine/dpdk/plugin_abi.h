@@ -10,7 +10,8 @@ namespace urxe {
 // plug-in when it needs it (plugin_loader.h); the plug-in is linked to DPDK, the provider is not.
 // The functions have C linkage; they are found by the names below.
 
-/// Changes with every change of this file, of PacketEngine, or of what is passed through it.
+/// Changes with every change of this file, of PacketEngine and EngineLane, or of what is passed
+/// through them.
 #define URXE_DPDK_ABI 2
 
 inline constexpr size_t kMostDpdkPorts = 32;

@@ -41,7 +41,7 @@ class MemoryNetwork {
 /// packets that it receives, so that every bit of the ICRC is checked. Packets of a batch that is
 /// not sealed arrive without ICRCs. All engines of a network
 /// belong to one thread.
-class MemoryEngine final : public PacketEngine {
+class MemoryEngine final : public OneLaneEngine {
  public:
   static constexpr size_t kDefaultQueue = 4096;  ///< packets
 

@@ -30,7 +30,7 @@ struct RawConfig {
 /// else goes by the UDP engine within: packets to and from this host itself, QP1, multicast, other
 /// interfaces, what comes for other processes. The UDP sockets also keep the kernel from answering
 /// with ICMP errors.
-class RawEngine final : public PacketEngine {
+class RawEngine final : public OneLaneEngine {
  public:
   static Expected<std::unique_ptr<RawEngine>, EngineError> open(const RawConfig& config);
   ~RawEngine() override;

@@ -42,14 +42,16 @@ constexpr Duration kLastPause = microseconds(50);
 }  // namespace
 
 ShmEngine::ShmEngine(std::unique_ptr<PacketEngine> inner, const ShmConfig& config)
-    : ForwardingEngine(std::move(inner)), config_(config) {
+    : ForwardingEngine(std::move(inner)),
+      ForwardingLane(ForwardingEngine::inner().lane(0)),
+      config_(config) {
   packets_.reserve(kUsualPacketsAtOnce);
   addresses_.reserve(LinkEnd::kAddresses);
   bell_ = FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   FileDescriptor epoll(epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};
   event.events = EPOLLIN;
-  for (const int fd : {bell_.get(), this->inner().wait_fd()}) {
+  for (const int fd : {bell_.get(), inner_lane().wait_fd()}) {
     event.data.fd = fd;
     if (fd < 0 || !epoll || epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd, &event) != 0) return;
   }
@@ -64,7 +66,7 @@ ShmEngine::~ShmEngine() {
 }
 
 int ShmEngine::wait_fd() const {
-  return epoll_ ? epoll_.get() : inner().wait_fd();
+  return epoll_ ? epoll_.get() : inner_lane().wait_fd();
 }
 
 Expected<void, EngineError> ShmEngine::open_address(const Gid& local) {
@@ -116,11 +118,11 @@ void ShmEngine::transmit(TxBatch& batch) {
   }
   if (batch.empty()) return;
   batch.seal();
-  inner().transmit(batch);
+  inner_lane().transmit(batch);
 }
 
 TxBatch::Limits ShmEngine::batch_limits() const {
-  TxBatch::Limits limits = inner().batch_limits();
+  TxBatch::Limits limits = inner_lane().batch_limits();
   if (links_ != nullptr) limits.seals = false;
   return limits;
 }
@@ -143,7 +145,8 @@ bool ShmEngine::send(const TxBatch& batch, const TxBatch::Message& message) {
     return false;
   }
   if (!link->reaches(message.flow, config_.interface_index)) return false;
-  if (!link->may_send() && !link->begin_to_send(clock_now(), inner().has_unsent())) return false;
+  if (!link->may_send() && !link->begin_to_send(clock_now(), inner_lane().has_unsent()))
+    return false;
   link->send(message, bytes.data() - message.offset, sleeps_);
   return true;
 }
@@ -151,7 +154,7 @@ bool ShmEngine::send(const TxBatch& batch, const TxBatch::Message& message) {
 std::span<const RxPacket> ShmEngine::receive() {
   packets_.clear();
   took_memory_ = false;
-  if (links_ == nullptr) return inner().receive();
+  if (links_ == nullptr) return inner_lane().receive();
   links_->free_read();
   flush();
   if (calls_until_look_-- == 0) look_around();
@@ -175,7 +178,7 @@ bool ShmEngine::is_inners_turn() {
 }
 
 std::span<const RxPacket> ShmEngine::receive_from_inner() {
-  const auto packets = inner().receive();
+  const auto packets = inner_lane().receive();
   inner_has_more_ = !packets.empty();
   looks_in_vain_ = packets.empty() ? std::min(looks_in_vain_ + 1, kMixedLooks) : 0;
   return packets;
@@ -188,7 +191,7 @@ void ShmEngine::look_around() {
   const Instant now = clock_now();
   for (int i = 0; i < count; ++i) {
     const int fd = events[static_cast<size_t>(i)].data.fd;
-    if (fd == inner().wait_fd()) {
+    if (fd == inner_lane().wait_fd()) {
       inner_has_more_ = true;
     } else if (fd != bell_.get()) {
       links_->look_at(fd, now);
@@ -281,7 +284,7 @@ void ShmEngine::hand_on(const PacketRun& run, bool numbered, bool sealed) {
 }
 
 bool ShmEngine::begin_wait() {
-  if (inner().begin_wait()) return true;
+  if (inner_lane().begin_wait()) return true;
   if (links_ == nullptr) return false;
   sleeps_ = true;
   for (const auto& link : links_->all()) link->say_asleep();
@@ -294,7 +297,7 @@ bool ShmEngine::begin_wait() {
 }
 
 void ShmEngine::end_wait() {
-  inner().end_wait();
+  inner_lane().end_wait();
   if (!sleeps_) return;
   sleeps_ = false;
   calls_until_look_ = 0;

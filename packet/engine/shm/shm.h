@@ -26,17 +26,19 @@ struct ShmConfig {
 /// instead: packets to an address of this host that the process with the slot of the destination
 /// queue pair has open, once the two have a link (links.h), or that are for this process itself.
 /// Everything else goes by the inner engine: packets to QP1 and to groups, to other hosts, to
-/// processes that have no link.
+/// processes that have no link. It has one lane, around the inner engine's first.
 ///
 /// Packets are as the inner engine's: the same batches and identifications. Those that go through
 /// memory need no ICRC, and have none unless the batch comes with them; the others get theirs here.
-class ShmEngine final : public ForwardingEngine {
+class ShmEngine final : public ForwardingEngine, public ForwardingLane {
  public:
   ShmEngine(std::unique_ptr<PacketEngine> inner, const ShmConfig& config);
   ~ShmEngine() override;
   ShmEngine(const ShmEngine&) = delete;
   ShmEngine& operator=(const ShmEngine&) = delete;
 
+  [[nodiscard]] size_t lanes() const override { return 1; }
+  [[nodiscard]] EngineLane& lane(size_t /*index*/) override { return *this; }
   Expected<void, EngineError> open_address(const Gid& local) override;
   void leave() override;
   void abandon() override;

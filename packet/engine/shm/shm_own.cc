@@ -27,7 +27,7 @@ bool ShmEngine::take_own() {
   }
   if (!own_.rest_is_elsewhere()) return false;
   if (read_sockets_first()) return true;
-  if (!inner().has_unsent()) own_.note_sockets_empty();
+  if (!inner_lane().has_unsent()) own_.note_sockets_empty();
   return false;
 }
 

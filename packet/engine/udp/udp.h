@@ -30,7 +30,7 @@ struct UdpConfig {
 /// RoCEv2 over UDP sockets, which needs no privilege. One socket on port 4791 receives for each
 /// address, and one for each multicast group; other sockets send, one per source port. Other
 /// processes of the user can receive on the same addresses (UdpConfig::sharing).
-class UdpEngine final : public PacketEngine {
+class UdpEngine final : public OneLaneEngine {
  public:
   explicit UdpEngine(const UdpConfig& config);
   ~UdpEngine() override;

@@ -70,12 +70,13 @@ void ask_for_short_slices() {
 
 Expected<void, Errno> Progress::start(std::unique_ptr<PacketEngine> engine,
                                       Publication publication) {
-  TxBatch batch(engine->batch_limits());
+  TxBatch batch(engine->lane(0).batch_limits());
   FileDescriptor kicks(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   FileDescriptor waiter_kicks(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!kicks || !waiter_kicks) return error(errno);
   kick_fd_ = kicks.get();
   engine_ = std::move(engine);
+  lane_ = &engine_->lane(0);
   batch_.emplace(std::move(batch));
   publication_ = std::move(publication);
   int result = start_thread(&thread_, thread_main, this);
@@ -135,7 +136,7 @@ bool Progress::leaves_to_waiter() {
 void Progress::serve() {
   lock_.lock();
   if (leaves_to_waiter()) return;
-  engine_->end_wait();
+  lane_->end_wait();
   Instant now = clock_now();
   memory_traffic_ = 0;
   serve_arrivals(now);
@@ -164,7 +165,7 @@ void Progress::serve() {
   if (leaves_to_waiter()) return;
   Instant wake = deadline(now);
   if (device_.has_deferred_acks()) wake = std::min(wake, reply_wait_.until());
-  if (engine_->begin_wait()) {
+  if (lane_->begin_wait()) {
     unlock();
     return;
   }
@@ -225,7 +226,7 @@ void Progress::serve_arrivals(Instant now) {
 void Progress::sleep_until(Instant when) {
   // poll() leaves out those that are -1.
   pollfd fds[4] = {{kick_fd_, POLLIN, 0},
-                   {engine_->wait_fd(), POLLIN, 0},
+                   {lane_->wait_fd(), POLLIN, 0},
                    {frames_.receive_fd(), POLLIN, 0},
                    {frames_.blocked_fd(), POLLOUT, 0}};
   timespec timeout{};

@@ -46,13 +46,13 @@ bool Progress::sleep_until_packets(const CompletionQueue& cq) {
   Instant now = clock_now();
   drive_rounds(cq, now);
   finish(now);
-  const bool sleeps = cq.empty() && !engine_->begin_wait();
+  const bool sleeps = cq.empty() && !lane_->begin_wait();
   const Instant end = std::min(deadline(now), now + kPollSleep);
   if (sleeps) waiter_until_ns_.store(end.ns);
   unlock();
   if (!sleeps) return true;
   pollfd fds[4] = {{waiter_kick_fd_, POLLIN, 0},
-                   {engine_->wait_fd(), POLLIN, 0},
+                   {lane_->wait_fd(), POLLIN, 0},
                    {frames_.receive_fd(), POLLIN, 0},
                    {frames_.blocked_fd(), POLLOUT, 0}};
   sleep_on(fds, end - now);
@@ -60,7 +60,7 @@ bool Progress::sleep_until_packets(const CompletionQueue& cq) {
   if (fds[0].revents != 0) take_kicks(waiter_kick_fd_);
   if ((fds[2].revents & POLLERR) != 0) FramePort::clear_error(fds[2].fd);
   lock_.lock();
-  engine_->end_wait();
+  lane_->end_wait();
   now = clock_now();
   drive_rounds(cq, now);
   finish(now);

@@ -139,9 +139,9 @@ void Progress::wait_for_holder() {
 
 bool Progress::receive(Instant now) {
   const bool had_acks = device_.has_deferred_acks();
-  std::span<const RxPacket> packets = engine_->receive();
+  std::span<const RxPacket> packets = lane_->receive();
   for (const RxPacket& packet : packets) device_.receive(packet, now);
-  takes_from_memory_ = engine_->reads_memory();
+  takes_from_memory_ = lane_->reads_memory();
   if (takes_from_memory_) memory_traffic_ += static_cast<uint32_t>(packets.size());
   const bool any = frames_.receive(device_, now) || !packets.empty();
   if (any) last_arrival_ = now;
@@ -179,7 +179,7 @@ void Progress::transmit_packets(AckPolicy policy, Instant now) {
     if (batch_->empty()) return;
     last_transmission_ = now;
     if (takes_from_memory_) memory_traffic_ += static_cast<uint32_t>(batch_->packets());
-    engine_->transmit(*batch_);
+    lane_->transmit(*batch_);
   }
 }
 
@@ -243,7 +243,7 @@ void Progress::drive_while(Duration longest, Condition condition) {
     if (lock_.try_lock()) {
       const bool waits = engine_ && condition();
       if (waits) {
-        source.fd = engine_->wait_fd();
+        source.fd = lane_->wait_fd();
         receive(now);
         device_.advance(now);
         transmit(AckPolicy::kUrgentOnly, now);

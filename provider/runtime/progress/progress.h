@@ -201,6 +201,7 @@ class Progress {
 
   // Under the lock.
   std::unique_ptr<PacketEngine> engine_;
+  EngineLane* lane_ = nullptr;  ///< the engine's only one that is used
   std::optional<TxBatch> batch_;
   FrameTraffic frames_;
   Publication publication_;

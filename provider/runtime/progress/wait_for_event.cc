@@ -111,7 +111,7 @@ bool Progress::watch_until_readable(const EventSocket& channel, int fd, int canc
   Instant end = kNever;
   while (serve_until_idle(channel, sent_before, end)) {
     pollfd fds[6] = {{waiter_kick_fd_, POLLIN, 0},
-                     {engine_->wait_fd(), POLLIN, 0},
+                     {lane_->wait_fd(), POLLIN, 0},
                      {frames_.receive_fd(), POLLIN, 0},
                      {frames_.blocked_fd(), POLLOUT, 0},
                      {fd, POLLIN, 0},
@@ -156,7 +156,7 @@ bool Progress::serve_until_idle(const EventSocket& channel, uint64_t sent_before
     }
     // The background thread watches: it leaves the device to this one.
     if (mode_.load() == Mode::kWatching) write_kick(kick_fd_);
-    engine_->end_wait();
+    lane_->end_wait();
     Instant now = clock_now();
     memory_traffic_ = 0;
     bool has_event = serve_until_event(channel, sent_before, now);
@@ -170,7 +170,7 @@ bool Progress::serve_until_idle(const EventSocket& channel, uint64_t sent_before
     flush_events();
     finish(now);
     end = deadline(now);
-    const bool is_idle = !has_event && !engine_->begin_wait();
+    const bool is_idle = !has_event && !lane_->begin_wait();
     if (is_idle) waiter_until_ns_.store(end.ns);
     unlock();
     if (has_event || is_idle) return is_idle;

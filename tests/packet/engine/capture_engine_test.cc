@@ -34,7 +34,7 @@ using test::flow_v6;
 using test::IcrcVerdict;
 
 /// Returns the packets it was given from receive(), and counts those in transmit().
-class FakeEngine final : public PacketEngine {
+class FakeEngine final : public OneLaneEngine {
  public:
   Expected<void, EngineError> open_address(const Gid&) override { return {}; }
   Expected<uint16_t, EngineError> claim_source_port(const Gid&, uint16_t wanted) override {
@@ -120,7 +120,7 @@ TEST_F(CaptureEngineTest, SentSegmentsAreRecordsOfTheirOwn) {
   for (const size_t payload : {64U, 64U, 33U}) add(batch, flow_v4(), payload);
   for (const size_t payload : {64U, 7U}) add(batch, flow_v6(), payload);
   ASSERT_EQ(batch.messages().size(), 2U);
-  engine->transmit(batch);
+  engine->lane(0).transmit(batch);
   EXPECT_EQ(fake_->sent, 5U);
   EXPECT_TRUE(batch.empty());
 
@@ -163,7 +163,7 @@ TEST_F(CaptureEngineTest, ReceivedPacketsGetTheirIdentificationBack) {
                      {known, flow_v4(), uint16_t{0x0102}},
                      {six, flow_v6(), std::nullopt},
                      {corrupt, flow_v4(), std::nullopt}};
-  const auto packets = engine->receive();
+  const auto packets = engine->lane(0).receive();
   EXPECT_EQ(packets.data(), fake_->incoming.data()) << "what is received is passed on as it is";
   EXPECT_EQ(packets.size(), 4U);
 
@@ -187,7 +187,7 @@ TEST_F(CaptureEngineTest, PacketsWithoutIcrcGetOne) {
   fake_->incoming = {{four, flow_v4(), uint16_t{3}, false},
                      {six, flow_v6(), std::nullopt, false},
                      {none, flow_v4(), uint16_t{0}, false}};
-  EXPECT_EQ(engine->receive().data(), fake_->incoming.data()) << "passed on as they are";
+  EXPECT_EQ(engine->lane(0).receive().data(), fake_->incoming.data()) << "passed on as they are";
   const CaptureFile read = test::read_capture(path_);
   ASSERT_EQ(read.error, "");
   ASSERT_EQ(read.frames.size(), 3U);
@@ -201,7 +201,7 @@ TEST_F(CaptureEngineTest, SecondEngineAppends) {
     ASSERT_TRUE(engine);
     TxBatch batch(segmenting());
     add(batch, flow_v4(), 8);
-    engine->transmit(batch);
+    engine->lane(0).transmit(batch);
     const CaptureFile read = test::read_capture(path_);
     EXPECT_EQ(read.error, "");
     EXPECT_EQ(read.frames.size(), run);
@@ -220,7 +220,7 @@ TEST_F(CaptureEngineTest, ProcessesAppendAtOnce) {
       TxBatch batch(segmenting());
       for (int n = 0; n < kBatches; ++n) {
         for (const size_t payload : {100U, 100U, 50U}) add(batch, flow_v4(), payload);
-        (*engine)->transmit(batch);
+        (*engine)->lane(0).transmit(batch);
       }
       _exit(0);
     }
@@ -336,7 +336,7 @@ int send_beyond_file_limit(const std::string& path, int stderr_fd) {
   TxBatch batch(segmenting());
   for (int i = 0; i < 6; ++i) {
     add(batch, flow_v4(), 64);
-    (*engine)->transmit(batch);
+    (*engine)->lane(0).transmit(batch);
   }
   return fake->sent == 6 ? 0 : 3;
 }
@@ -366,9 +366,9 @@ TEST_F(CaptureEngineTest, TheRestIsTheInnerEngines) {
   EXPECT_EQ(engine->claim_source_port(flow_v4().source, 0xc005).value(), 0xc005);
   engine->release_source_port(flow_v4().source, 0xc006);
   EXPECT_EQ(fake_->released, 0xc006);
-  EXPECT_EQ(engine->batch_limits().packets, 77U);
-  EXPECT_TRUE(engine->batch_limits().seals) << "a capture has ICRCs";
-  EXPECT_EQ(engine->wait_fd(), 42);
+  EXPECT_EQ(engine->lane(0).batch_limits().packets, 77U);
+  EXPECT_TRUE(engine->lane(0).batch_limits().seals) << "a capture has ICRCs";
+  EXPECT_EQ(engine->lane(0).wait_fd(), 42);
 }
 
 }  // namespace

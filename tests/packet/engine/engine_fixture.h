@@ -90,12 +90,12 @@ inline bool eventually(const std::function<bool()>& step) {
 
 /// Receives until `count` packets have come. Waits on the engine's descriptor, as an idle device
 /// does, so a descriptor that does not wake shows as a failure.
-inline std::vector<Received> receive_packets(PacketEngine& engine, size_t count) {
+inline std::vector<Received> receive_packets(EngineLane& lane, size_t count) {
   std::vector<Received> all;
   EXPECT_TRUE(eventually([&] {
-    for (const RxPacket& packet : engine.receive()) all.push_back(keep(packet));
+    for (const RxPacket& packet : lane.receive()) all.push_back(keep(packet));
     if (all.size() >= count) return true;
-    pollfd wait{engine.wait_fd(), POLLIN, 0};
+    pollfd wait{lane.wait_fd(), POLLIN, 0};
     poll(&wait, 1, 1000);
     return false;
   })) << "only "

@@ -29,7 +29,7 @@ struct Line {
   MemoryEngine right;
 };
 
-void send(PacketEngine& from, const Flow& flow, const TxBatch::Limits& limits) {
+void send(EngineLane& from, const Flow& flow, const TxBatch::Limits& limits) {
   TxBatch batch(limits);
   for (uint32_t psn = 0; psn < kPackets; ++psn) {
     if (batch.packets() == batch.limits().packets) from.transmit(batch);
@@ -38,14 +38,14 @@ void send(PacketEngine& from, const Flow& flow, const TxBatch::Limits& limits) {
   from.transmit(batch);
 }
 
-void send(PacketEngine& from, const Flow& flow) {
+void send(EngineLane& from, const Flow& flow) {
   send(from, flow, from.batch_limits());
 }
 
 /// Receives until nothing waits.
-std::vector<Received> drain(PacketEngine& engine) {
+std::vector<Received> drain(EngineLane& lane) {
   std::vector<Received> all;
-  for (auto packets = engine.receive(); !packets.empty(); packets = engine.receive()) {
+  for (auto packets = lane.receive(); !packets.empty(); packets = lane.receive()) {
     for (const RxPacket& packet : packets) all.push_back(keep(packet));
   }
   return all;
@@ -63,10 +63,10 @@ std::vector<Received> carry(const FaultPlan& plan, bool incoming) {
   Line line(plan);
   if (incoming) {
     send(line.right, {kRight, kLeft, 0xc000, 0, 64});
-    return drain(line.left);
+    return drain(line.left.lane(0));
   }
-  send(line.left, {kLeft, kRight, 0xc000, 0, 64});
-  line.left.receive();  // sends packets that were held back
+  send(line.left.lane(0), {kLeft, kRight, 0xc000, 0, 64});
+  line.left.lane(0).receive();  // sends packets that were held back
   return drain(line.right);
 }
 
@@ -133,9 +133,9 @@ TEST(Fault, WhatIsOnItsWayArrivesThoughItsSenderEnds) {
     MemoryEngine peer(network);
     const Gid address = ipv4(10, 0, 0, 3);
     ASSERT_TRUE(peer.open_address(address));
-    TxBatch batch(line->left.batch_limits());
+    TxBatch batch(line->left.lane(0).batch_limits());
     append(batch, {kLeft, address, 0xc000, 0, 64}, send_only(9, 1), 32);
-    line->left.transmit(batch);
+    line->left.lane(0).transmit(batch);
     EXPECT_TRUE(drain(peer).empty());
     line.reset();
     EXPECT_EQ(psns(drain(peer)), std::vector<uint32_t>{1});
@@ -144,9 +144,9 @@ TEST(Fault, WhatIsOnItsWayArrivesThoughItsSenderEnds) {
 
 TEST(Fault, AForkedChildSendsNothingOfItsParents) {
   Line line(plan_of(false, {.delay = seconds(10)}));
-  TxBatch batch(line.left.batch_limits());
+  TxBatch batch(line.left.lane(0).batch_limits());
   append(batch, {kLeft, kRight, 0xc000, 0, 64}, send_only(9, 1), 32);
-  line.left.transmit(batch);
+  line.left.lane(0).transmit(batch);
   line.left.abandon();
   line.left.leave();
   EXPECT_TRUE(drain(line.right).empty());
@@ -157,7 +157,7 @@ TEST(Fault, CorruptsWhatComesWithoutIcrc) {
   unsealed.seals = false;
   Line line(plan_of(true, {.corruption = 1000000}), unsealed);
   send(line.right, {kRight, kLeft, 0xc000, 0, 64}, unsealed);
-  const auto got = drain(line.left);
+  const auto got = drain(line.left.lane(0));
   ASSERT_EQ(got.size(), kPackets);
   for (uint32_t i = 0; i < kPackets; ++i) {
     if (!got[i].headers) continue;
@@ -171,7 +171,7 @@ TEST(Fault, CorruptsWhatGoesOutWithoutIcrc) {
   TxBatch::Limits unsealed;
   unsealed.seals = false;
   Line line(plan_of(false, {.corruption = 1000000}), unsealed);
-  send(line.left, {kLeft, kRight, 0xc000, 0, 64});
+  send(line.left.lane(0), {kLeft, kRight, 0xc000, 0, 64});
   const auto got = drain(line.right);
   ASSERT_EQ(got.size(), kPackets);
   EXPECT_GT(std::ranges::count_if(got, [](const auto& p) { return !p.headers; }),

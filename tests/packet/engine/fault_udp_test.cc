@@ -32,7 +32,7 @@ struct FaultyPair {
   Flow to_left;
 };
 
-void send(PacketEngine& from, const Flow& flow, uint32_t first_psn, uint32_t count,
+void send(EngineLane& from, const Flow& flow, uint32_t first_psn, uint32_t count,
           size_t payload_bytes) {
   TxBatch batch(from.batch_limits());
   for (uint32_t i = 0; i < count; ++i) {
@@ -42,8 +42,8 @@ void send(PacketEngine& from, const Flow& flow, uint32_t first_psn, uint32_t cou
   EXPECT_TRUE(batch.empty());
 }
 
-bool is_readable(const PacketEngine& engine) {
-  pollfd wait{engine.wait_fd(), POLLIN, 0};
+bool is_readable(const EngineLane& lane) {
+  pollfd wait{lane.wait_fd(), POLLIN, 0};
   return poll(&wait, 1, 0) == 1;
 }
 
@@ -56,12 +56,12 @@ TEST(FaultOverUdp, WhatIsOnItsWayArrivesThoughItsPortIsReleased) {
   FaultPlan plan;
   plan.outgoing.delay = milliseconds(1);
   FaultyPair pair(plan);
-  send(pair.left, pair.to_right, 0, 1, 64);
+  send(pair.left.lane(0), pair.to_right, 0, 1, 64);
   pair.left.release_source_port(pair.to_right.source, pair.to_right.source_port);
   const Instant end = clock_now() + seconds(10);
   std::vector<Received> got;
   while (got.empty() && clock_now() < end) {
-    pair.left.receive();
+    pair.left.lane(0).receive();
     for (const RxPacket& packet : pair.right.receive()) got.push_back(keep(packet));
   }
   ASSERT_EQ(got.size(), 1U);
@@ -75,7 +75,7 @@ TEST(FaultOverUdp, LaterPacketsDoNotKeepAReleasedPort) {
   Flow other = pair.to_right;
   other.source_port = pair.left.claim_source_port(other.source, kWanted + 1).value_or(0);
   const Instant sent = clock_now();
-  send(pair.left, pair.to_right, 0, 1, 64);
+  send(pair.left.lane(0), pair.to_right, 0, 1, 64);
   pair.left.release_source_port(pair.to_right.source, pair.to_right.source_port);
   const bool free_at_once = is_free(pair.to_right);
   // On a busy machine the packet may be due before its port is released.
@@ -83,8 +83,8 @@ TEST(FaultOverUdp, LaterPacketsDoNotKeepAReleasedPort) {
   EXPECT_TRUE(!in_time || !free_at_once);
   const Instant end = clock_now() + seconds(10);
   while (!is_free(pair.to_right) && clock_now() < end) {
-    send(pair.left, other, 1, 1, 64);  // something is always on its way
-    pair.left.receive();
+    send(pair.left.lane(0), other, 1, 1, 64);  // something is always on its way
+    pair.left.lane(0).receive();
     pair.right.receive();
   }
   EXPECT_TRUE(is_free(pair.to_right));
@@ -92,7 +92,7 @@ TEST(FaultOverUdp, LaterPacketsDoNotKeepAReleasedPort) {
 
 TEST(FaultOverUdp, WithoutFaultsAllIsCarriedWhole) {
   FaultyPair pair({});
-  send(pair.left, pair.to_right, 0, 200, 1024);
+  send(pair.left.lane(0), pair.to_right, 0, 200, 1024);
   const auto got = receive_packets(pair.right, 200);
   ASSERT_EQ(got.size(), 200U);
   for (uint32_t psn = 0; psn < 200; ++psn) {
@@ -116,7 +116,7 @@ Carried carry(const FaultPlan& plan, uint32_t packets, size_t expected) {
   EXPECT_TRUE(left.open_address(a));
   EXPECT_TRUE(right.open_address(b));
   const Flow flow{a, b, left.claim_source_port(a, kWanted).value_or(0), 0, 64};
-  send(left, flow, 0, packets, 1024);
+  send(left.lane(0), flow, 0, packets, 1024);
   return {udp.counters().tx_datagrams, receive_packets(right, expected)};
 }
 
@@ -153,11 +153,10 @@ TEST(FaultOverUdp, CorruptedPacketsNeverBringWrongData) {
   FaultyPair pair(plan);
   for (uint32_t psn = 0; psn < 2000; psn += 50) {
     const size_t payload = psn % 4097;
-    send(pair.left, pair.to_right, psn, 50, payload);
+    send(pair.left.lane(0), pair.to_right, psn, 50, payload);
     send(pair.right, pair.to_left, psn, 50, payload);
     size_t dropped = 0;
-    for (PacketEngine* to :
-         {static_cast<PacketEngine*>(&pair.left), static_cast<PacketEngine*>(&pair.right)}) {
+    for (EngineLane* to : {&pair.left.lane(0), &pair.right.lane(0)}) {
       const auto got = receive_packets(*to, 50);
       ASSERT_EQ(got.size(), 50U);
       for (uint32_t i = 0; i < 50; ++i) {
@@ -174,7 +173,7 @@ TEST(FaultOverUdp, CorruptedPacketsNeverBringWrongData) {
     }
     EXPECT_GT(dropped, 50U);
   }
-  EXPECT_EQ(pair.left.outgoing().corrupted, 2000U);
+  EXPECT_EQ(pair.left.totals().outgoing_faults.corrupted, 2000U);
   EXPECT_EQ(pair.left.totals().incoming_faults.corrupted, 2000U);
 }
 
@@ -182,11 +181,11 @@ TEST(FaultOverUdp, WhatIsHeldBackOnItsWayOutWakesTheSender) {
   FaultPlan plan;
   plan.outgoing.reordering = 1000000;
   FaultyPair pair(plan);
-  EXPECT_FALSE(is_readable(pair.left));
-  send(pair.left, pair.to_right, 5, 1, 64);
-  EXPECT_TRUE(is_readable(pair.left));
-  EXPECT_TRUE(pair.left.receive().empty());
-  EXPECT_FALSE(is_readable(pair.left));
+  EXPECT_FALSE(is_readable(pair.left.lane(0)));
+  send(pair.left.lane(0), pair.to_right, 5, 1, 64);
+  EXPECT_TRUE(is_readable(pair.left.lane(0)));
+  EXPECT_TRUE(pair.left.lane(0).receive().empty());
+  EXPECT_FALSE(is_readable(pair.left.lane(0)));
   EXPECT_EQ(receive_packets(pair.right, 1).size(), 1U);
 }
 
@@ -195,19 +194,19 @@ TEST(FaultOverUdp, WhatIsDelayedOnItsWayOutWakesTheSenderInTime) {
   plan.outgoing.delay = milliseconds(30);
   FaultyPair pair(plan);
   const Instant sent = clock_now();
-  send(pair.left, pair.to_right, 5, 2, 64);
+  send(pair.left.lane(0), pair.to_right, 5, 2, 64);
   std::vector<Received> got;
   while (got.size() < 2) {
     for (const RxPacket& packet : pair.right.receive()) got.push_back(keep(packet));
     if (!got.empty()) continue;
-    pollfd wait{pair.left.wait_fd(), POLLIN, 0};
+    pollfd wait{pair.left.lane(0).wait_fd(), POLLIN, 0};
     ASSERT_EQ(poll(&wait, 1, 60000), 1) << "nothing wakes the sender";
-    EXPECT_TRUE(pair.left.receive().empty());
+    EXPECT_TRUE(pair.left.lane(0).receive().empty());
   }
   EXPECT_GE((clock_now() - sent).ns, plan.outgoing.delay.ns);
   EXPECT_EQ(got[0].payload, pattern(5, 64));
   EXPECT_EQ(got[1].payload, pattern(6, 64));
-  EXPECT_FALSE(is_readable(pair.left));
+  EXPECT_FALSE(is_readable(pair.left.lane(0)));
 }
 
 TEST(FaultOverUdp, WhatIsDelayedOnItsWayInWakesTheReceiverInTime) {
@@ -216,10 +215,10 @@ TEST(FaultOverUdp, WhatIsDelayedOnItsWayInWakesTheReceiverInTime) {
   FaultyPair pair(plan);
   const Instant sent = clock_now();
   send(pair.right, pair.to_left, 5, 3, 64);
-  EXPECT_EQ(receive_packets(pair.left, 3).size(), 3U);
+  EXPECT_EQ(receive_packets(pair.left.lane(0), 3).size(), 3U);
   EXPECT_GE((clock_now() - sent).ns, plan.incoming.delay.ns);
-  EXPECT_TRUE(pair.left.receive().empty());
-  EXPECT_FALSE(is_readable(pair.left));
+  EXPECT_TRUE(pair.left.lane(0).receive().empty());
+  EXPECT_FALSE(is_readable(pair.left.lane(0)));
 }
 
 // Expect: a program that ends does not take along what it has sent.
@@ -227,7 +226,7 @@ TEST(FaultOverUdp, WhatIsDelayedArrivesThoughTheSenderLeaves) {
   FaultPlan plan;
   plan.outgoing.delay = seconds(10);
   FaultyPair pair(plan);
-  send(pair.left, pair.to_right, 5, 3, 64);
+  send(pair.left.lane(0), pair.to_right, 5, 3, 64);
   pair.left.leave();
   EXPECT_EQ(receive_packets(pair.right, 3).size(), 3U);
 }
@@ -237,9 +236,9 @@ TEST(FaultOverUdp, WhatIsHeldBackOnItsWayInComesWithoutAnother) {
   plan.incoming.reordering = 1000000;
   FaultyPair pair(plan);
   send(pair.right, pair.to_left, 5, 3, 64);
-  EXPECT_EQ(receive_packets(pair.left, 3).size(), 3U);
-  EXPECT_TRUE(pair.left.receive().empty());
-  EXPECT_FALSE(is_readable(pair.left));
+  EXPECT_EQ(receive_packets(pair.left.lane(0), 3).size(), 3U);
+  EXPECT_TRUE(pair.left.lane(0).receive().empty());
+  EXPECT_FALSE(is_readable(pair.left.lane(0)));
 }
 
 }  // namespace

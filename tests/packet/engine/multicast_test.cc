@@ -55,7 +55,7 @@ TEST(Multicast, EveryMemberHasACopyTheSenderToo) {
   }
   constexpr uint32_t kCount = 20;
   sender.send(group, 100, kCount);
-  for (PacketEngine* engine : {&sender.engine, &member.engine}) {
+  for (UdpEngine* engine : {&sender.engine, &member.engine}) {
     const auto got = receive_packets(*engine, kCount);
     ASSERT_EQ(got.size(), kCount);
     for (uint32_t i = 0; i < kCount; ++i) {
@@ -165,10 +165,10 @@ TEST(Multicast, InMemoryThroughAFaultyLine) {
   ASSERT_TRUE(member.join_group(group));
   ASSERT_TRUE(stranger.join_group(group));
   stranger.leave_group(group);
-  TxBatch batch(sender.batch_limits());
+  TxBatch batch(sender.lane(0).batch_limits());
   append(batch, {ipv4(10, 0, 0, 1), group, 0xc000, 0, 1}, send_only(kMulticastQpn, 5), 32);
-  sender.transmit(batch);
-  EXPECT_EQ(sender.receive().size(), 1U);
+  sender.lane(0).transmit(batch);
+  EXPECT_EQ(sender.lane(0).receive().size(), 1U);
   EXPECT_EQ(member.receive().size(), 1U);
   EXPECT_TRUE(stranger.receive().empty());
   EXPECT_EQ(network->lost(), 0U);

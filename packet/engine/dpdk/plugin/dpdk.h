@@ -23,7 +23,7 @@ namespace urxe {
 /// the driver's buffers, and copied into such to be sent. The engine is the host on the link: it
 /// answers for the addresses and asks for its neighbours (LinkServices), unless the kernel has the
 /// port's interface and addresses, too. Packets to this process itself never leave it.
-class DpdkEngine final : public PacketEngine {
+class DpdkEngine final : public OneLaneEngine {
  public:
   using LinkChanged = std::function<void(bool is_up)>;
 

@@ -12,9 +12,9 @@ const Gid kLeft = ipv4(10, 0, 0, 1);
 const Gid kRight = ipv4(10, 0, 0, 2);
 
 /// The PSNs of all packets that wait.
-std::vector<uint32_t> receive_psns(PacketEngine& engine) {
+std::vector<uint32_t> receive_psns(EngineLane& lane) {
   std::vector<uint32_t> psns;
-  for (auto packets = engine.receive(); !packets.empty(); packets = engine.receive()) {
+  for (auto packets = lane.receive(); !packets.empty(); packets = lane.receive()) {
     for (const RxPacket& packet : packets) {
       const Received received = keep(packet);
       if (received.headers) psns.push_back(received.headers->bth.psn.value());

@@ -178,7 +178,7 @@ inline Flow flow_between(const Host& from, const Host& to, bool v6 = false) {
   return {v6 ? from.v6() : from.v4(), v6 ? to.v6() : to.v4(), 0xc123, 0, 64};
 }
 
-inline void send_packets(PacketEngine& from, const Flow& flow, uint32_t qpn, uint32_t psn,
+inline void send_packets(EngineLane& from, const Flow& flow, uint32_t qpn, uint32_t psn,
                          size_t count, size_t payload) {
   TxBatch batch(from.batch_limits());
   for (size_t i = 0; i < count; ++i) {
@@ -201,9 +201,9 @@ inline void expect_sequence(const std::vector<Received>& got, const Flow& flow, 
 }
 
 /// What comes in some empty looks, enough for an engine to look at all that it has.
-inline size_t drain(PacketEngine& engine) {
+inline size_t drain(EngineLane& lane) {
   size_t count = 0;
-  for (int look = 0; look < 300; ++look) count += engine.receive().size();
+  for (int look = 0; look < 300; ++look) count += lane.receive().size();
   return count;
 }
 

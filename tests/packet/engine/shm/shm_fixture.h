@@ -18,13 +18,14 @@
 namespace urxe::test {
 
 /// Counts the looks at the engine that it wraps.
-class CountingEngine final : public ForwardingEngine {
+class CountingEngine final : public ForwardingEngine, public ForwardingLane {
  public:
   explicit CountingEngine(std::unique_ptr<PacketEngine> inner)
-      : ForwardingEngine(std::move(inner)) {}
+      : ForwardingEngine(std::move(inner)), ForwardingLane(ForwardingEngine::inner().lane(0)) {}
+  [[nodiscard]] EngineLane& lane(size_t /*index*/) override { return *this; }
   std::span<const RxPacket> receive() override {
     ++looks;
-    return inner().receive();
+    return inner_lane().receive();
   }
   size_t looks = 0;
 };

@@ -35,7 +35,7 @@ struct Pair {
 };
 
 /// Sends `count` packets over `flow` and expects just them, in order.
-void expect_carried(PacketEngine& from, PacketEngine& to, const Flow& flow, uint32_t count,
+void expect_carried(EngineLane& from, EngineLane& to, const Flow& flow, uint32_t count,
                     size_t payload_bytes) {
   TxBatch batch(from.batch_limits());
   for (uint32_t psn = 0; psn < count; ++psn) append(batch, flow, send_only(7, psn), payload_bytes);

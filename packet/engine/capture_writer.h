@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "packet/base/engine_error.h"
+#include "packet/base/expected.h"
+#include "packet/host/file_descriptor.h"
+
+namespace urxe {
+
+/// The file of a capture, which the lanes of an engine share. Several threads and processes may
+/// append to it at once: every append is one write() to a file opened for appending. A write that
+/// fails ends the capture with one message on stderr.
+class CaptureWriter {
+ public:
+  /// Creates the file `path`, or appends to it if it is a capture that was begun before. Fails if
+  /// it is anything else or belongs to another user. A capture holds payload: its file has mode
+  /// 0600 when it begins. One that goes on keeps the mode that its owner has given it since.
+  static Expected<CaptureWriter, EngineError> open(const std::string& path);
+  CaptureWriter(CaptureWriter&& other) noexcept
+      : path_(std::move(other.path_)), fd_(std::move(other.fd_)), on_(other.on_.load()) {}
+  CaptureWriter& operator=(CaptureWriter&&) = delete;
+
+  /// False: capturing has stopped.
+  [[nodiscard]] bool is_on() const { return on_.load(std::memory_order_relaxed); }
+  /// Appends whole records.
+  void append(std::span<const uint8_t> records);
+  /// Ends the capture; `why` is told to the user.
+  void stop(const char* why);
+
+ private:
+  CaptureWriter(std::string path, FileDescriptor fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+
+  std::string path_;
+  FileDescriptor fd_;  ///< stays open: another lane may be about to write
+  std::atomic<bool> on_{true};
+};
+
+}  // namespace urxe
