@@ -19,4 +19,10 @@ CaptureEngine::CaptureEngine(std::unique_ptr<PacketEngine> inner, CaptureWriter 
   }
 }
 
+EnginePromises CaptureEngine::promises() const {
+  EnginePromises promises = inner().promises();
+  promises.integrity = false;
+  return promises;
+}
+
 }  // namespace urxe

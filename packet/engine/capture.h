@@ -25,6 +25,8 @@ class CaptureEngine final : public ForwardingEngine {
       std::unique_ptr<PacketEngine> inner, const std::string& path);
 
   [[nodiscard]] EngineLane& lane(size_t index) override { return *lanes_[index]; }
+  /// The packets must have ICRCs, whether the inner engine wants them or not.
+  [[nodiscard]] EnginePromises promises() const override;
 
  private:
   CaptureEngine(std::unique_ptr<PacketEngine> inner, CaptureWriter writer);

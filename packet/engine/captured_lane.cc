@@ -29,12 +29,6 @@ void CapturedLane::transmit(TxBatch& batch) {
   inner_lane().transmit(batch);
 }
 
-TxBatch::Limits CapturedLane::batch_limits() const {
-  TxBatch::Limits limits = inner_lane().batch_limits();
-  limits.seals = true;
-  return limits;
-}
-
 template <class AddRecords>
 void CapturedLane::record(AddRecords add_records) {
   try {

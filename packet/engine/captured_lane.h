@@ -9,7 +9,8 @@
 
 namespace urxe {
 
-/// A lane of a CaptureEngine: records every packet that it receives or sends.
+/// A lane of a CaptureEngine: records every packet that it receives or sends. What it sends must
+/// have ICRCs.
 class CapturedLane final : public ForwardingLane {
  public:
   /// `writer` outlives this.
@@ -17,8 +18,6 @@ class CapturedLane final : public ForwardingLane {
 
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
-  /// The packets must have ICRCs, whether the inner lane wants them or not.
-  [[nodiscard]] TxBatch::Limits batch_limits() const override;
 
  private:
   template <class AddRecords>

@@ -28,7 +28,7 @@ inline constexpr size_t kUsualPacketsAtOnce = 1024;
 // ForwardingLane) hand each call on to what they wrap and change or record the packets on the way;
 // an engine proper (udp, memory) carries them. ShmEngine carries some and hands on the others.
 //
-// Out: the caller owns a TxBatch and fills it within the lane's batch_limits(). transmit() reads
+// Out: the caller owns a TxBatch and fills it within batch_limits() of the lane. transmit() reads
 // it, copies what it must keep, and clears it before it returns; the caller then fills it again. A
 // decorator may hand on a batch of its own instead.
 //
@@ -69,6 +69,35 @@ struct EngineCounters {
   FaultCounters incoming_faults{};
 };
 
+/// What an engine promises of the packets that all its lanes carry.
+struct EnginePromises {
+  /// Whether nobody needs to compute an ICRC for the engine: it computes that of each packet which
+  /// may be damaged on its way, and what it hands out without one (RxPacket::has_icrc) is intact.
+  /// False: packets must come with an ICRC, and the receiver checks it.
+  bool integrity = false;
+
+  // Segmentation: what a message of a batch may be (TxBatch).
+  size_t segments_per_message = 1;  ///< 1: single packets
+  size_t message_bytes = 65000;     ///< UDP payload
+  Identification identification = Identification::kZero;
+
+  /// The largest packet, in bytes with the IP and UDP headers: larger ones are lost. UINT32_MAX:
+  /// whatever the MTU of the interface allows.
+  uint32_t largest_packet = UINT32_MAX;
+
+  /// Whether no packet is lost for want of room at its receiver.
+  bool lossless = false;
+  /// Otherwise: bytes, as the kernel counts them, that can wait at an engine of this host before
+  /// packets are lost; 0 if unknown.
+  size_t receive_buffer = 0;
+};
+
+/// What one transmit() takes at most.
+struct LaneLimits {
+  size_t bytes = TxBatch::Limits{}.bytes;
+  size_t packets = TxBatch::Limits{}.packets;
+};
+
 /// A part of an engine that carries packets, which one thread drives at a time. It belongs to its
 /// engine, and lives as long.
 class EngineLane {
@@ -83,8 +112,7 @@ class EngineLane {
   /// counted.
   virtual void transmit(TxBatch& batch) = 0;
 
-  /// Limits for the batches that transmit() takes.
-  [[nodiscard]] virtual TxBatch::Limits batch_limits() const = 0;
+  [[nodiscard]] virtual LaneLimits limits() const { return {}; }
 
   /// Whether packets of earlier transmit()s wait until there is room for them.
   [[nodiscard]] virtual bool has_unsent() const { return false; }
@@ -146,9 +174,11 @@ class PacketEngine {
   /// only, because the packets in the sockets belong to the parent.
   virtual void abandon() {}
 
-  /// Bytes, as the kernel counts them, that can wait at an engine of this host before packets are
-  /// lost; 0 if unknown.
-  [[nodiscard]] virtual size_t receive_buffer() const { return 0; }
+  /// What is promised later may be less: an engine may find that the kernel cannot segment. It then
+  /// still takes batches by what it has promised before.
+  [[nodiscard]] virtual EnginePromises promises() const = 0;
+  /// The limits of the batches that a lane takes, by the promises and its own limits.
+  [[nodiscard]] TxBatch::Limits batch_limits(size_t index = 0);
 
   /// What all lanes have counted.
   [[nodiscard]] virtual EngineCounters totals() const { return {}; }

@@ -27,7 +27,8 @@ FaultEngine::FaultEngine(std::unique_ptr<PacketEngine> engine, const FaultPlan& 
   std::function<void()> sent_delayed;
   if (lanes() == 1) sent_delayed = [this] { release_ports(); };
   for (size_t i = 0; i < lanes(); ++i) {
-    lanes_.push_back(std::make_unique<FaultyLane>(inner().lane(i), plan, i, sent_delayed));
+    lanes_.push_back(std::make_unique<FaultyLane>(inner().lane(i), inner().batch_limits(i), plan, i,
+                                                  sent_delayed));
   }
 }
 

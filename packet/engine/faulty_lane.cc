@@ -32,15 +32,15 @@ FaultLine::Packet copy_of(const RxPacket& packet) {
 
 }  // namespace
 
-FaultyLane::FaultyLane(EngineLane& inner, const FaultPlan& plan, size_t index,
-                       std::function<void()> sent_delayed)
+FaultyLane::FaultyLane(EngineLane& inner, const TxBatch::Limits& limits, const FaultPlan& plan,
+                       size_t index, std::function<void()> sent_delayed)
     : ForwardingLane(inner),
       outgoing_(plan.seed ^ mix_bits(index), plan.outgoing),
       incoming_(plan.seed ^ mix_bits(index) ^ kIncomingSeed, plan.incoming),
       outgoing_delay_(plan.outgoing),
       incoming_delay_(plan.incoming),
       sent_delayed_(std::move(sent_delayed)),
-      batch_(single_packets(inner.batch_limits())) {
+      batch_(single_packets(limits)) {
   open_wait_fd();
 }
 

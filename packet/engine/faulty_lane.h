@@ -23,9 +23,9 @@ namespace urxe {
 /// for this, packets go out when the caller does something for another reason.
 class FaultyLane final : public ForwardingLane {
  public:
-  /// `index`: of the lane; each draws other faults. `sent_delayed` is called whenever delayed
-  /// packets have been sent.
-  FaultyLane(EngineLane& inner, const FaultPlan& plan, size_t index,
+  /// `limits`: of the batches that the inner lane takes. `index`: of the lane; each draws other
+  /// faults. `sent_delayed` is called whenever delayed packets have been sent.
+  FaultyLane(EngineLane& inner, const TxBatch::Limits& limits, const FaultPlan& plan, size_t index,
              std::function<void()> sent_delayed);
 
   /// Returns packets that were held back if no others arrive. Sends those that were held back on

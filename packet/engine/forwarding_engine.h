@@ -34,7 +34,7 @@ class ForwardingEngine : public PacketEngine {
   void leave_group(const Gid& group) override { inner_->leave_group(group); }
   void leave() override { inner_->leave(); }
   void abandon() override { inner_->abandon(); }
-  [[nodiscard]] size_t receive_buffer() const override { return inner_->receive_buffer(); }
+  [[nodiscard]] EnginePromises promises() const override { return inner_->promises(); }
   [[nodiscard]] EngineCounters totals() const override { return inner_->totals(); }
 
  protected:
@@ -53,7 +53,7 @@ class ForwardingLane : public EngineLane {
  public:
   std::span<const RxPacket> receive() override { return inner_lane_.receive(); }
   void transmit(TxBatch& batch) override { inner_lane_.transmit(batch); }
-  [[nodiscard]] TxBatch::Limits batch_limits() const override { return inner_lane_.batch_limits(); }
+  [[nodiscard]] LaneLimits limits() const override { return inner_lane_.limits(); }
   [[nodiscard]] bool has_unsent() const override { return inner_lane_.has_unsent(); }
   [[nodiscard]] bool reads_memory() const override { return inner_lane_.reads_memory(); }
   [[nodiscard]] bool begin_wait() override { return inner_lane_.begin_wait(); }

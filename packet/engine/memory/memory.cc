@@ -51,6 +51,15 @@ MemoryEngine::~MemoryEngine() {
   std::erase_if(network_->members_, is_ours);
 }
 
+EnginePromises MemoryEngine::promises() const {
+  EnginePromises promises;
+  promises.integrity = !limits_.seals;
+  promises.segments_per_message = limits_.segments_per_message;
+  promises.message_bytes = limits_.message_bytes;
+  promises.identification = limits_.identification;
+  return promises;
+}
+
 Expected<void, EngineError> MemoryEngine::open_address(const Gid& local) {
   const MemoryEngine* const owner = network_->find(local);
   if (owner == this) return {};

@@ -51,6 +51,7 @@ class MemoryEngine final : public OneLaneEngine {
   MemoryEngine(const MemoryEngine&) = delete;
   MemoryEngine& operator=(const MemoryEngine&) = delete;
 
+  [[nodiscard]] EnginePromises promises() const override;
   Expected<void, EngineError> open_address(const Gid& local) override;
   Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override;
   void release_source_port(const Gid& local, uint16_t port) override;
@@ -58,7 +59,7 @@ class MemoryEngine final : public OneLaneEngine {
   void leave_group(const Gid& group) override;
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
-  [[nodiscard]] TxBatch::Limits batch_limits() const override { return limits_; }
+  [[nodiscard]] LaneLimits limits() const override { return {limits_.bytes, limits_.packets}; }
   [[nodiscard]] int wait_fd() const override { return -1; }
 
  private:

@@ -37,6 +37,7 @@ class RawEngine final : public OneLaneEngine {
   RawEngine(const RawEngine&) = delete;
   RawEngine& operator=(const RawEngine&) = delete;
 
+  [[nodiscard]] EnginePromises promises() const override { return udp_.promises(); }
   Expected<void, EngineError> open_address(const Gid& local) override;
   [[nodiscard]] bool is_joining() const override { return udp_.is_joining(); }
   Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override {
@@ -52,8 +53,6 @@ class RawEngine final : public OneLaneEngine {
   /// No system call while frames keep coming: it looks at the UDP engine's sockets rarely then.
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
-  [[nodiscard]] TxBatch::Limits batch_limits() const override { return udp_.batch_limits(); }
-  [[nodiscard]] size_t receive_buffer() const override { return udp_.receive_buffer(); }
   [[nodiscard]] bool has_unsent() const override {
     return udp_.has_unsent() || sender_.is_blocked();
   }

@@ -121,10 +121,10 @@ void ShmEngine::transmit(TxBatch& batch) {
   inner_lane().transmit(batch);
 }
 
-TxBatch::Limits ShmEngine::batch_limits() const {
-  TxBatch::Limits limits = inner_lane().batch_limits();
-  if (links_ != nullptr) limits.seals = false;
-  return limits;
+EnginePromises ShmEngine::promises() const {
+  EnginePromises promises = inner().promises();
+  if (links_ != nullptr) promises.integrity = true;
+  return promises;
 }
 
 /// False: it is the inner engine's.

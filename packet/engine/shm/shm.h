@@ -39,6 +39,7 @@ class ShmEngine final : public ForwardingEngine, public ForwardingLane {
 
   [[nodiscard]] size_t lanes() const override { return 1; }
   [[nodiscard]] EngineLane& lane(size_t /*index*/) override { return *this; }
+  [[nodiscard]] EnginePromises promises() const override;
   Expected<void, EngineError> open_address(const Gid& local) override;
   void leave() override;
   void abandon() override;
@@ -46,7 +47,6 @@ class ShmEngine final : public ForwardingEngine, public ForwardingLane {
   /// memory. Also sends packets that waited for room in a ring.
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
-  [[nodiscard]] TxBatch::Limits batch_limits() const override;
   [[nodiscard]] EngineCounters totals() const override;
   [[nodiscard]] int wait_fd() const override;
   [[nodiscard]] bool begin_wait() override;

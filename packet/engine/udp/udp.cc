@@ -152,18 +152,15 @@ void UdpEngine::release_source_port(const Gid& local, uint16_t port) {
   watch_blocked_sockets();
 }
 
-TxBatch::Limits UdpEngine::batch_limits() const {
-  TxBatch::Limits limits;
+EnginePromises UdpEngine::promises() const {
+  EnginePromises promises;
   if (sender_.segments()) {
-    limits.segments_per_message = kMaxSegments;
-    limits.message_bytes = kMaxMessageBytes;
-    limits.identification = Identification::kBySegment;
+    promises.segments_per_message = kMaxSegments;
+    promises.message_bytes = kMaxMessageBytes;
+    promises.identification = Identification::kBySegment;
   }
-  return limits;
-}
-
-size_t UdpEngine::receive_buffer() const {
-  return receive_buffer_bytes(socket_options(config_));
+  promises.receive_buffer = receive_buffer_bytes(socket_options(config_));
+  return promises;
 }
 
 void UdpEngine::transmit(TxBatch& batch) {

@@ -37,6 +37,8 @@ class UdpEngine final : public OneLaneEngine {
   UdpEngine(const UdpEngine&) = delete;
   UdpEngine& operator=(const UdpEngine&) = delete;
 
+  /// The kernel's segmentation is no longer promised once it has failed.
+  [[nodiscard]] EnginePromises promises() const override;
   /// If other processes share the port, begins to search for the order of the sockets.
   Expected<void, EngineError> open_address(const Gid& local) override;
   [[nodiscard]] bool is_joining() const override { return searching_; }
@@ -50,13 +52,11 @@ class UdpEngine final : public OneLaneEngine {
   /// time, the others every few calls. Also sends packets that waited for room in a socket buffer.
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
-  [[nodiscard]] TxBatch::Limits batch_limits() const override;
   [[nodiscard]] bool begin_wait() override {
     calls_until_look_ = 0;  // what ends the wait may be at any socket
     return false;
   }
   [[nodiscard]] int wait_fd() const override { return epoll_.get(); }
-  [[nodiscard]] size_t receive_buffer() const override;
 
   [[nodiscard]] bool has_unsent() const override { return !sender_.blocked_fds().empty(); }
   [[nodiscard]] EngineCounters totals() const override;

@@ -91,7 +91,9 @@ void RuntimeDevice::follow(const DeviceDescription& now) {
   follow_locked(now);
 }
 
-void RuntimeDevice::follow_locked(const DeviceDescription& now) {
+void RuntimeDevice::follow_locked(const DeviceDescription& found) {
+  DeviceDescription now = found;
+  now.mtu = std::min(now.mtu, largest_packet_);
   const DeviceDescription was = std::exchange(description_, now);
   if (now == was) return;
   device_.set_active_mtu(path_mtu_for(now.mtu));
@@ -151,9 +153,7 @@ Expected<void, Errno> RuntimeDevice::start() {
   }
   auto engine = make_engine();
   if (!engine) return Unexpected<Errno>(engine.error());
-  if (const size_t bytes = (*engine)->receive_buffer(); bytes != 0) {
-    device_.set_receive_buffer(bytes);
-  }
+  keep_within((*engine)->promises());
   configure_cm();
   const EngineKind kind = engine_for(engine_choice().value_or(EngineChoice::kAuto), ifindex_);
   auto started = progress_.start(
@@ -164,6 +164,14 @@ Expected<void, Errno> RuntimeDevice::start() {
   if (started) tell_contexts();
   if (!started) report_lack(("start " + name_).c_str(), started.error().value);
   return started;
+}
+
+/// What the device sends is what the engine promises to carry.
+void RuntimeDevice::keep_within(const EnginePromises& promises) {
+  largest_packet_ = promises.largest_packet;
+  follow_locked(description_);
+  if (promises.lossless || promises.receive_buffer == 0) return;
+  device_.set_receive_buffer(promises.receive_buffer);
 }
 
 /// The engine that carries packets, without those that wrap it.

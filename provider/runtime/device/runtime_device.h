@@ -110,7 +110,8 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   Expected<std::unique_ptr<PacketEngine>, Errno> make_carrier();
   Expected<std::unique_ptr<PacketEngine>, Errno> make_dpdk_engine();
   Expected<std::unique_ptr<PacketEngine>, Errno> make_engine();
-  void follow_locked(const DeviceDescription& now);
+  void follow_locked(const DeviceDescription& found);
+  void keep_within(const EnginePromises& promises);
   void tell(ibv_event_type type);
   void configure_cm();
   Expected<void, EngineError> open_in_engine(const Gid& local);
@@ -132,6 +133,7 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   const uint32_t ifindex_;
   const bool is_ethernet_;
   DeviceDescription description_;                   ///< under the lock
+  uint32_t largest_packet_ = UINT32_MAX;            ///< that the engine promises to carry
   std::vector<OpenContext> contexts_;               ///< under the lock
   uint32_t last_context_ = 0;                       ///< its number
   std::unordered_map<uint32_t, Service> services_;  ///< listened for, by listener

@@ -70,7 +70,7 @@ void ask_for_short_slices() {
 
 Expected<void, Errno> Progress::start(std::unique_ptr<PacketEngine> engine,
                                       Publication publication) {
-  TxBatch batch(engine->lane(0).batch_limits());
+  TxBatch batch(engine->batch_limits());
   FileDescriptor kicks(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   FileDescriptor waiter_kicks(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!kicks || !waiter_kicks) return error(errno);

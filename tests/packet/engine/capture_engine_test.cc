@@ -48,12 +48,8 @@ class FakeEngine final : public OneLaneEngine {
     sent += batch.packets();
     batch.clear();
   }
-  [[nodiscard]] TxBatch::Limits batch_limits() const override {
-    TxBatch::Limits limits;
-    limits.packets = 77;
-    limits.seals = false;
-    return limits;
-  }
+  [[nodiscard]] LaneLimits limits() const override { return {.packets = 77}; }
+  [[nodiscard]] EnginePromises promises() const override { return {.integrity = true}; }
   [[nodiscard]] int wait_fd() const override { return 42; }
 
   std::vector<RxPacket> incoming;
@@ -366,8 +362,10 @@ TEST_F(CaptureEngineTest, TheRestIsTheInnerEngines) {
   EXPECT_EQ(engine->claim_source_port(flow_v4().source, 0xc005).value(), 0xc005);
   engine->release_source_port(flow_v4().source, 0xc006);
   EXPECT_EQ(fake_->released, 0xc006);
-  EXPECT_EQ(engine->lane(0).batch_limits().packets, 77U);
-  EXPECT_TRUE(engine->lane(0).batch_limits().seals) << "a capture has ICRCs";
+  EXPECT_EQ(engine->batch_limits().packets, 77U);
+  EXPECT_TRUE(fake_->promises().integrity);
+  EXPECT_FALSE(engine->promises().integrity) << "a capture has ICRCs";
+  EXPECT_TRUE(engine->batch_limits().seals);
   EXPECT_EQ(engine->lane(0).wait_fd(), 42);
 }
 

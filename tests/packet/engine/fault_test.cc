@@ -29,16 +29,16 @@ struct Line {
   MemoryEngine right;
 };
 
-void send(EngineLane& from, const Flow& flow, const TxBatch::Limits& limits) {
+void send(PacketEngine& from, const Flow& flow, const TxBatch::Limits& limits) {
   TxBatch batch(limits);
   for (uint32_t psn = 0; psn < kPackets; ++psn) {
-    if (batch.packets() == batch.limits().packets) from.transmit(batch);
+    if (batch.packets() == batch.limits().packets) from.lane(0).transmit(batch);
     append(batch, flow, send_only(9, psn), 32);
   }
-  from.transmit(batch);
+  from.lane(0).transmit(batch);
 }
 
-void send(EngineLane& from, const Flow& flow) {
+void send(PacketEngine& from, const Flow& flow) {
   send(from, flow, from.batch_limits());
 }
 
@@ -65,7 +65,7 @@ std::vector<Received> carry(const FaultPlan& plan, bool incoming) {
     send(line.right, {kRight, kLeft, 0xc000, 0, 64});
     return drain(line.left.lane(0));
   }
-  send(line.left.lane(0), {kLeft, kRight, 0xc000, 0, 64});
+  send(line.left, {kLeft, kRight, 0xc000, 0, 64});
   line.left.lane(0).receive();  // sends packets that were held back
   return drain(line.right);
 }
@@ -133,7 +133,7 @@ TEST(Fault, WhatIsOnItsWayArrivesThoughItsSenderEnds) {
     MemoryEngine peer(network);
     const Gid address = ipv4(10, 0, 0, 3);
     ASSERT_TRUE(peer.open_address(address));
-    TxBatch batch(line->left.lane(0).batch_limits());
+    TxBatch batch(line->left.batch_limits());
     append(batch, {kLeft, address, 0xc000, 0, 64}, send_only(9, 1), 32);
     line->left.lane(0).transmit(batch);
     EXPECT_TRUE(drain(peer).empty());
@@ -144,7 +144,7 @@ TEST(Fault, WhatIsOnItsWayArrivesThoughItsSenderEnds) {
 
 TEST(Fault, AForkedChildSendsNothingOfItsParents) {
   Line line(plan_of(false, {.delay = seconds(10)}));
-  TxBatch batch(line.left.lane(0).batch_limits());
+  TxBatch batch(line.left.batch_limits());
   append(batch, {kLeft, kRight, 0xc000, 0, 64}, send_only(9, 1), 32);
   line.left.lane(0).transmit(batch);
   line.left.abandon();
@@ -171,7 +171,7 @@ TEST(Fault, CorruptsWhatGoesOutWithoutIcrc) {
   TxBatch::Limits unsealed;
   unsealed.seals = false;
   Line line(plan_of(false, {.corruption = 1000000}), unsealed);
-  send(line.left.lane(0), {kLeft, kRight, 0xc000, 0, 64});
+  send(line.left, {kLeft, kRight, 0xc000, 0, 64});
   const auto got = drain(line.right);
   ASSERT_EQ(got.size(), kPackets);
   EXPECT_GT(std::ranges::count_if(got, [](const auto& p) { return !p.headers; }),

@@ -32,13 +32,13 @@ struct FaultyPair {
   Flow to_left;
 };
 
-void send(EngineLane& from, const Flow& flow, uint32_t first_psn, uint32_t count,
+void send(PacketEngine& from, const Flow& flow, uint32_t first_psn, uint32_t count,
           size_t payload_bytes) {
   TxBatch batch(from.batch_limits());
   for (uint32_t i = 0; i < count; ++i) {
     append(batch, flow, send_only(7, first_psn + i), payload_bytes);
   }
-  from.transmit(batch);
+  from.lane(0).transmit(batch);
   EXPECT_TRUE(batch.empty());
 }
 
@@ -56,7 +56,7 @@ TEST(FaultOverUdp, WhatIsOnItsWayArrivesThoughItsPortIsReleased) {
   FaultPlan plan;
   plan.outgoing.delay = milliseconds(1);
   FaultyPair pair(plan);
-  send(pair.left.lane(0), pair.to_right, 0, 1, 64);
+  send(pair.left, pair.to_right, 0, 1, 64);
   pair.left.release_source_port(pair.to_right.source, pair.to_right.source_port);
   const Instant end = clock_now() + seconds(10);
   std::vector<Received> got;
@@ -75,7 +75,7 @@ TEST(FaultOverUdp, LaterPacketsDoNotKeepAReleasedPort) {
   Flow other = pair.to_right;
   other.source_port = pair.left.claim_source_port(other.source, kWanted + 1).value_or(0);
   const Instant sent = clock_now();
-  send(pair.left.lane(0), pair.to_right, 0, 1, 64);
+  send(pair.left, pair.to_right, 0, 1, 64);
   pair.left.release_source_port(pair.to_right.source, pair.to_right.source_port);
   const bool free_at_once = is_free(pair.to_right);
   // On a busy machine the packet may be due before its port is released.
@@ -83,7 +83,7 @@ TEST(FaultOverUdp, LaterPacketsDoNotKeepAReleasedPort) {
   EXPECT_TRUE(!in_time || !free_at_once);
   const Instant end = clock_now() + seconds(10);
   while (!is_free(pair.to_right) && clock_now() < end) {
-    send(pair.left.lane(0), other, 1, 1, 64);  // something is always on its way
+    send(pair.left, other, 1, 1, 64);  // something is always on its way
     pair.left.lane(0).receive();
     pair.right.receive();
   }
@@ -92,7 +92,7 @@ TEST(FaultOverUdp, LaterPacketsDoNotKeepAReleasedPort) {
 
 TEST(FaultOverUdp, WithoutFaultsAllIsCarriedWhole) {
   FaultyPair pair({});
-  send(pair.left.lane(0), pair.to_right, 0, 200, 1024);
+  send(pair.left, pair.to_right, 0, 200, 1024);
   const auto got = receive_packets(pair.right, 200);
   ASSERT_EQ(got.size(), 200U);
   for (uint32_t psn = 0; psn < 200; ++psn) {
@@ -116,7 +116,7 @@ Carried carry(const FaultPlan& plan, uint32_t packets, size_t expected) {
   EXPECT_TRUE(left.open_address(a));
   EXPECT_TRUE(right.open_address(b));
   const Flow flow{a, b, left.claim_source_port(a, kWanted).value_or(0), 0, 64};
-  send(left.lane(0), flow, 0, packets, 1024);
+  send(left, flow, 0, packets, 1024);
   return {udp.counters().tx_datagrams, receive_packets(right, expected)};
 }
 
@@ -153,7 +153,7 @@ TEST(FaultOverUdp, CorruptedPacketsNeverBringWrongData) {
   FaultyPair pair(plan);
   for (uint32_t psn = 0; psn < 2000; psn += 50) {
     const size_t payload = psn % 4097;
-    send(pair.left.lane(0), pair.to_right, psn, 50, payload);
+    send(pair.left, pair.to_right, psn, 50, payload);
     send(pair.right, pair.to_left, psn, 50, payload);
     size_t dropped = 0;
     for (EngineLane* to : {&pair.left.lane(0), &pair.right.lane(0)}) {
@@ -182,7 +182,7 @@ TEST(FaultOverUdp, WhatIsHeldBackOnItsWayOutWakesTheSender) {
   plan.outgoing.reordering = 1000000;
   FaultyPair pair(plan);
   EXPECT_FALSE(is_readable(pair.left.lane(0)));
-  send(pair.left.lane(0), pair.to_right, 5, 1, 64);
+  send(pair.left, pair.to_right, 5, 1, 64);
   EXPECT_TRUE(is_readable(pair.left.lane(0)));
   EXPECT_TRUE(pair.left.lane(0).receive().empty());
   EXPECT_FALSE(is_readable(pair.left.lane(0)));
@@ -194,7 +194,7 @@ TEST(FaultOverUdp, WhatIsDelayedOnItsWayOutWakesTheSenderInTime) {
   plan.outgoing.delay = milliseconds(30);
   FaultyPair pair(plan);
   const Instant sent = clock_now();
-  send(pair.left.lane(0), pair.to_right, 5, 2, 64);
+  send(pair.left, pair.to_right, 5, 2, 64);
   std::vector<Received> got;
   while (got.size() < 2) {
     for (const RxPacket& packet : pair.right.receive()) got.push_back(keep(packet));
@@ -226,7 +226,7 @@ TEST(FaultOverUdp, WhatIsDelayedArrivesThoughTheSenderLeaves) {
   FaultPlan plan;
   plan.outgoing.delay = seconds(10);
   FaultyPair pair(plan);
-  send(pair.left.lane(0), pair.to_right, 5, 3, 64);
+  send(pair.left, pair.to_right, 5, 3, 64);
   pair.left.leave();
   EXPECT_EQ(receive_packets(pair.right, 3).size(), 3U);
 }

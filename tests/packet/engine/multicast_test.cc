@@ -165,7 +165,7 @@ TEST(Multicast, InMemoryThroughAFaultyLine) {
   ASSERT_TRUE(member.join_group(group));
   ASSERT_TRUE(stranger.join_group(group));
   stranger.leave_group(group);
-  TxBatch batch(sender.lane(0).batch_limits());
+  TxBatch batch(sender.batch_limits());
   append(batch, {ipv4(10, 0, 0, 1), group, 0xc000, 0, 1}, send_only(kMulticastQpn, 5), 32);
   sender.lane(0).transmit(batch);
   EXPECT_EQ(sender.lane(0).receive().size(), 1U);

@@ -148,11 +148,14 @@ bool DpdkEngine::is_ours(const Gid& destination) const {
   return std::ranges::find(ours, destination) != ours.end();
 }
 
-TxBatch::Limits DpdkEngine::batch_limits() const {
-  TxBatch::Limits limits;
-  limits.packets = kBatchPackets;
-  limits.bytes = kBatchBytes;
-  return limits;
+LaneLimits DpdkEngine::limits() const {
+  return {.bytes = kBatchBytes, .packets = kBatchPackets};
+}
+
+EnginePromises DpdkEngine::promises() const {
+  EnginePromises promises;
+  promises.largest_packet = port_.mtu();
+  return promises;
 }
 
 void DpdkEngine::transmit(TxBatch& batch) {

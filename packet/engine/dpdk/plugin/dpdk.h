@@ -35,6 +35,7 @@ class DpdkEngine final : public OneLaneEngine {
   DpdkEngine(const DpdkEngine&) = delete;
   DpdkEngine& operator=(const DpdkEngine&) = delete;
 
+  [[nodiscard]] EnginePromises promises() const override;
   Expected<void, EngineError> open_address(const Gid& local) override;
   Expected<uint16_t, EngineError> claim_source_port(const Gid& /*local*/,
                                                     uint16_t wanted) override {
@@ -48,7 +49,7 @@ class DpdkEngine final : public OneLaneEngine {
   void abandon() override;
   std::span<const RxPacket> receive() override;
   void transmit(TxBatch& batch) override;
-  [[nodiscard]] TxBatch::Limits batch_limits() const override;
+  [[nodiscard]] LaneLimits limits() const override;
   [[nodiscard]] bool has_unsent() const override { return sender_.is_blocked(); }
   [[nodiscard]] bool reads_memory() const override { return !packets_.empty(); }
   [[nodiscard]] EngineCounters totals() const override;

@@ -178,13 +178,13 @@ inline Flow flow_between(const Host& from, const Host& to, bool v6 = false) {
   return {v6 ? from.v6() : from.v4(), v6 ? to.v6() : to.v4(), 0xc123, 0, 64};
 }
 
-inline void send_packets(EngineLane& from, const Flow& flow, uint32_t qpn, uint32_t psn,
+inline void send_packets(PacketEngine& from, const Flow& flow, uint32_t qpn, uint32_t psn,
                          size_t count, size_t payload) {
   TxBatch batch(from.batch_limits());
   for (size_t i = 0; i < count; ++i) {
     append(batch, flow, send_only(qpn, psn + static_cast<uint32_t>(i)), payload);
   }
-  from.transmit(batch);
+  from.lane(0).transmit(batch);
   EXPECT_TRUE(batch.empty());
 }
 

@@ -68,6 +68,18 @@ int packet_socket_priority() {
   return -1;
 }
 
+TEST_F(RawEngineTest, PromisesWhatUdpDoes) {
+  Raw left(*left_);
+  Udp right(*right_);
+  const EnginePromises raw = left.engine->promises();
+  const EnginePromises udp = right.engine->promises();
+  EXPECT_FALSE(raw.integrity);
+  EXPECT_EQ(raw.segments_per_message, udp.segments_per_message);
+  EXPECT_EQ(raw.identification, udp.identification);
+  EXPECT_EQ(raw.receive_buffer, udp.receive_buffer);
+  EXPECT_EQ(raw.largest_packet, UINT32_MAX) << "what is too large for a frame goes by UDP";
+}
+
 // Expect: the service level's, or that of a UDP socket with the traffic class; and the packets of a
 // batch with several come in order.
 TEST_F(RawEngineTest, PacketsHaveAPriority) {

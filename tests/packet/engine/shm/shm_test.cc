@@ -124,6 +124,17 @@ TEST_F(TwoShmMembers, KeepTheOrderWhenMemoryTakesOver) {
   expect_psns(packets, 0, 16);
 }
 
+TEST_F(TwoShmMembers, PromiseIntegrityAndOtherwiseWhatUdpDoes) {
+  const EnginePromises udp = a_.counting->promises();
+  const EnginePromises promises = a_.engine->promises();
+  EXPECT_FALSE(udp.integrity);
+  EXPECT_TRUE(promises.integrity);
+  EXPECT_EQ(promises.segments_per_message, udp.segments_per_message);
+  EXPECT_EQ(promises.receive_buffer, udp.receive_buffer);
+  EXPECT_FALSE(promises.lossless) << "UDP carries some packets";
+  EXPECT_FALSE(a_.engine->batch_limits().seals);
+}
+
 TEST_F(TwoShmMembers, AFullRingLosesNothing) {
   link();
   const size_t bytes_before = a_.counters().sent_bytes;

@@ -35,11 +35,11 @@ struct Pair {
 };
 
 /// Sends `count` packets over `flow` and expects just them, in order.
-void expect_carried(EngineLane& from, EngineLane& to, const Flow& flow, uint32_t count,
+void expect_carried(PacketEngine& from, EngineLane& to, const Flow& flow, uint32_t count,
                     size_t payload_bytes) {
   TxBatch batch(from.batch_limits());
   for (uint32_t psn = 0; psn < count; ++psn) append(batch, flow, send_only(7, psn), payload_bytes);
-  from.transmit(batch);
+  from.lane(0).transmit(batch);
   EXPECT_TRUE(batch.empty());
   const auto got = receive_packets(to, count);
   ASSERT_EQ(got.size(), count);
