@@ -20,13 +20,15 @@ std::span<const RxPacket> CapturedLane::receive() {
   return packets;
 }
 
-void CapturedLane::transmit(TxBatch& batch) {
-  if (writer_.is_on() && !batch.empty()) {
+size_t CapturedLane::transmit(TxBatch& batch) {
+  if (writer_.is_on() && !batch.empty() && !is_recorded_) {
     record([&](uint64_t time_ns) {
       for (const TxBatch::Message& message : batch.messages()) add_sent(batch, message, time_ns);
     });
   }
-  inner_lane().transmit(batch);
+  const size_t taken = inner_lane().transmit(batch);
+  is_recorded_ = !batch.empty();
+  return taken;
 }
 
 template <class AddRecords>

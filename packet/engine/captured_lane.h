@@ -17,7 +17,8 @@ class CapturedLane final : public ForwardingLane {
   CapturedLane(EngineLane& inner, CaptureWriter& writer) : ForwardingLane(inner), writer_(writer) {}
 
   std::span<const RxPacket> receive() override;
-  void transmit(TxBatch& batch) override;
+  /// Records what is offered first; what is offered again has been recorded.
+  size_t transmit(TxBatch& batch) override;
 
  private:
   template <class AddRecords>
@@ -26,6 +27,7 @@ class CapturedLane final : public ForwardingLane {
   void add_sent(const TxBatch& batch, const TxBatch::Message& message, uint64_t time_ns);
 
   CaptureWriter& writer_;
+  bool is_recorded_ = false;      ///< what the inner lane had no room for
   std::vector<uint8_t> records_;  ///< of the batch at hand
   std::vector<uint8_t> sealed_;   ///< a packet that came without an ICRC
 };

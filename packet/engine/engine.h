@@ -29,8 +29,10 @@ inline constexpr size_t kUsualPacketsAtOnce = 1024;
 // an engine proper (udp, memory) carries them. ShmEngine carries some and hands on the others.
 //
 // Out: the caller owns a TxBatch and fills it within batch_limits() of the lane. transmit() reads
-// it, copies what it must keep, and clears it before it returns; the caller then fills it again. A
-// decorator may hand on a batch of its own instead.
+// it, copies what it must keep, and removes what it has taken before it returns. If the batch is
+// empty then, the caller fills it again. Otherwise the lane has no room for the rest: the caller
+// leaves the batch as it is, and offers it again before any other. A decorator may hand on a batch
+// of its own instead, by the same rule.
 //
 // In: receive() returns packets whose bytes belong to the lane. They are valid until the next call
 // of the lane's receive(), or of a control function that reads sockets (leave()). The caller reads
@@ -108,13 +110,17 @@ class EngineLane {
   /// valid until the next call. Empty if nothing is waiting.
   virtual std::span<const RxPacket> receive() = 0;
 
-  /// Sends the batch and clears it. Packets that cannot be sent are lost, as on a network, and
-  /// counted.
-  virtual void transmit(TxBatch& batch) = 0;
+  /// Takes packets from the batch, and returns how many. Taken are those that were sent; those that
+  /// the lane keeps until there is room for them; and those that cannot be sent, which are lost, as
+  /// on a network, and counted. The others stay in the batch, because a queue is full; wait_fd()
+  /// becomes readable when there may be room. Packets of one flow stay in order. If a full queue
+  /// gives nothing away for long, the lane takes what finds no room in it, and loses it: the batch
+  /// must not wait forever for one receiver.
+  virtual size_t transmit(TxBatch& batch) = 0;
 
   [[nodiscard]] virtual LaneLimits limits() const { return {}; }
 
-  /// Whether packets of earlier transmit()s wait until there is room for them.
+  /// Whether packets of earlier transmit()s wait in the lane until there is room for them.
   [[nodiscard]] virtual bool has_unsent() const { return false; }
 
   /// Whether the last receive() took packets from memory, where looking again costs little.
@@ -127,8 +133,9 @@ class EngineLane {
   [[nodiscard]] virtual bool begin_wait() { return false; }
   virtual void end_wait() {}
 
-  /// A descriptor that is readable while receive() would return something, see begin_wait(); -1 if
-  /// the lane has none.
+  /// A descriptor that is readable while receive() would return something, see begin_wait(), or
+  /// may have room for what waits; -1 if the lane has none. A lane whose driver does not tell of
+  /// room (dpdk) is to be asked again after a while.
   [[nodiscard]] virtual int wait_fd() const = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "packet/base/mix_bits.h"
@@ -15,6 +16,8 @@ namespace urxe {
 namespace {
 
 constexpr uint64_t kIncomingSeed = kGoldenRatio;  // keeps the two directions apart
+/// Of packets that wait for room: before all that are on their way.
+constexpr Instant kOverdue{INT64_MIN};
 
 TxBatch::Limits single_packets(TxBatch::Limits limits) {
   limits.segments_per_message = 1;
@@ -87,6 +90,7 @@ std::span<const RxPacket> FaultyLane::receive() {
   std::deque<FaultLine::Packet> late;
   outgoing_.flush(late);
   send_delayed(std::move(late));
+  if (has_left()) (void)send_left();
   const std::span<const RxPacket> arrived = inner_lane().receive();
   fates_.clear();
   bool simple = !incoming_.holds_back() && !incoming_delay_.holds_packets();
@@ -122,7 +126,20 @@ void FaultyLane::take_copies(std::span<const RxPacket> arrived) {
   }
 }
 
-void FaultyLane::transmit(TxBatch& batch) {
+size_t FaultyLane::transmit(TxBatch& batch) {
+  const size_t packets = batch.packets();
+  if (is_drawn_) {
+    pass_on(batch);
+    if (has_left()) (void)send_left();
+  } else if (!has_left() || send_left()) {
+    draw_and_send(batch);
+  }
+  ring_while_holding_back();
+  set_timer();
+  return packets - batch.packets();
+}
+
+void FaultyLane::draw_and_send(TxBatch& batch) {
   fates_.clear();
   bool simple = !outgoing_.holds_back() && !outgoing_delay_.holds_packets();
   batch.for_each_packet([&](const TxBatch::Message&, size_t, std::span<const uint8_t> packet) {
@@ -133,8 +150,12 @@ void FaultyLane::transmit(TxBatch& batch) {
   } else {
     transmit_copies(batch);
   }
-  ring_while_holding_back();
-  set_timer();
+}
+
+/// What the inner lane has no room for comes here again.
+void FaultyLane::pass_on(TxBatch& batch) {
+  inner_lane().transmit(batch);
+  is_drawn_ = !batch.empty();
 }
 
 void FaultyLane::transmit_simple(TxBatch& batch) {
@@ -144,7 +165,7 @@ void FaultyLane::transmit_simple(TxBatch& batch) {
     lossless = lossless && !fate.lost;
   }
   if (!lossless) batch.remove_packets([&](size_t i) { return fates_[i].lost; });
-  inner_lane().transmit(batch);
+  pass_on(batch);
 }
 
 void FaultyLane::transmit_copies(TxBatch& batch) {
@@ -171,9 +192,7 @@ void FaultyLane::send_delayed(std::deque<FaultLine::Packet> packets) {
     packets.clear();
     outgoing_delay_.take(now, packets);
   }
-  if (packets.empty()) return;
-  send(packets);
-  if (outgoing_delay_.holds_packets() && sent_delayed_) sent_delayed_();
+  if (!packets.empty()) send(std::move(packets));
 }
 
 /// Puts what has been received into the line, and receives what comes out of it.
@@ -208,25 +227,53 @@ void FaultyLane::send_held_back() {
   set_timer();
 }
 
-std::deque<FaultLine::Packet> FaultyLane::take_unsent() {
-  std::deque<FaultLine::Packet> unsent;
-  outgoing_delay_.take_all(unsent);
-  outgoing_.flush(unsent);
-  return unsent;
+std::optional<Instant> FaultyLane::next_due() const {
+  return has_left() ? kOverdue : outgoing_delay_.next();
+}
+
+std::optional<Instant> FaultyLane::last_due() const {
+  const std::optional<Instant> last = outgoing_delay_.last();
+  return has_left() ? std::max(last.value_or(kOverdue), kOverdue) : last;
 }
 
 void FaultyLane::send_rest() {
-  if (const auto rest = take_unsent(); !rest.empty()) send(rest);
+  std::deque<FaultLine::Packet> rest;
+  outgoing_delay_.take_all(rest);
+  outgoing_.flush(rest);
+  send(std::move(rest));
+  const size_t lost = batch_.packets() + left_.size();
+  for (size_t i = 0; i < lost; ++i) outgoing_.count_overflow();
+  forget_rest();
 }
 
-void FaultyLane::send(const std::deque<FaultLine::Packet>& packets) {
-  for (const FaultLine::Packet& packet : packets) {
-    if (batch_.append_sealed(packet.flow, packet.bytes)) continue;
+void FaultyLane::forget_rest() {
+  std::deque<FaultLine::Packet> rest;
+  outgoing_delay_.take_all(rest);
+  outgoing_.flush(rest);
+  left_.clear();
+  batch_.clear();
+}
+
+void FaultyLane::send(std::deque<FaultLine::Packet> packets) {
+  for (FaultLine::Packet& packet : packets) left_.push_back(std::move(packet));
+  if (has_left()) (void)send_left();
+}
+
+/// False: the inner lane has no room, or waits for the caller's batch.
+bool FaultyLane::send_left() {
+  if (is_drawn_) return false;
+  while (has_left()) {
+    // A batch that has found no room stays as it is. Each packet came out of a batch with limits no
+    // larger than these, so an empty one takes it.
+    for (bool more = batch_.empty(); more && !left_.empty();) {
+      more = batch_.append_sealed(left_.front().flow, left_.front().bytes);
+      if (more) left_.pop_front();
+    }
     inner_lane().transmit(batch_);
-    // It came out of a batch with limits no larger than these, so an empty one takes it.
-    [[maybe_unused]] const bool added = batch_.append_sealed(packet.flow, packet.bytes);
+    if (!batch_.empty()) return false;
   }
-  if (!batch_.empty()) inner_lane().transmit(batch_);
+  if (sent_delayed_) sent_delayed_();
+  return true;
 }
 
 }  // namespace urxe

@@ -31,7 +31,9 @@ class FaultyLane final : public ForwardingLane {
   /// Returns packets that were held back if no others arrive. Sends those that were held back on
   /// their way out.
   std::span<const RxPacket> receive() override;
-  void transmit(TxBatch& batch) override;
+  /// Refuses the batch while copies of earlier packets find no room.
+  size_t transmit(TxBatch& batch) override;
+  [[nodiscard]] bool has_unsent() const override { return has_left() || inner_lane().has_unsent(); }
   /// The inner lane's own if that is -1, or if no descriptors are left for another one.
   [[nodiscard]] int wait_fd() const override;
 
@@ -43,23 +45,26 @@ class FaultyLane final : public ForwardingLane {
   /// Sends what waits to be overtaken, or puts it into the delay line.
   void send_held_back();
   /// When the next packet that is on its way out leaves, and the last one; nullopt: none is.
-  [[nodiscard]] std::optional<Instant> next_due() const { return outgoing_delay_.next(); }
-  [[nodiscard]] std::optional<Instant> last_due() const { return outgoing_delay_.last(); }
-  /// Sends what is on its way out, whatever the time.
+  [[nodiscard]] std::optional<Instant> next_due() const;
+  [[nodiscard]] std::optional<Instant> last_due() const;
+  /// Sends what is on its way out, whatever the time. What finds no room is lost.
   void send_rest();
   /// Forgets it.
-  void forget_rest() { (void)take_unsent(); }
+  void forget_rest();
 
  private:
   bool draw(FaultLine& line, size_t size);
   void take_simple(std::span<const RxPacket> arrived);
   void take_copies(std::span<const RxPacket> arrived);
+  void draw_and_send(TxBatch& batch);
+  void pass_on(TxBatch& batch);
   void transmit_simple(TxBatch& batch);
   void transmit_copies(TxBatch& batch);
-  void send(const std::deque<FaultLine::Packet>& packets);
+  void send(std::deque<FaultLine::Packet> packets);
+  [[nodiscard]] bool has_left() const { return !batch_.empty() || !left_.empty(); }
+  [[nodiscard]] bool send_left();
   void send_delayed(std::deque<FaultLine::Packet> packets);
   void receive_delayed();
-  std::deque<FaultLine::Packet> take_unsent();
   void set_timer();
   void open_wait_fd();
   void ring_while_holding_back();
@@ -74,7 +79,9 @@ class FaultyLane final : public ForwardingLane {
   DelayLine incoming_delay_;
   std::function<void()> sent_delayed_;
   std::optional<Instant> timer_time_;
-  TxBatch batch_;                       ///< of copies
+  TxBatch batch_;                       ///< of copies, or what is left of it
+  std::deque<FaultLine::Packet> left_;  ///< copies that go out after it
+  bool is_drawn_ = false;  ///< the caller's batch has its faults, and waits for the inner lane
   std::vector<FaultLine::Fate> fates_;  ///< of the packets at hand
   std::deque<FaultLine::Packet> received_;
   std::vector<RxPacket> packets_;

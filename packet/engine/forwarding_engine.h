@@ -52,7 +52,7 @@ class ForwardingEngine : public PacketEngine {
 class ForwardingLane : public EngineLane {
  public:
   std::span<const RxPacket> receive() override { return inner_lane_.receive(); }
-  void transmit(TxBatch& batch) override { inner_lane_.transmit(batch); }
+  size_t transmit(TxBatch& batch) override { return inner_lane_.transmit(batch); }
   [[nodiscard]] LaneLimits limits() const override { return inner_lane_.limits(); }
   [[nodiscard]] bool has_unsent() const override { return inner_lane_.has_unsent(); }
   [[nodiscard]] bool reads_memory() const override { return inner_lane_.reads_memory(); }

@@ -107,6 +107,16 @@ void TxBatch::clear() {
   open_size_ = 0;
 }
 
+void TxBatch::put_back(std::span<const Message> messages) {
+  if (!check(open_size_ == 0)) return;
+  for (const Message& message : messages) {
+    messages_.push_back(message);
+    messages_.back().closed = true;  // what is appended does not lie behind it
+    used_ = std::max(used_, message.offset + message.size);
+  }
+  count_packets();
+}
+
 void TxBatch::count_packets() {
   packets_ = 0;
   for (const Message& message : messages_) packets_ += message.segments;

@@ -86,6 +86,10 @@ class TxBatch {
     count_packets();
   }
 
+  /// Puts messages back that were removed, behind the others. Their bytes are still there: nothing
+  /// was appended since.
+  void put_back(std::span<const Message> messages);
+
   /// Calls `visit(message, segment, bytes)` for each packet.
   template <class Visit>
   void for_each_packet(Visit visit) const {

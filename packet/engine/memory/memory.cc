@@ -17,6 +17,16 @@ MemoryEngine* MemoryNetwork::find(const Gid& gid) const {
   return nullptr;
 }
 
+bool MemoryNetwork::has_room(const Gid& destination) const {
+  const auto has = [](const MemoryEngine* to) { return to->waiting_.size() < to->queue_packets_; };
+  if (!destination.is_multicast()) {
+    const MemoryEngine* const to = find(destination);
+    return to == nullptr || has(to);
+  }
+  return std::ranges::all_of(members_,
+                             [&](const Port& p) { return p.gid != destination || has(p.engine); });
+}
+
 void MemoryNetwork::deliver(const RxPacket& packet) {
   const Gid& destination = packet.flow.destination;
   if (!destination.is_multicast()) return deliver_to(find(destination), packet);
@@ -30,7 +40,7 @@ void MemoryNetwork::deliver(const RxPacket& packet) {
 }
 
 void MemoryNetwork::deliver_to(MemoryEngine* to, const RxPacket& packet) {
-  if (to == nullptr || to->waiting_.size() >= to->queue_packets_) {
+  if (to == nullptr) {
     ++lost_;
     return;
   }
@@ -57,6 +67,7 @@ EnginePromises MemoryEngine::promises() const {
   promises.segments_per_message = limits_.segments_per_message;
   promises.message_bytes = limits_.message_bytes;
   promises.identification = limits_.identification;
+  promises.lossless = true;
   return promises;
 }
 
@@ -100,18 +111,26 @@ std::span<const RxPacket> MemoryEngine::receive() {
   return packets_;
 }
 
-void MemoryEngine::transmit(TxBatch& batch) {
-  for (const TxBatch::Message& message : batch.messages()) {
-    const auto bytes = batch.bytes(message);
-    for (size_t i = 0; i < message.segments; ++i) {
-      const size_t at = i * message.segment_size;
-      const size_t size = std::min(message.segment_size, bytes.size() - at);
-      std::optional<uint16_t> identification;
-      if (message.flow.destination.is_ipv4()) identification = batch.identification(i);
-      network_->deliver({bytes.subspan(at, size), message.flow, identification, message.sealed});
-    }
+size_t MemoryEngine::transmit(TxBatch& batch) {
+  const size_t packets = batch.packets();
+  batch.remove_if([&](const TxBatch::Message& message) {
+    if (!network_->has_room(message.flow.destination)) return false;
+    send(batch, message);
+    return true;
+  });
+  unsent_ = !batch.empty();
+  return packets - batch.packets();
+}
+
+void MemoryEngine::send(const TxBatch& batch, const TxBatch::Message& message) {
+  const auto bytes = batch.bytes(message);
+  for (size_t i = 0; i < message.segments; ++i) {
+    const size_t at = i * message.segment_size;
+    const size_t size = std::min(message.segment_size, bytes.size() - at);
+    std::optional<uint16_t> identification;
+    if (message.flow.destination.is_ipv4()) identification = batch.identification(i);
+    network_->deliver({bytes.subspan(at, size), message.flow, identification, message.sealed});
   }
-  batch.clear();
 }
 
 }  // namespace urxe

@@ -14,11 +14,11 @@ namespace urxe {
 class MemoryEngine;
 
 /// Connects MemoryEngines by their GIDs. Delivers packets in order and at once, as far as the
-/// queues have room.
+/// queues have room. A queue that has room for one packet takes a whole message.
 class MemoryNetwork {
  public:
   [[nodiscard]] uint64_t delivered() const { return delivered_; }
-  /// Packets to a GID or group that no engine has opened, or for which there was no room.
+  /// Packets to a GID or group that no engine has opened.
   [[nodiscard]] uint64_t lost() const { return lost_; }
 
  private:
@@ -28,6 +28,7 @@ class MemoryNetwork {
     MemoryEngine* engine;
   };
   MemoryEngine* find(const Gid& gid) const;
+  [[nodiscard]] bool has_room(const Gid& destination) const;
   void deliver(const RxPacket& packet);
   void deliver_to(MemoryEngine* to, const RxPacket& packet);
 
@@ -38,7 +39,8 @@ class MemoryNetwork {
 };
 
 /// An engine without a kernel, for tests. It is deterministic, and knows the identification of the
-/// packets that it receives, so that every bit of the ICRC is checked. Packets of a batch that is
+/// packets that it receives, so that every bit of the ICRC is checked. It loses nothing: what finds
+/// a full queue waits with the sender. Packets of a batch that is
 /// not sealed arrive without ICRCs. All engines of a network
 /// belong to one thread.
 class MemoryEngine final : public OneLaneEngine {
@@ -58,12 +60,15 @@ class MemoryEngine final : public OneLaneEngine {
   Expected<void, EngineError> join_group(const Gid& group) override;
   void leave_group(const Gid& group) override;
   std::span<const RxPacket> receive() override;
-  void transmit(TxBatch& batch) override;
+  size_t transmit(TxBatch& batch) override;
   [[nodiscard]] LaneLimits limits() const override { return {limits_.bytes, limits_.packets}; }
+  [[nodiscard]] bool has_unsent() const override { return unsent_; }
   [[nodiscard]] int wait_fd() const override { return -1; }
 
  private:
   friend class MemoryNetwork;
+  void send(const TxBatch& batch, const TxBatch::Message& message);
+
   struct Packet {
     std::vector<uint8_t> bytes;
     Flow flow;
@@ -74,6 +79,7 @@ class MemoryEngine final : public OneLaneEngine {
   std::shared_ptr<MemoryNetwork> network_;
   TxBatch::Limits limits_;
   size_t queue_packets_;
+  bool unsent_ = false;  ///< the last batch found a full queue
   std::deque<Packet> waiting_;
   std::deque<Packet> handed_out_;
   std::vector<RxPacket> packets_;

@@ -85,7 +85,8 @@ RawEngine::RawEngine(const RawConfig& config, FileDescriptor socket, RxRing ring
       changes_(std::move(changes)),
       epoll_(std::move(epoll)),
       sender_(
-          socket_.get(), [this](const Flow& flow) { return route_query_.find(flow); }, counters_),
+          socket_.get(), [this](const Flow& flow) { return route_query_.find(flow); },
+          config.udp.patience, counters_),
       now_(clock_now()) {
   packets_.reserve(kUsualPacketsAtOnce);
   config_.udp.sharing->set_direct([this](const Flow& flow) { return comes_in_frames(flow); });
@@ -137,14 +138,18 @@ void RawEngine::abandon() {
   udp_.abandon();
 }
 
-void RawEngine::transmit(TxBatch& batch) {
-  if (batch.empty()) return;
+size_t RawEngine::transmit(TxBatch& batch) {
+  if (batch.empty()) return 0;
+  const size_t packets = batch.packets();
+  std::span<const TxBatch::Message> left;
   const bool numbered = batch.limits().identification == Identification::kBySegment;
   if (ring_ && (batch.limits().segments_per_message == 1 || numbered)) {
-    sender_.transmit(batch, now_);
+    left = sender_.transmit(batch, now_);
     watch_room();
   }
   if (!batch.empty()) udp_.transmit(batch);
+  if (!left.empty()) batch.put_back(left);
+  return packets - batch.packets();
 }
 
 /// Has wait_fd() tell when the packet socket's buffer has room, while something waits for that.

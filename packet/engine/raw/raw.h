@@ -52,7 +52,7 @@ class RawEngine final : public OneLaneEngine {
   void abandon() override;
   /// No system call while frames keep coming: it looks at the UDP engine's sockets rarely then.
   std::span<const RxPacket> receive() override;
-  void transmit(TxBatch& batch) override;
+  size_t transmit(TxBatch& batch) override;
   [[nodiscard]] bool has_unsent() const override {
     return udp_.has_unsent() || sender_.is_blocked();
   }

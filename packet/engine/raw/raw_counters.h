@@ -21,7 +21,7 @@ struct RawCounters {
   uint64_t rx_refused = 0;    ///< frames that are not what the filter is for
 
   // packets lost on the way out
-  uint64_t tx_buffer_full = 0;   ///< the backlog, or the interface's queue, was full
+  uint64_t tx_buffer_full = 0;   ///< the backlog was full and the socket took nothing, or ENOBUFS
   uint64_t tx_message_size = 0;  ///< EMSGSIZE: the MTU has just become smaller
   uint64_t tx_unreachable = 0;   ///< the interface is down or gone
   uint64_t tx_failed = 0;        ///< any other error

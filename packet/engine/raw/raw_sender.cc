@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <new>
-#include <span>
 #include <utility>
+
+#include "packet/host/clock.h"
 
 namespace urxe {
 namespace {
@@ -27,8 +28,9 @@ bool may_be_about_segments(int errno_value) {
 
 }  // namespace
 
-RawSender::RawSender(int fd, RouteCache::Find find, RawCounters& counters)
-    : fd_(fd), routes_(std::move(find)), counters_(counters) {
+RawSender::RawSender(int fd, RouteCache::Find find, Duration patience, RawCounters& counters)
+    : fd_(fd), routes_(std::move(find)), counters_(counters), patience_(patience) {
+  left_.reserve(TxBatch::Limits{}.packets);
   for (size_t i = 0; i < kBurst; ++i) {
     parts_[i][0] = {&headers_[i].vnet, sizeof(VnetHeader)};
     calls_[i].msg_hdr.msg_iov = parts_[i].data();
@@ -36,12 +38,15 @@ RawSender::RawSender(int fd, RouteCache::Find find, RawCounters& counters)
   }
 }
 
-void RawSender::transmit(TxBatch& batch, Instant now) {
+std::span<const TxBatch::Message> RawSender::transmit(TxBatch& batch, Instant now) {
   if (is_blocked()) flush(now);
+  if (backlog_ != nullptr) backlog_->try_again();
+  left_.clear();
   const auto messages = batch.messages();
   const uint8_t* const memory = batch.bytes(messages[0]).data() - messages[0].offset;
   batch.remove_if([&](const TxBatch::Message& message) { return take(message, memory, now); });
   send_or_delay(memory);
+  return left_;
 }
 
 bool RawSender::take(const TxBatch::Message& message, const uint8_t* memory, Instant now) {
@@ -179,8 +184,11 @@ void RawSender::delay(const TxBatch::Message& message, const uint8_t* memory) {
   }
   if (backlog_ != nullptr && backlog_->push(message, memory)) {
     counters_.tx_delayed += message.segments;
-  } else {
+  } else if (backlog_ == nullptr ||
+             (!backlog_->refuses() && backlog_->gives_up(clock_now(), patience_))) {
     counters_.tx_buffer_full += message.segments;
+  } else {
+    left_.push_back(message);
   }
 }
 

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "packet/base/time.h"
 #include "packet/engine/raw/frame.h"
@@ -22,12 +24,13 @@ namespace urxe {
 class RawSender {
  public:
   /// `counters` outlives this.
-  RawSender(int fd, RouteCache::Find find, RawCounters& counters);
+  RawSender(int fd, RouteCache::Find find, Duration patience, RawCounters& counters);
 
   /// Sends what can go as frames, and removes it from the batch. Messages for which the socket's
   /// buffer has no room are kept, within bounds; flush() sends them, or transmit() ahead of the
-  /// next batch. `now` may be a little late.
-  void transmit(TxBatch& batch, Instant now);
+  /// next batch. Returns those that there is no room for at all: the caller puts them back. `now`
+  /// may be a little late.
+  [[nodiscard]] std::span<const TxBatch::Message> transmit(TxBatch& batch, Instant now);
   void flush(Instant now);
   /// Whether messages wait for room in the socket's buffer.
   [[nodiscard]] bool is_blocked() const { return backlog_ != nullptr && !backlog_->empty(); }
@@ -62,6 +65,8 @@ class RawSender {
   RouteCache routes_;
   RawCounters& counters_;
   std::unique_ptr<SendBacklog> backlog_;
+  Duration patience_;                   ///< with a socket that takes nothing
+  std::vector<TxBatch::Message> left_;  ///< of the batch at hand, without room
   unsigned refused_segments_ = 0;  ///< messages in a row; at kTolerated UDP has them from then on
   bool gone_ = false;
 

@@ -11,6 +11,7 @@
 
 #include "packet/base/fence.h"
 #include "packet/engine/udp/udp_socket.h"
+#include "packet/host/clock.h"
 
 namespace urxe {
 namespace {
@@ -30,11 +31,12 @@ bool is_bell(int fd) {
 }
 
 Link::Link(uint32_t slot, FileDescriptor connection, LinkMemory memory, unsigned number,
-           const std::vector<Gid>& addresses, ShmCounters& counters)
+           const std::vector<Gid>& addresses, Duration patience, ShmCounters& counters)
     : slot_(slot),
       connection_(std::move(connection)),
       memory_(std::move(memory)),
       addresses_(addresses),
+      patience_(patience),
       counters_(counters),
       own_(memory_.end(number)),
       peer_(memory_.end(1 - number)),
@@ -75,14 +77,16 @@ bool Link::begin_to_send(Instant now, bool udp_waits) {
   return may_send_;
 }
 
-void Link::send(const TxBatch::Message& message, const uint8_t* memory, bool asleep) {
+bool Link::send(const TxBatch::Message& message, const uint8_t* memory, bool asleep) {
   // Packets that wait are not overtaken.
-  if (!has_waiting() && write(message, memory)) return;
-  delay(message, memory);
-  if (!asleep) return;
+  if (backlog_ != nullptr && backlog_->refuses()) return false;
+  if (!has_waiting() && write(message, memory)) return true;
+  const bool taken = delay(message, memory);
+  if (!asleep) return taken;
   own_.wants_room.store(1, std::memory_order_relaxed);
   full_fence();
   flush();
+  return taken;
 }
 
 bool Link::write(const TxBatch::Message& message, const uint8_t* memory) {
@@ -105,15 +109,20 @@ bool Link::write(const TxBatch::Message& message, const uint8_t* memory) {
   return true;
 }
 
-void Link::delay(const TxBatch::Message& message, const uint8_t* memory) {
+bool Link::delay(const TxBatch::Message& message, const uint8_t* memory) {
   try {
     if (!backlog_) backlog_ = std::make_unique<SendBacklog>();
   } catch (const std::bad_alloc&) {
     counters_.backlog_lost += message.segments;
-    return;
+    return true;
   }
-  (backlog_->push(message, memory) ? counters_.delayed : counters_.backlog_lost) +=
-      message.segments;
+  if (backlog_->push(message, memory)) {
+    counters_.delayed += message.segments;
+    return true;
+  }
+  if (!backlog_->gives_up(clock_now(), patience_)) return false;
+  counters_.backlog_lost += message.segments;
+  return true;
 }
 
 void Link::flush() {

@@ -22,7 +22,7 @@ struct ShmCounters {
   uint64_t received_packets = 0;
   uint64_t received_bytes = 0;
   uint64_t delayed = 0;       ///< packets kept until the ring had room
-  uint64_t backlog_lost = 0;  ///< packets for which there was no room to be kept
+  uint64_t backlog_lost = 0;  ///< packets that found no room, to a peer that took nothing
   uint64_t broken_links = 0;  ///< closed because the peer wrote something that no urxe writes
   uint64_t wakeups = 0;       ///< processes woken
 };
@@ -41,7 +41,7 @@ class Link {
   /// `number`: the end of the memory that this process has. `addresses`: those that it has opened,
   /// which grow (add_address()). They and `counters` outlive this.
   Link(uint32_t slot, FileDescriptor connection, LinkMemory memory, unsigned number,
-       const std::vector<Gid>& addresses, ShmCounters& counters);
+       const std::vector<Gid>& addresses, Duration patience, ShmCounters& counters);
 
   [[nodiscard]] uint32_t slot() const { return slot_; }
   [[nodiscard]] State state() const { return state_; }
@@ -68,9 +68,14 @@ class Link {
   [[nodiscard]] bool may_send() const { return may_send_; }
   /// Asks the same for a packet that is to be sent now.
   [[nodiscard]] bool begin_to_send(Instant now, bool udp_waits);
-  /// Sends packets whose flow the link reaches, or keeps them until there is room, or loses them.
-  /// `asleep`: nobody is going to call flush() unless the peer wakes this process.
-  void send(const TxBatch::Message& message, const uint8_t* memory, bool asleep);
+  /// Sends packets whose flow the link reaches, or keeps them until there is room. False: there is
+  /// no room to keep them, and none for what follows until try_again(). If the peer has taken
+  /// nothing for long, they are lost instead. `asleep`: nobody is going to call flush() unless the
+  /// peer wakes this process.
+  [[nodiscard]] bool send(const TxBatch::Message& message, const uint8_t* memory, bool asleep);
+  void try_again() {
+    if (backlog_ != nullptr) backlog_->try_again();
+  }
   [[nodiscard]] bool has_waiting() const { return backlog_ != nullptr && !backlog_->empty(); }
   /// Sends packets that waited, as far as there is room now.
   void flush();
@@ -98,7 +103,7 @@ class Link {
 
  private:
   [[nodiscard]] bool write(const TxBatch::Message& message, const uint8_t* memory);
-  void delay(const TxBatch::Message& message, const uint8_t* memory);
+  [[nodiscard]] bool delay(const TxBatch::Message& message, const uint8_t* memory);
   void wake_peer(std::atomic<uint32_t>& word);
 
   uint32_t slot_;
@@ -107,6 +112,7 @@ class Link {
   FileDescriptor bell_;  ///< the peer's
   LinkMemory memory_;
   const std::vector<Gid>& addresses_;
+  Duration patience_;  ///< with a peer that takes nothing
   ShmCounters& counters_;
   LinkEnd& own_;
   LinkEnd& peer_;

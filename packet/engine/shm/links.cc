@@ -70,7 +70,7 @@ Expected<void, Errno> Links::try_to_ask(uint32_t slot) try {
   auto memory = LinkMemory::create(shared);
   if (!memory) return Unexpected<Errno>(memory.error());
   auto link = std::make_unique<Link>(slot, *std::move(connection), *std::move(memory), 0,
-                                     addresses_, counters_);
+                                     addresses_, config_.patience, counters_);
   const std::array<int, 2> descriptors{shared.get(), config_.bell};
   auto sent = say_hello(link->connection(), own_hello(), descriptors);
   if (sent) add(std::move(link));
@@ -140,8 +140,8 @@ void Links::accept(FileDescriptor caller, HeardHello& heard, Instant now) try {
   if (links_.size() >= kMostLinks) return;
   auto memory = LinkMemory::map(shared.get());
   if (!memory) return;
-  auto link =
-      std::make_unique<Link>(slot, std::move(caller), *std::move(memory), 1, addresses_, counters_);
+  auto link = std::make_unique<Link>(slot, std::move(caller), *std::move(memory), 1, addresses_,
+                                     config_.patience, counters_);
   const std::array<int, 1> descriptors{config_.bell};
   if (!say_hello(link->connection(), own_hello(), descriptors)) return;
   add(std::move(link)).come_up(std::move(bell), heard.hello.interface_index, now);

@@ -34,6 +34,7 @@ class Links {
     uint32_t interface_index = 0;
     int epoll = -1;  ///< is told of all descriptors to watch, with the descriptor as data
     int bell = -1;   ///< wakes this process
+    Duration patience = kUsualPatience;  ///< with a process that takes nothing
   };
 
   /// Both outlive this.

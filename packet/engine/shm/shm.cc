@@ -46,6 +46,7 @@ ShmEngine::ShmEngine(std::unique_ptr<PacketEngine> inner, const ShmConfig& confi
       ForwardingLane(ForwardingEngine::inner().lane(0)),
       config_(config) {
   packets_.reserve(kUsualPacketsAtOnce);
+  left_.reserve(TxBatch::Limits{}.packets);
   addresses_.reserve(LinkEnd::kAddresses);
   bell_ = FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   FileDescriptor epoll(epoll_create1(EPOLL_CLOEXEC));
@@ -56,9 +57,10 @@ ShmEngine::ShmEngine(std::unique_ptr<PacketEngine> inner, const ShmConfig& confi
     if (fd < 0 || !epoll || epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd, &event) != 0) return;
   }
   epoll_ = std::move(epoll);
-  links_ = std::make_unique<Links>(Links::Config{&config.slot->directory(), config.slot->number(),
-                                                 config.interface_index, epoll_.get(), bell_.get()},
-                                   addresses_, counters_);
+  links_ = std::make_unique<Links>(
+      Links::Config{&config.slot->directory(), config.slot->number(), config.interface_index,
+                    epoll_.get(), bell_.get(), config.patience},
+      addresses_, counters_);
 }
 
 ShmEngine::~ShmEngine() {
@@ -110,24 +112,30 @@ void ShmEngine::abandon() {
   inner().abandon();
 }
 
-void ShmEngine::transmit(TxBatch& batch) {
+size_t ShmEngine::transmit(TxBatch& batch) {
+  const size_t packets = batch.packets();
+  if (!left_.empty()) try_again();
   if (links_ != nullptr && !batch.empty()) {
     const bool numbered = batch.limits().identification == Identification::kBySegment;
     if (batch.limits().segments_per_message > 1 && !numbered) batch.unsegment();
     batch.remove_if([&](const TxBatch::Message& message) { return send(batch, message); });
   }
-  if (batch.empty()) return;
-  batch.seal();
-  inner_lane().transmit(batch);
+  if (!batch.empty()) {
+    batch.seal();
+    inner_lane().transmit(batch);
+  }
+  if (!left_.empty()) batch.put_back(left_);
+  return packets - batch.packets();
 }
 
-EnginePromises ShmEngine::promises() const {
-  EnginePromises promises = inner().promises();
-  if (links_ != nullptr) promises.integrity = true;
-  return promises;
+void ShmEngine::try_again() {
+  left_.clear();
+  if (links_ == nullptr) return;
+  flush();
+  for (const auto& link : links_->all()) link->try_again();
 }
 
-/// False: it is the inner engine's.
+/// False: it is the inner engine's. True: a link has it, or else left_.
 bool ShmEngine::send(const TxBatch& batch, const TxBatch::Message& message) {
   const auto bytes = batch.bytes(message);
   if (bytes.size() < kMinPacketBytes || message.flow.destination.is_multicast()) return false;
@@ -147,7 +155,7 @@ bool ShmEngine::send(const TxBatch& batch, const TxBatch::Message& message) {
   if (!link->reaches(message.flow, config_.interface_index)) return false;
   if (!link->may_send() && !link->begin_to_send(clock_now(), inner_lane().has_unsent()))
     return false;
-  link->send(message, bytes.data() - message.offset, sleeps_);
+  if (!link->send(message, bytes.data() - message.offset, sleeps_)) left_.push_back(message);
   return true;
 }
 

@@ -20,6 +20,8 @@ struct ShmConfig {
   /// How long a closing engine waits for room for the packets that still wait: far longer than
   /// another process that takes its packets needs. One that is stopped loses them.
   Duration last_wait = milliseconds(100);
+  /// How long packets wait for room if another process takes nothing, before they are lost.
+  Duration patience = kUsualPatience;
 };
 
 /// Wraps an engine, and carries packets between processes of one user on one host through memory
@@ -39,14 +41,18 @@ class ShmEngine final : public ForwardingEngine, public ForwardingLane {
 
   [[nodiscard]] size_t lanes() const override { return 1; }
   [[nodiscard]] EngineLane& lane(size_t /*index*/) override { return *this; }
-  [[nodiscard]] EnginePromises promises() const override;
+  [[nodiscard]] EnginePromises promises() const override {
+    EnginePromises promises = inner().promises();
+    promises.integrity = promises.integrity || links_ != nullptr;
+    return promises;
+  }
   Expected<void, EngineError> open_address(const Gid& local) override;
   void leave() override;
   void abandon() override;
   /// Looks at the rings every time, and at the inner engine rarely while packets come through
   /// memory. Also sends packets that waited for room in a ring.
   std::span<const RxPacket> receive() override;
-  void transmit(TxBatch& batch) override;
+  size_t transmit(TxBatch& batch) override;
   [[nodiscard]] EngineCounters totals() const override;
   [[nodiscard]] int wait_fd() const override;
   [[nodiscard]] bool begin_wait() override;
@@ -60,6 +66,7 @@ class ShmEngine final : public ForwardingEngine, public ForwardingLane {
   [[nodiscard]] bool send_to_self(const TxBatch::Message& message, const uint8_t* memory);
   [[nodiscard]] bool take_own();
   void hand_on(const PacketRun& run, bool numbered, bool sealed);
+  void try_again();
   void send_rest();
   void look_around();
   [[nodiscard]] bool must_read_sockets_first(Link& link);
@@ -79,10 +86,11 @@ class ShmEngine final : public ForwardingEngine, public ForwardingLane {
   std::unique_ptr<Links> links_;  ///< null: not possible, or over
   OwnPackets own_;
   std::vector<RxPacket> packets_;
-  size_t first_ = 0;            ///< the link to be read first
-  bool sleeps_ = false;         ///< between begin_wait() and end_wait()
-  bool took_memory_ = false;    ///< the last receive() did
-  bool inner_has_more_ = true;  ///< it returned packets the last time, or nobody knows
+  std::vector<TxBatch::Message> left_;  ///< of the batch at hand, without room in a link
+  size_t first_ = 0;                    ///< the link to be read first
+  bool sleeps_ = false;                 ///< between begin_wait() and end_wait()
+  bool took_memory_ = false;            ///< the last receive() did
+  bool inner_has_more_ = true;          ///< it returned packets the last time, or nobody knows
   uint32_t calls_until_look_ = 0;
   uint32_t calls_without_inner_ = 0;   ///< and what counts as calls
   uint32_t looks_in_vain_ = 0;         ///< at the inner engine, in a row, up to a limit

@@ -19,7 +19,7 @@ size_t SendBacklog::find_room(size_t size) const {
 }
 
 bool SendBacklog::push(const TxBatch::Message& message, const uint8_t* memory) {
-  if (count_ == kMessages) return false;
+  if (refuses_ || count_ == kMessages) return false;
   const size_t place = find_room(message.size);
   if (place == kBytes) return false;
   std::memcpy(memory_.get() + place, memory + message.offset, message.size);
@@ -38,6 +38,7 @@ std::span<const TxBatch::Message> SendBacklog::messages() const {
 void SendBacklog::pop(size_t count) {
   first_ = (first_ + count) % kMessages;
   count_ -= count;
+  if (count > 0) stall_.note_left();
 }
 
 }  // namespace urxe

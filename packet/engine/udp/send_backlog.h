@@ -6,6 +6,8 @@
 #include <memory>
 #include <span>
 
+#include "packet/base/time.h"
+#include "packet/engine/stall_watch.h"
 #include "packet/wire/tx_batch.h"
 
 namespace urxe {
@@ -20,9 +22,19 @@ class SendBacklog {
 
   SendBacklog();
 
-  /// Returns false, and keeps nothing, if the backlog is full. The message's offset counts from
-  /// `memory`.
+  /// Returns false, and keeps nothing, if the backlog is full or refuses(). The message's offset
+  /// counts from `memory`.
   bool push(const TxBatch::Message& message, const uint8_t* memory);
+  /// Asks, after push() has returned false, whether the message is to be given up: nothing has left
+  /// the backlog for longer than `patience`. False: it should wait. Then this backlog refuses all
+  /// that follows, which must not overtake it, until try_again().
+  [[nodiscard]] bool gives_up(Instant now, Duration patience) {
+    refuses_ = !stall_.is_stalled(now, patience);
+    return !refuses_;
+  }
+  /// Whether a message was refused that waits to be pushed again.
+  [[nodiscard]] bool refuses() const { return refuses_; }
+  void try_again() { refuses_ = false; }
   /// The oldest messages: not always all of them, but some unless the backlog is empty.
   [[nodiscard]] std::span<const TxBatch::Message> messages() const;
   [[nodiscard]] const uint8_t* memory() const { return memory_.get(); }
@@ -40,6 +52,8 @@ class SendBacklog {
   size_t first_ = 0;  ///< index of the oldest message
   size_t count_ = 0;
   size_t end_ = 0;  ///< of the newest message's bytes
+  bool refuses_ = false;
+  StallWatch stall_;
 };
 
 }  // namespace urxe

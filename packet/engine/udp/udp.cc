@@ -38,7 +38,8 @@ UdpSocketOptions socket_options(const UdpConfig& config) {
 UdpEngine::UdpEngine(const UdpConfig& config)
     : config_(config),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
-      sender_(socket_options(config), config.max_source_ports, config.segmentation, counters_) {
+      sender_(socket_options(config), config.max_source_ports, config.segmentation, config.patience,
+              counters_) {
   packets_.reserve(kUsualPacketsAtOnce);
   if (config_.sharing != nullptr) {
     timer_ = FileDescriptor(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
@@ -163,9 +164,10 @@ EnginePromises UdpEngine::promises() const {
   return promises;
 }
 
-void UdpEngine::transmit(TxBatch& batch) {
-  sender_.transmit(batch);
+size_t UdpEngine::transmit(TxBatch& batch) {
+  const size_t taken = sender_.transmit(batch);
   watch_blocked_sockets();
+  return taken;
 }
 
 void UdpEngine::watch_blocked_sockets() {

@@ -7,6 +7,7 @@
 
 #include "packet/base/time.h"
 #include "packet/engine/engine.h"
+#include "packet/engine/stall_watch.h"
 #include "packet/engine/udp/datagram_reader.h"
 #include "packet/engine/udp/udp_counters.h"
 #include "packet/engine/udp/udp_sender.h"
@@ -22,6 +23,8 @@ struct UdpConfig {
   int socket_buffer_bytes = 4 << 20;
   /// Sockets to send from, per address; at most a quarter of the process's descriptors.
   size_t max_source_ports = 64;
+  /// How long packets wait for room at a socket that takes none, before they are lost.
+  Duration patience = kUsualPatience;
   bool segmentation = true;  ///< use the kernel's segmentation and coalescing if it has them
   /// Outlives the engine. Null: every packet that arrives is ours.
   AddressSharing* sharing = nullptr;
@@ -51,7 +54,7 @@ class UdpEngine final : public OneLaneEngine {
   /// Mostly one system call if nothing has arrived: it reads the address that received last every
   /// time, the others every few calls. Also sends packets that waited for room in a socket buffer.
   std::span<const RxPacket> receive() override;
-  void transmit(TxBatch& batch) override;
+  size_t transmit(TxBatch& batch) override;
   [[nodiscard]] bool begin_wait() override {
     calls_until_look_ = 0;  // what ends the wait may be at any socket
     return false;

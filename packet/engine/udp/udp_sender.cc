@@ -75,11 +75,14 @@ size_t write_control(uint8_t* to, const TxBatch::Message& message) {
 }  // namespace
 
 UdpSender::UdpSender(const UdpSocketOptions& options, size_t max_source_ports, bool segmentation,
-                     UdpCounters& counters)
+                     Duration patience, UdpCounters& counters)
     : options_(options),
       max_source_ports_(allowed_sockets(max_source_ports)),
       segments_(segmentation && kernel_segments_udp()),
-      counters_(counters) {}
+      patience_(patience),
+      counters_(counters) {
+  left_.reserve(LaneLimits{}.packets);
+}
 
 void UdpSender::open_address(const Gid& local, int receiver) {
   if (find_address(local) == nullptr)
@@ -246,27 +249,37 @@ bool UdpSender::send_express(const TxBatch& batch) {
   return true;
 }
 
-void UdpSender::transmit(TxBatch& batch) {
-  if (batch.empty()) return;
+size_t UdpSender::transmit(TxBatch& batch) {
+  if (batch.empty()) return 0;
   if (batch.packets() == 1 && blocked_fds_.empty() && send_express(batch)) {
     batch.clear();
-    return;
+    return 1;
   }
   if (!blocked_fds_.empty()) flush();
+  const size_t packets = batch.packets();
   const bool numbered = batch.limits().identification == Identification::kBySegment;
   if (batch.limits().segments_per_message > 1 && !(segments_ && numbered)) batch.unsegment();
+  if (send_batch(batch) == Progress::Stop::kSegmentationFailed) {
+    segments_ = false;
+    counters_.tx_unsegmented = 1;
+    batch.unsegment();
+    send_batch(batch);
+  }
+  return packets - batch.packets();
+}
+
+/// Leaves in the batch what finds no room, and what it has not come to.
+UdpSender::Progress::Stop UdpSender::send_batch(TxBatch& batch) {
+  for (const auto& backlog : backlogs_) backlog->try_again();
+  left_.clear();
   const Messages messages = batch.messages();
   const uint8_t* const memory = batch.bytes(messages[0]).data() - messages[0].offset;
   const Progress progress = send(messages, memory);
-  if (progress.why == Progress::Stop::kSegmentationFailed) {
-    segments_ = false;
-    counters_.tx_unsegmented = 1;
-    size_t done_packets = 0;
-    for (const TxBatch::Message& m : messages.first(progress.done)) done_packets += m.segments;
-    batch.unsegment();
-    send(batch.messages().subspan(done_packets), memory);
-  }
+  const Messages rest = messages.subspan(progress.done);
+  left_.insert(left_.end(), rest.begin(), rest.end());
   batch.clear();
+  if (!left_.empty()) batch.put_back(left_);
+  return progress.why;
 }
 
 void UdpSender::count_sent(Messages messages) {

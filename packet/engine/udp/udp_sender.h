@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "packet/base/time.h"
 #include "packet/engine/udp/send_backlog.h"
 #include "packet/engine/udp/send_sockets.h"
 #include "packet/engine/udp/udp_counters.h"
@@ -22,17 +23,17 @@ class UdpSender {
  public:
   /// `counters` outlives this. `segmentation`: try the kernel's.
   UdpSender(const UdpSocketOptions& options, size_t max_source_ports, bool segmentation,
-            UdpCounters& counters);
+            Duration patience, UdpCounters& counters);
 
   void open_address(const Gid& local, int receiver);
   Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted);
   void release_source_port(const Gid& local, uint16_t port);
   [[nodiscard]] bool segments() const { return segments_; }
 
-  /// Sends the batch and clears it. Messages for which a socket buffer has no room are kept, within
+  /// As EngineLane::transmit(). Messages for which a socket buffer has no room are kept, within
   /// bounds per socket; flush() sends them, or transmit() ahead of the next batch. Those of other
-  /// sockets do not wait for them.
-  void transmit(TxBatch& batch);
+  /// sockets do not wait for them. What is beyond the bounds stays in the batch.
+  size_t transmit(TxBatch& batch);
   void flush();
   /// The sockets whose buffers are full: each has a backlog.
   [[nodiscard]] std::span<const int> blocked_fds() const { return blocked_fds_; }
@@ -54,6 +55,7 @@ class UdpSender {
   bool send_express(const TxBatch& batch);
   int find_socket(const Flow& flow);
   SendSockets* find_address(const Gid& local);
+  Progress::Stop send_batch(TxBatch& batch);
   Progress send(Messages messages, const uint8_t* memory);
   Progress send_run(int fd, Messages run, const uint8_t* memory);
   int send_one(int fd, const TxBatch::Message& message, const uint8_t* memory);
@@ -64,6 +66,7 @@ class UdpSender {
   void count_sent(Messages messages);
   void count_lost(const TxBatch::Message& message, int errno_value);
   void delay(int fd, Messages messages, const uint8_t* memory);
+  [[nodiscard]] bool gives_up(SendBacklog& backlog) const;
   [[nodiscard]] bool is_blocked(int fd) const;
   void prepare_backlogs();
   SendBacklog* block(int fd);
@@ -74,11 +77,14 @@ class UdpSender {
   UdpSocketOptions options_;
   size_t max_source_ports_;
   bool segments_;
+  Duration patience_;  ///< with a socket that takes nothing
   UdpCounters& counters_;
   std::vector<SendSockets> addresses_;
   std::vector<int> blocked_fds_;
   std::vector<std::unique_ptr<SendBacklog>> backlogs_;  ///< of blocked_fds_, in the same order
   std::vector<std::unique_ptr<SendBacklog>> spares_;    ///< for those that will be blocked
+
+  std::vector<TxBatch::Message> left_;  ///< of the batch at hand, without room
 
   // The socket that was used last.
   Gid last_source_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "packet/engine/udp/udp_sender.h"
+#include "packet/host/clock.h"
 
 namespace urxe {
 namespace {
@@ -41,10 +42,17 @@ void UdpSender::delay(int fd, Messages messages, const uint8_t* memory) {
   for (const TxBatch::Message& message : messages) {
     if (backlog != nullptr && backlog->push(message, memory)) {
       counters_.tx_delayed += message.segments;
-    } else {
+    } else if (backlog == nullptr || gives_up(*backlog)) {
       counters_.tx_buffer_full += message.segments;
+    } else {
+      left_.push_back(message);
     }
   }
+}
+
+/// Whether a message that has found no room is lost, and does not stay in the batch.
+bool UdpSender::gives_up(SendBacklog& backlog) const {
+  return !backlog.refuses() && backlog.gives_up(clock_now(), patience_);
 }
 
 bool UdpSender::is_blocked(int fd) const {

@@ -44,9 +44,11 @@ class FakeEngine final : public OneLaneEngine {
   void leave_group(const Gid& /*group*/) override {}
   void release_source_port(const Gid&, uint16_t port) override { released = port; }
   std::span<const RxPacket> receive() override { return incoming; }
-  void transmit(TxBatch& batch) override {
-    sent += batch.packets();
+  size_t transmit(TxBatch& batch) override {
+    const size_t packets = batch.packets();
+    sent += packets;
     batch.clear();
+    return packets;
   }
   [[nodiscard]] LaneLimits limits() const override { return {.packets = 77}; }
   [[nodiscard]] EnginePromises promises() const override { return {.integrity = true}; }

@@ -230,6 +230,25 @@ TEST(TxBatch, AbandonedPacketLeavesNoTrace) {
   EXPECT_EQ(psns(batch), (std::vector<uint32_t>{1, 3}));
 }
 
+TEST(TxBatch, MessagesArePutBackAsTheyWere) {
+  TxBatch batch(segmenting(4));
+  for (uint32_t psn = 1; psn <= 3; ++psn) ASSERT_TRUE(add(batch, flow_v4(), 8, psn));
+  for (uint32_t psn = 4; psn <= 5; ++psn) ASSERT_TRUE(add(batch, flow_v6(), 16, psn));
+  std::vector<TxBatch::Message> taken;
+  batch.remove_if([&](const TxBatch::Message& message) {
+    taken.push_back(message);
+    return true;
+  });
+  EXPECT_TRUE(batch.empty());
+  batch.put_back(std::span(taken).last(1));
+  EXPECT_EQ(batch.packets(), 2U);
+  EXPECT_EQ(psns(batch), (std::vector<uint32_t>{4, 5}));
+  batch.put_back(std::span(taken).first(1));
+  EXPECT_EQ(psns(batch), (std::vector<uint32_t>{4, 5, 1, 2, 3}));
+  ASSERT_TRUE(add(batch, flow_v4(), 8, 6));
+  EXPECT_EQ(psns(batch), (std::vector<uint32_t>{4, 5, 1, 2, 3, 6})) << "it overwrites none";
+}
+
 TEST(TxBatch, PadIsZero) {
   TxBatch::Limits limits;
   limits.bytes = 64;

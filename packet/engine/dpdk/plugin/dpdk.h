@@ -48,7 +48,7 @@ class DpdkEngine final : public OneLaneEngine {
   void leave() override;
   void abandon() override;
   std::span<const RxPacket> receive() override;
-  void transmit(TxBatch& batch) override;
+  size_t transmit(TxBatch& batch) override;
   [[nodiscard]] LaneLimits limits() const override;
   [[nodiscard]] bool has_unsent() const override { return sender_.is_blocked(); }
   [[nodiscard]] bool reads_memory() const override { return !packets_.empty(); }
@@ -60,6 +60,7 @@ class DpdkEngine final : public OneLaneEngine {
  private:
   DpdkEngine(Port port, const LinkIdentity& identity, Sleeper sleeper, LinkChanged link_changed);
 
+  [[nodiscard]] bool send(const TxBatch& batch, const TxBatch::Message& message);
   void send(const Flow& flow, std::span<const uint8_t> packet, uint16_t identification);
   [[nodiscard]] rte_mbuf* make_frame(const Flow& flow, std::span<const uint8_t> packet,
                                      uint16_t identification, const MacAddress& to);

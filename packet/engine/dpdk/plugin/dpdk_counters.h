@@ -16,9 +16,9 @@ struct DpdkCounters {
   uint64_t rx_scattered = 0;  ///< frames in pieces that are larger than any RoCE packet
 
   // lost on the way out
-  uint64_t tx_no_buffer = 0;     ///< the pool was empty
-  uint64_t tx_queue_full = 0;    ///< the driver took none, and the queue before it was full
-  uint64_t tx_link_down = 0;     ///< waited when the link went down
+  uint64_t tx_no_buffer = 0;   ///< the pool was empty: of frames for the link
+  uint64_t tx_queue_full = 0;  ///< the driver took none for long, and the queue before it was full
+  uint64_t tx_link_down = 0;   ///< waited when the link went down
   uint64_t tx_message_size = 0;  ///< larger than the port's MTU
   uint64_t tx_unreachable = 0;   ///< on no network of the port's, and there is no gateway
   uint64_t tx_unresolved = 0;    ///< the neighbour's link address did not become known in time

@@ -15,13 +15,22 @@ constexpr Duration kResolveTime = seconds(1);
 
 }  // namespace
 
+bool FrameSender::has_room(size_t frames) {
+  if (backlog_.size() + burst_count_ + frames > kBacklog) return false;
+  return spare_count_ >= frames || refill();
+}
+
+bool FrameSender::refill() {
+  const std::span<rte_mbuf*> none = std::span(spare_).subspan(spare_count_);
+  if (!port_.allocate(none)) return false;
+  spare_count_ = kSpare;
+  return true;
+}
+
 rte_mbuf* FrameSender::allocate() {
-  if (spare_count_ == 0) {
-    if (!port_.allocate(spare_)) {
-      ++counters_.tx_no_buffer;
-      return nullptr;
-    }
-    spare_count_ = kSpare;
+  if (spare_count_ == 0 && !refill()) {
+    ++counters_.tx_no_buffer;
+    return nullptr;
   }
   return spare_[--spare_count_];
 }
@@ -53,6 +62,7 @@ void FrameSender::flush() {
     rte_mbuf* frame = backlog_.front().frame;
     if (port_.send({&frame, 1}) == 0) break;
     ++counters_.tx_packets;
+    stall_.note_left();
     (void)backlog_.pop();
   }
   size_t sent = 0;
@@ -62,6 +72,7 @@ void FrameSender::flush() {
     sent += taken;
   }
   counters_.tx_packets += sent;
+  if (sent > 0) stall_.note_left();
   for (; sent < burst_count_; ++sent) {
     if (backlog_.push(burst_[sent])) continue;
     rte_pktmbuf_free(burst_[sent]);

@@ -10,6 +10,8 @@
 #include "packet/engine/dpdk/plugin/dpdk_counters.h"
 #include "packet/engine/dpdk/plugin/frame_queue.h"
 #include "packet/engine/dpdk/plugin/port.h"
+#include "packet/engine/stall_watch.h"
+#include "packet/host/clock.h"
 
 namespace urxe {
 
@@ -23,6 +25,10 @@ class FrameSender {
   FrameSender(const FrameSender&) = delete;
   FrameSender& operator=(const FrameSender&) = delete;
 
+  /// Whether so many frames can be made and sent or kept, if the driver takes none.
+  [[nodiscard]] bool has_room(size_t frames);
+  /// Asks, after has_room() has returned false, whether the driver has taken nothing for long.
+  [[nodiscard]] bool is_stalled() { return stall_.is_stalled(clock_now(), kUsualPatience); }
   /// An empty buffer; null, and counted, if there is none.
   [[nodiscard]] rte_mbuf* allocate();
 
@@ -52,8 +58,10 @@ class FrameSender {
   void abandon();
 
  private:
-  static constexpr size_t kSpare = 64;
+  static constexpr size_t kSpare = 128;  ///< the largest message, to a group, and some
+  static constexpr size_t kBacklog = 512;
 
+  [[nodiscard]] bool refill();
   void send_control_frames();
   void retry_unresolved(Instant now);
 
@@ -64,7 +72,8 @@ class FrameSender {
   size_t spare_count_ = 0;
   std::array<rte_mbuf*, Port::kBurst> burst_{};
   size_t burst_count_ = 0;
-  FrameQueue<512> backlog_;
+  FrameQueue<kBacklog> backlog_;
+  StallWatch stall_;  ///< of the driver
   FrameQueue<128> unresolved_;
   FrameQueue<512> local_;
   uint64_t resolutions_seen_ = 0;

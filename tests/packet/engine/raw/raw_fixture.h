@@ -95,9 +95,9 @@ using Udp = RawMember<UdpEngine>;
 template <class Engine>
 class RawMember {
  public:
-  explicit RawMember(const Host& on)
+  explicit RawMember(const Host& on, Duration patience = kUsualPatience)
       : host(on), slot(Slot::acquire().value()), sharing(slot, on.ifindex()) {
-    host.in([&] { start(); });
+    host.in([&] { start(patience); });
   }
   [[nodiscard]] uint32_t qpn() const { return make_qpn(slot.number(), 5).value(); }
 
@@ -108,8 +108,9 @@ class RawMember {
   uint16_t port = 0;  ///< to send from: 0xc123 for the first process of a host
 
  private:
-  void start() {
+  void start(Duration patience) {
     UdpConfig config;
+    config.patience = patience;
     config.interface_index = host.ifindex();
     config.sharing = &sharing;
     if constexpr (std::is_same_v<Engine, RawEngine>) {

@@ -33,13 +33,15 @@ class CountingEngine final : public ForwardingEngine, public ForwardingLane {
 /// What a process has, as far as packets are concerned. Several of them in one process are as
 /// several processes.
 struct ShmMember {
-  explicit ShmMember(Duration last_wait = ShmConfig{}.last_wait)
+  explicit ShmMember(Duration last_wait = ShmConfig{}.last_wait,
+                     Duration patience = ShmConfig{}.patience)
       : slot(Slot::acquire().value()), sharing(slot, 0) {
     UdpConfig config;
     config.sharing = &sharing;
     auto inner = std::make_unique<CountingEngine>(std::make_unique<UdpEngine>(config));
     counting = inner.get();
-    engine = std::make_unique<ShmEngine>(std::move(inner), ShmConfig{&slot, 0, last_wait});
+    engine =
+        std::make_unique<ShmEngine>(std::move(inner), ShmConfig{&slot, 0, last_wait, patience});
   }
   [[nodiscard]] uint32_t qpn(uint32_t index = 5) const {
     return make_qpn(slot.number(), index).value();
@@ -85,8 +87,9 @@ inline void settle(const std::vector<ShmMember*>& members) {
 /// Two members on one address. Each acts only when the test calls it.
 class TwoShmMembers : public ::testing::Test {
  protected:
-  explicit TwoShmMembers(Duration last_wait = ShmConfig{}.last_wait)
-      : a_(last_wait), b_(last_wait) {}
+  explicit TwoShmMembers(Duration last_wait = ShmConfig{}.last_wait,
+                         Duration patience = ShmConfig{}.patience)
+      : a_(last_wait, patience), b_(last_wait, patience) {}
   void SetUp() override {
     for (ShmMember* member : {&a_, &b_}) {
       ASSERT_TRUE(member->engine->open_address(address_));

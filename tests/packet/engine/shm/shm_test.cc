@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "packet/wire/cm/mad.h"
+#include "tests/packet/engine/scarce_engine.h"
 #include "tests/packet/engine/shm/shm_fixture.h"
 #include "tests/packet/sharing/child_process.h"
 
@@ -149,7 +150,13 @@ TEST_F(TwoShmMembers, AFullRingLosesNothing) {
   EXPECT_EQ(a_.counters().backlog_lost, 0U);
 }
 
-TEST_F(TwoShmMembers, WhatAPeerNeverTakesIsLostAndCounted) {
+/// Members that take another one for stopped at once.
+class ImpatientShmMembers : public TwoShmMembers {
+ protected:
+  ImpatientShmMembers() : TwoShmMembers(ShmConfig{}.last_wait, nanoseconds(-1)) {}
+};
+
+TEST_F(ImpatientShmMembers, WhatAPeerNeverTakesIsLostAndCounted) {
   link();
   constexpr size_t kPayload = 4096;
   constexpr size_t kCount = 1000;  // 4 MiB
@@ -165,14 +172,89 @@ TEST_F(TwoShmMembers, WhatAPeerNeverTakesIsLostAndCounted) {
 /// Members that wait for each other when they leave, however crowded the machine is.
 class PatientShmMembers : public TwoShmMembers {
  protected:
-  PatientShmMembers() : TwoShmMembers(seconds(300)) {}
+  PatientShmMembers() : TwoShmMembers(seconds(300), seconds(300)) {}
+
+  /// Sends to B until there is no room. Returns the PSN after the last.
+  uint32_t fill(TxBatch& batch) {
+    uint32_t psn = 0;
+    while (batch.empty()) {
+      for (int i = 0; i < 10; ++i) append(batch, flow_, send_only(b_.qpn(), psn++), kPayload);
+      a_.engine->transmit(batch);
+    }
+    return psn;
+  }
+
+  static constexpr size_t kPayload = 4096;
 };
+
+// Expect: what has no room stays with the caller, in order, and goes when the peer takes something.
+TEST_F(PatientShmMembers, WhatFindsNoRoomStaysInTheBatch) {
+  link();
+  TxBatch batch(a_.engine->batch_limits());
+  const uint32_t count = fill(batch);
+  EXPECT_GT(count * kPayload, size_t{3} << 19) << "the ring and the backlog are full";
+  const size_t left = batch.packets();
+  EXPECT_EQ(a_.engine->transmit(batch), 0U);
+  EXPECT_EQ(batch.packets(), left);
+  std::vector<Received> packets;
+  std::vector<Received> none;
+  EXPECT_TRUE(eventually([&] {
+    take(b_, packets);
+    a_.engine->transmit(batch);
+    take(a_, none);
+    return packets.size() >= count;
+  }));
+  EXPECT_TRUE(batch.empty());
+  ASSERT_EQ(packets.size(), count);
+  expect_psns(packets, 0, kPayload);
+  EXPECT_EQ(a_.engine->totals().send_lost, 0U);
+}
+
+// Expect: neither what goes by UDP nor what goes to itself waits for a peer without room.
+TEST_F(PatientShmMembers, AFullLinkHoldsUpItsOwnPacketsOnly) {
+  link();
+  TxBatch batch(a_.engine->batch_limits());
+  fill(batch);
+  const uint32_t waits = psns_of(batch).at(0);
+  std::vector<Received> taken;
+  while (!batch.empty()) {  // make room for the rest of this batch, and fill the link again
+    take(b_, taken);
+    a_.engine->transmit(batch);
+  }
+  do {
+    append(batch, flow_, send_only(b_.qpn(), waits), kPayload);
+    append(batch, flow_, send_only(a_.qpn(), 7), 16);
+    append(batch, flow_, send_only(b_.qpn(), waits + 1), kPayload);
+    a_.engine->transmit(batch);
+  } while (batch.empty());
+  EXPECT_EQ(psns_of(batch).back(), waits + 1);
+  for (const uint32_t psn : psns_of(batch)) EXPECT_NE(psn, 7U);
+}
+
+TEST_F(PatientShmMembers, WakeOneWhoseBatchWaits) {
+  link();
+  TxBatch batch(a_.engine->batch_limits());
+  fill(batch);
+  ASSERT_FALSE(a_.engine->begin_wait());
+  pollfd wait{a_.engine->wait_fd(), POLLIN, 0};
+  ASSERT_EQ(poll(&wait, 1, 0), 0);
+  std::vector<Received> packets;
+  EXPECT_TRUE(eventually([&] {
+    take(b_, packets);
+    return poll(&wait, 1, 0) == 1;
+  }));
+  a_.engine->end_wait();
+  EXPECT_TRUE(eventually([&] {
+    take(a_, packets);
+    take(b_, packets);
+    return a_.engine->transmit(batch) > 0;
+  }));
+}
 
 // Packets wait for room when their sender leaves. Expect: the peer gets them if it takes what
 // comes.
 TEST_F(PatientShmMembers, OneThatLeavesSendsTheRest) {
   link();
-  constexpr size_t kPayload = 4096;
   constexpr size_t kCount = 400;  // 1.6 MiB
   for (uint32_t psn = 0; psn < kCount; psn += 10) send(a_, b_, psn, 10, kPayload);
   ASSERT_GT(a_.counters().delayed, 0U);

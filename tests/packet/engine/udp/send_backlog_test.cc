@@ -118,7 +118,7 @@ TEST(SendBacklog, BoundsOfBytesAndMessages) {
 }
 
 struct TwoFlows {
-  TwoFlows() {
+  explicit TwoFlows(Duration patience = kUsualPatience) : sender(UdpConfig{.patience = patience}) {
     EXPECT_TRUE(sender.open_address(from));
     EXPECT_TRUE(receiver.open_address(to));
     blocked = {from, to, sender.claim_source_port(from, 0xc111).value_or(0), 0, 64};
@@ -136,7 +136,7 @@ struct TwoFlows {
   }
   const Gid from = own_loopback(11);
   const Gid to = own_loopback(12);
-  UdpEngine sender{UdpConfig{}};
+  UdpEngine sender;
   UdpEngine receiver{UdpConfig{}};
   Flow blocked, free;
   TxBatch batch{sender.batch_limits()};
@@ -207,6 +207,74 @@ TEST(SendBacklog, LastingShortageLosesNothing) {
   }
   EXPECT_GT(sent, received);
   EXPECT_EQ(two.sender.totals().send_lost, 0U);
+}
+
+// Expect: what the backlog has no room for stays in the batch, the rest of the batch does not wait,
+// and all goes in order when the socket takes something.
+TEST(SendBacklog, WhatFindsNoRoomStaysInTheBatch) {
+  TwoFlows two(seconds(300));
+  uint32_t sent = 0;
+  uint32_t others = 100000;
+  std::vector<uint32_t> got;
+  std::vector<uint32_t> got_others;
+  const auto take = [&] {
+    for (const RxPacket& packet : two.receiver.receive()) {
+      const uint32_t psn = keep(packet).headers->bth.psn.value();
+      (psn < 100000 ? got : got_others).push_back(psn);
+    }
+  };
+  const FullSocket full(find_socket(two.from, two.blocked.source_port));
+  while (two.batch.empty()) {
+    for (int i = 0; i < 20; ++i) two.send(two.blocked, sent++, i % 3 == 0 ? 100 : 4096);
+    two.send(two.free, others++);
+    for (int i = 0; i < 20; ++i) two.send(two.blocked, sent++, 1000);
+    two.sender.transmit(two.batch);
+    take();
+  }
+  EXPECT_GT(sent * size_t{4096}, SendBacklog::kBytes);
+  const auto left = two.batch.packets();
+  EXPECT_EQ(two.sender.transmit(two.batch), 0U);
+  EXPECT_EQ(two.batch.packets(), left);
+  EXPECT_TRUE(eventually([&] {
+    take();
+    return got_others.size() == others - 100000;
+  }));
+  EXPECT_TRUE(eventually([&] {
+    room = 1;              // so that the receiver's buffer is enough
+    two.sender.receive();  // flushes
+    two.sender.transmit(two.batch);
+    take();
+    return got.size() >= sent;
+  }));
+  EXPECT_TRUE(two.batch.empty());
+  ASSERT_EQ(got.size(), sent);
+  for (uint32_t psn = 0; psn < sent; ++psn) ASSERT_EQ(got[psn], psn);
+  EXPECT_EQ(two.sender.totals().send_lost, 0U);
+}
+
+// Expect: a socket that takes nothing does not stop those that send by others forever.
+TEST(SendBacklog, WhatWaitsForASocketThatTakesNothingIsLostAndCounted) {
+  TwoFlows two(nanoseconds(-1));
+  const FullSocket full(find_socket(two.from, two.blocked.source_port));
+  for (uint32_t psn = 0; psn < 1000; psn += 10) {
+    for (uint32_t i = 0; i < 10; ++i) two.send(two.blocked, psn + i, 4096);
+    two.sender.transmit(two.batch);
+    ASSERT_TRUE(two.batch.empty());
+  }
+  EXPECT_GT(two.sender.totals().send_lost, 0U);
+  EXPECT_EQ(two.sender.totals().send_lost + two.sender.counters().tx_delayed, 1000U);
+}
+
+// Expect: patience is over only if nothing has left the queue meanwhile.
+TEST(StallWatch, CountsFromTheFirstThatFoundNoRoom) {
+  StallWatch watch;
+  const Instant start{1000};
+  EXPECT_FALSE(watch.is_stalled(start, nanoseconds(10)));
+  EXPECT_FALSE(watch.is_stalled(start + nanoseconds(10), nanoseconds(10)));
+  EXPECT_TRUE(watch.is_stalled(start + nanoseconds(11), nanoseconds(10)));
+  watch.note_left();
+  EXPECT_FALSE(watch.is_stalled(start + nanoseconds(30), nanoseconds(10)));
+  EXPECT_TRUE(watch.is_stalled(start + nanoseconds(50), nanoseconds(10)));
 }
 
 // Port 4791 both sends and receives. Expect: after it was full it still wakes for what comes in.
