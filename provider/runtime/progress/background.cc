@@ -84,6 +84,7 @@ Expected<void, Errno> Progress::start(std::unique_ptr<PacketEngine> engine,
     kick_fd_ = -1;
     batch_.reset();
     engine_.reset();
+    lane_ = nullptr;
     return error(result);
   }
   kick_fd_ = kicks.release();

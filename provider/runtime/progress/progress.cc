@@ -37,6 +37,8 @@ constexpr Duration kHopTime = seconds(3);
 /// How long an ACK may be deferred while nobody polls.
 constexpr Duration kDeferredAckDelay = microseconds(50);
 constexpr Duration kEventRetryDelay = milliseconds(1);
+/// Between looks whether the engine has room, if nothing else wakes the thread.
+constexpr Duration kRoomInterval = milliseconds(1);
 
 }  // namespace
 
@@ -173,14 +175,22 @@ void Progress::transmit_frames(Instant now) {
 }
 
 void Progress::transmit_packets(AckPolicy policy, Instant now) {
-  bool more = true;
+  bool more = send_batch();
   while (more) {
     more = device_.transmit(*batch_, now, policy);
     if (batch_->empty()) return;
     last_transmission_ = now;
-    if (takes_from_memory_) memory_traffic_ += static_cast<uint32_t>(batch_->packets());
-    lane_->transmit(*batch_);
+    more = send_batch() && more;
   }
+}
+
+/// False: the engine has no room for the rest of the batch. It stays as it is until a later turn,
+/// and the device keeps what it has meanwhile.
+bool Progress::send_batch() {
+  if (batch_->empty()) return true;
+  const size_t taken = lane_->transmit(*batch_);
+  if (takes_from_memory_) memory_traffic_ += static_cast<uint32_t>(taken);
+  return batch_->empty();
 }
 
 void Progress::flush_later(std::shared_ptr<EventSocket> socket) {
@@ -209,6 +219,8 @@ void Progress::deliver_events() {
 }
 
 Instant Progress::deadline(Instant now) const {
+  // What the device has to send waits, too, and not every engine tells of room.
+  if (waits_for_room()) return now + kRoomInterval;
   Instant when = device_.next_deadline().value_or(kNever);
   if (device_.has_deferred_acks()) when = std::min(when, now + kDeferredAckDelay);
   if (reports_are_due_) when = std::min(when, last_reports_ + kPublishInterval);
@@ -268,9 +280,10 @@ void Progress::settle_and_unlock() {
 
 void Progress::unlock() {
   for (;;) {
+    const bool waits = waits_for_room();  // the turn that finds room takes the doorbells
     lock_.unlock();
     full_fence();
-    if (!device_.doorbell_pending() || !lock_.try_lock()) return;
+    if (waits || !device_.doorbell_pending() || !lock_.try_lock()) return;
     Instant now = clock_now();
     transmit(AckPolicy::kUrgentOnly, now);
     finish(now);
@@ -289,6 +302,7 @@ void Progress::after_fork_in_child() {
   lock_.unlock();
   if (engine_) engine_->abandon();
   engine_.reset();
+  lane_ = nullptr;
   frames_.after_fork_in_child();
   publication_.counters = CounterTable();
   publication_.reports.abandon();

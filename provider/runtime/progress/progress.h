@@ -161,6 +161,8 @@ class Progress {
   [[nodiscard]] AckPolicy policy_when_idle(Instant now) const;
   void transmit(AckPolicy policy, Instant now);
   void transmit_packets(AckPolicy policy, Instant now);
+  bool send_batch();
+  [[nodiscard]] bool waits_for_room() const { return batch_ && !batch_->empty(); }
   void transmit_frames(Instant now);
   void deliver_events();
   [[nodiscard]] Instant deadline(Instant now) const;

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A device whose engine has no room for a while.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "packet/host/clock.h"
+#include "provider/runtime/device/runtime_device.h"
+#include "provider/runtime/progress/progress.h"
+#include "tests/packet/engine/engine_fixture.h"
+#include "tests/packet/engine/scarce_engine.h"
+#include "tests/transport/bench.h"
+
+namespace urxe::test::no_room_test {
+namespace {
+
+BenchOptions datagrams() {
+  BenchOptions options;
+  options.type = IBV_QPT_UD;
+  return options;
+}
+
+DeviceDescription description() {
+  DeviceDescription device;
+  device.name = "no_room_test";
+  device.ifname = "lo";
+  device.ifindex = 1;
+  device.mtu = 65536;
+  return device;
+}
+
+class NoRoom : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto made = std::make_unique<ScarceEngine>();
+    engine_ = made.get();
+    Progress::Guard guard(progress_);
+    ASSERT_TRUE(progress_.start(std::move(made), {}));
+  }
+  void post(size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      bench_.post_datagram(16);
+      progress_.on_post(*bench_.qp);
+    }
+  }
+  void give_room(size_t packets) {
+    Progress::Guard guard(progress_);
+    engine_->give_room(packets);
+  }
+  std::vector<uint32_t> taken() {
+    Progress::Guard guard(progress_);
+    return engine_->taken;
+  }
+  static std::vector<uint32_t> sent_in_order(size_t count) {
+    std::vector<uint32_t> psns;
+    for (uint32_t i = 0; i < count; ++i) psns.push_back(kSqPsn + i);
+    return psns;
+  }
+
+  RuntimeDevice owner_{description()};
+  Bench bench_{datagrams()};
+  Progress progress_{bench_.device, owner_};
+  ScarceEngine* engine_ = nullptr;
+};
+
+// Expect: all goes in order, without another post or poll.
+TEST_F(NoRoom, WhatWaitsGoesWhenThereIsRoom) {
+  post(10);
+  EXPECT_TRUE(taken().empty());
+  give_room(3);
+  EXPECT_TRUE(eventually([&] { return taken().size() == 3; }));
+  give_room(100);
+  EXPECT_TRUE(eventually([&] { return taken().size() == 10; }));
+  EXPECT_EQ(taken(), sent_in_order(10));
+}
+
+// Expect: the batch that waits is not filled further; the engine looks whether it is so.
+TEST_F(NoRoom, TheDeviceKeepsWhatIsPostedMeanwhile) {
+  post(1);
+  post(30);
+  {
+    Progress::Guard guard(progress_);
+    EXPECT_EQ(engine_->most_offered, 1U);
+    EXPECT_EQ(bench_.send_statuses().size(), 1U) << "the others have not been sent";
+  }
+  give_room(100);
+  EXPECT_TRUE(eventually([&] { return taken().size() == 31; }));
+  EXPECT_EQ(taken(), sent_in_order(31));
+}
+
+// Expect: a thread looks now and then whether there is room, and does not spin. On a busy machine
+// there are fewer looks.
+TEST_F(NoRoom, NobodySpins) {
+  post(2);
+  const Instant begin = clock_now();
+  uint64_t before = 0;
+  {
+    Progress::Guard guard(progress_);
+    before = engine_->offers;
+  }
+  while (clock_now() < begin + milliseconds(50)) usleep(10000);
+  Progress::Guard guard(progress_);
+  const auto ms = static_cast<uint64_t>((clock_now() - begin).ns / 1000000);
+  EXPECT_LE(engine_->offers - before, 4 * ms + 20);
+}
+
+}  // namespace
+}  // namespace urxe::test::no_room_test
