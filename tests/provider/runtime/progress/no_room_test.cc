@@ -78,6 +78,11 @@ TEST_F(NoRoom, WhatWaitsGoesWhenThereIsRoom) {
 // Expect: the batch that waits is not filled further; the engine looks whether it is so.
 TEST_F(NoRoom, TheDeviceKeepsWhatIsPostedMeanwhile) {
   post(1);
+  // The background thread may have the device at that moment.
+  ASSERT_TRUE(eventually([&] {
+    Progress::Guard guard(progress_);
+    return engine_->offers > 0;
+  }));
   post(30);
   {
     Progress::Guard guard(progress_);
