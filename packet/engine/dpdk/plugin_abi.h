@@ -12,7 +12,7 @@ namespace urxe {
 
 /// Changes with every change of this file, of PacketEngine and EngineLane, or of what is passed
 /// through them.
-#define URXE_DPDK_ABI 4
+#define URXE_DPDK_ABI 5
 
 inline constexpr size_t kMostDpdkPorts = 32;
 

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What comes: from other processes, from this one, and by the inner engine.
+#include <algorithm>
+
+#include "packet/engine/shm/shm.h"
+
+namespace urxe {
+namespace {
+
+/// What one receive() takes from the rings.
+constexpr size_t kBytesAtOnce = size_t{192} << 10;
+/// Calls between two looks at the inner engine, each of which costs a system call, after packets
+/// have come through memory: few if the inner engine had packets, too, in its last looks.
+constexpr uint32_t kInnerInterval = 64;
+constexpr uint32_t kInnerIntervalMixed = 8;
+constexpr uint32_t kMixedLooks = 128;
+/// So many bytes from memory count as a call.
+constexpr size_t kBytesOfACall = 8192;
+/// From then on each call looks: as many calls without packets as a process makes in some 0.2 ms.
+constexpr uint32_t kQuietCalls = 4096;
+/// In so many empty looks an engine has looked at all its sockets.
+constexpr int kLooksAtSockets = 3;
+}  // namespace
+
+std::span<const RxPacket> ShmEngine::receive() {
+  packets_.clear();
+  took_memory_ = false;
+  if (links_ == nullptr) return inner_lane().receive();
+  links_->free_read();
+  flush();
+  if (calls_until_look_-- == 0) look_around();
+  const bool inner_was_read = take_own() || take_from_links();
+  if (took_memory_) quiet_calls_ = 0;
+  if (inner_was_read || !is_inners_turn()) return packets_;
+  const auto others = receive_from_inner();
+  if (packets_.empty()) return others;
+  packets_.insert(packets_.end(), others.begin(), others.end());
+  return packets_;
+}
+
+bool ShmEngine::is_inners_turn() {
+  if (!took_memory_ && quiet_calls_ < kQuietCalls) ++quiet_calls_;
+  const uint32_t interval = quiet_calls_ >= kQuietCalls    ? 1
+                            : looks_in_vain_ < kMixedLooks ? kInnerIntervalMixed
+                                                           : kInnerInterval;
+  if (!inner_has_more_ && ++calls_without_inner_ < interval) return false;
+  calls_without_inner_ = 0;
+  return true;
+}
+
+std::span<const RxPacket> ShmEngine::receive_from_inner() {
+  const auto packets = inner_lane().receive();
+  inner_has_more_ = !packets.empty();
+  looks_in_vain_ = packets.empty() ? std::min(looks_in_vain_ + 1, kMixedLooks) : 0;
+  return packets;
+}
+
+/// Returns whether packets of the inner engine are among those that were taken.
+bool ShmEngine::take_from_links() {
+  const auto& links = links_->all();
+  if (links.empty()) return false;
+  first_ = first_ + 1 < links.size() ? first_ + 1 : 0;
+  size_t room = kBytesAtOnce;
+  for (size_t i = 0; i < links.size() && room > 0; ++i) {
+    const size_t at = first_ + i;
+    Link& link = *links[at < links.size() ? at : at - links.size()];
+    if (!link.has_next()) continue;
+    if (!link.sockets_were_empty() && must_read_sockets_first(link)) return true;
+    take_from(link, room);
+  }
+  return false;
+}
+
+/// What was sent by UDP before the link's first record comes before it.
+bool ShmEngine::must_read_sockets_first(Link& link) {
+  if (read_sockets_first()) return true;
+  link.note_sockets_empty();
+  return false;
+}
+
+/// False: the sockets are empty.
+bool ShmEngine::read_sockets_first() {
+  for (int look = 0; look < kLooksAtSockets; ++look) {
+    const auto others = receive_from_inner();
+    if (others.empty()) continue;
+    packets_.insert(packets_.end(), others.begin(), others.end());
+    return true;
+  }
+  return false;
+}
+
+void ShmEngine::take_from(Link& link, size_t& room) {
+  while (room > 0) {
+    RingReader::Record record;
+    const auto result = link.read(record);
+    if (result == RingReader::Result::kEmpty) return;
+    if (result == RingReader::Result::kBroken || !take(link, record)) {
+      return links_->break_off(link);
+    }
+    room -= std::min(room, record.packets.size());
+  }
+}
+
+bool ShmEngine::take(Link& link, const RingReader::Record& record) {
+  const RecordInfo& info = record.info;
+  const Gid* const source = link.peer_address(info.source);
+  if (source == nullptr || info.destination >= addresses_.size()) return false;
+  PacketRun run;
+  run.flow.source = *source;
+  run.flow.destination = addresses_[info.destination];
+  run.flow.source_port = info.source_port;
+  run.flow.traffic_class = info.traffic_class;
+  run.flow.hop_limit = info.hop_limit;
+  run.segment_size = info.segment_size;
+  run.bytes = record.packets;
+  hand_on(run, info.numbered, info.sealed);
+  return true;
+}
+
+void ShmEngine::hand_on(const PacketRun& run, bool numbered, bool sealed) {
+  uint16_t identification = 0;
+  run.for_each([&](std::span<const uint8_t> packet) {
+    packets_.push_back({packet, run.flow, identification, sealed});
+    if (numbered) ++identification;
+  });
+  took_memory_ = true;
+  calls_without_inner_ += static_cast<uint32_t>(run.bytes.size() / kBytesOfACall);
+  counters_.received_packets += run.packets();
+  counters_.received_bytes += run.bytes.size();
+}
+
+}  // namespace urxe
