@@ -283,14 +283,6 @@ bool Device::transmit(TxBatch& batch, Instant now, AckPolicy policy) {
   return ca.gsi.has_outgoing();
 }
 
-bool Device::has_deferred_acks() const {
-  return !impl_->ca.deferred.empty();
-}
-
-bool Device::awaits_answers() const {
-  return impl_->ca.paths.in_flight() > 0;
-}
-
 std::optional<Instant> Device::next_deadline() const {
   const ChannelAdapter& ca = impl_->ca;
   std::optional<Instant> earliest = ca.timers.next();

@@ -66,4 +66,12 @@ void Device::report_shared_receive_queues(
   });
 }
 
+bool Device::has_deferred_acks() const {
+  return !impl_->ca.deferred.empty();
+}
+
+bool Device::awaits_answers() const {
+  return impl_->ca.paths.in_flight() > 0;
+}
+
 }  // namespace urxe

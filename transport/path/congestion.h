@@ -119,7 +119,7 @@ class Path {
   uint32_t acknowledged_ = 0;  ///< since the window last grew by kGrowth
   uint32_t in_flight_ = 0;     ///< includes READ responses asked for
   uint64_t* in_flight_of_all_;
-  uint32_t loss_debt_ = 0;     ///< grows with single losses, shrinks with what is acknowledged
+  uint32_t loss_debt_ = 0;  ///< grows with single losses, shrinks with what is acknowledged
   bool keeps_what_follows_ = false;
   Instant last_loss_{INT64_MIN / 2};  ///< that halved the window
   Instant last_known_loss_{INT64_MIN / 2};

@@ -117,6 +117,26 @@ TEST(Completer, MissingReadResponseImpliesNak) {
   EXPECT_EQ(bench.send_statuses(), Statuses{});
 }
 
+// Expect: the device knows whether peers owe it answers, of all its queue pairs; not after a queue
+// pair is gone that never got its own.
+TEST(Completer, TheDeviceAwaitsAnswersUntilTheyHaveCome) {
+  Bench bench;
+  EXPECT_FALSE(bench.device.awaits_answers());
+  bench.post(IBV_WR_SEND, 8);
+  bench.post(IBV_WR_RDMA_READ, 1);
+  bench.sent();
+  EXPECT_TRUE(bench.device.awaits_answers());
+  bench.receive_ack(100);
+  EXPECT_TRUE(bench.device.awaits_answers()) << "the READ is not answered";
+  bench.receive(Operation::kReadResponseOnly, 101, {}, {1});
+  EXPECT_FALSE(bench.device.awaits_answers());
+  bench.post(IBV_WR_SEND, 8);
+  bench.sent();
+  EXPECT_TRUE(bench.device.awaits_answers());
+  bench.device.destroy_qp(bench.qp);
+  EXPECT_FALSE(bench.device.awaits_answers());
+}
+
 // 9.7.5.1.1. Expect: ghost ACKs (of what is acknowledged, or was never sent) change nothing.
 TEST(Completer, GhostAcksAreIgnored) {
   Bench bench;
