@@ -118,7 +118,8 @@ def _lossy(verb, loss, factor):
 
 
 FIGURES = (
-    _latency("write 8 B", "ib_write_lat", "lo", HOST, {"spinning UDP": s.udp_pingpong},
+    _latency("write 8 B", "ib_write_lat", "lo", HOST,
+             {"spinning UDP": s.udp_pingpong, "the same calls": s.udp_pingpong_as_engine},
              (Target("udp", "spinning UDP", 1.25), Target("udp", RXE, 0.6))),
     _latency("send 8 B", "ib_send_lat", "lo", HOST,
              {"spinning UDP": s.udp_pingpong, "UCX tcp": s.ucx_latency("tcp", 8, 20000),

@@ -219,6 +219,11 @@ def udp_pingpong(_place):
     return Sample(_udp_pingpong())
 
 
+def udp_pingpong_as_engine(_place):
+    """The same, with the system calls of the engine udp."""
+    return Sample(_udp_pingpong("--as-engine"))
+
+
 def udp_pingpong_asleep(_place):
     """The same, but the threads sleep until a datagram comes."""
     return Sample(_udp_pingpong("--asleep"))
