@@ -89,6 +89,8 @@ void ping_device(const VerbsLibrary& verbs, ibv_device* device, Allowance& allow
 int self_ping() {
   // `urxe stat --why` is asked about the user's programs, not this one.
   setenv("URXE_STAT", "0", 1);
+  // The pings show whether the network lets packets through, as those to other hosts.
+  setenv("URXE_SHM", "0", 1);
   if (is_presence_loaded()) tell_parent(kPresenceWord);
   const auto verbs = load_verbs_library();
   if (!verbs) {
