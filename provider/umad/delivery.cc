@@ -77,7 +77,12 @@ void Service::deliver(Port& port) {
     Progress::Guard guard(port.runtime->progress());
     MadAgents& mads = port.runtime->device().mads();
     for (const auto& [id, owner] : port.owners) {
-      while (owner.file == nullptr || owner.file->has_room()) {
+      for (;;) {
+        // Asked once: the application may read meanwhile, and then nobody would wait for room.
+        if (owner.file != nullptr && !owner.file->has_room()) {
+          full.push_back(owner.file);
+          break;
+        }
         const auto event = mads.take_event(id);
         if (!event) break;
         if (owner.file == nullptr) {
@@ -86,7 +91,6 @@ void Service::deliver(Port& port) {
           give(port, owner, *event);
         }
       }
-      if (owner.file != nullptr && !owner.file->has_room()) full.push_back(owner.file);
     }
   }
   for (const UmadFile* file : full) wait_for_room(*file);
