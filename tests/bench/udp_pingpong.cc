@@ -18,13 +18,6 @@
 #include <thread>
 #include <vector>
 
-#ifndef UDP_SEGMENT
-#define UDP_SEGMENT 103
-#endif
-#ifndef UDP_GRO
-#define UDP_GRO 104
-#endif
-
 namespace {
 
 constexpr size_t kMostBytes = 1472;
@@ -46,14 +39,17 @@ Options parse(int argc, char** argv) {
       "the median of half the round trip, in microseconds.",
       "urxe_udp_pingpong"};
   app.add_flag("--asleep", options.asleep, "sleep in recv(2); by default both threads spin");
-  app.add_flag("--as-engine", options.as_engine,
-               "make the system calls of the engine udp: a WRITE of 8 bytes and an ACK as segments "
-               "of one datagram")
-      ->excludes("--asleep");
+  CLI::Option* const as_engine =
+      app.add_flag(
+             "--as-engine", options.as_engine,
+             "make the system calls of the engine udp: a WRITE of 8 bytes and an ACK as segments "
+             "of one datagram")
+          ->excludes("--asleep");
   app.add_option("ROUNDS", options.rounds)
       ->capture_default_str()
       ->check(CLI::Range(size_t{1}, kMostRounds));
   app.add_option("BYTES", options.bytes, "of a datagram")
+      ->excludes(as_engine)
       ->capture_default_str()
       ->check(CLI::Range(size_t{1}, kMostBytes));
   try {

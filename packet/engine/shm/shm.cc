@@ -87,7 +87,7 @@ void ShmEngine::send_rest() {
     const timespec pause{0, kLastPause.ns};
     nanosleep(&pause, nullptr);
     look_around();
-    take_from_links();
+    take_from_links(false);
     packets_.clear();
     links_->free_read();
   }

@@ -71,7 +71,7 @@ class ShmEngine final : public ForwardingEngine, public ForwardingLane {
   void look_around();
   [[nodiscard]] bool must_read_sockets_first(Link& link);
   [[nodiscard]] bool read_sockets_first();
-  bool take_from_links();
+  bool take_from_links(bool inner_was_read);
   void take_from(Link& link, size_t& room);
   [[nodiscard]] bool take(Link& link, const RingReader::Record& record);
   [[nodiscard]] bool is_inners_turn();

@@ -29,7 +29,8 @@ std::span<const RxPacket> ShmEngine::receive() {
   links_->free_read();
   flush();
   if (calls_until_look_-- == 0) look_around();
-  const bool inner_was_read = take_own() || take_from_links();
+  const bool own_were_in_sockets = take_own();
+  const bool inner_was_read = take_from_links(own_were_in_sockets);
   if (took_memory_) quiet_calls_ = 0;
   if (inner_was_read || !is_inners_turn()) return packets_;
   const auto others = receive_from_inner();
@@ -55,20 +56,24 @@ std::span<const RxPacket> ShmEngine::receive_from_inner() {
   return packets;
 }
 
-/// Returns whether packets of the inner engine are among those that were taken.
-bool ShmEngine::take_from_links() {
+/// Returns whether packets of the inner engine are among those that were taken, now or before:
+/// then it must not be read again.
+bool ShmEngine::take_from_links(bool inner_was_read) {
   const auto& links = links_->all();
-  if (links.empty()) return false;
+  if (links.empty()) return inner_was_read;
   first_ = first_ + 1 < links.size() ? first_ + 1 : 0;
   size_t room = kBytesAtOnce;
   for (size_t i = 0; i < links.size() && room > 0; ++i) {
     const size_t at = first_ + i;
     Link& link = *links[at < links.size() ? at : at - links.size()];
     if (!link.has_next()) continue;
-    if (!link.sockets_were_empty() && must_read_sockets_first(link)) return true;
+    if (!link.sockets_were_empty()) {
+      if (inner_was_read) continue;
+      if (must_read_sockets_first(link)) return true;
+    }
     take_from(link, room);
   }
-  return false;
+  return inner_was_read;
 }
 
 /// What was sent by UDP before the link's first record comes before it.

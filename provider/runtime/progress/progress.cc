@@ -26,9 +26,10 @@ constexpr Duration kAdvanceAnyway = milliseconds(10);
 /// An application that polls in vain for longer than this gives way to others, because the peer
 /// that it waits for may need the processor.
 constexpr Duration kSpinTime = microseconds(20);
-constexpr Duration kCrowdedSpinTime = microseconds(3);  ///< there it sleeps
-/// It does so no more often than this, however fast a poll is: each time, another process may keep
-/// the processor for a while.
+/// The same where others want the processor: it then sleeps, and is woken when packets come.
+constexpr Duration kCrowdedSpinTime = microseconds(3);
+/// It gives way no more often than this, however fast a poll is: each time, another process may
+/// keep the processor for a while.
 constexpr Duration kYieldInterval = microseconds(2);
 /// How long the opener of an address waits. The engine mostly needs far less, on a busy host more.
 constexpr Duration kJoiningTime = milliseconds(50);

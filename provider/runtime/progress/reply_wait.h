@@ -14,9 +14,9 @@ namespace urxe {
 /// background thread would have to take the reply.
 ///
 /// An ACK waits only if the application has replied to the request before, and twice as long as
-/// that reply took; and not while the application's own requests are unanswered. It may wait for
-/// those before it goes on: where each of two peers, or of a ring of them, had its ACKs wait for
-/// the other's next request, they would all wait in vain.
+/// that reply took; and not while the application's own requests are unanswered. The application
+/// may need those answers before it goes on: if each of two peers, or each of a ring of them, kept
+/// its ACKs until its own next request, all of them would wait in vain.
 class ReplyWait {
  public:
   /// The application has posted a request.

@@ -2,6 +2,7 @@
 // Packets that a process sends to itself.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "packet/engine/udp/send_backlog.h"
@@ -61,6 +62,19 @@ TEST_F(TwoShmMembers, LoseNothingOfTheirOwnAndKeepItsOrderIfMemoryIsFull) {
   const uint64_t before = a_.counters().sent_packets;
   send(a_, a_, 1);
   EXPECT_EQ(a_.counters().sent_packets, before + 1) << "memory again";
+}
+
+TEST_F(TwoShmMembers, HearOthersWhileTheirOwnPacketsComeByUdp) {
+  link();
+  for (uint32_t psn = 0; psn < SendBacklog::kMessages + 100; ++psn) send(a_, a_, psn);
+  constexpr uint32_t kFromOther = 100000;
+  send(b_, a_, kFromOther);
+  std::vector<Received> first;
+  take(a_, first);
+  EXPECT_EQ(
+      std::ranges::count_if(
+          first, [](const Received& packet) { return packet.headers->bth.psn == Psn(kFromOther); }),
+      1);
 }
 
 TEST_F(TwoShmMembers, WakeTheirOwnThreadThatSleeps) {
