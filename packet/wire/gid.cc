@@ -9,10 +9,6 @@ bool Gid::is_ipv6_link_local() const {
   return bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80;
 }
 
-bool Gid::is_multicast() const {
-  return bytes[0] == 0xff || (is_ipv4() && (ipv4()[0] & 0xf0) == 0xe0);
-}
-
 bool Gid::is_zero() const {
   return *this == Gid{};
 }

@@ -18,7 +18,9 @@ struct Gid {
     return std::memcmp(bytes.data(), kPrefix, sizeof kPrefix) == 0;
   }
   [[nodiscard]] bool is_ipv6_link_local() const;
-  [[nodiscard]] bool is_multicast() const;
+  [[nodiscard]] bool is_multicast() const {
+    return bytes[0] == 0xff || (is_ipv4() && (ipv4()[0] & 0xf0) == 0xe0);
+  }
   [[nodiscard]] bool is_zero() const;
   /// The four bytes of the IPv4 address. Only valid if is_ipv4().
   [[nodiscard]] const uint8_t* ipv4() const { return bytes.data() + 12; }
@@ -27,7 +29,9 @@ struct Gid {
   /// "192.0.2.1" or "2001:db8::1".
   [[nodiscard]] std::string to_string() const;
 
-  friend bool operator==(const Gid&, const Gid&) = default;
+  friend bool operator==(const Gid& a, const Gid& b) {
+    return std::memcmp(a.bytes.data(), b.bytes.data(), sizeof a.bytes) == 0;
+  }
 };
 
 }  // namespace urxe

@@ -152,12 +152,9 @@ constexpr std::array<OpcodeInfo, 256> make_table() {
   }
   return table;
 }
-constexpr std::array<OpcodeInfo, 256> kTable = make_table();
 
 }  // namespace
 
-const OpcodeInfo& opcode_info(Opcode opcode) {
-  return kTable[opcode.value];
-}
+constinit const std::array<OpcodeInfo, 256> kOpcodeTable = make_table();
 
 }  // namespace urxe

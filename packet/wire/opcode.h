@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -101,7 +102,12 @@ struct OpcodeInfo {
   bool has_payload = false;     ///< may carry payload
 };
 
+/// All rows, by opcode.
+extern const std::array<OpcodeInfo, 256> kOpcodeTable;
+
 /// The row of `opcode`; its name is empty if the opcode does not exist.
-const OpcodeInfo& opcode_info(Opcode opcode);
+inline const OpcodeInfo& opcode_info(Opcode opcode) {
+  return kOpcodeTable[opcode.value];
+}
 
 }  // namespace urxe

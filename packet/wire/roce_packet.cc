@@ -20,31 +20,30 @@ constexpr size_t pad_count(size_t payload_bytes) {
   return (0 - payload_bytes) & 3;
 }
 
-Unexpected<DropReason> drop(DropReason reason) {
-  return Unexpected<DropReason>(reason);
+/// Another process may write to a packet while it is parsed (packet/engine/shm/): the compiler must
+/// not read again what was read before.
+void read_once() {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
-/// The longest headers. What lies behind a shorter packet is 0.
-using HeaderBytes = std::array<uint8_t, kMaxHeaders + kIcrcBytes>;
-
-/// A copy, because another process may write to a packet while it is parsed (packet/engine/shm/).
-HeaderBytes copy_headers(std::span<const uint8_t> bytes) {
-  HeaderBytes copy{};
-  std::memcpy(copy.data(), bytes.data(), std::min(bytes.size(), copy.size()));
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // the compiler does not read it again
+/// A copy of the BTH, which is checked before it is used.
+std::array<uint8_t, kBthBytes> copy_bth(const uint8_t* bytes) {
+  std::array<uint8_t, kBthBytes> copy;
+  std::memcpy(copy.data(), bytes, kBthBytes);
+  read_once();
   return copy;
 }
 
-/// Verifies the ICRC, if there is one. Returns the IPv4 identification (0 for IPv6).
-std::optional<uint16_t> check_icrc(const RxPacket& packet) {
+/// Verifies the ICRC, if there is one. Sets the IPv4 identification (0 for IPv6).
+bool check_icrc(const RxPacket& packet, uint16_t& identification) {
   const bool ipv4 = packet.flow.source.is_ipv4() && packet.flow.destination.is_ipv4();
   if (ipv4 && packet.has_icrc && !packet.ipv4_identification) {
-    return icrc_recover_identification(packet.flow, packet.bytes);
+    const auto recovered = icrc_recover_identification(packet.flow, packet.bytes);
+    if (recovered) identification = *recovered;
+    return recovered.has_value();
   }
-  const uint16_t identification = ipv4 ? packet.ipv4_identification.value_or(0) : uint16_t{0};
-  if (packet.has_icrc && !icrc_matches(packet.flow, identification, packet.bytes))
-    return std::nullopt;
-  return identification;
+  identification = ipv4 ? packet.ipv4_identification.value_or(0) : uint16_t{0};
+  return !packet.has_icrc || icrc_matches(packet.flow, identification, packet.bytes);
 }
 
 Bth load_bth(const uint8_t* p) {
@@ -107,7 +106,8 @@ void store_atomic(uint8_t* p, const AtomicEth& atomic) {
   store_be64(p + 20, atomic.compare);
 }
 
-// In the order of the headers on the wire. `p` has room for all of `extensions`.
+// In the order of the headers on the wire. `p` has room for all of `extensions`. load_extensions()
+// reads each byte once.
 void load_extensions(const uint8_t* p, Ext extensions, Headers& headers) {
   if (has(extensions, Ext::kXrceth)) {
     headers.xrc_srq = Srqn(load_be24(p + 1));
@@ -184,31 +184,35 @@ void store_extensions(uint8_t* p, Ext extensions, const Headers& headers) {
 
 }  // namespace
 
-Expected<PacketView, DropReason> parse(const RxPacket& packet) {
+std::optional<DropReason> parse(const RxPacket& packet, PacketView& view) {
   const std::span<const uint8_t> bytes = packet.bytes;
-  if (bytes.size() < kBthBytes + kIcrcBytes) return drop(DropReason::kTruncated);
-  if (bytes.size() > kMaxPacket) return drop(DropReason::kPayloadSize);
+  if (bytes.size() < kBthBytes + kIcrcBytes) return DropReason::kTruncated;
+  if (bytes.size() > kMaxPacket) return DropReason::kPayloadSize;
   // Checked first, so that a corrupted packet counts as corrupted, whatever its bytes say.
-  const std::optional<uint16_t> identification = check_icrc(packet);
-  if (!identification) return drop(DropReason::kBadIcrc);
-  const HeaderBytes head = copy_headers(bytes);
-  if ((head[1] & 0x0f) != 0) return drop(DropReason::kTransportVersion);
+  if (!check_icrc(packet, view.ipv4_identification)) return DropReason::kBadIcrc;
+  const auto head = copy_bth(bytes.data());
+  if ((head[1] & 0x0f) != 0) return DropReason::kTransportVersion;
 
   const OpcodeInfo& info = opcode_info(Opcode(head[0]));
-  if (info.name.empty()) return drop(DropReason::kUnknownOpcode);
-  if (bytes.size() < info.header_bytes + kIcrcBytes) return drop(DropReason::kTruncated);
+  if (info.name.empty()) return DropReason::kUnknownOpcode;
+  if (bytes.size() < info.header_bytes + kIcrcBytes) return DropReason::kTruncated;
 
   const size_t padded = bytes.size() - info.header_bytes - kIcrcBytes;
   const size_t pad = (head[1] >> 4) & 3U;
-  if (padded % 4 != 0 || pad > padded) return drop(DropReason::kBadPadding);
-  if (padded != 0 && !info.has_payload) return drop(DropReason::kUnexpectedPayload);
-  if (padded - pad > kMaxPayload) return drop(DropReason::kPayloadSize);
+  if (padded % 4 != 0 || pad > padded) return DropReason::kBadPadding;
+  if (padded != 0 && !info.has_payload) return DropReason::kUnexpectedPayload;
+  if (padded - pad > kMaxPayload) return DropReason::kPayloadSize;
 
-  Expected<PacketView, DropReason> view;
-  view->headers.bth = load_bth(head.data());
-  load_extensions(head.data() + kBthBytes, info.extensions, view->headers);
-  view->payload = bytes.subspan(info.header_bytes, padded - pad);
-  view->ipv4_identification = *identification;
+  view.headers.bth = load_bth(head.data());
+  load_extensions(bytes.data() + kBthBytes, info.extensions, view.headers);
+  read_once();
+  view.payload = bytes.subspan(info.header_bytes, padded - pad);
+  return std::nullopt;
+}
+
+Expected<PacketView, DropReason> parse(const RxPacket& packet) {
+  PacketView view;
+  if (const auto dropped = parse(packet, view)) return Unexpected<DropReason>(*dropped);
   return view;
 }
 

@@ -130,6 +130,7 @@ class TxBatch {
  private:
   [[nodiscard]] bool open_packet_joins(const Message& last) const;
   [[nodiscard]] std::span<uint8_t> segment(const Message& message, size_t index);
+  void begin_message();
   void count_packets();
   void keep_segments(const Message& message, size_t begin, size_t end, std::vector<Message>& left);
 

@@ -111,7 +111,7 @@ void receive_multicast(ChannelAdapter& ca, const PacketView& packet, const RxPac
 /// and the peer then sees the request no later than the ACK. If the requests alone filled the
 /// batch, the answers go first in the next turn; otherwise small batches would never let them out.
 Turn take_turn(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now, bool all_acks) {
-  if (!send_notification(ca, qp, batch)) return Turn::kBatchFull;
+  if (qp.notification_due && !send_notification(ca, qp, batch)) return Turn::kBatchFull;
   if (is_unreliable(qp.service)) {
     const Turn turn = transmit_uc_ud_requests(ca, qp, batch, now, kTurnPackets);
     fail_if_cq_failed(ca, qp);
@@ -184,6 +184,9 @@ std::optional<uint16_t> Device::gsi_source_port(const Gid& local) const {
 bool Device::ring_doorbell(QueuePair& qp) {
   return impl_->doorbells.ring(qp);
 }
+void Device::take_posted(QueuePair& qp) {
+  impl_->take_posted(qp);
+}
 bool Device::doorbell_pending() const {
   return impl_->doorbells.pending();
 }
@@ -191,30 +194,30 @@ bool Device::doorbell_pending() const {
 void Device::receive(const RxPacket& packet, Instant now) {
   ChannelAdapter& ca = impl_->ca;
   ca.now = now;
-  const auto view = parse(packet);
-  if (!view) return ca.counters.drop(view.error());
+  PacketView view;
+  if (const auto reason = parse(packet, view)) return ca.counters.drop(*reason);
   ++ca.counters.received_packets;
   ca.counters.received_bytes += packet.bytes.size();
   if (is_marked(packet.flow)) ++ca.counters.ecn_marked_packets;
-  const Bth& bth = view->headers.bth;
-  if (packet.flow.destination.is_multicast()) return receive_multicast(ca, *view, packet, now);
+  const Bth& bth = view.headers.bth;
+  if (packet.flow.destination.is_multicast()) return receive_multicast(ca, view, packet, now);
   QueuePair* qp = impl_->find(bth.dest_qp);
   if (bth.opcode == kCnpOpcode) return receive_notification(ca, qp, packet.flow, now);
   if (bth.opcode == kGapQueryOpcode || bth.opcode == kGapReportOpcode) {
-    return receive_gap_packet(ca, qp, *view, packet, now);
+    return receive_gap_packet(ca, qp, view, packet, now);
   }
   if (bth.opcode == kDrainQueryOpcode || bth.opcode == kDrainAnswerOpcode) {
-    return ca.backpressure.receive(ca, view->headers, packet.flow);
+    return ca.backpressure.receive(ca, view.headers, packet.flow);
   }
-  if (qp == nullptr && bth.dest_qp == kGsiQpn) return ca.gsi.receive(ca, *view, packet.flow, now);
-  if (const auto reason = reason_to_drop(ca, qp, *view, packet.flow, now)) {
+  if (qp == nullptr && bth.dest_qp == kGsiQpn) return ca.gsi.receive(ca, view, packet.flow, now);
+  if (const auto reason = reason_to_drop(ca, qp, view, packet.flow, now)) {
     if (*reason == DropReason::kWrongPeer) refuse_migration(ca, *qp, bth);
     return ca.counters.drop(*reason);
   }
   if (is_marked(packet.flow)) owe_notification(ca, *qp, now);
   qp->counters.count_received(packet.bytes.size());
   follow_peer(ca, *qp, bth);
-  dispatch(ca, *qp, *view, packet.flow, now);
+  dispatch(ca, *qp, view, packet.flow, now);
   fail_if_cq_failed(ca, *qp);
 }
 
@@ -266,9 +269,10 @@ bool Device::transmit(TxBatch& batch, Instant now, AckPolicy policy) {
   ca.now = now;
   impl_->take_doorbells();
   while (QueuePair* qp = ca.pacing.pop_due(now)) ca.active.push_back(*qp);
+  const bool all_acks = policy == AckPolicy::kAll;
+  if (!impl_->has_to_send(all_acks)) return false;
   if (!ca.backpressure.transmit_answers(ca, batch)) return true;
   if (ca.gsi.is_overdue() && !ca.gsi.transmit(ca, batch)) return true;
-  const bool all_acks = policy == AckPolicy::kAll;
   if (all_acks) {
     while (QueuePair* qp = ca.deferred.front()) {
       ca.deferred.remove(*qp);

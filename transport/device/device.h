@@ -168,6 +168,8 @@ class Device {
   /// Tells the device that `qp` has something posted. Any thread, no lock. False: a doorbell of the
   /// queue pair is pending already.
   bool ring_doorbell(QueuePair& qp);
+  /// The same, at once, from the thread that drives the device.
+  void take_posted(QueuePair& qp);
   /// Whether a doorbell is pending. Any thread.
   [[nodiscard]] bool doorbell_pending() const;
 
@@ -187,6 +189,9 @@ class Device {
   [[nodiscard]] bool awaits_answers() const;
   [[nodiscard]] std::optional<Instant> next_deadline() const;
 
+  /// Whether there may be something to take: a notified completion queue, an event, or news of the
+  /// managers of QP1.
+  [[nodiscard]] bool has_news() const;
   /// An armed completion queue that has an event now; each once, then nullptr.
   CompletionQueue* take_notified();
   /// An asynchronous event, oldest first.

@@ -62,7 +62,13 @@ struct Device::Impl {
     QueuePair* qp = qps[index_of(qpn)].get();
     return qp != nullptr && qp->qpn == qpn ? qp : nullptr;
   }
+  void take_posted(QueuePair& qp);
   void take_doorbells();
+  /// Whether transmit() has anything to look at.
+  [[nodiscard]] bool has_to_send(bool all_acks) const {
+    return !ca.active.empty() || (all_acks && !ca.deferred.empty()) || ca.gsi.has_outgoing() ||
+           ca.backpressure.owes_answers();
+  }
   /// Gives each active queue pair its turns. False: the batch is full.
   [[nodiscard]] bool take_turns(TxBatch& batch, bool all_acks);
   /// Counts the references of `qp` to other objects in (+1) or out (-1).

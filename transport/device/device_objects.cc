@@ -65,17 +65,19 @@ void Device::Impl::count_references(const QueuePair& qp, int by) {
   }
 }
 
+void Device::Impl::take_posted(QueuePair& qp) {
+  if (qp.state() == IBV_QPS_ERR) {
+    flush(ca, qp);
+    qp.cq_failed = false;
+  } else {
+    if (qp.state() == IBV_QPS_SQE) flush_sends(ca, qp);
+    announce_receives(ca, qp);
+    ca.active.push_back(qp);
+  }
+}
+
 void Device::Impl::take_doorbells() {
-  doorbells.drain([this](QueuePair& qp) {
-    if (qp.state() == IBV_QPS_ERR) {
-      flush(ca, qp);
-      qp.cq_failed = false;
-    } else {
-      if (qp.state() == IBV_QPS_SQE) flush_sends(ca, qp);
-      announce_receives(ca, qp);
-      ca.active.push_back(qp);
-    }
-  });
+  doorbells.drain([this](QueuePair& qp) { take_posted(qp); });
 }
 
 void Device::set_gids(std::span<const Gid> gids) {

@@ -70,6 +70,11 @@ bool Device::has_deferred_acks() const {
   return !impl_->ca.deferred.empty();
 }
 
+bool Device::has_news() const {
+  const ChannelAdapter& ca = impl_->ca;
+  return !ca.notified.empty() || !ca.events.empty() || ca.gsi.has_news();
+}
+
 bool Device::awaits_answers() const {
   return impl_->ca.paths.in_flight() > 0;
 }

@@ -41,6 +41,8 @@ class GeneralServices {
   [[nodiscard]] bool has_outgoing() const {
     return held_up_ || cm_.has_outgoing() || mads_.has_outgoing();
   }
+  /// Whether the managers have events, or news, for their callers.
+  [[nodiscard]] bool has_news() const { return cm_.has_event() || mads_.has_news(); }
   /// Tells that the batch was full before the MADs had their turn.
   void wait_for_next_batch() { is_overdue_ = has_outgoing(); }
   /// Whether the MADs come first in this batch, because the one before had no room for any.

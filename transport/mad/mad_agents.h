@@ -79,6 +79,7 @@ class MadAgents {
   /// The agent's next event, oldest first.
   std::optional<MadEvent> take_event(MadAgentId id);
   /// Whether an event has come since the last call.
+  [[nodiscard]] bool has_news() const { return has_news_; }
   [[nodiscard]] bool take_news() { return std::exchange(has_news_, false); }
 
   [[nodiscard]] const Drops& drops() const { return drops_; }

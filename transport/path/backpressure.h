@@ -42,6 +42,7 @@ class Backpressure {
   /// Handles a query or an answer to one.
   void receive(ChannelAdapter& ca, const Headers& headers, const Flow& flow);
 
+  [[nodiscard]] bool owes_answers() const { return answers_due_ > 0; }
   /// Appends the answers that are due. False: the batch is full.
   [[nodiscard]] bool transmit_answers(ChannelAdapter& ca, TxBatch& batch);
 

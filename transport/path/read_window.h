@@ -34,6 +34,7 @@ class ReadWindow {
   void give_back(ChannelAdapter& ca, uint32_t room);
   /// The queue pair's turn ends: if it was called and has not asked, the next one is.
   void end_turn(ChannelAdapter& ca, QueuePair& qp);
+  [[nodiscard]] bool somebody_waits() const { return !waiting_.empty(); }
   /// The queue pair does not wait any more.
   void leave_line(ChannelAdapter& ca, QueuePair& qp);
 

@@ -203,6 +203,15 @@ Turn send_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant no
   return Turn::kMore;
 }
 
+/// Whether there is nothing to send, nor a turn to end or a place in a line to give away.
+bool is_idle(const ChannelAdapter& ca, const QueuePair& qp) {
+  const RequesterState& req = qp.requester;
+  const bool owes_nothing = req.probe_due == RequesterState::Probe::kNone && req.repairs_due == 0 &&
+                            !req.query_due && req.turn_left == 0;
+  return owes_nothing && has_sent_all(qp) && qp.path != nullptr && !qp.path->somebody_waits() &&
+         !ca.reads.somebody_waits();
+}
+
 }  // namespace
 
 bool beyond_credits(const RequesterState& req, const SendWqe& wqe) {
@@ -257,6 +266,7 @@ void go_back(ChannelAdapter& ca, QueuePair& qp) {
 
 Turn transmit_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
                        uint32_t budget) {
+  if (is_idle(ca, qp)) return Turn::kIdle;
   const Turn turn = send_requests(ca, qp, batch, now, budget);
   if (turn == Turn::kAfterOther) return turn;
   RequesterState& req = qp.requester;

@@ -52,7 +52,8 @@ std::optional<Duration> effective_timeout(const ChannelAdapter& ca, const QueueP
   const auto timeout = ack_timeout(ca, qp);
   if (!timeout) return std::nullopt;
   const Duration doubled = *timeout * (int64_t{1} << qp.requester.ack_doublings);
-  return std::max({*timeout, std::min(doubled, kLongestDoubled), qp.path->round_trip_bound()});
+  const Duration longest = std::max(*timeout, std::min(doubled, kLongestDoubled));
+  return std::max(longest, qp.path->round_trip_bound());
 }
 
 void stop_timers(RequesterState& req) {

@@ -124,8 +124,13 @@ bool ShmEngine::take(Link& link, const RingReader::Record& record) {
 
 void ShmEngine::hand_on(const PacketRun& run, bool numbered, bool sealed) {
   uint16_t identification = 0;
-  run.for_each([&](std::span<const uint8_t> packet) {
-    packets_.push_back({packet, run.flow, identification, sealed});
+  run.for_each([&](std::span<const uint8_t> bytes) {
+    RxPacket& packet =
+        packets_.emplace_back();  // in place: a copy of what was just written is slow
+    packet.bytes = bytes;
+    packet.flow = run.flow;
+    packet.ipv4_identification = identification;
+    packet.has_icrc = sealed;
     if (numbered) ++identification;
   });
   took_memory_ = true;

@@ -4,8 +4,8 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <mutex>
 
+#include "provider/runtime/locks/futex_mutex.h"
 #include "provider/runtime/locks/patience.h"
 
 namespace urxe {
@@ -34,6 +34,7 @@ class DeviceLock {
     if (locked) note_holder();
     return locked;
   }
+  /// A fence for the doorbells that the caller looks at next, as FutexMutex::unlock() is.
   void unlock() {
     holder_.store(pthread_t{}, std::memory_order_relaxed);
     mutex_.unlock();
@@ -46,7 +47,7 @@ class DeviceLock {
  private:
   void note_holder() { holder_.store(pthread_self(), std::memory_order_relaxed); }
 
-  std::mutex mutex_;
+  FutexMutex mutex_;
   std::atomic<int> waiters_{0};
   std::atomic<pthread_t> holder_{};
 };

@@ -96,8 +96,9 @@ class Progress {
 
   // Without the lock:
 
-  /// The doorbell of `qp` was rung. Transmits, unless another thread holds the lock and so will; or
-  /// unless the application polls and a response is due: then a few small requests go out together.
+  /// Something was posted to `qp`. Transmits; but if another thread holds the lock, only rings the
+  /// doorbell, which that thread looks at. If the application polls and a response is due, a few
+  /// small requests go out together.
   void on_post(QueuePair& qp);
   /// Takes completions by `take`. If it returns 0 or false, because there are none yet, drives the
   /// device and calls it again. The caller holds no lock.
@@ -264,12 +265,13 @@ class Progress {
 
 template <class Take>
 auto Progress::poll(const CompletionQueue& cq, Take take) {
-  auto taken = take();
+  decltype(take()) taken{};
+  if (!cq.empty()) taken = take();
   if (!taken) {
     inline_polls_.fetch_add(1, std::memory_order_relaxed);
     if (!lock_.try_lock()) return taken;
     drive_inline(cq);
-    taken = take();
+    if (!cq.empty()) taken = take();
   }
   if (taken) note_taken();
   return taken;

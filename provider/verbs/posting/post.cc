@@ -83,7 +83,6 @@ bool takes_receives(const QueuePair& qp) {
 }  // namespace
 
 void ring(Qp& qp) {
-  qp.owner->device().device().ring_doorbell(*qp.queue_pair);
   qp.progress->on_post(*qp.queue_pair);
 }
 
