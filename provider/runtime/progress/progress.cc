@@ -44,6 +44,7 @@ void Progress::note_taken() {
 }
 
 void Progress::drive_inline(const CompletionQueue& cq) {
+  missed_locks_.store(0, std::memory_order_relaxed);
   if (!engine_) {
     unlock();
     return;

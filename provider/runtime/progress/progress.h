@@ -144,6 +144,7 @@ class Progress {
   void note_taken();
   void drive_inline(const CompletionQueue& cq);
   void give_way(const CompletionQueue& cq);
+  void leave_to_holder();
   bool sleep_until_packets(const CompletionQueue& cq);
   void end_guard();
   void settle_and_unlock();
@@ -231,6 +232,7 @@ class Progress {
   bool communication_told_ = false;  ///< events were reported since the last Guard
 
   std::atomic<uint64_t> inline_polls_{0};
+  std::atomic<uint32_t> missed_locks_{0};  ///< polls in a row that found the lock taken
   Crowding crowding_;
   std::atomic<int32_t> armed_{0};  ///< completion queues armed for an event
   std::atomic<uint64_t> arms_{0};  ///< how often one was armed
@@ -269,7 +271,10 @@ auto Progress::poll(const CompletionQueue& cq, Take take) {
   if (!cq.empty()) taken = take();
   if (!taken) {
     inline_polls_.fetch_add(1, std::memory_order_relaxed);
-    if (!lock_.try_lock()) return taken;
+    if (!lock_.try_lock()) {
+      leave_to_holder();
+      return taken;
+    }
     drive_inline(cq);
     if (!cq.empty()) taken = take();
   }
