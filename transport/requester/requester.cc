@@ -94,10 +94,12 @@ Turn admit(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, Instant now) {
 /// ends or pacing pauses. Nobody waits for room without an answer on its way.
 bool wants_ack(const QueuePair& qp, const SendWqe& wqe, const RequestPacket& packet, bool pauses) {
   const RequesterState& req = qp.requester;
+  if (packet.headers.bth.psn + (packet.psns - 1) == wqe.last_psn() || pauses ||
+      req.turn_left <= room_for(qp, wqe, packet, false) || beyond_credits(req, wqe)) {
+    return true;
+  }
   const uint32_t interval = std::clamp(qp.path->window() / 4 / qp.mtu, 1U, kMaxAckInterval);
-  return packet.headers.bth.psn + (packet.psns - 1) == wqe.last_psn() || pauses ||
-         req.turn_left <= room_for(qp, wqe, packet, false) || beyond_credits(req, wqe) ||
-         req.since_ack_request + 1 >= interval;
+  return req.since_ack_request + 1 >= interval;
 }
 
 /// Whether the packet after one of `bytes` will have to wait for pacing. The peer must then
@@ -203,7 +205,8 @@ Turn send_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant no
   return Turn::kMore;
 }
 
-/// Whether there is nothing to send, nor a turn to end or a place in a line to give away.
+}  // namespace
+
 bool is_idle(const ChannelAdapter& ca, const QueuePair& qp) {
   const RequesterState& req = qp.requester;
   const bool owes_nothing = req.probe_due == RequesterState::Probe::kNone && req.repairs_due == 0 &&
@@ -211,8 +214,6 @@ bool is_idle(const ChannelAdapter& ca, const QueuePair& qp) {
   return owes_nothing && has_sent_all(qp) && qp.path != nullptr && !qp.path->somebody_waits() &&
          !ca.reads.somebody_waits();
 }
-
-}  // namespace
 
 bool beyond_credits(const RequesterState& req, const SendWqe& wqe) {
   return req.limit_ssn && needs_receive(wqe) && wqe.ssn.is_after(*req.limit_ssn);
@@ -309,10 +310,6 @@ void stop_requester(ChannelAdapter& ca, QueuePair& qp) {
   if (qp.path == nullptr) return;
   qp.path->leave_line(ca, qp);
   qp.path->wake_next(ca);
-}
-
-bool has_sent_all(const QueuePair& qp) {
-  return qp.requester.send_position == qp.sq.posted();
 }
 
 void skip_completed_sends(QueuePair& qp) {

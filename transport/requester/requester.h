@@ -34,7 +34,12 @@ uint32_t read_piece_packets(const QueuePair& qp);
 // What other parts of a queue pair ask its requester, and tell it.
 
 /// Whether the requester is at the end of the send queue: no request waits to go out.
-bool has_sent_all(const QueuePair& qp);
+inline bool has_sent_all(const QueuePair& qp) {
+  return qp.requester.send_position == qp.sq.posted();
+}
+/// For RC and XRC: whether there is nothing to send, no turn to end and no place in a line to give
+/// away.
+bool is_idle(const ChannelAdapter& ca, const QueuePair& qp);
 
 /// Forgets everything, as in RESET. The send queue must be empty.
 void reset_requester(QueuePair& qp);

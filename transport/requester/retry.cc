@@ -226,7 +226,7 @@ void note_progress(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   if (req.silences > 0) note_answered_probe(ca, qp, now);
   end_silence(req);
   if (req.in_flight() > 0) start_retry_timers(ca, qp, now);
-  ca.active.push_back(qp);
+  if (!is_idle(ca, qp)) ca.active.push_back(qp);
   qp.path->wake_next(ca);
 }
 
