@@ -15,9 +15,14 @@
 enum { kStandIn = 5 };
 
 static _Atomic(urxe_netlink_hook) netlink_hook;
+static _Atomic(urxe_failed_send_hook) failed_send_hook;
 
 void urxe_set_netlink_hook(urxe_netlink_hook hook) {
   atomic_store(&netlink_hook, hook);
+}
+
+void urxe_set_failed_send_hook(urxe_failed_send_hook hook) {
+  atomic_store(&failed_send_hook, hook);
 }
 
 static bool starts_with(const char* text, const char* prefix) {
@@ -113,9 +118,15 @@ __attribute__((noinline)) ssize_t urxe_send_netlink(int fd, const struct msghdr*
   return hook(fd, message);
 }
 
+static __attribute__((noinline)) ssize_t after_failed_send(int fd, const struct msghdr* message) {
+  urxe_failed_send_hook hook = atomic_load(&failed_send_hook);
+  return hook != NULL ? hook(fd, message) : -1;
+}
+
 URXE_EXPORT ssize_t sendmsg(int fd, const struct msghdr* message, int flags) {
   if (URXE_LIKELY(!urxe_fd_set_may_have(&urxe_nodes, fd))) {
-    return URXE_NEXT(sendmsg)(fd, message, flags);
+    const ssize_t sent = URXE_NEXT(sendmsg)(fd, message, flags);
+    return URXE_LIKELY(sent >= 0) ? sent : after_failed_send(fd, message);
   }
   return urxe_send_netlink(fd, message, flags);
 }

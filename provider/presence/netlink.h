@@ -11,6 +11,7 @@
 #include "provider/presence/presence_abi.h"
 
 void urxe_set_netlink_hook(urxe_netlink_hook hook);
+void urxe_set_failed_send_hook(urxe_failed_send_hook hook);
 
 /// Asks the kernel whether `fd` is such a socket. Keeps errno.
 bool urxe_is_netlink(int fd);

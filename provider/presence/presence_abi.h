@@ -89,8 +89,12 @@ struct urxe_memory_hooks {
 /// sending thread. The message may lie in memory that cannot be read.
 typedef ssize_t (*urxe_netlink_hook)(int fd, const struct msghdr* message);
 
+/// A sendmsg() has failed, with errno. Returns what it is to return instead, or -1 with errno as it
+/// was. Called on the sending thread. The message may lie in memory that cannot be read.
+typedef ssize_t (*urxe_failed_send_hook)(int fd, const struct msghdr* message);
+
 struct urxe_presence {
-  uint32_t version;  ///< 7
+  uint32_t version;  ///< 8
   /// Absolute path of the directory tree that describes the devices, without a trailing slash; null
   /// if the environment names none. Valid as long as the process exists.
   const char* tree;
@@ -126,6 +130,8 @@ struct urxe_presence {
   /// If there are no hooks yet, opening a node loads the provider, which installs them; ENODEV if
   /// there are still none.
   void (*set_mad_hooks)(const struct urxe_mad_hooks* hooks);
+  /// Since version 8. Installs the hook, or removes it (null). Thread-safe.
+  void (*set_failed_send_hook)(urxe_failed_send_hook hook);
 };
 
 /// Never null. Thread-safe.

@@ -78,7 +78,7 @@ static int is_node(int fd) {
 }
 
 URXE_EXPORT const struct urxe_presence* urxe_presence_v1(void) {
-  static const struct urxe_presence kWithTree = {7,
+  static const struct urxe_presence kWithTree = {8,
                                                  urxe_tree,
                                                  set_write_hook,
                                                  is_node,
@@ -90,8 +90,9 @@ URXE_EXPORT const struct urxe_presence* urxe_presence_v1(void) {
                                                  urxe_watch_reads,
                                                  urxe_set_ioctl_hook,
                                                  urxe_set_netlink_hook,
-                                                 urxe_set_mad_hooks};
-  static const struct urxe_presence kWithoutTree = {7,
+                                                 urxe_set_mad_hooks,
+                                                 urxe_set_failed_send_hook};
+  static const struct urxe_presence kWithoutTree = {8,
                                                     NULL,
                                                     set_write_hook,
                                                     is_node,
@@ -103,7 +104,8 @@ URXE_EXPORT const struct urxe_presence* urxe_presence_v1(void) {
                                                     urxe_watch_reads,
                                                     urxe_set_ioctl_hook,
                                                     urxe_set_netlink_hook,
-                                                    urxe_set_mad_hooks};
+                                                    urxe_set_mad_hooks,
+                                                    urxe_set_failed_send_hook};
   (void)URXE_NEXT(write);
   return urxe_tree_length != 0 ? &kWithTree : &kWithoutTree;
 }

@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 import harness
 from harness import Process
@@ -142,6 +143,33 @@ def killed():
                 harness.expect(server.running() or server.wait() > 0, f"the server died: {server.output}")
                 server.kill()
             pair("ibv_rc_pingpong", "-c", ends=ends)
+
+
+def hung_up():
+    """Peers that have hung up before a memif's server greets them: DPDK would go on watching the closed descriptor."""
+    harness.need_programs("ibv_rc_pingpong")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "memif.sock")
+        ends = [memif(role, address, f",socket={path},socket-abstract=no")
+                for role, address in (("server", OURS), ("client", THEIRS))]
+        port = harness.free_port()
+        words = ["ibv_rc_pingpong", "-d", DEVICE, "-g", IPV4, "-p", str(port)]
+        server = Process(harness.urxe_run(words, ends[0]), "server")
+        server.wait_for_listener(port)
+        before = sorted(os.listdir(f"/proc/{server.pid}/fd"))
+        for peers in (1, 2, 1):
+            os.kill(server.pid, signal.SIGSTOP)
+            for _ in range(peers):
+                with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
+                    peer.connect(path)
+            os.kill(server.pid, signal.SIGCONT)
+            time.sleep(0.2)
+        harness.wait_until(lambda: not server.running() or sorted(os.listdir(f"/proc/{server.pid}/fd")) == before,
+                           "the end of the connections")
+        harness.expect(server.running(), f"the server died: {server.output}")
+        client = Process(harness.urxe_run([*words, "127.0.0.1"], ends[1]), "client")
+        client.expect_success()
+        server.expect_success()
 
 
 def moved(end):
@@ -332,7 +360,8 @@ def af_packet(engine):
 
 
 CASES = {f.__name__: f for f in (pingpongs_ipv4, pingpongs_ipv6, perftest, rping, verify, capture, killed, refused,
-                                 memif_path, second, stranger, absent, devices, uninvolved, unprivileged, af_packet)}
+                                 memif_path, second, hung_up, stranger, absent, devices, uninvolved, unprivileged,
+                                 af_packet)}
 
 
 def test():

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <sys/socket.h>
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -12,7 +15,7 @@ namespace urxe {
 
 /// Changes with every change of this file, of PacketEngine and EngineLane, or of what is passed
 /// through them.
-#define URXE_DPDK_ABI 5
+#define URXE_DPDK_ABI 6
 
 inline constexpr size_t kMostDpdkPorts = 32;
 
@@ -32,6 +35,9 @@ struct DpdkPluginConfig {
   void* context;
   /// Has every thread that unmaps memory call the barrier before. Null: that cannot be had.
   void (*watch_unmapping)(void (*barrier)());
+  /// Has the hook called after each sendmsg() of the process that has failed; it returns what
+  /// sendmsg() is to return, or -1. Null: that cannot be had.
+  void (*watch_failed_sends)(ssize_t (*hook)(int fd, const msghdr* message));
 };
 
 /// A port of DPDK.

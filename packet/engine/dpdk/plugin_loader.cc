@@ -82,8 +82,8 @@ Expected<std::unique_ptr<PacketEngine>, EngineError> open_dpdk_engine(const std:
   if (!plugin) return Unexpected<EngineError>(std::move(plugin.error()));
   auto kept = std::make_unique<DpdkConfig>(std::move(config));
   const DpdkPluginConfig passed{
-      kept->arguments.c_str(), kept->port.c_str(), kept->log, tell_link, kept.get(),
-      kept->watch_unmapping};
+      kept->arguments.c_str(), kept->port.c_str(),      kept->log, tell_link, kept.get(),
+      kept->watch_unmapping,   kept->watch_failed_sends};
   DpdkPluginError error{};
   auto* const engine = static_cast<PacketEngine*>(plugin->create(&passed, &error));
   if (engine == nullptr) return failed(error);
@@ -94,7 +94,7 @@ Expected<std::vector<DpdkPluginPort>, EngineError> list_dpdk_ports(const std::st
                                                                    const std::string& arguments) {
   auto plugin = load(directory);
   if (!plugin) return Unexpected<EngineError>(std::move(plugin.error()));
-  const DpdkPluginConfig passed{arguments.c_str(), "", nullptr, nullptr, nullptr, nullptr};
+  const DpdkPluginConfig passed{arguments.c_str(), "", nullptr, nullptr, nullptr, nullptr, nullptr};
   std::array<DpdkPluginPort, kMostDpdkPorts> ports{};
   DpdkPluginError error{};
   const int count = plugin->list(&passed, ports.data(), &error);

@@ -18,7 +18,9 @@ struct DpdkConfig {
   std::string port;                        ///< of DPDK: "net_memif0"
   std::function<void(bool)> link_changed;  ///< called from within calls of the engine
   void (*log)(const char* line) = nullptr;
-  void (*watch_unmapping)(void (*barrier)()) = nullptr;  ///< as in DpdkPluginConfig
+  // As in DpdkPluginConfig.
+  void (*watch_unmapping)(void (*barrier)()) = nullptr;
+  void (*watch_failed_sends)(ssize_t (*hook)(int fd, const msghdr* message)) = nullptr;
 };
 
 /// An engine for a port of DPDK, made by the plug-in `directory`/liburxe-dpdk.so, which stays

@@ -22,6 +22,7 @@
 #include "provider/devices/device_tree.h"
 #include "provider/devices/path_mtu.h"
 #include "provider/runtime/device/config.h"
+#include "provider/runtime/device/failed_sends.h"
 #include "provider/runtime/errors.h"
 #include "provider/runtime/memory/guarded_access.h"
 #include "provider/runtime/memory/unmap_watch.h"
@@ -197,7 +198,8 @@ Expected<std::unique_ptr<PacketEngine>, Errno> RuntimeDevice::make_dpdk_engine()
                     .port = description_.port,
                     .link_changed = {},
                     .log = print_line,
-                    .watch_unmapping = watch_unmapping};
+                    .watch_unmapping = watch_unmapping,
+                    .watch_failed_sends = watch_failed_sends};
   // The kernel tells of an interface that it has.
   if (description_.is_fixed()) {
     config.link_changed = [name = name_](bool is_up) {

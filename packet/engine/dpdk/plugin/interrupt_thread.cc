@@ -8,7 +8,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <condition_variable>
+#include <cstring>
 #include <mutex>
 
 #include "packet/host/clock.h"
@@ -18,6 +20,18 @@ namespace {
 
 /// Far longer than a burst takes, even of a thread that has to wait for a processor.
 constexpr Duration kLongestWait = seconds(2);
+
+/// Memif's control messages, the first of which is the server's: its number, in two bytes, comes
+/// first.
+constexpr size_t kMemifMessageBytes = 128;
+constexpr uint16_t kMemifHello = 2;
+
+bool is_memif_hello(const msghdr& message) {
+  if (message.msg_iovlen != 1 || message.msg_iov[0].iov_len != kMemifMessageBytes) return false;
+  uint16_t type = 0;
+  std::memcpy(&type, message.msg_iov[0].iov_base, sizeof type);
+  return type == kMemifHello;
+}
 
 struct Call {
   void (*function)(void*);
@@ -51,6 +65,15 @@ void run_in_interrupt_thread(void (*function)(void*), void* argument) {
   }
   std::unique_lock lock(call.mutex);
   call.ended.wait(lock, [&] { return call.done; });
+}
+
+ssize_t after_failed_send(int fd, const msghdr* message) {
+  const int saved = errno;
+  // Others' messages may lie in memory that cannot be read.
+  if (rte_thread_is_intr() == 0 || !is_memif_hello(*message)) return -1;
+  shutdown(fd, SHUT_RDWR);  // whatever the error was
+  errno = saved;
+  return kMemifMessageBytes;
 }
 
 bool prepare_memory_use() {

@@ -35,6 +35,7 @@ Expected<Started, EngineError> start(const DpdkPluginConfig& config) {
   if (config.watch_unmapping != nullptr && prepare_memory_use()) {
     config.watch_unmapping(wait_before_unmap);
   }
+  if (config.watch_failed_sends != nullptr) config.watch_failed_sends(after_failed_send);
   return Started{*eal, *std::move(arguments)};
 }
 

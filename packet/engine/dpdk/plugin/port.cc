@@ -17,6 +17,7 @@
 #include "packet/base/engine_error.h"
 #include "packet/engine/dpdk/plugin/eal_log.h"
 #include "packet/engine/dpdk/plugin/interrupt_thread.h"
+#include "packet/host/clock.h"
 #include "packet/host/file_descriptor.h"
 
 namespace urxe {
@@ -154,6 +155,7 @@ Expected<void, EngineError> Port::set_up(uint32_t mtu) {
   }
   if (result != 0) return engine_failure(-result, "DPDK cannot set up port " + name_);
   if (!started_ && !connects_) return engine_failure(EIO, "DPDK cannot start port " + name_);
+  if (started_) next_try_ = clock_now() + kConnectTime;
   rte_eth_allmulticast_enable(id_);  // some drivers have no filter to open
   interrupt_fd_ = started_ ? rte_eth_dev_rx_intr_ctl_q_get_fd(id_, 0) : -1;
   if (interrupt_fd_ >= 0 && rte_eth_dev_rx_intr_enable(id_, 0) != 0) interrupt_fd_ = -1;

@@ -170,7 +170,7 @@ TEST_F(UnmapWatchTest, TheDevicesEndWaitsForThreadsThatUnmap) {
 /// The preloaded object's. The program exports it.
 extern "C" __attribute__((visibility("default"))) const urxe_presence* urxe_presence_v1() {
   static const urxe_presence kPresence = {
-      .version = 7,
+      .version = 8,
       .tree = nullptr,
       .set_write_hook = [](urxe_write_hook) {},
       .is_node = [](int) { return 0; },
@@ -183,6 +183,7 @@ extern "C" __attribute__((visibility("default"))) const urxe_presence* urxe_pres
       .set_ioctl_hook = [](urxe_ioctl_hook) {},
       .set_netlink_hook = [](urxe_netlink_hook) {},
       .set_mad_hooks = [](const urxe_mad_hooks*) {},
+      .set_failed_send_hook = [](urxe_failed_send_hook) {},
   };
   return &kPresence;
 }
