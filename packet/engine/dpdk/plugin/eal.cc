@@ -236,6 +236,8 @@ bool Eal::remove_port(const std::string& name) {
   }
   // The driver removes the ports of its device.
   if (rte_dev_remove(info.device) != 0) return false;
+  const DeviceKey key = key_of_device(*device_named(name));
+  if (!key.memif_socket.empty()) silence_memif_listener(key.memif_socket);
   locks_.erase(name);
   return true;
 }

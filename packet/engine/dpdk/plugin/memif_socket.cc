@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "packet/engine/dpdk/plugin/memif_socket.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "packet/base/engine_error.h"
@@ -34,6 +40,17 @@ std::string find_listener(const std::string& path) {
     return "another process";
   }
   return "process " + std::to_string(peer.pid);
+}
+
+bool listens_at(int fd, const std::string& path) {
+  int listens = 0;
+  socklen_t size = sizeof listens;
+  if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0) return false;
+  sockaddr_un name{};
+  size = sizeof name;
+  return getsockname(fd, reinterpret_cast<sockaddr*>(&name), &size) == 0 &&
+         name.sun_family == AF_UNIX && size > offsetof(sockaddr_un, sun_path) &&
+         path == std::string(name.sun_path, strnlen(name.sun_path, sizeof name.sun_path));
 }
 
 }  // namespace
@@ -65,6 +82,17 @@ Expected<void, EngineError> clear_memif_socket(const std::string& path) {
                    std::strerror(errno));
   }
   return {};
+}
+
+void silence_memif_listener(const std::string& path) {
+  const FileDescriptor silent(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir("/proc/self/fd"), closedir);
+  if (!silent || open == nullptr) return;
+  while (const dirent* const entry = readdir(open.get())) {
+    if (entry->d_name[0] == '.') continue;
+    const int fd = std::atoi(entry->d_name);
+    if (listens_at(fd, path)) dup3(silent.get(), fd, O_CLOEXEC);
+  }
 }
 
 }  // namespace urxe

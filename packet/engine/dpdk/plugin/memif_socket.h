@@ -16,4 +16,9 @@ std::string default_memif_socket();
 /// number the error tells; EEXIST: the file is no socket.
 Expected<void, EngineError> clear_memif_socket(const std::string& path);
 
+/// For a memif server that has been removed from this process: DPDK goes on watching the descriptor
+/// by which it has listened, which stays open, and would take connections that wait there for
+/// memory that it has freed. Makes it a descriptor at which nothing ever happens.
+void silence_memif_listener(const std::string& path);
+
 }  // namespace urxe
