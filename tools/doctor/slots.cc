@@ -67,7 +67,8 @@ Finding judge_slots(const SlotFacts& facts) {
   if (facts.directory.empty())
     return ok(kSlotsCheck, "no urxe program of this user has run here yet");
   std::string what = fmt::format("{} of {} taken", facts.taken, kSlots);
-  if (facts.stale > 0) what += fmt::format(", {} left by ended programs", facts.stale);
+  if (facts.stale > 0)
+    what += fmt::format(", {} of ended programs, which others may take", facts.stale);
   if (facts.taken == kSlots) {
     return problem(kSlotsCheck, what + ": no further program can use a device",
                    "end some: ss -xap lists the holders of " + facts.directory + "/slot-...");

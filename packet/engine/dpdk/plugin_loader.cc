@@ -40,7 +40,7 @@ Expected<Plugin, EngineError> load(const std::string& directory) {
   const std::string path = directory + kPlugin;
   if (access(path.c_str(), R_OK) != 0) {
     return failed("there is no DPDK engine: cannot read " + path + ": " + std::strerror(errno) +
-                  "; urxe builds it if libdpdk-dev is installed");
+                  "; `cmake --build --preset release` builds it if libdpdk-dev is installed");
   }
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return failed(std::string("cannot load the DPDK engine: ") + dlerror());

@@ -244,9 +244,10 @@ void Progress::settle_and_unlock() {
 
 void Progress::unlock() {
   for (;;) {
-    const bool waits = waits_for_room();  // the turn that finds room takes the doorbells
+    // The turn that finds room takes the doorbells; a forked child leaves them to its parent.
+    const bool leaves_them = waits_for_room() || !batch_;
     lock_.unlock();
-    if (waits || !device_.doorbell_pending() || !lock_.try_lock()) return;
+    if (leaves_them || !device_.doorbell_pending() || !lock_.try_lock()) return;
     Instant now = clock_now();
     transmit(AckPolicy::kUrgentOnly, now);
     finish(now);
@@ -266,6 +267,7 @@ void Progress::after_fork_in_child() {
   if (engine_) engine_->abandon();
   engine_.reset();
   lane_ = nullptr;
+  batch_.reset();
   frames_.after_fork_in_child();
   publication_.counters = CounterTable();
   publication_.reports.abandon();

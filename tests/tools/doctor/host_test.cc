@@ -98,7 +98,7 @@ TEST(DoctorDirectories, TellsThatAnotherUserWasFirst) {
 TEST(DoctorSlots, TellsWhenTheyRunOut) {
   EXPECT_EQ(judge_slots({"", "", 0, 0, 0}).level, Level::kOk);
   EXPECT_EQ(judge_slots({"/d", "", 2, 1, 0}),
-            ok("slots", "2 of 512 taken, 1 left by ended programs"));
+            ok("slots", "2 of 512 taken, 1 of ended programs, which others may take"));
   EXPECT_EQ(judge_slots({"/d", "", 500, 0, 0}).level, Level::kNote);
   EXPECT_EQ(judge_slots({"/d", "", 2, 0, 1}).level, Level::kNote);
   EXPECT_EQ(judge_slots({"/d", "", 512, 0, 0}).level, Level::kProblem);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A device whose engine has no room for a while.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <memory>
 #include <vector>
@@ -73,6 +75,25 @@ TEST_F(NoRoom, WhatWaitsGoesWhenThereIsRoom) {
   give_room(100);
   EXPECT_TRUE(eventually([&] { return taken().size() == 10; }));
   EXPECT_EQ(taken(), sent_in_order(10));
+}
+
+// What another thread posts at that moment is the parent's to send.
+TEST_F(NoRoom, AForkedChildSendsNothing) {
+  progress_.before_fork();
+  bench_.post_datagram(16);
+  bench_.device.ring_doorbell(*bench_.qp);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    progress_.after_fork_in_child();
+    { Progress::Guard guard(progress_); }
+    _exit(0);
+  }
+  progress_.after_fork_in_parent();
+  ASSERT_GT(child, 0);
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 // Expect: the batch that waits is not filled further; the engine looks whether it is so.
