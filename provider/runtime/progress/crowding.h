@@ -18,13 +18,17 @@ class Crowding {
  public:
   /// sched_yield(2) has returned after `time`.
   void yielded(Duration time, Instant now) {
+    const uint32_t signs = signs_.load(std::memory_order_relaxed);
     if (time < kSlice) {
-      slices_.store(0, std::memory_order_relaxed);
+      if (signs > 0) signs_.store(signs - 1, std::memory_order_relaxed);
       return;
     }
-    if (slices_.fetch_add(1, std::memory_order_relaxed) + 1 < kSlicesInARow) return;
+    if (signs + kOfSlice < kEnough) {
+      signs_.store(signs + kOfSlice, std::memory_order_relaxed);
+      return;
+    }
     // The next yield tells whether it is over.
-    slices_.store(kSlicesInARow - 1, std::memory_order_relaxed);
+    signs_.store(kEnough - kOfSlice, std::memory_order_relaxed);
     until_ns_.store((now + kFor).ns, std::memory_order_relaxed);
   }
   /// Whether to sleep instead of yielding.
@@ -35,11 +39,14 @@ class Crowding {
  private:
   /// Less than Linux's slices. A peer that shares this processor and takes a packet needs far less.
   static constexpr Duration kSlice = microseconds(500);
-  /// A kernel thread, or the host of a virtual machine, may take the processor once.
-  static constexpr uint32_t kSlicesInARow = 2;
+  // Two slices in a row are enough, or some more with up to three short yields after each, in which
+  // a peer on this processor has its turn. One is not: a kernel thread, or the host of a virtual
+  // machine, may take the processor once.
+  static constexpr uint32_t kOfSlice = 4;  ///< signs; a short yield takes one away
+  static constexpr uint32_t kEnough = 2 * kOfSlice;
   static constexpr Duration kFor = milliseconds(200);
 
-  std::atomic<uint32_t> slices_{0};
+  std::atomic<uint32_t> signs_{0};
   std::atomic<int64_t> until_ns_{INT64_MIN};
 };
 

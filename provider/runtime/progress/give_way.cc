@@ -33,16 +33,30 @@ void sleep_on(std::span<pollfd> fds, Duration time) {
 void Progress::leave_to_holder() {
   if (missed_locks_.fetch_add(1, std::memory_order_relaxed) + 1 < kMostMissedLocks) return;
   missed_locks_.store(0, std::memory_order_relaxed);
-  sched_yield();
+  if (crowding_.is_crowded(clock_now())) {
+    sleep_on({}, kPollSleep);
+  } else {
+    sched_yield();
+  }
 }
 
 /// The caller does not hold the lock.
 void Progress::give_way(const CompletionQueue& cq) {
   const Instant before = clock_now();
-  if (crowding_.is_crowded(before) && sleep_until_packets(cq)) return;
+  if (crowding_.is_crowded(before)) {
+    if (!sleep_until_packets(cq)) sleep_beside_others();
+    return;
+  }
   sched_yield();
   const Instant after = clock_now();
   crowding_.yielded(after - before, after);
+}
+
+/// Another thread drives the device, or will when it gets a processor. What it takes is seen after
+/// the sleep.
+void Progress::sleep_beside_others() {
+  pollfd fd{lane_->wait_fd(), POLLIN, 0};
+  sleep_on({&fd, 1}, kPollSleep);
 }
 
 /// False: another thread watches the device, or waits for events of it.

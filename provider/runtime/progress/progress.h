@@ -146,6 +146,7 @@ class Progress {
   void give_way(const CompletionQueue& cq);
   void leave_to_holder();
   bool sleep_until_packets(const CompletionQueue& cq);
+  void sleep_beside_others();
   void end_guard();
   void settle_and_unlock();
   template <class Condition>

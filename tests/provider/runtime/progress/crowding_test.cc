@@ -23,12 +23,28 @@ TEST(Crowding, SleepsAfterTwoSlicesInARow) {
   EXPECT_TRUE(crowding.is_crowded(Instant{0} + kWholeSlice));
 }
 
-TEST(Crowding, APeerThatTakesItsTurnIsNoCrowd) {
+// The peer shares the processor with the others: it has its turn after each slice of theirs.
+TEST(Crowding, SleepsAfterSomeSlicesWithTurnsOfThePeerBetween) {
+  for (int turns = 1; turns <= 3; ++turns) {
+    Crowding crowding;
+    Instant now{0};
+    int slices = 0;
+    for (; slices < 10 && !crowding.is_crowded(now); ++slices, now = now + kWholeSlice) {
+      crowding.yielded(kWholeSlice, now);
+      if (crowding.is_crowded(now)) break;
+      for (int i = 0; i < turns; ++i) crowding.yielded(kPeersTurn, now);
+    }
+    EXPECT_GE(slices, 1) << turns;
+    EXPECT_LE(slices, 5) << turns;
+  }
+}
+
+TEST(Crowding, ASliceNowAndThenIsNoCrowd) {
   Crowding crowding;
   Instant now{0};
   for (int i = 0; i < 100; ++i, now = now + kWholeSlice) {
     crowding.yielded(kWholeSlice, now);
-    crowding.yielded(kPeersTurn, now);
+    for (int turn = 0; turn < 4; ++turn) crowding.yielded(kPeersTurn, now);
     EXPECT_FALSE(crowding.is_crowded(now));
   }
 }
