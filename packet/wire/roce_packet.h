@@ -98,7 +98,8 @@ struct PacketView {
 /// Takes any bytes. Verifies the ICRC, if there is one; if the IPv4 identification is not known,
 /// the ICRC must be right for some identification (see icrc.h).
 Expected<PacketView, DropReason> parse(const RxPacket& packet);
-/// The same; fills in `view`, a new one, unless it returns why the packet is dropped.
+/// The same. Fills in `view`, which must be newly made, and returns nullopt; or returns why the
+/// packet is to be dropped.
 std::optional<DropReason> parse(const RxPacket& packet, PacketView& view);
 
 /// Bytes of the UDP payload: BTH, extensions, payload, pad to 4, ICRC.

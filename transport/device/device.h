@@ -168,7 +168,8 @@ class Device {
   /// Tells the device that `qp` has something posted. Any thread, no lock. False: a doorbell of the
   /// queue pair is pending already.
   bool ring_doorbell(QueuePair& qp);
-  /// The same, at once, from the thread that drives the device.
+  /// As ring_doorbell(), but for the thread that drives the device: transmit() serves the queue
+  /// pair without a doorbell.
   void take_posted(QueuePair& qp);
   /// Whether a doorbell is pending. Any thread.
   [[nodiscard]] bool doorbell_pending() const;

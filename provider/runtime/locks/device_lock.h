@@ -34,7 +34,7 @@ class DeviceLock {
     if (locked) note_holder();
     return locked;
   }
-  /// A fence for the doorbells that the caller looks at next, as FutexMutex::unlock() is.
+  /// Sequentially consistent: the caller then looks whether a doorbell was rung meanwhile.
   void unlock() {
     holder_.store(pthread_t{}, std::memory_order_relaxed);
     mutex_.unlock();

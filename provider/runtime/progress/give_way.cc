@@ -52,8 +52,8 @@ void Progress::give_way(const CompletionQueue& cq) {
   crowding_.yielded(after - before, after);
 }
 
-/// Another thread drives the device, or will when it gets a processor. What it takes is seen after
-/// the sleep.
+/// Another thread drives the device, or will once it has a processor. The completions that it adds
+/// are found after the sleep.
 void Progress::sleep_beside_others() {
   pollfd fd{lane_->wait_fd(), POLLIN, 0};
   sleep_on({&fd, 1}, kPollSleep);

@@ -11,6 +11,7 @@
 #include "provider/runtime/device/runtime_device.h"
 #include "provider/runtime/progress/progress.h"
 #include "tests/packet/engine/scarce_engine.h"
+#include "tests/provider/runtime/progress/loopback_device.h"
 #include "tests/transport/bench.h"
 
 namespace {
@@ -25,15 +26,6 @@ extern "C" int sched_yield() noexcept {
 
 namespace urxe::test::held_lock_test {
 namespace {
-
-DeviceDescription description() {
-  DeviceDescription device;
-  device.name = "held_lock_test";
-  device.ifname = "lo";
-  device.ifindex = 1;
-  device.mtu = 65536;
-  return device;
-}
 
 class HeldLock : public testing::Test {
  protected:
@@ -56,7 +48,7 @@ class HeldLock : public testing::Test {
     return counted;
   }
 
-  RuntimeDevice owner_{description()};
+  RuntimeDevice owner_{loopback_device("held_lock_test")};
   Bench bench_;
   Progress progress_{bench_.device, owner_};
 };

@@ -12,6 +12,7 @@
 #include "provider/runtime/progress/progress.h"
 #include "tests/packet/engine/engine_fixture.h"
 #include "tests/packet/engine/scarce_engine.h"
+#include "tests/provider/runtime/progress/loopback_device.h"
 #include "tests/transport/bench.h"
 
 namespace urxe::test::no_room_test {
@@ -21,15 +22,6 @@ BenchOptions datagrams() {
   BenchOptions options;
   options.type = IBV_QPT_UD;
   return options;
-}
-
-DeviceDescription description() {
-  DeviceDescription device;
-  device.name = "no_room_test";
-  device.ifname = "lo";
-  device.ifindex = 1;
-  device.mtu = 65536;
-  return device;
 }
 
 class NoRoom : public testing::Test {
@@ -60,7 +52,7 @@ class NoRoom : public testing::Test {
     return psns;
   }
 
-  RuntimeDevice owner_{description()};
+  RuntimeDevice owner_{loopback_device("no_room_test")};
   Bench bench_{datagrams()};
   Progress progress_{bench_.device, owner_};
   ScarceEngine* engine_ = nullptr;
