@@ -42,8 +42,13 @@ size_t Pair::Datagram::room() const {
 }
 
 Pair::Host::Host(const PairOptions& options, int side, std::vector<uint8_t>& memory)
-    : device(config(side)), batch(limits(options.segments)) {
-  if (options.receive_buffer != 0) device.set_receive_buffer(options.receive_buffer);
+    : batch(limits(options.segments)) {
+  lanes.push_back(std::make_unique<Device>(config(side)));
+  Device& device = *lanes[0];
+  while (lanes.size() < options.lanes) lanes.push_back(std::make_unique<Device>(device));
+  if (options.receive_buffer != 0) {
+    for (const auto& lane : lanes) lane->set_receive_buffer(options.receive_buffer);
+  }
   pd = device.alloc_pd().value();
   const uint32_t entries = options.connections * options.sq_depth;
   cq = device.create_cq(entries, nullptr).value();
@@ -60,8 +65,30 @@ Pair::Host::Host(const PairOptions& options, int side, std::vector<uint8_t>& mem
     init.send_cq = init.recv_cq = cq;
     init.cap = {options.sq_depth, options.sq_depth, 1, 1, 0};
     init.sq_sig_all = true;
-    qps.push_back(device.create_qp(init).value());
+    qps.push_back(lanes[i % options.lanes]->create_qp(init).value());
   }
+}
+
+Device& Pair::Host::lane_for(const uint8_t* packet) const {
+  constexpr size_t kDestQpAt = 5;  // in the BTH
+  const Qpn qpn(static_cast<uint32_t>(packet[kDestQpAt] << 16 | packet[kDestQpAt + 1] << 8 |
+                                      packet[kDestQpAt + 2]));
+  for (const auto& lane : lanes) {
+    if (lane->find_qp(qpn) != nullptr) return *lane;
+  }
+  return *lanes[0];
+}
+
+bool Pair::Host::doorbell_pending() const {
+  return std::ranges::any_of(lanes, [](const auto& lane) { return lane->doorbell_pending(); });
+}
+
+Instant Pair::Host::next_deadline() const {
+  Instant earliest = kNever;
+  for (const auto& lane : lanes) {
+    earliest = std::min(earliest, lane->next_deadline().value_or(kNever));
+  }
+  return earliest;
 }
 
 Pair::Pair(const PairOptions& options)
@@ -81,7 +108,7 @@ void Pair::connect(uint32_t index) {
     sim::ConnectOptions connect = options_.connect;
     connect.destination = address(1 - side);
     connect.dest_qpn = Qpn{kFirstQpn[1 - side] + index};
-    EXPECT_TRUE(sim::connect(hosts_[side]->device, *hosts_[side]->qps[index], connect, now_));
+    EXPECT_TRUE(sim::connect(lane(side, index), qp(side, index), connect, now_));
   }
 }
 
@@ -89,7 +116,7 @@ bool Pair::post(uint32_t index, ibv_wr_opcode opcode, uint32_t length) {
   if (opcode == IBV_WR_SEND) {
     const Sge into{reinterpret_cast<uint64_t>(remote.data()), length, hosts_[1]->region->lkey};
     const std::span<const Sge> list(&into, length == 0 ? 0 : 1);
-    if (!sim::post_receive(device(1), qp(1, index), index, list)) return false;
+    if (!sim::post_receive(lane(1, index), qp(1, index), index, list)) return false;
   }
   sim::SendRequest request;
   request.wr_id = index;
@@ -98,7 +125,7 @@ bool Pair::post(uint32_t index, ibv_wr_opcode opcode, uint32_t length) {
   request.remote_addr = reinterpret_cast<uint64_t>(remote.data());
   request.rkey = hosts_[1]->region->rkey;
   request.compare_add = 1;
-  return sim::post_send(device(0), qp(0, index), request);
+  return sim::post_send(lane(0, index), qp(0, index), request);
 }
 
 void Pair::arrive(int side, Datagram datagram) {
@@ -129,9 +156,16 @@ void Pair::carry(int side, Datagram datagram) {
 }
 
 void Pair::send(int side) {
+  std::vector<Device*> order;
+  for (const auto& lane : hosts_[side]->lanes) order.push_back(lane.get());
+  if (order.size() > 1) std::ranges::shuffle(order, random_);
+  for (Device* lane : order) send(side, *lane);
+}
+
+void Pair::send(int side, Device& lane) {
   Host& host = *hosts_[side];
   for (bool more = true; more;) {
-    more = host.device.transmit(host.batch, now_, AckPolicy::kAll);
+    more = lane.transmit(host.batch, now_, AckPolicy::kAll);
     for (const TxBatch::Message& message : host.batch.messages()) {
       const auto bytes = host.batch.bytes(message);
       Datagram datagram{
@@ -170,22 +204,24 @@ void Pair::drive(int side) {
       const size_t size = std::min(datagram.segment_size, datagram.bytes.size() - offset);
       const auto identification =
           static_cast<uint16_t>(datagram.first + (datagram.segments > 1 ? i : 0));
-      host.device.receive({{datagram.bytes.data() + offset, size}, datagram.flow, identification},
-                          now_);
+      const uint8_t* const packet = datagram.bytes.data() + offset;
+      host.lane_for(packet).receive({{packet, size}, datagram.flow, identification}, now_);
     }
   }
-  if (host.socket.empty()) host.device.advance(now_);
+  if (host.socket.empty()) {
+    for (const auto& lane : host.lanes) lane->advance(now_);
+  }
   send(side);
   poll(side);
-  if (host.device.doorbell_pending()) send(side);
+  if (host.doorbell_pending()) send(side);
   host.busy_until = now_ + options_.service[side] * static_cast<int64_t>(packets);
 }
 
 /// When the host runs next.
 Instant Pair::next_turn(int side) const {
   const Host& host = *hosts_[side];
-  Instant when = host.device.next_deadline().value_or(kNever);
-  if (!host.socket.empty() || host.device.doorbell_pending()) when = now_;
+  Instant when = host.next_deadline();
+  if (!host.socket.empty() || host.doorbell_pending()) when = now_;
   return std::max(when, host.busy_until);
 }
 

@@ -20,7 +20,8 @@ namespace urxe::test {
 /// The two hosts of a Pair, and the network between them.
 struct PairOptions {
   uint32_t connections = 1;
-  Duration latency = microseconds(10);                       ///< one way
+  uint32_t lanes = 1;                   ///< of each device; the connections have them in turn
+  Duration latency = microseconds(10);  ///< one way
   Duration service[2] = {microseconds(1), microseconds(1)};  ///< to take one packet from the socket
   size_t receive_buffer = 0;  ///< of each socket, as Linux counts; 0: no limit
   uint32_t segments = 15;     ///< of a datagram, at most
@@ -35,7 +36,7 @@ struct PairOptions {
 /// Two devices in virtual time with connected queue pairs, one each side a connection. Side 0
 /// posts. The network loses what the options say; a socket buffer that is full does. Each host is
 /// one processor: it takes datagrams from its socket in bursts, which takes time, then lets its
-/// device transmit.
+/// device transmit: of several lanes each, in an order that the seed chooses.
 class Pair {
  public:
   explicit Pair(const PairOptions& options);
@@ -47,8 +48,15 @@ class Pair {
   /// Runs for that time.
   void run_for(Duration duration);
 
-  [[nodiscard]] const Counters& counters(int side) const { return hosts_[side]->device.counters(); }
-  [[nodiscard]] Device& device(int side) { return hosts_[side]->device; }
+  /// Of the first lane, as device().
+  [[nodiscard]] const Counters& counters(int side) const {
+    return hosts_[side]->lanes[0]->counters();
+  }
+  [[nodiscard]] Device& device(int side) { return *hosts_[side]->lanes[0]; }
+  /// The lane of a connection.
+  [[nodiscard]] Device& lane(int side, uint32_t index) {
+    return *hosts_[side]->lanes[index % options_.lanes];
+  }
   [[nodiscard]] QueuePair& qp(int side, uint32_t index) { return *hosts_[side]->qps[index]; }
   [[nodiscard]] uint64_t succeeded() const { return succeeded_; }
   [[nodiscard]] uint64_t failed() const { return failed_; }
@@ -73,7 +81,11 @@ class Pair {
   };
   struct Host {
     Host(const PairOptions& options, int side, std::vector<uint8_t>& memory);
-    Device device;
+    [[nodiscard]] Device& lane_for(const uint8_t* packet) const;
+    [[nodiscard]] bool doorbell_pending() const;
+    [[nodiscard]] Instant next_deadline() const;
+
+    std::vector<std::unique_ptr<Device>> lanes;
     TxBatch batch;
     PdId pd;
     CompletionQueue* cq = nullptr;
@@ -88,6 +100,7 @@ class Pair {
   void arrive(int side, Datagram datagram);
   void drive(int side);
   void send(int side);
+  void send(int side, Device& lane);
   void carry(int side, Datagram datagram);
   void poll(int side);
   [[nodiscard]] Instant next_turn(int side) const;

@@ -10,8 +10,7 @@ namespace urxe {
 
 void ChannelAdapter::notify(CompletionQueue& cq) {
   held_events.remove(cq);
-  if (cq.notified) return;
-  cq.notified = true;
+  if (cq.notified.exchange(true)) return;  // that event is still to come
   notified.push_back(&cq);
 }
 

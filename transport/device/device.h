@@ -49,13 +49,24 @@ enum class AckPolicy : uint8_t {
 ///      mads().take_news();
 ///   5. start again when a packet arrives, when a doorbell is rung, or at next_deadline().
 ///
-/// Thread-safety: all calls need one lock, which is the caller's, except these: the poster's side
+/// A device has one lane or more. Each lane is a Device, driven by itself: it has queue pairs,
+/// timers and a QP1. All other objects are made by calls of the first lane, and serve all: domains,
+/// regions, windows, completion queues, shared receive queues. Several lanes may complete to one
+/// completion queue. The queue pairs that take from one shared receive queue are of one lane, and
+/// those of XRC of the first.
+///
+/// Thread-safety: driving a lane needs a lock of the lane, and calls that make, change, query or
+/// destroy objects those of all lanes. The locks are the caller's. Without one: the poster's side
 /// of a queue pair's work queues and ring_doorbell(); the poller's side of a completion queue and
 /// its arm(); QueuePair::state(). Call ring_doorbell() after a post to the send queue. After a post
 /// to the receive queue, call it only if the state is then IBV_QPS_ERR: the post must be flushed.
 class Device {
  public:
   explicit Device(const DeviceConfig& config);
+  /// A further lane of the device whose first lane is `first`, which outlives it. Begins with the
+  /// first lane's configuration. Made and destroyed with the locks of all lanes held. May throw
+  /// std::bad_alloc.
+  explicit Device(Device& first);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -72,6 +83,8 @@ class Device {
   /// The size of the receive buffer of a process of this host, in bytes, as the kernel counts: what
   /// is in flight to a peer is less (Path, Backpressure). Other hosts are taken to have the same.
   void set_receive_buffer(size_t bytes);
+
+  // Calls of the first lane, for all:
 
   /// ENOMEM. `owner` is only told to observers.
   Expected<PdId, Errno> alloc_pd(uint32_t owner = 0);
@@ -113,6 +126,8 @@ class Device {
   Expected<void, Errno> modify_srq(SharedReceiveQueue& srq, const ibv_srq_attr& attr, int mask);
   /// EBUSY: queue pairs were made with it. Elements that XRC targets have taken from it are lost.
   Expected<void, Errno> destroy_srq(SharedReceiveQueue* srq);
+
+  // Calls of the lane:
 
   /// EINVAL: capabilities beyond the limits, queues that the type needs are missing, or queues that
   /// do not go together; EOPNOTSUPP: type; EEXIST: init.qpn is taken; ENOMEM.

@@ -55,13 +55,18 @@ struct ProtectionDomain {
 };
 
 struct Device::Impl {
-  explicit Impl(const DeviceConfig& config) : ca(config) {}
+  explicit Impl(const DeviceConfig& config) : ca(config) { lanes.push_back(this); }
+  explicit Impl(Impl& first_lane);
+  ~Impl();
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   [[nodiscard]] QueuePair* find(Qpn qpn) const {
     if (qps.empty()) return nullptr;
     QueuePair* qp = qps[index_of(qpn)].get();
     return qp != nullptr && qp->qpn == qpn ? qp : nullptr;
   }
+  void receive(const RxPacket& packet, Instant now);
   void take_posted(QueuePair& qp);
   void take_doorbells();
   /// Whether transmit() has anything to look at.
@@ -75,14 +80,26 @@ struct Device::Impl {
   void count_references(const QueuePair& qp, int by);
   /// An object that belongs to the domain was made (+1), or destroyed (-1).
   void count_user(PdId pd, int by) {
-    protection_domains[pd.value()].references += static_cast<uint32_t>(by);
-    ++object_changes;
+    first->protection_domains[pd.value()].references += static_cast<uint32_t>(by);
+    note_change();
   }
+  /// Something has changed that one of the lanes tells of.
+  void note_change() {
+    for (Impl* lane : first->lanes) ++lane->object_changes;
+  }
+  [[nodiscard]] size_t count_qps() const;
+  /// Queue pairs of this lane will complete to the queue; null: to none.
+  void use_cq(CompletionQueue* cq);
+  /// The other lanes share what the first lane has made. ENOMEM, and nothing has changed there.
+  [[nodiscard]] bool share_key(uint32_t key);
+  void forget_key(uint32_t key);
   void forget(const SharedReceiveQueue& srq);
   /// May run out of memory before anything has changed.
   void take_place(QueuePair& qp);
   void free_place(QueuePair& qp);
 
+  Impl* const first = this;  ///< lane
+  std::vector<Impl*> lanes;  ///< of the first: all, itself first; of others: none
   ChannelAdapter ca;
   DoorbellList doorbells;
   std::vector<std::unique_ptr<QueuePair>> qps;  ///< by index_of(); empty until the first is made

@@ -101,7 +101,7 @@ Expected<PdId, Errno> Device::alloc_pd(uint32_t owner) {
   if (impl_->protection_domains.size() >= static_cast<size_t>(kMaxPds)) return error(ENOMEM);
   const PdId pd(impl_->next_pd++);
   impl_->protection_domains.emplace(pd.value(), ProtectionDomain{.references = 0, .owner = owner});
-  ++impl_->object_changes;
+  impl_->note_change();
   return pd;
 }
 
@@ -110,19 +110,26 @@ Expected<void, Errno> Device::dealloc_pd(PdId pd) {
   if (found == impl_->protection_domains.end()) return error(EINVAL);
   if (found->second.references != 0) return error(EBUSY);
   impl_->protection_domains.erase(found);
-  ++impl_->object_changes;
+  impl_->note_change();
   return {};
 }
 
 Expected<MemoryRegion*, Errno> Device::register_memory(PdId pd, uint8_t* host, uint64_t length,
                                                        uint64_t iova, int access, Backing backing) {
   auto region = impl_->ca.memory.add({pd, host, length, iova, access, backing});
-  if (region) impl_->count_user(pd, 1);
+  if (!region) return region;
+  if (!impl_->share_key((*region)->lkey.value())) {
+    (void)impl_->ca.memory.remove(*region);
+    return error(ENOMEM);
+  }
+  impl_->count_user(pd, 1);
   return region;
 }
 
 Expected<void, Errno> Device::deregister_memory(MemoryRegion* region) {
   const PdId pd = region->pd;
+  if (region->windows != 0) return error(EBUSY);
+  impl_->forget_key(region->lkey.value());
   if (auto ok = impl_->ca.memory.remove(region); !ok) return ok;
   impl_->count_user(pd, -1);
   return {};
@@ -133,17 +140,23 @@ const MemoryRegion* Device::find_memory(LKey lkey) const {
 }
 
 bool Device::is_window(RKey rkey) const {
-  return impl_->ca.memory.find_window(rkey) != nullptr;
+  return impl_->ca.memory.has_window(rkey);
 }
 
 Expected<MemoryWindow*, Errno> Device::alloc_window(PdId pd, ibv_mw_type type) {
   auto window = impl_->ca.memory.add_window(pd, type);
-  if (window) impl_->count_user(pd, 1);
+  if (!window) return window;
+  if (!impl_->share_key((*window)->rkey.value())) {
+    impl_->ca.memory.remove_window(*window);
+    return error(ENOMEM);
+  }
+  impl_->count_user(pd, 1);
   return window;
 }
 
 void Device::dealloc_window(MemoryWindow* window) {
   impl_->count_user(window->pd, -1);
+  impl_->forget_key(window->rkey.value());
   impl_->ca.memory.remove_window(window);
 }
 
@@ -162,17 +175,17 @@ Expected<CompletionQueue*, Errno> Device::create_cq(uint32_t entries, void* user
                                                     CqOptions options) {
   if (entries == 0 || entries > kMaxCqEntries) return error(EINVAL);
   if (impl_->cqs.size() >= static_cast<size_t>(kMaxCqs)) return error(ENOMEM);
+  for (Device::Impl* lane : impl_->lanes) lane->ca.notified.reserve(impl_->cqs.size() + 1);
   auto cq = std::make_unique<CompletionQueue>(entries, user, options);
   CompletionQueue* raw = cq.get();
   raw->number = ++impl_->last_cq_number;
   impl_->cqs.emplace(raw, std::move(cq));
-  impl_->ca.notified.reserve(impl_->cqs.size());
   ++impl_->object_changes;
   return raw;
 }
 
 void Device::moderate_cq(CompletionQueue& cq, CqModeration moderation) {
-  impl_->ca.moderate(cq, moderation);
+  (cq.lane != nullptr ? *cq.lane : impl_->ca).moderate(cq, moderation);
 }
 
 Expected<void, Errno> Device::resize_cq(CompletionQueue& cq, uint32_t entries) {
@@ -183,9 +196,11 @@ Expected<void, Errno> Device::resize_cq(CompletionQueue& cq, uint32_t entries) {
 
 Expected<void, Errno> Device::destroy_cq(CompletionQueue* cq) {
   if (cq->references != 0) return error(EBUSY);
-  std::erase(impl_->ca.notified, cq);
-  impl_->ca.held_events.remove(*cq);
-  std::erase_if(impl_->ca.events, [cq](const AsyncEvent& event) { return event.cq == cq; });
+  if (cq->lane != nullptr) cq->lane->held_events.remove(*cq);
+  for (Device::Impl* lane : impl_->lanes) {
+    std::erase(lane->ca.notified, cq);
+    std::erase_if(lane->ca.events, [cq](const AsyncEvent& event) { return event.cq == cq; });
+  }
   impl_->cqs.erase(cq);
   ++impl_->object_changes;
   return {};
@@ -194,7 +209,7 @@ Expected<void, Errno> Device::destroy_cq(CompletionQueue* cq) {
 Expected<QueuePair*, Errno> Device::create_qp(const QpInit& init) {
   if (const int wrong = check_type(init.type); wrong != 0) return error(wrong);
   if (!queues_are_valid(init) || !caps_are_valid(init.cap)) return error(EINVAL);
-  if (impl_->qp_count >= static_cast<size_t>(kMaxQps)) return error(ENOMEM);
+  if (impl_->count_qps() >= static_cast<size_t>(kMaxQps)) return error(ENOMEM);
   const bool is_raw = init.type == IBV_QPT_RAW_PACKET;
   if (is_unreliable(service_of(init.type)) && !is_raw) impl_->ca.backpressure.enable();
   if (impl_->qps.empty()) impl_->qps.resize(kQpIndices);
@@ -205,6 +220,8 @@ Expected<QueuePair*, Errno> Device::create_qp(const QpInit& init) {
   impl_->ca.timers.reserve(impl_->qp_count + 1);
   impl_->ca.pacing.reserve(impl_->qp_count + 1);
   impl_->take_place(*qp);
+  impl_->use_cq(init.send_cq);
+  impl_->use_cq(init.recv_cq);
   impl_->count_references(*qp, 1);
   ++impl_->qp_count;
   place = std::move(qp);

@@ -34,8 +34,9 @@ uint64_t Device::object_changes() const {
 }
 
 ObjectCounts Device::object_counts() const {
-  return {impl_->protection_domains.size(), impl_->ca.memory.regions().size(), impl_->cqs.size(),
-          impl_->ca.srqs.size()};
+  const bool tells_all = impl_->first == impl_.get();
+  return {impl_->protection_domains.size(), tells_all ? impl_->ca.memory.regions().size() : 0,
+          impl_->cqs.size(), impl_->ca.srqs.size()};
 }
 
 void Device::report_domains(const std::function<void(const DomainReport&)>& visit) const {
@@ -45,6 +46,7 @@ void Device::report_domains(const std::function<void(const DomainReport&)>& visi
 }
 
 void Device::report_regions(const std::function<void(const RegionReport&)>& visit) const {
+  if (impl_->first != impl_.get()) return;
   impl_->ca.memory.regions().for_each([&](const MemoryRegion& region) {
     visit({region.iova, region.length, region.lkey.value(), region.pd.value()});
   });

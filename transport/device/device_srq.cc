@@ -39,6 +39,7 @@ Expected<SharedReceiveQueue*, Errno> Device::create_srq(const SrqInit& init) {
   if (!init_is_valid(init)) return error(EINVAL);
   auto srq = impl_->ca.srqs.add(init);
   if (!srq) return srq;
+  impl_->use_cq(init.cq);
   impl_->count_user(init.pd, 1);
   if (init.cq != nullptr) ++init.cq->references;
   if (init.domain != nullptr) ++init.domain->references;
@@ -64,7 +65,9 @@ Expected<void, Errno> Device::modify_srq(SharedReceiveQueue& srq, const ibv_srq_
 Expected<void, Errno> Device::destroy_srq(SharedReceiveQueue* srq) {
   if (srq->references != 0) return error(EBUSY);
   if (srq->domain != nullptr) impl_->forget(*srq);
-  std::erase_if(impl_->ca.events, [srq](const AsyncEvent& event) { return event.srq == srq; });
+  for (Device::Impl* lane : impl_->lanes) {
+    std::erase_if(lane->ca.events, [srq](const AsyncEvent& event) { return event.srq == srq; });
+  }
   impl_->count_user(srq->pd, -1);
   if (srq->cq != nullptr) --srq->cq->references;
   if (srq->domain != nullptr) --srq->domain->references;

@@ -11,7 +11,7 @@ namespace urxe {
 
 /// Objects by the 24-bit names of their keys (KeySequence). Open addressing with linear probing;
 /// names are as good as random, so their low bits choose the place. find() allocates nothing.
-/// Objects do not move.
+/// Objects do not move. Several tables may share them.
 template <class T>
 class KeyTable {
  public:
@@ -23,8 +23,17 @@ class KeyTable {
     return nullptr;
   }
 
+  /// What find() returns, to be inserted into another table.
+  [[nodiscard]] std::shared_ptr<T> share(uint32_t name) const {
+    if (count_ == 0) return nullptr;
+    for (size_t i = name & mask_; slots_[i].object; i = (i + 1) & mask_) {
+      if (slots_[i].name == name) return slots_[i].object;
+    }
+    return nullptr;
+  }
+
   /// `name` must not be in the table. Throws std::bad_alloc, and has then changed nothing.
-  T* insert(uint32_t name, std::unique_ptr<T> object) {
+  T* insert(uint32_t name, std::shared_ptr<T> object) {
     if (2 * (count_ + 1) > slots_.size()) grow();
     T* raw = object.get();
     place(slots_, mask_, {name, std::move(object)});
@@ -59,7 +68,7 @@ class KeyTable {
  private:
   struct Slot {
     uint32_t name = 0;
-    std::unique_ptr<T> object;
+    std::shared_ptr<T> object;
   };
 
   static void place(std::vector<Slot>& slots, size_t mask, Slot slot) {

@@ -2,26 +2,12 @@
 #include "transport/memory/memory_losses.h"
 
 #include <algorithm>
+#include <mutex>
 
 namespace urxe {
 
-/// Held for some comparisons only, so waiting for it spins.
-class MemoryLosses::Lock {
- public:
-  explicit Lock(const MemoryLosses& losses) : locked_(losses.locked_) {
-    while (locked_.exchange(true, std::memory_order_acquire)) {
-    }
-  }
-  ~Lock() { locked_.store(false, std::memory_order_release); }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-
- private:
-  std::atomic<bool>& locked_;
-};
-
 Loss MemoryLosses::worst(uintptr_t begin, uintptr_t end) const {
-  const Lock lock(*this);
+  const std::lock_guard lock(lock_);
   Loss result = Loss::kNone;
   for (size_t i = 0; i < ranges_.count; ++i) {
     const Range& range = ranges_.list[i];
@@ -96,7 +82,7 @@ void MemoryLosses::Ranges::join_nearest() {
 
 void MemoryLosses::lose(uintptr_t begin, uintptr_t end, Loss loss) {
   if (begin >= end || loss == Loss::kNone) return;
-  const Lock lock(*this);
+  const std::lock_guard lock(lock_);
   // What is gone in between stays so: worst() finds both.
   ranges_.unite({begin, end, loss});
   while (ranges_.count > kMost) ranges_.join_nearest();
@@ -104,14 +90,14 @@ void MemoryLosses::lose(uintptr_t begin, uintptr_t end, Loss loss) {
 }
 
 void MemoryLosses::regain(uintptr_t begin, uintptr_t end, Loss loss) {
-  const Lock lock(*this);
+  const std::lock_guard lock(lock_);
   ranges_.cut(begin, end, loss);
   while (ranges_.count > kMost) ranges_.join_nearest();
   any_.store(ranges_.count != 0, std::memory_order_relaxed);
 }
 
 void MemoryLosses::settle(uintptr_t begin, uintptr_t end, bool gone) {
-  const Lock lock(*this);
+  const std::lock_guard lock(lock_);
   const Ranges before = ranges_;
   ranges_.cut(begin, end, Loss::kGoing);
   while (ranges_.count > kMost) ranges_.join_nearest();
@@ -126,7 +112,7 @@ void MemoryLosses::settle(uintptr_t begin, uintptr_t end, bool gone) {
 }
 
 void MemoryLosses::forget() {
-  const Lock lock(*this);
+  const std::lock_guard lock(lock_);
   ranges_.count = 0;
   any_.store(false, std::memory_order_relaxed);
 }

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "packet/base/short_lock.h"
+
 namespace urxe {
 
 /// What the application did to a part of a region's memory while it was registered.
@@ -57,10 +59,8 @@ class MemoryLosses {
     void cut(uintptr_t begin, uintptr_t end, Loss loss);
     void join_nearest();
   };
-  class Lock;
-
   std::atomic<bool> any_{false};
-  mutable std::atomic<bool> locked_{false};
+  mutable ShortLock lock_;
   Ranges ranges_;  ///< by address; those of one loss are disjoint; under the lock
 };
 

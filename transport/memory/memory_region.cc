@@ -4,6 +4,7 @@
 #include <infiniband/verbs.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "transport/limits.h"
 
@@ -84,7 +85,7 @@ Expected<MemoryRegion*, Errno> MemoryTable::add(const RegionRequest& request) {
   if (auto ok = check(request); !ok) return error(ok.error().value);
   if (regions_.size() >= static_cast<size_t>(kMaxRegions)) return error(ENOMEM);
   const uint32_t key = new_key();
-  MemoryRegion* region = regions_.insert(key >> 8, std::make_unique<MemoryRegion>());
+  MemoryRegion* region = regions_.insert(key >> 8, std::make_shared<MemoryRegion>());
   region->lkey = LKey(key);
   region->rkey = RKey(key);
   fill(*region, request);
@@ -134,16 +135,35 @@ HostMemory MemoryTable::remote(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_
   return remote_by_window(pd, qpn, rkey, va, length, access);
 }
 
+void MemoryTable::share(const MemoryTable& from, uint32_t key) {
+  const uint32_t name = key >> 8;
+  if (auto region = from.regions_.share(name)) regions_.insert(name, std::move(region));
+  if (auto window = from.windows_.share(name)) windows_.insert(name, std::move(window));
+}
+
+void MemoryTable::forget(uint32_t key) {
+  const uint32_t name = key >> 8;
+  if (regions_.find(name) != nullptr) regions_.erase(name);
+  if (windows_.find(name) != nullptr) windows_.erase(name);
+}
+
+void MemoryTable::share_all(const MemoryTable& from) {
+  from.regions_.for_each([&](const MemoryRegion& region) { share(from, region.lkey.value()); });
+  from.windows_.for_each([&](const MemoryWindow& window) { share(from, window.rkey.value()); });
+}
+
 uint64_t MemoryTable::first_address(RKey rkey) const {
   if (const MemoryRegion* region = find(rkey.value())) return region->iova;
-  const MemoryWindow* window = find_window(rkey);
-  return window != nullptr ? window->va : 0;
+  const MemoryWindow* window = hold_window(rkey.value() >> 8);
+  const uint64_t address = window != nullptr && window->rkey == rkey ? window->va : 0;
+  release_window();
+  return address;
 }
 
 HostMemory MemoryTable::remote_by_window(PdId pd, Qpn qpn, RKey rkey, uint64_t va, uint64_t length,
                                          int access) const {
-  const MemoryWindow* window = find_window(rkey);
-  if (window == nullptr) return HostMemory::refused(Check::kUnknownKey);
+  const MemoryWindow* window = hold_window(rkey.value() >> 8);
+  if (window == nullptr || window->rkey != rkey) return HostMemory::refused(Check::kUnknownKey);
   if (window->pd != pd) return HostMemory::refused(Check::kOtherDomain);
   if (window->region == nullptr) return HostMemory::refused(Check::kNotBound);
   if (window->type == IBV_MW_TYPE_2 && window->qpn != qpn) {

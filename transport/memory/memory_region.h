@@ -3,9 +3,11 @@
 
 #include <infiniband/verbs.h>
 
+#include <atomic>
 #include <cstdint>
 
 #include "packet/base/expected.h"
+#include "packet/base/short_lock.h"
 #include "packet/wire/types.h"
 #include "transport/memory/host_memory.h"
 #include "transport/memory/key_sequence.h"
@@ -41,7 +43,7 @@ struct MemoryRegion {
   uint64_t length = 0;
   int access = 0;
   Backing backing = Backing::kPinned;
-  uint32_t windows = 0;  ///< memory windows bound to it
+  std::atomic<uint32_t> windows{0};  ///< memory windows bound to it
 
   /// What the application takes away of Backing::kPinned, by addresses of this process. Any thread;
   /// accesses that have not seen a loss yet end before the device's lock is free.
@@ -52,9 +54,12 @@ struct MemoryRegion {
 /// (IBTA vol. 1, 10.6.7). A type 2 window belongs to the queue pair that has bound it, and a peer
 /// may invalidate it.
 struct MemoryWindow {
-  RKey rkey;
   PdId pd;
   ibv_mw_type type = IBV_MW_TYPE_1;
+
+  // Under the lock, since the lanes of a device share windows (MemoryTable).
+  ShortLock lock;
+  RKey rkey;
   MemoryRegion* region = nullptr;  ///< nullptr: not bound
   Qpn qpn;                         ///< of a bound type 2 window
   uint64_t va = 0;                 ///< the peers' address of its first byte; 0 if zero-based
@@ -85,6 +90,11 @@ struct RegionRequest {
 
 /// The regions and windows of one device, by key (KeySequence); a region's lkey and rkey are the
 /// same number. Not thread-safe: the device's caller serialises.
+///
+/// Each lane of a device has a table. The first lane's makes and removes the objects, the others'
+/// share them: to add, change or remove one, the caller has the locks of all lanes. What a bind
+/// changes is under the window's lock. remote() and bind() may keep the lock of one window, so that
+/// no other lane revokes it during the access; release_window() ends that.
 class MemoryTable {
  public:
   MemoryTable(const SipKey& secret, const GuardedAccess& guarded);
@@ -93,6 +103,13 @@ class MemoryTable {
   Expected<MemoryRegion*, Errno> add(const RegionRequest& request);
   /// Errors: EBUSY (windows are bound to it).
   Expected<void, Errno> remove(MemoryRegion* region);
+  /// Shares the region, or window, that has the key in `from`. Throws std::bad_alloc, and has then
+  /// changed nothing.
+  void share(const MemoryTable& from, uint32_t key);
+  /// Undoes share(). Does nothing if there is no such key.
+  void forget(uint32_t key);
+  /// Shares all of `from`.
+  void share_all(const MemoryTable& from);
   /// Changes a region in place; its keys stay. Errors: as add() and remove().
   Expected<void, Errno> replace(MemoryRegion& region, const RegionRequest& request);
   [[nodiscard]] static bool access_is_valid(int access);
@@ -111,9 +128,12 @@ class MemoryTable {
   /// The region, or window, that has the key; or nullptr.
   [[nodiscard]] MemoryRegion* find(uint32_t key) const;
   [[nodiscard]] const KeyTable<MemoryRegion>& regions() const { return regions_; }
-  [[nodiscard]] MemoryWindow* find_window(RKey rkey) const;
+  [[nodiscard]] bool has_window(RKey rkey) const;
   /// How to access guarded memory that local() and remote() return.
   [[nodiscard]] const GuardedAccess& guarded() const { return guarded_; }
+
+  /// The accesses that remote() has allowed are over. To be called before other lanes may wait.
+  void release_window() const;
 
   Expected<MemoryWindow*, Errno> add_window(PdId pd, ibv_mw_type type);  ///< ENOMEM
   void remove_window(MemoryWindow* window);
@@ -130,12 +150,14 @@ class MemoryTable {
  private:
   [[nodiscard]] HostMemory remote_by_window(PdId pd, Qpn qpn, RKey rkey, uint64_t va,
                                             uint64_t length, int access) const;
+  [[nodiscard]] MemoryWindow* hold_window(uint32_t name) const;
   [[nodiscard]] uint32_t new_key();
 
   KeySequence keys_;
   KeyTable<MemoryRegion> regions_;
   KeyTable<MemoryWindow> windows_;
   GuardedAccess guarded_;
+  mutable MemoryWindow* held_ = nullptr;  ///< the window whose lock this table has
 };
 
 }  // namespace urxe

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The memory windows of a MemoryTable (IBTA vol. 1, 10.6.7).
 #include <cerrno>
+#include <mutex>
 
 #include "transport/later_verbs.h"
 #include "transport/limits.h"
@@ -41,15 +42,33 @@ bool region_allows(const MemoryRegion& region, const BindRequest& request) {
 
 }  // namespace
 
-MemoryWindow* MemoryTable::find_window(RKey rkey) const {
-  MemoryWindow* window = windows_.find(name_of(rkey));
-  return window != nullptr && window->rkey == rkey ? window : nullptr;
+/// Finds a window and locks it. It stays locked until the next call, or release_window(): so a
+/// table never has two locks, and tables cannot wait for each other.
+MemoryWindow* MemoryTable::hold_window(uint32_t name) const {
+  release_window();
+  MemoryWindow* window = windows_.find(name);
+  if (window == nullptr) return nullptr;
+  window->lock.lock();
+  held_ = window;
+  return window;
+}
+
+void MemoryTable::release_window() const {
+  if (held_ != nullptr) held_->lock.unlock();
+  held_ = nullptr;
+}
+
+bool MemoryTable::has_window(RKey rkey) const {
+  const MemoryWindow* window = hold_window(name_of(rkey));
+  const bool has = window != nullptr && window->rkey == rkey;
+  release_window();
+  return has;
 }
 
 Expected<MemoryWindow*, Errno> MemoryTable::add_window(PdId pd, ibv_mw_type type) {
   if (windows_.size() >= static_cast<size_t>(kMaxWindows)) return error(ENOMEM);
   const RKey key(new_key());
-  MemoryWindow* window = windows_.insert(name_of(key), std::make_unique<MemoryWindow>());
+  MemoryWindow* window = windows_.insert(name_of(key), std::make_shared<MemoryWindow>());
   window->rkey = key;
   window->pd = pd;
   window->type = type;
@@ -57,13 +76,14 @@ Expected<MemoryWindow*, Errno> MemoryTable::add_window(PdId pd, ibv_mw_type type
 }
 
 void MemoryTable::remove_window(MemoryWindow* window) {
+  release_window();
   unbind(*window);
   windows_.erase(name_of(window->rkey));
 }
 
 bool MemoryTable::bind(PdId pd, Qpn qpn, const BindRequest& request) {
   // Not by its whole key: a bind that was flushed has not given the window its new key.
-  MemoryWindow* window = windows_.find(name_of(request.window));
+  MemoryWindow* window = hold_window(name_of(request.window));
   if (window == nullptr || window->pd != pd) return false;
   const bool type_2 = window->type == IBV_MW_TYPE_2;
   if (type_2 && (window->region != nullptr || request.length == 0)) return false;
@@ -85,15 +105,18 @@ bool MemoryTable::bind(PdId pd, Qpn qpn, const BindRequest& request) {
 }
 
 bool MemoryTable::invalidate(PdId pd, Qpn qpn, RKey rkey) {
-  MemoryWindow* window = find_window(rkey);
-  if (window == nullptr || window->pd != pd || window->type != IBV_MW_TYPE_2) return false;
+  MemoryWindow* window = hold_window(name_of(rkey));
+  if (window == nullptr || window->rkey != rkey) return false;
+  if (window->pd != pd || window->type != IBV_MW_TYPE_2) return false;
   if (window->region == nullptr || window->qpn != qpn) return false;
   unbind(*window);
   return true;
 }
 
 void MemoryTable::unbind_all(Qpn qpn) {
+  release_window();
   windows_.for_each([qpn](MemoryWindow& window) {
+    const std::lock_guard lock(window.lock);
     if (window.type == IBV_MW_TYPE_2 && window.qpn == qpn) unbind(window);
   });
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <mutex>
 
 #include "packet/base/fence.h"
 
@@ -55,10 +56,18 @@ void CompletionQueue::arm(bool solicited_only) {
 
 CompletionQueue::Push CompletionQueue::push(const ibv_wc& wc, bool solicited, Instant now,
                                             FreedSlots slots) {
+  if (!shared_) [[likely]]
+    return push_alone(wc, solicited, now, slots);
+  const std::lock_guard lock(push_lock_);
+  return push_alone(wc, solicited, now, slots);
+}
+
+CompletionQueue::Push CompletionQueue::push_alone(const ibv_wc& wc, bool solicited, Instant now,
+                                                  FreedSlots slots) {
   const uint32_t position = pushed_.load(std::memory_order_relaxed);
-  if (in_error_ || position - polled_.load(std::memory_order_acquire) >= capacity_) {
+  if (in_error() || position - polled_.load(std::memory_order_acquire) >= capacity_) {
     if (ignore_overrun_) return Push::kLost;
-    in_error_ = true;
+    in_error_.store(true, std::memory_order_relaxed);
     return Push::kOverflow;
   }
   ring_[position & mask_] = {wc, slots};
@@ -72,7 +81,7 @@ CompletionQueue::Push CompletionQueue::push(const ibv_wc& wc, bool solicited, In
   if (armed == kSolicited && !solicited && !failed) return Push::kQuiet;
   ++held_completions_;
   const bool by_count = moderation_.count != 0 && held_completions_ >= moderation_.count;
-  const bool moderated = moderation_.count > 1 || moderation_.period.ns > 0;
+  const bool moderated = !shared_ && (moderation_.count > 1 || moderation_.period.ns > 0);
   if (moderated && !by_count && !failed) return Push::kHeld;
   (void)release_event();
   return Push::kNotify;

@@ -8,9 +8,12 @@
 #include <memory>
 
 #include "packet/base/intrusive_list.h"
+#include "packet/base/short_lock.h"
 #include "packet/base/time.h"
 
 namespace urxe {
+
+struct ChannelAdapter;
 
 /// The places of a work queue that become free when a completion is polled: all before `position`.
 struct FreedSlots {
@@ -40,8 +43,9 @@ struct CqOptions {
   uint32_t owner = 0;  ///< only told to observers
 };
 
-/// A completion queue. The device pushes. One poller at a time, under the
-/// provider's lock of the queue, polls without the device's lock.
+/// A completion queue. The device pushes: one lane of it, or several, if queue pairs of several use
+/// it (share()). One poller at a time, under the provider's lock of the queue, polls without the
+/// device's lock.
 class CompletionQueue : public ListHook<struct HeldEventTag> {
  public:
   /// `user` comes back with events; the transport does not look at it.
@@ -77,6 +81,10 @@ class CompletionQueue : public ListHook<struct HeldEventTag> {
     kOverflow,  ///< the queue was full; the completion is lost and the queue stays in error
     kLost,      ///< the queue was full and ignores overruns; the completion is lost
   };
+  /// From now on several lanes push. The event of such a queue is never held back. With the locks
+  /// of all lanes held.
+  void share() { shared_ = true; }
+  [[nodiscard]] bool is_shared() const { return shared_; }
   Push push(const ibv_wc& wc, bool solicited, Instant now, FreedSlots slots = {});
   /// Takes effect with the next event.
   void set_moderation(CqModeration moderation) { moderation_ = moderation; }
@@ -87,15 +95,19 @@ class CompletionQueue : public ListHook<struct HeldEventTag> {
   bool release_event();
   /// Drops the completions of a queue pair that is reset or destroyed; neither side may be active.
   void purge(uint32_t qp_num);
-  [[nodiscard]] bool in_error() const { return in_error_; }
+  [[nodiscard]] bool in_error() const { return in_error_.load(std::memory_order_relaxed); }
   /// Changes the capacity; neither side may be active. False: more completions wait than fit.
   bool resize(uint32_t entries);
 
   uint32_t references = 0;  ///< queue pairs that use it
-  uint32_t number = 0;      ///< among the device's, from 1 on
-  const uint32_t owner;     ///< CqOptions::owner
-  bool notified = false;    ///< on the device's list of queues to notify
-  Instant held_until{};     ///< on the list of held events: when the event is due
+  /// The lane that pushes, since the first queue pair that uses it was made; of a shared queue, one
+  /// of those.
+  ChannelAdapter* lane = nullptr;
+  uint32_t number = 0;   ///< among the device's, from 1 on
+  const uint32_t owner;  ///< CqOptions::owner
+  /// On a list of queues to notify, that of the lane which found it armed.
+  std::atomic<bool> notified{false};
+  Instant held_until{};  ///< on the list of held events: when the event is due
 
  private:
   enum Armed : uint8_t { kNotArmed, kSolicited, kAny };
@@ -106,12 +118,15 @@ class CompletionQueue : public ListHook<struct HeldEventTag> {
     FreedSlots slots;
   };
   void take(uint32_t position, ibv_wc& wc);
+  Push push_alone(const ibv_wc& wc, bool solicited, Instant now, FreedSlots slots);
 
   std::unique_ptr<Entry[]> ring_;
   std::unique_ptr<Instant[]> stamps_;  ///< beside the ring; null: not wanted
   void* user_;
   bool ignore_overrun_;
-  bool in_error_ = false;
+  bool shared_ = false;
+  std::atomic<bool> in_error_{false};
+  ShortLock push_lock_;  ///< of a shared queue
   CqModeration moderation_;
   uint32_t held_completions_ = 0;  ///< since the event has been owed
   std::atomic<uint8_t> armed_{kNotArmed};

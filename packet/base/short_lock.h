@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <atomic>
+
+namespace urxe {
+
+/// A lock that is held for some instructions, by threads that make no system calls: a waiter spins.
+class ShortLock {
+ public:
+  void lock() {
+    while (held_.exchange(true, std::memory_order_acquire)) wait();
+  }
+  void unlock() { held_.store(false, std::memory_order_release); }
+
+ private:
+  void wait() const {
+    while (held_.load(std::memory_order_relaxed)) {
+#if defined(__x86_64__)
+      __builtin_ia32_pause();
+#elif defined(__aarch64__)
+      asm volatile("yield");
+#endif
+    }
+  }
+
+  std::atomic<bool> held_{false};
+};
+
+}  // namespace urxe
