@@ -14,6 +14,7 @@
 #include "packet/base/expected.h"
 #include "packet/engine/engine_choice.h"
 #include "packet/engine/fault_plans.h"
+#include "packet/engine/lane_choice.h"
 #include "packet/host/guarded_open.h"
 #include "packet/host/user_directory.h"
 #include "provider/devices/network_namespace.h"
@@ -107,6 +108,14 @@ void set_preload(const fs::path& libraries, const std::string& program) {
   std::string first = get("URXE_PRELOAD_FIRST");
   if (first.empty()) first = find_sanitizer_runtime(program);
   set("LD_PRELOAD", join(first, join(libraries / kPresenceFile, others)));
+}
+
+/// Returns an empty string, or what is wrong with the option, or with the variable.
+std::string set_lanes(const std::optional<std::string>& option) {
+  const auto choice = parse_lane_choice(option ? *option : get("URXE_LANES"));
+  if (!choice) return (option ? "--lanes: " : "URXE_LANES: ") + choice.error();
+  if (option) set("URXE_LANES", *option);
+  return "";
 }
 
 /// Returns an empty string, or why the capture file cannot be written.
@@ -237,6 +246,9 @@ Expected<void, Refusal> prepare_environment(const RunOptions& options) {
   if (std::string error = set_capture(options.capture); !error.empty()) {
     return refuse(error, kBadInput);
   }
+  if (std::string error = set_lanes(options.lanes); !error.empty()) {
+    return refuse(error, kBadInput);
+  }
   for (const std::string& said : drop_unknown_switches()) fmt::print(stderr, "urxe: {}\n", said);
   if (options.shm) set("URXE_SHM", *options.shm ? "1" : "0");
   if (options.explain) set("URXE_EXPLAIN", "1");
@@ -249,8 +261,8 @@ Expected<void, Refusal> prepare_environment(const RunOptions& options) {
 std::vector<std::pair<std::string, std::string>> read_environment() {
   std::vector<std::pair<std::string, std::string>> variables;
   for (const char* const name :
-       {"LD_PRELOAD", "RDMAV_DRIVERS", "URXE_TREE", "URXE_ENGINE", "URXE_DPDK_ARGS", "URXE_SHM",
-        "URXE_CAPTURE", "URXE_FAULTS", "URXE_EXPLAIN"}) {
+       {"LD_PRELOAD", "RDMAV_DRIVERS", "URXE_TREE", "URXE_ENGINE", "URXE_DPDK_ARGS", "URXE_LANES",
+        "URXE_SHM", "URXE_CAPTURE", "URXE_FAULTS", "URXE_EXPLAIN"}) {
     if (const char* const value = std::getenv(name)) variables.emplace_back(name, value);
   }
   return variables;

@@ -18,6 +18,7 @@ struct RunOptions {
   std::optional<std::string> faults;  ///< as parse_fault_plans() reads it
   std::optional<std::string> engine;  ///< as parse_engine_choice() reads it
   std::optional<std::string> dpdk_arguments;
+  std::optional<std::string> lanes;  ///< as parse_lane_choice() reads it
   std::optional<bool> shm;           ///< whether memory carries packets on this host
   bool explain = false;              ///< says on stderr why queue pairs fail
   std::vector<std::string> command;  ///< program and arguments; `env` has none

@@ -28,6 +28,10 @@ constexpr int kUsageError = 2;
 constexpr const char* kFaultHelp =
     "Faults of the network, by a seeded plan: loss=P%, duplication=P%, reordering=P%, "
     "corruption=P%, delay=T, rate=R, seed=N, direction=in|out|both, joined by commas";
+constexpr const char* kLanesHelp =
+    "Let up to N threads (1 to 8) use a device at once: queue pairs get the lanes in turn. auto, "
+    "the "
+    "default: a lane for each thread that makes queue pairs, up to the number of processors";
 constexpr const char* kShmHelp =
     "Let the programs of one user on one host exchange packets through shared memory (the "
     "default), "
@@ -76,6 +80,7 @@ RunArguments::RunArguments(CLI::App* command) {
       ->type_name("FILE");
   command->add_option("--fault", options_.faults, kFaultHelp)->type_name("WORDS");
   add_engine_options(command, options_.engine, options_.dpdk_arguments);
+  command->add_option("--lanes", options_.lanes, kLanesHelp)->type_name("N|auto");
   command->add_flag("--explain", options_.explain, kExplainHelp)->disable_flag_override();
   shm_flag_ = command->add_flag("--shm,!--no-shm", shm_, kShmHelp)->disable_flag_override();
 }

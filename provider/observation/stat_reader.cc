@@ -185,6 +185,47 @@ void add_dead(const StatPage& page, const StatHeader& header, Observation& all) 
   });
 }
 
+template <class T>
+void append(std::vector<T>& to, const std::vector<T>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+/// Each lane of a device tells of its queue pairs, and the first one of the other objects.
+void add_lane(const DeviceObservation& lane, DeviceObservation& device) {
+  device.published = std::max(device.published, lane.published);
+  device.left_out += lane.left_out;
+  if (lane.engine.size() > device.engine.size()) device.engine = lane.engine;
+  append(device.queue_pairs, lane.queue_pairs);
+  device.counts.domains += lane.counts.domains;
+  device.counts.regions += lane.counts.regions;
+  device.counts.completion_queues += lane.counts.completion_queues;
+  device.counts.shared_receive_queues += lane.counts.shared_receive_queues;
+  device.context_count += lane.context_count;
+  device.cm_id_count += lane.cm_id_count;
+  append(device.domains, lane.domains);
+  append(device.regions, lane.regions);
+  append(device.completion_queues, lane.completion_queues);
+  append(device.shared_receive_queues, lane.shared_receive_queues);
+  append(device.contexts, lane.contexts);
+  append(device.cm_ids, lane.cm_ids);
+}
+
+/// Makes one of the lanes of each device. `lanes` are in order.
+std::vector<DeviceObservation> join_lanes(std::vector<DeviceObservation> lanes) {
+  std::vector<DeviceObservation> devices;
+  for (DeviceObservation& lane : lanes) {
+    const bool is_further = !devices.empty() && devices.back().pid == lane.pid &&
+                            devices.back().process_started == lane.process_started &&
+                            devices.back().device == lane.device;
+    if (is_further) {
+      add_lane(lane, devices.back());
+    } else {
+      devices.push_back(std::move(lane));
+    }
+  }
+  return devices;
+}
+
 bool is_known(const StatHeader& header) {
   return header.magic == kStatMagic && header.record_bytes == sizeof(StatRecord);
 }
@@ -212,8 +253,9 @@ Observation observe(Whose whose, const std::vector<std::string>& more_places) {
   for (const StatFile& file : files.live) read(file, add_live);
   for (const StatFile& file : files.ended) read(file, add_dead);
   std::ranges::sort(all.devices, {}, [](const DeviceObservation& seen) {
-    return std::tuple(seen.pid, seen.device, seen.started);
+    return std::tuple(seen.pid, seen.process_started, seen.device, seen.started);
   });
+  all.devices = join_lanes(std::move(all.devices));
   std::ranges::stable_sort(all.ended, {}, &EndedQueuePair::ended);
   return all;
 }

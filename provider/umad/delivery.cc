@@ -63,7 +63,7 @@ void answer_all(Port& port, const std::vector<MadEvent>& requests) {
   if (requests.empty() || !port.performance) return;
   const auto sums = read_counter_sums(device_tree(), port.name);
   if (!sums) return;
-  Progress::Guard guard(port.runtime->progress());
+  RuntimeDevice::Guard guard(*port.runtime);
   for (const MadEvent& request : requests) answer(port, *port.performance, request, *sums);
 }
 
@@ -74,7 +74,7 @@ void Service::deliver(Port& port) {
   std::vector<MadEvent> for_performance;
   std::vector<UmadFile*> full;
   {
-    Progress::Guard guard(port.runtime->progress());
+    RuntimeDevice::Guard guard(*port.runtime);
     MadAgents& mads = port.runtime->device().mads();
     for (const auto& [id, owner] : port.owners) {
       for (;;) {

@@ -125,7 +125,7 @@ Expected<void, Errno> send_to(Port& port, MadAgentId agent, const Written& writt
   const Qpn qpn(be32toh(written.header.qpn));
   constexpr uint32_t kLargestQpn = 0xffffff;
   if (qpn.value() == 0 || qpn.value() > kLargestQpn) return error(EINVAL);
-  Progress::Guard guard(port.runtime->progress());
+  RuntimeDevice::Guard guard(*port.runtime);
   const bool has_index = written.header.grh_present != 0;
   const auto source = source_for(destination, port.runtime->described().gids,
                                  has_index ? written.header.gid_index : 0);

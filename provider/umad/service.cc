@@ -101,7 +101,7 @@ Expected<void, Errno> Service::start(Port& port) {
     if (!opened) return Unexpected<Errno>(opened.error());
     port.runtime = *std::move(opened);
   }
-  Progress::Guard guard(port.runtime->progress());
+  RuntimeDevice::Guard guard(*port.runtime);
   if (auto started = port.runtime->start(); !started) return started;
   port.runtime->refresh_gids();
   return port.runtime->open_addresses();
@@ -117,7 +117,7 @@ Expected<void, Errno> Service::attach(UmadFile& file, uint32_t number) {
   }
   Expected<MadAgentId, Errno> added = error(ENOMEM);
   {
-    Progress::Guard guard(its_port.runtime->progress());
+    RuntimeDevice::Guard guard(*its_port.runtime);
     added = its_port.runtime->device().mads().add({agent.key, agent.methods});
   }
   if (!added) {
@@ -136,7 +136,7 @@ void Service::detach(UmadFile& file, uint32_t number) {
   Port& its_port = port(file);
   its_port.owners.erase(*agent.id);
   {
-    Progress::Guard guard(its_port.runtime->progress());
+    RuntimeDevice::Guard guard(*its_port.runtime);
     its_port.runtime->device().mads().remove(*agent.id);
   }
   agent.id.reset();
@@ -164,7 +164,7 @@ void Service::stop_serving(Port& port, const MadAgentKey& key) {
   if (--served->second != 0) return;
   port.served.erase(served);
   {
-    Progress::Guard guard(port.runtime->progress());
+    RuntimeDevice::Guard guard(*port.runtime);
     port.runtime->leave_agent_requests(key);
   }
   if (port.served.empty()) return stop_performance(port);
@@ -176,7 +176,7 @@ void Service::stop_serving(Port& port, const MadAgentKey& key) {
 void Service::serve_performance(Port& port) {
   if (port.performance || port.served.contains(kPerformanceKey)) return;
   if (!port.runtime->take_agent_requests(kPerformanceKey)) return;
-  Progress::Guard guard(port.runtime->progress());
+  RuntimeDevice::Guard guard(*port.runtime);
   auto added = port.runtime->device().mads().add({kPerformanceKey, kGetAndSet});
   if (!added) return port.runtime->leave_agent_requests(kPerformanceKey);
   port.performance = *added;
@@ -186,7 +186,7 @@ void Service::serve_performance(Port& port) {
 void Service::stop_performance(Port& port) {
   if (!port.performance) return;
   port.owners.erase(*port.performance);
-  Progress::Guard guard(port.runtime->progress());
+  RuntimeDevice::Guard guard(*port.runtime);
   port.runtime->device().mads().remove(*port.performance);
   port.runtime->leave_agent_requests(kPerformanceKey);
   port.performance.reset();

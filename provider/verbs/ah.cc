@@ -37,6 +37,16 @@ Expected<Flow, Errno> resolve(RuntimeDevice& device, const ibv_ah_attr& attr) {
   return device.device().resolve(attr);
 }
 
+void release_ports(Ah& ah) {
+  for (uint32_t number = 0; number < ah.source_ports.size(); ++number) {
+    const uint16_t port = ah.source_ports[number].exchange(0);
+    if (port == 0) continue;
+    Progress& progress = ah.owner->device().lane(number).progress();
+    progress.transmit_posted();  // requests to this address need its source port
+    progress.engine()->release_source_port(ah.flow.source, port);
+  }
+}
+
 /// With the device's lock held.
 int make_address(Ah& ah, const ibv_ah_attr& attr) {
   Context& owner = *ah.owner;
@@ -44,8 +54,12 @@ int make_address(Ah& ah, const ibv_ah_attr& attr) {
   if (!flow) return flow.error().value;
   ah.flow = *flow;
   if (owner.device().address_handles.load() >= kMaxAhs) return ENOMEM;
-  if (owner.sends_datagrams) {
-    if (int wrong = prepare(ah); wrong != 0) return wrong;
+  for (uint32_t lane = 0; owner.datagram_lanes >> lane != 0; ++lane) {
+    if ((owner.datagram_lanes >> lane & 1) == 0) continue;
+    if (int wrong = prepare(ah, owner.device().lane(lane)); wrong != 0) {
+      release_ports(ah);
+      return wrong;
+    }
   }
   owner.device().address_handles.fetch_add(1);
   owner.ahs.push_back(ah);
@@ -54,18 +68,18 @@ int make_address(Ah& ah, const ibv_ah_attr& attr) {
 
 }  // namespace
 
-int prepare(Ah& ah) {
-  if (ah.ready.load(std::memory_order_relaxed)) return 0;
-  RuntimeDevice& device = ah.owner->device();
-  if (auto opened = device.open_address(ah.flow.source); !opened) return opened.error().value;
-  PacketEngine& engine = *ah.owner->progress().engine();
+int prepare(Ah& ah, Lane& lane) {
+  std::atomic<uint16_t>& source_port = ah.source_ports[lane.number()];
+  if (source_port.load(std::memory_order_relaxed) != 0) return 0;
+  auto opened = RuntimeDevice::open_address(lane, ah.flow.source);
+  if (!opened) return opened.error().value;
+  PacketEngine& engine = *lane.progress().engine();
   auto port = engine.claim_source_port(ah.flow.source, ah.flow.source_port);
   if (!port) {
     print_failure(port.error().what, port.error().errno_value);
     return port.error().errno_value != 0 ? port.error().errno_value : EIO;
   }
-  ah.flow.source_port = *port;
-  ah.ready.store(true, std::memory_order_release);
+  source_port.store(*port, std::memory_order_release);
   return 0;
 }
 
@@ -73,8 +87,10 @@ int set_datagram(const Qp& qp, SendWqe& wqe, const ibv_ah* ah, uint32_t remote_q
                  uint32_t remote_qkey) {
   if (ah == nullptr || !same_domain(ah->pd, qp.qp.pd)) return EINVAL;
   const Ah& address = *static_cast<const Ah*>(ah);
-  if (!address.ready.load(std::memory_order_acquire)) return EINVAL;
+  const uint16_t port = address.source_ports[qp.lane->number()].load(std::memory_order_acquire);
+  if (port == 0) return EINVAL;
   wqe.datagram = {address.flow, Qpn(remote_qpn), QKey(remote_qkey)};
+  wqe.datagram.flow.source_port = port;
   return 0;
 }
 
@@ -85,7 +101,7 @@ ibv_ah* create_ah(ibv_pd* handle, ibv_ah_attr* attr) noexcept {
     auto ah = std::make_unique<Ah>();
     ah->owner = pd.owner;
     ah->domain = DomainUse(pd);
-    Progress::Guard guard(pd.owner->progress());
+    RuntimeDevice::Guard guard(pd.owner->device());
     if (int wrong = make_address(*ah, *attr); wrong != 0) return fail(wrong);
     ah->handle = admit(*ah);
     return ah.release();
@@ -95,18 +111,15 @@ ibv_ah* create_ah(ibv_pd* handle, ibv_ah_attr* attr) noexcept {
 }
 
 void end_ah(Ah& ah) {
-  Progress& progress = ah.owner->progress();
   ah.owner->ahs.remove(ah);
   ah.owner->device().address_handles.fetch_sub(1);
-  if (!ah.ready.load(std::memory_order_relaxed)) return;
-  progress.transmit_posted();  // requests to this address need its source port
-  progress.engine()->release_source_port(ah.flow.source, ah.flow.source_port);
+  release_ports(ah);
 }
 
 int destroy_ah(ibv_ah* handle) noexcept {
   Ah& ah = ah_of(handle);
   if (!ah.owner->is_forked()) {
-    Progress::Guard guard(ah.owner->progress());
+    RuntimeDevice::Guard guard(ah.owner->device());
     end_ah(ah);
   }
   ah.domain = DomainUse();

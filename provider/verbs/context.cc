@@ -90,13 +90,13 @@ verbs_context* give_handle(std::unique_ptr<Context> context, ibv_device* device,
 
 Context::Context(std::shared_ptr<RuntimeDevice> device, std::shared_ptr<EventSocket> async_events)
     : device_(std::move(device)), async_events_(std::move(async_events)) {
-  Progress::Guard guard(progress());
+  RuntimeDevice::Guard guard(*device_);
   number_ = device_->add_context(async_events_);
 }
 
 Context::~Context() {
   if (is_forked()) return;  // the parent's objects
-  Progress::Guard guard(progress());
+  RuntimeDevice::Guard guard(*device_);
   device_->remove_context(number_);
   while (SteeringFlow* flow = flows.front()) end_flow(*flow);
   while (Qp* qp = qps.front()) end_qp(*qp);

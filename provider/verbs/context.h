@@ -52,7 +52,7 @@ class Context {
   IntrusiveList<SteeringFlow, struct SteeringFlowTag> flows;
   IntrusiveList<CompCntr, struct CompCntrTag> comp_cntrs;
   uint32_t completion_counters = 0;  ///< how many
-  bool sends_datagrams = false;      ///< has had a UD queue pair
+  uint32_t datagram_lanes = 0;       ///< that have had a UD queue pair, by bits of their numbers
   ibv_context* handle = nullptr;
   RetiredHandles retired;
 

@@ -120,10 +120,13 @@ void fill_port(const DeviceDescription& device, ibv_port_attr& attr) {
 
 /// Counts violations in packets to this process.
 void fill_violations(Context& owner, ibv_port_attr& attr) {
-  Progress::Guard guard(owner.progress());
-  const auto& drops = owner.device().device().counters().drops;
-  attr.bad_pkey_cntr = static_cast<uint32_t>(drops[static_cast<size_t>(DropReason::kBadPKey)]);
-  attr.qkey_viol_cntr = static_cast<uint32_t>(drops[static_cast<size_t>(DropReason::kBadQKey)]);
+  RuntimeDevice::Guard guard(owner.device());
+  RuntimeDevice& device = owner.device();
+  for (uint32_t lane = 0; lane < device.lane_count(); ++lane) {
+    const auto& drops = device.lane(lane).device().counters().drops;
+    attr.bad_pkey_cntr += static_cast<uint32_t>(drops[static_cast<size_t>(DropReason::kBadPKey)]);
+    attr.qkey_viol_cntr += static_cast<uint32_t>(drops[static_cast<size_t>(DropReason::kBadQKey)]);
+  }
 }
 
 }  // namespace

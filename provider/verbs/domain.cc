@@ -65,7 +65,7 @@ ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* i
     pd->thread->users.fetch_add(1);
   }
   pd->handle = admit(*pd);
-  Progress::Guard guard(owner.progress());
+  RuntimeDevice::Guard guard(owner.device());
   owner.pds.push_back(*pd);
   return pd;
 }

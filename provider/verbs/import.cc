@@ -40,7 +40,7 @@ int command_hook(int fd, void* command) noexcept {
 std::optional<PdId> find_domain(const Context& owner, uint32_t number) {
   std::optional<PdId> found;
   ContextTable::instance().any_of_device(owner, [&](Context& context) {
-    Progress::Guard guard(context.progress());
+    RuntimeDevice::Guard guard(context.device());
     context.pds.for_each([&](const Pd& pd) {
       if (pd.mark.live && pd.mark.number == number) found = pd.id;
     });
@@ -58,7 +58,7 @@ struct SharedRegion {
 std::optional<SharedRegion> find_region(const Context& owner, uint32_t number) {
   std::optional<SharedRegion> found;
   ContextTable::instance().any_of_device(owner, [&](Context& context) {
-    Progress::Guard guard(context.progress());
+    RuntimeDevice::Guard guard(context.device());
     context.mrs.for_each([&](const Mr& mr) {
       if (mr.region != nullptr && mr.mark.number == number) found = {mr.region->pd, mr.mr};
     });
@@ -107,7 +107,7 @@ ibv_pd* import_pd(ibv_context* context, uint32_t number) noexcept {
     pd->id = *id;
     pd->imported = true;
     pd->handle = admit(*pd, number);
-    Progress::Guard guard(owner.progress());
+    RuntimeDevice::Guard guard(owner.device());
     owner.pds.push_back(*pd);
     return pd.release();
   } catch (const std::bad_alloc&) {
@@ -120,7 +120,7 @@ void unimport_pd(ibv_pd* handle) noexcept {
   Pd& pd = pd_of(handle);
   if (check_handle(handle) != 0 || !pd.imported || pd.users.load() != 0) return;
   {
-    Progress::Guard guard(pd.owner->progress());
+    RuntimeDevice::Guard guard(pd.owner->device());
     pd.owner->pds.remove(pd);
   }
   pd.owner->retired.add(pd);
@@ -135,7 +135,7 @@ ibv_mr* import_mr(ibv_pd* handle, uint32_t number) noexcept {
     if (!region) return fail(ENOENT);
     if (region->domain != pd.id) return fail(EINVAL);
     take_region(*mr, pd, *region);
-    Progress::Guard guard(pd.owner->progress());
+    RuntimeDevice::Guard guard(pd.owner->device());
     pd.owner->mrs.push_back(*mr);
     return &mr.release()->mr;
   } catch (const std::bad_alloc&) {
@@ -147,7 +147,7 @@ void unimport_mr(ibv_mr* handle) noexcept {
   Mr& mr = mr_of(reinterpret_cast<abi::VerbsMr*>(handle));
   if (check_mark(mr, handle->context, handle->handle) != 0 || mr.region != nullptr) return;
   {
-    Progress::Guard guard(mr.owner->progress());
+    RuntimeDevice::Guard guard(mr.owner->device());
     mr.owner->mrs.remove(mr);
   }
   mr.domain = DomainUse();

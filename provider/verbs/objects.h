@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "packet/engine/lane_choice.h"
 #include "provider/runtime/events/event_socket.h"
 #include "provider/runtime/locks/spinlock.h"
 #include "provider/runtime/memory/dma_buf.h"
@@ -104,16 +105,20 @@ struct Ah : ibv_ah, ListHook<struct AhTag> {
   HandleMark mark;
   Context* owner = nullptr;
   DomainUse domain;
-  Flow flow;
-  /// A source port is claimed, and `flow`, which names it, does not change any more. This is so
-  /// once the context has a UD queue pair; until then handles cost only memory.
-  std::atomic<bool> ready{false};
+  Flow flow;  ///< without the source port
+  /// The source port of each lane; 0: none is claimed. One is once the context has a UD queue pair
+  /// in the lane; until then handles cost only memory.
+  std::array<std::atomic<uint16_t>, kMostLanes> source_ports{};
 };
 
 struct Cq : abi::VerbsCq, ListHook<struct CqTag> {
   HandleMark mark;
   Context* owner = nullptr;
-  Progress* progress = nullptr;
+  /// Whoever polls drives this lane (cq_lanes.h).
+  std::atomic<Progress*> progress{nullptr};
+  /// The other lanes that complete to the queue, by bits of their numbers.
+  std::atomic<uint32_t> other_lanes{0};
+  Lane* lane = nullptr;  ///< under the locks; null: no queue pair has used the queue
   CompletionQueue* queue = nullptr;
   Spinlock poller;
   std::atomic<bool> counted_as_armed{false};
@@ -125,9 +130,8 @@ struct Cq : abi::VerbsCq, ListHook<struct CqTag> {
   bool shows_wallclock = false;
   int64_t wallclock_offset_ns = 0;  ///< from the timestamps' clock to CLOCK_REALTIME
 
-  // Under the device's lock.
-  uint32_t completion_events = 0;  ///< handed to the channel
-  uint32_t async_events = 0;       ///< handed to the context's asynchronous events
+  std::atomic<uint32_t> completion_events{0};  ///< handed to the channel
+  std::atomic<uint32_t> async_events{0};       ///< handed to the context's asynchronous events
 };
 
 /// A UDP source port held for a queue pair.
@@ -140,13 +144,11 @@ struct SourcePort {
 struct Srq : abi::VerbsSrq, ListHook<struct SrqTag> {
   HandleMark mark;
   Context* owner = nullptr;
-  Progress* progress = nullptr;
   DomainUse domain;
+  Lane* lane = nullptr;  ///< of its queue pairs; under the locks; null: there were none yet
   SharedReceiveQueue* queue = nullptr;
   Spinlock poster;
-
-  // Under the device's lock.
-  uint32_t async_events = 0;
+  std::atomic<uint32_t> async_events{0};
 };
 
 struct Xrcd : abi::VerbsXrcd, ListHook<struct XrcdTag> {
@@ -187,18 +189,20 @@ struct Qp : abi::VerbsQp, ListHook<struct QpTag> {
   HandleMark mark;
   Context* owner = nullptr;
   DomainUse domain;
-  Progress* progress = nullptr;
+  Lane* lane = nullptr;
+  Progress* progress = nullptr;  ///< of the lane
   QueuePair* queue_pair = nullptr;
   Xrcd* xrcd = nullptr;  ///< of an XRC target
   Spinlock send_poster;
   SendBatch batch;  ///< under `send_poster`
   Spinlock recv_poster;
 
+  std::atomic<uint32_t> async_events{0};
+
   // Under the device's lock.
   std::optional<SourcePort> source_port;     ///< of the primary path
   std::optional<SourcePort> alternate_port;  ///< of the alternate path
-  uint32_t async_events = 0;
-  uint32_t flows = 0;  ///< steering rules that lead to it
+  uint32_t flows = 0;                        ///< steering rules that lead to it
   std::array<CompCntr*, CompletionCounters::kKinds> counters{};
   Qp* next_sharer = this;  ///< circular list of the handles of one XRC target
 };

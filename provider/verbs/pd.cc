@@ -11,7 +11,7 @@ ibv_pd* alloc_pd(ibv_context* context) noexcept {
   Context& owner = context_of(context);
   try {
     auto pd = std::make_unique<Pd>();
-    Progress::Guard guard(owner.progress());
+    RuntimeDevice::Guard guard(owner.device());
     auto id = owner.device().device().alloc_pd(owner.number());
     if (!id) return fail(id.error().value);
     pd->owner = &owner;
@@ -34,7 +34,7 @@ int dealloc_pd(ibv_pd* handle) noexcept {
   const bool is_used = pd.users.load() != 0;
   if (is_used && !pd.owner->is_forked()) return EBUSY;
   if (!is_used) {  // in a forked child the users may be the parent's
-    Progress::Guard guard(pd.owner->progress());
+    RuntimeDevice::Guard guard(pd.owner->device());
     if (pd.base == nullptr) {
       auto freed = pd.owner->device().device().dealloc_pd(pd.id);
       if (!freed) return freed.error().value;

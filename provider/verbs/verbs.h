@@ -28,7 +28,7 @@ ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attr) noexcept;
 int destroy_ah(ibv_ah* ah) noexcept;
 /// Claims the source port that the address handle needs to send. 0, or an errno and a line on
 /// stderr. With the device's lock held, after its start.
-int prepare(Ah& ah);
+int prepare(Ah& ah, Lane& lane);
 /// Makes the request a datagram. EINVAL: the address handle is of another protection domain
 /// (IBTA vol. 1, 10.2.2.1), or has no source port because prepare() failed.
 int set_datagram(const Qp& qp, SendWqe& wqe, const ibv_ah* ah, uint32_t remote_qpn,

@@ -14,6 +14,10 @@ from harness import Process  # noqa: E402
 def test():
     path = ends.make(alone=True)
     arguments = sys.argv[2:]
+    if "--lanes" in arguments:
+        at = arguments.index("--lanes")
+        os.environ["URXE_LANES"] = arguments[at + 1]
+        del arguments[at:at + 2]
     gid = arguments[arguments.index("--gid-index") + 1] if "--gid-index" in arguments else 0
     program = [harness.binary("urxe_conformance"), f"--gtest_filter={sys.argv[1]}", *arguments, "--gid-index",
                path.gid(gid)]

@@ -67,6 +67,7 @@ _urxe() {
     return
   fi
   case "$before" in
+    --lanes) mapfile -t COMPREPLY < <(compgen -W "auto 1 2 3 4 5 6 7 8" -- "$word"); return ;;
     --engine) mapfile -t COMPREPLY < <(compgen -W "udp raw dpdk auto" -- "$word"); return ;;
     --capture | --topology) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     --program) mapfile -t COMPREPLY < <(compgen -c -- "$word"); return ;;
@@ -79,7 +80,7 @@ _urxe() {
   esac
   local options="--device --engine --dpdk-args --help"
   case "$command" in
-    run | env) options+=" --capture --fault --shm --no-shm --explain" ;;
+    run | env) options+=" --capture --fault --lanes --shm --no-shm --explain" ;;
     doctor) options+=" --program --json" ;;
     top) options="--pid --device --all --interval --help" ;;
     stat) options="--pid --device --qp --all --interval --count --why --wide --cq --by --json --prometheus --help" ;;

@@ -14,6 +14,7 @@ _urxe() {
     $devices
     '--capture[record the packets]:pcapng file:_files'
     '--fault[lose, duplicate, reorder or corrupt packets]:words:'
+    '--lanes[threads that use a device at once]:lanes:(auto 1 2 3 4 5 6 7 8)'
     '(--no-shm)--shm[shared memory between programs of this host]'
     '(--shm)--no-shm[none]'
     '--explain[print why queue pairs failed]'

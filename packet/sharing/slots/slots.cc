@@ -16,6 +16,8 @@ namespace urxe {
 namespace {
 
 constexpr int kForwardBufferBytes = 4 << 20;  ///< the kernel cuts it to net.core.wmem_max
+/// acquire_spare() looks at one of so many slots.
+constexpr uint32_t kSample = 8;
 
 Unexpected<EngineError> failure(const std::string& what, int errno_value) {
   return Unexpected<EngineError>(
@@ -67,6 +69,21 @@ Expected<Slot, EngineError> Slot::acquire(const SharingDirectory& directory) {
        "has a urxe device open holds one. What to do: end some of them (\"ss -xap\" lists "
        "the holders of " +
            directory.path() + "/slot-...)"});
+}
+
+Expected<Slot, EngineError> Slot::acquire_spare() {
+  const auto directory = SharingDirectory::here();
+  if (!directory) return Unexpected<EngineError>(directory.error());
+  auto lock = (*directory)->open_file("locks");
+  if (!lock) return failure((*directory)->path() + "/locks", lock.error().value);
+  uint32_t taken = 0;
+  for (uint32_t number = 0; number < kSlots; number += kSample) {
+    if (is_byte_locked(lock->get(), (*directory)->slot_lock(number))) ++taken;
+  }
+  if (taken >= kSlots / kSample / 2) {
+    return Unexpected<EngineError>({EUSERS, "half of the slots of this user are taken"});
+  }
+  return acquire(**directory);
 }
 
 Expected<void, EngineError> Slot::open_socket() {

@@ -33,6 +33,9 @@ class Slot {
   /// as SharingDirectory::here().
   static Expected<Slot, EngineError> acquire();
   static Expected<Slot, EngineError> acquire(const SharingDirectory& directory);
+  /// As acquire(), for something that can do without. EUSERS: about half of the slots are taken, or
+  /// more.
+  static Expected<Slot, EngineError> acquire_spare();
 
   Slot(Slot&&) noexcept;
   Slot& operator=(Slot&&) noexcept;

@@ -18,7 +18,7 @@ constexpr uint32_t kNoIndex = UINT32_MAX;
 const uint16_t kPKey = htobe16(kDefaultPKey.value());
 
 uint64_t node_guid_of(const CmId& id) {
-  Progress::Guard guard(id.device->runtime->progress());
+  RuntimeDevice::Guard guard(*id.device->runtime);
   return htobe64(id.device->runtime->described().node_guid);
 }
 

@@ -113,7 +113,7 @@ bool handle_events(Service& service, DeviceUse& device) {
   bool more = false;
   bool gone = false;
   {
-    Progress::Guard guard(device.runtime->progress());
+    RuntimeDevice::Guard guard(*device.runtime);
     ConnectionManager& cm = device.runtime->device().cm();
     gone = device.runtime->described().gone;
     while (events.size() < kEventsAtOnce) {

@@ -75,7 +75,7 @@ Incoming describe(const CmEvent& event) {
 
 /// Checks that the path leads to an address of the device and that its MTU fits.
 std::optional<Refusal> check_device(DeviceUse& device, const CmEvent& event, Incoming& incoming) {
-  Progress::Guard guard(device.runtime->progress());
+  RuntimeDevice::Guard guard(*device.runtime);
   const DeviceConfig& config = device.runtime->device().config();
   const auto found = std::find(config.gids.begin(), config.gids.end(), incoming.local);
   if (found == config.gids.end() || incoming.local.is_zero()) return kBadGid;

@@ -21,7 +21,7 @@ Expected<DeviceUse*, Errno> use_device(Service& service, const std::string& name
   use->name = name;
   use->runtime = *std::move(runtime);
   {
-    Progress::Guard guard(use->runtime->progress());
+    RuntimeDevice::Guard guard(*use->runtime);
     if (auto started = use->runtime->start(); !started) return Unexpected<Errno>(started.error());
   }
   return service.devices.emplace(name, std::move(use)).first->second.get();
@@ -32,7 +32,7 @@ void prepare_devices(Service& service) {
     if (description.gone) continue;
     auto device = use_device(service, description.name);
     if (!device) continue;
-    Progress::Guard guard((*device)->runtime->progress());
+    RuntimeDevice::Guard guard(*(*device)->runtime);
     (void)(*device)->runtime->open_addresses();
   }
 }
@@ -93,7 +93,7 @@ void stop_listening(CmId& id) {
     if (!point->second.owners.empty()) continue;
     device->listeners.erase(point->second.key);
     device->listen_points.erase(point);
-    Progress::Guard guard(device->runtime->progress());
+    RuntimeDevice::Guard guard(*device->runtime);
     device->runtime->stop_listening(ListenerId(listener));
   }
 }

@@ -44,7 +44,7 @@ struct DeviceUse {
 /// it has to send before it returns.
 template <class Work>
 auto with_cm(DeviceUse& device, Work work) {
-  Progress::Guard guard(device.runtime->progress());
+  RuntimeDevice::Guard guard(*device.runtime);
   return work(device.runtime->device().cm());
 }
 

@@ -61,7 +61,7 @@ CmIdReport report_on(const CmId& id) {
 }
 
 void tell(DeviceUse& device, const CmIdReport& report) {
-  Progress::Guard guard(device.runtime->progress());
+  RuntimeDevice::Guard guard(*device.runtime);
   device.runtime->progress().reports().tell_cm_id(report);
 }
 
@@ -79,7 +79,7 @@ void tell_observers(CmId& id) {
 
 void forget_report(CmId& id, DeviceUse& device) {
   id.told = {};
-  Progress::Guard guard(device.runtime->progress());
+  RuntimeDevice::Guard guard(*device.runtime);
   device.runtime->progress().reports().forget_cm_id(id.number);
 }
 

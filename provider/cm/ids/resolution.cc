@@ -26,7 +26,7 @@ Expected<void, Errno> use_route(Service& service, CmId& id, const Resolved& rout
   auto device = use_device(service, route.device);
   if (!device) return Unexpected<Errno>(device.error());
   if (auto attached = attach(id, **device); !attached) return attached;
-  Progress::Guard guard((*device)->runtime->progress());
+  RuntimeDevice::Guard guard(*(*device)->runtime);
   (*device)->runtime->refresh_gids();
   if (auto opened = (*device)->runtime->open_address(route.local); !opened) return opened;
   id.source = route.source;

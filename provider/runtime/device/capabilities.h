@@ -9,7 +9,7 @@ namespace urxe {
 
 // Of device_cap_flags_ex, as the kernel has them (IB_UVERBS_DEVICE_...).
 inline constexpr uint64_t kFlushGlobal = uint64_t{1} << 38;
-inline constexpr uint64_t kAtomicWrite = uint64_t{1} << 40;
+inline constexpr uint64_t kHasAtomicWrite = uint64_t{1} << 40;
 
 /// device_cap_flags_ex of ibv_query_device_ex(3).
 constexpr uint64_t device_capabilities(bool has_raw_packets) {
@@ -19,7 +19,7 @@ constexpr uint64_t device_capabilities(bool has_raw_packets) {
       IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_UD_AV_PORT_ENFORCE |
       IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_XRC | IBV_DEVICE_AUTO_PATH_MIG;
   constexpr unsigned kOfRawPackets = IBV_DEVICE_MANAGED_FLOW_STEERING | IBV_DEVICE_RAW_IP_CSUM;
-  return kAlways | (has_raw_packets ? kOfRawPackets : 0) | kFlushGlobal | kAtomicWrite;
+  return kAlways | (has_raw_packets ? kOfRawPackets : 0) | kFlushGlobal | kHasAtomicWrite;
 }
 
 }  // namespace urxe

@@ -13,6 +13,12 @@ std::string environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
+LaneChoice find_lane_choice() {
+  const auto choice = parse_lane_choice(environment("URXE_LANES"));
+  if (!choice) print_error("URXE_LANES is ignored: " + choice.error());
+  return choice ? *choice : *parse_lane_choice("");
+}
+
 using WantedFaults = Expected<FaultPlans, std::string>;
 
 WantedFaults find_fault_plans() {
@@ -41,6 +47,15 @@ const Expected<EngineChoice, std::string>& engine_choice() {
   static const auto* const choice =
       new Expected<EngineChoice, std::string>(parse_engine_choice(environment("URXE_ENGINE")));
   return *choice;
+}
+
+bool shares_ports() {
+  return engine_choice().value_or(EngineChoice::kAuto) != EngineChoice::kDpdk;
+}
+
+LaneChoice lane_choice() {
+  static const LaneChoice choice = find_lane_choice();
+  return shares_ports() ? choice : LaneChoice();
 }
 
 const std::string& dpdk_arguments() {

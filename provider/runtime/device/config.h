@@ -6,6 +6,7 @@
 #include "packet/base/expected.h"
 #include "packet/engine/engine_choice.h"
 #include "packet/engine/fault_plans.h"
+#include "packet/engine/lane_choice.h"
 
 namespace urxe {
 
@@ -21,6 +22,12 @@ const Expected<FaultPlans, std::string>& fault_plans();
 /// URXE_ENGINE: the engine for all devices, as parse_engine_choice() reads it, or the error for the
 /// user.
 const Expected<EngineChoice, std::string>& engine_choice();
+
+/// Whether processes, and lanes, can share an address: a port of DPDK belongs to one.
+bool shares_ports();
+
+/// URXE_LANES, as parse_lane_choice() reads it. Anything else is reported on stderr and ignored.
+LaneChoice lane_choice();
 
 /// URXE_DPDK_ARGS: as for --dpdk-args.
 const std::string& dpdk_arguments();

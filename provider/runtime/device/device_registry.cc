@@ -47,7 +47,7 @@ class Registry {
     Patience patience;
     if (!lock_within(mutex_, patience)) return;
     for (auto& [name, entry] : devices_) {
-      if (auto device = entry.lock()) device->progress().finish_at_exit();
+      if (auto device = entry.lock()) device->finish_at_exit();
     }
     tell_untold_failures();
     mutex_.unlock();

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <pthread.h>
+
+#include <array>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -10,12 +13,10 @@
 #include <vector>
 
 #include "packet/base/expected.h"
-#include "packet/host/file_descriptor.h"
-#include "packet/sharing/address_sharing.h"
-#include "packet/sharing/slots/slots.h"
+#include "packet/engine/lane_choice.h"
 #include "provider/devices/device_file.h"
 #include "provider/devices/interface_watcher.h"
-#include "provider/observation/stat_directory.h"
+#include "provider/runtime/device/lane.h"
 #include "provider/runtime/device/xrc_domains.h"
 #include "provider/runtime/memory/memory_user.h"
 #include "provider/runtime/progress/progress.h"
@@ -25,7 +26,8 @@ namespace urxe {
 
 /// An open device of this process, shared by all contexts. It uses only memory until the first
 /// queue pair is made or the connection manager is used; then start() takes a slot, an engine and a
-/// thread.
+/// thread. It has one lane, and takes further ones when threads make queue pairs (choose_lane()).
+/// The first lane serves the connection manager, management agents, XRC and raw packets.
 class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
  public:
   explicit RuntimeDevice(const DeviceDescription& description);
@@ -33,7 +35,24 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   RuntimeDevice(const RuntimeDevice&) = delete;
   RuntimeDevice& operator=(const RuntimeDevice&) = delete;
 
-  [[nodiscard]] Progress& progress() { return progress_; }
+  /// Holds the locks of all lanes, as Progress::Guard holds one.
+  class Guard {
+   public:
+    explicit Guard(RuntimeDevice& device) : device_(device) { device_.lock_lanes(); }
+    ~Guard() { device_.unlock_lanes(); }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    RuntimeDevice& device_;
+  };
+
+  [[nodiscard]] Lane& first_lane() { return first_; }
+  /// A lane that exists.
+  [[nodiscard]] Lane& lane(uint32_t number) { return number == 0 ? first_ : *further_[number - 1]; }
+  [[nodiscard]] uint32_t lane_count() const { return lane_count_.load(std::memory_order_acquire); }
+  /// Of the first lane.
+  [[nodiscard]] Progress& progress() { return first_.progress(); }
   /// Whether this is the copy of a parent's device in a forked child, which must not be used.
   [[nodiscard]] bool is_forked() const { return forked_.load(std::memory_order_relaxed); }
   /// Counts that the transport does not keep: address handles, and bytes of ibv_alloc_dm(3).
@@ -47,22 +66,23 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   /// Takes over the state of the interface, and sends events to the contexts.
   void follow(const DeviceDescription& now);
 
-  // With the lock of progress() held:
+  // With a Guard:
 
   [[nodiscard]] const DeviceDescription& described() const { return description_; }
-  [[nodiscard]] Device& device() { return device_; }
+  /// The transport's first lane, by which objects are made.
+  [[nodiscard]] Device& device() { return first_.device(); }
   [[nodiscard]] XrcDomains& xrc_domains() { return xrc_domains_; }
-  /// Takes a slot and an engine and starts the thread, unless that was done before. Prints errors
-  /// on stderr.
+  /// Starts the first lane, unless that was done before. Prints errors on stderr.
   Expected<void, Errno> start();
   /// What queue pairs for raw packets need, after start(). EPERM: no right to packet sockets;
   /// EOPNOTSUPP: the interface's frames are not Ethernet's.
   Expected<void, Errno> start_raw_packets();
   /// Whether the interface's frames are Ethernet's.
   [[nodiscard]] bool has_raw_packets() const { return is_ethernet_; }
-  /// The next queue pair number, which was not used lately. Only after start().
-  Qpn next_qpn();
-  /// Whether the number has this process's slot. Only after start().
+  /// The lane for queue pairs that the calling thread makes: see lane_choice(). Takes a further one
+  /// if there is one left, or there are many slots. Only after start().
+  Lane& choose_lane();
+  /// Whether the number has the slot of a lane. Only after start().
   [[nodiscard]] bool is_own(Qpn qpn) const;
   /// As follow(), from the tree: another process may have seen a change first.
   void refresh_gids();
@@ -70,11 +90,11 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   /// remove_context(). Returns its number, which observers see.
   uint32_t add_context(std::shared_ptr<EventSocket> events);
   void remove_context(uint32_t number);
-  /// Makes a local address usable, for QP1 too. Prints errors on stderr. Only after start().
-  Expected<void, Errno> open_address(const Gid& local);
-  /// Makes all local addresses usable, because datagrams may come to any. If none can be, returns
-  /// the first one's error and prints it on stderr. Only after start().
-  Expected<void, Errno> open_addresses();
+  /// As Lane's. Prints errors on stderr. Only after start().
+  Expected<void, Errno> open_address(const Gid& local) { return open_address(first_, local); }
+  Expected<void, Errno> open_addresses() { return open_addresses(first_); }
+  static Expected<void, Errno> open_address(Lane& lane, const Gid& local);
+  static Expected<void, Errno> open_addresses(Lane& lane);
 
   // For the connection manager. To connect, it calls start() and open_address() of its own end; to
   // listen, these. The CommunicationSink gets the events of device().cm().
@@ -86,10 +106,10 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
 
   /// Undoes take_agent_requests().
   void leave_agent_requests(const MadAgentKey& key) {
-    sharing_->stop_listening(agent_service(key), std::nullopt);
+    first_.sharing().stop_listening(agent_service(key), std::nullopt);
   }
 
-  // Without the lock:
+  // Without locks:
 
   /// Directs management requests with that key to this process, as listen() does for a service.
   Expected<void, Errno> take_agent_requests(const MadAgentKey& key);
@@ -101,20 +121,25 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   /// second; EMFILE and the like. One thread at a time, which calls stop_listening(), too.
   Expected<ListenerId, Errno> listen(ServiceId service, const std::optional<Gid>& local);
 
+  /// The process exits: as Progress::finish_at_exit(), for each lane.
+  void finish_at_exit();
+
   // fork():
-  void before_fork() { progress_.before_fork(); }
-  void after_fork_in_parent() { progress_.after_fork_in_parent(); }
+  void before_fork();
+  void after_fork_in_parent();
   void after_fork_in_child();
 
  private:
-  Expected<std::unique_ptr<PacketEngine>, Errno> make_carrier();
-  Expected<std::unique_ptr<PacketEngine>, Errno> make_dpdk_engine();
-  Expected<std::unique_ptr<PacketEngine>, Errno> make_engine();
+  void lock_lanes();
+  void unlock_lanes();
+  template <class Visit>
+  void for_each_lane(Visit visit) {
+    for (uint32_t i = 0; i < lane_count(); ++i) visit(lane(i));
+  }
+  Lane& next_lane(uint32_t most);
+  Lane* add_lane();
   void follow_locked(const DeviceDescription& found);
-  void keep_within(const EnginePromises& promises);
   void tell(ibv_event_type type);
-  void configure_cm();
-  Expected<void, EngineError> open_in_engine(const Gid& local);
   Expected<std::pair<ListenerId, ServiceEntry>, Errno> begin_listening(
       ServiceId service, const std::optional<Gid>& local);
 
@@ -139,14 +164,13 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   std::unordered_map<uint32_t, Service> services_;  ///< listened for, by listener
   bool opens_addresses_ = false;                    ///< open_addresses() was called
   std::atomic<bool> forked_{false};
-  FileDescriptor counter_file_;  ///< until the device has started
-  StatFile stat_file_;           ///< until then, too
-  Device device_;
+  Lane first_;
+  std::array<std::unique_ptr<Lane>, kMostLanes - 1> further_;  ///< those that exist come first
+  std::atomic<uint32_t> lane_count_{1};
+  std::unordered_map<pthread_t, uint32_t> lane_of_thread_;
+  uint32_t lanes_given_ = 0;  ///< by choose_lane()
   XrcDomains xrc_domains_;
-  std::optional<Slot> slot_;
-  std::optional<AddressSharing> sharing_;
-  Progress progress_;
-  MemoryUser memory_user_{progress_};
+  MemoryUser memory_user_;
   const InterfaceWatcher::Follower follower_;
 };
 

@@ -40,6 +40,8 @@ class EventSocket {
     std::atomic<int> armed{0};  ///< completion queues that are armed for an event here
     /// A thread waited for events by Progress::wait_for_event() in this epoch of it; 0: in none.
     std::atomic<uint64_t> awaited_in{0};
+    /// The number of the lane of the channel's completion queues, plus 1; 0: there is none yet.
+    std::atomic<uint32_t> lane{0};
   };
   [[nodiscard]] Use& use() { return use_; }
 

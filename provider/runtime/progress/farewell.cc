@@ -28,7 +28,7 @@ void Progress::finish_at_exit() {
 
 bool Progress::end_communications() {
   const auto at_exit = communication_sink().at_exit;
-  return !engine_ || at_exit == nullptr || at_exit(owner_);
+  return !engine_ || owner_ == nullptr || at_exit == nullptr || at_exit(*owner_);
 }
 
 /// The kernel may have put other processes' packets into this process's sockets, even packets that

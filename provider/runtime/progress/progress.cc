@@ -173,12 +173,13 @@ void Progress::deliver_events() {
   while (std::optional<AsyncEvent> event = device_.take_event()) {
     flush_later(event_sink().asynchronous(*event));
   }
+  if (owner_ == nullptr) return;
   if (device_.cm().has_event() && !communication_told_) {
     communication_told_ = true;
-    if (communication_sink().events != nullptr) communication_sink().events(owner_);
+    if (communication_sink().events != nullptr) communication_sink().events(*owner_);
   }
   if (device_.mads().take_news() && management_sink().events != nullptr) {
-    management_sink().events(owner_);
+    management_sink().events(*owner_);
   }
 }
 
@@ -202,12 +203,9 @@ void Progress::finish(Instant now) {
   if (asleep_until != INT64_MIN && deadline(now).ns < asleep_until) kick();
 }
 
-void Progress::end_guard() {
-  const bool waits = std::exchange(waits_for_joining_, false);
-  const std::optional<Gid> hop = std::exchange(awaited_hop_, std::nullopt);
-  settle_and_unlock();
-  if (waits) drive_while(kJoiningTime, [&] { return engine_->is_joining(); });
-  if (hop) drive_while(kHopTime, [&] { return !engine_->find_hop(*hop); });
+void Progress::wait_for(const Awaited& awaited) {
+  if (awaited.joining) drive_while(kJoiningTime, [&] { return engine_->is_joining(); });
+  if (awaited.hop) drive_while(kHopTime, [&] { return !engine_->find_hop(*awaited.hop); });
 }
 
 /// Other threads may drive the device meanwhile, too.
@@ -232,7 +230,8 @@ void Progress::drive_while(Duration longest, Condition condition) {
   }
 }
 
-void Progress::settle_and_unlock() {
+Progress::Awaited Progress::settle_and_unlock() {
+  const Awaited awaited = std::exchange(awaited_, Awaited());
   communication_told_ = false;
   if (engine_) {
     Instant now = clock_now();
@@ -240,6 +239,7 @@ void Progress::settle_and_unlock() {
     finish(now);
   }
   unlock();
+  return awaited;
 }
 
 void Progress::unlock() {

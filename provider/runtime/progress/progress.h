@@ -41,17 +41,30 @@ namespace urxe {
 class Progress {
  public:
   /// Runs `device`, and reports its communication events with `owner`, to which it belongs.
-  Progress(Device& device, RuntimeDevice& owner) : device_(device), owner_(owner) {}
+  Progress(Device& device, RuntimeDevice& owner) : device_(device), owner_(&owner) {}
+  /// Runs a further lane of a device, which has no communication.
+  explicit Progress(Device& lane) : device_(lane) {}
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Holds the device's lock. Its end sends what the holder has posted, delivers events and
-  /// unlocks; then it waits for the engine, if wait_for_joining() or wait_for_hop() was called.
+  /// What wait_for_joining() and wait_for_hop() have asked for.
+  struct Awaited {
+    bool joining = false;
+    std::optional<Gid> hop;
+  };
+  /// Takes the lock of a lane. Who takes those of several lanes does so in their order.
+  void lock() { lock_.lock(); }
+  /// Sends what the holder has posted, delivers events and unlocks.
+  [[nodiscard]] Awaited settle_and_unlock();
+  /// Waits for the engine. Without a lock.
+  void wait_for(const Awaited& awaited);
+
+  /// Holds the lock; its end does the other two. RuntimeDevice::Guard holds those of all lanes.
   class Guard {
    public:
-    explicit Guard(Progress& progress) : progress_(progress) { progress_.lock_.lock(); }
-    ~Guard() { progress_.end_guard(); }
+    explicit Guard(Progress& progress) : progress_(progress) { progress_.lock(); }
+    ~Guard() { progress_.wait_for(progress_.settle_and_unlock()); }
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
 
@@ -75,10 +88,10 @@ class Progress {
   [[nodiscard]] StatWriter& reports() { return publication_.reports; }
   /// The holder of the lock has opened an address, and goes on when packets for it come directly:
   /// before, they may come late, from which unreliable services suffer.
-  void wait_for_joining() { waits_for_joining_ = true; }
+  void wait_for_joining() { awaited_.joining = true; }
   /// The holder of the lock goes on when packets can go to `destination`: the first ones would be
   /// lost, which an unreliable service does not repair. Not if the first hop does not answer.
-  void wait_for_hop(const Gid& destination) { awaited_hop_ = destination; }
+  void wait_for_hop(const Gid& destination) { awaited_.hop = destination; }
   /// Opens the port for raw packets of an interface. EPERM and the like, which it prints on stderr.
   Expected<void, Errno> open_frames(uint32_t ifindex);
   /// The device's flow steering rules have changed. An error is printed on stderr.
@@ -107,6 +120,8 @@ class Progress {
   /// A completion queue was armed: a thread is going to wait for its event. `counted` belongs to
   /// the queue, `channel` gets the event; null: nobody does.
   void on_armed(std::atomic<bool>& counted, EventSocket* channel);
+  /// As on_armed(), of a queue to which this lane completes, too, and another one drives.
+  void on_armed_elsewhere();
   /// The queue that `counted` belongs to is not armed any more.
   void on_disarmed(std::atomic<bool>& counted, EventSocket* channel);
 
@@ -115,6 +130,7 @@ class Progress {
   /// too; or earlier, if it cannot. False: a signal has come that ends a read(2). May be cancelled.
   bool wait_for_event(EventSocket& channel, int fd);
 
+  [[nodiscard]] bool is_held_by_caller() const { return lock_.is_mine(); }
   /// Waits until the thread that holds the device's lock now has released it; returns at once if
   /// that is the calling thread. Its callers may hold locks of the application that the holder
   /// needs, so it waits for a bounded time, which is far longer than a turn takes.
@@ -147,8 +163,6 @@ class Progress {
   void leave_to_holder();
   bool sleep_until_packets(const CompletionQueue& cq);
   void sleep_beside_others();
-  void end_guard();
-  void settle_and_unlock();
   template <class Condition>
   void drive_while(Duration longest, Condition condition);
   void unlock();
@@ -201,7 +215,7 @@ class Progress {
   void flush_events();
 
   Device& device_;
-  RuntimeDevice& owner_;
+  RuntimeDevice* const owner_ = nullptr;  ///< null: a further lane
   DeviceLock lock_;
 
   // Under the lock.
@@ -223,8 +237,7 @@ class Progress {
   uint32_t memory_traffic_ = 0;     ///< packets through memory since the background thread woke
   bool takes_from_memory_ = false;  ///< the last receive() did
   std::vector<std::shared_ptr<EventSocket>> clogged_;  ///< sockets that events wait for
-  bool waits_for_joining_ = false;                     ///< the holder of the lock does
-  std::optional<Gid> awaited_hop_;                     ///< by the holder of the lock
+  Awaited awaited_;                                    ///< by the holder of the lock
   uint64_t failures_told_ = 0;                         ///< of Counters::failures
   bool reports_are_due_ = false;     ///< something may have changed since the last ones
   uint64_t turns_ = 0;               ///< of the application's threads

@@ -81,6 +81,11 @@ void Progress::on_armed(std::atomic<bool>& counted, EventSocket* channel) {
   if (mode_.load() == Mode::kResting && !is_expected && !waiting_.load()) kick();
 }
 
+void Progress::on_armed_elsewhere() {
+  arms_.fetch_add(1, std::memory_order_relaxed);
+  if (mode_.load() == Mode::kResting && !waiting_.load()) kick();
+}
+
 void Progress::on_disarmed(std::atomic<bool>& counted, EventSocket* channel) {
   if (!counted.exchange(false)) return;
   armed_.fetch_sub(1);

@@ -19,6 +19,7 @@
 #include "provider/presence/presence_abi.h"
 #include "provider/runtime/device/runtime_device.h"
 #include "provider/runtime/errors.h"
+#include "provider/verbs/completions/cq_lanes.h"
 
 namespace urxe {
 namespace {
@@ -147,7 +148,8 @@ int read_hook(int fd) {
   const auto device = channel.device.lock();
   const int flags = fcntl(fd, F_GETFL);
   if (device == nullptr || device->is_forked() || (flags & O_NONBLOCK) != 0) return 0;
-  return device->progress().wait_for_event(*channel.events, fd) ? 0 : fail(EINTR);
+  Progress& progress = lane_of(*device, *channel.events).progress();
+  return progress.wait_for_event(*channel.events, fd) ? 0 : fail(EINTR);
 }
 
 }  // namespace

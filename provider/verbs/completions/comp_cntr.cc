@@ -53,7 +53,7 @@ abi::CompCntr* create_comp_cntr(ibv_context* handle, abi::CompCntrInitAttr* init
       init->type == kBytes ? CompletionCounter::Type::kBytes : CompletionCounter::Type::kRequests;
   auto* counter = new (std::nothrow) CompCntr(type);
   if (counter == nullptr) return fail(ENOMEM);
-  Progress::Guard guard(owner.progress());
+  RuntimeDevice::Guard guard(owner.device());
   if (owner.completion_counters == kMaxCompletionCounters) {
     delete counter;
     return fail(ENOMEM);
@@ -74,7 +74,7 @@ void end_comp_cntr(CompCntr& counter) {
 int destroy_comp_cntr(abi::CompCntr* handle) noexcept {
   CompCntr& counter = comp_cntr_of(handle);
   if (!counter.owner->is_forked()) {
-    Progress::Guard guard(counter.owner->progress());
+    RuntimeDevice::Guard guard(counter.owner->device());
     if (counter.uses != 0) return EBUSY;
     end_comp_cntr(counter);
   }
@@ -118,7 +118,7 @@ int qp_attach_comp_cntr(ibv_qp* handle, abi::CompCntr* counter_handle,
   if (qp.owner->is_forked()) return ENODEV;
   if (check_handle(counter_handle) != 0) return EINVAL;
   CompCntr& counter = comp_cntr_of(counter_handle);
-  Progress::Guard guard(*qp.progress);
+  RuntimeDevice::Guard guard(qp.owner->device());
   if (const int wrong = check_attach(qp, counter, *attr); wrong != 0) return wrong;
   for (size_t kind = 0; kind < CompletionCounters::kKinds; ++kind) {
     if (!takes(attr->op_mask, kind)) continue;

@@ -6,6 +6,7 @@
 
 #include "provider/runtime/errors.h"
 #include "provider/verbs/completions/comp_channel.h"
+#include "provider/verbs/completions/cq_lanes.h"
 #include "provider/verbs/verbs.h"
 
 namespace urxe {
@@ -52,7 +53,7 @@ int make_queue(Cq& cq, const ibv_cq_init_attr_ex& init) {
       .timestamps = (init.wc_flags & kTimestamps) != 0,
       .ignore_overrun = (flags_of(init) & IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN) != 0,
       .owner = owner.number()};
-  Progress::Guard guard(owner.progress());
+  RuntimeDevice::Guard guard(owner.device());
   auto queue = owner.device().device().create_cq(init.cqe, &cq, options);
   if (!queue) return queue.error().value;
   cq.queue = *queue;
@@ -83,7 +84,7 @@ Cq* create(ibv_context* context, const ibv_cq_init_attr_ex& init) {
   try {
     auto cq = std::make_unique<Cq>();
     cq->owner = &owner;
-    cq->progress = &owner.progress();
+    cq->progress.store(&owner.progress());
     if (init.channel != nullptr) {
       if (init.channel->context != context) return fail(EINVAL);
       cq->channel = find_channel(init.channel);
@@ -126,7 +127,7 @@ int modify_cq(ibv_cq* handle, ibv_modify_cq_attr* attr) noexcept {
   if ((attr->attr_mask & ~static_cast<uint32_t>(IBV_CQ_ATTR_MODERATE)) != 0) return EINVAL;
   if ((attr->attr_mask & IBV_CQ_ATTR_MODERATE) == 0) return 0;
   const CqModeration moderation{attr->moderate.cq_count, microseconds(attr->moderate.cq_period)};
-  Progress::Guard guard(*cq.progress);
+  RuntimeDevice::Guard guard(cq.owner->device());
   cq.owner->device().device().moderate_cq(*cq.queue, moderation);
   return 0;
 }
@@ -136,9 +137,10 @@ int resize_cq(ibv_cq* handle, int cqe) noexcept {
   if (cq.owner->is_forked()) return ENODEV;
   if (cqe < 1) return EINVAL;
   try {
-    Progress::Guard guard(*cq.progress);
+    RuntimeDevice::Guard guard(cq.owner->device());
     // Datagrams that were posted before count among what the queue holds.
-    cq.progress->transmit_posted();
+    cq.progress.load()->transmit_posted();
+    for_other_lanes(cq, [](Progress& lane) { lane.transmit_posted(); });
     std::lock_guard poller(cq.poller);
     auto resized = cq.owner->device().device().resize_cq(*cq.queue, static_cast<uint32_t>(cqe));
     if (!resized) return resized.error().value;
@@ -152,7 +154,7 @@ int resize_cq(ibv_cq* handle, int cqe) noexcept {
 int end_cq(Cq& cq) {
   auto destroyed = cq.owner->device().device().destroy_cq(cq.queue);
   if (!destroyed) return destroyed.error().value;
-  cq.progress->on_disarmed(cq.counted_as_armed, cq.channel.get());
+  tell_disarmed(cq);
   cq.owner->cqs.remove(cq);
   return 0;
 }
@@ -161,7 +163,7 @@ int destroy_cq(ibv_cq* handle) noexcept {
   Cq& cq = cq_of(handle);
   if (!cq.owner->is_forked()) {
     {
-      Progress::Guard guard(*cq.progress);
+      RuntimeDevice::Guard guard(cq.owner->device());
       if (int wrong = end_cq(cq); wrong != 0) return wrong;
     }
     await_acknowledgements(cq);
@@ -176,7 +178,7 @@ int poll_cq(ibv_cq* handle, int count, ibv_wc* wc) noexcept {
   Cq& cq = cq_of(handle);
   if (cq.owner->is_forked()) return fail(ENODEV);
   if (count <= 0) return 0;
-  return cq.progress->poll(*cq.queue, [&] {
+  return poll_lanes(cq, [&] {
     std::lock_guard poller(cq.poller);
     return cq.queue->poll(count, wc);
   });
@@ -186,7 +188,7 @@ int req_notify_cq(ibv_cq* handle, int solicited_only) noexcept {
   Cq& cq = cq_of(handle);
   if (cq.owner->is_forked()) return ENODEV;
   cq.queue->arm(solicited_only != 0);
-  cq.progress->on_armed(cq.counted_as_armed, cq.channel.get());
+  tell_armed(cq);
   return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "packet/host/clock.h"
+#include "provider/verbs/completions/cq_lanes.h"
 #include "provider/verbs/verbs.h"
 
 namespace urxe {
@@ -30,7 +31,7 @@ int start_poll(ibv_cq_ex* handle, ibv_poll_cq_attr* attr) noexcept {
   Cq& cq = cq_of(handle);
   if (cq.owner->is_forked()) return errno = ENODEV;
   if (attr != nullptr && attr->comp_mask != 0) return errno = EINVAL;
-  if (!cq.progress->poll(*cq.queue, [&cq] { return take_and_keep_lock(cq); })) return ENOENT;
+  if (!poll_lanes(cq, [&cq] { return take_and_keep_lock(cq); })) return ENOENT;
   if (cq.shows_wallclock) {
     cq.wallclock_offset_ns = wall_clock_ns() - clock_now().ns;
   }

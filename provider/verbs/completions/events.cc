@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "provider/verbs/completions/cq_lanes.h"
 #include "provider/verbs/verbs.h"
 
 namespace urxe {
@@ -32,7 +33,7 @@ std::shared_ptr<EventSocket> if_waiting(const std::shared_ptr<EventSocket>& sock
 
 std::shared_ptr<EventSocket> on_completion(void* cq_user) {
   Cq& cq = *static_cast<Cq*>(cq_user);
-  cq.progress->on_disarmed(cq.counted_as_armed, cq.channel.get());
+  tell_disarmed(cq);
   if (cq.channel == nullptr) return nullptr;
   if (cq.channel->send(completion_event(cq))) ++cq.completion_events;
   return if_waiting(cq.channel);

@@ -30,7 +30,7 @@ int prefetch(const Pd& pd, ibv_advise_mr_advice advice, const ibv_sge& sge) {
   const bool for_writing = advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
   void* at = nullptr;
   {
-    Progress::Guard guard(pd.owner->progress());
+    RuntimeDevice::Guard guard(pd.owner->device());
     if (int wrong = find_memory(pd, sge, for_writing, &at); wrong != 0) return wrong;
   }
   // The addresses are the process's own: pages that are present need nothing.

@@ -78,7 +78,7 @@ std::unique_ptr<Dm> make_dm(Context& owner, std::shared_ptr<const DmPages> pages
 }
 
 ibv_dm* give_out(std::unique_ptr<Dm> dm) {
-  Progress::Guard guard(dm->owner->progress());
+  RuntimeDevice::Guard guard(dm->owner->device());
   dm->owner->dms.push_back(*dm);
   return dm.release();
 }
@@ -115,7 +115,7 @@ ibv_dm* import_dm(ibv_context* handle, uint32_t number) noexcept {
   try {
     std::shared_ptr<const DmPages> pages;
     ContextTable::instance().any_of_device(owner, [&](Context& context) {
-      Progress::Guard guard(context.progress());
+      RuntimeDevice::Guard guard(context.device());
       context.dms.for_each([&](const Dm& dm) {
         if (!dm.imported && dm.mark.number == number) pages = dm.pages;
       });
@@ -136,7 +136,7 @@ void unimport_dm(ibv_dm* handle) noexcept {
   Dm& dm = dm_of(handle);
   if (check_mark(dm, handle->context, handle->handle) != 0 || !dm.imported) return;
   {
-    Progress::Guard guard(dm.owner->progress());
+    RuntimeDevice::Guard guard(dm.owner->device());
     if (dm.regions != 0) return;
     dm.owner->dms.remove(dm);
   }
@@ -156,7 +156,7 @@ ibv_mr* reg_dm_mr(ibv_pd* handle, ibv_dm* memory, uint64_t offset, size_t length
   }
   try {
     auto mr = std::make_unique<Mr>();
-    Progress::Guard guard(pd.owner->progress());
+    RuntimeDevice::Guard guard(pd.owner->device());
     auto region = pd.owner->device().device().register_memory(
         pd.id, dm.pages->bytes + offset, length, 0, mr_rights(static_cast<int>(access)));
     if (!region) return fail(region.error().value);
@@ -183,7 +183,7 @@ int free_dm(ibv_dm* handle) noexcept {
   Dm& dm = dm_of(handle);
   if (dm.imported) return EOPNOTSUPP;
   {
-    Progress::Guard guard(dm.owner->progress());
+    RuntimeDevice::Guard guard(dm.owner->device());
     const bool is_used = dm.regions != 0;
     if (is_used && !dm.owner->is_forked()) return EBUSY;
     if (!is_used) end_dm(dm);  // in a forked child the regions may be the parent's

@@ -39,7 +39,7 @@ ibv_mr* reg_dmabuf_mr(ibv_pd* handle, uint64_t offset, size_t length, uint64_t i
     auto mr = std::make_unique<Mr>();
     auto buffer = DmaBuf::map(fd, offset, length, (access & IBV_ACCESS_LOCAL_WRITE) != 0);
     if (!buffer) return fail(buffer.error().value);
-    Progress::Guard guard(pd.owner->progress());
+    RuntimeDevice::Guard guard(pd.owner->device());
     auto region = pd.owner->device().device().register_memory(pd.id, buffer->bytes(), length, iova,
                                                               mr_rights(access));
     if (!region) return fail(region.error().value);

@@ -94,7 +94,7 @@ Span changed_span(const Mr& mr, int flags, void* addr, size_t length, int access
 }
 
 int change(Mr& mr, PdId pd, const Span& span) {
-  Progress::Guard guard(mr.owner->progress());
+  RuntimeDevice::Guard guard(mr.owner->device());
   auto changed = mr.owner->device().device().reregister_memory(
       *mr.region, pd, span.host, span.length, span.iova, mr_rights(span.access), backing_of(span));
   if (!changed) return changed.error().value;
@@ -131,7 +131,7 @@ ibv_mr* reg_mr(ibv_pd* handle, void* addr, size_t length, uint64_t iova, int acc
   if (int wrong = check(span); wrong != 0) return fail(wrong);
   try {
     auto mr = std::make_unique<Mr>();
-    Progress::Guard guard(pd.owner->progress());
+    RuntimeDevice::Guard guard(pd.owner->device());
     auto region = pd.owner->device().device().register_memory(pd.id, span.host, length, iova,
                                                               mr_rights(access), backing_of(span));
     if (!region) return fail(region.error().value);
@@ -164,7 +164,7 @@ ibv_mr* alloc_null_mr(ibv_pd* handle) noexcept {
   if (pd.owner->is_forked()) return fail(ENODEV);
   try {
     auto mr = std::make_unique<Mr>();
-    Progress::Guard guard(pd.owner->progress());
+    RuntimeDevice::Guard guard(pd.owner->device());
     auto region = pd.owner->device().device().register_memory(
         pd.id, nullptr, SIZE_MAX, 0, IBV_ACCESS_LOCAL_WRITE, Backing::kNull);
     if (!region) return fail(region.error().value);
@@ -209,7 +209,7 @@ void end_mr(Mr& mr) {
 int dereg_mr(abi::VerbsMr* handle) noexcept {
   Mr& mr = mr_of(handle);
   if (!mr.owner->is_forked()) {
-    Progress::Guard guard(mr.owner->progress());
+    RuntimeDevice::Guard guard(mr.owner->device());
     if (mr.region->windows != 0) return EBUSY;
     end_mr(mr);
   }

@@ -21,7 +21,7 @@ ibv_mw* alloc_mw(ibv_pd* handle, ibv_mw_type type) noexcept {
   if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2) return fail(EINVAL);
   try {
     auto mw = std::make_unique<Mw>();
-    Progress::Guard guard(pd.owner->progress());
+    RuntimeDevice::Guard guard(pd.owner->device());
     auto window = pd.owner->device().device().alloc_window(pd.id, type);
     if (!window) return fail(window.error().value);
     mw->owner = pd.owner;
@@ -47,7 +47,7 @@ void end_mw(Mw& mw) {
 int dealloc_mw(ibv_mw* handle) noexcept {
   Mw& mw = mw_of(handle);
   if (!mw.owner->is_forked()) {
-    Progress::Guard guard(mw.owner->progress());
+    RuntimeDevice::Guard guard(mw.owner->device());
     end_mw(mw);
   }
   mw.domain = DomainUse();

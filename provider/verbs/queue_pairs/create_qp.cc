@@ -8,6 +8,7 @@
 #include "packet/wire/qpn_layout.h"
 #include "provider/runtime/errors.h"
 #include "provider/verbs/abi/library.h"
+#include "provider/verbs/completions/cq_lanes.h"
 #include "provider/verbs/queue_pairs/xrc.h"
 #include "provider/verbs/verbs.h"
 
@@ -77,24 +78,25 @@ QpInit transport_init(const ibv_qp_init_attr_ex& init, Qp& qp) {
 }
 
 /// With the device's lock held.
-Expected<QueuePair*, Errno> make_queue_pair(RuntimeDevice& device, QpInit init) {
+Expected<QueuePair*, Errno> make_queue_pair(Lane& lane, QpInit init) {
   // There are more numbers than queue pairs, so a free one is found.
   for (uint32_t i = 0; i < kQpIndices; ++i) {
-    init.qpn = device.next_qpn();
-    auto made = device.device().create_qp(init);
+    init.qpn = lane.next_qpn();
+    auto made = lane.device().create_qp(init);
     if (made || made.error().value != EEXIST) return made;
   }
   return error(ENOMEM);
 }
 
 /// Claims source ports for the address handles that were made before the context had a UD queue
-/// pair. One that fails prints an error, and fails again when it is used.
-void prepare_address_handles(Context& owner) noexcept {
-  if (owner.sends_datagrams) return;
-  owner.sends_datagrams = true;
-  owner.ahs.for_each([](Ah& ah) {
+/// pair in the lane. One that fails prints an error, and fails again when it is used.
+void prepare_address_handles(Context& owner, Lane& lane) noexcept {
+  const uint32_t bit = 1U << lane.number();
+  if ((owner.datagram_lanes & bit) != 0) return;
+  owner.datagram_lanes |= bit;
+  owner.ahs.for_each([&lane](Ah& ah) {
     try {
-      (void)prepare(ah);
+      (void)prepare(ah, lane);
     } catch (const std::bad_alloc&) {
       // Not prepared: as above.
     }
@@ -119,7 +121,6 @@ void show(Qp& qp, ibv_context* context, const ibv_qp_init_attr_ex& init) {
 std::unique_ptr<Qp> make_handle(Context& owner, ibv_pd* pd) {
   auto qp = std::make_unique<Qp>();
   qp->owner = &owner;
-  qp->progress = &owner.progress();
   if (pd == nullptr) return qp;  // an XRC target
   qp->domain = DomainUse(pd_of(pd));
   if (pd_of(pd).thread != nullptr) {
@@ -136,6 +137,29 @@ Expected<void, Errno> start_for(RuntimeDevice& device, ibv_qp_type type) {
   return started ? device.start_raw_packets() : started;
 }
 
+/// The queue pairs of one shared receive queue have one lane, and those of one completion queue, or
+/// completion channel, if they can. New queues get the lane of the thread.
+Lane& choose_lane(const Context& owner, const ibv_qp_init_attr_ex& init) {
+  RuntimeDevice& device = owner.device();
+  if (init.qp_type == IBV_QPT_RAW_PACKET || init.qp_type == IBV_QPT_XRC_RECV) {
+    return device.first_lane();
+  }
+  if (init.srq != nullptr && srq_of(init.srq).lane != nullptr) return *srq_of(init.srq).lane;
+  for (ibv_cq* const cq : {init.recv_cq, init.send_cq}) {
+    if (cq == nullptr) continue;
+    if (Lane* const lane = wanted_lane(cq_of(cq)); lane != nullptr) return *lane;
+  }
+  return device.choose_lane();
+}
+
+void use_lane(const ibv_qp_init_attr_ex& init, Qp& qp, Lane& lane) {
+  qp.lane = &lane;
+  qp.progress = &lane.progress();
+  if (init.srq != nullptr) srq_of(init.srq).lane = &lane;
+  if (init.recv_cq != nullptr) use_lane(cq_of(init.recv_cq), lane);
+  if (init.send_cq != nullptr) use_lane(cq_of(init.send_cq), lane);
+}
+
 /// Makes a queue pair of the attributes that meaningful() has left, and writes the granted
 /// capabilities back.
 ibv_qp* create(ibv_context* context, ibv_qp_init_attr_ex& init) {
@@ -144,20 +168,22 @@ ibv_qp* create(ibv_context* context, ibv_qp_init_attr_ex& init) {
   if (int wrong = check_init(owner, init); wrong != 0) return fail(wrong);
   try {
     auto qp = make_handle(owner, init.pd);
-    Progress::Guard guard(owner.progress());
+    RuntimeDevice::Guard guard(owner.device());
     if (auto started = start_for(owner.device(), init.qp_type); !started) {
       return fail(started.error().value);
     }
-    auto made = make_queue_pair(owner.device(), transport_init(init, *qp));
+    Lane& lane = choose_lane(owner, init);
+    auto made = make_queue_pair(lane, transport_init(init, *qp));
     if (!made) return fail(made.error().value);
     qp->queue_pair = *made;
+    use_lane(init, *qp, lane);
     owner.qps.push_back(*qp);
-    if (init.qp_type == IBV_QPT_UD) prepare_address_handles(owner);
+    if (init.qp_type == IBV_QPT_UD) prepare_address_handles(owner, lane);
     if (init.xrcd != nullptr) join_domain(*qp, xrcd_of(init.xrcd));
     show(*qp, context, init);
     ibv_qp_attr attr{};
     ibv_qp_init_attr granted{};
-    owner.device().device().query_qp(**made, attr, granted);
+    lane.device().query_qp(**made, attr, granted);
     init.cap = granted.cap;
     return &qp.release()->qp;
   } catch (const std::bad_alloc&) {

@@ -13,7 +13,7 @@ namespace {
 
 /// Adds the rule, and has the interface's frames come for it. With the device's lock held.
 Expected<FlowId, Errno> add_rule(Qp& qp, const FlowRule& rule) {
-  Device& device = qp.owner->device().device();
+  Device& device = qp.lane->device();
   auto id = device.add_flow(*qp.queue_pair, rule);
   if (!id) return id;
   if (auto followed = qp.progress->follow_flow_rules(); !followed) {
@@ -34,7 +34,7 @@ ibv_flow* create_flow(ibv_qp* handle, ibv_flow_attr* attr) noexcept {
     const auto rule = parse_flow_rule(*attr);
     if (!rule) return fail(rule.error().value);
     auto flow = std::make_unique<SteeringFlow>();
-    Progress::Guard guard(*qp.progress);
+    RuntimeDevice::Guard guard(qp.owner->device());
     auto id = add_rule(qp, *rule);
     if (!id) return fail(id.error().value);
     flow->owner = &owner;
@@ -64,7 +64,7 @@ void end_flow(SteeringFlow& flow) {
 int destroy_flow(ibv_flow* handle) noexcept {
   SteeringFlow& flow = flow_of(handle);
   if (!flow.owner->is_forked()) {
-    Progress::Guard guard(flow.owner->progress());
+    RuntimeDevice::Guard guard(flow.owner->device());
     end_flow(flow);
   }
   flow.owner->retired.add(flow);

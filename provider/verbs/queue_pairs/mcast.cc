@@ -11,7 +11,7 @@ namespace {
 // The engine is a member of every group that a queue pair is attached to.
 
 int attach_locked(Qp& qp, const Gid& group) {
-  Device& device = qp.owner->device().device();
+  Device& device = qp.lane->device();
   if (auto attached = device.attach_multicast(*qp.queue_pair, group); !attached) {
     return attached.error().value;
   }
@@ -23,7 +23,7 @@ int attach_locked(Qp& qp, const Gid& group) {
 }
 
 int detach_locked(Qp& qp, const Gid& group) {
-  Device& device = qp.owner->device().device();
+  Device& device = qp.lane->device();
   if (auto detached = device.detach_multicast(*qp.queue_pair, group); !detached) {
     return detached.error().value;
   }
@@ -36,7 +36,7 @@ int change_membership(ibv_qp* handle, const ibv_gid* gid, Change change) noexcep
   Qp& qp = qp_of(handle);
   if (qp.owner->is_forked()) return ENODEV;
   try {
-    Progress::Guard guard(*qp.progress);
+    RuntimeDevice::Guard guard(qp.owner->device());
     return change(qp, Gid::from_ipv6(gid->raw));
   } catch (const std::bad_alloc&) {
     return ENOMEM;
@@ -56,12 +56,12 @@ int detach_mcast(ibv_qp* qp, const ibv_gid* gid, uint16_t /*lid*/) noexcept {
 }
 
 bool is_in_group(const Qp& qp) {
-  const MulticastTable& table = qp.owner->device().device().multicast();
+  const MulticastTable& table = qp.lane->device().multicast();
   return table.group_of(*qp.queue_pair).has_value();
 }
 
 void leave_groups(Qp& qp) {
-  const MulticastTable& table = qp.owner->device().device().multicast();
+  const MulticastTable& table = qp.lane->device().multicast();
   while (auto group = table.group_of(*qp.queue_pair)) detach_locked(qp, *group);
 }
 

@@ -32,14 +32,13 @@ class PollerGuard {
 };
 
 int modify_locked(Qp& qp, const ibv_qp_attr& attr, int mask) {
-  RuntimeDevice& device = qp.owner->device();
   std::lock_guard send_poster(qp.send_poster);
   std::lock_guard recv_poster(qp.recv_poster);
   if ((mask & IBV_QP_STATE) != 0) qp.progress->flush_acks();  // RESET and ERR forget them
   if (int failed = open_sources(qp, attr, mask); failed != 0) return failed;
   std::optional<PollerGuard> pollers;
   if ((mask & IBV_QP_STATE) != 0 && attr.qp_state == IBV_QPS_RESET) pollers.emplace(qp);
-  auto modified = device.device().modify_qp(*qp.queue_pair, attr, mask, clock_now());
+  auto modified = qp.lane->device().modify_qp(*qp.queue_pair, attr, mask, clock_now());
   if (!modified) return modified.error().value;
   if (qp.queue_pair->state() == IBV_QPS_RESET) release_source_ports(qp);
   return claim_source_ports(qp, mask);
@@ -59,7 +58,7 @@ int modify_qp(ibv_qp* handle, ibv_qp_attr* attr, int mask) noexcept {
   Qp& qp = qp_of(handle);
   if (qp.owner->is_forked()) return ENODEV;
   try {
-    Progress::Guard guard(*qp.progress);
+    RuntimeDevice::Guard guard(qp.owner->device());
     return modify_locked(holder_of(qp), *attr, mask);
   } catch (const std::bad_alloc&) {
     return ENOMEM;
@@ -73,16 +72,16 @@ int modify_qp_rate_limit(ibv_qp* handle, ibv_qp_rate_limit_attr* attr) noexcept 
       attr->rate_limit == 0 && (attr->max_burst_sz != 0 || attr->typical_pkt_sz != 0);
   if (attr->comp_mask != 0 || shapes_nothing) return EINVAL;
   const RateLimit limit{attr->rate_limit, attr->max_burst_sz, attr->typical_pkt_sz};
-  Progress::Guard guard(*qp.progress);
-  auto set = qp.owner->device().device().set_rate_limit(*qp.queue_pair, limit, clock_now());
+  RuntimeDevice::Guard guard(qp.owner->device());
+  auto set = qp.lane->device().set_rate_limit(*qp.queue_pair, limit, clock_now());
   return set ? 0 : set.error().value;
 }
 
 int query_qp(ibv_qp* handle, ibv_qp_attr* attr, int /*mask*/, ibv_qp_init_attr* init) noexcept {
   Qp& qp = qp_of(handle);
   if (qp.owner->is_forked()) return ENODEV;
-  Progress::Guard guard(*qp.progress);
-  qp.owner->device().device().query_qp(*qp.queue_pair, *attr, *init);
+  RuntimeDevice::Guard guard(qp.owner->device());
+  qp.lane->device().query_qp(*qp.queue_pair, *attr, *init);
   init->qp_context = handle->qp_context;
   init->send_cq = handle->send_cq;
   init->recv_cq = handle->recv_cq;
@@ -98,7 +97,7 @@ void end_qp(Qp& qp) {
   leave_groups(qp);
   PollerGuard pollers(qp);
   qp.progress->note_end(*qp.queue_pair);
-  qp.owner->device().device().destroy_qp(qp.queue_pair);
+  qp.lane->device().destroy_qp(qp.queue_pair);
   detach_comp_cntrs(qp);
 }
 
@@ -106,7 +105,7 @@ int destroy_qp(ibv_qp* handle) noexcept {
   Qp& qp = qp_of(handle);
   if (!qp.owner->is_forked()) {
     {
-      Progress::Guard guard(*qp.progress);
+      RuntimeDevice::Guard guard(qp.owner->device());
       if (is_in_group(qp) || qp.flows != 0) return EBUSY;
       end_qp(qp);
     }

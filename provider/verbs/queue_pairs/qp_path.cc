@@ -30,7 +30,7 @@ int claim(Qp& qp, std::optional<SourcePort>& port, const Flow& flow) {
 }
 
 int claim_primary(Qp& qp) {
-  Device& device = qp.owner->device().device();
+  Device& device = qp.lane->device();
   if (int failed = claim(qp, qp.source_port, qp.queue_pair->flow()); failed != 0) {
     ibv_qp_attr attr{};
     attr.qp_state = IBV_QPS_ERR;
@@ -45,7 +45,7 @@ int claim_primary(Qp& qp) {
 }
 
 int claim_alternate(Qp& qp) {
-  Device& device = qp.owner->device().device();
+  Device& device = qp.lane->device();
   if (int failed = claim(qp, qp.alternate_port, qp.queue_pair->migration.alternate); failed != 0) {
     device.unload_alternate_path(*qp.queue_pair);
     return failed;
@@ -60,9 +60,9 @@ bool receives_datagrams(const Qp& qp, const ibv_qp_attr& attr, int mask) {
          attr.qp_state == IBV_QPS_RTR;
 }
 
-int open_all(RuntimeDevice& device) {
-  device.refresh_gids();
-  auto opened = device.open_addresses();
+int open_all(Qp& qp) {
+  qp.owner->device().refresh_gids();
+  auto opened = RuntimeDevice::open_addresses(*qp.lane);
   return opened ? 0 : opened.error().value;
 }
 
@@ -71,7 +71,7 @@ int open_source(Qp& qp, const ibv_ah_attr& av) {
   device.refresh_gids();
   const auto& gids = device.device().config().gids;
   if (av.is_global == 0 || av.grh.sgid_index >= gids.size()) return 0;
-  auto opened = device.open_address(gids[av.grh.sgid_index]);
+  auto opened = RuntimeDevice::open_address(*qp.lane, gids[av.grh.sgid_index]);
   return opened ? 0 : opened.error().value;
 }
 
@@ -84,7 +84,7 @@ int open_sources(Qp& qp, const ibv_qp_attr& attr, int mask) {
     qp.source_port = std::exchange(qp.alternate_port, std::nullopt);
   }
   if (receives_datagrams(qp, attr, mask)) {
-    if (int failed = open_all(qp.owner->device()); failed != 0) return failed;
+    if (int failed = open_all(qp); failed != 0) return failed;
   }
   if ((mask & IBV_QP_AV) != 0) {
     if (int failed = open_source(qp, attr.ah_attr); failed != 0) return failed;

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "provider/runtime/errors.h"
+#include "provider/verbs/completions/cq_lanes.h"
 #include "provider/verbs/posting/receive_request.h"
 #include "provider/verbs/verbs.h"
 
@@ -47,12 +48,12 @@ ibv_srq* make(ibv_pd* pd, void* user_context, ibv_srq_attr& attr, Xrcd* xrcd, Cq
     srq->owner = &owner;
     srq->domain = DomainUse(pd_of(pd));
     if (pd_of(pd).thread != nullptr) srq->poster.disable();
-    srq->progress = &owner.progress();
-    Progress::Guard guard(owner.progress());
+    RuntimeDevice::Guard guard(owner.device());
     SrqInit init{pd_of(pd).id, attr.max_wr, attr.max_sge, nullptr, nullptr, srq.get()};
     if (xrcd != nullptr) {
       init.domain = xrcd->domain;
       init.cq = cq->queue;
+      srq->lane = &owner.device().first_lane();
     }
     auto made = owner.device().device().create_srq(init);
     if (!made) return fail(made.error().value);
@@ -61,6 +62,7 @@ ibv_srq* make(ibv_pd* pd, void* user_context, ibv_srq_attr& attr, Xrcd* xrcd, Cq
     srq->xrcd = xrcd;
     srq->cq = cq != nullptr ? &cq->cq : nullptr;
     if (xrcd != nullptr) ++xrcd->users;
+    if (cq != nullptr) use_lane(*cq, *srq->lane);
     owner.srqs.push_back(*srq);
     show(*srq, pd->context, pd, user_context);
     attr.max_wr = srq->queue->max_wr();
@@ -98,7 +100,7 @@ int modify_srq(ibv_srq* handle, ibv_srq_attr* attr, int mask) noexcept {
   Srq& srq = srq_of(handle);
   if (srq.owner->is_forked()) return ENODEV;
   try {
-    Progress::Guard guard(*srq.progress);
+    RuntimeDevice::Guard guard(srq.owner->device());
     std::lock_guard poster(srq.poster);
     auto modified = srq.owner->device().device().modify_srq(*srq.queue, *attr, mask);
     return modified ? 0 : modified.error().value;
@@ -110,7 +112,7 @@ int modify_srq(ibv_srq* handle, ibv_srq_attr* attr, int mask) noexcept {
 int query_srq(ibv_srq* handle, ibv_srq_attr* attr) noexcept {
   Srq& srq = srq_of(handle);
   if (srq.owner->is_forked()) return ENODEV;
-  Progress::Guard guard(*srq.progress);
+  RuntimeDevice::Guard guard(srq.owner->device());
   *attr = ibv_srq_attr{srq.queue->max_wr(), srq.queue->max_sge(), srq.queue->limit};
   return 0;
 }
@@ -133,7 +135,7 @@ int destroy_srq(ibv_srq* handle) noexcept {
   Srq& srq = srq_of(handle);
   if (!srq.owner->is_forked()) {
     {
-      Progress::Guard guard(*srq.progress);
+      RuntimeDevice::Guard guard(srq.owner->device());
       if (int wrong = end_srq(srq); wrong != 0) return wrong;
     }
     await_acknowledgements(srq);

@@ -54,7 +54,7 @@ ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* init) noexcept {
   if ((init->comp_mask & kNeeded) != kNeeded) return fail(EINVAL);
   try {
     auto xrcd = std::make_unique<Xrcd>();
-    Progress::Guard guard(owner.progress());
+    RuntimeDevice::Guard guard(owner.device());
     RuntimeDevice& device = owner.device();
     auto domain = device.xrc_domains().open(device.device(), init->fd, init->oflags);
     if (!domain) return fail(domain.error().value);
@@ -79,7 +79,7 @@ void end_xrcd(Xrcd& xrcd) {
 int close_xrcd(ibv_xrcd* handle) noexcept {
   Xrcd& xrcd = xrcd_of(handle);
   if (!xrcd.owner->is_forked()) {
-    Progress::Guard guard(xrcd.owner->progress());
+    RuntimeDevice::Guard guard(xrcd.owner->device());
     if (xrcd.users != 0) return EBUSY;
     end_xrcd(xrcd);
   }
@@ -94,12 +94,13 @@ ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attr) noexcept {
   try {
     auto qp = std::make_unique<Qp>();
     Xrcd& xrcd = xrcd_of(attr->xrcd);
-    Progress::Guard guard(owner.progress());
+    RuntimeDevice::Guard guard(owner.device());
     QueuePair* target = owner.device().device().find_qp(Qpn(attr->qp_num));
     if (target == nullptr || target->domain != xrcd.domain) {
       return fail(why_not_found(owner, attr->qp_num));
     }
     qp->owner = &owner;
+    qp->lane = &owner.device().first_lane();
     qp->progress = &owner.progress();
     qp->queue_pair = target;
     join_domain(*qp, xrcd);

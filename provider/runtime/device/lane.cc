@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/runtime/device/lane.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "packet/engine/engine_choice.h"
+#include "packet/host/clock.h"
+#include "packet/host/random.h"
+#include "provider/devices/device_tree.h"
+#include "provider/devices/identity.h"
+#include "provider/devices/path_mtu.h"
+#include "provider/runtime/device/config.h"
+
+namespace urxe {
+namespace {
+
+/// Most losses are of full queues on this host, whose peers respond sooner than this.
+constexpr Duration kFirstRetry = milliseconds(250);
+/// An idle connection probes its peer so often. It so learns that the peer's process was killed, if
+/// another process of the peer's host is left to say so.
+constexpr Duration kProbeInterval = seconds(2);
+/// Otherwise a peer counts as dead after 25 s of silence. That outlasts a short stop in a debugger,
+/// a busy host and a link that is down for a while. If half of all packets are lost each way, so
+/// many probes in a row fail once in a hundred thousand years.
+constexpr Duration kProbeAgain = milliseconds(250);
+constexpr uint32_t kProbeLimit = 100;
+
+/// QP1 of each lane has a source port of its own, so each lane begins its search for a free one
+/// elsewhere.
+uint16_t wanted_source_port(uint32_t slot) {
+  constexpr uint32_t kFirst = 0xc000;
+  constexpr uint32_t kApart = 31;
+  return static_cast<uint16_t>(kFirst | (slot * kApart & 0x3fff));
+}
+
+}  // namespace
+
+LaneFiles open_lane_files(const std::string& device) {
+  return {open_counter_file(device_tree(), device), stat_wanted() ? make_stat_file() : StatFile()};
+}
+
+Lane::Lane(const DeviceConfig& config, RuntimeDevice& owner, LaneFiles files)
+    : number_(0), files_(std::move(files)), device_(config), progress_(device_, owner) {}
+
+Lane::Lane(Lane& first, uint32_t number, LaneFiles files)
+    : number_(number), files_(std::move(files)), device_(first.device_), progress_(device_) {}
+
+Lane::~Lane() {
+  if (files_.reports.fd) unlink(files_.reports.path.c_str());
+}
+
+Expected<void, EngineError> Lane::start(const DeviceDescription& description) {
+  if (is_started()) return {};
+  if (!slot_) {
+    auto slot = number_ == 0 ? Slot::acquire() : Slot::acquire_spare();
+    if (!slot) return Unexpected<EngineError>(std::move(slot.error()));
+    slot_.emplace(*std::move(slot));
+  }
+  sharing_.emplace(*slot_, description.ifindex);
+  if (auto alone = slot_->directory().check_alone(); !alone) return alone;
+  auto engine = make_engine(description);
+  if (!engine) return Unexpected<EngineError>(std::move(engine.error()));
+  const EnginePromises promises = (*engine)->promises();
+  if (!promises.lossless && promises.receive_buffer != 0) {
+    device_.set_receive_buffer(promises.receive_buffer);
+  }
+  configure_cm(description.node_guid);
+  const EngineKind kind =
+      engine_for(engine_choice().value_or(EngineChoice::kAuto), description.ifindex);
+  auto started = progress_.start(
+      *std::move(engine),
+      {CounterTable(files_.counters, slot_->number()),
+       StatWriter(std::move(files_.reports), description.name, engine_name(kind), clock_now()),
+       description.name, explain_wanted()});
+  files_.counters.reset();
+  if (!started) return Unexpected<EngineError>({started.error().value, {}});
+  return {};
+}
+
+void Lane::configure_cm(uint64_t ca_guid) {
+  CmConfig config;
+  config.ca_guid = ca_guid;
+  config.id_prefix = slot_->number();
+  config.id_secret = random_secret();
+  config.first_retry = kFirstRetry;
+  // On Linux the kernel tells the peers of a killed program. Here its peers have to probe.
+  config.probe_interval = kProbeInterval;
+  config.probe_again = kProbeAgain;
+  config.probe_limit = kProbeLimit;
+  config.probe_guid_mask = kNodeGuidMask;
+  config.probe_guid_value = kNodeGuidValue;
+  device_.cm().configure(config);
+  device_.mads().configure({.id_prefix = slot_->number(), .id_secret = random_secret()});
+}
+
+Expected<void, EngineError> Lane::open_address(const Gid& local) {
+  if (auto alone = sharing_->follow_user(local); !alone) return alone;
+  PacketEngine& engine = *progress_.engine();
+  if (auto opened = engine.open_address(local); !opened) return opened;
+  if (engine.is_joining()) progress_.wait_for_joining();
+  if (device_.gsi_source_port(local)) return {};
+  auto port = engine.claim_source_port(local, wanted_source_port(slot_->number()));
+  if (!port) return Unexpected<EngineError>(std::move(port.error()));
+  device_.set_gsi_source_port(local, *port);
+  return {};
+}
+
+Expected<void, EngineError> Lane::open_addresses() {
+  opens_addresses_ = true;
+  std::optional<EngineError> first;
+  bool any = false;
+  for (const Gid& gid : device_.config().gids) {
+    if (gid.is_zero()) continue;
+    auto opened = open_address(gid);
+    any = any || opened;
+    if (!opened && !first) first = std::move(opened.error());
+  }
+  if (!any && first) return Unexpected<EngineError>(*std::move(first));
+  return {};
+}
+
+void Lane::follow(const DeviceDescription& now, bool has_new_addresses) {
+  device_.set_active_mtu(path_mtu_for(now.mtu));
+  device_.set_interface_mtu(now.mtu);
+  if (!has_new_addresses) return;
+  device_.set_gids(now.gids);
+  if (opens_addresses_) (void)open_addresses();
+}
+
+void Lane::after_fork_in_child() {
+  files_.reports.fd.reset();
+  progress_.after_fork_in_child();
+  sharing_.reset();
+  slot_.reset();
+}
+
+}  // namespace urxe
