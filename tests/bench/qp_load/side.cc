@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <barrier>
 #include <cstdio>
 #include <span>
+#include <thread>
 
 namespace bench {
 
@@ -52,10 +54,19 @@ void make_shared_objects(Side& side) {
     side.cqs.push_back(make_cq(side.device, static_cast<int>(entries)));
 }
 
+/// As a program of several threads does: each makes those that it is going to use. All exist at once.
 void make_qps(Side& side) {
   const Options& options = side.options;
-  for (uint32_t i = 0; i < options.qps; ++i)
-    side.qps.push_back(make_qp(side.device, side.cqs[i % options.threads], options.depth));
+  side.qps.resize(options.qps);
+  std::barrier all_have_made(static_cast<ptrdiff_t>(options.threads));
+  std::vector<std::jthread> threads;
+  for (uint32_t thread = 0; thread < options.threads; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (uint32_t i = thread; i < options.qps; i += options.threads)
+        side.qps[i] = make_qp(side.device, side.cqs[thread], options.depth);
+      all_have_made.arrive_and_wait();
+    });
+  }
 }
 
 }  // namespace
