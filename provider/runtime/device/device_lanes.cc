@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The lanes of a device: their locks, and who gets which.
+#include <sys/resource.h>
+
 #include <new>
 
 #include "provider/runtime/device/config.h"
@@ -10,6 +12,13 @@ namespace {
 
 /// More threads than this are forgotten, and begin anew.
 constexpr size_t kMostThreads = 1024;
+
+/// A lane takes some 25 descriptors. The application's own must not fail for them.
+bool has_descriptors_to_spare() {
+  constexpr rlim_t kEnough = 512;
+  rlimit limit{};
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= kEnough;
+}
 
 }  // namespace
 
@@ -46,6 +55,7 @@ Lane& RuntimeDevice::next_lane(uint32_t most) {
 
 /// Null: there is no slot to spare, or something else is lacking that the device can do without.
 Lane* RuntimeDevice::add_lane() {
+  if (!has_descriptors_to_spare()) return nullptr;
   const uint32_t number = lane_count();
   std::unique_ptr<Lane>& place = further_[number - 1];
   try {

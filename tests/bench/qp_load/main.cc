@@ -26,6 +26,8 @@ void run(const bench::Options& options, int channel, bool writes) {
       return bench::ping_pong(side, writes);
     case bench::Pattern::kIdle:
       return bench::stay_idle(side, writes);
+    case bench::Pattern::kWithin:
+      return;
   }
 }
 
@@ -33,6 +35,10 @@ void run(const bench::Options& options, int channel, bool writes) {
 
 int main(int argc, char** argv) {
   const bench::Options options = bench::parse(argc, argv);
+  if (options.pattern == bench::Pattern::kWithin) {
+    bench::write_within(options);
+    return 0;
+  }
   std::array<int, 2> channel{};
   bench::check(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel.data()) == 0,
                "socketpair");

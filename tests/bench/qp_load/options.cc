@@ -17,8 +17,10 @@ constexpr uint32_t kRequests = 4096;
 }  // namespace
 
 Options parse(int argc, char** argv) {
-  const std::map<std::string, Pattern> patterns{
-      {"all", Pattern::kAll}, {"one", Pattern::kOne}, {"idle", Pattern::kIdle}};
+  const std::map<std::string, Pattern> patterns{{"all", Pattern::kAll},
+                                                {"one", Pattern::kOne},
+                                                {"idle", Pattern::kIdle},
+                                                {"within", Pattern::kWithin}};
   const std::map<std::string, Target> targets{
       {"sleeps", Target::kSleeps}, {"polls", Target::kPolls}, {"computes", Target::kComputes}};
   Options options;
@@ -26,7 +28,9 @@ Options parse(int argc, char** argv) {
       "Two processes of this host, connected by many RC queue pairs of the first device.\n"
       "Prints one line of JSON.",
       "urxe_qp_load"};
-  app.add_option("--pattern", options.pattern, "all: WRITEs on all; one: a ping-pong on one; idle")
+  app.add_option("--pattern", options.pattern,
+                 "all: WRITEs on all; one: a ping-pong on one; idle; "
+                 "within: one process, in which each thread writes from one queue pair to another")
       ->transform(CLI::CheckedTransformer(patterns));
   app.add_option("--target", options.target, "what the other process does meanwhile")
       ->transform(CLI::CheckedTransformer(targets));
@@ -43,7 +47,7 @@ Options parse(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     std::exit(app.exit(error) == 0 ? 0 : 2);
   }
-  options.threads = std::min(options.threads, options.qps);
+  if (options.pattern != Pattern::kWithin) options.threads = std::min(options.threads, options.qps);
   if (options.depth == 0) options.depth = std::clamp<uint32_t>(kRequests / options.qps, 2, 128);
   if (options.pattern != Pattern::kAll) options.depth = 1;
   return options;

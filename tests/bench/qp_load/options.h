@@ -7,9 +7,10 @@
 namespace bench {
 
 enum class Pattern {
-  kAll,   ///< WRITEs on all queue pairs at once
-  kOne,   ///< a ping-pong by WRITEs of 8 bytes on one of the queue pairs
-  kIdle,  ///< nothing
+  kAll,     ///< WRITEs on all queue pairs at once
+  kOne,     ///< a ping-pong by WRITEs of 8 bytes on one of the queue pairs
+  kIdle,    ///< nothing
+  kWithin,  ///< WRITEs, one at a time, between two queue pairs of each thread; one process
 };
 
 /// What the process does that the WRITEs go to.

@@ -15,4 +15,7 @@ void ping_pong(Side& side, bool starts);
 
 void stay_idle(Side& side, bool prints);
 
+/// Without another process.
+void write_within(const Options& options);
+
 }  // namespace bench

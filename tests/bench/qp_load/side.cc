@@ -54,7 +54,8 @@ void make_shared_objects(Side& side) {
     side.cqs.push_back(make_cq(side.device, static_cast<int>(entries)));
 }
 
-/// As a program of several threads does: each makes those that it is going to use. All exist at once.
+/// As a program of several threads does: each makes those that it is going to use. All exist at
+/// once.
 void make_qps(Side& side) {
   const Options& options = side.options;
   side.qps.resize(options.qps);
