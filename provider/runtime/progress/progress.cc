@@ -124,7 +124,7 @@ AckPolicy Progress::policy_when_idle(Instant now) const {
 }
 
 void Progress::transmit(AckPolicy policy, Instant now) {
-  if (!batch_) return;
+  if (!batch_ || has_left_) return;
   gathered_posts_ = 0;
   transmit_packets(policy, now);
   if (frames_.is_open()) transmit_frames(now);

@@ -242,7 +242,7 @@ class Progress {
   bool reports_are_due_ = false;     ///< something may have changed since the last ones
   uint64_t turns_ = 0;               ///< of the application's threads
   uint64_t round_began_with_ = 0;    ///< changes() when the first of the reports was written
-  bool has_left_ = false;            ///< say_farewell() was called
+  bool has_left_ = false;            ///< say_farewell() was called: nothing is sent any more
   bool communication_told_ = false;  ///< events were reported since the last Guard
 
   std::atomic<uint64_t> inline_polls_{0};
