@@ -13,6 +13,17 @@ class ShortLock {
   }
   void unlock() { held_.store(false, std::memory_order_release); }
 
+  class Guard {
+   public:
+    explicit Guard(ShortLock& lock) : lock_(lock) { lock_.lock(); }
+    ~Guard() { lock_.unlock(); }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    ShortLock& lock_;
+  };
+
  private:
   void wait() const {
     while (held_.load(std::memory_order_relaxed)) {

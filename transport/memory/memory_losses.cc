@@ -2,12 +2,11 @@
 #include "transport/memory/memory_losses.h"
 
 #include <algorithm>
-#include <mutex>
 
 namespace urxe {
 
 Loss MemoryLosses::worst(uintptr_t begin, uintptr_t end) const {
-  const std::lock_guard lock(lock_);
+  const ShortLock::Guard lock(lock_);
   Loss result = Loss::kNone;
   for (size_t i = 0; i < ranges_.count; ++i) {
     const Range& range = ranges_.list[i];
@@ -82,7 +81,7 @@ void MemoryLosses::Ranges::join_nearest() {
 
 void MemoryLosses::lose(uintptr_t begin, uintptr_t end, Loss loss) {
   if (begin >= end || loss == Loss::kNone) return;
-  const std::lock_guard lock(lock_);
+  const ShortLock::Guard lock(lock_);
   // What is gone in between stays so: worst() finds both.
   ranges_.unite({begin, end, loss});
   while (ranges_.count > kMost) ranges_.join_nearest();
@@ -90,14 +89,14 @@ void MemoryLosses::lose(uintptr_t begin, uintptr_t end, Loss loss) {
 }
 
 void MemoryLosses::regain(uintptr_t begin, uintptr_t end, Loss loss) {
-  const std::lock_guard lock(lock_);
+  const ShortLock::Guard lock(lock_);
   ranges_.cut(begin, end, loss);
   while (ranges_.count > kMost) ranges_.join_nearest();
   any_.store(ranges_.count != 0, std::memory_order_relaxed);
 }
 
 void MemoryLosses::settle(uintptr_t begin, uintptr_t end, bool gone) {
-  const std::lock_guard lock(lock_);
+  const ShortLock::Guard lock(lock_);
   const Ranges before = ranges_;
   ranges_.cut(begin, end, Loss::kGoing);
   while (ranges_.count > kMost) ranges_.join_nearest();
@@ -112,7 +111,7 @@ void MemoryLosses::settle(uintptr_t begin, uintptr_t end, bool gone) {
 }
 
 void MemoryLosses::forget() {
-  const std::lock_guard lock(lock_);
+  const ShortLock::Guard lock(lock_);
   ranges_.count = 0;
   any_.store(false, std::memory_order_relaxed);
 }

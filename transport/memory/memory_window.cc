@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The memory windows of a MemoryTable (IBTA vol. 1, 10.6.7).
 #include <cerrno>
-#include <mutex>
 
 #include "transport/later_verbs.h"
 #include "transport/limits.h"
@@ -116,7 +115,7 @@ bool MemoryTable::invalidate(PdId pd, Qpn qpn, RKey rkey) {
 void MemoryTable::unbind_all(Qpn qpn) {
   release_window();
   windows_.for_each([qpn](MemoryWindow& window) {
-    const std::lock_guard lock(window.lock);
+    const ShortLock::Guard lock(window.lock);
     if (window.type == IBV_MW_TYPE_2 && window.qpn == qpn) unbind(window);
   });
 }

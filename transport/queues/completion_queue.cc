@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <mutex>
 
 #include "packet/base/fence.h"
 
@@ -58,7 +57,7 @@ CompletionQueue::Push CompletionQueue::push(const ibv_wc& wc, bool solicited, In
                                             FreedSlots slots) {
   if (!shared_) [[likely]]
     return push_alone(wc, solicited, now, slots);
-  const std::lock_guard lock(push_lock_);
+  const ShortLock::Guard lock(push_lock_);
   return push_alone(wc, solicited, now, slots);
 }
 

@@ -1,31 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/runtime/device/runtime_device.h"
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
 
-#include "packet/engine/capture.h"
-#include "packet/engine/dpdk/plugin_loader.h"
-#include "packet/engine/fault.h"
-#include "packet/engine/raw/packet_socket.h"
-#include "packet/engine/raw/raw.h"
-#include "packet/engine/shm/shm.h"
-#include "packet/engine/udp/udp.h"
+#include "packet/engine/engine_choice.h"
 #include "packet/host/clock.h"
 #include "packet/host/random.h"
 #include "packet/wire/qpn_layout.h"
 #include "provider/devices/device_tree.h"
 #include "provider/devices/path_mtu.h"
-#include "provider/runtime/device/config.h"
-#include "provider/runtime/device/failed_sends.h"
 #include "provider/runtime/errors.h"
 #include "provider/runtime/memory/guarded_access.h"
-#include "provider/runtime/memory/unmap_watch.h"
 
 namespace urxe {
 namespace {
