@@ -52,6 +52,24 @@ TEST_F(Objects, RegionsAreMadeWhileOthersSend) {
   });
 }
 
+TEST_F(Objects, AtomicsOfAllThreadsAddUp) {
+  auto* const counter = reinterpret_cast<uint64_t*>(bytes(0));
+  *counter = 0;
+  in_threads([&](uint32_t thread, std::barrier<>& all) {
+    const Queues own = make_queues();
+    connect(own.left.get(), own.right.get());
+    all.arrive_and_wait();
+    const ibv_sge result{address(thread, 1), sizeof(uint64_t), memory_->mr->lkey};
+    for (uint32_t round = 0; round < kRounds; ++round) {
+      EXPECT_EQ(rc_errors::post_atomic(own.left.get(), 1, IBV_WR_ATOMIC_FETCH_AND_ADD, result,
+                                       address(0), memory_->mr->rkey),
+                0);
+      if (!expect_success(own.cq.get())) return;
+    }
+  });
+  EXPECT_EQ(*counter, kThreads * kRounds);
+}
+
 TEST_F(Objects, ARegionThatIsGoneIsGoneForAll) {
   in_threads([&](uint32_t /*thread*/, std::barrier<>& all) {
     const Queues own = make_queues();
