@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Several threads of a program use one device. usage: lanes.py CASE
 
-auto: a lane for each thread that makes queue pairs; in_turn: four lanes in turn, whoever makes them; stat: what observers
-see; use: wrong and odd values.
+auto: a lane for each thread that makes queue pairs; in_turn: four lanes in turn, whoever makes them; another_user,
+another_network: what the program becomes between its queue pairs; stat: what observers see; use: wrong and odd values.
 """
 
 import json
@@ -22,8 +22,9 @@ def program(*options):
     return [harness.binary("urxe_lanes"), *options]
 
 
-def run(lanes):
-    output = Process(harness.urxe_run(program(), ["--lanes", lanes])).expect_success(timeout=250)
+def run(lanes, tests="-Identity.*", options=()):
+    command = harness.urxe_run(program(f"--gtest_filter={tests}"), ["--lanes", lanes, *options])
+    output = Process(command).expect_success(timeout=250)
     harness.expect(re.search(r"^\[  PASSED  \] [1-9]", output, re.M), output)
     print(output)
 
@@ -36,6 +37,21 @@ def auto():
 def in_turn():
     harness.isolate()
     run(str(LANES))
+
+
+def identity(test):
+    if not harness.is_root():
+        harness.skip("needs root")
+    harness.isolate()
+    run(str(LANES), f"Identity.{test}", ["--no-shm"])
+
+
+def another_user():
+    identity("AnotherUser")
+
+
+def another_network():
+    identity("AnotherNetwork")
 
 
 def stat_once():
@@ -71,4 +87,5 @@ def use():
     harness.expect("URXE_LANES=2" in printed, printed)
 
 
-harness.main({"auto": auto, "in_turn": in_turn, "stat": stat, "use": use}[sys.argv[1]])
+CASES = {case.__name__: case for case in (auto, in_turn, another_user, another_network, stat, use)}
+harness.main(CASES[sys.argv[1]])

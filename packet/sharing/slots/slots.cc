@@ -66,7 +66,8 @@ Expected<Slot, EngineError> Slot::acquire(const SharingDirectory& directory) {
   return Unexpected<EngineError>(
       {EUSERS,
        "all 512 slots of this user in this network namespace are taken: each process that "
-       "has a urxe device open holds one. What to do: end some of them (\"ss -xap\" lists "
+       "has a urxe device open holds one, and one more for each further thread that has made queue "
+       "pairs (not with `urxe run --lanes 1`). What to do: end some of them (\"ss -xap\" lists "
        "the holders of " +
            directory.path() + "/slot-...)"});
 }

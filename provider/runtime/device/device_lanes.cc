@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The lanes of a device: their locks, and who gets which.
+#include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <new>
 
+#include "packet/host/file_descriptor.h"
+#include "provider/observation/process_state.h"
 #include "provider/runtime/device/config.h"
 #include "provider/runtime/device/runtime_device.h"
 
@@ -13,11 +17,22 @@ namespace {
 /// More threads than this are forgotten, and begin anew.
 constexpr size_t kMostThreads = 1024;
 
-/// A lane takes some 25 descriptors. The application's own must not fail for them.
-bool has_descriptors_to_spare() {
-  constexpr rlim_t kEnough = 512;
+/// What the application may still need itself.
+constexpr rlim_t kSpareDescriptors = 256;
+
+bool is_limited(__rlimit_resource_t resource) {
   rlimit limit{};
-  return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= kEnough;
+  return getrlimit(resource, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
+}
+
+/// A lane takes some 20 descriptors and some memory. The application must not lack them.
+bool has_enough_for_a_lane() {
+  if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA)) return false;
+  rlimit limit{};
+  // The lowest number that is free: mostly, as many are in use.
+  const FileDescriptor next(eventfd(0, EFD_CLOEXEC));
+  return next && getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+         static_cast<rlim_t>(next.get()) + kSpareDescriptors <= limit.rlim_cur;
 }
 
 }  // namespace
@@ -55,7 +70,10 @@ Lane& RuntimeDevice::next_lane(uint32_t most) {
 
 /// Null: there is no slot to spare, or something else is lacking that the device can do without.
 Lane* RuntimeDevice::add_lane() {
-  if (!has_descriptors_to_spare()) return nullptr;
+  // As another user, or in another network namespace, it could not share the first lane's
+  // addresses.
+  const bool is_at_home = started_by_ == geteuid() && started_in_ == own_network_namespace();
+  if (!is_at_home || !has_enough_for_a_lane()) return nullptr;
   const uint32_t number = lane_count();
   std::unique_ptr<Lane>& place = further_[number - 1];
   try {

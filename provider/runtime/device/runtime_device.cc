@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/runtime/device/runtime_device.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -12,6 +14,7 @@
 #include "packet/wire/qpn_layout.h"
 #include "provider/devices/device_tree.h"
 #include "provider/devices/path_mtu.h"
+#include "provider/observation/process_state.h"
 #include "provider/runtime/errors.h"
 #include "provider/runtime/memory/guarded_access.h"
 
@@ -124,6 +127,8 @@ Expected<void, Errno> RuntimeDevice::start() {
     report_lack(("start " + name_).c_str(), started.error().errno_value);
     return error(started.error().errno_value);
   }
+  started_by_ = geteuid();
+  started_in_ = own_network_namespace();
   // What the device sends is what the engine promises to carry.
   largest_packet_ = progress().engine()->promises().largest_packet;
   follow_locked(description_);

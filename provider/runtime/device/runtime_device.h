@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <sys/types.h>
 
 #include <array>
 #include <atomic>
@@ -169,6 +170,8 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   std::atomic<uint32_t> lane_count_{1};
   std::unordered_map<pthread_t, uint32_t> lane_of_thread_;
   uint32_t lanes_given_ = 0;  ///< by choose_lane()
+  uid_t started_by_ = 0;      ///< the user that the process was at start()
+  uint64_t started_in_ = 0;   ///< own_network_namespace() then
   XrcDomains xrc_domains_;
   MemoryUser memory_user_;
   const InterfaceWatcher::Follower follower_;
