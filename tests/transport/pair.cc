@@ -69,6 +69,11 @@ Pair::Host::Host(const PairOptions& options, int side, std::vector<uint8_t>& mem
   }
 }
 
+/// The first lane ends last.
+Pair::Host::~Host() {
+  while (!lanes.empty()) lanes.pop_back();
+}
+
 Device& Pair::Host::lane_for(const uint8_t* packet) const {
   constexpr size_t kDestQpAt = 5;  // in the BTH
   const Qpn qpn(static_cast<uint32_t>(packet[kDestQpAt] << 16 | packet[kDestQpAt + 1] << 8 |

@@ -81,6 +81,7 @@ class Pair {
   };
   struct Host {
     Host(const PairOptions& options, int side, std::vector<uint8_t>& memory);
+    ~Host();
     [[nodiscard]] Device& lane_for(const uint8_t* packet) const;
     [[nodiscard]] bool doorbell_pending() const;
     [[nodiscard]] Instant next_deadline() const;
