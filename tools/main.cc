@@ -29,9 +29,8 @@ constexpr const char* kFaultHelp =
     "Faults of the network, by a seeded plan: loss=P%, duplication=P%, reordering=P%, "
     "corruption=P%, delay=T, rate=R, seed=N, direction=in|out|both, joined by commas";
 constexpr const char* kLanesHelp =
-    "Let up to N threads (1 to 8) use a device at once: queue pairs get the lanes in turn. auto, "
-    "the "
-    "default: a lane for each thread that makes queue pairs, up to the number of processors";
+    "Let up to N threads (1 to 8) use a device at once: queue pairs get the lanes in turn. auto "
+    "(the default): a lane for each thread that makes queue pairs, up to the number of processors";
 constexpr const char* kShmHelp =
     "Let the programs of one user on one host exchange packets through shared memory (the "
     "default), "

@@ -5,7 +5,8 @@
 
 namespace urxe {
 
-/// A lock that is held for some instructions, by threads that make no system calls: a waiter spins.
+/// A lock that is held for some instructions, or while one packet is copied. A waiter spins: it
+/// does not give up its processor, so that the transport can use it.
 class ShortLock {
  public:
   void lock() {

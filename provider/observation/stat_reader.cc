@@ -210,7 +210,7 @@ void add_lane(const DeviceObservation& lane, DeviceObservation& device) {
   append(device.cm_ids, lane.cm_ids);
 }
 
-/// Makes one of the lanes of each device. `lanes` are in order.
+/// Joins the lanes of each device. `lanes` are sorted by process and device.
 std::vector<DeviceObservation> join_lanes(std::vector<DeviceObservation> lanes) {
   std::vector<DeviceObservation> devices;
   for (DeviceObservation& lane : lanes) {

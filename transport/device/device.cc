@@ -10,17 +10,12 @@
 #include "transport/device/device_impl.h"
 #include "transport/observation/note_cause.h"
 #include "transport/path/congestion_notification.h"
-#include "transport/queue_pair/path_migration.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/queue_pair/qp_state.h"
-#include "transport/requester/completer.h"
-#include "transport/requester/repair.h"
 #include "transport/requester/requester.h"
 #include "transport/requester/retry.h"
 #include "transport/requester/uc_ud_requester.h"
 #include "transport/responder/responder.h"
-#include "transport/responder/uc_responder.h"
-#include "transport/responder/ud_responder.h"
 
 namespace urxe {
 namespace {

@@ -16,20 +16,14 @@ template <class T>
 class KeyTable {
  public:
   [[nodiscard]] T* find(uint32_t name) const {
-    if (count_ == 0) return nullptr;
-    for (size_t i = name & mask_; slots_[i].object; i = (i + 1) & mask_) {
-      if (slots_[i].name == name) return slots_[i].object.get();
-    }
-    return nullptr;
+    const Slot* const slot = look_up(name);
+    return slot != nullptr ? slot->object.get() : nullptr;
   }
 
   /// What find() returns, to be inserted into another table.
   [[nodiscard]] std::shared_ptr<T> share(uint32_t name) const {
-    if (count_ == 0) return nullptr;
-    for (size_t i = name & mask_; slots_[i].object; i = (i + 1) & mask_) {
-      if (slots_[i].name == name) return slots_[i].object;
-    }
-    return nullptr;
+    const Slot* const slot = look_up(name);
+    return slot != nullptr ? slot->object : nullptr;
   }
 
   /// `name` must not be in the table. Throws std::bad_alloc, and has then changed nothing.
@@ -70,6 +64,14 @@ class KeyTable {
     uint32_t name = 0;
     std::shared_ptr<T> object;
   };
+
+  [[nodiscard]] const Slot* look_up(uint32_t name) const {
+    if (count_ == 0) return nullptr;
+    for (size_t i = name & mask_; slots_[i].object; i = (i + 1) & mask_) {
+      if (slots_[i].name == name) return &slots_[i];
+    }
+    return nullptr;
+  }
 
   static void place(std::vector<Slot>& slots, size_t mask, Slot slot) {
     size_t i = slot.name & mask;

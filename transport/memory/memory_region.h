@@ -93,8 +93,8 @@ struct RegionRequest {
 ///
 /// Each lane of a device has a table. The first lane's makes and removes the objects, the others'
 /// share them: to add, change or remove one, the caller has the locks of all lanes. What a bind
-/// changes is under the window's lock. remote() and bind() may keep the lock of one window, so that
-/// no other lane revokes it during the access; release_window() ends that.
+/// changes is under the window's lock. remote() may keep the lock of one window, so that no other
+/// lane revokes it during the access; release_window() ends that.
 class MemoryTable {
  public:
   MemoryTable(const SipKey& secret, const GuardedAccess& guarded);

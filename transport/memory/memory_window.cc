@@ -19,6 +19,12 @@ uint32_t name_of(RKey key) {
   return key.value() >> kKeyBits;
 }
 
+/// Ends what MemoryTable::hold_window() began.
+struct Release {
+  const MemoryTable& table;
+  ~Release() { table.release_window(); }
+};
+
 void unbind(MemoryWindow& window) {
   if (window.region == nullptr) return;
   --window.region->windows;
@@ -58,10 +64,9 @@ void MemoryTable::release_window() const {
 }
 
 bool MemoryTable::has_window(RKey rkey) const {
+  const Release release{*this};
   const MemoryWindow* window = hold_window(name_of(rkey));
-  const bool has = window != nullptr && window->rkey == rkey;
-  release_window();
-  return has;
+  return window != nullptr && window->rkey == rkey;
 }
 
 Expected<MemoryWindow*, Errno> MemoryTable::add_window(PdId pd, ibv_mw_type type) {
@@ -81,6 +86,7 @@ void MemoryTable::remove_window(MemoryWindow* window) {
 }
 
 bool MemoryTable::bind(PdId pd, Qpn qpn, const BindRequest& request) {
+  const Release release{*this};
   // Not by its whole key: a bind that was flushed has not given the window its new key.
   MemoryWindow* window = hold_window(name_of(request.window));
   if (window == nullptr || window->pd != pd) return false;
@@ -104,6 +110,7 @@ bool MemoryTable::bind(PdId pd, Qpn qpn, const BindRequest& request) {
 }
 
 bool MemoryTable::invalidate(PdId pd, Qpn qpn, RKey rkey) {
+  const Release release{*this};
   MemoryWindow* window = hold_window(name_of(rkey));
   if (window == nullptr || window->rkey != rkey) return false;
   if (window->pd != pd || window->type != IBV_MW_TYPE_2) return false;

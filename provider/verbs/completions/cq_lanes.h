@@ -17,7 +17,7 @@ void use_lane(Cq& cq, Lane& lane);
 /// Null: any. With the locks of all lanes held.
 Lane* wanted_lane(const Cq& cq);
 
-/// The same by a channel, for the thread that is going to wait for its events. Any thread.
+/// The lane that a thread drives while it waits for the channel's events. Any thread.
 Lane& lane_of(RuntimeDevice& device, EventSocket& channel);
 
 /// The queue was armed.
