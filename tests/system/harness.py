@@ -307,7 +307,7 @@ class Process:
     def expect_success(self, timeout=PATIENCE):
         code = self.wait(timeout)
         if code != 0:
-            for process in Process._all:
+            for process in [*(one for one in Process._all if one is not self), self]:  # itself last: that is what CI keeps
                 process.show()
             fail(f"{self.name} ended with {code}")
         return self.output

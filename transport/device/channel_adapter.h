@@ -80,7 +80,8 @@ struct ChannelAdapter {
   IntrusiveList<CompletionQueue, struct HeldEventTag> held_events;  ///< moderated: not yet due
   std::optional<Instant> next_held_event;                           ///< no held event is due before
   std::vector<CompletionQueue*> notified;
-  Instant now{};  ///< the time of the last call: the timestamp of completions
+  Instant now{};                 ///< the time of the last call: the timestamp of completions
+  bool host_is_crowded = false;  ///< see Device::set_host_is_crowded()
   std::deque<AsyncEvent> events;
 
   void raise(ibv_event_type type, QueuePair* qp) { events.push_back({type, qp, nullptr, nullptr}); }

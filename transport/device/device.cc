@@ -109,6 +109,10 @@ bool Device::doorbell_pending() const {
   return impl_->doorbells.pending();
 }
 
+void Device::set_host_is_crowded(bool crowded) {
+  impl_->ca.host_is_crowded = crowded;
+}
+
 void Device::advance(Instant now) {
   ChannelAdapter& ca = impl_->ca;
   ca.now = now;

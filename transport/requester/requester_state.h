@@ -64,7 +64,7 @@ struct RequesterState {
   // Silence: packets are outstanding, and no answer comes. One of them is sent again, as a probe.
   enum class Probe : uint8_t { kNone, kNewest, kOldest };
   uint32_t silences = 0;       ///< timers that expired since the last answer
-  uint32_t late_timeouts = 0;  ///< of them, ACK timeouts noticed too late to count
+  uint32_t free_timeouts = 0;  ///< of them, ACK timeouts that cost no retry
   uint32_t ack_doublings = 0;  ///< of the ACK timeout, since the last answer
   uint32_t probe_backoff = 0;  ///< doublings of the probe timeout, until a round trip is measured
   Probe probe_due = Probe::kNone;

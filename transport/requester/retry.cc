@@ -19,8 +19,9 @@ namespace {
 
 constexpr uint8_t kRnrRetryForEver = 7;
 constexpr uint32_t kMaxProbeBackoff = 10;
-/// How many ACK timeouts in a row that are noticed too late cost no retry.
-constexpr uint32_t kMostLateTimeouts = 32;
+/// How many ACK timeouts in a row cost no retry, and on a crowded host for how long.
+constexpr uint32_t kMostFreeTimeouts = 32;
+constexpr Duration kCrowdedPatience = seconds(4);
 /// An ACK timeout may last four times as long as it is set (9.7.6.1.3). Short ones do so when they
 /// are repeated, up to a bound: a busy host may keep a process waiting for a second.
 constexpr uint32_t kMostAckDoublings = 2;
@@ -88,12 +89,15 @@ bool take_retry(ChannelAdapter& ca, QueuePair& qp, ErrorReason reason) {
   return false;
 }
 
-/// Whether an ACK timeout is noticed a whole timeout after it was due: this process had no
-/// processor. The peer had perhaps none either, and what it has sent is only now being read. Such a
-/// timeout asks again, but costs no retry; not for ever, because the peer may be gone all the same.
-bool was_kept_from_running(RequesterState& req, Instant now, Duration timeout) {
+/// Whether an ACK timeout is perhaps for want of a processor. Either this process had none: it
+/// notices the timeout a whole timeout after it was due, and what the peer has sent is only now
+/// being read. Or the host is crowded, and a peer on it waits. Such a timeout asks again, but costs
+/// no retry; not for ever, because the peer may be gone all the same.
+bool lacks_processor(const ChannelAdapter& ca, RequesterState& req, Instant now, Duration timeout) {
   const bool late = now - *req.ack_deadline >= timeout;
-  return late && req.late_timeouts++ < kMostLateTimeouts;
+  const bool crowded =
+      ca.host_is_crowded && timeout * (int64_t{req.free_timeouts} + 1) <= kCrowdedPatience;
+  return (late || crowded) && req.free_timeouts++ < kMostFreeTimeouts;
 }
 
 /// A timer has expired: nothing was heard of the peer.
@@ -142,7 +146,7 @@ void on_ack_timeout(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   ++ca.counters.ack_timeouts;
   ++qp.counters.ack_timeouts;
   const Duration timeout = effective_timeout(ca, qp).value_or(Duration{});
-  if (!was_kept_from_running(req, now, timeout) && !take_retry(ca, qp, ErrorReason::kNoAnswer)) {
+  if (!lacks_processor(ca, req, now, timeout) && !take_retry(ca, qp, ErrorReason::kNoAnswer)) {
     return;
   }
   note_survived_timeout(ca, qp);
@@ -163,7 +167,7 @@ void on_probe_timeout(ChannelAdapter& ca, QueuePair& qp, Instant now) {
 void end_silence(RequesterState& req) {
   if (req.silences == 0) req.lone_answers = 0;
   req.silences = 0;
-  req.late_timeouts = 0;
+  req.free_timeouts = 0;
   req.ack_doublings = 0;
 }
 

@@ -185,6 +185,7 @@ bool Progress::lingers(Instant now) {
   note_stream(now);
   const bool application_polls =
       inline_polls_.load(std::memory_order_relaxed) - polls_seen_ >= kBusyPolls;
+  if (crowding_.is_crowded(now)) return false;
   return now < linger_until_ && !application_polls && !stop_.load();
 }
 
@@ -219,8 +220,7 @@ void Progress::serve_arrivals(Instant now) {
   if (inline_polls_.load(std::memory_order_relaxed) == polls_seen_) departures_.serves(packets);
   note_intervals(before, packets, now);
   if (!drained) return;
-  device_.advance(now);
-  last_advance_ = now;
+  advance(now);
   transmit(policy_when_idle(now), now);
 }
 
@@ -232,7 +232,8 @@ void Progress::sleep_until(Instant when) {
                    {frames_.blocked_fd(), POLLOUT, 0}};
   timespec timeout{};
   if (when != kNever) timeout = to_timespec(when - clock_now());
-  ppoll(fds, 4, when == kNever ? nullptr : &timeout, nullptr);
+  const int ready = ppoll(fds, 4, when == kNever ? nullptr : &timeout, nullptr);
+  if (ready == 0) crowding_.woke_up(clock_now() - when, clock_now());
   if (fds[0].revents != 0) take_kicks(kick_fd_);
   if ((fds[2].revents & POLLERR) != 0) FramePort::clear_error(fds[2].fd);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -23,13 +24,19 @@ class Crowding {
       if (signs > 0) signs_.store(signs - 1, std::memory_order_relaxed);
       return;
     }
-    if (signs + kOfSlice < kEnough) {
+    if (signs + kOfSlice < kEnough && time < kManySlices) {
       signs_.store(signs + kOfSlice, std::memory_order_relaxed);
       return;
     }
     // The next yield tells whether it is over.
     signs_.store(kEnough - kOfSlice, std::memory_order_relaxed);
-    until_ns_.store((now + kFor).ns, std::memory_order_relaxed);
+    const Duration pause = std::clamp(time * kForFactor, kFor, kLongestFor);
+    until_ns_.store((now + pause).ns, std::memory_order_relaxed);
+  }
+  /// A thread that slept runs `late` after its timer was due. One that is late tells that there is
+  /// a crowd; one that is not tells nothing, because who sleeps comes first.
+  void woke_up(Duration late, Instant now) {
+    if (late >= kManySlices) yielded(late, now);
   }
   /// Whether to sleep instead of yielding.
   [[nodiscard]] bool is_crowded(Instant now) const {
@@ -45,6 +52,12 @@ class Crowding {
   static constexpr uint32_t kOfSlice = 4;  ///< signs; a short yield takes one away
   static constexpr uint32_t kEnough = 2 * kOfSlice;
   static constexpr Duration kFor = milliseconds(200);
+  // With a hundred threads for each processor, a yield has been seen to take a second (Linux 6.18
+  // charges it a slice, whatever the thread used). One of those is enough, and it is not tried
+  // again before twenty times as long has passed.
+  static constexpr Duration kManySlices = milliseconds(50);
+  static constexpr int64_t kForFactor = 20;
+  static constexpr Duration kLongestFor = seconds(5);
 
   std::atomic<uint32_t> signs_{0};
   std::atomic<int64_t> until_ns_{INT64_MIN};

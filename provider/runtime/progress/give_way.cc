@@ -15,9 +15,12 @@
 namespace urxe {
 namespace {
 
-/// How long a poll sleeps at most. The application may look at other things between two polls; on
-/// a crowded machine a yield takes far longer.
+/// How long a poll sleeps at most, the longer the more nothing comes: a hundred processes that wake
+/// up ten thousand times a second are a crowd by themselves. The application may look at other
+/// things between two polls; on a crowded machine a yield takes longer.
 constexpr Duration kPollSleep = microseconds(100);
+constexpr Duration kLongestPollSleep = milliseconds(2);
+constexpr int64_t kSleepFraction = 4;  ///< of the time since the last packet
 /// After so many polls in a row that find the lock taken, some 20 us, the caller gives way.
 constexpr uint32_t kMostMissedLocks = 1024;
 
@@ -36,31 +39,34 @@ void Progress::leave_to_holder() {
   if (crowding_.is_crowded(clock_now())) {
     sleep_on({}, kPollSleep);
   } else {
-    sched_yield();
+    yield();
   }
 }
 
-/// The caller does not hold the lock.
-void Progress::give_way(const CompletionQueue& cq) {
+void Progress::yield() {
   const Instant before = clock_now();
-  if (crowding_.is_crowded(before)) {
-    if (!sleep_until_packets(cq)) sleep_beside_others();
-    return;
-  }
   sched_yield();
   const Instant after = clock_now();
   crowding_.yielded(after - before, after);
 }
 
+/// The caller does not hold the lock. Nothing has come for the time `silence`.
+void Progress::give_way(const CompletionQueue& cq, Duration silence) {
+  if (!crowding_.is_crowded(clock_now())) return yield();
+  const Duration time =
+      std::clamp(Duration{silence.ns / kSleepFraction}, kPollSleep, kLongestPollSleep);
+  if (!sleep_until_packets(cq, time)) sleep_beside_others(time);
+}
+
 /// Another thread drives the device, or will once it has a processor. The completions that it adds
 /// are found after the sleep.
-void Progress::sleep_beside_others() {
+void Progress::sleep_beside_others(Duration time) {
   pollfd fd{lane_->wait_fd(), POLLIN, 0};
-  sleep_on({&fd, 1}, kPollSleep);
+  sleep_on({&fd, 1}, time);
 }
 
 /// False: another thread watches the device, or waits for events of it.
-bool Progress::sleep_until_packets(const CompletionQueue& cq) {
+bool Progress::sleep_until_packets(const CompletionQueue& cq, Duration time) {
   if (mode_.load() != Mode::kResting || armed_.load() != 0) return false;
   const HeldSignals signals;  // a handler may leave by longjmp(3)
   const Wait wait(*this, nullptr);
@@ -70,7 +76,7 @@ bool Progress::sleep_until_packets(const CompletionQueue& cq) {
   drive_rounds(cq, now);
   finish(now);
   const bool sleeps = cq.empty() && !lane_->begin_wait();
-  const Instant end = std::min(deadline(now), now + kPollSleep);
+  const Instant end = std::min(deadline(now), now + time);
   if (sleeps) waiter_until_ns_.store(end.ns);
   unlock();
   if (!sleeps) return true;

@@ -55,18 +55,17 @@ void Progress::drive_inline(const CompletionQueue& cq) {
   const Duration spin_time = crowding_.is_crowded(now) ? kCrowdedSpinTime : kSpinTime;
   const bool spins = now - last_empty_poll_ < kSpinTime;
   last_empty_poll_ = now;
-  const bool gives_way =
-      spins && now - last_arrival_ > spin_time && now - last_yield_ > kYieldInterval;
+  const Duration silence = now - last_arrival_;
+  const bool gives_way = spins && silence > spin_time && now - last_yield_ > kYieldInterval;
   if (gives_way) last_yield_ = now;
   unlock();
-  if (gives_way) give_way(cq);
+  if (gives_way) give_way(cq, silence);
 }
 
 void Progress::drive_rounds(const CompletionQueue& cq, Instant now) {
   for (int round = 0; round < kInlineRounds && cq.empty(); ++round) {
     if (!receive(now)) {
-      device_.advance(now);
-      last_advance_ = now;
+      advance(now);
       transmit(policy_when_idle(now), now);
       return;
     }
@@ -112,10 +111,16 @@ bool Progress::receive(Instant now) {
   if (any) last_arrival_ = now;
   if (!had_acks && device_.has_deferred_acks()) reply_wait_.owes_ack(now);
   if (any && now - last_advance_ > kAdvanceAnyway) {
-    device_.advance(now);
-    last_advance_ = now;
+    advance(now);
   }
   return any;
+}
+
+/// Serves the timers.
+void Progress::advance(Instant now) {
+  device_.set_host_is_crowded(crowding_.is_crowded(now));
+  device_.advance(now);
+  last_advance_ = now;
 }
 
 AckPolicy Progress::policy_when_idle(Instant now) const {
@@ -219,7 +224,7 @@ void Progress::drive_while(Duration longest, Condition condition) {
       if (waits) {
         source.fd = lane_->wait_fd();
         receive(now);
-        device_.advance(now);
+        advance(now);
         transmit(AckPolicy::kUrgentOnly, now);
         finish(now);
       }

@@ -159,10 +159,12 @@ class Progress {
   void hold_back(Instant now);
   void note_taken();
   void drive_inline(const CompletionQueue& cq);
-  void give_way(const CompletionQueue& cq);
+  void give_way(const CompletionQueue& cq, Duration silence);
+  void yield();
+  void advance(Instant now);
   void leave_to_holder();
-  bool sleep_until_packets(const CompletionQueue& cq);
-  void sleep_beside_others();
+  bool sleep_until_packets(const CompletionQueue& cq, Duration time);
+  void sleep_beside_others(Duration time);
   template <class Condition>
   void drive_while(Duration longest, Condition condition);
   void unlock();

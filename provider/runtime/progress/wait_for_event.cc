@@ -140,8 +140,9 @@ bool Progress::wait_for_event(EventSocket& channel, int fd) {
 
 /// Drives the device as long as an event may come soon; see ShortWaits. False: none has come.
 bool Progress::look_before_sleep(const EventSocket& channel, uint64_t sent_before) {
-  const Duration time = short_waits_.begin();
   const Instant begin = clock_now();
+  if (crowding_.is_crowded(begin)) return false;
+  const Duration time = short_waits_.begin();
   bool has_event = false;
   for (Instant now = begin; !has_event && now < begin + time; now = clock_now()) {
     lock_.lock();
@@ -151,7 +152,7 @@ bool Progress::look_before_sleep(const EventSocket& channel, uint64_t sent_befor
       short_waits_.came(now - begin);
     }
     unlock();
-    if (!has_event) sched_yield();
+    if (!has_event) yield();
   }
   if (time > Duration{} && !has_event) short_waits_.did_not_come();
   return has_event;
@@ -172,9 +173,10 @@ bool Progress::serve_until_idle(const EventSocket& channel, uint64_t sent_before
     Instant now = clock_now();
     memory_traffic_ = 0;
     bool has_event = serve_until_event(channel, sent_before, now);
-    for (note_stream(now); !has_event && now < linger_until_; note_stream(now)) {
+    for (note_stream(now); !has_event && now < linger_until_ && !crowding_.is_crowded(now);
+         note_stream(now)) {
       unlock();  // others may take the lock
-      sched_yield();
+      yield();
       lock_.lock();
       now = clock_now();
       has_event = serve_until_event(channel, sent_before, now);
@@ -195,8 +197,7 @@ bool Progress::serve_until_event(const EventSocket& channel, uint64_t sent_befor
   for (int burst = 0; burst < kBurstsInOneGo && channel.sent() == sent_before; ++burst) {
     const bool any = receive(now);
     if (!any) {
-      device_.advance(now);
-      last_advance_ = now;
+      advance(now);
     }
     deliver_events();
     const bool answers = channel.sent() != sent_before;

@@ -284,6 +284,52 @@ TEST(Retry, LateTimeoutsCostNoRetry) {
   EXPECT_EQ(bench.qp->state(), IBV_QPS_ERR);
 }
 
+/// How many ACK timeouts it takes until the queue pair fails. Nothing is heard meanwhile.
+int timeouts_to_failure(Bench& bench) {
+  int timeouts = 0;
+  for (; bench.qp->state() == IBV_QPS_RTS && timeouts < 1000; ++timeouts) time_to_timeout(bench);
+  return timeouts;
+}
+
+// The defect: a hundred pairs of programs polled on two processors, and one that had none for three
+// seconds was taken for dead. Expect: on a crowded host, silence costs no retry for four seconds,
+// whatever the timeout is, unless it is longer itself; then each costs one.
+TEST(Retry, SilenceOnACrowdedHostCostsNoRetryForSeconds) {
+  struct Case {
+    uint8_t code;
+    int free;
+  };
+  for (const Case& one : {Case{14, 14}, Case{17, 7}, Case{19, 1}, Case{20, 0}, Case{8, 32}}) {
+    BenchOptions options;
+    options.connect.timeout = one.code;
+    options.connect.retry_cnt = 7;
+    Bench bench(options);
+    bench.device.set_host_is_crowded(true);
+    bench.post(IBV_WR_SEND, 0);
+    EXPECT_EQ(timeouts_to_failure(bench), one.free + 8) << int{one.code};
+    EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_RETRY_EXC_ERR}}));
+  }
+}
+
+// Expect: an answer begins the seconds anew; when the crowd has gone, each silence costs a retry.
+TEST(Retry, WhenTheCrowdHasGoneSilenceCostsRetries) {
+  BenchOptions options;
+  options.connect.timeout = 14;
+  options.connect.retry_cnt = 0;
+  Bench bench(options);
+  bench.device.set_host_is_crowded(true);
+  bench.post(IBV_WR_SEND, 0);
+  for (int i = 0; i < 14; ++i) time_to_timeout(bench);
+  EXPECT_EQ(bench.qp->state(), IBV_QPS_RTS);
+  bench.receive_ack(100);
+  bench.post(IBV_WR_SEND, 0);
+  for (int i = 0; i < 10; ++i) time_to_timeout(bench);
+  EXPECT_EQ(bench.qp->state(), IBV_QPS_RTS);
+  bench.device.set_host_is_crowded(false);
+  time_to_timeout(bench);
+  EXPECT_EQ(bench.qp->state(), IBV_QPS_ERR);
+}
+
 // 9.7.5.2 (NAK sequence error). Expect: all before is acknowledged, all from there on sent again.
 TEST(Retry, SequenceNakGoesBack) {
   Bench bench;

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace urxe::test {
 namespace {
 
@@ -64,6 +66,32 @@ TEST(Crowding, AfterAWhileOneYieldTellsWhetherItIsOver) {
   EXPECT_FALSE(crowding.is_crowded(now));
   crowding.yielded(kWholeSlice, now);
   EXPECT_FALSE(crowding.is_crowded(now)) << "it begins anew";
+}
+
+// The defect: with a hundred threads for each processor a yield takes half a second, and after 200
+// ms of sleeping came the next. Expect: one is enough, and the next comes when twenty times as long
+// has passed, but after five seconds at the latest.
+TEST(Crowding, TheLongerAYieldTakesTheRarerItIs) {
+  for (const int took : {50, 100, 200, 250, 1000, 10000}) {
+    Crowding crowding;
+    const Instant now{0};
+    crowding.yielded(milliseconds(took), now);
+    const Duration pause = milliseconds(std::min(20 * took, 5000));
+    EXPECT_TRUE(crowding.is_crowded(now + pause - milliseconds(1))) << took;
+    EXPECT_FALSE(crowding.is_crowded(now + pause)) << took;
+  }
+}
+
+// Who sleeps comes first when its time is over, and so is in time in most crowds.
+TEST(Crowding, ATimerThatIsLateTellsOfACrowdOneInTimeTellsNothing) {
+  Crowding crowding;
+  crowding.woke_up(milliseconds(60), Instant{0});
+  EXPECT_TRUE(crowding.is_crowded(Instant{0}));
+  for (int i = 0; i < 100; ++i) crowding.woke_up(microseconds(50), Instant{0});
+  EXPECT_TRUE(crowding.is_crowded(Instant{0}));
+  Crowding another;
+  for (int i = 0; i < 100; ++i) another.woke_up(milliseconds(5), Instant{0});
+  EXPECT_FALSE(another.is_crowded(Instant{0}));
 }
 
 TEST(Crowding, EndsByItself) {
