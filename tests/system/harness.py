@@ -307,8 +307,11 @@ class Process:
     def expect_success(self, timeout=PATIENCE):
         code = self.wait(timeout)
         if code != 0:
-            for process in [*(one for one in Process._all if one is not self), self]:  # itself last: that is what CI keeps
-                process.show()
+            for process in Process._all:
+                if process is not self:
+                    process.show()
+            _show_reasons()
+            self.show()  # last: that is what CI keeps
             fail(f"{self.name} ended with {code}")
         return self.output
 
@@ -332,6 +335,13 @@ class Process:
         for process in cls._all:
             if process.running():
                 process.kill()
+
+
+def _show_reasons():
+    """Why queue pairs have failed. The test's own files, and so these reasons, are gone when it ends."""
+    with contextlib.suppress(subprocess.TimeoutExpired, OSError):
+        reasons = subprocess.run([binary("urxe"), "stat", "--why"], capture_output=True, text=True, timeout=PATIENCE)
+        print(reasons.stdout + reasons.stderr, flush=True)
 
 
 def _listens(pid, port):
