@@ -191,8 +191,8 @@ class Device {
 
   void receive(const RxPacket& packet, Instant now);
   void advance(Instant now);
-  /// Whether threads of this host wait long for a processor. For some seconds, the silence of a
-  /// peer, which may be on this host, then costs no retry.
+  /// Whether threads of this host wait long for a processor. ACK timeouts then cost no retry, up to
+  /// 32 in a row and for four seconds, because the peer may be on this host.
   void set_host_is_crowded(bool crowded);
   /// Fills `batch`. True: the batch is full, and there is more to send now.
   bool transmit(TxBatch& batch, Instant now, AckPolicy policy);

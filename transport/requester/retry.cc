@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint8_t kRnrRetryForEver = 7;
 constexpr uint32_t kMaxProbeBackoff = 10;
-/// How many ACK timeouts in a row cost no retry, and on a crowded host for how long.
+/// How many ACK timeouts in a row cost no retry at most, and on a crowded host for how long.
 constexpr uint32_t kMostFreeTimeouts = 32;
 constexpr Duration kCrowdedPatience = seconds(4);
 /// An ACK timeout may last four times as long as it is set (9.7.6.1.3). Short ones do so when they
@@ -91,7 +91,7 @@ bool take_retry(ChannelAdapter& ca, QueuePair& qp, ErrorReason reason) {
 
 /// Whether an ACK timeout is perhaps for want of a processor. Either this process had none: it
 /// notices the timeout a whole timeout after it was due, and what the peer has sent is only now
-/// being read. Or the host is crowded, and a peer on it waits. Such a timeout asks again, but costs
+/// being read. Or the host is crowded: a peer on it waits. Such a timeout asks again, but costs
 /// no retry; not for ever, because the peer may be gone all the same.
 bool lacks_processor(const ChannelAdapter& ca, RequesterState& req, Instant now, Duration timeout) {
   const bool late = now - *req.ack_deadline >= timeout;

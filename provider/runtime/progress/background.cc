@@ -185,8 +185,7 @@ bool Progress::lingers(Instant now) {
   note_stream(now);
   const bool application_polls =
       inline_polls_.load(std::memory_order_relaxed) - polls_seen_ >= kBusyPolls;
-  if (crowding_.is_crowded(now)) return false;
-  return now < linger_until_ && !application_polls && !stop_.load();
+  return now < linger_until_ && !application_polls && !crowding_.is_crowded(now) && !stop_.load();
 }
 
 void Progress::note_stream(Instant now) {

@@ -33,8 +33,8 @@ class Crowding {
     const Duration pause = std::clamp(time * kForFactor, kFor, kLongestFor);
     until_ns_.store((now + pause).ns, std::memory_order_relaxed);
   }
-  /// A thread that slept runs `late` after its timer was due. One that is late tells that there is
-  /// a crowd; one that is not tells nothing, because who sleeps comes first.
+  /// A thread that slept runs `late` after its timer was due. If that is long, there is a crowd. If
+  /// not, there may be one all the same: Linux prefers a thread that wakes up.
   void woke_up(Duration late, Instant now) {
     if (late >= kManySlices) yielded(late, now);
   }
@@ -52,9 +52,8 @@ class Crowding {
   static constexpr uint32_t kOfSlice = 4;  ///< signs; a short yield takes one away
   static constexpr uint32_t kEnough = 2 * kOfSlice;
   static constexpr Duration kFor = milliseconds(200);
-  // With a hundred threads for each processor, a yield has been seen to take a second (Linux 6.18
-  // charges it a slice, whatever the thread used). One of those is enough, and it is not tried
-  // again before twenty times as long has passed.
+  // With a hundred threads for each processor, a yield has been seen to take a second. One such
+  // yield is enough, and the next comes when twenty times as long has passed.
   static constexpr Duration kManySlices = milliseconds(50);
   static constexpr int64_t kForFactor = 20;
   static constexpr Duration kLongestFor = seconds(5);

@@ -15,10 +15,10 @@
 namespace urxe {
 namespace {
 
-/// How long a poll sleeps at most, the longer the more nothing comes: a hundred processes that wake
-/// up ten thousand times a second are a crowd by themselves. The application may look at other
-/// things between two polls; on a crowded machine a yield takes longer.
-constexpr Duration kPollSleep = microseconds(100);
+/// How long a poll sleeps if no packet comes: longer if none has come for long, because a hundred
+/// processes that wake up ten thousand times a second are a crowd by themselves. The application
+/// may look at other things between two polls; on a crowded machine a yield takes longer.
+constexpr Duration kShortestPollSleep = microseconds(100);
 constexpr Duration kLongestPollSleep = milliseconds(2);
 constexpr int64_t kSleepFraction = 4;  ///< of the time since the last packet
 /// After so many polls in a row that find the lock taken, some 20 us, the caller gives way.
@@ -37,7 +37,7 @@ void Progress::leave_to_holder() {
   if (missed_locks_.fetch_add(1, std::memory_order_relaxed) + 1 < kMostMissedLocks) return;
   missed_locks_.store(0, std::memory_order_relaxed);
   if (crowding_.is_crowded(clock_now())) {
-    sleep_on({}, kPollSleep);
+    sleep_on({}, kShortestPollSleep);
   } else {
     yield();
   }
@@ -54,7 +54,7 @@ void Progress::yield() {
 void Progress::give_way(const CompletionQueue& cq, Duration silence) {
   if (!crowding_.is_crowded(clock_now())) return yield();
   const Duration time =
-      std::clamp(Duration{silence.ns / kSleepFraction}, kPollSleep, kLongestPollSleep);
+      std::clamp(Duration{silence.ns / kSleepFraction}, kShortestPollSleep, kLongestPollSleep);
   if (!sleep_until_packets(cq, time)) sleep_beside_others(time);
 }
 

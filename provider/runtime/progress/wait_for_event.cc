@@ -6,7 +6,6 @@
 // need it. Where several threads wait, the background thread watches for all.
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -196,9 +195,7 @@ bool Progress::serve_until_idle(const EventSocket& channel, uint64_t sent_before
 bool Progress::serve_until_event(const EventSocket& channel, uint64_t sent_before, Instant now) {
   for (int burst = 0; burst < kBurstsInOneGo && channel.sent() == sent_before; ++burst) {
     const bool any = receive(now);
-    if (!any) {
-      advance(now);
-    }
+    if (!any) advance(now);
     deliver_events();
     const bool answers = channel.sent() != sent_before;
     transmit(any || answers ? AckPolicy::kUrgentOnly : AckPolicy::kAll, now);

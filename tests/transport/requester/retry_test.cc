@@ -293,7 +293,7 @@ int timeouts_to_failure(Bench& bench) {
 
 // The defect: a hundred pairs of programs polled on two processors, and one that had none for three
 // seconds was taken for dead. Expect: on a crowded host, silence costs no retry for four seconds,
-// whatever the timeout is, unless it is longer itself; then each costs one.
+// or for 32 timeouts if they are short; a timeout that is longer than four seconds costs one.
 TEST(Retry, SilenceOnACrowdedHostCostsNoRetryForSeconds) {
   struct Case {
     uint8_t code;
