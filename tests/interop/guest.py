@@ -6,6 +6,7 @@ the build directory too. What the host changes elsewhere while the guest runs, t
 it, is joined to a tap in this process's network namespace. /run/busybox is there for what the host lacks.
 """
 
+import contextlib
 import glob
 import os
 import re
@@ -17,6 +18,7 @@ import time
 
 import guest_image
 import remote
+import stacks
 import tap
 from remote import harness
 
@@ -25,9 +27,11 @@ HOST_MTU = 9000
 LEAST_MTU = 1280  # What IPv6 asks for.
 QEMU = "qemu-system-x86_64"
 # No checks of a machine that is emulated, and little on the console, which is slow. The emulated processors' time stamp
-# counters differ; a clock made of them jumps.
+# counters differ; a clock made of them jumps. An NMI makes a guest that hangs say where it is, and ends it.
 KERNEL_WORDS = ("console=ttyS0 loglevel=4 panic=-1 mitigations=off nokaslr audit=0 tsc=unstable no_timer_check "
-                "cryptomgr.notests random.trust_cpu=on")
+                "cryptomgr.notests random.trust_cpu=on unknown_nmi_panic panic_print=1")
+LAST_LINES = 6000
+PANIC_PATIENCE = 30  # Seconds for it to be written, on the slow console of a busy machine.
 
 
 class Guest:
@@ -48,7 +52,7 @@ class Guest:
         self.seconds = {}  # What the start took, by step.
         _sweep()
         self._directory = tempfile.mkdtemp(prefix=f"urxe-guest-{os.getpid()}-")
-        self._qemu, self._socket, self.agent = None, None, None
+        self._qemu, self._socket, self._monitor, self.agent = None, None, None, None
         try:
             entry = self._timed("unpack", guest_image.unpacked)
             initramfs = os.path.join(self._directory, "initramfs")
@@ -81,23 +85,26 @@ class Guest:
     def _boot(self, machine, address):
         frames = tap.open_tap(self.tap)
         ours, theirs = socket.socketpair()
+        self._monitor, their_monitor = socket.socketpair()
         try:
             tap.configure(self.tap, _addresses(1) if address else [], self.mtu)
             with open(self._log("qemu"), "wb") as log:
                 self._qemu = subprocess.Popen(
-                    ["setpriv", "--pdeathsig", "KILL", "--", *self._command(machine, frames, theirs.fileno())],
+                    ["setpriv", "--pdeathsig", "KILL", "--",
+                     *self._command(machine, frames, theirs.fileno(), their_monitor.fileno())],
                     stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-                    pass_fds=(frames, theirs.fileno()), process_group=0)
+                    pass_fds=(frames, theirs.fileno(), their_monitor.fileno()), process_group=0)
         finally:
             os.close(frames)
             theirs.close()
+            their_monitor.close()
         self._socket = ours
         stream = ours.makefile("rwb", buffering=0)
-        self.agent = remote.Agent(stream, stream, "guest", self._last_words)
+        self.agent = remote.Agent(stream, stream, "guest", self._last_words, self.where_it_hangs)
         if not self.agent.wait_ready(PATIENCE):
-            raise remote.AgentLost(f"the guest did not start within {PATIENCE} s\n{self._last_words()}")
+            raise remote.AgentLost(f"the guest did not start within {PATIENCE} s\n{self.where_it_hangs()}")
 
-    def _command(self, machine, frames, serial):
+    def _command(self, machine, frames, serial, monitor):
         share = lambda name, path: [
             "-fsdev", f"local,id={name},path={path},security_model=none,readonly=on,multidevs=remap",
             "-device", f"virtio-9p-pci,fsdev={name},mount_tag={name}"]
@@ -108,6 +115,7 @@ class Guest:
                 *share("host", "/"), *share("build", build),
                 "-device", "virtio-serial-pci", "-chardev", f"socket,id=agent,fd={serial}",
                 "-device", "virtserialport,chardev=agent,name=urxe.agent",
+                "-chardev", f"socket,id=monitor,fd={monitor}", "-mon", "chardev=monitor",
                 "-netdev", f"tap,id=link,fd={frames}",
                 "-device", f"virtio-net-pci,netdev=link,mac=52:54:00:99:00:{self.number + 1:02x},host_mtu={HOST_MTU}"]
 
@@ -122,14 +130,27 @@ class Guest:
     def _log(self, name):
         return os.path.join(self._directory, f"{name}.log")
 
+    def _said(self, name):
+        """What a log has."""
+        if not os.path.exists(self._log(name)):
+            return ""
+        with open(self._log(name), errors="replace", encoding="utf-8") as file:
+            return file.read()
+
     def _last_words(self):
-        """The end of what QEMU and the guest's kernel said."""
-        lines = []
-        for name in ("qemu", "console"):
-            if os.path.exists(self._log(name)):
-                with open(self._log(name), errors="replace", encoding="utf-8") as file:
-                    lines += [f"{name}: {line.rstrip()}" for line in file.readlines()[-30:]]
-        return "\n".join(lines)
+        """The end of what QEMU and the guest's kernel said, and where its tasks were if it has panicked."""
+        qemu, console = self._said("qemu"), self._said("console")
+        before_stacks = console.split(" task:")[0]
+        return "\n".join([f"{name}: {line}" for name, text in (("qemu", qemu), ("console", before_stacks))
+                          for line in text.splitlines()[-LAST_LINES:]] + stacks.summary(console))
+
+    def where_it_hangs(self):
+        """Ends a guest that does not answer: what it said, and where its processor was."""
+        with contextlib.suppress(OSError):
+            self._monitor.sendall(b"nmi\n")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._qemu.wait(PANIC_PATIENCE)
+        return self._last_words()
 
     def set_mtu(self, mtu):
         """At both ends of the link."""
@@ -145,8 +166,9 @@ class Guest:
             self._qemu.kill()
             self._qemu.wait()
             self._qemu = None
-        if self._socket is not None:
-            self._socket.close()
+        for end in (self._socket, self._monitor):
+            if end is not None:
+                end.close()
         shutil.rmtree(self._directory, ignore_errors=True)
 
 

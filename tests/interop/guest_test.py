@@ -4,7 +4,7 @@
 
 usage: guest_test.py CASE...    of traffic.PEER, ssh, commands, netlink, umad, dmabuf, drill, raw, stops: all in this process,
                                 and so in one guest;
-                                or of run alone: guests of other processes
+                                or of hangs, run: guests of their own
 """
 
 import contextlib
@@ -19,11 +19,13 @@ import tempfile
 import dmabuf
 import guest
 import peers
+import remote
 import rxe_drill
 from remote import harness
 
 import stock_programs  # of tests/system, whose place `remote` names
 
+SILENCE = 5  # Seconds after which hangs() finds the guest lost.
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -143,6 +145,26 @@ def umad():
             process.kill()
         # Linux answers for classes that no agent has.
         near.run([*script, "ask_nobody_inside", gid(far)])
+
+
+def hangs():
+    """A guest that does not answer says where it was."""
+    harness.need_namespaces()
+    with guest.start() as there:
+        there.agent.run(["mkfifo", "/tmp/nobody_writes"])
+        for patience in (SILENCE, remote.PATIENCE):  # Once it is lost, nobody waits for it any more.
+            said = why_lost(there.agent, patience)
+            harness.expect("NMI: Not continuing" in said and re.search(r"\npython3 \(1\) S: .*< fifo_open <", said), said)
+
+
+def why_lost(agent, patience):
+    """What the agent's loss says that comes of its waiting for who writes to a pipe."""
+    try:
+        agent._ask("pipe", {"op": "read", "paths": ["/tmp/nobody_writes"]}, patience)
+    except remote.AgentLost as lost:
+        return str(lost)
+    harness.fail("the agent has read what nobody writes")
+    return ""
 
 
 def stops():
@@ -272,7 +294,8 @@ def ssh():
 
 
 CASES = {"dmabuf": lambda: in_guest(dmabuf.check), "drill": lambda: in_guest(rxe_drill.check, rxe_drill.MTU), "ssh": ssh,
-         "commands": commands, "netlink": netlink, "umad": umad, "raw": raw, "stops": stops, "run": run}
+         "commands": commands, "netlink": netlink, "umad": umad, "raw": raw, "hangs": hangs,
+         "stops": stops, "run": run}
 
 
 def skipped(case):

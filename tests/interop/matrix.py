@@ -111,6 +111,13 @@ class Runner:
     def _run_once(self, cell):
         """(outcome, seconds, text, counters)"""
         said = io.StringIO()
+        try:
+            return self._run_saying(cell, said)
+        except AgentLost as lost:
+            raise AgentLost(f"{said.getvalue()}{lost}") from lost
+
+    def _run_saying(self, cell, said):
+        """As _run_once(); what is printed meanwhile goes to `said`."""
         with only_new_processes(), contextlib.redirect_stdout(said):
             start = time.monotonic()
             outcome = _outcome(cell, *self._link)

@@ -14,11 +14,12 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import harness  # noqa: E402
 
 PATIENCE = 300  # Seconds: an emulated guest may have little of a busy machine.
+KILL_PATIENCE = 120  # Seconds that a killed process may take to end.
 AGENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "agent.py")
 
 
 class AgentLost(Exception):
-    """The stream to the agent has ended."""
+    """The stream to the agent has ended, or nothing more can be expected of the agent's machine."""
 
 
 def forget(process):
@@ -33,10 +34,11 @@ class Agent:
     reader, writer    the stream's two ends, as unbuffered binary files
     where             what to call the other end in messages
     explain           called when the stream has ended unexpectedly: returns lines that may say why
+    explain_silence   called when the agent does not answer, but the stream goes on: the same
     """
 
-    def __init__(self, reader, writer, where, explain=lambda: ""):
-        self.where, self._writer, self._explain = where, writer, explain
+    def __init__(self, reader, writer, where, explain=lambda: "", explain_silence=lambda: ""):
+        self.where, self._writer, self._explain, self._explain_silence = where, writer, explain, explain_silence
         self._changed = threading.Condition()
         self._answers, self._processes, self._ids = {}, {}, itertools.count(1)
         self._ready, self._over = False, False
@@ -81,7 +83,7 @@ class Agent:
             return condition()
 
     def close(self):
-        """Nothing that comes from now on matters; what runs is as good as ended."""
+        """Nothing that comes from now on matters; what runs is as good as ended. Who asks finds the agent lost."""
         with self._changed:
             self._over = True
             self._changed.notify_all()
@@ -101,7 +103,8 @@ class Agent:
     def _ask(self, identity, message, timeout=PATIENCE):
         self._send({"id": identity, **message})
         if not self._wait_for(lambda: identity in self._answers, timeout):
-            harness.fail(f"{self.where}: no answer to {message['op']} within {timeout} s")
+            self.close()
+            raise AgentLost(f"{self.where}: no answer to {message['op']} within {timeout} s\n{self._explain_silence()}")
         with self._changed:
             return self._answers.pop(identity)
 
@@ -183,8 +186,17 @@ class RemoteProcess:
         if not self.running():
             return
         self._agent._send({"op": "kill", "id": self._identity, "signal": int(with_signal)})
-        if with_signal == signal.SIGKILL:
-            self.wait()
+        ended = lambda: self._code is not None
+        if with_signal == signal.SIGKILL and not self._agent._wait_for(ended, KILL_PATIENCE):
+            # In a call of a kernel that never returns: whatever it holds there stays taken.
+            where = self._where_it_is()
+            self._agent.close()
+            raise AgentLost(f"{self.name} goes on {KILL_PATIENCE} s after SIGKILL\n{where}")
+
+    def _where_it_is(self):
+        """What the kernel there says of the process, if it says anything any more."""
+        files = self._agent.read_files(*(f"/proc/{self.pid}/{name}" for name in ("status", "wchan", "stack")))
+        return "\n".join(f"{path}:\n{text}" for path, text in files.items())
 
     def follow(self, file):
         """Writes the output to a binary file as it comes, until the end. The exit code."""
