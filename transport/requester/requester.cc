@@ -5,6 +5,7 @@
 
 #include "transport/memory/sge_copy.h"
 #include "transport/queue_pair/qp_error.h"
+#include "transport/requester/ack_request.h"
 #include "transport/requester/completer.h"
 #include "transport/requester/probe.h"
 #include "transport/requester/read_gaps.h"
@@ -19,8 +20,6 @@ namespace {
 constexpr uint32_t kReadPieceBytes = 65536;
 /// How long a queue pair without RNR retries waits for credits.
 constexpr Duration kCreditPatience = milliseconds(1000);
-/// AckReq is set at least this often (in packets), however large the window.
-constexpr uint32_t kMaxAckInterval = 16;
 
 /// Binds or invalidates a memory window, in the order of the send queue.
 bool execute_local(ChannelAdapter& ca, const QueuePair& qp, const SendWqe& wqe) {
@@ -88,18 +87,6 @@ Turn admit(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, Instant now) {
       break;
   }
   return Turn::kIdle;
-}
-
-/// Whether to set AckReq: at the end of a message, at intervals in a long one, and when the turn
-/// ends or pacing pauses. Nobody waits for room without an answer on its way.
-bool wants_ack(const QueuePair& qp, const SendWqe& wqe, const RequestPacket& packet, bool pauses) {
-  const RequesterState& req = qp.requester;
-  if (packet.headers.bth.psn + (packet.psns - 1) == wqe.last_psn() || pauses ||
-      req.turn_left <= room_for(qp, wqe, packet, false) || beyond_credits(req, wqe)) {
-    return true;
-  }
-  const uint32_t interval = std::clamp(qp.path->window() / 4 / qp.mtu, 1U, kMaxAckInterval);
-  return req.since_ack_request + 1 >= interval;
 }
 
 /// Whether the packet after one of `bytes` will have to wait for pacing. The peer must then

@@ -238,6 +238,7 @@ void note_executed(ChannelAdapter& ca, QueuePair& qp, const Bth& bth) {
   if (!answered_otherwise) resp.acknowledgeable = resp.expected_psn;
   resp.advance(1);
   ++resp.unacked_packets;
+  if (opcode_info(bth.opcode).starts_message) resp.unacked_at_start = resp.unacked_packets;
   if (resp.pending_resources > 0) ca.active.push_back(qp);
   if (bth.ack_req && !answered_otherwise) owe_ack(ca, qp, false);
 }

@@ -6,8 +6,9 @@
 namespace urxe {
 namespace {
 
-/// So many packets without an answer hold up the requester: within a message, and at its end, where
-/// the answer may wait for the application's reply.
+/// So many packets without an answer hold up the requester: within a message, and, at its end,
+/// before it. At the end the answer may wait for the application's reply, however long the message
+/// is.
 constexpr uint32_t kUrgentAfterPackets = 16;
 constexpr uint32_t kUrgentAfterPacketsAtEnd = 32;
 
@@ -18,9 +19,10 @@ void owe_ack(ChannelAdapter& ca, QueuePair& qp, bool urgent) {
   if (resp.ack && resp.ack->is_nak) return;
   resp.ack = PendingAck{resp.acknowledgeable, kAckNoCredits, false};
   const bool is_end = resp.message == ResponderState::Message::kNone;
-  const uint32_t most = is_end ? kUrgentAfterPacketsAtEnd : kUrgentAfterPackets;
-  resp.ack_urgent = resp.ack_urgent || urgent || resp.unacked_packets >= most;
-  if (resp.ack_urgent) {
+  resp.ack_urgent = resp.ack_urgent || urgent;
+  resp.ack_holds_up = is_end ? resp.unacked_at_start >= kUrgentAfterPacketsAtEnd
+                             : resp.unacked_packets >= kUrgentAfterPackets;
+  if (resp.ack_urgent || resp.ack_holds_up) {
     ca.active.push_back(qp);
   } else {
     ++ca.counters.acks_deferred;

@@ -93,9 +93,11 @@ struct ResponderState {
   uint32_t write_left = 0;
 
   std::optional<PendingAck> ack;
-  uint32_t unacked_packets = 0;  ///< request packets since the last ACK was sent
-  bool ack_urgent = false;       ///< the answer goes out with the next transmission
-  bool established = false;      ///< note_first_request() has been called
+  uint32_t unacked_packets = 0;   ///< request packets since the last ACK was sent
+  uint32_t unacked_at_start = 0;  ///< of them, those up to the first one of the last message
+  bool ack_urgent = false;        ///< the answer goes out with the next transmission
+  bool ack_holds_up = false;      ///< so does it, because the requester may be waiting for it
+  bool established = false;       ///< note_first_request() has been called
 
   // Ring of the last max_dest_rd_atomic READs and atomics, in PSN order. Those that lie more than
   // half the PSNs back answer no duplicate any more.

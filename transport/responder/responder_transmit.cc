@@ -47,7 +47,7 @@ void drop_implied_ack(ChannelAdapter& ca, QueuePair& qp, Psn response) {
   ResponderState& resp = qp.responder;
   if (!resp.ack || resp.ack->is_nak || !resp.ack->psn.is_before(response)) return;
   resp.ack.reset();
-  resp.ack_urgent = false;
+  resp.ack_urgent = resp.ack_holds_up = false;
   ca.deferred.remove(qp);
 }
 
@@ -144,8 +144,8 @@ Turn send_ack(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch) {
   count_sent(ca, qp, headers, 0);
   ++ca.counters.acks_sent;
   resp.ack.reset();
-  resp.ack_urgent = false;
-  resp.unacked_packets = 0;
+  resp.ack_urgent = resp.ack_holds_up = false;
+  resp.unacked_packets = resp.unacked_at_start = 0;
   ca.deferred.remove(qp);
   note_credits(ca, qp, headers);
   return Turn::kIdle;
@@ -179,8 +179,10 @@ Turn transmit_responses(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, uint3
   for (uint32_t sent = 0; sent < budget; ++sent) {
     ResponderResource* resource = first_pending(resp);
     if (resource == nullptr) {
-      const bool acks = resp.ack && (all_acks || resp.ack_urgent || resp.ack->is_nak);
+      const bool must = all_acks || resp.ack_urgent || resp.ack_holds_up;
+      const bool acks = resp.ack && (must || resp.ack->is_nak);
       if (acks && send_ack(ca, qp, batch) == Turn::kBatchFull) return Turn::kBatchFull;
+      if (resp.ack) ca.deferred.push_back(qp);
       // Behind the ACK, which says what is no longer missing.
       return send_gap_reports(ca, qp, batch) ? Turn::kIdle : Turn::kBatchFull;
     }

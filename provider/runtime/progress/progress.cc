@@ -109,6 +109,7 @@ bool Progress::receive(Instant now) {
   if (takes_from_memory_) memory_traffic_ += static_cast<uint32_t>(packets.size());
   const bool any = frames_.receive(device_, now) || !packets.empty();
   if (any) last_arrival_ = now;
+  reply_wait_.receives(packets.size(), now);
   if (!had_acks && device_.has_deferred_acks()) reply_wait_.owes_ack(now);
   if (any && now - last_advance_ > kAdvanceAnyway) {
     advance(now);

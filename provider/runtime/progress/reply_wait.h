@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 
 #include "packet/base/time.h"
 
@@ -16,9 +18,16 @@ namespace urxe {
 /// An ACK waits only if the application has replied to the request before, and twice as long as
 /// that reply took; and not while the application's own requests are unanswered. The application
 /// may need those answers before it goes on: if each of two peers, or each of a ring of them, kept
-/// its ACKs until its own next request, all of them would wait in vain.
+/// its ACKs until its own next request, all of them would wait in vain. But the peer's ACK comes
+/// behind its own message. So after the packets of a long message that ACK is waited for a moment,
+/// by an application that has posted something lately.
 class ReplyWait {
  public:
+  /// So many packets have come at once.
+  void receives(size_t packets, Instant now) {
+    const bool is_tail = packets > 0 && now - burst_ < kTail;
+    if (packets >= kBurst || is_tail) burst_ = now;
+  }
   /// The application has posted a request.
   void posts(Instant now) {
     if (posted_ < owed_) reply_time_ = now - owed_;
@@ -34,18 +43,24 @@ class ReplyWait {
   [[nodiscard]] Instant until() const { return until_; }
   /// Whether it still waits. `awaits_answers`: requests of the application are unanswered.
   [[nodiscard]] bool holds(Instant now, bool awaits_answers) const {
-    return !awaits_answers && now < until_;
+    const bool may_reply = now - posted_ < kRecent;
+    return (may_reply && now - burst_ < kBehindBurst) || (!awaits_answers && now < until_);
   }
 
  private:
   static constexpr Duration kRecent = milliseconds(5);
   static constexpr Duration kShortest = microseconds(20);
   static constexpr Duration kLongest = microseconds(100);
+  /// Packets of a long message. What comes that soon after them may be the rest of it.
+  static constexpr size_t kBurst = 8;
+  static constexpr Duration kTail = microseconds(50);
+  static constexpr Duration kBehindBurst = microseconds(12);
 
-  Instant posted_{-1};
-  Instant owed_{};
+  Instant posted_{INT64_MIN / 2};
+  Instant owed_{INT64_MIN / 2};
   Duration reply_time_{};
   Instant until_{};
+  Instant burst_{INT64_MIN / 2};
 };
 
 }  // namespace urxe

@@ -307,6 +307,46 @@ TEST(Requester, NothingBeforeRts) {
   EXPECT_EQ(bench.sent(), (Lines{"SEND Only psn 100 ack len 0"}));
 }
 
+/// Which packets of a long WRITE that go out at once have AckReq, after so many bytes were
+/// acknowledged on the path.
+std::vector<size_t> packets_with_ack_req(uint32_t acknowledged, size_t& sent) {
+  Bench bench;
+  bench.qp->path->on_acknowledged(acknowledged);
+  sim::SendRequest request;
+  request.opcode = IBV_WR_RDMA_WRITE;
+  request.sges.assign(8, bench.local(48 * kMtu));
+  bench.post(request);
+  const Lines lines = bench.sent();
+  std::vector<size_t> asking;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].find(" ack ") != std::string::npos) asking.push_back(i);
+  }
+  sent = lines.size();
+  return asking;
+}
+
+// Expect: in the first window (128 KiB) the end of each turn of the queue pair asks for an ACK.
+TEST(Requester, AsksForAcksByTheTurn) {
+  size_t sent = 0;
+  const std::vector<size_t> asking = packets_with_ack_req(0, sent);
+  EXPECT_LT(sent, 8 * 48U);
+  ASSERT_GE(asking.size(), sent / 16);
+  EXPECT_LT(asking.front(), 16U);
+  EXPECT_EQ(asking.back(), sent - 1);
+}
+
+// Expect: in a wide one (1 MiB) only each 64th packet does, and the last one for which there is
+// room.
+TEST(Requester, AsksForFewerAcksInAWideWindow) {
+  size_t sent = 0;
+  const std::vector<size_t> asking = packets_with_ack_req(1 << 20, sent);
+  EXPECT_LT(sent, 8 * 48U);
+  ASSERT_GE(asking.size(), 2U);
+  EXPECT_EQ(asking[0], 63U);
+  EXPECT_EQ(asking[1], 127U);
+  EXPECT_EQ(asking.back(), sent - 1);
+}
+
 // 9.9.2 (local errors). Expect: a bad local key fails the request when its turn comes, those
 // before it succeed, those after it are flushed.
 TEST(Requester, LocalProtectionError) {

@@ -137,13 +137,40 @@ Lines answers_to_send(uint32_t packets, bool ends) {
   return bench.sent(AckPolicy::kUrgentOnly);
 }
 
-// Expect: within a message an ACK goes out after 16 packets. At its end, where a reply may follow,
-// it may wait for 32.
-TEST(Responder, AcksForManyPacketsDoNotWait) {
+// Expect: within a message an ACK goes out after 16 packets. At its end a reply may follow, for
+// which it may wait, however long the message is.
+TEST(Responder, AcksWithinALongMessageDoNotWait) {
   EXPECT_EQ(answers_to_send(15, false), Lines{});
   EXPECT_EQ(answers_to_send(16, false), (Lines{"ACK psn 215 credits 1 msn 0"}));
   EXPECT_EQ(answers_to_send(16, true), Lines{});
-  EXPECT_EQ(answers_to_send(32, true), (Lines{"ACK psn 231 credits 0 msn 1"}));
+  EXPECT_EQ(answers_to_send(32, true), Lines{});
+}
+
+// Expect: the ACK for many messages does not wait.
+TEST(Responder, AcksForManyMessagesDoNotWait) {
+  Bench bench;
+  for (uint32_t i = 0; i < 32; ++i) {
+    EXPECT_EQ(bench.sent(AckPolicy::kUrgentOnly), Lines{});
+    bench.post_receive();
+    bench.receive(Operation::kSendOnly, kRqPsn + i, with_ack_req());
+  }
+  EXPECT_EQ(bench.sent(AckPolicy::kUrgentOnly), (Lines{"ACK psn 231 credits 0 msn 32"}));
+}
+
+// Expect: an ACK that was to go out within a message waits if the message has ended meanwhile; it
+// is not forgotten.
+TEST(Responder, AckWithinAMessageBecomesOneForAllOfIt) {
+  Bench bench;
+  bench.post_receive(Bench::kBytes - Bench::kReceiveOffset);
+  for (uint32_t i = 0; i < 20; ++i) {
+    const Operation operation = i == 0    ? Operation::kSendFirst
+                                : i == 19 ? Operation::kSendLast
+                                          : Operation::kSendMiddle;
+    bench.receive(operation, kRqPsn + i, with_ack_req(), std::vector<uint8_t>(kMtu));
+  }
+  EXPECT_EQ(bench.sent(AckPolicy::kUrgentOnly), Lines{});
+  EXPECT_TRUE(bench.device.has_deferred_acks());
+  EXPECT_EQ(bench.sent(AckPolicy::kAll), (Lines{"ACK psn 219 credits 0 msn 1"}));
 }
 
 TEST(Responder, WriteOfThreePackets) {

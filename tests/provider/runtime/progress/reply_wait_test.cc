@@ -55,6 +55,30 @@ TEST(ReplyWait, NotWhileTheApplicationWaitsForAnswersItself) {
   EXPECT_FALSE(wait.holds(wait.until(), false));
 }
 
+TEST(ReplyWait, ForTheAnswerThatComesBehindALongMessage) {
+  ReplyWait wait;
+  wait.posts(kStart);
+  wait.receives(7, kStart);
+  EXPECT_FALSE(wait.holds(kStart, true));
+  wait.receives(8, kStart);
+  EXPECT_TRUE(wait.holds(kStart + microseconds(5), true));
+  wait.receives(0, kStart + microseconds(12));
+  EXPECT_FALSE(wait.holds(kStart + microseconds(12), true));
+  // The rest of the message.
+  wait.receives(1, kStart + microseconds(30));
+  EXPECT_TRUE(wait.holds(kStart + microseconds(35), true));
+  wait.receives(1, kStart + microseconds(100));
+  EXPECT_FALSE(wait.holds(kStart + microseconds(100), true));
+}
+
+TEST(ReplyWait, NotAfterALongMessageToOneThatPostsNothing) {
+  ReplyWait wait;
+  wait.receives(64, kStart);
+  EXPECT_FALSE(wait.holds(kStart, true));
+  wait.posts(kStart - milliseconds(6));
+  EXPECT_FALSE(wait.holds(kStart, true));
+}
+
 TEST(ReplyWait, NotForOneThatHasStopped) {
   ReplyWait wait;
   wait.owes_ack(kStart);
