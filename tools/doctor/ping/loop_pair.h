@@ -26,7 +26,8 @@ class LoopPair {
   /// The error is a line for the user.
   Expected<void, std::string> connect(int gid_index, const ibv_gid& gid);
   /// Sends 8 bytes there and back, `rounds` times or until `limit` is over, and returns how long
-  /// each round trip took: at least one. A round trip may take as long as `limit`.
+  /// each round trip took: at least one. A message that does not arrive within eight seconds is an
+  /// error.
   Expected<std::vector<Duration>, std::string> ping(size_t rounds, Duration limit);
 
  private:
