@@ -30,8 +30,8 @@ QEMU = "qemu-system-x86_64"
 # counters differ; a clock made of them jumps. An NMI makes a guest that hangs say where it is, and ends it.
 KERNEL_WORDS = ("console=ttyS0 loglevel=4 panic=-1 mitigations=off nokaslr audit=0 tsc=unstable no_timer_check "
                 "cryptomgr.notests random.trust_cpu=on unknown_nmi_panic panic_print=1")
-LAST_LINES = 6000
-PANIC_PATIENCE = 30  # Seconds for it to be written, on the slow console of a busy machine.
+LAST_LINES = 60  # Of each log: a panic with the stack of the running task.
+PANIC_PATIENCE = 60  # Seconds for a panic with all stacks to be written, on the slow console of a busy machine.
 
 
 class Guest:
@@ -145,7 +145,7 @@ class Guest:
                           for line in text.splitlines()[-LAST_LINES:]] + stacks.summary(console))
 
     def where_it_hangs(self):
-        """Ends a guest that does not answer: what it said, and where its processor was."""
+        """Ends a guest that does not answer. Returns its last words."""
         with contextlib.suppress(OSError):
             self._monitor.sendall(b"nmi\n")
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -158,12 +158,12 @@ def hangs():
 
 
 def why_lost(agent, patience):
-    """What the agent's loss says that comes of its waiting for who writes to a pipe."""
+    """The message when the agent blocks on a pipe without a writer."""
     try:
         agent._ask("pipe", {"op": "read", "paths": ["/tmp/nobody_writes"]}, patience)
     except remote.AgentLost as lost:
         return str(lost)
-    harness.fail("the agent has read what nobody writes")
+    harness.fail("the agent has read a pipe without a writer")
     return ""
 
 

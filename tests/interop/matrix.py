@@ -117,7 +117,7 @@ class Runner:
             raise AgentLost(f"{said.getvalue()}{lost}") from lost
 
     def _run_saying(self, cell, said):
-        """As _run_once(); what is printed meanwhile goes to `said`."""
+        """As _run_once(); output goes to `said`."""
         with only_new_processes(), contextlib.redirect_stdout(said):
             start = time.monotonic()
             outcome = _outcome(cell, *self._link)

@@ -7,12 +7,15 @@ import io
 import json
 import os
 import signal
+import socket
 import sys
 import tempfile
+import threading
 
 import cells
 import matrix
 import peers
+import remote
 import reports
 import stalls_test
 from remote import harness
@@ -51,7 +54,49 @@ def run():
     return {result.name: result for result in runner.results}, said.getvalue()
 
 
+def loses_its_peer(_near, _far):
+    print("what the cell printed before")
+    raise remote.AgentLost("the peer hangs")
+
+
+def shows_what_was_printed_before_a_loss():
+    said = io.StringIO()
+    with peers.link("urxe") as link, contextlib.redirect_stdout(said):
+        runner = matrix.Runner(link, fixed_mtu=True)
+        runner.run_all([cells.Cell("a.lost", loses_its_peer), cells.Cell("a.next", fine)])
+    harness.expect([result.outcome for result in runner.results] == [reports.FAILED] * 2, runner.results)
+    for words in ("what the cell printed before", "the peer hangs", "the peer was lost before"):
+        harness.expect(words in said.getvalue(), f"no {words!r} in:\n{said.getvalue()}")
+
+
+def serve_without_killing(stream):
+    """An agent whose processes do not end, and have a stack."""
+    for line in stream:
+        request = json.loads(line)
+        answer = {"start": {"pid": 7}, "read": {"files": {"/proc/7/stack": "rxe_destroys_its_queue_pair"}}}.get(request["op"])
+        if answer:
+            stream.write(json.dumps({"id": request["id"], **answer}).encode() + b"\n")
+
+
+def shows_the_stack_of_a_process_that_does_not_end():
+    ends = [end.makefile("rwb", buffering=0) for end in socket.socketpair()]
+    threading.Thread(target=serve_without_killing, args=(ends[1],), daemon=True).start()
+    agent = remote.Agent(ends[0], ends[0], "there")
+    process = agent.start(["ib_read_bw"])
+    remote.KILL_PATIENCE, before = 0.1, remote.KILL_PATIENCE
+    try:
+        process.kill()
+        harness.fail("a process that does not end was killed")
+    except remote.AgentLost as lost:
+        harness.expect("ib_read_bw" in str(lost) and "rxe_destroys_its_queue_pair" in str(lost), str(lost))
+    finally:
+        remote.KILL_PATIENCE = before
+        remote.forget(process)
+
+
 def test():
+    shows_what_was_printed_before_a_loss()
+    shows_the_stack_of_a_process_that_does_not_end()
     results, printed = run()
     outcomes = {name: result.outcome for name, result in results.items()}
     harness.expect(outcomes == {"a.fine": reports.OK, "a.breaks": reports.FAILED, "a.raises": reports.FAILED,

@@ -19,7 +19,7 @@ AGENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "agent.py")
 
 
 class AgentLost(Exception):
-    """The stream to the agent has ended, or nothing more can be expected of the agent's machine."""
+    """The stream to the agent has ended, or the agent's machine hangs."""
 
 
 def forget(process):
@@ -34,7 +34,7 @@ class Agent:
     reader, writer    the stream's two ends, as unbuffered binary files
     where             what to call the other end in messages
     explain           called when the stream has ended unexpectedly: returns lines that may say why
-    explain_silence   called when the agent does not answer, but the stream goes on: the same
+    explain_silence   the same, called when the agent does not answer although the stream is open
     """
 
     def __init__(self, reader, writer, where, explain=lambda: "", explain_silence=lambda: ""):
@@ -83,7 +83,7 @@ class Agent:
             return condition()
 
     def close(self):
-        """Nothing that comes from now on matters; what runs is as good as ended. Who asks finds the agent lost."""
+        """Nothing that comes from now on matters; what runs is as good as ended. Further calls raise AgentLost."""
         with self._changed:
             self._over = True
             self._changed.notify_all()
@@ -188,13 +188,13 @@ class RemoteProcess:
         self._agent._send({"op": "kill", "id": self._identity, "signal": int(with_signal)})
         ended = lambda: self._code is not None
         if with_signal == signal.SIGKILL and not self._agent._wait_for(ended, KILL_PATIENCE):
-            # In a call of a kernel that never returns: whatever it holds there stays taken.
+            # It is in a system call that does not return, and may hold locks that other programs need.
             where = self._where_it_is()
             self._agent.close()
             raise AgentLost(f"{self.name} goes on {KILL_PATIENCE} s after SIGKILL\n{where}")
 
     def _where_it_is(self):
-        """What the kernel there says of the process, if it says anything any more."""
+        """The state and the stack of the process in its kernel."""
         files = self._agent.read_files(*(f"/proc/{self.pid}/{name}" for name in ("status", "wchan", "stack")))
         return "\n".join(f"{path}:\n{text}" for path, text in files.items())
 

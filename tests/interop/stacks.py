@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The stacks that a panicking kernel writes, a line each: `python3 (1) S: wait_for_partner < fifo_open < ...`.
+"""Shortens the stacks that a panicking kernel prints to a line each: `python3 (1) S: wait_for_partner < fifo_open < ...`.
 
-Words of the kernel's command line: unknown_nmi_panic, panic_print=1 (all tasks).
+The kernel's command line needs unknown_nmi_panic and panic_print=1 (all tasks).
 """
 
 import re
@@ -12,13 +12,13 @@ _RUNNING = re.compile(r"CPU: (\d+) PID: (\d+) Comm: (.+?) (?:Not tainted|Tainted
 _TASK = re.compile(r"task:(.+?) +state:(\w) .*\bpid:(\d+) +ppid:(\d+)")
 _FUNCTION = re.compile(r"^ ([\w.]+)\+0x[\da-f]+/0x[\da-f]+$")  # "? name" is a guess
 _INTERRUPTED = re.compile(r"RIP: 0010:([\w.]+)\+")
-_WAITING = ("__schedule", "schedule")  # What they all begin with.
+_WAITING = ("__schedule", "schedule")  # Every sleeping task's stack begins with these.
 _PANIC = ("dump_stack_lvl", "panic", "nmi_panic", "unknown_nmi_error", "exc_nmi", "end_repeat_nmi")
 _KTHREADD = "2"
 
 
 def summary(console):
-    """Lines: who had the processor, programs, and threads of the kernel that are running or cannot be interrupted."""
+    """One line for the running task, each program, and each kernel thread that runs or cannot be interrupted."""
     shown, functions = [], []
     for line in (_STAMP.sub("", each) for each in console.splitlines()):
         if match := _RUNNING.search(line):

@@ -40,7 +40,7 @@ class Path {
   [[nodiscard]] bool has_room() const { return in_flight_ < window_; }
   [[nodiscard]] uint32_t window() const { return window_; }
   [[nodiscard]] uint32_t in_flight() const { return in_flight_; }
-  /// Whether a turn may begin after one that begins now.
+  /// Whether there will still be room after a whole turn.
   [[nodiscard]] bool has_room_for_turn() const { return in_flight_ + turn() < window_; }
   /// The room that one turn may use.
   [[nodiscard]] uint32_t turn() const { return std::min(window_ / 4, kMaxTurn); }

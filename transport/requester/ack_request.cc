@@ -11,13 +11,13 @@ namespace {
 
 /// AckReq is set at least this often (in packets), however large the window.
 constexpr uint32_t kMaxInterval = 16;
-/// The same on a path that has lost nothing for long, and so has a window of this size. Elsewhere
-/// each answer may tell of a loss, or make room.
+/// The same if the window has grown to kWideWindow (bytes), which it does on a path without loss.
+/// In a smaller one an ACK more often reports a loss or makes room.
 constexpr uint32_t kMaxIntervalInWideWindow = 64;
 constexpr uint32_t kWideWindow = 512 * 1024;
 
-/// Whether the packet, which takes `room`, ends a turn, and this queue pair, or another one, may
-/// have to wait for room then.
+/// Whether the packet, which takes `room`, ends a turn, and a queue pair may have to wait for room
+/// after it.
 bool may_leave_no_room(const QueuePair& qp, uint32_t room) {
   if (qp.requester.turn_left > room) return false;
   const Path& path = *qp.path;

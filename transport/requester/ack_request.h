@@ -7,9 +7,9 @@
 namespace urxe {
 
 /// Whether to set AckReq (9.7.5.1.2 leaves that to the requester): at the end of a message, at
-/// intervals in a long one, and where the queue pair will wait for room, for credits, or because
-/// pacing `pauses` it. Nobody waits without an answer on its way. Each answer wakes this process,
-/// and costs the peer a packet: so in a wide window one that goes on at once asks more rarely.
+/// intervals in a long one, and if the queue pair may have to wait after this packet: for room, for
+/// credits, or because pacing `pauses` it. A queue pair never waits without an ACK on its way. But
+/// an ACK costs the peer a packet and may wake this process, so there are fewer in a wide window.
 [[nodiscard]] bool wants_ack(const QueuePair& qp, const SendWqe& wqe, const RequestPacket& packet,
                              bool pauses);
 

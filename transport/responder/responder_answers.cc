@@ -6,9 +6,9 @@
 namespace urxe {
 namespace {
 
-/// So many packets without an answer hold up the requester: within a message, and, at its end,
-/// before it. At the end the answer may wait for the application's reply, however long the message
-/// is.
+/// The requester may be waiting for an ACK after so many unacknowledged packets: within a message;
+/// and at the end of one, counting only up to its first packet. So the ACK of a single message can
+/// wait for the application's reply, however long the message is.
 constexpr uint32_t kUrgentAfterPackets = 16;
 constexpr uint32_t kUrgentAfterPacketsAtEnd = 32;
 

@@ -94,9 +94,9 @@ struct ResponderState {
 
   std::optional<PendingAck> ack;
   uint32_t unacked_packets = 0;   ///< request packets since the last ACK was sent
-  uint32_t unacked_at_start = 0;  ///< of them, those up to the first one of the last message
+  uint32_t unacked_at_start = 0;  ///< the same, up to the first one of the last message
   bool ack_urgent = false;        ///< the answer goes out with the next transmission
-  bool ack_holds_up = false;      ///< so does it, because the requester may be waiting for it
+  bool ack_holds_up = false;      ///< the same: the requester may be waiting for it
   bool established = false;       ///< note_first_request() has been called
 
   // Ring of the last max_dest_rd_atomic READs and atomics, in PSN order. Those that lie more than

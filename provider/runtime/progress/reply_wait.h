@@ -18,12 +18,15 @@ namespace urxe {
 /// An ACK waits only if the application has replied to the request before, and twice as long as
 /// that reply took; and not while the application's own requests are unanswered. The application
 /// may need those answers before it goes on: if each of two peers, or each of a ring of them, kept
-/// its ACKs until its own next request, all of them would wait in vain. But the peer's ACK comes
-/// behind its own message. So after the packets of a long message that ACK is waited for a moment,
-/// by an application that has posted something lately.
+/// its ACKs until its own next request, all of them would wait in vain.
+///
+/// The exception: a peer that replies by a long message sends the ACK that the application needs
+/// behind that message. So ACKs also wait for a moment after the packets of a long message, if the
+/// application has posted something lately. However many arrive, no ACK waits longer than
+/// kLongestBehindBursts for that: it may be another peer's.
 class ReplyWait {
  public:
-  /// So many packets have come at once.
+  /// One call has received so many packets.
   void receives(size_t packets, Instant now) {
     const bool is_tail = packets > 0 && now - burst_ < kTail;
     if (packets >= kBurst || is_tail) burst_ = now;
@@ -39,11 +42,11 @@ class ReplyWait {
     until_ = replies ? now + std::clamp(reply_time_ * 2, kShortest, kLongest) : now;
     owed_ = now;
   }
-  /// The ACK waits until then.
+  /// The ACK waits for the reply until then.
   [[nodiscard]] Instant until() const { return until_; }
   /// Whether it still waits. `awaits_answers`: requests of the application are unanswered.
   [[nodiscard]] bool holds(Instant now, bool awaits_answers) const {
-    const bool may_reply = now - posted_ < kRecent;
+    const bool may_reply = now - posted_ < kRecent && now - owed_ < kLongestBehindBursts;
     return (may_reply && now - burst_ < kBehindBurst) || (!awaits_answers && now < until_);
   }
 
@@ -51,10 +54,11 @@ class ReplyWait {
   static constexpr Duration kRecent = milliseconds(5);
   static constexpr Duration kShortest = microseconds(20);
   static constexpr Duration kLongest = microseconds(100);
-  /// Packets of a long message. What comes that soon after them may be the rest of it.
+  /// So many packets at once belong to a long message; those within kTail may be the rest of it.
   static constexpr size_t kBurst = 8;
   static constexpr Duration kTail = microseconds(50);
   static constexpr Duration kBehindBurst = microseconds(12);
+  static constexpr Duration kLongestBehindBursts = microseconds(500);
 
   Instant posted_{INT64_MIN / 2};
   Instant owed_{INT64_MIN / 2};

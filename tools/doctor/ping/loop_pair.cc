@@ -16,8 +16,8 @@ constexpr int kQueueLength = 4;
 /// 4.096 us * 2^16, 0.27 s: longer than a busy machine keeps a process waiting, mostly.
 constexpr uint8_t kAckTimeout = 16;
 constexpr uint8_t kRetries = 3;
-/// A message takes longer only if nothing ends it: its retries are used up after a second, and on a
-/// crowded host, where the first four seconds of silence cost none, after five.
+/// Longer than the retries take: one second, or five on a crowded host, where the first four
+/// seconds of silence cost none.
 constexpr Duration kPatience = seconds(8);
 constexpr uint8_t kRnrRetries = 7;  // without end
 constexpr uint8_t kRnrTimer = 12;

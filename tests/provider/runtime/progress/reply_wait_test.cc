@@ -58,6 +58,7 @@ TEST(ReplyWait, NotWhileTheApplicationWaitsForAnswersItself) {
 TEST(ReplyWait, ForTheAnswerThatComesBehindALongMessage) {
   ReplyWait wait;
   wait.posts(kStart);
+  wait.owes_ack(kStart);
   wait.receives(7, kStart);
   EXPECT_FALSE(wait.holds(kStart, true));
   wait.receives(8, kStart);
@@ -71,8 +72,22 @@ TEST(ReplyWait, ForTheAnswerThatComesBehindALongMessage) {
   EXPECT_FALSE(wait.holds(kStart + microseconds(100), true));
 }
 
+// Another peer may be waiting for its ACK.
+TEST(ReplyWait, NotForeverWhilePacketsOfLongMessagesArrive) {
+  ReplyWait wait;
+  wait.posts(kStart);
+  wait.owes_ack(kStart);
+  for (int us = 0; us < 500; us += 10) {
+    wait.receives(64, kStart + microseconds(us));
+    EXPECT_TRUE(wait.holds(kStart + microseconds(us), true));
+  }
+  wait.receives(64, kStart + microseconds(500));
+  EXPECT_FALSE(wait.holds(kStart + microseconds(500), true));
+}
+
 TEST(ReplyWait, NotAfterALongMessageToOneThatPostsNothing) {
   ReplyWait wait;
+  wait.owes_ack(kStart);
   wait.receives(64, kStart);
   EXPECT_FALSE(wait.holds(kStart, true));
   wait.posts(kStart - milliseconds(6));
