@@ -25,6 +25,7 @@ import time
 import harness
 from harness import Process
 from roce_capture import Capture
+from terminal import read_rest
 
 BASE = "/sys/class/infiniband/urxe_lo/ports/1/hw_counters"
 
@@ -140,7 +141,7 @@ def progress(_arguments):
             shown += read_some(ours)
         reader.end()
         # The bar is removed: what was written last erases the line.
-        shown += read_some(ours)
+        shown += read_rest(ours)
         harness.expect(shown.endswith("\r\x1b[K"), f"the terminal shows {shown!r}")
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as errors:
         reader = SlowReader(folder, errors)

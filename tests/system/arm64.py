@@ -13,6 +13,7 @@ import sys
 import cm_place
 import harness
 import sharing
+import stock_programs
 from harness import Process
 
 EMULATOR = "qemu-aarch64-static"
@@ -101,12 +102,12 @@ def verify(server, client):
 
 def rping(server, client):
     port = harness.free_port()
-    words = ["-a", server.address, "-p", str(port), "-V", "-v", "-C", "20"]
+    words = ["-d", "-a", server.address, "-p", str(port), "-V", "-v", "-C", "20"]
     started = Process(server.words("rping", "-s", *words), "rping server")
     service, index = cm_place.TCP << 16 | port, server.interface_index()
     harness.wait_until(lambda: not started.running() or sharing.listens(service, index, process=started.pid), "rping to listen")
-    Process(client.words("rping", "-c", *words), "rping client").expect_success()
-    output = started.expect_success()
+    stock_programs.finish(Process(client.words("rping", "-c", *words), "rping client"))
+    output = stock_programs.finish(started)
     harness.expect(output.count("ping data") == 20, output)
 
 

@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 import harness
+import stock_programs
 
 LEVELS = ("ok", "note", "problem")
 
@@ -98,15 +99,15 @@ def port_shared():
     """Programs under urxe are in nobody's way, and are not disturbed."""
     harness.need_namespaces()
     harness.need_programs("rping")
-    server = harness.Process(harness.urxe_run(["rping", "-s", "-a", "127.0.0.1", "-C", "3"]), name="server")
+    server = harness.Process(harness.urxe_run(["rping", "-d", "-s", "-a", "127.0.0.1", "-C", "3"]), name="server")
     harness.wait_until(bound_to_4791, "the server's sockets")
     findings = examine(expected=0)
     expect_finding(findings, "port", "ok", "shared with 1 urxe process")
     expect_finding(findings, "slots", "ok", "1 of 512 taken")
     expect_finding(findings, "self-ping", "ok", "urxe_lo 127.0.0.1")
-    client = harness.urxe_run(["rping", "-c", "-a", "127.0.0.1", "-C", "3"])
-    harness.Process(client, name="client").expect_success()
-    server.expect_success()
+    client = harness.urxe_run(["rping", "-d", "-c", "-a", "127.0.0.1", "-C", "3"])
+    for process in (harness.Process(client, name="client"), server):
+        stock_programs.finish(process)
 
 
 def firewall():
@@ -349,7 +350,7 @@ def peer():
     here, other = harness.two_hosts()
     findings = examine(other.ipv4, expected=1)
     expect_finding(findings, "peer", "problem", other.ipv4, "nobody has UDP port 4791")
-    server = harness.Process(other.command(harness.urxe_run(["rping", "-s", "-a", other.ipv4, "-C", "3"])))
+    server = harness.Process(other.command(harness.urxe_run(["rping", "-d", "-s", "-a", other.ipv4, "-C", "3"])))
     harness.wait_until(lambda: bound_to_4791(server.pid), "the server's sockets")
     findings = examine(other.ipv4, expected=0)
     expect_finding(findings, "peer", "ok", f"packets to {other.ipv4} may have 1500 bytes", "path MTU 1024")
@@ -358,8 +359,9 @@ def peer():
     subprocess.run(["ip", "route", "change", "10.0.0.0/24", "dev", here.interface, "src", here.ipv4, "mtu", "700"],
                    check=True)
     expect_finding(examine(other.ipv4, expected=0), "peer", "ok", "may have 700 bytes", "path MTU 512")
-    harness.Process(harness.urxe_run(["rping", "-c", "-a", other.ipv4, "-C", "3"])).expect_success()
-    server.expect_success()
+    client = harness.urxe_run(["rping", "-d", "-c", "-a", other.ipv4, "-C", "3"])
+    for process in (harness.Process(client), server):
+        stock_programs.finish(process)
 
 
 def silent_peer():

@@ -15,6 +15,7 @@ import tempfile
 import time
 
 import harness
+import stock_programs
 from harness import Process
 
 DEVICE = "urxe_memif0"
@@ -86,15 +87,15 @@ def rping():
     """librdmacm finds the device by the address, which no interface of the kernel has."""
     harness.need_programs("rping")
     for address in (THEIRS, "fd00:44::2"):
-        words = ["rping", "-s", "-a", address, "-C", "20", "-v"]
-        server = Process(harness.urxe_run(words, ENDS[1]), "server")
+        words = ["rping", "-d", "-a", address, "-C", "20", "-v"]
+        server = Process(harness.urxe_run([*words, "-s"], ENDS[1]), "server")
         client = None
         for _ in range(20):  # rping does not wait for a server
-            client = Process(harness.urxe_run(["rping", "-c", "-a", address, "-C", "20", "-v"], ENDS[0]), "client")
-            if client.wait() == 0:
+            client = Process(harness.urxe_run([*words, "-c"], ENDS[0]), "client")
+            if client.wait() == 0 or stock_programs.rping_lost_its_race(client.output):
                 break
-        harness.expect(client.wait() == 0, client.output)
-        server.expect_success()
+        for process in (client, server):
+            stock_programs.finish(process)
 
 
 def verify():
@@ -172,7 +173,7 @@ def hung_up():
 
 
 def sockets(process):
-    """Those of a process. (Of its other descriptors DPDK opens some anew, under other numbers.)"""
+    """The sockets of a process. (DPDK reopens some of its other descriptors under other numbers.)"""
     folder = f"/proc/{process.pid}/fd"
     found = set()
     for number in os.listdir(folder):

@@ -27,7 +27,7 @@ _NO_CLOCK = re.compile(r"^Correlation coefficient r\^2: \S+ < 0\.9$", re.M)
 _ROW = re.compile(r"^ *\d+ +\d+[ \t]+(\S.*)$", re.M)
 
 
-def finish(process, timeout):
+def finish(process, timeout=harness.PATIENCE):
     """Waits for the process's success; returns its output. For an rping to lose its race is no failure, if -d was among
     its options; nor is it for fi_pingpong."""
     code = process.wait(timeout)

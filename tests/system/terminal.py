@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a program draws on a terminal; a shell on a terminal of its own, to which a test types."""
 
+import errno
 import fcntl
 import os
 import pty
@@ -19,6 +20,17 @@ ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[A-Za-z]|[=>])|\r")
 
 PROMPT = "at-the-prompt "
 PIECES = re.compile(r"\x1b\[([?>]?)([0-9;]*)([@A-Za-z])|\x1b[()].|\x1b[=>78]|([\r\n\b])|([^\x00-\x1f])", re.S)
+
+
+def read_rest(descriptor):
+    """What comes until the terminal's other end is closed. It may come in pieces, after the process that wrote it has ended."""
+    data = b""
+    try:
+        while piece := os.read(descriptor, 65536):
+            data += piece
+    except OSError as error:  # so says Linux that it is closed
+        harness.expect(error.errno == errno.EIO, str(error))
+    return data.decode(errors="replace")
 
 
 class Screen:

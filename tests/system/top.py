@@ -15,8 +15,10 @@ import time
 
 import harness
 from harness import Process
+from terminal import read_rest
 
 END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+LEAVES_SCREEN = "\x1b[?1049l"
 
 
 class Terminal:
@@ -128,7 +130,18 @@ def output_stopped():
         terminal.process.send_signal(number)
         harness.expect(terminal.end() == (0, ""), f"{number}")
         harness.expect(terminal.modes() == terminal.modes_before, f"{number}: the modes of the terminal")
-        harness.expect("\x1b[?1049l" in os.read(terminal.ours, 65536).decode(), f"{number}: the screen")
+        harness.expect(LEAVES_SCREEN in read_rest(terminal.ours), f"{number}: the screen")
+
+
+def slow():
+    """The screen is left, too, if the program has no processor for the second that it has for that."""
+    harness.isolate()
+    terminal = Terminal("--interval", "3600")
+    terminal.wait_for("urxe top")
+    for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGALRM, signal.SIGCONT):
+        terminal.process.send_signal(number)
+    harness.expect(terminal.end() == (0, ""), "the end")
+    harness.expect(LEAVES_SCREEN in read_rest(terminal.ours), "the screen")
 
 
 def output_unread():
@@ -167,4 +180,4 @@ def resized():
 
 
 harness.main({"keys": keys, "wrong": wrong, "hangup": hangup, "signals": signals, "output_stopped": output_stopped,
-              "output_unread": output_unread, "resized": resized}[sys.argv[1]])
+              "slow": slow, "output_unread": output_unread, "resized": resized}[sys.argv[1]])

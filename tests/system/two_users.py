@@ -14,6 +14,7 @@ import time
 
 import harness
 import sharing
+import stock_programs
 from cm_place import TCP
 from harness import Process
 
@@ -68,13 +69,13 @@ def expect_pingpong(urxe):
 def expect_rping(urxe, client_prefix=()):
     """The server is ready for the client when it is in the table of services, which only its user can read."""
     port = harness.free_port()
-    command = as_user(VICTIM, [urxe, "run", "--", "rping", "-a", "127.0.0.1", "-C", "3", "-p", str(port)])
+    command = as_user(VICTIM, [urxe, "run", "--", "rping", "-d", "-a", "127.0.0.1", "-C", "3", "-p", str(port)])
     server = Process(command + ["-s"], name="server")
     service, interface = TCP << 16 | port, socket.if_nametoindex("lo")
     harness.wait_until(lambda: sharing.listens(service, interface, VICTIM) or not server.running(),
                        "the server to listen")
-    Process([*client_prefix, *command, "-c"], name="client").expect_success()
-    server.expect_success()
+    for process in (Process([*client_prefix, *command, "-c"], name="client"), server):
+        stock_programs.finish(process)
 
 
 def first():

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tools/top/end_signals.h"
 
+#include <poll.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -11,8 +12,10 @@ namespace urxe::top {
 namespace {
 
 constexpr unsigned kGraceSeconds = 1;
+constexpr int kMostGraces = 10;
 
 volatile sig_atomic_t end_came = 0;
+volatile sig_atomic_t graces = 0;
 termios modes_before{};  // written before the handlers are installed
 
 /// Turning flow control off starts what Ctrl-S has stopped. endwin() sets the old modes.
@@ -33,8 +36,21 @@ void on_end(int /*signal*/) {
   errno = error;
 }
 
-/// The terminal is read by nobody: curses repeats its write() for ever.
+bool takes_output() {
+  pollfd output{STDOUT_FILENO, POLLOUT, 0};
+  return poll(&output, 1, 0) == 1 && output.revents == POLLOUT;
+}
+
+/// If the terminal is read by nobody, curses repeats its write() for ever. If it is read, this
+/// process has been slow, and the screen is still to be left.
 void on_alarm(int /*signal*/) {
+  const int error = errno;
+  if (takes_output() && graces < kMostGraces) {
+    graces = graces + 1;
+    alarm(kGraceSeconds);
+    errno = error;
+    return;
+  }
   tcsetattr(STDOUT_FILENO, TCSANOW, &modes_before);
   _exit(0);
 }
