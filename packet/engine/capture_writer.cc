@@ -14,6 +14,7 @@
 
 #include "packet/engine/capture_record.h"
 #include "packet/host/guarded_open.h"
+#include "packet/host/uncancelled.h"
 
 namespace urxe {
 namespace {
@@ -78,13 +79,14 @@ Expected<CaptureWriter, EngineError> CaptureWriter::open(const std::string& path
 
 void CaptureWriter::append(std::span<const uint8_t> records) {
   if (!is_on()) return;
-  const ssize_t written = write(fd_.get(), records.data(), records.size());
+  const ssize_t written = uncancelled::write(fd_.get(), records.data(), records.size());
   if (written == static_cast<ssize_t>(records.size())) return;
   stop(written < 0 ? std::strerror(errno) : "no space for a whole record");
 }
 
 void CaptureWriter::stop(const char* why) {
   if (!on_.exchange(false)) return;
+  const Uncancelled uncancelled;
   std::fprintf(stderr, "urxe: capture file %s: %s; capturing stops, traffic goes on\n",
                path_.c_str(), why);
 }

@@ -10,6 +10,7 @@
 
 #include "packet/base/mix_bits.h"
 #include "packet/host/clock.h"
+#include "packet/host/uncancelled.h"
 #include "packet/wire/icrc.h"
 
 namespace urxe {
@@ -72,10 +73,9 @@ void FaultyLane::ring_while_holding_back() {
   if (holds_back == ringing_ || !wait_) return;
   ringing_ = holds_back;
   if (holds_back) {
-    eventfd_write(bell_.get(), 1);
+    uncancelled::ring_bell(bell_.get());
   } else {
-    eventfd_t count = 0;
-    eventfd_read(bell_.get(), &count);
+    uncancelled::silence_bell(bell_.get());
   }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <unistd.h>
-
 #include <utility>
+
+#include "packet/host/uncancelled.h"
 
 namespace urxe {
 
@@ -27,7 +27,7 @@ class FileDescriptor {
   /// The caller owns it from now on.
   [[nodiscard]] int release() { return std::exchange(fd_, -1); }
   void reset() {
-    if (fd_ >= 0) close(fd_);
+    if (fd_ >= 0) uncancelled::close(fd_);
     fd_ = -1;
   }
 

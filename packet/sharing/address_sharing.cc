@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "packet/host/clock.h"
+#include "packet/host/uncancelled.h"
 
 namespace urxe {
 namespace {
@@ -143,7 +144,7 @@ void AddressSharing::answer(uint32_t to, const ProbeAnswer& answer) const {
 void AddressSharing::receive(std::vector<RxPacket>& own, std::vector<ProbeAnswer>& answers) {
   reader_.rewind();
   std::array<epoll_event, 16> events;
-  const int count = epoll_wait(epoll_.get(), events.data(), events.size(), 0);
+  const int count = uncancelled::epoll_wait(epoll_.get(), events);
   ++counters_.rx_syscalls;
   for (int i = 0; i < count; ++i) {
     const uint32_t id = events[static_cast<size_t>(i)].data.u32;

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "packet/host/throwing.h"
+#include "packet/host/uncancelled.h"
 #include "provider/cm/commands/dispatch.h"
 #include "provider/presence/presence_abi.h"
 #include "provider/runtime/errors.h"
-#include "provider/runtime/locks/uncancelled.h"
 
 namespace urxe::cm {
 namespace {

@@ -12,6 +12,7 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "packet/host/uncancelled.h"
 #include "provider/observation/short_text.h"
 #include "provider/presence/presence_abi.h"
 
@@ -106,6 +107,7 @@ bool is_first(unsigned kind, int errno_value) {
 
 /// Writes the line "urxe: ", and the texts.
 void print(std::initializer_list<std::string_view> texts) noexcept {
+  const Uncancelled uncancelled;
   constexpr size_t kMost = 10;
   const int saved = errno;
   std::array<iovec, kMost> parts{};

@@ -6,10 +6,10 @@
 #include <cerrno>
 #include <fstream>
 
+#include "packet/host/uncancelled.h"
 #include "provider/devices/device_tree.h"
 #include "provider/presence/presence_abi.h"
 #include "provider/runtime/errors.h"
-#include "provider/runtime/locks/uncancelled.h"
 #include "provider/umad/open_files.h"
 #include "provider/umad/registration.h"
 #include "provider/umad/sending.h"

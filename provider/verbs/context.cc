@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "packet/host/throwing.h"
+#include "packet/host/uncancelled.h"
 #include "provider/runtime/device/device_registry.h"
 #include "provider/runtime/errors.h"
 #include "provider/verbs/abi/entry.h"
@@ -116,6 +117,7 @@ Context::~Context() {
 }
 
 verbs_context* alloc_context(ibv_device* device, int cmd_fd, void* /*private_data*/) noexcept {
+  const Uncancelled uncancelled;
   if (!can_throw()) {
     close_keeping_errno(cmd_fd);
     report_lack("open a device", ENOMEM);
@@ -138,6 +140,7 @@ verbs_context* alloc_context(ibv_device* device, int cmd_fd, void* /*private_dat
 /// libibverbs looks for the device by the number of its node, which is the same for all of urxe's.
 /// So it may be another one than that of the descriptor.
 verbs_context* import_context(ibv_device* /*device*/, int cmd_fd) noexcept {
+  const Uncancelled uncancelled;
   try {
     if (!take_commands()) return fail(EOPNOTSUPP);
     ibv_device* const device = ContextTable::instance().find_device(cmd_fd);
@@ -153,6 +156,7 @@ verbs_context* import_context(ibv_device* /*device*/, int cmd_fd) noexcept {
 }
 
 void free_context(ibv_context* context) noexcept {
+  const Uncancelled uncancelled;
   const ContextTail tail = tail_of(context);
   ContextTable::instance().remove(*tail.self);
   remove_channel_source(context->cmd_fd);

@@ -254,6 +254,22 @@ TEST_F(Waiting, CanBeCancelled) {
   }
 }
 
+/// Ended in the middle of a poll, it would leave the device locked.
+TEST_F(Waiting, AThreadThatPollsIsCancelledBetweenTwoPolls) {
+  checks("pthreads(7), Cancellation points: libibverbs has none but those of read(2)");
+  if (stopped()) return;
+  constexpr int kThreads = 200;
+  for (int i = 0; i < kThreads; ++i) {
+    std::thread poller([this] {
+      for (ibv_wc wc{};; pthread_testcancel()) ibv_poll_cq(right_received(), 1, &wc);
+    });
+    usleep(static_cast<useconds_t>(i));
+    pthread_cancel(poller.native_handle());
+    poller.join();
+  }
+  expect_event_while_waiting();
+}
+
 TEST_F(Waiting, EachThreadGetsItsOwnEvents) {
   checks("ibv_get_cq_event(3): two channels");
   if (stopped()) return;

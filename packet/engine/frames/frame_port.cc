@@ -15,6 +15,7 @@
 #include "packet/base/bytes.h"
 #include "packet/engine/frames/frame_filter.h"
 #include "packet/engine/raw/packet_socket.h"
+#include "packet/host/uncancelled.h"
 #include "packet/wire/ethernet/frame_segments.h"
 #include "packet/wire/ip/ip_header.h"
 
@@ -222,8 +223,8 @@ void FramePort::transmit(FrameBatch& batch) {
       calls[i].msg_hdr.msg_iov = &parts[i];
       calls[i].msg_hdr.msg_iovlen = 1;
     }
-    const int sent =
-        sendmmsg(sender_.get(), calls.data(), static_cast<unsigned>(frames.size()), MSG_DONTWAIT);
+    const int sent = uncancelled::sendmmsg(sender_.get(), calls.data(),
+                                           static_cast<unsigned>(frames.size()), MSG_DONTWAIT);
     if (sent > 0) {
       batch.pop(static_cast<size_t>(sent));
     } else if (errno == EAGAIN) {

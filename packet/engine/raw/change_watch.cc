@@ -11,6 +11,8 @@
 #include <cstring>
 #include <span>
 
+#include "packet/host/uncancelled.h"
+
 namespace urxe {
 namespace {
 
@@ -49,6 +51,7 @@ Expected<ChangeWatch, Errno> ChangeWatch::open(uint32_t ifindex) {
 }
 
 ChangeWatch::Changes ChangeWatch::take() const {
+  const Uncancelled uncancelled;
   Changes changes;
   std::array<uint8_t, 8192> buffer;
   for (int reads = 0; reads < kMaxReads; ++reads) {

@@ -15,6 +15,7 @@
 #include "packet/engine/raw/packet_socket.h"
 #include "packet/engine/raw/raw_filter.h"
 #include "packet/host/clock.h"
+#include "packet/host/uncancelled.h"
 #include "packet/sharing/forwarding/packet_owner.h"
 
 namespace urxe {
@@ -229,7 +230,7 @@ void RawEngine::look_around() {
   calls_until_look_ = kLookInterval;
   now_ = clock_now();
   std::array<epoll_event, 4> events;
-  const int count = epoll_wait(epoll_.get(), events.data(), events.size(), 0);
+  const int count = uncancelled::epoll_wait(epoll_.get(), events);
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<size_t>(i)];
     if (event.data.u32 == kUdpId) calls_to_udp_ = std::max(calls_to_udp_, kLooksAtUdp);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "packet/host/clock.h"
+#include "packet/host/uncancelled.h"
 
 namespace urxe {
 namespace {
@@ -90,10 +91,10 @@ void RawSender::set_priority(uint8_t priority) {
 int RawSender::send_from(size_t first) {
   ++counters_.tx_syscalls;
   if (count_ - first == 1) {
-    return sendmsg(fd_, &calls_[first].msg_hdr, MSG_DONTWAIT) < 0 ? -errno : 1;
+    return uncancelled::sendmsg(fd_, &calls_[first].msg_hdr, MSG_DONTWAIT) < 0 ? -errno : 1;
   }
-  const int sent =
-      sendmmsg(fd_, &calls_[first], static_cast<unsigned>(count_ - first), MSG_DONTWAIT);
+  const int sent = uncancelled::sendmmsg(fd_, &calls_[first], static_cast<unsigned>(count_ - first),
+                                         MSG_DONTWAIT);
   return sent > 0 ? sent : -errno;
 }
 

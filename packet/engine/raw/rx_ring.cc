@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "packet/engine/raw/packet_socket.h"
+#include "packet/host/uncancelled.h"
 
 namespace urxe {
 namespace {
@@ -116,9 +117,9 @@ void RxRing::read_large(Frame& frame) {
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  ssize_t size = recvmsg(fd_, &message, MSG_DONTWAIT);
+  ssize_t size = uncancelled::recvmsg(fd_, &message, MSG_DONTWAIT);
   // An error of the link is reported once, in the place of a frame, which is still there.
-  if (size < 0 && errno != EAGAIN) size = recvmsg(fd_, &message, MSG_DONTWAIT);
+  if (size < 0 && errno != EAGAIN) size = uncancelled::recvmsg(fd_, &message, MSG_DONTWAIT);
   frame.whole =
       size > static_cast<ssize_t>(sizeof(VnetHeader)) && (message.msg_flags & MSG_TRUNC) == 0;
   if (!frame.whole) return;

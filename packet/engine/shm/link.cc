@@ -12,6 +12,7 @@
 #include "packet/base/fence.h"
 #include "packet/engine/udp/udp_socket.h"
 #include "packet/host/clock.h"
+#include "packet/host/uncancelled.h"
 
 namespace urxe {
 namespace {
@@ -156,7 +157,7 @@ bool Link::has_work() {
 void Link::wake_peer(std::atomic<uint32_t>& word) {
   if (word.load(std::memory_order_relaxed) == 0 || word.exchange(0) == 0) return;
   ++counters_.wakeups;
-  eventfd_write(bell_.get(), 1);
+  uncancelled::ring_bell(bell_.get());
 }
 
 }  // namespace urxe

@@ -9,6 +9,7 @@
 #include <new>
 #include <utility>
 
+#include "packet/host/uncancelled.h"
 #include "packet/host/unix_name.h"
 
 namespace urxe {
@@ -63,6 +64,7 @@ void Links::ask(uint32_t slot, Instant now) {
 }
 
 Expected<void, Errno> Links::try_to_ask(uint32_t slot) try {
+  const Uncancelled uncancelled;
   auto connection = connect_to_socket(config_.directory->links_name(slot));
   if (!connection) return Unexpected<Errno>(connection.error());
   if (!config_.directory->is_member(connection->get())) return error(EACCES);
@@ -80,6 +82,7 @@ Expected<void, Errno> Links::try_to_ask(uint32_t slot) try {
 }
 
 void Links::look_at(int fd, Instant now) {
+  const Uncancelled uncancelled;
   if (fd == listener_.get()) return accept_callers(now);
   for (FileDescriptor& caller : callers_) {
     if (caller.get() != fd) continue;

@@ -13,6 +13,7 @@
 #include "packet/base/bytes.h"
 #include "packet/base/fence.h"
 #include "packet/host/clock.h"
+#include "packet/host/uncancelled.h"
 #include "packet/wire/cm/mad.h"
 #include "packet/wire/qpn_layout.h"
 #include "packet/wire/types.h"
@@ -149,7 +150,7 @@ bool ShmEngine::send(const TxBatch& batch, const TxBatch::Message& message) {
 void ShmEngine::look_around() {
   calls_until_look_ = kLookInterval;
   std::array<epoll_event, 16> events;
-  const int count = epoll_wait(epoll_.get(), events.data(), events.size(), 0);
+  const int count = uncancelled::epoll_wait(epoll_.get(), events);
   const Instant now = clock_now();
   for (int i = 0; i < count; ++i) {
     const int fd = events[static_cast<size_t>(i)].data.fd;
@@ -192,8 +193,7 @@ void ShmEngine::end_wait() {
   inner_has_more_ = true;
   if (links_ == nullptr) return;
   for (const auto& link : links_->all()) link->say_awake();
-  eventfd_t rings = 0;
-  eventfd_read(bell_.get(), &rings);
+  uncancelled::silence_bell(bell_.get());
 }
 
 EngineCounters ShmEngine::totals() const {

@@ -4,6 +4,7 @@
 
 #include "packet/engine/shm/shm.h"
 #include "packet/engine/udp/udp_socket.h"
+#include "packet/host/uncancelled.h"
 
 namespace urxe {
 
@@ -11,7 +12,7 @@ bool ShmEngine::send_to_self(const TxBatch::Message& message, const uint8_t* mem
   if (!own_.put(message, memory)) return false;
   counters_.sent_packets += message.segments;
   counters_.sent_bytes += message.size;
-  if (sleeps_) eventfd_write(bell_.get(), 1);
+  if (sleeps_) uncancelled::ring_bell(bell_.get());
   return true;
 }
 

@@ -6,6 +6,8 @@
 
 #include <cstring>
 
+#include "packet/host/uncancelled.h"
+
 #ifndef IPV6_FLOWINFO
 #define IPV6_FLOWINFO 11
 #endif
@@ -85,12 +87,12 @@ std::span<const PacketRun> DatagramReader::read(int fd, const Gid& local, bool s
   ++syscalls_;
   if (single) {
     // recvmmsg() would look for a second datagram before it hands over the first.
-    const ssize_t size = recvmsg(fd, &messages_[0].msg_hdr, MSG_DONTWAIT);
+    const ssize_t size = uncancelled::recvmsg(fd, &messages_[0].msg_hdr, MSG_DONTWAIT);
     if (size < 0) return {};
     used_ = 1;
     add(messages_[0].msg_hdr, static_cast<size_t>(size), local);
   } else {
-    const int got = recvmmsg(fd, messages_.data(), kBurst, MSG_DONTWAIT, nullptr);
+    const int got = uncancelled::recvmmsg(fd, messages_.data(), kBurst, MSG_DONTWAIT);
     if (got < 0) return {};
     used_ = static_cast<size_t>(got);
     for (size_t i = 0; i < used_; ++i) add(messages_[i].msg_hdr, messages_[i].msg_len, local);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "packet/host/clock.h"
+#include "packet/host/uncancelled.h"
 
 namespace urxe {
 namespace {
@@ -220,7 +221,7 @@ void UdpEngine::look_around() {
   calls_until_look_ = often ? 0 : several ? kLookIntervalSeveral : kLookIntervalOne;
   if (!several && config_.sharing == nullptr) return;
   std::array<epoll_event, 16> events;
-  const int count = epoll_wait(epoll_.get(), events.data(), events.size(), 0);
+  const int count = uncancelled::epoll_wait(epoll_.get(), events);
   ++counters_.rx_syscalls;
   size_t next = receivers_.size() * 2;
   for (int i = 0; i < count; ++i) {

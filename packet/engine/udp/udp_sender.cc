@@ -10,6 +10,8 @@
 #include <new>
 #include <utility>
 
+#include "packet/host/uncancelled.h"
+
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
 #endif
@@ -149,12 +151,13 @@ int UdpSender::send_one(int fd, const TxBatch::Message& message, const uint8_t* 
   ++counters_.tx_syscalls;
   if (message.segments == 1 && has_default_fields(message.flow)) {
     const SocketAddress to(message.flow.destination, kRoceUdpPort, options_.scope);
-    return sendto(fd, memory + message.offset, message.size, MSG_DONTWAIT, to.get(), to.size()) < 0
+    return uncancelled::sendto(fd, memory + message.offset, message.size, MSG_DONTWAIT, to.get(),
+                               to.size()) < 0
                ? errno
                : 0;
   }
   prepare(0, message, memory);
-  return sendmsg(fd, &headers_[0].msg_hdr, MSG_DONTWAIT) < 0 ? errno : 0;
+  return uncancelled::sendmsg(fd, &headers_[0].msg_hdr, MSG_DONTWAIT) < 0 ? errno : 0;
 }
 
 /// Returns how many messages were sent, or, if none was, minus the errno of the first.
@@ -165,7 +168,8 @@ int UdpSender::send_burst(int fd, Messages burst, const uint8_t* memory) {
   }
   for (size_t i = 0; i < burst.size(); ++i) prepare(i, burst[i], memory);
   ++counters_.tx_syscalls;
-  const int sent = sendmmsg(fd, headers_.data(), static_cast<unsigned>(burst.size()), MSG_DONTWAIT);
+  const int sent =
+      uncancelled::sendmmsg(fd, headers_.data(), static_cast<unsigned>(burst.size()), MSG_DONTWAIT);
   return sent > 0 ? sent : -errno;
 }
 
@@ -241,7 +245,8 @@ bool UdpSender::send_express(const TxBatch& batch) {
   ++counters_.tx_syscalls;
   const auto bytes = batch.bytes(message);
   const SocketAddress& to = express_.to;
-  if (sendto(express_.fd, bytes.data(), bytes.size(), MSG_DONTWAIT, to.get(), to.size()) < 0) {
+  if (uncancelled::sendto(express_.fd, bytes.data(), bytes.size(), MSG_DONTWAIT, to.get(),
+                          to.size()) < 0) {
     return false;
   }
   ++counters_.tx_datagrams;

@@ -8,6 +8,7 @@
 
 #include "packet/engine/udp/udp.h"
 #include "packet/host/clock.h"
+#include "packet/host/uncancelled.h"
 
 namespace urxe {
 namespace {
@@ -19,6 +20,7 @@ constexpr Duration kTick = milliseconds(1);
 }  // namespace
 
 void UdpEngine::take_probe(Receiver& receiver, const Flow& flow, const Probe& probe) {
+  const Uncancelled uncancelled;
   // Only processes of this host probe, from the port that the user has; others get no answer.
   if (flow.source != receiver.local || flow.source_port != kRoceUdpPort) return;
   const uint32_t own = config_.sharing->slot();
@@ -38,6 +40,8 @@ void UdpEngine::take_from_others() {
 }
 
 void UdpEngine::take_answers() {
+  if (answers_.empty()) return;
+  const Uncancelled uncancelled;
   const Instant t = clock_now();
   for (const ProbeAnswer& answer : answers_) {
     for (const Receiver& receiver : receivers_) {
@@ -63,6 +67,7 @@ void UdpEngine::start_ticking() {
 }
 
 void UdpEngine::tick() {
+  const Uncancelled uncancelled;
   const Instant t = clock_now();
   searching_ = false;
   for (Receiver& receiver : receivers_) {

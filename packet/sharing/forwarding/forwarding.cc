@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "packet/host/uncancelled.h"
+
 namespace urxe {
 namespace {
 
@@ -40,7 +42,7 @@ int send_to(int fd, UnixName to, std::span<iovec> parts) {
   message.msg_namelen = to.size;
   message.msg_iov = parts.data();
   message.msg_iovlen = parts.size();
-  return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? errno : 0;
+  return uncancelled::sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? errno : 0;
 }
 
 /// A process that is another user by now may no longer go by the path.
@@ -109,7 +111,7 @@ ForwardReader::Item ForwardReader::read(int fd) {
     msghdr message{};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
-    const ssize_t size = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    const ssize_t size = uncancelled::recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (size < 0) return {};
     if ((message.msg_flags & MSG_TRUNC) != 0) continue;
     Item item = decode({buffer, static_cast<size_t>(size)});

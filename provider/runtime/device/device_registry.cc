@@ -9,6 +9,7 @@
 #include <new>
 #include <vector>
 
+#include "packet/host/uncancelled.h"
 #include "packet/sharing/holders/holder_table.h"
 #include "provider/devices/device_tree.h"
 #include "provider/devices/interface_watcher.h"
@@ -82,6 +83,7 @@ class Registry {
     self.mutex_.unlock();
   }
   static void after_fork_in_child() {
+    const Uncancelled uncancelled;
     Registry& self = instance();
     for (auto& device : self.held_) device->after_fork_in_child();
     InterfaceWatcher::instance().after_fork_in_child();
@@ -107,6 +109,7 @@ Expected<std::shared_ptr<RuntimeDevice>, Errno> open_runtime_device(const std::s
 }
 
 void finish_runtime_devices() noexcept {
+  const Uncancelled uncancelled;
   Registry::instance().finish();
 }
 

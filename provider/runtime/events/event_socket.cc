@@ -11,6 +11,8 @@
 #include <cstring>
 #include <new>
 
+#include "packet/host/uncancelled.h"
+
 namespace urxe {
 
 uint64_t EventSocket::Event::element() const {
@@ -33,8 +35,8 @@ Expected<std::shared_ptr<EventSocket>, Errno> EventSocket::create(size_t event_s
       return made;
     }
   }
-  close(fds[0]);
-  close(fds[1]);
+  uncancelled::close(fds[0]);
+  uncancelled::close(fds[1]);
   return error(ENOMEM);
 }
 
@@ -45,7 +47,7 @@ EventSocket::EventSocket(size_t event_size, int reader_fd, int writer_fd, ino_t 
       reader_inode_(reader_inode) {}
 
 EventSocket::~EventSocket() {
-  close(writer_fd_);
+  uncancelled::close(writer_fd_);
 }
 
 bool EventSocket::send(const Event& event) {
@@ -67,6 +69,8 @@ bool EventSocket::flush() {
 }
 
 bool EventSocket::flush_locked() {
+  if (waiting_.empty()) return true;
+  const Uncancelled uncancelled;
   while (!waiting_.empty()) {
     Batch batch;
     const size_t count = std::min(waiting_.size(), kAtOnce);

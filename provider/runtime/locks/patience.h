@@ -6,6 +6,8 @@
 
 #include <cerrno>
 
+#include "packet/host/uncancelled.h"
+
 namespace urxe {
 
 /// A bounded wait for something that another thread does in microseconds, once it gets a processor.
@@ -20,6 +22,7 @@ class Patience {
     } else {
       const int saved_errno = errno;
       const timespec pause{0, kSleepNs};
+      const Uncancelled uncancelled;
       nanosleep(&pause, nullptr);
       errno = saved_errno;
     }

@@ -17,6 +17,7 @@
 #include "packet/host/file_descriptor.h"
 #include "packet/host/start_thread.h"
 #include "packet/host/throwing.h"
+#include "packet/host/uncancelled.h"
 #include "provider/runtime/progress/progress.h"
 
 namespace urxe {
@@ -291,13 +292,11 @@ void Progress::rest_deeply() {
 }
 
 void Progress::write_kick(int fd) {
-  const uint64_t one = 1;
-  [[maybe_unused]] ssize_t written = write(fd, &one, sizeof one);
+  uncancelled::ring_bell(fd);
 }
 
 void Progress::take_kicks(int fd) {
-  uint64_t count = 0;
-  [[maybe_unused]] ssize_t got = read(fd, &count, sizeof count);
+  uncancelled::silence_bell(fd);
 }
 
 /// Sends what waits for others, unless a thread that will send it drives the device.

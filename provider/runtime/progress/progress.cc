@@ -10,6 +10,7 @@
 
 #include "packet/base/fence.h"
 #include "packet/host/clock.h"
+#include "packet/host/uncancelled.h"
 
 namespace urxe {
 namespace {
@@ -278,7 +279,7 @@ void Progress::after_fork_in_child() {
   publication_.counters = CounterTable();
   publication_.reports.abandon();
   for (int* fd : {&kick_fd_, &waiter_kick_fd_}) {
-    if (*fd >= 0) close(*fd);
+    if (*fd >= 0) uncancelled::close(*fd);
     *fd = -1;
   }
   started_ = false;  // the thread stayed with the parent

@@ -12,24 +12,11 @@
 #include <span>
 
 #include "packet/host/clock.h"
+#include "packet/host/uncancelled.h"
 #include "provider/runtime/progress/watch.h"
 
 namespace urxe {
 namespace {
-
-/// The calling thread cannot be cancelled, except in poll_cancellable().
-class NotCancellable {
- public:
-  NotCancellable() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-  ~NotCancellable() { pthread_setcancelstate(before_, nullptr); }
-  NotCancellable(const NotCancellable&) = delete;
-  NotCancellable& operator=(const NotCancellable&) = delete;
-
-  [[nodiscard]] int before() const { return before_; }
-
- private:
-  int before_ = PTHREAD_CANCEL_ENABLE;
-};
 
 /// Bursts received before the thread looks whether it may sleep.
 constexpr int kBurstsInOneGo = 16;
@@ -94,7 +81,7 @@ void Progress::on_disarmed(std::atomic<bool>& counted, EventSocket* channel) {
 bool Progress::wait_for_event(EventSocket& channel, int fd) {
   for (;;) {
     const HeldSignals signals;  // the last to end: a handler may leave by longjmp(3)
-    const NotCancellable thread;
+    const Uncancelled thread;
     Wait wait(*this, &channel);
     SignalAlarm own_alarm;
     SignalAlarm& alarm = wait.watches() ? signal_alarm_ : own_alarm;

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "packet/host/throwing.h"
+#include "packet/host/uncancelled.h"
 #include "provider/runtime/errors.h"
 #include "provider/verbs/handles.h"
 
@@ -32,6 +33,7 @@ struct Entry<kVerb> {
 
   /// The same for a verb that ends an object; the first argument is checked.
   static Result ending(Arguments... arguments) noexcept {
+    const Uncancelled uncancelled;
     if (const int wrong = check_first(arguments...); wrong != 0) [[unlikely]] {
       return refuse(wrong);
     }
@@ -40,6 +42,7 @@ struct Entry<kVerb> {
 
   /// The same for any other verb, which may throw.
   static Result checking(Arguments... arguments) noexcept {
+    const Uncancelled uncancelled;
     if (!can_throw()) [[unlikely]] {
       report_lack("make an object of verbs", ENOMEM);
       return refuse(ENOMEM);

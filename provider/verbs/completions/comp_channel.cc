@@ -16,6 +16,7 @@
 #include <new>
 #include <unordered_map>
 
+#include "packet/host/uncancelled.h"
 #include "provider/presence/presence_abi.h"
 #include "provider/runtime/device/runtime_device.h"
 #include "provider/runtime/errors.h"
@@ -119,6 +120,7 @@ ssize_t create_channel(int fd, const ib_uverbs_create_comp_channel& command) {
 
 /// Carries out a command that is written to a device node, as the kernel's uverbs does.
 ssize_t write_hook(int fd, const void* buffer, size_t length) noexcept {
+  const Uncancelled uncancelled;
   try {
     struct {
       ib_uverbs_cmd_hdr header;

@@ -19,6 +19,7 @@
 #include "packet/engine/dpdk/plugin/interrupt_thread.h"
 #include "packet/host/clock.h"
 #include "packet/host/file_descriptor.h"
+#include "packet/host/uncancelled.h"
 
 namespace urxe {
 namespace {
@@ -244,7 +245,7 @@ void Port::arm_interrupt(bool on) {
   }
   rte_eth_dev_rx_intr_disable(id_, 0);
   uint64_t count = 0;
-  [[maybe_unused]] const ssize_t taken = read(interrupt_fd_, &count, sizeof count);
+  [[maybe_unused]] const ssize_t taken = uncancelled::read(interrupt_fd_, &count, sizeof count);
 }
 
 uint64_t Port::missed() const {

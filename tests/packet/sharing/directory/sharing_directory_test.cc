@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,7 +51,16 @@ TEST_F(SharingDirectoryTest, IsOneForANetworkNamespace) {
   EXPECT_NE((*one)->path(), (*other)->path());
 }
 
+/// All slots take more descriptors than the 1024 that a process often begins with.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  limit.rlim_cur = limit.rlim_max;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
 TEST_F(SharingDirectoryTest, SlotsOfDifferentNetworksDoNotMix) {
+  raise_descriptor_limit();
   const auto one = open();
   const auto other = open(2);
   ASSERT_TRUE(one && other);
@@ -124,6 +134,7 @@ TEST_F(SharingDirectoryTest, AProcessThatWasKilledAsItMadeOneIsOfNoHarm) {
 }
 
 TEST_F(SharingDirectoryTest, AStaleSocketIsReplaced) {
+  raise_descriptor_limit();
   const auto directory = open();
   ASSERT_TRUE(directory);
   ChildProcess owner([&](int pipe) {
