@@ -2,7 +2,6 @@
 // A packet socket whose buffer is full.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "packet/engine/raw/raw.h"
+#include "tests/packet/engine/full_sockets.h"
 #include "tests/packet/engine/raw/raw_fixture.h"
 
 namespace {
@@ -32,20 +32,14 @@ unsigned take_room(int fd, unsigned count) {
 
 }  // namespace
 
-// In the place of the C library's: veth takes all that it gets.
-extern "C" ssize_t sendmsg(int fd, const msghdr* message, int flags) {
-  return take_room(fd, 1) == 0 ? -1 : syscall(SYS_sendmsg, fd, message, flags);
-}
-extern "C" int sendmmsg(int fd, mmsghdr* messages, unsigned count, int flags) {
-  const unsigned taken = take_room(fd, count);
-  return taken == 0 ? -1 : static_cast<int>(syscall(SYS_sendmmsg, fd, messages, taken, flags));
-}
-
 namespace urxe::test::raw_no_room_test {
 namespace {
 
 struct FullPacketSockets {
-  FullPacketSockets() { room = 0; }
+  FullPacketSockets() {
+    room = 0;
+    test::take_room = ::take_room;
+  }
   ~FullPacketSockets() { room.reset(); }
 };
 

@@ -3,7 +3,6 @@
 #include "packet/engine/udp/send_backlog.h"
 
 #include <gtest/gtest.h>
-#include <sys/syscall.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,11 +10,12 @@
 
 #include "packet/engine/udp/udp.h"
 #include "tests/packet/engine/engine_fixture.h"
+#include "tests/packet/engine/full_sockets.h"
 #include "tests/support/failing_allocations.h"
 
 namespace {
 
-/// The socket whose buffer is full, as this program's calls below tell, but for `room` messages.
+/// The socket whose buffer is full, as it is told, but for `room` messages.
 int full_socket = -1;
 unsigned room = 0;
 
@@ -30,20 +30,6 @@ unsigned take_room(int fd, unsigned count) {
 
 }  // namespace
 
-// In the place of the C library's: the kernel's sockets on the loopback interface are never full.
-extern "C" ssize_t sendto(int fd, const void* data, size_t size, int flags, const sockaddr* to,
-                          socklen_t to_size) {
-  if (take_room(fd, 1) == 0) return -1;
-  return syscall(SYS_sendto, fd, data, size, flags, to, to_size);
-}
-extern "C" ssize_t sendmsg(int fd, const msghdr* message, int flags) {
-  return take_room(fd, 1) == 0 ? -1 : syscall(SYS_sendmsg, fd, message, flags);
-}
-extern "C" int sendmmsg(int fd, mmsghdr* messages, unsigned count, int flags) {
-  const unsigned taken = take_room(fd, count);
-  return taken == 0 ? -1 : static_cast<int>(syscall(SYS_sendmmsg, fd, messages, taken, flags));
-}
-
 namespace urxe::test {
 namespace {
 
@@ -51,6 +37,7 @@ struct FullSocket {
   explicit FullSocket(int fd) {
     full_socket = fd;
     room = 0;
+    test::take_room = ::take_room;
   }
   ~FullSocket() { full_socket = -1; }
 };
