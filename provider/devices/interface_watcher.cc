@@ -12,6 +12,7 @@
 
 #include "packet/host/start_thread.h"
 #include "packet/host/throwing.h"
+#include "packet/host/uncancelled.h"
 #include "provider/devices/device_tree.h"
 #include "provider/devices/tree_update.h"
 
@@ -91,8 +92,7 @@ void InterfaceWatcher::stop() {
 
 /// Makes the thread look at the interfaces, or stop.
 void InterfaceWatcher::wake() {
-  const uint64_t one = 1;
-  [[maybe_unused]] ssize_t written = write(wake_fd_.get(), &one, sizeof one);
+  uncancelled::ring_bell(wake_fd_.get());
 }
 
 bool InterfaceWatcher::take_wake() {
