@@ -6,8 +6,8 @@
 
 namespace urxe {
 
-/// Starts a thread that no signal of the application's is delivered to. Returns what
-/// pthread_create() does.
+/// Starts a thread that no signal of the application's is delivered to. Returns 0 or an
+/// errno, as pthread_create().
 inline int start_thread(pthread_t* thread, void* (*main)(void*), void* argument) {
   sigset_t all;
   sigset_t old;

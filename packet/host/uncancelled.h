@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Verbs are no cancellation points (pthreads(7)): a thread that pthread_cancel(3) ended in the
-// middle of one would leave others waiting for the device for ever.
+// Verbs are not cancellation points (pthreads(7)): a thread that is cancelled in the middle of one
+// would leave the device locked for ever.
 #pragma once
 
 #include <pthread.h>
@@ -30,13 +30,13 @@ class Uncancelled {
   int before_ = PTHREAD_CANCEL_ENABLE;
 };
 
-/// The C library's functions of these names, for the data path: they are no cancellation points,
-/// and do not take the two atomic operations that Uncancelled takes. Thread-safe.
+/// System calls of the data path. They are the C library's functions of the same names, but not
+/// cancellation points, and save the two atomic operations of Uncancelled. Thread-safe.
 namespace uncancelled {
 
 template <auto kFunction, class... Arguments>
 auto call([[maybe_unused]] long number, Arguments... arguments) {
-#ifdef __SANITIZE_THREAD__  // which has to see the C library's calls
+#ifdef __SANITIZE_THREAD__  // It has to see the C library's calls.
   const Uncancelled uncancelled;
   return kFunction(arguments...);
 #else
@@ -95,7 +95,7 @@ inline void ring_bell(int fd) {
   const uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(fd, &one, sizeof one);
 }
-/// Takes the number, if it is not 0; then the descriptor must not block.
+/// Sets the number in an eventfd to 0. The descriptor must be non-blocking, as it may be 0 already.
 inline void silence_bell(int fd) {
   uint64_t rings = 0;
   [[maybe_unused]] const ssize_t got = read(fd, &rings, sizeof rings);

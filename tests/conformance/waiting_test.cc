@@ -254,9 +254,9 @@ TEST_F(Waiting, CanBeCancelled) {
   }
 }
 
-/// Ended in the middle of a poll, it would leave the device locked.
+/// If it ended in the middle of a poll, it would leave the device locked.
 TEST_F(Waiting, AThreadThatPollsIsCancelledBetweenTwoPolls) {
-  checks("pthreads(7), Cancellation points: libibverbs has none but those of read(2)");
+  checks("pthreads(7), Cancellation points: ibv_poll_cq(3) is not among them");
   if (stopped()) return;
   constexpr int kThreads = 200;
   for (int i = 0; i < kThreads; ++i) {

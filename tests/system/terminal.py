@@ -23,12 +23,12 @@ PIECES = re.compile(r"\x1b\[([?>]?)([0-9;]*)([@A-Za-z])|\x1b[()].|\x1b[=>78]|([\
 
 
 def read_rest(descriptor):
-    """What comes until the terminal's other end is closed. It may come in pieces, after the process that wrote it has ended."""
+    """Reads until the terminal's other end is closed. Output may come in pieces, even after its writer has ended."""
     data = b""
     try:
         while piece := os.read(descriptor, 65536):
             data += piece
-    except OSError as error:  # so says Linux that it is closed
+    except OSError as error:  # Linux reports the closed end so.
         harness.expect(error.errno == errno.EIO, str(error))
     return data.decode(errors="replace")
 

@@ -134,7 +134,7 @@ def output_stopped():
 
 
 def slow():
-    """The screen is left, too, if the program has no processor for the second that it has for that."""
+    """It leaves the screen even if it gets no processor during its second of grace."""
     harness.isolate()
     terminal = Terminal("--interval", "3600")
     terminal.wait_for("urxe top")

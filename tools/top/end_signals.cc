@@ -12,7 +12,7 @@ namespace urxe::top {
 namespace {
 
 constexpr unsigned kGraceSeconds = 1;
-constexpr int kMostGraces = 10;
+constexpr int kMostGraces = 10;  // after the first
 
 volatile sig_atomic_t end_came = 0;
 volatile sig_atomic_t graces = 0;
@@ -41,8 +41,8 @@ bool takes_output() {
   return poll(&output, 1, 0) == 1 && output.revents == POLLOUT;
 }
 
-/// If the terminal is read by nobody, curses repeats its write() for ever. If it is read, this
-/// process has been slow, and the screen is still to be left.
+/// If nobody reads the terminal, curses repeats its write() for ever, and the program ends here. If
+/// somebody does, the program was only slow: it gets another second to leave the screen.
 void on_alarm(int /*signal*/) {
   const int error = errno;
   if (takes_output() && graces < kMostGraces) {

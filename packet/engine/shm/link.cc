@@ -2,7 +2,6 @@
 #include "packet/engine/shm/link.h"
 
 #include <fcntl.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 
 #include <algorithm>

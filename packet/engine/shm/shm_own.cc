@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What an engine sends to its own process.
-#include <sys/eventfd.h>
-
 #include "packet/engine/shm/shm.h"
 #include "packet/engine/udp/udp_socket.h"
 #include "packet/host/uncancelled.h"

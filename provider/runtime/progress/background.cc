@@ -234,7 +234,7 @@ void Progress::sleep_until(Instant when) {
   if (when != kNever) timeout = to_timespec(when - clock_now());
   const int ready = ppoll(fds, 4, when == kNever ? nullptr : &timeout, nullptr);
   if (ready == 0) crowding_.woke_up(clock_now() - when, clock_now());
-  if (fds[0].revents != 0) take_kicks(kick_fd_);
+  if (fds[0].revents != 0) uncancelled::silence_bell(kick_fd_);
   if ((fds[2].revents & POLLERR) != 0) FramePort::clear_error(fds[2].fd);
 }
 
@@ -247,7 +247,7 @@ void Progress::rest() {
   timespec timeout = to_timespec(rest_);
   ppoll(&fd, 1, &timeout, nullptr);
   resting_until_ns_.store(INT64_MIN);
-  if (fd.revents != 0) take_kicks(kick_fd_);
+  if (fd.revents != 0) uncancelled::silence_bell(kick_fd_);
   const bool held_back = held_back_.exchange(false);
   if (held_back) send_held_back();
   const uint64_t polls = inline_polls_.load(std::memory_order_relaxed);
@@ -285,18 +285,10 @@ void Progress::rest_deeply() {
   if (waiting_.load()) ppoll(&fd, 1, nullptr, nullptr);
   rests_deeply_.store(false);
   resting_until_ns_.store(INT64_MIN);
-  if (fd.revents != 0) take_kicks(kick_fd_);
+  if (fd.revents != 0) uncancelled::silence_bell(kick_fd_);
   rest_ = kFirstRest;
   // Kicked for another reason, it looks at once.
   if (fd.revents != 0 && !watcher_left_.exchange(false)) mode_.store(Mode::kAwake);
-}
-
-void Progress::write_kick(int fd) {
-  uncancelled::ring_bell(fd);
-}
-
-void Progress::take_kicks(int fd) {
-  uncancelled::silence_bell(fd);
 }
 
 /// Sends what waits for others, unless a thread that will send it drives the device.

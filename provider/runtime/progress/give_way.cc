@@ -9,6 +9,7 @@
 #include <span>
 
 #include "packet/host/clock.h"
+#include "packet/host/uncancelled.h"
 #include "provider/runtime/progress/held_signals.h"
 #include "provider/runtime/progress/watch.h"
 
@@ -86,7 +87,7 @@ bool Progress::sleep_until_packets(const CompletionQueue& cq, Duration time) {
                    {frames_.blocked_fd(), POLLOUT, 0}};
   sleep_on(fds, end - now);
   waiter_until_ns_.store(INT64_MIN);
-  if (fds[0].revents != 0) take_kicks(waiter_kick_fd_);
+  if (fds[0].revents != 0) uncancelled::silence_bell(waiter_kick_fd_);
   if ((fds[2].revents & POLLERR) != 0) FramePort::clear_error(fds[2].fd);
   lock_.lock();
   lane_->end_wait();

@@ -265,8 +265,8 @@ void Progress::unlock() {
 void Progress::kick() {
   asleep_until_ns_.store(INT64_MIN);
   waiter_until_ns_.store(INT64_MIN);
-  write_kick(kick_fd_);
-  if (waiting_.load()) write_kick(waiter_kick_fd_);
+  uncancelled::ring_bell(kick_fd_);
+  if (waiting_.load()) uncancelled::ring_bell(waiter_kick_fd_);
 }
 
 void Progress::after_fork_in_child() {

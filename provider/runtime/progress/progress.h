@@ -211,8 +211,6 @@ class Progress {
   bool serve_until_event(const EventSocket& channel, uint64_t sent_before, Instant now);
 
   void kick();
-  static void write_kick(int fd);
-  static void take_kicks(int fd);
   void send_held_back();
   void flush_events();
 

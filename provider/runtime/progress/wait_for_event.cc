@@ -50,7 +50,7 @@ void Progress::Wait::leave() const {
     progress_.kick();
   } else if (progress_.rests_deeply_.load()) {
     progress_.watcher_left_.store(true);
-    write_kick(progress_.kick_fd_);
+    uncancelled::ring_bell(progress_.kick_fd_);
   }
 }
 
@@ -116,7 +116,7 @@ bool Progress::wait_for_event(EventSocket& channel, int fd) {
                      {signal_alarm_.fd(), POLLIN, 0}};
     poll_cancellable(fds, end, cancel_state);
     waiter_until_ns_.store(INT64_MIN);
-    if (fds[0].revents != 0) take_kicks(waiter_kick_fd_);
+    if (fds[0].revents != 0) uncancelled::silence_bell(waiter_kick_fd_);
     if ((fds[2].revents & POLLERR) != 0) FramePort::clear_error(fds[2].fd);
     if (fds[4].revents != 0) return true;
     if (fds[5].revents != 0) return false;
@@ -154,7 +154,7 @@ bool Progress::serve_until_idle(const EventSocket& channel, uint64_t sent_before
       return false;
     }
     // The background thread watches: it leaves the device to this one.
-    if (mode_.load() == Mode::kWatching) write_kick(kick_fd_);
+    if (mode_.load() == Mode::kWatching) uncancelled::ring_bell(kick_fd_);
     lane_->end_wait();
     Instant now = clock_now();
     memory_traffic_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Sockets that have no room, which the kernel's on loopback interfaces and veth never are. One file
-// of a program includes this: it has functions in the place of the C library's, by which an engine
-// sends (packet/host/uncancelled.h).
+// Makes sockets seem full, because the kernel's are never full on loopback interfaces and veth. It
+// replaces functions of the C library by which engines send (packet/host/uncancelled.h), so only
+// one file of a program may include it.
 #pragma once
 
 #include <dlfcn.h>
@@ -12,7 +12,8 @@
 
 namespace urxe::test {
 
-/// How many of `count` messages the socket takes now; 0 sets errno. Null: all.
+/// Returns how many of `count` messages the socket takes now; if none, it sets errno. Null: every
+/// socket takes all.
 inline unsigned (*take_room)(int fd, unsigned count) = nullptr;
 
 }  // namespace urxe::test
@@ -38,7 +39,7 @@ extern "C" long syscall(long number, ...) noexcept {
   return call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-#ifdef __SANITIZE_THREAD__  // then an engine calls these
+#ifdef __SANITIZE_THREAD__  // Then engines call these.
 extern "C" ssize_t sendto(int fd, const void* data, size_t size, int flags, const sockaddr* to,
                           socklen_t to_size) {
   return syscall(SYS_sendto, long{fd}, data, size, long{flags}, to, static_cast<long>(to_size));

@@ -15,7 +15,7 @@
 
 namespace {
 
-/// The socket whose buffer is full, as it is told, but for `room` messages.
+/// The socket that seems full: it has room for `room` messages.
 int full_socket = -1;
 unsigned room = 0;
 

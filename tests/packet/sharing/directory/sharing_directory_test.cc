@@ -51,7 +51,7 @@ TEST_F(SharingDirectoryTest, IsOneForANetworkNamespace) {
   EXPECT_NE((*one)->path(), (*other)->path());
 }
 
-/// All slots take more descriptors than the 1024 that a process often begins with.
+/// To take all slots needs more descriptors than 1024, the usual limit.
 void raise_descriptor_limit() {
   rlimit limit{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
