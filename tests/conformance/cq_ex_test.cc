@@ -3,6 +3,12 @@
 #include <arpa/inet.h>
 #include <time.h>
 
+#include <chrono>
+#include <functional>
+#include <future>
+#include <thread>
+#include <utility>
+
 #include "tests/conformance/support/fixture.h"
 
 namespace conformance {
@@ -188,6 +194,43 @@ TEST_F(CqEx, EndWithoutTakingAll) {
   }
   ibv_poll_cq_attr attr{};
   EXPECT_EQ(ibv_start_poll(ex(received_), &attr), ENOENT);
+}
+
+/// Whether the call returns, made in another thread. If it does not, `unblock` makes it.
+bool returns(const std::function<void()>& call, const std::function<void()>& unblock) {
+  auto done = std::async(std::launch::async, call);
+  const bool returned = done.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+  if (!returned) unblock();
+  return returned;
+}
+
+// Threads handle completions between the two calls as they like, while others destroy queue pairs.
+// The defect: who destroyed one held the device while it waited for the end of the poll, and the
+// poll's thread could not make another object, or poll another queue.
+TEST_F(CqEx, CallsBetweenStartAndEndOfAPoll) {
+  checks("ibv_create_cq_ex(3): ibv_start_poll(), ibv_end_poll(); ibv_destroy_qp(3)");
+  connect_with(attributes(kStandard));
+  exchange(2);
+  for (const bool resets : {false, true}) {
+    ASSERT_EQ(start_poll(received_), 0);
+    bool ended = false;
+    const auto end = [&] {
+      if (!std::exchange(ended, true)) ibv_end_poll(ex(received_));
+    };
+    QpPtr other(Endpoint::create(device_, config_, pd_.get(), sent_.get(), received_.get()));
+    ASSERT_NE(other, nullptr);
+    std::thread destroyer([&] {
+      EXPECT_EQ(resets ? to_state(other.get(), IBV_QPS_RESET) : 0, 0);
+      other.reset();
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it waits
+    EXPECT_TRUE(returns([&] { const Buffer made(pd_.get(), kSize); }, end)) << "ibv_reg_mr";
+    ibv_wc wc{};
+    const auto poll = [&] { EXPECT_GE(ibv_poll_cq(sent_.get(), 1, &wc), 0); };
+    EXPECT_TRUE(returns(poll, end)) << "ibv_poll_cq";
+    end();
+    destroyer.join();
+  }
 }
 
 TEST_F(CqEx, BatchFreesTheSendQueue) {

@@ -7,6 +7,7 @@
 namespace {
 
 thread_local int until_failure = 0;
+thread_local void (*before_free)() = nullptr;
 
 }  // namespace
 
@@ -17,6 +18,9 @@ void fail_allocation(int n) {
 }
 bool failure_is_due() {
   return until_failure > 0;
+}
+void watch_frees(void (*call)()) {
+  before_free = call;
 }
 
 #ifndef URXE_CAN_FAIL_ALLOCATIONS
@@ -45,6 +49,11 @@ void* checked(void* memory) {
   return memory;
 }
 
+void release(void* memory) {
+  if (memory != nullptr && before_free != nullptr) before_free();
+  std::free(memory);
+}
+
 }  // namespace
 
 void* operator new(size_t size) {
@@ -55,15 +64,15 @@ void* operator new(size_t size, std::align_val_t alignment) {
   return checked(std::aligned_alloc(align, (size + align - 1) / align * align));
 }
 void operator delete(void* memory) noexcept {
-  std::free(memory);
+  release(memory);
 }
 void operator delete(void* memory, size_t) noexcept {
-  std::free(memory);
+  release(memory);
 }
 void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
+  release(memory);
 }
 void operator delete(void* memory, size_t, std::align_val_t) noexcept {
-  std::free(memory);
+  release(memory);
 }
 #endif

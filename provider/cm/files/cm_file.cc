@@ -8,8 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <new>
 
 namespace urxe {
@@ -96,19 +96,21 @@ Expected<void, Errno> CmFile::post(const CmFileEvent& event) {
 }
 
 std::optional<CmFileEvent> CmFile::take() {
+  std::list<CmFileEvent> oldest;
   std::lock_guard lock(mutex_);
   if (events_.empty()) return std::nullopt;
-  const CmFileEvent oldest = events_.front();
-  events_.pop_front();
-  return oldest;
+  oldest.splice(oldest.end(), events_, events_.begin());
+  return oldest.front();
 }
 
-std::vector<CmFileEvent> CmFile::take_back(uint32_t owner) {
+std::list<CmFileEvent> CmFile::take_back(uint32_t owner) {
+  std::list<CmFileEvent> taken;
   std::lock_guard lock(mutex_);
-  std::vector<CmFileEvent> taken;
-  auto is_owners = [owner](const CmFileEvent& event) { return event.owner == owner; };
-  std::ranges::copy_if(events_, std::back_inserter(taken), is_owners);
-  std::erase_if(events_, is_owners);
+  for (auto one = events_.begin(); one != events_.end();) {
+    const auto next = std::next(one);
+    if (one->owner == owner) taken.splice(taken.end(), events_, one);
+    one = next;
+  }
   return taken;
 }
 

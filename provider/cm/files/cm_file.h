@@ -6,11 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <vector>
 
 #include "packet/base/expected.h"
 #include "packet/host/file_descriptor.h"
@@ -51,7 +50,7 @@ class CmFile {
   /// The oldest event; nullopt: none.
   std::optional<CmFileEvent> take();
   /// Takes back the unread events that are counted for `owner`, oldest first.
-  std::vector<CmFileEvent> take_back(uint32_t owner);
+  std::list<CmFileEvent> take_back(uint32_t owner);
   [[nodiscard]] size_t waiting() const;
 
   /// Makes the application's end unreadable if no event waits any more. Called after each command
@@ -81,8 +80,10 @@ class CmFile {
 
   const FileDescriptor own_fd_;
   const ino_t inode_;
+  // Nothing is freed under it: a thread that frees memory may wait for a holder of a device's lock,
+  // who may wait for this one.
   mutable std::mutex mutex_;
-  std::deque<CmFileEvent> events_;
+  std::list<CmFileEvent> events_;
   bool is_readable_ = false;  ///< tokens have been sent and not been taken back
 };
 

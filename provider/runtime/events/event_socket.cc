@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <new>
 
 #include "packet/host/uncancelled.h"
@@ -51,43 +51,51 @@ EventSocket::~EventSocket() {
 }
 
 bool EventSocket::send(const Event& event) {
+  std::list<Event> sent;
   std::lock_guard lock(mutex_);
-  if (waiting_.size() >= kMaxWaiting) return false;
-  try {
-    waiting_.push_back(event);
-  } catch (const std::bad_alloc&) {
-    return false;
+  if (!flush_locked(sent) || offer(event.bytes.data(), 1) == 0) {
+    if (waiting_.size() >= kMaxWaiting) return false;
+    try {
+      waiting_.push_back(event);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
   }
   sent_.fetch_add(1, std::memory_order_relaxed);
-  flush_locked();
   return true;
 }
 
 bool EventSocket::flush() {
+  std::list<Event> sent;
   std::lock_guard lock(mutex_);
-  return flush_locked();
+  return flush_locked(sent);
 }
 
-bool EventSocket::flush_locked() {
-  if (waiting_.empty()) return true;
-  const Uncancelled uncancelled;
+/// Moves what the socket has taken to `sent`, which the caller frees without the lock.
+bool EventSocket::flush_locked(std::list<Event>& sent) {
   while (!waiting_.empty()) {
     Batch batch;
-    const size_t count = std::min(waiting_.size(), kAtOnce);
-    for (size_t i = 0; i < count; ++i) {
-      std::memcpy(batch.data() + i * event_size_, waiting_[i].bytes.data(), event_size_);
+    size_t count = 0;
+    for (auto one = waiting_.begin(); one != waiting_.end() && count < kAtOnce; ++one) {
+      std::memcpy(batch.data() + count++ * event_size_, one->bytes.data(), event_size_);
     }
-    const ssize_t sent =
-        ::send(writer_fd_, batch.data(), count * event_size_, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent < 0) {
-      if (errno == EINTR) continue;
-      if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM) return false;
-      waiting_.clear();  // nobody will read
-      return true;
-    }
-    waiting_.erase(waiting_.begin(), waiting_.begin() + sent / static_cast<ssize_t>(event_size_));
+    const size_t taken = offer(batch.data(), count);
+    if (taken == 0) return false;
+    const auto end = std::next(waiting_.begin(), static_cast<ssize_t>(taken));
+    sent.splice(sent.end(), waiting_, waiting_.begin(), end);
   }
   return true;
+}
+
+/// How many of the events the socket has taken; 0: it has no room. Takes all if nobody will read.
+size_t EventSocket::offer(const uint8_t* events, size_t count) const {
+  const Uncancelled uncancelled;
+  ssize_t taken = 0;
+  do {
+    taken = ::send(writer_fd_, events, count * event_size_, MSG_DONTWAIT | MSG_NOSIGNAL);
+  } while (taken < 0 && errno == EINTR);
+  if (taken >= 0) return static_cast<size_t>(taken) / event_size_;
+  return errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM ? 0 : count;
 }
 
 bool EventSocket::has_waiting() const {
@@ -95,7 +103,7 @@ bool EventSocket::has_waiting() const {
   return !waiting_.empty();
 }
 
-bool EventSocket::read_back(std::deque<Event>& events) const {
+bool EventSocket::read_back(std::list<Event>& events) const {
   Batch batch;
   ssize_t got = 0;
   do {
@@ -108,18 +116,20 @@ bool EventSocket::read_back(std::deque<Event>& events) const {
 }
 
 uint32_t EventSocket::take_back(uint64_t element) {
+  std::list<Event> taken;
+  std::list<Event> sent;
+  std::list<Event> unread;
   std::lock_guard lock(mutex_);
-  std::deque<Event> unread;
   while (is_reader(reader_fd_) && read_back(unread)) {
   }
-  unread.insert(unread.end(), waiting_.begin(), waiting_.end());
-  auto is_about = [element](const Event& e) { return e.element() == element; };
-  auto kept_end = std::remove_if(unread.begin(), unread.end(), is_about);
-  auto taken = static_cast<uint32_t>(unread.end() - kept_end);
-  unread.erase(kept_end, unread.end());
-  waiting_.swap(unread);
-  flush_locked();
-  return taken;
+  waiting_.splice(waiting_.begin(), unread);
+  for (auto one = waiting_.begin(); one != waiting_.end();) {
+    const auto next = std::next(one);
+    if (one->element() == element) taken.splice(taken.end(), waiting_, one);
+    one = next;
+  }
+  flush_locked(sent);
+  return static_cast<uint32_t>(taken.size());
 }
 
 bool EventSocket::is_reader(int fd) const {

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 
@@ -61,8 +61,11 @@ class EventSocket {
 
  private:
   EventSocket(size_t event_size, int reader_fd, int writer_fd, ino_t reader_inode);
-  bool flush_locked();
-  bool read_back(std::deque<Event>& events) const;
+  // Who holds the lock frees nothing. A thread that frees memory may wait for one that drives a
+  // device (Progress::wait_for_holder()), and that one may wait for the lock, to send an event.
+  bool flush_locked(std::list<Event>& sent);
+  size_t offer(const uint8_t* events, size_t count) const;
+  bool read_back(std::list<Event>& events) const;
 
   /// Events sent or taken back by one call: so few that the socket takes all of them or none.
   static constexpr size_t kAtOnce = 128;
@@ -74,7 +77,7 @@ class EventSocket {
   const int writer_fd_;
   const ino_t reader_inode_;
   mutable std::mutex mutex_;
-  std::deque<Event> waiting_;
+  std::list<Event> waiting_;
   std::atomic<uint64_t> sent_{0};
   Use use_;
 };

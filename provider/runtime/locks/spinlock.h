@@ -15,6 +15,7 @@ class Spinlock {
     if (!enabled_) return;
     while (held_.exchange(true, std::memory_order_acquire)) wait();
   }
+  bool try_lock() { return !enabled_ || !held_.exchange(true, std::memory_order_acquire); }
   void unlock() {
     if (enabled_) held_.store(false, std::memory_order_release);
   }

@@ -137,11 +137,11 @@ int resize_cq(ibv_cq* handle, int cqe) noexcept {
   if (cq.owner->is_forked()) return ENODEV;
   if (cqe < 1) return EINVAL;
   try {
+    std::lock_guard poller(cq.poller);
     RuntimeDevice::Guard guard(cq.owner->device());
     // Datagrams that were posted before count among what the queue holds.
     cq.progress.load()->transmit_posted();
     for_other_lanes(cq, [](Progress& lane) { lane.transmit_posted(); });
-    std::lock_guard poller(cq.poller);
     auto resized = cq.owner->device().device().resize_cq(*cq.queue, static_cast<uint32_t>(cqe));
     if (!resized) return resized.error().value;
     cq.cq.cqe = static_cast<int>(cq.queue->capacity());

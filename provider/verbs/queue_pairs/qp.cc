@@ -5,6 +5,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <utility>
 
 #include "packet/host/clock.h"
 #include "provider/verbs/queue_pairs/qp_path.h"
@@ -14,30 +15,39 @@
 namespace urxe {
 namespace {
 
-/// Locks the queue pair's completion queues while its completions are dropped.
-class PollerGuard {
+/// Locks the sides of a queue pair, which is going to change, or its completion queues, because its
+/// completions are going to be dropped, or both. The application may hold some of the locks
+/// (ibv_wr_start(), ibv_start_poll()), in any order, and call any function meanwhile. So they are
+/// taken before the device's, and none is waited for while another is held.
+class SideLocks {
  public:
-  explicit PollerGuard(const Qp& qp) {
-    const CompletionQueue* send_cq = qp.queue_pair->send_cq;
-    const CompletionQueue* recv_cq = qp.queue_pair->recv_cq;
-    if (send_cq != nullptr) send_ = std::unique_lock(static_cast<Cq*>(send_cq->user())->poller);
-    if (recv_cq != nullptr && recv_cq != send_cq) {
-      recv_ = std::unique_lock(static_cast<Cq*>(recv_cq->user())->poller);
-    }
+  SideLocks(Qp& qp, bool changes, bool drops_completions) {
+    const CompletionQueue* send_cq = drops_completions ? qp.queue_pair->send_cq : nullptr;
+    const CompletionQueue* recv_cq = drops_completions ? qp.queue_pair->recv_cq : nullptr;
+    if (recv_cq == send_cq) recv_cq = nullptr;
+    none_.disable();
+    send_poster_ = std::unique_lock(changes ? qp.send_poster : none_, std::defer_lock);
+    recv_poster_ = std::unique_lock(changes ? qp.recv_poster : none_, std::defer_lock);
+    send_poller_ = std::unique_lock(poller_of(send_cq), std::defer_lock);
+    recv_poller_ = std::unique_lock(poller_of(recv_cq), std::defer_lock);
+    std::lock(send_poster_, recv_poster_, send_poller_, recv_poller_);
   }
 
  private:
-  std::unique_lock<Spinlock> send_;
-  std::unique_lock<Spinlock> recv_;
+  Spinlock& poller_of(const CompletionQueue* cq) {
+    return cq != nullptr ? static_cast<Cq*>(cq->user())->poller : none_;
+  }
+
+  Spinlock none_;
+  std::unique_lock<Spinlock> send_poster_;
+  std::unique_lock<Spinlock> recv_poster_;
+  std::unique_lock<Spinlock> send_poller_;
+  std::unique_lock<Spinlock> recv_poller_;
 };
 
 int modify_locked(Qp& qp, const ibv_qp_attr& attr, int mask) {
-  std::lock_guard send_poster(qp.send_poster);
-  std::lock_guard recv_poster(qp.recv_poster);
   if ((mask & IBV_QP_STATE) != 0) qp.progress->flush_acks();  // RESET and ERR forget them
   if (int failed = open_sources(qp, attr, mask); failed != 0) return failed;
-  std::optional<PollerGuard> pollers;
-  if ((mask & IBV_QP_STATE) != 0 && attr.qp_state == IBV_QPS_RESET) pollers.emplace(qp);
   auto modified = qp.lane->device().modify_qp(*qp.queue_pair, attr, mask, clock_now());
   if (!modified) return modified.error().value;
   if (qp.queue_pair->state() == IBV_QPS_RESET) release_source_ports(qp);
@@ -58,8 +68,12 @@ int modify_qp(ibv_qp* handle, ibv_qp_attr* attr, int mask) noexcept {
   Qp& qp = qp_of(handle);
   if (qp.owner->is_forked()) return ENODEV;
   try {
+    const bool resets = (mask & IBV_QP_STATE) != 0 && attr->qp_state == IBV_QPS_RESET;
+    std::optional<SideLocks> sides(std::in_place, qp, true, resets);
     RuntimeDevice::Guard guard(qp.owner->device());
-    return modify_locked(holder_of(qp), *attr, mask);
+    const int result = modify_locked(holder_of(qp), *attr, mask);
+    sides.reset();  // the guard's end may wait for the network
+    return result;
   } catch (const std::bad_alloc&) {
     return ENOMEM;
   }
@@ -95,7 +109,6 @@ void end_qp(Qp& qp) {
   qp.progress->flush_acks();
   release_source_ports(qp);
   leave_groups(qp);
-  PollerGuard pollers(qp);
   qp.progress->note_end(*qp.queue_pair);
   qp.lane->device().destroy_qp(qp.queue_pair);
   detach_comp_cntrs(qp);
@@ -105,6 +118,7 @@ int destroy_qp(ibv_qp* handle) noexcept {
   Qp& qp = qp_of(handle);
   if (!qp.owner->is_forked()) {
     {
+      const SideLocks sides(qp, false, true);
       RuntimeDevice::Guard guard(qp.owner->device());
       if (is_in_group(qp) || qp.flows != 0) return EBUSY;
       end_qp(qp);

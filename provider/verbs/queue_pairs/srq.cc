@@ -100,8 +100,8 @@ int modify_srq(ibv_srq* handle, ibv_srq_attr* attr, int mask) noexcept {
   Srq& srq = srq_of(handle);
   if (srq.owner->is_forked()) return ENODEV;
   try {
-    RuntimeDevice::Guard guard(srq.owner->device());
     std::lock_guard poster(srq.poster);
+    RuntimeDevice::Guard guard(srq.owner->device());
     auto modified = srq.owner->device().device().modify_srq(*srq.queue, *attr, mask);
     return modified ? 0 : modified.error().value;
   } catch (const std::bad_alloc&) {

@@ -15,6 +15,8 @@
 #include <csignal>
 #include <thread>
 
+#include "tests/support/frees_beside.h"
+
 namespace urxe {
 namespace {
 
@@ -114,8 +116,8 @@ TEST_F(CmFileTest, TakeBackIsOfOneOwnerInOrder) {
   for (uint32_t i = 0; i < 6; ++i) ASSERT_TRUE(file_->post(event_for(i % 2, i)));
   auto taken = file_->take_back(1);
   ASSERT_EQ(taken.size(), 3u);
-  EXPECT_EQ(taken[0].response.status, 1u);
-  EXPECT_EQ(taken[2].response.status, 5u);
+  EXPECT_EQ(taken.front().response.status, 1u);
+  EXPECT_EQ(taken.back().response.status, 5u);
   EXPECT_EQ(file_->waiting(), 3u);
   EXPECT_EQ(file_->take()->response.status, 0u);
   file_->settle(fd());
@@ -123,6 +125,18 @@ TEST_F(CmFileTest, TakeBackIsOfOneOwnerInOrder) {
   EXPECT_EQ(file_->take_back(0).size(), 2u);
   file_->settle(fd());
   EXPECT_FALSE(is_readable());
+}
+
+// As EventSocketTest.FreesNothingWhileOthersWaitForIt.
+TEST_F(CmFileTest, FreesNothingWhileOthersWaitForIt) {
+  if (!test::can_fail_allocations()) GTEST_SKIP() << "operator delete cannot be watched here";
+  for (uint32_t i = 0; i < 100; ++i) ASSERT_TRUE(file_->post(event_for(i % 2, i)));
+  const auto look = [this] { (void)file_->waiting(); };
+  const auto take = [this] {
+    for (int i = 0; i < 50; ++i) EXPECT_TRUE(file_->take());
+  };
+  EXPECT_GT(test::FreesBeside::count(take, look), 0);
+  EXPECT_GT(test::FreesBeside::count([this] { (void)file_->take_back(1); }, look), 0);
 }
 
 TEST_F(CmFileTest, SettleLeavesOtherFilesAlone) {

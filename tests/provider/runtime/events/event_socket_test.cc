@@ -9,6 +9,8 @@
 #include <cstring>
 #include <vector>
 
+#include "tests/support/frees_beside.h"
+
 namespace urxe {
 namespace {
 
@@ -95,6 +97,22 @@ TEST_F(EventSocketTest, TakesBackWaitingEventsToo) {
   } while (!socket_->flush());
   left += static_cast<uint32_t>(read_all().size());
   EXPECT_EQ(left, kEach);
+}
+
+// The defect: two threads waited for each other for seconds. Who frees memory may wait for a thread
+// that drives a device, and that one for the socket, to send an event.
+TEST_F(EventSocketTest, FreesNothingWhileOthersWaitForIt) {
+  if (!test::can_fail_allocations()) GTEST_SKIP() << "operator delete cannot be watched here";
+  for (uint64_t i = 0; i < 2000; ++i) socket_->send(event_about(7 + i % 2));
+  ASSERT_TRUE(socket_->has_waiting());
+  const auto look = [this] { (void)socket_->has_waiting(); };
+  read_all();
+  EXPECT_GT(test::FreesBeside::count([this] { socket_->flush(); }, look), 0);
+  EXPECT_GT(test::FreesBeside::count([this] { socket_->take_back(7); }, look), 0);
+  const auto another = [this] {
+    for (int i = 0; i < 100; ++i) socket_->send(event_about(9));
+  };
+  EXPECT_GE(test::FreesBeside::count(another, look), 0);
 }
 
 // The application has closed its end: no signal, no error, nothing kept.
