@@ -126,6 +126,15 @@ void fail_bad_response(ChannelAdapter& ca, QueuePair& qp, const Headers& headers
   fail_oldest_send(ca, qp, IBV_WC_BAD_RESP_ERR);
 }
 
+/// Whether a part of the oldest element is refused, which so fails, whatever of it is missing.
+bool refuses_oldest(QueuePair& qp, const Headers& headers) {
+  const uint8_t syndrome = headers.aeth.syndrome;
+  const SendWqe& wqe = qp.sq.at(qp.sq.oldest());
+  return ack_kind(syndrome) == AckKind::kNak &&
+         static_cast<NakCode>(syndrome_value(syndrome)) != NakCode::kPsnSequenceError &&
+         packet_index(wqe, headers.bth.psn) < wqe.packets;
+}
+
 void receive_acknowledge(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, uint32_t offset,
                          Instant now) {
   // A reserved syndrome is neither an ACK nor a NAK: its low bits are no NAK code.
@@ -140,6 +149,7 @@ void receive_acknowledge(ChannelAdapter& ca, QueuePair& qp, const Headers& heade
   settle(ca, qp, now, acknowledged);
   if (qp.state() == IBV_QPS_ERR) return;
   if (acknowledged < count) {
+    if (refuses_oldest(qp, headers)) return fail_for_nak(ca, qp, headers.aeth.syndrome);
     if (is_ack && take_ack_ahead(ca, qp, headers.bth.psn, now)) return;
     return receive_implied_nak(ca, qp, headers.bth.psn, now);
   }

@@ -4,6 +4,7 @@
 
 #include "packet/base/bytes.h"
 #include "packet/base/fence.h"
+#include "packet/wire/aeth_syndrome.h"
 #include "transport/queue_pair/path_migration.h"
 #include "transport/queue_pair/qp_error.h"
 #include "transport/responder/note_refusal.h"
@@ -71,12 +72,32 @@ void note_read(const QueuePair& qp, const ResponderResource& resource) {
   qp.completion_counters.note(Counted::kRemoteRead, true, resource.length);
 }
 
+/// A later request was refused: the peer will get no answer to this READ any more. If it has the
+/// one that was sent before, this NAK is old; else that of the later request would make it ask
+/// again.
+bool refuse_duplicate(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
+                      const ResponderResource& resource) {
+  const Psn last = resource.first_psn + (resource.until - 1);
+  Headers headers = response_headers(qp, Operation::kAcknowledge, last, qp.responder.msn);
+  headers.aeth.syndrome = nak_syndrome(NakCode::kRemoteAccessError);
+  if (batch.append(qp.flow(), headers, 0) == nullptr) return false;
+  batch.commit();
+  count_sent(ca, qp, headers, 0);
+  ++ca.counters.acks_sent;
+  return true;
+}
+
 /// The key became invalid, or the memory went away, between the request and this response. If the
 /// READ was answered before, the request is a duplicate, perhaps one that the network has delayed.
 /// The peer may have invalidated the key since it had the answer, and nothing is wrong.
-Turn refuse_rest(ChannelAdapter& ca, QueuePair& qp, ResponderResource& resource, Psn psn) {
+Turn refuse_rest(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, ResponderResource& resource,
+                 Psn psn) {
   const RemoteRange range{resource.rkey, resource.va, resource.length};
   const bool is_duplicate = resource.answered;
+  const bool has_failed = qp.state() == IBV_QPS_ERR;
+  if (is_duplicate && has_failed && !refuse_duplicate(ca, qp, batch, resource)) {
+    return Turn::kBatchFull;
+  }
   finish_pending(qp.responder, resource);
   if (is_duplicate) {
     ca.counters.drop(DropReason::kMalformedRequest);
@@ -100,7 +121,7 @@ Turn send_read_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
   if (bytes > 0) {
     host = ca.memory.remote(resource.pd, qp.qpn, resource.rkey, resource.va + offset, bytes,
                             IBV_ACCESS_REMOTE_READ);
-    if (!host) return refuse_rest(ca, qp, resource, psn);
+    if (!host) return refuse_rest(ca, qp, batch, resource, psn);
   }
   const Headers headers =
       response_headers(qp, read_response_operation(resource), psn, msn_of(qp.responder, resource));
@@ -108,7 +129,7 @@ Turn send_read_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
   if (out == nullptr) return Turn::kBatchFull;
   if (bytes > 0 && !read_memory(ca.memory.guarded(), host, {out, bytes})) {
     batch.abandon();
-    return refuse_rest(ca, qp, resource, psn);
+    return refuse_rest(ca, qp, batch, resource, psn);
   }
   acquire_fence();  // a later READ sees nothing older than this one has
   batch.commit();

@@ -117,6 +117,24 @@ TEST(Completer, MissingReadResponseImpliesNak) {
   EXPECT_EQ(bench.send_statuses(), Statuses{});
 }
 
+// The defect: a READ whose end was refused while responses before it were lost was asked for again,
+// from a peer that answers no more. Expect: the NAK is the READ's, at once; one of a later request
+// implies that responses are lost (9.7.5.1.4).
+TEST(Completer, NakOfAPartOfAReadIsTheReads) {
+  for (const uint32_t refused : {101U, 102U, 103U}) {
+    Bench bench;
+    bench.post(IBV_WR_RDMA_READ, 3 * kMtu);
+    bench.post(IBV_WR_SEND, 0);
+    bench.sent();
+    bench.receive_nak(refused, NakCode::kRemoteAccessError);
+    const bool is_reads = refused < 103;
+    EXPECT_EQ(
+        bench.send_statuses(),
+        is_reads ? (Statuses{{1, IBV_WC_REM_ACCESS_ERR}, {2, IBV_WC_WR_FLUSH_ERR}}) : Statuses{});
+    EXPECT_EQ(bench.device.counters().implied_naks, is_reads ? 0U : 1U);
+  }
+}
+
 // Expect: the device knows whether peers owe it answers, of all its queue pairs; not after a queue
 // pair is gone that never got its own.
 TEST(Completer, TheDeviceAwaitsAnswersUntilTheyHaveCome) {

@@ -146,6 +146,27 @@ TEST(ResponderErrors, ReadThatFailsAfterALaterRequest) {
   EXPECT_EQ(bench.events(), (std::vector{IBV_EVENT_QP_ACCESS_ERR, IBV_EVENT_QP_LAST_WQE_REACHED}));
 }
 
+// As above, but the READ was answered before, and is asked for again; the answer may have been
+// lost. The defect: the peer, which waited for it, took the later request's NAK for a loss, asked
+// once more, and got no answer from then on (RETRY_EXC). Expect: a NAK for the READ's last packet,
+// then that of the refused request. Expect nothing if no other request was refused: the peer may
+// have the answer, and the duplicate be one that the network has delayed.
+TEST(ResponderErrors, DuplicateReadThatFailsAfterALaterRequest) {
+  for (const bool refused : {true, false}) {
+    Bench bench;
+    bench.receive(Operation::kReadRequest, 200, write_to(bench, 2 * kMtu));
+    EXPECT_EQ(bench.sent().size(), 2U);
+    bench.receive(Operation::kReadRequest, 200, write_to(bench, 2 * kMtu));
+    if (refused) {
+      bench.receive(Operation::kWriteOnly, 202, bench.reth(Bench::kTargetVa, RKey{0xbad}, 1), {1});
+    }
+    ASSERT_TRUE(bench.device.deregister_memory(bench.target_region));
+    EXPECT_EQ(bench.sent(), refused ? (Lines{"ACK psn 201 nak \"remote access error\" msn 1",
+                                             "ACK psn 202 nak \"remote access error\" msn 1"})
+                                    : Lines{});
+  }
+}
+
 // 11.6.2: a WRITE with immediate to a bad key, or one that goes bad on the way. Expect: the receive
 // that it took tells, and no event.
 TEST(ResponderErrors, WriteWithImmediateToABadKey) {
