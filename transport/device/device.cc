@@ -112,6 +112,9 @@ bool Device::doorbell_pending() const {
 void Device::set_host_is_crowded(bool crowded) {
   impl_->ca.host_is_crowded = crowded;
 }
+bool Device::host_is_crowded() const {
+  return impl_->ca.host_is_crowded;
+}
 
 void Device::advance(Instant now) {
   ChannelAdapter& ca = impl_->ca;

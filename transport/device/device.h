@@ -194,6 +194,7 @@ class Device {
   /// Whether threads of this host wait long for a processor. ACK timeouts then cost no retry, up to
   /// 32 in a row and for four seconds, because the peer may be on this host.
   void set_host_is_crowded(bool crowded);
+  [[nodiscard]] bool host_is_crowded() const;
   /// Fills `batch`. True: the batch is full, and there is more to send now.
   bool transmit(TxBatch& batch, Instant now, AckPolicy policy);
   // Raw packets: whole Ethernet frames, beside those of receive() and transmit(). transmit_frames()

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A thread polls while another one holds the device's lock, perhaps without a processor.
+// Threads that poll give way to others: one that holds the device's lock, perhaps without a
+// processor, or a crowd.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <memory>
 #include <thread>
 
@@ -17,11 +19,13 @@
 
 namespace {
 thread_local int yields = 0;
+thread_local std::chrono::milliseconds yield_time{0};
 }  // namespace
 
-/// The C library's, counted.
+/// The C library's, counted, and as long as on a host with that many others.
 extern "C" int sched_yield() noexcept {
   ++yields;
+  if (yield_time.count() != 0) std::this_thread::sleep_for(yield_time);
   return static_cast<int>(syscall(SYS_sched_yield));
 }
 
@@ -75,6 +79,22 @@ TEST_F(HeldLock, PollersGiveWayToTheHolder) {
 // The holder mostly has a processor, and is done in a microsecond.
 TEST_F(HeldLock, NotAtOnce) {
   EXPECT_EQ(ways_of(500).yields, 0);
+}
+
+// Expect: what a poller finds of a crowd, the transport is told with a later poll.
+TEST_F(HeldLock, TheTransportIsToldOfACrowd) {
+  const CompletionQueue& cq = *bench_.recv_cq;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  yield_time = std::chrono::milliseconds(60);
+  const auto is_told = [&] {
+    const Progress::Guard guard(progress_);
+    return bench_.device.host_is_crowded();
+  };
+  while (!is_told() && std::chrono::steady_clock::now() < end) {
+    EXPECT_EQ(progress_.poll(cq, [] { return 0; }), 0);
+  }
+  yield_time = std::chrono::milliseconds(0);
+  EXPECT_TRUE(is_told());
 }
 
 }  // namespace
