@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <fstream>
 #include <functional>
@@ -267,6 +268,37 @@ TEST_F(Waiting, AThreadThatPollsIsCancelledBetweenTwoPolls) {
     pthread_cancel(poller.native_handle());
     poller.join();
   }
+  expect_event_while_waiting();
+}
+
+// As above, of a thread that makes objects, posts, and ends the objects again. Expect: all of them
+// ended.
+TEST_F(Waiting, AThreadThatMakesObjectsIsCancelledBetweenTwoRounds) {
+  checks("pthreads(7), Cancellation points: the functions of libibverbs are not among them");
+  if (stopped()) return;
+  constexpr int kThreads = 50;
+  const PdPtr pd(ibv_alloc_pd(context()));
+  ASSERT_NE(pd, nullptr);
+  const QpConfig config;
+  std::atomic<int> failures{0};
+  for (int i = 0; i < kThreads; ++i) {
+    std::thread maker([&] {
+      for (;; pthread_testcancel()) {
+        std::array<uint8_t, 256> bytes{};
+        ibv_mr* const mr = ibv_reg_mr(pd.get(), bytes.data(), bytes.size(), IBV_ACCESS_LOCAL_WRITE);
+        ibv_cq* const cq = ibv_create_cq(context(), 8, nullptr, nullptr, 0);
+        ibv_qp* const qp = Endpoint::create(device_, config, pd.get(), cq, cq);
+        ibv_sge sge{reinterpret_cast<uintptr_t>(bytes.data()), bytes.size(), mr->lkey};
+        if (to_init(device_, qp, config) != 0 || Recv(1).data(sge).post(qp) != 0) ++failures;
+        if (to_state(qp, IBV_QPS_ERR) != 0 || ibv_destroy_qp(qp) != 0) ++failures;
+        if (ibv_destroy_cq(cq) != 0 || ibv_dereg_mr(mr) != 0) ++failures;
+      }
+    });
+    usleep(static_cast<useconds_t>(10 * i));
+    pthread_cancel(maker.native_handle());
+    maker.join();
+  }
+  EXPECT_EQ(failures.load(), 0);
   expect_event_while_waiting();
 }
 
