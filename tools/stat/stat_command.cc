@@ -49,6 +49,10 @@ std::optional<uint32_t> parse_qpn(std::string_view text) {
 
 /// A sentence on what is wrong with the options; empty: nothing is.
 std::string check_options(StatOptions& options) {
+  if (options.json && options.why) {
+    return "--json and --why exclude each other: --json alone has what --why says, as error, "
+           "last_error and last_trouble of each queue pair";
+  }
   if (options.json + options.prometheus + options.why + options.cq + options.wide +
           options.by.has_value() >
       1) {
