@@ -11,6 +11,7 @@
 #include "provider/netlink/install.h"
 #include "provider/runtime/device/device_registry.h"
 #include "provider/runtime/errors.h"
+#include "provider/runtime/memory/unmap_watch.h"
 #include "provider/umad/install.h"
 #include "provider/verbs/abi/library.h"
 #include "provider/verbs/abi/private_abi.h"
@@ -78,6 +79,7 @@ void refuse_library() {
     }
     return;
   }
+  prepare_unmap_watch();
   register_event_sink(kVerbsEventSink);
   library().register_driver(&kDeviceOps);
   cm::install();

@@ -28,8 +28,14 @@ class DeviceLock {
   }
   /// As lock(), but gives up when `patience` ends. False: not locked.
   bool lock_within(Patience& patience) {
+    return lock_unless(patience, [] { return false; });
+  }
+  /// As lock_within(), but also gives up when `is_enough()` returns true.
+  template <class IsEnough>
+  bool lock_unless(Patience& patience, IsEnough is_enough) {
     waiters_.fetch_add(1);
-    const bool locked = urxe::lock_within(mutex_, patience);
+    bool locked = mutex_.try_lock();
+    while (!locked && !is_enough() && patience.wait()) locked = mutex_.try_lock();
     waiters_.fetch_sub(1);
     if (locked) note_holder();
     return locked;

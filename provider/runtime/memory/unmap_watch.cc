@@ -22,10 +22,39 @@ namespace {
 
 constexpr uint32_t kFirstWithHooks = 5;
 
-constinit Spinlock lock;   // a leaf: nothing is taken or waited for with it held
+constinit Spinlock lock;  // a leaf: nothing is taken or waited for with it held, but in fork()
+constinit std::atomic<pthread_t>
+    forking{};             // the thread that holds it from fork()'s begin to its end
 constinit RangeTree tree;  // under the lock
 constinit UnmapGate gate;
 constinit std::atomic<void (*)()> barrier{nullptr};
+
+/// Holds the lock. A thread that forks holds it already: handlers of the application that run
+/// within fork() may free memory.
+class Holder {
+ public:
+  Holder() {
+    if (!is_forking_) lock.lock();
+  }
+  ~Holder() {
+    if (!is_forking_) lock.unlock();
+  }
+  Holder(const Holder&) = delete;
+  Holder& operator=(const Holder&) = delete;
+
+ private:
+  const bool is_forking_ = forking.load(std::memory_order_relaxed) == pthread_self();
+};
+
+void begin_fork() {
+  lock.lock();
+  forking.store(pthread_self(), std::memory_order_relaxed);
+}
+
+void end_fork() {
+  forking.store(pthread_t{}, std::memory_order_relaxed);
+  lock.unlock();
+}
 
 /// Addresses in a set all lie between two bounds. Under the lock; read without.
 struct Bounds {
@@ -81,7 +110,7 @@ void mark(WatchedRange& memory, const Pages& pages, Loss loss) {
 /// those whose address is above `last`, the one with the lowest; null: there is none. The caller
 /// leaves it (MemoryUser::leave()).
 MemoryUser* lose(const Pages& pages, Loss loss, const MemoryUser* last) {
-  std::lock_guard holder(lock);
+  const Holder holder;
   MemoryUser* next = nullptr;
   tree.visit_overlapping(pages.begin, pages.end, [&](RangeTree::Node& node) {
     auto& memory = static_cast<WatchedRange&>(node);
@@ -109,7 +138,7 @@ MemoryUser* lose(const Pages& pages, Loss loss, const MemoryUser* last) {
 
 /// Regions that were registered since lose_range() have nothing that is going.
 [[gnu::noinline]] void settle(const Pages& pages, bool gone) {
-  std::lock_guard holder(lock);
+  const Holder holder;
   tree.visit_overlapping(pages.begin, pages.end, [&](RangeTree::Node& node) {
     auto& memory = static_cast<WatchedRange&>(node);
     memory.region->losses.settle(std::max(memory.begin, pages.begin),
@@ -153,7 +182,7 @@ void after_allocation(const void* block, size_t length, int same) noexcept {
   const Pages pages = pages_of(block, length);
   if (!uncertain.may_have(pages.begin, pages.end) && same == 0) [[likely]]
     return;
-  std::lock_guard holder(lock);
+  const Holder holder;
   tree.visit_overlapping(pages.begin, pages.end, [&](RangeTree::Node& node) {
     MemoryLosses& losses = static_cast<WatchedRange&>(node).region->losses;
     losses.regain(pages.begin, pages.end, Loss::kUncertain);
@@ -177,14 +206,13 @@ void install_hooks() {
 void prepare_unmap_watch() {
   static std::once_flag prepared;
   std::call_once(prepared, [] {
-    pthread_atfork([] { lock.lock(); }, [] { lock.unlock(); },
-                   [] {
-                     // The regions are the parent's.
-                     tree.clear();
-                     note_bounds();
-                     gate.after_fork_in_child();
-                     lock.unlock();
-                   });
+    pthread_atfork(begin_fork, end_fork, [] {
+      // The regions are the parent's.
+      tree.clear();
+      note_bounds();
+      gate.after_fork_in_child();
+      end_fork();
+    });
   });
 }
 
@@ -196,7 +224,7 @@ void watch_memory(WatchedRange& memory, MemoryRegion& region, const void* addres
   memory.end = memory.begin + length;
   memory.region = &region;
   memory.user = &user;
-  std::lock_guard holder(lock);
+  const Holder holder;
   tree.insert(memory);
   note_bounds();
 }
@@ -204,7 +232,7 @@ void watch_memory(WatchedRange& memory, MemoryRegion& region, const void* addres
 void unwatch_memory(WatchedRange& memory) {
   if (memory.region == nullptr) return;
   {
-    std::lock_guard holder(lock);
+    const Holder holder;
     tree.remove(memory);
     note_bounds();
   }

@@ -94,7 +94,9 @@ void Progress::transmit_posted() {
 
 void Progress::wait_for_holder() {
   Patience patience;
-  if (lock_.is_mine() || !lock_.lock_within(patience)) return;
+  full_fence();  // either the flag is seen, or the next holder sees what the caller has marked
+  const auto forks = [this] { return is_forking_.load(); };
+  if (lock_.is_mine() || !lock_.lock_unless(patience, forks)) return;
   lock_.unlock();
   full_fence();
   // A thread that rang the doorbell meanwhile found the lock taken. The device is not driven here,
@@ -269,8 +271,21 @@ void Progress::kick() {
   if (waiting_.load()) uncancelled::ring_bell(waiter_kick_fd_);
 }
 
-void Progress::after_fork_in_child() {
+/// Handlers of fork() may wait for a thread that frees memory, and so waits for the lock's holder.
+/// This one accesses none meanwhile.
+void Progress::before_fork() {
+  lock_.lock();
+  is_forking_.store(true);
+}
+
+void Progress::after_fork_in_parent() {
+  is_forking_.store(false);
+  full_fence();
   lock_.unlock();
+}
+
+void Progress::after_fork_in_child() {
+  after_fork_in_parent();
   if (engine_) engine_->abandon();
   engine_.reset();
   lane_ = nullptr;

@@ -142,8 +142,8 @@ class Progress {
   void finish_at_exit();
 
   // fork(): the child must not disturb the parent.
-  void before_fork() { lock_.lock(); }
-  void after_fork_in_parent() { lock_.unlock(); }
+  void before_fork();
+  void after_fork_in_parent();
   /// Closes what the child inherited. The object is of no use afterwards.
   void after_fork_in_child();
 
@@ -217,6 +217,7 @@ class Progress {
   Device& device_;
   RuntimeDevice* const owner_ = nullptr;  ///< null: a further lane
   DeviceLock lock_;
+  std::atomic<bool> is_forking_{false};  ///< the lock is held by a thread that forks
 
   // Under the lock.
   std::unique_ptr<PacketEngine> engine_;

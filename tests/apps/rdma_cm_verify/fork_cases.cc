@@ -3,9 +3,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <functional>
+#include <thread>
+#include <vector>
 
 #include "tests/apps/rdma_cm_verify/support.h"
 
@@ -160,6 +164,53 @@ void call_with_meddling_child(const Place& place) {
   destroy(id);
 }
 
+/// Makes an event channel beside a region, and ends both.
+void make_channel(ibv_pd* pd) {
+  rdma_event_channel* const channel = rdma_create_event_channel();
+  expect(channel != nullptr, "rdma_create_event_channel");
+  std::vector<char> block(300);
+  ibv_mr* const region = ibv_reg_mr(pd, block.data(), block.size(), IBV_ACCESS_LOCAL_WRITE);
+  expect(region != nullptr, "ibv_reg_mr");
+  rdma_destroy_event_channel(channel);
+  expect(ibv_dereg_mr(region) == 0, "ibv_dereg_mr");
+}
+
+/// A child that ends at once does so within twenty seconds.
+void fork_once() {
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  int status = 0;
+  pid_t ended = 0;
+  for (int i = 0; i < 2000 && ended == 0; ++i) {
+    ended = waitpid(child, &status, WNOHANG);
+    if (ended == 0) usleep(10000);
+  }
+  if (ended == 0) kill(child, SIGKILL);
+  expect(ended == child && status == 0, "the child to end");
+}
+
+/// Another thread makes and ends channels meanwhile. What is the parent's is freed in the child,
+/// within fork(), and may lie in a page with a region.
+void call_while_forking(const Place& place) {
+  Channel channel;
+  rdma_cm_id* id = resolve(channel, place);
+  create_qp(id);
+  {
+    Messages messages(id);
+    connect(channel, id);
+    std::atomic<bool> ends{false};
+    std::thread maker([&] {
+      while (!ends.load()) make_channel(id->pd);
+    });
+    for (int i = 0; i < 100; ++i) fork_once();
+    ends.store(true);
+    maker.join();
+    exchange(messages);
+    disconnect(channel, id);
+  }
+  destroy(id);
+}
+
 /// Both processes have a connection of their own; librdmacm has been used by neither before.
 void call_from_both(const Place& place) {
   need_fork_support();
@@ -174,6 +225,8 @@ const std::vector<Case> kForkCases = {
     {"fork_idle", [](const Place& place) { serve_many(place, 1, 3); }, call_with_idle_children},
     {"fork_meddling", [](const Place& place) { serve_many(place, 1, 2); },
      call_with_meddling_child},
+    {"fork_beside_channels", [](const Place& place) { serve_many(place, 1, 1); },
+     call_while_forking},
     {"fork_both", [](const Place& place) { serve_many(place, 2, 1); }, call_from_both},
 };
 

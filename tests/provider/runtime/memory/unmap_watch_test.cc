@@ -4,9 +4,13 @@
 #include "provider/runtime/memory/unmap_watch.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <functional>
 #include <memory>
 #include <thread>
 
@@ -144,6 +148,35 @@ TEST_F(UnmapWatchTest, AnUnwatchedRegionIsLeftAlone) {
   unwatch_memory(watched_);
   lose(0, 8 * page_, URXE_GONE);
   EXPECT_FALSE(region_.losses.any());
+}
+
+std::function<void()> in_fork;  // called before and after, in the parent and in the child
+
+// Handlers of the application free memory, within fork(). The defect: they, or urxe's own, waited
+// for ever for the lock that this very thread held. Expect: they go on, and the child's regions
+// are none.
+TEST_F(UnmapWatchTest, HandlersOfForkMayFreeMemory) {
+  const auto forks = [&] {
+    const rlimit of_processor{10, 20};  // seconds; for the child, too
+    setrlimit(RLIMIT_CPU, &of_processor);
+    const auto call = [] {
+      if (in_fork) in_fork();
+    };
+    pthread_atfork(call, call, call);
+    prepare_unmap_watch();
+    pthread_atfork(call, call, call);
+    in_fork = [&] { lose(page_, page_, URXE_UNCERTAIN); };
+    const pid_t child = fork();
+    in_fork = nullptr;
+    if (child == 0) lose(0, page_, URXE_GONE);
+    if (child == 0) _exit(page(0) == Loss::kNone ? 0 : 1);
+    int status = 0;
+    const bool ended = waitpid(child, &status, 0) == child;
+    lose(0, page_, URXE_GONE);
+    const bool is_right = page(0) == Loss::kGone && page(1) == Loss::kUncertain;
+    _exit(ended && status == 0 && is_right ? 0 : 1);
+  };
+  EXPECT_EXIT(forks(), testing::ExitedWithCode(0), "");
 }
 
 // The device was destroyed inside the application's free(). Expect: a thread that unmaps memory

@@ -81,6 +81,18 @@ TEST_F(HeldLock, NotAtOnce) {
   EXPECT_EQ(ways_of(500).yields, 0);
 }
 
+// The defect: fork() takes several locks. One of its locks was held by a thread that freed memory,
+// which waited for the device's, that fork() held already: for two seconds, while it had patience.
+TEST_F(HeldLock, WhoFreesMemoryDoesNotWaitForAFork) {
+  progress_.before_fork();
+  std::thread([&] {
+    const int yields_before = yields;
+    progress_.wait_for_holder();
+    EXPECT_EQ(yields, yields_before);
+  }).join();
+  progress_.after_fork_in_parent();
+}
+
 // Expect: what a poller finds of a crowd, the transport is told with a later poll.
 TEST_F(HeldLock, TheTransportIsToldOfACrowd) {
   const CompletionQueue& cq = *bench_.recv_cq;
