@@ -128,6 +128,7 @@ void ring(Qp& qp);
 // End an object: all but freeing its handle. Closing a context calls these for the objects that are
 // left. With the device's lock held.
 void end_flow(SteeringFlow& flow);
+/// No other thread polls its completion queues meanwhile.
 void end_qp(Qp& qp);
 int end_srq(Srq& srq);
 void end_xrcd(Xrcd& xrcd);

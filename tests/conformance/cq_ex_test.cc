@@ -196,7 +196,8 @@ TEST_F(CqEx, EndWithoutTakingAll) {
   EXPECT_EQ(ibv_start_poll(ex(received_), &attr), ENOENT);
 }
 
-/// Whether the call returns, made in another thread. If it does not, `unblock` makes it.
+/// Makes the call in another thread. False: it did not return within ten seconds, until `unblock`
+/// was called.
 bool returns(const std::function<void()>& call, const std::function<void()>& unblock) {
   auto done = std::async(std::launch::async, call);
   const bool returned = done.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
@@ -204,9 +205,9 @@ bool returns(const std::function<void()>& call, const std::function<void()>& unb
   return returned;
 }
 
-// Threads handle completions between the two calls as they like, while others destroy queue pairs.
-// The defect: who destroyed one held the device while it waited for the end of the poll, and the
-// poll's thread could not make another object, or poll another queue.
+// The defect: ibv_destroy_qp() and ibv_modify_qp() held the device's lock while they waited for the
+// end of a poll, and the polling thread could not make an object, or poll another queue, before it
+// ended the poll. Expect: it can.
 TEST_F(CqEx, CallsBetweenStartAndEndOfAPoll) {
   checks("ibv_create_cq_ex(3): ibv_start_poll(), ibv_end_poll(); ibv_destroy_qp(3)");
   connect_with(attributes(kStandard));

@@ -11,12 +11,12 @@
 
 namespace urxe::test {
 
-/// Frees by a thread, each while another thread is busy.
+/// Tells whether a thread frees memory while it holds something that another thread needs.
 class FreesBeside {
  public:
-  /// Runs `action`. Each time that it frees memory, another thread runs `other` meanwhile, and the
-  /// free goes on when that is done. Returns how often that happened; -1: the other thread was not
-  /// done in ten seconds, so it waits for what `action` holds. Only where can_fail_allocations().
+  /// Runs `action`. Whenever it frees memory, another thread first runs `other`. Returns the number
+  /// of frees; -1: `other` took more than ten seconds, so it waits for what `action` holds. Call it
+  /// only if can_fail_allocations().
   static int count(const std::function<void()>& action, const std::function<void()>& other) {
     FreesBeside self(other);
     current_ = &self;

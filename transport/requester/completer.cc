@@ -126,7 +126,8 @@ void fail_bad_response(ChannelAdapter& ca, QueuePair& qp, const Headers& headers
   fail_oldest_send(ca, qp, IBV_WC_BAD_RESP_ERR);
 }
 
-/// Whether a part of the oldest element is refused, which so fails, whatever of it is missing.
+/// Whether the packet is a NAK that refuses a part of the oldest element (9.7.5.2). The element
+/// then fails, even if responses to earlier parts are missing.
 bool refuses_oldest(QueuePair& qp, const Headers& headers) {
   const uint8_t syndrome = headers.aeth.syndrome;
   const SendWqe& wqe = qp.sq.at(qp.sq.oldest());

@@ -72,9 +72,9 @@ void note_read(const QueuePair& qp, const ResponderResource& resource) {
   qp.completion_counters.note(Counted::kRemoteRead, true, resource.length);
 }
 
-/// A later request was refused: the peer will get no answer to this READ any more. If it has the
-/// one that was sent before, this NAK is old; else that of the later request would make it ask
-/// again.
+/// Refuses a READ that the peer has asked for again, after a later request was refused. If the peer
+/// has the first answer, it ignores this NAK as old. If not, the NAK of the later request alone
+/// would make it ask once more, and this side, in ERR, does not answer.
 bool refuse_duplicate(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
                       const ResponderResource& resource) {
   const Psn last = resource.first_psn + (resource.until - 1);
@@ -84,6 +84,8 @@ bool refuse_duplicate(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
   batch.commit();
   count_sent(ca, qp, headers, 0);
   ++ca.counters.acks_sent;
+  ++ca.counters.other_naks_sent;
+  ++ca.counters.naks_sent[static_cast<size_t>(NakCode::kRemoteAccessError)];
   return true;
 }
 

@@ -80,8 +80,8 @@ class CmFile {
 
   const FileDescriptor own_fd_;
   const ino_t inode_;
-  // Nothing is freed under it: a thread that frees memory may wait for a holder of a device's lock,
-  // who may wait for this one.
+  // Nothing is freed while it is held: a thread that frees memory may wait for the holder of a
+  // device's lock, which may wait for this mutex.
   mutable std::mutex mutex_;
   std::list<CmFileEvent> events_;
   bool is_readable_ = false;  ///< tokens have been sent and not been taken back

@@ -61,8 +61,8 @@ class EventSocket {
 
  private:
   EventSocket(size_t event_size, int reader_fd, int writer_fd, ino_t reader_inode);
-  // Who holds the lock frees nothing. A thread that frees memory may wait for one that drives a
-  // device (Progress::wait_for_holder()), and that one may wait for the lock, to send an event.
+  // Nothing is freed while the mutex is held. A thread that frees memory may wait for the thread
+  // that drives a device (Progress::wait_for_holder()), which may wait for the mutex in send().
   bool flush_locked(std::list<Event>& sent);
   size_t offer(const uint8_t* events, size_t count) const;
   bool read_back(std::list<Event>& events) const;

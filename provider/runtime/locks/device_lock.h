@@ -34,8 +34,7 @@ class DeviceLock {
   template <class IsEnough>
   bool lock_unless(Patience& patience, IsEnough is_enough) {
     waiters_.fetch_add(1);
-    bool locked = mutex_.try_lock();
-    while (!locked && !is_enough() && patience.wait()) locked = mutex_.try_lock();
+    const bool locked = urxe::lock_unless(mutex_, patience, is_enough);
     waiters_.fetch_sub(1);
     if (locked) note_holder();
     return locked;

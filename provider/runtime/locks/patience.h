@@ -37,12 +37,18 @@ class Patience {
   int turn_ = 0;
 };
 
+/// Waits for `mutex` until `patience` ends or `is_enough()` returns true. False: not locked.
+template <class Mutex, class IsEnough>
+bool lock_unless(Mutex& mutex, Patience& patience, IsEnough is_enough) {
+  bool locked = mutex.try_lock();
+  while (!locked && !is_enough() && patience.wait()) locked = mutex.try_lock();
+  return locked;
+}
+
 /// Locks `mutex` unless it is held until `patience` ends. False: not locked.
 template <class Mutex>
 bool lock_within(Mutex& mutex, Patience& patience) {
-  bool locked = mutex.try_lock();
-  while (!locked && patience.wait()) locked = mutex.try_lock();
-  return locked;
+  return lock_unless(mutex, patience, [] { return false; });
 }
 
 }  // namespace urxe

@@ -22,15 +22,15 @@ namespace {
 
 constexpr uint32_t kFirstWithHooks = 5;
 
-constinit Spinlock lock;  // a leaf: nothing is taken or waited for with it held, but in fork()
-constinit std::atomic<pthread_t>
-    forking{};             // the thread that holds it from fork()'s begin to its end
-constinit RangeTree tree;  // under the lock
+// A leaf: nothing is taken or waited for with it held, except in fork(), which holds it throughout.
+constinit Spinlock lock;
+constinit std::atomic<pthread_t> forking{};  // the thread that is in fork(), if any
+constinit RangeTree tree;                    // under the lock
 constinit UnmapGate gate;
 constinit std::atomic<void (*)()> barrier{nullptr};
 
-/// Holds the lock. A thread that forks holds it already: handlers of the application that run
-/// within fork() may free memory.
+/// Holds the lock. Handlers of fork() may free memory, but the thread that runs them holds the lock
+/// already.
 class Holder {
  public:
   Holder() {

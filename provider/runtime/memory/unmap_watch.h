@@ -34,9 +34,9 @@ struct WatchedRange : RangeTree::Node {
 // deregistered: so it is for a NIC, and registration caches live on it. Memory that no region has
 // costs a comparison, or a look into a tree if it lies between regions.
 
-/// Before anything else here, and before all other handlers of fork() are registered: their locks
-/// must be taken first, and in the child they free memory. Once in a process; later calls do
-/// nothing.
+/// Registers handlers of fork(). Must be called before anything else here, and before any other
+/// handlers of fork() are registered, because this lock is to be taken last. Only the first call in
+/// a process does something.
 void prepare_unmap_watch();
 
 /// With the device's lock held, as unwatch_memory(); nothing is allocated. `memory` must not be

@@ -94,7 +94,7 @@ void Progress::transmit_posted() {
 
 void Progress::wait_for_holder() {
   Patience patience;
-  full_fence();  // either the flag is seen, or the next holder sees what the caller has marked
+  full_fence();  // between the caller's mark and the flag
   const auto forks = [this] { return is_forking_.load(); };
   if (lock_.is_mine() || !lock_.lock_unless(patience, forks)) return;
   lock_.unlock();
@@ -271,8 +271,8 @@ void Progress::kick() {
   if (waiting_.load()) uncancelled::ring_bell(waiter_kick_fd_);
 }
 
-/// Handlers of fork() may wait for a thread that frees memory, and so waits for the lock's holder.
-/// This one accesses none meanwhile.
+/// Later handlers of fork() may wait for a thread that is in wait_for_holder(). That one need not
+/// wait, because the thread that forks accesses no registered memory.
 void Progress::before_fork() {
   lock_.lock();
   is_forking_.store(true);

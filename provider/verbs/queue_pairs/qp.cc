@@ -15,10 +15,10 @@
 namespace urxe {
 namespace {
 
-/// Locks the sides of a queue pair, which is going to change, or its completion queues, because its
-/// completions are going to be dropped, or both. The application may hold some of the locks
-/// (ibv_wr_start(), ibv_start_poll()), in any order, and call any function meanwhile. So they are
-/// taken before the device's, and none is waited for while another is held.
+/// Locks both sides of a queue pair before it changes, its completion queues before its completions
+/// are dropped, or all of them. The application may hold some of these locks (ibv_wr_start(),
+/// ibv_start_poll()), taken in any order, while it calls any function. So they are taken before the
+/// device's lock, and no thread waits for one of them while it holds another.
 class SideLocks {
  public:
   SideLocks(Qp& qp, bool changes, bool drops_completions) {

@@ -164,7 +164,7 @@ void call_with_meddling_child(const Place& place) {
   destroy(id);
 }
 
-/// Makes an event channel beside a region, and ends both.
+/// Makes an event channel and a region beside it, and destroys both.
 void make_channel(ibv_pd* pd) {
   rdma_event_channel* const channel = rdma_create_event_channel();
   expect(channel != nullptr, "rdma_create_event_channel");
@@ -175,7 +175,7 @@ void make_channel(ibv_pd* pd) {
   expect(ibv_dereg_mr(region) == 0, "ibv_dereg_mr");
 }
 
-/// A child that ends at once does so within twenty seconds.
+/// Forks a child that exits at once, and expects its end within twenty seconds.
 void fork_once() {
   const pid_t child = fork();
   if (child == 0) _exit(0);
@@ -189,8 +189,8 @@ void fork_once() {
   expect(ended == child && status == 0, "the child to end");
 }
 
-/// Another thread makes and ends channels meanwhile. What is the parent's is freed in the child,
-/// within fork(), and may lie in a page with a region.
+/// Forks while another thread makes and destroys event channels. The child frees the parent's
+/// within fork(), and they may share a page with a region.
 void call_while_forking(const Place& place) {
   Channel channel;
   rdma_cm_id* id = resolve(channel, place);

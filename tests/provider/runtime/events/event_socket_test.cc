@@ -99,8 +99,8 @@ TEST_F(EventSocketTest, TakesBackWaitingEventsToo) {
   EXPECT_EQ(left, kEach);
 }
 
-// The defect: two threads waited for each other for seconds. Who frees memory may wait for a thread
-// that drives a device, and that one for the socket, to send an event.
+// The defect: two threads waited for each other for seconds. A thread that frees memory may wait
+// for the thread that drives the device, which may wait for the socket, to send an event.
 TEST_F(EventSocketTest, FreesNothingWhileOthersWaitForIt) {
   if (!test::can_fail_allocations()) GTEST_SKIP() << "operator delete cannot be watched here";
   for (uint64_t i = 0; i < 2000; ++i) socket_->send(event_about(7 + i % 2));
