@@ -74,7 +74,7 @@ Expected<void, Errno> Progress::start(std::unique_ptr<PacketEngine> engine,
   TxBatch batch(engine->batch_limits());
   FileDescriptor kicks(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   FileDescriptor waiter_kicks(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!kicks || !waiter_kicks) return error(errno);
+  if (!kicks || !waiter_kicks || !alarm_.open()) return error(errno);
   kick_fd_ = kicks.get();
   engine_ = std::move(engine);
   lane_ = &engine_->lane(0);
@@ -226,16 +226,18 @@ void Progress::serve_arrivals(Instant now) {
 
 void Progress::sleep_until(Instant when) {
   // poll() leaves out those that are -1.
-  pollfd fds[4] = {{kick_fd_, POLLIN, 0},
+  pollfd fds[5] = {{kick_fd_, POLLIN, 0},
                    {lane_->wait_fd(), POLLIN, 0},
                    {frames_.receive_fd(), POLLIN, 0},
-                   {frames_.blocked_fd(), POLLOUT, 0}};
+                   {frames_.blocked_fd(), POLLOUT, 0},
+                   {alarm_.fd(), POLLIN, 0}};
   timespec timeout{};
   if (when != kNever) timeout = to_timespec(when - clock_now());
-  const int ready = ppoll(fds, 4, when == kNever ? nullptr : &timeout, nullptr);
+  const int ready = ppoll(fds, 5, when == kNever ? nullptr : &timeout, nullptr);
   if (ready == 0) crowding_.woke_up(clock_now() - when, clock_now());
   if (fds[0].revents != 0) uncancelled::silence_bell(kick_fd_);
   if ((fds[2].revents & POLLERR) != 0) FramePort::clear_error(fds[2].fd);
+  if (fds[4].revents != 0) alarm_.silence();
 }
 
 /// The application polls, or waits for events and watches the device: sleeps, and checks now and

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -11,7 +12,8 @@ namespace urxe {
 /// while the application polls. Most applications poll again at once. But one that then watches its
 /// memory, for what a peer is going to write there, does not drive the device: until the end of the
 /// rest nobody would. Waking a thread costs microseconds, so it is done only in programs that have
-/// been seen to stop polling while packets came.
+/// been seen to stop polling while packets came: separately for completions that came with a
+/// peer's request, which is perhaps all that the application would watch for, and for others.
 class Departures {
  public:
   /// Why the background thread has ended its rest.
@@ -22,8 +24,11 @@ class Departures {
   };
 
   /// Any thread: it has taken a completion. True: it must wake the background thread.
-  [[nodiscard]] bool must_tell() {
-    return is_told_of_.load(std::memory_order_relaxed) && !told_.exchange(true);
+  /// `with_request`: a request has come since the application last posted.
+  [[nodiscard]] bool must_tell(bool with_request) {
+    last_.store(with_request, std::memory_order_relaxed);
+    if (!is_told_of_[with_request].load(std::memory_order_relaxed)) return false;
+    return !told_.exchange(true);
   }
   /// Any thread: whether must_tell() was true since the background thread began its rest.
   [[nodiscard]] bool was_told() const { return told_.load(); }
@@ -37,25 +42,29 @@ class Departures {
   void serves(uint64_t packets) { served_ += packets; }
   /// The application polls again.
   void goes_to_rest() {
+    const bool with_request = last_.load(std::memory_order_relaxed);
+    int& certainty = certainty_[with_request];
     if (why_ == Return::kNobodyPolls && served_ > 0) {
-      certainty_ = std::min(certainty_ + 2, kMostCertain);
+      certainty = std::min(certainty + 2, kMostCertain);
     } else if (why_ == Return::kTold) {
-      certainty_ = served_ > 0 ? std::min(certainty_ + 1, kMostCertain) : certainty_ - 1;
+      certainty = served_ > 0 ? std::min(certainty + 1, kMostCertain) : certainty - 1;
     }
     why_ = Return::kOther;
-    is_told_of_.store(certainty_ > 0, std::memory_order_relaxed);
+    is_told_of_[with_request].store(certainty > 0, std::memory_order_relaxed);
     told_.store(false);
   }
 
  private:
   static constexpr int kMostCertain = 8;
 
-  std::atomic<bool> is_told_of_{false};
+  // Of both kinds of completions: [with_request].
+  std::array<std::atomic<bool>, 2> is_told_of_{};
+  std::array<int, 2> certainty_{};
+  std::atomic<bool> last_{false};  ///< with_request of the last completion
   std::atomic<bool> told_{false};
 
   Return why_ = Return::kOther;
   uint64_t served_ = 0;  ///< packets since then
-  int certainty_ = 0;
 };
 
 }  // namespace urxe

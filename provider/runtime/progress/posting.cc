@@ -42,6 +42,7 @@ void Progress::on_post(QueuePair& qp) {
     return;
   }
   reply_wait_.posts(now);
+  request_came_.store(false, std::memory_order_relaxed);
   transmit(AckPolicy::kUrgentOnly, now);
   finish(now);
   unlock();

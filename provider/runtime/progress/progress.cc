@@ -41,7 +41,8 @@ constexpr Duration kRoomInterval = milliseconds(1);
 
 /// The application may go off to watch its memory.
 void Progress::note_taken() {
-  if (departures_.must_tell() && mode_.load() == Mode::kResting) kick();
+  const bool with_request = request_came_.load(std::memory_order_relaxed);
+  if (departures_.must_tell(with_request) && mode_.load() == Mode::kResting) kick();
 }
 
 void Progress::drive_inline(const CompletionQueue& cq) {
@@ -113,7 +114,10 @@ bool Progress::receive(Instant now) {
   const bool any = frames_.receive(device_, now) || !packets.empty();
   if (any) last_arrival_ = now;
   reply_wait_.receives(packets.size(), now);
-  if (!had_acks && device_.has_deferred_acks()) reply_wait_.owes_ack(now);
+  if (!had_acks && device_.has_deferred_acks()) {
+    reply_wait_.owes_ack(now);
+    request_came_.store(true, std::memory_order_relaxed);
+  }
   if (any && now - last_advance_ > kAdvanceAnyway) {
     advance(now);
   }
@@ -208,8 +212,19 @@ void Progress::finish(Instant now) {
   if (now - last_published_ > kPublishInterval) publish_counters(now);
   if (device_.counters().failures != failures_told_) tell_failures(now);
   publish_reports(now);
-  const int64_t asleep_until = std::max(asleep_until_ns_.load(), waiter_until_ns_.load());
-  if (asleep_until != INT64_MIN && deadline(now).ns < asleep_until) kick();
+  wake_in_time(now);
+}
+
+/// Who sleeps wakes no later than this.
+void Progress::wake_in_time(Instant now) {
+  int64_t asleep_until = asleep_until_ns_.load();
+  const int64_t waiter_until = waiter_until_ns_.load();
+  if (asleep_until == INT64_MIN && waiter_until == INT64_MIN) return;
+  const Instant when = deadline(now);
+  if (when.ns < waiter_until) return kick();
+  if (when.ns >= asleep_until) return;
+  alarm_.set(when);
+  asleep_until_ns_.compare_exchange_strong(asleep_until, when.ns);
 }
 
 void Progress::wait_for(const Awaited& awaited) {
@@ -297,6 +312,7 @@ void Progress::after_fork_in_child() {
     if (*fd >= 0) uncancelled::close(*fd);
     *fd = -1;
   }
+  alarm_.close();
   started_ = false;  // the thread stayed with the parent
 }
 

@@ -18,6 +18,7 @@
 #include "provider/runtime/events/event_sink.h"
 #include "provider/runtime/events/event_socket.h"
 #include "provider/runtime/locks/device_lock.h"
+#include "provider/runtime/progress/alarm.h"
 #include "provider/runtime/progress/counter_table.h"
 #include "provider/runtime/progress/crowding.h"
 #include "provider/runtime/progress/departures.h"
@@ -170,6 +171,7 @@ class Progress {
   void unlock();
   void drive_rounds(const CompletionQueue& cq, Instant now);
   void finish(Instant now);
+  void wake_in_time(Instant now);
   [[nodiscard]] bool end_communications();
   void say_farewell(Instant now);
   void tell_end(size_t place, Instant now);
@@ -256,6 +258,7 @@ class Progress {
   pthread_t thread_{};
   bool started_ = false;
   int kick_fd_ = -1;
+  Alarm alarm_;
   std::atomic<bool> stop_{false};
   std::atomic<Mode> mode_{Mode::kAwake};
   std::atomic<int64_t> asleep_until_ns_{INT64_MIN};   ///< INT64_MIN: no need to wake it
@@ -266,6 +269,7 @@ class Progress {
   uint64_t arms_seen_ = 0;  ///< under the lock
   Duration rest_ = microseconds(50);
   Departures departures_;
+  std::atomic<bool> request_came_{false};  ///< since the application last posted
 
   // A thread of the application that waits for an event, and watches the device.
   int waiter_kick_fd_ = -1;

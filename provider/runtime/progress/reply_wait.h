@@ -33,12 +33,12 @@ class ReplyWait {
   }
   /// The application has posted a request.
   void posts(Instant now) {
-    if (posted_ < owed_) reply_time_ = now - owed_;
+    if (posted_ < owed_) note_reply(now - owed_);
     posted_ = now;
   }
   /// An ACK is owed, and no other was.
   void owes_ack(Instant now) {
-    const bool replies = posted_ > owed_ && now - posted_ < kRecent && reply_time_ < kLongest;
+    const bool replies = posted_ > owed_ && now - posted_ < kRecent && trust_ > 0;
     until_ = replies ? now + std::clamp(reply_time_ * 2, kShortest, kLongest) : now;
     owed_ = now;
   }
@@ -51,11 +51,23 @@ class ReplyWait {
   }
 
  private:
+  /// One that took long does not mean that the next one will: the thread may have lost its
+  /// processor.
+  void note_reply(Duration time) {
+    reply_time_ = time;
+    if (time < kLongest) {
+      trust_ = kTrust;
+    } else if (trust_ > 0) {
+      --trust_;
+    }
+  }
+
   static constexpr Duration kRecent = milliseconds(5);
   static constexpr Duration kShortest = microseconds(20);
   static constexpr Duration kLongest = microseconds(100);
   /// So many packets at once belong to a long message; those within kTail may be the rest of it.
   static constexpr size_t kBurst = 8;
+  static constexpr int kTrust = 16;
   static constexpr Duration kTail = microseconds(50);
   static constexpr Duration kBehindBurst = microseconds(12);
   static constexpr Duration kLongestBehindBursts = microseconds(500);
@@ -63,6 +75,7 @@ class ReplyWait {
   Instant posted_{INT64_MIN / 2};
   Instant owed_{INT64_MIN / 2};
   Duration reply_time_{};
+  int trust_ = 0;  ///< so many late replies are forgiven
   Instant until_{};
   Instant burst_{INT64_MIN / 2};
 };

@@ -39,6 +39,7 @@ class ScarceEngine final : public OneLaneEngine {
   std::vector<uint32_t> taken;  ///< PSNs
   uint64_t offers = 0;          ///< calls of transmit() with packets
   size_t most_offered = 0;      ///< packets in one of them
+  uint64_t waits = 0;           ///< calls of begin_wait()
   uint16_t released_port = 0;
 
   [[nodiscard]] EnginePromises promises() const override {
@@ -58,6 +59,10 @@ class ScarceEngine final : public OneLaneEngine {
     eventfd_t rings = 0;
     eventfd_read(bell_.get(), &rings);
     return {};
+  }
+  bool begin_wait() override {
+    ++waits;
+    return false;
   }
   size_t transmit(TxBatch& batch) override {
     const size_t packets = batch.packets();

@@ -18,31 +18,48 @@ void serve(Departures& departures, Return why, uint64_t packets) {
 
 TEST(Departures, AnApplicationThatPollsIsNotDisturbed) {
   Departures departures;
-  for (int i = 0; i < 100; ++i) EXPECT_FALSE(departures.must_tell());
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(departures.must_tell(false));
   serve(departures, Return::kNobodyPolls, 0);  // it had nothing to do
-  EXPECT_FALSE(departures.must_tell());
+  EXPECT_FALSE(departures.must_tell(false));
   serve(departures, Return::kOther, 100);
-  EXPECT_FALSE(departures.must_tell());
+  EXPECT_FALSE(departures.must_tell(false));
 }
 
 TEST(Departures, OneThatWatchesItsMemoryTellsOnceARest) {
   Departures departures;
   serve(departures, Return::kNobodyPolls, 1);
-  EXPECT_TRUE(departures.must_tell());
+  EXPECT_TRUE(departures.must_tell(false));
   EXPECT_TRUE(departures.was_told());
-  EXPECT_FALSE(departures.must_tell());
+  EXPECT_FALSE(departures.must_tell(false));
   serve(departures, Return::kTold, 1);
   EXPECT_FALSE(departures.was_told());
-  EXPECT_TRUE(departures.must_tell());
+  EXPECT_TRUE(departures.must_tell(false));
 }
 
 TEST(Departures, OneThatPollsAgainAtOnceIsSoonLeftAlone) {
   Departures departures;
   for (int i = 0; i < 1000; ++i) serve(departures, Return::kNobodyPolls, 1);
   int told = 0;
-  for (; departures.must_tell() && told < 1000; ++told) serve(departures, Return::kTold, 0);
+  for (; departures.must_tell(false) && told < 1000; ++told) serve(departures, Return::kTold, 0);
   EXPECT_GT(told, 1) << "one poll is no proof";
   EXPECT_LT(told, 100);
+}
+
+// Expect: a completion that comes with the peer's request, after which the application only posts
+// again, is not taken for one after which it watches its memory.
+TEST(Departures, TheTwoKindsOfCompletionsAreLearntSeparately) {
+  Departures departures;
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_FALSE(departures.must_tell(true));
+    static_cast<void>(departures.must_tell(false));
+    serve(departures, Return::kNobodyPolls, 1);
+  }
+  EXPECT_FALSE(departures.must_tell(true));
+  EXPECT_TRUE(departures.must_tell(false));
+  serve(departures, Return::kTold, 1);
+  static_cast<void>(departures.must_tell(true));
+  serve(departures, Return::kNobodyPolls, 1);
+  EXPECT_TRUE(departures.must_tell(true));
 }
 
 }  // namespace
