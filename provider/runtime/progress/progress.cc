@@ -215,14 +215,15 @@ void Progress::finish(Instant now) {
   wake_in_time(now);
 }
 
-/// Who sleeps wakes no later than this.
+/// Who sleeps wakes no later than this. If somebody waits for an event, the background thread is
+/// woken at once: it has the processor, then, when the answer comes, and takes it sooner.
 void Progress::wake_in_time(Instant now) {
   int64_t asleep_until = asleep_until_ns_.load();
   const int64_t waiter_until = waiter_until_ns_.load();
   if (asleep_until == INT64_MIN && waiter_until == INT64_MIN) return;
   const Instant when = deadline(now);
-  if (when.ns < waiter_until) return kick();
-  if (when.ns >= asleep_until) return;
+  if (when.ns >= std::max(asleep_until, waiter_until)) return;
+  if (when.ns < waiter_until || armed_.load() != 0) return kick();
   alarm_.set(when);
   asleep_until_ns_.compare_exchange_strong(asleep_until, when.ns);
 }

@@ -16,9 +16,9 @@ namespace urxe {
 /// background thread would have to take the reply.
 ///
 /// An ACK waits only if the application has replied to the request before, and twice as long as
-/// that reply took; and not while the application's own requests are unanswered. The application
-/// may need those answers before it goes on: if each of two peers, or each of a ring of them, kept
-/// its ACKs until its own next request, all of them would wait in vain.
+/// the last quick reply took; and not while the application's own requests are unanswered. The
+/// application may need those answers before it goes on: if each of two peers, or each of a ring of
+/// them, kept its ACKs until its own next request, all of them would wait in vain.
 ///
 /// The exception: a peer that replies by a long message sends the ACK that the application needs
 /// behind that message. So ACKs also wait for a moment after the packets of a long message, if the
@@ -54,8 +54,8 @@ class ReplyWait {
   /// One that took long does not mean that the next one will: the thread may have lost its
   /// processor.
   void note_reply(Duration time) {
-    reply_time_ = time;
     if (time < kLongest) {
+      reply_time_ = time;
       trust_ = kTrust;
     } else if (trust_ > 0) {
       --trust_;
@@ -67,15 +67,15 @@ class ReplyWait {
   static constexpr Duration kLongest = microseconds(100);
   /// So many packets at once belong to a long message; those within kTail may be the rest of it.
   static constexpr size_t kBurst = 8;
-  static constexpr int kTrust = 16;
+  static constexpr int kTrust = 3;
   static constexpr Duration kTail = microseconds(50);
   static constexpr Duration kBehindBurst = microseconds(12);
   static constexpr Duration kLongestBehindBursts = microseconds(500);
 
   Instant posted_{INT64_MIN / 2};
   Instant owed_{INT64_MIN / 2};
-  Duration reply_time_{};
-  int trust_ = 0;  ///< so many late replies are forgiven
+  Duration reply_time_{};  ///< of the last quick one
+  int trust_ = 0;          ///< so many late replies are forgiven
   Instant until_{};
   Instant burst_{INT64_MIN / 2};
 };

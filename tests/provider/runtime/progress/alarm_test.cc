@@ -8,6 +8,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <memory>
 #include <thread>
 
@@ -105,6 +106,19 @@ TEST_F(SleepingThread, WakesInTimeForARequestThatIsNotAnswered) {
   progress_.on_post(*bench_.qp);
   EXPECT_EQ(alarms_set - alarms_before, 1);
   EXPECT_TRUE(eventually([&] { return sent() >= 2; }));
+}
+
+// Expect: while somebody waits for an event, the background thread is woken at once.
+TEST_F(SleepingThread, IsWokenAtOnceForWhoWaitsForAnEvent) {
+  ASSERT_TRUE(eventually([&] { return sleeps(); }));
+  std::atomic<bool> counted{false};
+  progress_.on_armed(counted, nullptr);
+  const int alarms_before = alarms_set;
+  bench_.post(IBV_WR_RDMA_WRITE, 8);
+  progress_.on_post(*bench_.qp);
+  EXPECT_EQ(alarms_set - alarms_before, 0);
+  EXPECT_TRUE(eventually([&] { return sent() >= 2; }));
+  progress_.on_disarmed(counted, nullptr);
 }
 
 }  // namespace
