@@ -28,7 +28,7 @@ from harness import Process
 from roce_capture import Capture
 from terminal import read_rest
 
-QUICK_COPY_NS = 250_000
+QUICK_COPY_NS = 250_000  # kCopyGuessNs of tools/analyze
 BASE = "/sys/class/infiniband/urxe_lo/ports/1/hw_counters"
 
 
@@ -216,7 +216,7 @@ def expect_named(found, mistaken, late, made, what):
 
 
 def copies(file):
-    """The times, in ns, between two copies of a request packet that come one after the other, as tshark and simple code see it."""
+    """The times, in ns, between copies of a request packet that come one after the other, as tshark and simple code see it."""
     harness.need_programs("tshark")
     command = ["tshark", "-r", file, "-Y", "infiniband.bth.opcode <= 11", "-T", "fields", "-e", "infiniband.bth.psn",
                "-e", "frame.time_epoch"]
