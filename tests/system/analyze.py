@@ -232,8 +232,8 @@ def copies(file):
 
 
 def expect_duplicates(repeats, made, intervals):
-    """All copies that follow within QUICK_COPY_NS, and no others. A busy machine may stop a program between the two, and a
-    requester on it may send a packet again: after a longer time the two look alike."""
+    """The report calls a copy a duplicate if it follows within QUICK_COPY_NS, and only then. On a busy machine one may come
+    later, and then looks like a packet that the requester has sent again."""
     quick = sum(ns < QUICK_COPY_NS for ns in intervals)
     summary = f"{repeats}, {made} made, {len(intervals)} copies, {quick} of them quick"
     harness.expect(0 < made <= len(intervals) == sum(repeats.values()), summary)

@@ -6,9 +6,9 @@
 
 namespace urxe {
 
-/// Wakes a sleeping thread at a time that another thread sets. To wake it at once, only that it
-/// sleeps for a shorter time, would cost more: it takes the processor from the thread that wakes
-/// it.
+/// Wakes a sleeping thread at a time that another thread sets. The alternative is to wake it now
+/// and let it sleep again for a shorter time. That costs more, because the woken thread may take
+/// the processor of the thread that woke it.
 class Alarm {
  public:
   /// False: no descriptor (errno says why).

@@ -12,8 +12,8 @@ namespace urxe {
 /// while the application polls. Most applications poll again at once. But one that then watches its
 /// memory, for what a peer is going to write there, does not drive the device: until the end of the
 /// rest nobody would. Waking a thread costs microseconds, so it is done only in programs that have
-/// been seen to stop polling while packets came: separately for completions that came with a
-/// peer's request, which is perhaps all that the application would watch for, and for others.
+/// been seen to stop polling while packets came. This is learnt separately for completions that
+/// come with a peer's request, because the application may have been waiting for that request only.
 class Departures {
  public:
   /// Why the background thread has ended its rest.

@@ -215,8 +215,8 @@ void Progress::finish(Instant now) {
   wake_in_time(now);
 }
 
-/// Who sleeps wakes no later than this. If somebody waits for an event, the background thread is
-/// woken at once: it has the processor, then, when the answer comes, and takes it sooner.
+/// Makes sure that a sleeping thread wakes by the next deadline. If a completion queue is armed,
+/// the background thread is woken at once, so that it is already running when the answer comes.
 void Progress::wake_in_time(Instant now) {
   int64_t asleep_until = asleep_until_ns_.load();
   const int64_t waiter_until = waiter_until_ns_.load();

@@ -51,7 +51,7 @@ class ReplyWait {
   }
 
  private:
-  /// One that took long does not mean that the next one will: the thread may have lost its
+  /// A late reply does not mean that the next one will be late, too: the thread may have lost its
   /// processor.
   void note_reply(Duration time) {
     if (time < kLongest) {
@@ -67,7 +67,7 @@ class ReplyWait {
   static constexpr Duration kLongest = microseconds(100);
   /// So many packets at once belong to a long message; those within kTail may be the rest of it.
   static constexpr size_t kBurst = 8;
-  static constexpr int kTrust = 3;
+  static constexpr int kTrust = 3;  ///< late replies in a row that are forgiven
   static constexpr Duration kTail = microseconds(50);
   static constexpr Duration kBehindBurst = microseconds(12);
   static constexpr Duration kLongestBehindBursts = microseconds(500);
@@ -75,7 +75,7 @@ class ReplyWait {
   Instant posted_{INT64_MIN / 2};
   Instant owed_{INT64_MIN / 2};
   Duration reply_time_{};  ///< of the last quick one
-  int trust_ = 0;          ///< so many late replies are forgiven
+  int trust_ = 0;          ///< further late replies that are forgiven
   Instant until_{};
   Instant burst_{INT64_MIN / 2};
 };

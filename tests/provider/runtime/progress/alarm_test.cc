@@ -24,7 +24,7 @@ namespace {
 thread_local int alarms_set = 0;
 }  // namespace
 
-/// The C library's, counted.
+/// Replaces the C library's function, and counts the calls.
 extern "C" int timerfd_settime(int fd, int flags, const itimerspec* time,
                                itimerspec* before) noexcept {
   ++alarms_set;
@@ -98,7 +98,7 @@ class SleepingThread : public testing::Test {
 };
 
 // Expect: a thread that posts does not wake the background thread, which sleeps without a timeout.
-// It sets its alarm to the time at which the request is to be repeated.
+// It sets the alarm instead, and the request is repeated in time.
 TEST_F(SleepingThread, WakesInTimeForARequestThatIsNotAnswered) {
   ASSERT_TRUE(eventually([&] { return sleeps(); }));
   const int alarms_before = alarms_set;
@@ -108,7 +108,7 @@ TEST_F(SleepingThread, WakesInTimeForARequestThatIsNotAnswered) {
   EXPECT_TRUE(eventually([&] { return sent() >= 2; }));
 }
 
-// Expect: while somebody waits for an event, the background thread is woken at once.
+// Expect: while a completion queue is armed, no alarm is set, and the request is repeated, too.
 TEST_F(SleepingThread, IsWokenAtOnceForWhoWaitsForAnEvent) {
   ASSERT_TRUE(eventually([&] { return sleeps(); }));
   std::atomic<bool> counted{false};

@@ -45,8 +45,8 @@ TEST(Departures, OneThatPollsAgainAtOnceIsSoonLeftAlone) {
   EXPECT_LT(told, 100);
 }
 
-// Expect: a completion that comes with the peer's request, after which the application only posts
-// again, is not taken for one after which it watches its memory.
+// Expect: what is learnt of completions that come without a peer's request changes nothing for
+// those that come with one.
 TEST(Departures, TheTwoKindsOfCompletionsAreLearntSeparately) {
   Departures departures;
   for (int i = 0; i < 10; ++i) {
