@@ -200,12 +200,11 @@ std::span<const RxPacket> UdpEngine::receive() {
     sender_.flush();
     watch_blocked_sockets();
   }
-  if (receivers_.empty()) return {};
   if (calls_until_look_-- == 0) look_around();
   if (config_.sharing != nullptr && config_.sharing->has_returned()) {
     config_.sharing->take_returned(packets_);
   }
-  read_receiver(receivers_[busy_]);
+  if (!receivers_.empty()) read_receiver(receivers_[busy_]);
   counters_.rx_packets += packets_.size();
   // A caller that gets nothing goes to sleep, and comes back when any socket has become readable.
   if (packets_.empty() && returned_packets_) calls_until_look_ = 0;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "packet/base/bytes.h"
+#include "packet/sharing/directory/beacon.h"
 #include "packet/wire/cm/cm_message.h"
 #include "tests/packet/engine/engine_fixture.h"
 #include "tests/packet/sharing/child_process.h"
@@ -227,6 +228,35 @@ TEST(LoneMember, GivesTheKernelNoProgram) {
   }));
   EXPECT_EQ(alone.engine.counters().calibration.searches, 0U);
   EXPECT_EQ(alone.engine.counters().calibration.programs, 0U);
+}
+
+// Until its first queue pair is connected, a program has no address. Others look for it all the
+// same. Expect: what comes from them does not keep waking it.
+TEST(MemberWithoutAnAddress, TakesWhatOthersSend) {
+  Member idle;
+  Member other;
+  pollfd wait{idle.engine.wait_fd(), POLLIN, 0};
+  other.sharing.answer(idle.slot.number(), {1, 2, 3});
+  ASSERT_EQ(poll(&wait, 1, 10000), 1);
+  ASSERT_FALSE(idle.engine.begin_wait());
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_TRUE(idle.engine.receive().empty());
+    return poll(&wait, 1, 0) == 0;
+  }));
+}
+
+TEST(MemberWithoutAnAddress, AnswersWhoLooksForItsDirectory) {
+  Member idle;
+  pollfd wait{idle.engine.wait_fd(), POLLIN, 0};
+  const auto links = find_beacons("", geteuid(), 64);
+  ASSERT_FALSE(links.empty());
+  ASSERT_EQ(poll(&wait, 1, 10000), 1);
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_TRUE(idle.engine.receive().empty());
+    return poll(&wait, 1, 0) == 0;
+  }));
+  EXPECT_TRUE(std::ranges::any_of(
+      links, [](const BeaconLink& link) { return receive_directory(link).has_value(); }));
 }
 
 TEST(SendSocket, KeepsLittleWithoutAFilter) {
