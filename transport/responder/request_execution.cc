@@ -63,7 +63,10 @@ bool continue_write(ChannelAdapter& ca, QueuePair& qp, std::span<const uint8_t> 
   ResponderState& resp = qp.responder;
   const HostMemory host = ca.memory.remote(resp.pd, qp.qpn, resp.write_rkey, resp.write_va,
                                            payload.size(), IBV_ACCESS_REMOTE_WRITE);
-  if (!host || !write_in_order(ca.memory.guarded(), host, payload)) return false;
+  // Word by word: the compiler would load the span at once, and that waits for all stores before
+  // it.
+  const std::span<const uint8_t> data(payload.data(), payload.size());
+  if (!host || !write_in_order(ca.memory.guarded(), host, data)) return false;
   resp.write_va += payload.size();
   resp.write_left -= static_cast<uint32_t>(payload.size());
   return true;
