@@ -96,7 +96,9 @@ struct EnginePromises {
 
 /// What one transmit() takes at most.
 struct LaneLimits {
-  size_t bytes = TxBatch::Limits{}.bytes;
+  /// Four turns of a queue pair. A larger batch would keep the receiver waiting while
+  /// it is filled, and leave the processor's cache before it is sent.
+  size_t bytes = size_t{256} << 10;
   size_t packets = TxBatch::Limits{}.packets;
 };
 
