@@ -42,6 +42,8 @@ Link::Link(uint32_t slot, FileDescriptor connection, LinkMemory memory, unsigned
       peer_(memory_.end(1 - number)),
       writer_(memory_.ring_from(number), peer_.freed),
       reader_(memory_.ring_from(1 - number), own_.freed),
+      mapped_to_write_(memory_.ring_from(number)),
+      mapped_to_read_(memory_.ring_from(1 - number)),
       peer_addresses_(peer_) {
   for (uint32_t i = 0; i < addresses_.size(); ++i) publish_address(own_, i, addresses_[i]);
 }
@@ -101,6 +103,7 @@ bool Link::write(const TxBatch::Message& message, const uint8_t* memory) {
   info.hop_limit = flow.hop_limit == 0 ? kDefaultHopLimit : flow.hop_limit;
   info.numbered = message.segments > 1;
   info.sealed = message.sealed;
+  mapped_to_write_.use(writer_.end_of_next(message.size));
   if (!writer_.write(info, {memory + message.offset, message.size})) return false;
   counters_.sent_packets += message.segments;
   counters_.sent_bytes += message.size;

@@ -85,7 +85,11 @@ class Link {
   [[nodiscard]] bool has_next() const {
     return (state_ == State::kUp || state_ == State::kEnding) && reader_.has_next();
   }
-  [[nodiscard]] RingReader::Result read(RingReader::Record& record) { return reader_.read(record); }
+  [[nodiscard]] RingReader::Result read(RingReader::Record& record) {
+    const auto result = reader_.read(record);
+    if (result == RingReader::Result::kRecord) mapped_to_read_.use(reader_.end_of_last());
+    return result;
+  }
   [[nodiscard]] const Gid* peer_address(uint8_t index) { return peer_addresses_.at(index); }
   /// Frees what was read. The packets are no longer valid.
   void free();
@@ -118,6 +122,8 @@ class Link {
   LinkEnd& peer_;
   RingWriter writer_;
   RingReader reader_;
+  MappedAhead mapped_to_write_;
+  MappedAhead mapped_to_read_;
   PeerAddresses peer_addresses_;
   uint32_t peer_interface_ = 0;
   bool sockets_were_empty_ = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "packet/engine/shm/ring.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace urxe {
@@ -78,7 +79,7 @@ RingWriter::RingWriter(std::span<uint8_t> memory, const std::atomic<uint64_t>& f
 
 RingWriter::Space RingWriter::space_for(size_t bytes) const {
   const size_t record = round_up(kRecordHeaderBytes + bytes);
-  const size_t to_end = memory_.size() - (position_ & (memory_.size() - 1));
+  const size_t to_end = memory_.size() - offset();
   return {record <= to_end ? 0 : to_end, record};
 }
 
@@ -93,8 +94,24 @@ bool RingWriter::has_space(const Space& space) {
   return fits();
 }
 
+size_t RingWriter::end_of_next(size_t bytes) const {
+  return std::min(offset() + space_for(bytes).record + kCacheLine, memory_.size());
+}
+
+/// Whether the writer begins a new round though there is room behind the last record. While the
+/// reader has taken all and records are small, as in a ping-pong, rounds are short: then few pages
+/// are touched, and they stay in the caches. The number that the reader writes comes from another
+/// processor's cache, so it is looked at rarely.
+bool RingWriter::starts_over(size_t record) {
+  const bool ends_round = offset() / kShortRoundBytes != (offset() + record) / kShortRoundBytes;
+  if (!ends_round || offset() < kSmallRecordBytes || record > kSmallRecordBytes) return false;
+  known_freed_ = freed_.load(std::memory_order_acquire);
+  return known_freed_ == position_;
+}
+
 bool RingWriter::write(const RecordInfo& info, std::span<const uint8_t> packets) {
-  const Space space = space_for(packets.size());
+  Space space = space_for(packets.size());
+  if (space.filler == 0 && starts_over(space.record)) space.filler = memory_.size() - offset();
   if (!has_space(space)) return false;
   const uint64_t at = position_ + space.filler;
   uint8_t* const place = memory_.data() + (at & (memory_.size() - 1));

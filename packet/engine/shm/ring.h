@@ -13,6 +13,7 @@ namespace urxe {
 //
 // Positions count the bytes of all records since the beginning. A record begins on a cache line and
 // never goes round the end of the memory: a filler takes the rest if a record does not fit there.
+// A filler also takes the rest if the writer begins a new round before, see starts_over().
 //
 //     | sequence | bytes | segment size, port | indices, class, hops | flags | packets ... | pad
 //     0          4       8                    12                     16      20
@@ -29,6 +30,9 @@ inline constexpr size_t kRecordHeaderBytes = 20;
 inline constexpr size_t kMaxRecordBytes = 65536;  ///< packets of one record
 inline constexpr size_t kMaxRecordPackets = 512;
 inline constexpr size_t kMinPacketBytes = 16;  ///< all but the last of a record have at least that
+inline constexpr size_t kShortRoundBytes =
+    32768;  ///< a round of small records, if the reader keeps up
+inline constexpr size_t kSmallRecordBytes = 2048;
 
 /// What a record says about its packets.
 struct RecordInfo {
@@ -55,6 +59,9 @@ class RingWriter {
   [[nodiscard]] bool write(const RecordInfo& info, std::span<const uint8_t> packets);
   /// Whether write() would have room for a record of `bytes`.
   [[nodiscard]] bool has_room(size_t bytes) { return has_space(space_for(bytes)); }
+  /// Where in the memory a record of `bytes` would end, if it is written behind the last one; at
+  /// most the end of the memory.
+  [[nodiscard]] size_t end_of_next(size_t bytes) const;
 
  private:
   /// The bytes of a record and the filler before it.
@@ -64,6 +71,8 @@ class RingWriter {
   };
   [[nodiscard]] Space space_for(size_t bytes) const;
   [[nodiscard]] bool has_space(const Space& space);
+  [[nodiscard]] bool starts_over(size_t record);
+  [[nodiscard]] size_t offset() const { return position_ & (memory_.size() - 1); }
 
   std::span<uint8_t> memory_;
   const std::atomic<uint64_t>& freed_;
@@ -87,6 +96,8 @@ class RingReader {
   /// Takes the next record. It stays where it is until free(). kBroken: no writer of ours has
   /// written what is there; the ring is of no use from now on.
   [[nodiscard]] Result read(Record& record);
+  /// Where in the memory the record ends that was taken last.
+  [[nodiscard]] size_t end_of_last() const { return ((position_ - 1) & (memory_.size() - 1)) + 1; }
   /// Gives the space of all records that were taken back to the writer. Returns false if there were
   /// none.
   bool free();

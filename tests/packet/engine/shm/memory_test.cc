@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "packet/engine/shm/link.h"
 #include "tests/packet/engine/engine_fixture.h"
@@ -53,6 +54,32 @@ TEST(ShmMemory, IsSharedByBothEnds) {
     EXPECT_EQ(theirs->ring_from(number).back(), 7 + number);
     EXPECT_EQ(theirs->end(number).freed, 100 + number);
   }
+}
+
+/// The bytes at the beginning of the ring that are in memory.
+size_t resident(std::span<uint8_t> ring) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> pages(ring.size() / page);
+  EXPECT_EQ(mincore(ring.data(), ring.size(), pages.data()), 0);
+  const auto absent = [](unsigned char state) { return (state & 1) == 0; };
+  return static_cast<size_t>(std::ranges::find_if(pages, absent) - pages.begin()) * page;
+}
+
+TEST(ShmMemory, IsMappedAheadOfItsUse) {
+  FileDescriptor fd;
+  const auto memory = LinkMemory::create(fd);
+  ASSERT_TRUE(memory);
+  const auto ring = memory->ring_from(1);
+  EXPECT_EQ(resident(ring), 0U);
+  MappedAhead mapped(ring);
+  if (resident(ring) == 0) GTEST_SKIP() << "no MADV_POPULATE_WRITE before Linux 5.14";
+  EXPECT_EQ(resident(ring), kShortRoundBytes);
+  mapped.use(kShortRoundBytes);
+  EXPECT_EQ(resident(ring), kShortRoundBytes);
+  mapped.use(kShortRoundBytes + 1);
+  EXPECT_EQ(resident(ring), 2 * kShortRoundBytes);
+  mapped.use(ring.size());
+  EXPECT_EQ(resident(ring), ring.size());
 }
 
 // Expect: an error. The kernel ends a process that tries to exceed its limit.

@@ -97,8 +97,8 @@ TEST(ShmRing, RefusesARecordThatNeverFits) {
 }
 
 /// A run over many rounds of the memory, against a queue. `start`: the first position.
-void run_against_queue(uint64_t start, uint32_t seed) {
-  Ring ring(8192, start);
+void run_against_queue(uint64_t start, uint32_t seed, size_t ring_bytes = 8192) {
+  Ring ring(ring_bytes, start);
   std::deque<std::vector<uint8_t>> expected;
   std::minstd_rand random(seed);
   size_t carried = 0;
@@ -132,6 +132,68 @@ TEST(ShmRing, GoesRoundItsSequenceNumbers) {
   // The numbers repeat after 2^31 lines.
   run_against_queue((uint64_t{1} << 37) - 8192 * 5, 2);
   run_against_queue((uint64_t{1} << 38) - 8192 * 5, 3);
+}
+
+TEST(ShmRing, GoesRoundInShortRoundsAndLongOnes) {
+  for (uint32_t seed = 4; seed < 12; ++seed) run_against_queue(0, seed, kShortRoundBytes * 4);
+}
+
+/// Where in the memory the next record is; it is taken, and freed.
+size_t take_one(Ring& ring, size_t bytes) {
+  RingReader::Record record;
+  EXPECT_EQ(ring.reader.read(record), Result::kRecord);
+  EXPECT_EQ(record.packets.size(), bytes);
+  const auto offset = static_cast<size_t>(record.packets.data() - ring.memory().data());
+  EXPECT_TRUE(ring.reader.free());
+  return offset;
+}
+
+/// How far into the memory a hundred thousand bytes of records go of which one at a time is there.
+size_t farthest_of_single(size_t bytes) {
+  Ring ring(1 << 20);
+  size_t farthest = 0;
+  for (size_t sent = 0; sent < 400000; sent += bytes) {
+    EXPECT_TRUE(ring.writer.write(kInfo, bytes_from(1, bytes)));
+    farthest = std::max(farthest, take_one(ring, bytes) + bytes);
+  }
+  return farthest;
+}
+
+TEST(ShmRing, SmallRecordsStayAtTheBeginningIfTheReaderKeepsUp) {
+  for (const size_t bytes : {20, 100, 1000, 2000}) {
+    EXPECT_LE(farthest_of_single(bytes), kShortRoundBytes) << bytes;
+  }
+}
+
+TEST(ShmRing, LargeRecordsUseAllOfTheMemory) {
+  EXPECT_GT(farthest_of_single(4000), 300000U);
+}
+
+TEST(ShmRing, ARoundIsLongWhileTheReaderIsBehind) {
+  Ring ring(1 << 17);
+  constexpr size_t kRecords = 100;
+  for (size_t i = 0; i < kRecords; ++i) {
+    ASSERT_TRUE(ring.writer.write(kInfo, bytes_from(static_cast<uint8_t>(i), 1000)));
+  }
+  for (size_t i = 0; i < kRecords; ++i) {
+    ring.expect_next(kInfo, bytes_from(static_cast<uint8_t>(i), 1000));
+  }
+  EXPECT_EQ(ring.read(), Result::kEmpty);
+}
+
+TEST(ShmRing, SaysWhereARecordWillEndAndHasEnded) {
+  Ring ring(4096);
+  for (const size_t bytes : {1000, 2000, 900, 1500}) {
+    const size_t end = ring.writer.end_of_next(bytes);
+    ASSERT_TRUE(ring.writer.write(kInfo, bytes_from(1, bytes)));
+    RingReader::Record record;
+    ASSERT_EQ(ring.reader.read(record), Result::kRecord);
+    const auto begin = static_cast<size_t>(record.packets.data() - ring.memory().data());
+    EXPECT_GE(ring.reader.end_of_last(), begin + bytes);
+    EXPECT_LT(ring.reader.end_of_last(), begin + bytes + kCacheLine);
+    EXPECT_GE(end, ring.reader.end_of_last());
+    ring.reader.free();
+  }
 }
 
 TEST(ShmRing, PayloadThatLooksLikeARecordIsNone) {
