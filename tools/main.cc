@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,6 +39,17 @@ constexpr const char* kShmHelp =
 constexpr const char* kExplainHelp =
     "Print a line on stderr for each queue pair that failed, with the reason, when it is destroyed "
     "or the program exits";
+
+/// Help as CLI11 writes it, without the value that the name of a negative flag ends with there
+/// ("--no-shm{false}").
+class HelpFormatter : public CLI::Formatter {
+ public:
+  [[nodiscard]] std::string make_option_name(const CLI::Option* option,
+                                             bool is_positional) const override {
+    std::string name = CLI::Formatter::make_option_name(option, is_positional);
+    return name.substr(0, name.find('{'));
+  }
+};
 
 /// The arguments up to the first "--", and those from it on.
 struct SplitArguments {
@@ -148,6 +160,7 @@ int parse_and_run(int argc, char** argv) {
                        std::string("urxe " URXE_VERSION ", for libibverbs of ") + kServedLibraries);
   app.require_subcommand(1);
   app.failure_message(command_line_error);
+  app.formatter(std::make_shared<HelpFormatter>());  // the subcommands' too
 
   CLI::App* run = app.add_subcommand(
       "run", "Run a program that sees RDMA devices: urxe run [OPTIONS] [--] PROG [ARGS...]");

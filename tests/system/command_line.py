@@ -84,6 +84,16 @@ def wrong_words():
         harness.expect("--help` " in done.stderr and "convert" not in done.stderr, said)
 
 
+def help_of_all():
+    """The help of each command names its options, and nothing of the parser's own."""
+    harness.isolate()
+    for words in ([], ["run"], ["env"], ["devices"], ["stat"], ["top"], ["analyze"], ["doctor"], ["drill"], ["lab"]):
+        done = run(*words, "--help", stdout=subprocess.PIPE)
+        said = f"{words}: {done}"
+        harness.expect(done.returncode == 0 and "--help" in done.stdout and not done.stderr, said)
+        harness.expect("{" not in done.stdout, said)
+
+
 def drill_files():
     """Why a script cannot be run is said, also as JSON."""
     with tempfile.TemporaryDirectory() as folder:
@@ -104,7 +114,7 @@ def drill_files():
             harness.expect(found == {"script": named, "passed": False} | place, done)
 
 
-CASES = {case.__name__: case for case in (unknown_command, lost_output, unknown_switches, wrong_words, drill_files)}
+CASES = {case.__name__: case for case in (unknown_command, lost_output, unknown_switches, wrong_words, help_of_all, drill_files)}
 
 
 def test():
