@@ -156,6 +156,9 @@ void ShmEngine::look_around() {
     const int fd = events[static_cast<size_t>(i)].data.fd;
     if (fd == inner_lane().wait_fd()) {
       inner_has_more_ = true;
+      // As after a wait: what has come may be at any of its sockets.
+      (void)inner_lane().begin_wait();
+      inner_lane().end_wait();
     } else if (fd != bell_.get()) {
       links_->look_at(fd, now);
     }

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kBytesAtOnce = size_t{192} << 10;
 /// Calls between two looks at the inner engine, each of which costs a system call, after packets
 /// have come through memory: few if the inner engine had packets, too, in its last looks.
-constexpr uint32_t kInnerInterval = 64;
+constexpr uint32_t kInnerInterval = 128;
 constexpr uint32_t kInnerIntervalMixed = 8;
 constexpr uint32_t kMixedLooks = 128;
 /// So many bytes from memory count as a call.
@@ -46,7 +46,9 @@ bool ShmEngine::is_inners_turn() {
                                                            : kInnerInterval;
   if (!inner_has_more_ && ++calls_without_inner_ < interval) return false;
   calls_without_inner_ = 0;
-  return true;
+  if (inner_has_more_ || interval != kInnerInterval) return true;
+  look_around();  // one system call for all descriptors
+  return inner_has_more_;
 }
 
 std::span<const RxPacket> ShmEngine::receive_from_inner() {

@@ -73,8 +73,8 @@ TEST_F(TwoShmMembers, KnowThePacketsIdentifications) {
   }));
 }
 
-// Each look at the inner engine is a system call. Expect: few while packets come through memory and
-// nothing else comes; and what does come by UDP is not left there.
+// Each look at the inner engine is a system call. Expect: none, or next to none, while packets come
+// through memory and nothing else comes; and what does come by UDP is not left there.
 TEST_F(TwoShmMembers, LookAtSocketsRarely) {
   link();
   std::vector<Received> packets;
@@ -90,8 +90,7 @@ TEST_F(TwoShmMembers, LookAtSocketsRarely) {
   for (uint32_t psn = 0; psn < kPackets; ++psn) exchange(psn);  // until it is known that few come
   const size_t looks_before = a_.counting->looks;
   for (uint32_t psn = 0; psn < kPackets; ++psn) exchange(psn);
-  EXPECT_LT(a_.counting->looks - looks_before, kPackets / 32);
-  EXPECT_GT(a_.counting->looks, looks_before);
+  EXPECT_LT(a_.counting->looks - looks_before, kPackets / 256);
 
   packets.clear();
   TxBatch batch(a_.engine->batch_limits());
