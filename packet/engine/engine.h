@@ -96,8 +96,8 @@ struct EnginePromises {
 
 /// What one transmit() takes at most.
 struct LaneLimits {
-  /// Four turns of a queue pair. A larger batch would keep the receiver waiting while
-  /// it is filled, and leave the processor's cache before it is sent.
+  /// Four turns of a queue pair. A larger batch would keep the receiver waiting while it is filled,
+  /// and would not stay in the processor's cache until it is sent.
   size_t bytes = size_t{256} << 10;
   size_t packets = TxBatch::Limits{}.packets;
 };

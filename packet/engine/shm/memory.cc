@@ -18,14 +18,15 @@ namespace {
 constexpr size_t kEndBytes = 4096;
 constexpr size_t kMemoryBytes = 2 * kEndBytes + 2 * LinkMemory::kRingBytes;
 constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, since Linux 5.14
-constexpr size_t whole_rounds(size_t end) {
-  return (end + kShortRoundBytes - 1) / kShortRoundBytes * kShortRoundBytes;
-}
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
 static_assert(sizeof(LinkEnd) <= kEndBytes);
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 static_assert(std::atomic<uint32_t>::is_always_lock_free);
+
+constexpr size_t whole_rounds(size_t end) {
+  return (end + kShortRoundBytes - 1) / kShortRoundBytes * kShortRoundBytes;
+}
 
 }  // namespace
 
@@ -74,7 +75,7 @@ std::span<uint8_t> LinkMemory::ring_from(unsigned number) const {
   return {memory_ + 2 * kEndBytes + number * kRingBytes, kRingBytes};
 }
 
-/// Without it each page faults when it is used.
+/// If the kernel cannot, each page faults when it is used.
 void MappedAhead::map_to(size_t end) {
   const size_t to = std::min(whole_rounds(end), ring_.size());
   (void)madvise(ring_.data() + mapped_, to - mapped_, kPopulateWrite);

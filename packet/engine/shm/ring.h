@@ -30,9 +30,9 @@ inline constexpr size_t kRecordHeaderBytes = 20;
 inline constexpr size_t kMaxRecordBytes = 65536;  ///< packets of one record
 inline constexpr size_t kMaxRecordPackets = 512;
 inline constexpr size_t kMinPacketBytes = 16;  ///< all but the last of a record have at least that
-inline constexpr size_t kShortRoundBytes =
-    32768;  ///< a round of small records, if the reader keeps up
-inline constexpr size_t kSmallRecordBytes = 2048;
+/// A round of small records, while the reader keeps up.
+inline constexpr size_t kShortRoundBytes = 32768;
+inline constexpr size_t kSmallRecordBytes = 2048;  ///< at most, with its header
 
 /// What a record says about its packets.
 struct RecordInfo {
