@@ -63,8 +63,8 @@ bool continue_write(ChannelAdapter& ca, QueuePair& qp, std::span<const uint8_t> 
   ResponderState& resp = qp.responder;
   const HostMemory host = ca.memory.remote(resp.pd, qp.qpn, resp.write_rkey, resp.write_va,
                                            payload.size(), IBV_ACCESS_REMOTE_WRITE);
-  // Word by word: the compiler would load the span at once, and that waits for all stores before
-  // it.
+  // The span was stored just now as two words. Copied as a whole, it would be loaded as one, and
+  // such a load waits until all stores before it, those of the last packet too, are in the cache.
   const std::span<const uint8_t> data(payload.data(), payload.size());
   if (!host || !write_in_order(ca.memory.guarded(), host, data)) return false;
   resp.write_va += payload.size();

@@ -59,8 +59,8 @@ class RingWriter {
   [[nodiscard]] bool write(const RecordInfo& info, std::span<const uint8_t> packets);
   /// Whether write() would have room for a record of `bytes`.
   [[nodiscard]] bool has_room(size_t bytes) { return has_space(space_for(bytes)); }
-  /// Where in the memory a record of `bytes` would end, if it is written behind the last one; at
-  /// most the end of the memory.
+  /// How far into the memory write() would go with a record of `bytes` behind the last one: the
+  /// place of the next record is cleared, too. At most the end of the memory.
   [[nodiscard]] size_t end_of_next(size_t bytes) const;
 
  private:

@@ -9,10 +9,10 @@ namespace {
 
 /// What one receive() takes from the rings.
 constexpr size_t kBytesAtOnce = size_t{192} << 10;
-/// Calls between two looks at the inner engine, each of which costs a system call, after packets
-/// have come through memory: few if the inner engine had packets, too, in its last looks.
-constexpr uint32_t kInnerInterval = 128;
-constexpr uint32_t kInnerIntervalMixed = 8;
+// After packets have come through memory, calls between two looks whether the inner engine has
+// packets, which cost a system call each.
+constexpr uint32_t kInnerInterval = 128;     ///< then epoll tells whether there are any
+constexpr uint32_t kInnerIntervalMixed = 8;  ///< if there were some in the last looks
 constexpr uint32_t kMixedLooks = 128;
 /// So many bytes from memory count as a call.
 constexpr size_t kBytesOfACall = 8192;
@@ -47,7 +47,8 @@ bool ShmEngine::is_inners_turn() {
   if (!inner_has_more_ && ++calls_without_inner_ < interval) return false;
   calls_without_inner_ = 0;
   if (inner_has_more_ || interval != kInnerInterval) return true;
-  look_around();  // one system call for all descriptors
+  // One system call for all descriptors. The rings that packets_ lie in stay until the next call.
+  look_around();
   return inner_has_more_;
 }
 

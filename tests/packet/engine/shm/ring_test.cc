@@ -148,7 +148,7 @@ size_t take_one(Ring& ring, size_t bytes) {
   return offset;
 }
 
-/// How far into the memory a hundred thousand bytes of records go of which one at a time is there.
+/// How far into the memory records go if each is taken before the next one is written.
 size_t farthest_of_single(size_t bytes) {
   Ring ring(1 << 20);
   size_t farthest = 0;
