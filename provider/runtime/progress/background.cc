@@ -25,10 +25,6 @@ namespace {
 
 /// So many polls between two looks mean that the application is polling.
 constexpr uint64_t kBusyPolls = 2;
-/// The first rest is short, because the application may have stopped polling to wait for memory to
-/// change. While it polls, each further rest is twice as long.
-constexpr Duration kFirstRest = microseconds(50);
-constexpr Duration kLongestRest = microseconds(800);
 constexpr Duration kSlice = microseconds(100);
 /// So many packets through memory, received at once or in answer to each other, are a stream.
 constexpr uint32_t kStream = 8;
@@ -129,7 +125,7 @@ void Progress::run() {
 bool Progress::leaves_to_waiter() {
   if (!waiting_.load()) return false;
   mode_.store(Mode::kResting);
-  rest_ = kFirstRest;
+  rests_.end();
   unlock();
   return true;
 }
@@ -244,9 +240,11 @@ void Progress::sleep_until(Instant when) {
 /// then that it still does.
 void Progress::rest() {
   pollfd fd{kick_fd_, POLLIN, 0};
-  resting_until_ns_.store((clock_now() + rest_).ns);
-  if (held_back_.load()) rest_ = std::min(rest_, kLongestWait);
-  timespec timeout = to_timespec(rest_);
+  const Instant now = clock_now();
+  rests_.begin(now);
+  resting_until_ns_.store((now + rests_.length()).ns);
+  if (held_back_.load()) rests_.limit(kLongestWait);
+  timespec timeout = to_timespec(rests_.length());
   ppoll(&fd, 1, &timeout, nullptr);
   resting_until_ns_.store(INT64_MIN);
   if (fd.revents != 0) uncancelled::silence_bell(kick_fd_);
@@ -264,13 +262,17 @@ void Progress::rest() {
   }
   // Someone waits for an event in another way than was expected.
   if (!still_drives && armed_.load() != 0) watch_epoch_.fetch_add(1);
-  if (still_waits && rest_ == kLongestRest && fd.revents == 0) {
+  if (still_waits && rests_.are_long() && fd.revents == 0) {
     rest_deeply();
     return;
   }
+  if (still_drives) {
+    rests_.lengthen(clock_now());
+  } else {
+    rests_.end();
+  }
   // While requests are held back, it looks after them in time.
-  const Duration longest = held_back ? kLongestWait : kLongestRest;
-  rest_ = still_drives ? std::min(rest_ * 2, longest) : kFirstRest;
+  if (held_back) rests_.limit(kLongestWait);
 }
 
 Departures::Return Progress::why_awake(bool kicked) const {
@@ -288,7 +290,7 @@ void Progress::rest_deeply() {
   rests_deeply_.store(false);
   resting_until_ns_.store(INT64_MIN);
   if (fd.revents != 0) uncancelled::silence_bell(kick_fd_);
-  rest_ = kFirstRest;
+  rests_.end();
   // Kicked for another reason, it looks at once.
   if (fd.revents != 0 && !watcher_left_.exchange(false)) mode_.store(Mode::kAwake);
 }

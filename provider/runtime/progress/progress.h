@@ -25,6 +25,7 @@
 #include "provider/runtime/progress/frame_traffic.h"
 #include "provider/runtime/progress/held_signals.h"
 #include "provider/runtime/progress/reply_wait.h"
+#include "provider/runtime/progress/rests.h"
 #include "provider/runtime/progress/short_waits.h"
 #include "transport/device/device.h"
 
@@ -267,7 +268,7 @@ class Progress {
   uint64_t polls_seen_ = 0;
   uint64_t waits_seen_ = 0;
   uint64_t arms_seen_ = 0;  ///< under the lock
-  Duration rest_ = microseconds(50);
+  Rests rests_;
   Departures departures_;
   std::atomic<bool> request_came_{false};  ///< since the application last posted
 
