@@ -22,6 +22,7 @@ import time
 SKIPPED = 77  # The exit code that ctest takes for a skipped test.
 CLONE_NEWNET = 0x40000000
 NOBODY = 65534
+_SHOWN_AT_END = 2000  # Characters of the output of each process if a test fails.
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 PATIENCE = 200  # Seconds that a process may take to listen or to end, where a test does not say otherwise.
 
@@ -43,9 +44,17 @@ def is_root():
     return os.geteuid() == 0
 
 
+class Failed(SystemExit):
+    """The end of a test that has failed."""
+
+    def __init__(self, text):
+        super().__init__(1)
+        self.text = text
+
+
 def fail(text):
     print(f"FAILED: {text}", flush=True)
-    sys.exit(1)
+    raise Failed(text)
 
 
 def skip(text):
@@ -267,6 +276,7 @@ class Process:
         self.command = [str(part) for part in command]
         self.name = name or os.path.basename(self.command[0])
         self._output = tempfile.TemporaryFile()
+        self._is_shown = False
         # A process group, not a session: Linux schedules each session as a group (sched_autogroup_enabled), and 6.18 has
         # been seen to give some of them no processor for two seconds where more of them poll than there are processors.
         self._process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=self._output,
@@ -302,7 +312,12 @@ class Process:
             self._process.wait()
 
     def show(self):
+        self._is_shown = True
         print(f"--- {self.name}: {' '.join(self.command)}\n{self.output}---", flush=True)
+
+    def _show_end(self):
+        state = "runs" if self.running() else f"ended with {self._process.returncode}"
+        print(f"--- {self.name} ({state}): {' '.join(self.command)}\n{self.output[-_SHOWN_AT_END:]}---", flush=True)
 
     def expect_success(self, timeout=PATIENCE):
         code = self.wait(timeout)
@@ -329,6 +344,14 @@ class Process:
                 self.show()
                 fail(f"{self.name} does not listen on TCP port {port}")
             time.sleep(0.02)
+
+    @classmethod
+    def show_others(cls):
+        """The last lines of those that were not shown yet. True: there were some."""
+        others = [process for process in cls._all if not process._is_shown]
+        for process in others:
+            process._show_end()
+        return others != []
 
     @classmethod
     def kill_all(cls):
@@ -426,5 +449,10 @@ def main(test):
         need_raw_engine()
     try:
         test()
+    except BaseException as reason:
+        has_failed = not (isinstance(reason, SystemExit) and reason.code in (None, 0, SKIPPED))
+        if has_failed and Process.show_others() and isinstance(reason, Failed):
+            print(f"FAILED: {reason.text}", flush=True)  # again: CI keeps the last lines
+        raise
     finally:
         Process.kill_all()
