@@ -27,6 +27,9 @@ void add_timeout(ShortText& text, const ErrorCause& cause) {
   if (cause.reason == ErrorReason::kAckTimeout)
     return text.add(" has passed, and it was sent again");
   text.add_format(", %" PRIu32 " retries", cause.retries);
+  if (cause.free_timeouts == 0) return;
+  text.add_format("; %u more timeouts cost no retry, because too few processors were free",
+                  unsigned{cause.free_timeouts});
 }
 
 void add_rnr_nak(ShortText& text, const ErrorCause& cause) {

@@ -21,7 +21,7 @@ namespace urxe {
 // being written, so that an observer can tell a torn one. A file that tells of a failure is kept
 // for some time after the process has ended (stat_directory.h).
 
-inline constexpr uint64_t kStatMagic = 0x3574'6174'7378'7275;  ///< "urxstat5"
+inline constexpr uint64_t kStatMagic = 0x3674'6174'7378'7275;  ///< "urxstat6"
 inline constexpr size_t kStatRecords = kQpIndices;
 inline constexpr size_t kEndedRecords = 16;
 inline constexpr size_t kStatHeaderBytes = 4096;

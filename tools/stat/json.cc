@@ -60,6 +60,7 @@ void add_timers(Json& json, const ErrorCause& cause) {
     json["rnr_timer_us"] = static_cast<double>(wait.ns) / kNsPerUs;
   }
   if (cause.retries != 0) json["retries"] = cause.retries;
+  if (cause.free_timeouts != 0) json["free_timeouts"] = cause.free_timeouts;
 }
 
 Json cause_of(const ErrorCause& cause, Instant now) {

@@ -88,6 +88,8 @@ struct ErrorCause {
   Gid remote{};         ///< the peer; 0: none, also the next
   uint32_t dest_qpn = 0;
   uint8_t timeout = 0;  ///< as in ibv_qp_attr
+  /// ACK timeouts beside `retries` that cost none, because processors were scarce.
+  uint8_t free_timeouts = 0;
 };
 
 /// Whether something went wrong, other than by the application's will.

@@ -72,6 +72,8 @@ void note_spent(QueuePair& qp, ErrorReason reason, uint32_t retries, uint8_t syn
   cause.retries = retries;
   cause.syndrome = syndrome;
   cause.psn = qp.requester.oldest_unacked;
+  cause.free_timeouts =
+      static_cast<uint8_t>(std::min(qp.requester.free_timeouts, kMostFreeTimeouts));
   note_cause(qp, cause);
 }
 

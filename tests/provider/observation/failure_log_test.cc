@@ -76,6 +76,27 @@ std::vector<std::string> lines_in(Pipe& source) {
   return lines;
 }
 
+std::string silence(uint8_t free_timeouts) {
+  ErrorCause cause;
+  cause.reason = ErrorReason::kNoAnswer;
+  cause.psn = Psn(7);
+  cause.timeout = 14;
+  cause.retries = 6;
+  cause.free_timeouts = free_timeouts;
+  ShortText text;
+  add_event(text, cause);
+  return std::string(text.view());
+}
+
+TEST(FailureLog, TimeoutsThatCostNoRetry) {
+  const std::string line =
+      "the peer has not answered the request with PSN 7: a local ACK timeout of 67.1ms (timeout "
+      "14), 6 retries";
+  EXPECT_EQ(silence(0), line);
+  EXPECT_EQ(silence(12),
+            line + "; 12 more timeouts cost no retry, because too few processors were free");
+}
+
 TEST(FailureLog, ALineAFailure) {
   Pipe target;
   EXPECT_EQ(run(target,

@@ -180,6 +180,23 @@ TEST(ErrorCause, Silence) {
   EXPECT_EQ(cause.retries, bench.qp->attr.retry_cnt);
 }
 
+// A timeout of 67 ms costs no retry for four seconds.
+TEST(ErrorCause, SilenceOnACrowdedHost) {
+  BenchOptions options;
+  options.connect.timeout = 14;
+  Bench bench(options);
+  bench.device.set_host_is_crowded(true);
+  bench.post(IBV_WR_SEND, 0);
+  while (bench.qp->state() == IBV_QPS_RTS) {
+    bench.sent();
+    if (const auto next = bench.device.next_deadline()) bench.now = *next;
+  }
+  const ErrorCause cause = cause_of(bench);
+  EXPECT_EQ(cause.reason, ErrorReason::kNoAnswer);
+  EXPECT_EQ(cause.retries, bench.qp->attr.retry_cnt);
+  EXPECT_EQ(cause.free_timeouts, 14);
+}
+
 TEST(ErrorCause, PacketsLostAgainAndAgain) {
   BenchOptions options;
   options.connect.retry_cnt = 0;
