@@ -335,6 +335,7 @@ def namespaces_in_use():
 def expect_nothing_left(command, end):
     """Starts a lab with busy nodes, ends it, and looks for what is left of it."""
     before = namespaces_in_use()
+    places = {place: os.listdir(place) for place in ("/dev/shm", "/tmp")}
     text = "urxe lab exec node2 -- sleep 1000 & urxe lab exec node3 -- sleep 1000 & echo $(hostname) is up; cat"
     lab = subprocess.Popen([*command, "--nodes", "3", "--", "sh", "-c", text], stdin=subprocess.PIPE,
                            stdout=subprocess.PIPE, env=environment(), cwd="/", text=True)
@@ -346,8 +347,8 @@ def expect_nothing_left(command, end):
     lab.wait(harness.PATIENCE)
     lab_is_gone = lambda: not (made & namespaces_in_use())
     harness.wait_until(lab_is_gone, "the namespaces of the lab to go")
-    for place in ("/dev/shm", "/tmp"):
-        expect(os.listdir(place) == [], f"left in {place}: {os.listdir(place)}")
+    for place, there in places.items():
+        expect(os.listdir(place) == there, f"left in {place}: {os.listdir(place)}")
     mounts = open("/proc/self/mounts", encoding="ascii").read()
     expect("urxe-lab" not in mounts, f"mounts are left: {mounts}")
 
