@@ -5,10 +5,10 @@
 
 #include <chrono>
 #include <functional>
-#include <future>
 #include <thread>
 #include <utility>
 
+#include "tests/conformance/support/call.h"
 #include "tests/conformance/support/fixture.h"
 
 namespace conformance {
@@ -196,23 +196,20 @@ TEST_F(CqEx, EndWithoutTakingAll) {
   EXPECT_EQ(ibv_start_poll(ex(received_), &attr), ENOENT);
 }
 
-/// Makes the call in another thread. False: it did not return within ten seconds, until `unblock`
-/// was called.
-bool returns(const std::function<void()>& call, const std::function<void()>& unblock) {
-  auto done = std::async(std::launch::async, call);
-  const bool returned = done.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
-  if (!returned) unblock();
-  return returned;
-}
-
 // The defect: ibv_destroy_qp() and ibv_modify_qp() held the device's lock while they waited for the
 // end of a poll, and the polling thread could not make an object, or poll another queue, before it
-// ended the poll. Expect: it can.
+// ended the poll. Expect: it can, also while another thread resizes the queue that it polls.
 TEST_F(CqEx, CallsBetweenStartAndEndOfAPoll) {
   checks("ibv_create_cq_ex(3): ibv_start_poll(), ibv_end_poll(); ibv_destroy_qp(3)");
   connect_with(attributes(kStandard));
-  exchange(2);
-  for (const bool resets : {false, true}) {
+  const auto reset = [](const QpPtr& qp) { EXPECT_EQ(to_state(qp.get(), IBV_QPS_RESET), 0); };
+  const auto resize = [&](const QpPtr& /*qp*/) {
+    const int result = ibv_resize_cq(received_.get(), 200);
+    EXPECT_TRUE(result == 0 || is_unsupported(result)) << result;
+  };
+  const std::function<void(const QpPtr&)> changes[] = {[](const QpPtr& /*qp*/) {}, reset, resize};
+  exchange(static_cast<int>(std::size(changes)));
+  for (const auto& change : changes) {
     ASSERT_EQ(start_poll(received_), 0);
     bool ended = false;
     const auto end = [&] {
@@ -221,7 +218,7 @@ TEST_F(CqEx, CallsBetweenStartAndEndOfAPoll) {
     QpPtr other(Endpoint::create(device_, config_, pd_.get(), sent_.get(), received_.get()));
     ASSERT_NE(other, nullptr);
     std::thread destroyer([&] {
-      EXPECT_EQ(resets ? to_state(other.get(), IBV_QPS_RESET) : 0, 0);
+      change(other);
       other.reset();
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it waits

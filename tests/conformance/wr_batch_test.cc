@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What ibv_wr_start() and ibv_wr_complete() promise of all that is built between them: all of it or
 // nothing, at once, by one thread.
+#include <chrono>
 #include <functional>
 #include <thread>
+#include <utility>
 
+#include "tests/conformance/support/call.h"
 #include "tests/conformance/support/fixture.h"
 
 namespace conformance::wr_batch_test {
@@ -190,6 +193,32 @@ TEST_F(WrBatch, OneThreadAtATime) {
     ASSERT_EQ(first.status, IBV_WC_SUCCESS);
     ASSERT_EQ(next_completion(left_done()).wr_id, first.wr_id + 1) << "a batch was torn";
   }
+}
+
+// What a thread does between start and complete, it can do while another one waits for its end.
+TEST_F(WrBatch, CallsBetweenStartAndComplete) {
+  checks("ibv_wr_post(3): the critical region; ibv_modify_qp(3), ibv_query_qp(3)");
+  start();
+  if (stopped()) return;
+  ibv_wr_start(qpx_);
+  bool is_complete = false;
+  const auto complete = [&] {
+    if (std::exchange(is_complete, true)) return;
+    EXPECT_EQ(ibv_wr_complete(qpx_), 0);
+  };
+  ibv_wr_rdma_write(begin(1), remote_->rkey(), remote_->address());
+  set_data(8);
+  std::thread modifier([&] { EXPECT_EQ(to_state(left_qp(), IBV_QPS_ERR), 0); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it waits, if it must
+  EXPECT_TRUE(returns([&] { const Buffer made(left_->pd, kSize); }, complete)) << "ibv_reg_mr";
+  EXPECT_TRUE(returns([&] { expect_empty(right_done()); }, complete)) << "ibv_poll_cq";
+  EXPECT_TRUE(returns([&] { EXPECT_NE(create_cq(), nullptr); }, complete)) << "ibv_create_cq";
+  complete();
+  modifier.join();
+  // It was posted before the change, or after it.
+  const ibv_wc completion = next_completion(left_done());
+  EXPECT_EQ(completion.wr_id, 1U);
+  EXPECT_TRUE(completion.status == IBV_WC_SUCCESS || completion.status == IBV_WC_WR_FLUSH_ERR);
 }
 
 TEST_F(WrBatch, QueueThatIsFull) {
