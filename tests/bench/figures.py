@@ -143,7 +143,7 @@ FIGURES = (
     *_many(10000, 8),
     _compared(_load("write 8 B, 1 of 10000 QPs", "us", False, "typical_us", "--pattern", "one", "--qps", "10000"), "1 QP",
               s.qp_load("typical_us", "--pattern", "one"), 1.1),
-    _load("an idle QP", "KiB", False, "kib_per_qp", "--pattern", "idle", "--qps", "10000", targets=_at_most(4.0)),
+    Figure("an idle QP beyond its rings", "lo", "KiB", False, HOST, s.idle_qp(10000), targets=_at_most(4.0)),
     _load("10000 idle QPs, % of a CPU", "%", False, "cpu_percent", "--pattern", "idle", "--qps", "10000",
           targets=_at_most(1.0)),
     # Two processors are not enough for two threads and their peers' processes.

@@ -209,6 +209,19 @@ def qp_load(key, *options, scale=1.0):
     return run
 
 
+def idle_qp(qps):
+    """The KiB of an idle queue pair without its send queue of one request. What a request takes is told by the longer
+    send queues of another run."""
+    longest = 64
+
+    def run(place, engine):
+        resident = lambda depth: qp_load("kib_per_qp", "--pattern", "idle", "--qps", str(qps), "--depth", str(depth))(
+            place, engine).value
+        shortest = resident(1)
+        return Sample(shortest - (resident(longest) - shortest) / (longest - 1))
+    return run
+
+
 def _udp_pingpong(*options):
     return float(subprocess.run([harness.binary("urxe_udp_pingpong"), *options], check=True, capture_output=True,
                                 text=True).stdout)

@@ -35,7 +35,8 @@ Options parse(int argc, char** argv) {
   app.add_option("--target", options.target, "what the other process does meanwhile")
       ->transform(CLI::CheckedTransformer(targets));
   app.add_option("--qps", options.qps, "queue pairs")->check(CLI::Range(1, 30000));
-  app.add_option("--depth", options.depth, "requests of a queue pair; 0: 4096 in all, 2 to 128")
+  app.add_option("--depth", options.depth,
+                 "requests of a queue pair; 0: of all, 4096 together, 2 to 128 each; of others, 1")
       ->check(CLI::Range(0, 4096));
   app.add_option("--size", options.bytes, "bytes of a WRITE")->check(CLI::Range(1, 1 << 24));
   app.add_option("--threads", options.threads, "of the process that writes")
@@ -48,8 +49,10 @@ Options parse(int argc, char** argv) {
     std::exit(app.exit(error) == 0 ? 0 : 2);
   }
   if (options.pattern != Pattern::kWithin) options.threads = std::min(options.threads, options.qps);
+  const bool all = options.pattern == Pattern::kAll;
+  const bool idle = options.pattern == Pattern::kIdle;
+  if (!all && (!idle || options.depth == 0)) options.depth = 1;
   if (options.depth == 0) options.depth = std::clamp<uint32_t>(kRequests / options.qps, 2, 128);
-  if (options.pattern != Pattern::kAll) options.depth = 1;
   return options;
 }
 

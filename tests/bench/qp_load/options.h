@@ -20,7 +20,7 @@ struct Options {
   Pattern pattern = Pattern::kAll;
   Target target = Target::kSleeps;
   uint32_t qps = 1;
-  uint32_t depth = 0;  ///< requests of a queue pair in flight; of kAll only
+  uint32_t depth = 0;  ///< requests of a queue pair, for which its send queue has room
   size_t bytes = 65536;
   uint32_t threads = 1;
   double seconds = 2;
