@@ -26,7 +26,7 @@ void add_timeout(ShortText& text, const ErrorCause& cause) {
   text.add_format(" (timeout %u)", unsigned{cause.timeout});
   if (cause.reason == ErrorReason::kAckTimeout)
     return text.add(" has passed, and it was sent again");
-  text.add_format(", %" PRIu32 " retries", cause.retries);
+  text.add_format(", %u retries", unsigned{cause.retries});
   if (cause.free_timeouts == 0) return;
   text.add_format("; %u more timeouts cost no retry, because too few processors were free",
                   unsigned{cause.free_timeouts});
@@ -46,8 +46,8 @@ void add_no_receive(ShortText& text, const ErrorCause& cause) {
 }
 
 void add_rnr(ShortText& text, const ErrorCause& cause) {
-  text.add_format("the peer had no receive posted: %" PRIu32 " RNR retries were spent, each after ",
-                  cause.retries);
+  text.add_format("the peer had no receive posted: %u RNR retries were spent, each after ",
+                  unsigned{cause.retries});
   add_time(text, rnr_timer(syndrome_value(cause.syndrome)).ns);
 }
 
@@ -124,8 +124,8 @@ void add_event(ShortText& text, const ErrorCause& cause) {
       return add_timeout(text, cause);
     case ErrorReason::kLostTooOften:
       return text.add_format("packets were reported lost again and again, at last PSN %" PRIu32
-                             ": %" PRIu32 " retries were spent",
-                             cause.psn.value(), cause.retries);
+                             ": %u retries were spent",
+                             cause.psn.value(), unsigned{cause.retries});
     case ErrorReason::kReceiverNotReady:
       return add_rnr(text, cause);
     case ErrorReason::kRnrNak:
@@ -221,7 +221,7 @@ void add_request(ShortText& text, const ErrorCause& cause) {
   text.add(is_of_a_receive(cause) ? "receive" : work_request_name(cause.work_request));
   text.add_format(", wr_id %" PRIu64 " (0x%" PRIx64 "), completed with ", cause.wr_id, cause.wr_id);
   text.add(status_name(cause.status));
-  text.add_format(" (%" PRIu32 ")", cause.status);
+  text.add_format(" (%u)", unsigned{cause.status});
 }
 
 void add_peer(ShortText& text, const Gid& remote, uint32_t qpn) {

@@ -74,11 +74,13 @@ struct ErrorCause {
   Check check = Check::kNone;
   uint8_t opcode = kNoOpcode;  ///< BTH opcode of the packet received
   uint8_t syndrome = 0;        ///< AETH, received or sent
-  uint32_t status = 0;         ///< ibv_wc_status of the work request that failed
-  uint32_t work_request = 0;   ///< ibv_wr_opcode of it
-  uint32_t retries = 0;        ///< how many were spent: the queue pair's retry count
-  Psn psn{};                   ///< of the packet received, or of the oldest request without answer
-  uint32_t key = 0;            ///< what `check` is about, also the next two
+  uint8_t status = 0;          ///< ibv_wc_status of the work request that failed
+  uint8_t work_request = 0;    ///< ibv_wr_opcode of it
+  uint8_t retries = 0;         ///< how many were spent: the queue pair's retry count
+  /// ACK timeouts beside `retries` that cost none, because processors were scarce.
+  uint8_t free_timeouts = 0;
+  Psn psn{};         ///< of the packet received, or of the oldest request without answer
+  uint32_t key = 0;  ///< what `check` is about, also the next two
   uint64_t address = 0;
   uint64_t length = 0;  ///< bytes
   uint64_t wr_id = 0;   ///< if `status` is not 0
@@ -88,8 +90,6 @@ struct ErrorCause {
   Gid remote{};         ///< the peer; 0: none, also the next
   uint32_t dest_qpn = 0;
   uint8_t timeout = 0;  ///< as in ibv_qp_attr
-  /// ACK timeouts beside `retries` that cost none, because processors were scarce.
-  uint8_t free_timeouts = 0;
 };
 
 /// Whether something went wrong, other than by the application's will.

@@ -72,8 +72,8 @@ void note_failed_send(const ChannelAdapter& ca, QueuePair& qp, ibv_wc_status sta
     cause.reason = reason_of(status);
     cause.psn = oldest_unacknowledged_psn(qp);
   }
-  cause.status = status;
-  cause.work_request = wqe.opcode;
+  cause.status = static_cast<uint8_t>(status);
+  cause.work_request = static_cast<uint8_t>(wqe.opcode);
   cause.wr_id = wqe.wr_id;
   if (status == IBV_WC_LOC_PROT_ERR && !wqe.is_inline) {
     explain_list(ca, qp.pd, qp.sq.sges(position), writes_memory(wqe.opcode), cause);

@@ -32,10 +32,10 @@ QueuePair::QueuePair(const QpInit& init)
       sq_sig_all(init.sq_sig_all),
       user(init.user),
       context(init.context),
+      taken_list(make_taken_list(init)),
       sq(init.cap.max_send_wr, init.cap.max_send_sge, init.cap.max_inline_data),
       rq(has_receive_queue(init) ? init.cap.max_recv_wr : 0,
-         has_receive_queue(init) ? init.cap.max_recv_sge : 0, 0),
-      taken_list(make_taken_list(init)) {
+         has_receive_queue(init) ? init.cap.max_recv_sge : 0, 0) {
   reset_responder(*this);
 }
 

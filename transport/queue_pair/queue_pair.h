@@ -133,21 +133,23 @@ struct QueuePair : ListHook<struct ActiveTag>,
   void* user;
   const void* const context;
 
+  // Beside what never changes, in what would else be padding.
+  uint32_t mtu = 0;      ///< path MTU in bytes
+  Path* path = nullptr;  ///< from RTR on
+  Qpn dest_qpn;
+  PKey pkey = kDefaultPKey;
+  std::unique_ptr<Sge[]> taken_list;  ///< copy of a shared queue's element
+  uint32_t place = 0;                 ///< in the device's reports
+
   SendQueue sq;
   ReceiveQueue rq;
-  std::unique_ptr<Sge[]> taken_list;  ///< copy of a shared queue's element
 
   ibv_qp_attr attr{};  ///< as modify() has set them
   Flow flow_{};
-  Qpn dest_qpn;
-  PKey pkey = kDefaultPKey;
-  uint32_t mtu = 0;      ///< path MTU in bytes
-  Path* path = nullptr;  ///< from RTR on
   PathMigration migration;
   PeerPorts peer_ports;
   Pacer pacer;
 
-  uint32_t place = 0;  ///< in the device's reports
   QpCounters counters;
   ErrorCause error_cause;  ///< of the state ERR or SQE
   ErrorCause last_error;   ///< the last failure that it has recovered from
@@ -158,12 +160,12 @@ struct QueuePair : ListHook<struct ActiveTag>,
   RequesterState requester;
   ResponderState responder;
 
-  bool blocks_own_multicast = false;   ///< UD: does not want its own packets to groups back
-  bool sq_drained_pending = false;     ///< SQD: raise an event when nothing is outstanding
-  bool cq_failed = false;              ///< a completion could not be delivered
-  bool answers_go_first = false;       ///< requests filled the last batch, and answers had no room
-  bool notification_due = false;       ///< a congestion notification is owed to the peer
-  std::optional<Instant> notified_at;  ///< when the last one was
+  bool blocks_own_multicast = false;  ///< UD: does not want its own packets to groups back
+  bool sq_drained_pending = false;    ///< SQD: raise an event when nothing is outstanding
+  bool cq_failed = false;             ///< a completion could not be delivered
+  bool answers_go_first = false;      ///< requests filled the last batch, and answers had no room
+  bool notification_due = false;      ///< a congestion notification is owed to the peer
+  MaybeInstant notified_at;           ///< when the last one was
 
   /// The peer was told that no receive is posted: the doorbell is to be rung when one is. Any
   /// thread reads it.

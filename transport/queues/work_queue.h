@@ -73,8 +73,8 @@ class WorkQueue {
         inline_bytes_(inline_bytes),
         mask_(std::bit_ceil(capacity == 0 ? 1U : capacity) - 1),
         wqes_(std::make_unique<Wqe[]>(mask_ + 1U)),
-        sges_(std::make_unique<Sge[]>(static_cast<size_t>(mask_ + 1U) * max_sge)),
-        inline_(std::make_unique<uint8_t[]>(static_cast<size_t>(mask_ + 1U) * inline_bytes)) {}
+        sges_(make<Sge>(static_cast<size_t>(mask_ + 1U) * max_sge)),
+        inline_(make<uint8_t>(static_cast<size_t>(mask_ + 1U) * inline_bytes)) {}
 
   [[nodiscard]] uint32_t capacity() const { return capacity_; }
   [[nodiscard]] uint32_t max_sge() const { return max_sge_; }
@@ -83,7 +83,7 @@ class WorkQueue {
   // Elements by position; both sides use these.
   [[nodiscard]] Wqe& at(uint32_t position) { return wqes_[position & mask_]; }
   [[nodiscard]] std::span<Sge> sges(uint32_t position) {
-    return {&sges_[static_cast<size_t>(position & mask_) * max_sge_], at(position).num_sge};
+    return {sge_space(position), at(position).num_sge};
   }
   /// The space for the list of an element that is being filled.
   [[nodiscard]] Sge* sge_space(uint32_t position) {
@@ -124,6 +124,12 @@ class WorkQueue {
   }
 
  private:
+  /// An array of nothing would take memory, too.
+  template <class Element>
+  static std::unique_ptr<Element[]> make(size_t count) {
+    return count == 0 ? nullptr : std::make_unique<Element[]>(count);
+  }
+
   uint32_t capacity_;
   uint32_t max_sge_;
   uint32_t inline_bytes_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "packet/base/maybe_time.h"
 #include "packet/base/time.h"
 #include "packet/wire/psn.h"
 #include "transport/requester/kept_responses.h"
@@ -39,7 +40,7 @@ struct RequesterState {
   std::optional<Ssn> limit_ssn;      ///< the last message the responder has credit for
   /// A queue pair without RNR retries waits until then for credits; they reset it. After that it
   /// sends without.
-  std::optional<Instant> credits_due;
+  MaybeInstant credits_due;
   uint32_t since_ack_request = 0;  ///< packets since the last one with AckReq
 
   // Room on the path.
@@ -50,13 +51,13 @@ struct RequesterState {
   // Retry.
   uint32_t retries_left = 0;
   uint32_t rnr_retries_left = 0;
-  bool resending = false;               ///< went back: further signs of the same loss are ignored
-  bool went_back_for_nak = false;       ///< a sequence NAK was the reason to go back last
-  std::optional<Psn> first_ahead;       ///< the first response that showed a gap, since progress
-  uint32_t asked_anew = 0;              ///< times since progress, as responses began anew
-  std::optional<Instant> rnr_until;     ///< nothing is sent before that
-  std::optional<Instant> ack_deadline;  ///< local ACK timeout of the oldest outstanding packet
-  std::optional<Instant> probe_deadline;
+  bool resending = false;          ///< went back: further signs of the same loss are ignored
+  bool went_back_for_nak = false;  ///< a sequence NAK was the reason to go back last
+  std::optional<Psn> first_ahead;  ///< the first response that showed a gap, since progress
+  uint32_t asked_anew = 0;         ///< times since progress, as responses began anew
+  MaybeInstant rnr_until;          ///< nothing is sent before that
+  MaybeInstant ack_deadline;       ///< local ACK timeout of the oldest outstanding packet
+  MaybeInstant probe_deadline;
   /// Since when an answer is awaited: when the timers were started, or the packet that it depends
   /// on was sent again.
   Instant awaits_since{};
@@ -82,18 +83,18 @@ struct RequesterState {
   uint32_t silent_repairs = 0;     ///< those for want of answers, since the last one
   bool peer_reports_gaps = false;
   bool query_due = false;
-  uint32_t gap_query = 0;                 ///< number of the last query sent; they count from 1
-  Psn gap_query_end;                      ///< the point of transmission when it was sent
-  std::optional<Instant> gap_query_sent;  ///< until it is answered
+  uint32_t gap_query = 0;       ///< number of the last query sent; they count from 1
+  Psn gap_query_end;            ///< the point of transmission when it was sent
+  MaybeInstant gap_query_sent;  ///< until it is answered
 
   KeptResponses kept;  ///< behind a gap (read_gaps.h)
 
   // One round trip being measured.
-  std::optional<Instant> sample_sent;
+  MaybeInstant sample_sent;
   Psn sample_psn;
   bool sample_is_doubtful = false;  ///< there was silence since
   /// A sample that was doubtful in the end: from the packet to an answer, perhaps the probe's.
-  std::optional<Duration> doubtful_sample;
+  MaybeDuration doubtful_sample;
 
   [[nodiscard]] uint32_t in_flight() const {
     return (send_psn.value() - oldest_unacked.value()) & Psn::kMask;

@@ -66,7 +66,7 @@ void back_off(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   if (qp.path->on_loss(now)) ++ca.counters.congestion_backoffs;
 }
 
-void note_spent(QueuePair& qp, ErrorReason reason, uint32_t retries, uint8_t syndrome) {
+void note_spent(QueuePair& qp, ErrorReason reason, uint8_t retries, uint8_t syndrome) {
   ErrorCause cause;
   cause.reason = reason;
   cause.retries = retries;

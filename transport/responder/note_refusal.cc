@@ -43,7 +43,7 @@ void note_failed_invalidate(QueuePair& qp, RKey key) {
 void note_refused_receive(QueuePair& qp, ibv_wc_status status) {
   ErrorCause& cause = qp.error_cause;
   if (cause.status != 0) return;
-  cause.status = status;
+  cause.status = static_cast<uint8_t>(status);
   cause.wr_id = qp.responder.receive->wr_id;
 }
 

@@ -75,7 +75,7 @@ Verdict execute_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet
   // A SEND that is not fenced may be executed before an earlier READ is answered (10.8.3.3), and
   // could then invalidate the READ's key. This responder avoids that.
   if (with_invalidate(op) && is_being_read(resp, packet.headers.invalidate)) {
-    resp.held_send = packet.headers;
+    resp.held_send.emplace(packet.headers);
     resp.dropped_behind_held = false;
     return Verdict::kAnswered;
   }
@@ -286,7 +286,7 @@ void receive_behind_held(QueuePair& qp, ChannelAdapter& ca, bool is_held_one) {
 void resume_held_send(ChannelAdapter& ca, QueuePair& qp) {
   ResponderState& resp = qp.responder;
   if (!resp.held_send || is_being_read(resp, resp.held_send->invalidate)) return;
-  const Headers headers = *resp.held_send;
+  const Headers headers = resp.held_send->headers();
   resp.held_send.reset();
   // The shared queue that the receive came from may be gone (annex A14).
   if (!holds_receive(qp)) {

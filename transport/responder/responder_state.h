@@ -60,6 +60,20 @@ struct TakenReceive {
   CompletionQueue* cq = nullptr;
 };
 
+/// What is kept of the last packet of a SEND with invalidate.
+struct HeldSend {
+  explicit HeldSend(const Headers& headers) : bth(headers.bth), invalidate(headers.invalidate) {}
+  [[nodiscard]] Headers headers() const {
+    Headers all;
+    all.bth = bth;
+    all.invalidate = invalidate;
+    return all;
+  }
+
+  Bth bth;
+  RKey invalidate;
+};
+
 /// The state of a queue pair's responder (IBTA vol. 1, 9.7.4).
 struct ResponderState {
   Psn expected_psn;
@@ -77,7 +91,7 @@ struct ResponderState {
   std::optional<TakenReceive> receive;
   /// The last packet of a SEND with invalidate whose data has been placed. It is executed when the
   /// READs through its key have been answered; until then no other request is.
-  std::optional<Headers> held_send;
+  std::optional<HeldSend> held_send;
   bool dropped_behind_held = false;  ///< requests came meanwhile: they must be sent again
   bool reports_gaps = false;         ///< the peer has asked for it
   Psn gap_query;                     ///< the number of its last query
