@@ -72,9 +72,12 @@ class WorkQueue {
         max_sge_(max_sge),
         inline_bytes_(inline_bytes),
         mask_(std::bit_ceil(capacity == 0 ? 1U : capacity) - 1),
-        wqes_(std::make_unique<Wqe[]>(mask_ + 1U)),
-        sges_(make<Sge>(static_cast<size_t>(mask_ + 1U) * max_sge)),
-        inline_(make<uint8_t>(static_cast<size_t>(mask_ + 1U) * inline_bytes)) {}
+        wqes_(std::make_unique<Wqe[]>(mask_ + 1U)) {
+    const size_t places = mask_ + 1U;
+    // An array of nothing would take memory, too.
+    if (max_sge != 0) sges_ = std::make_unique<Sge[]>(places * max_sge);
+    if (inline_bytes != 0) inline_ = std::make_unique<uint8_t[]>(places * inline_bytes);
+  }
 
   [[nodiscard]] uint32_t capacity() const { return capacity_; }
   [[nodiscard]] uint32_t max_sge() const { return max_sge_; }
@@ -124,12 +127,6 @@ class WorkQueue {
   }
 
  private:
-  /// An array of nothing would take memory, too.
-  template <class Element>
-  static std::unique_ptr<Element[]> make(size_t count) {
-    return count == 0 ? nullptr : std::make_unique<Element[]>(count);
-  }
-
   uint32_t capacity_;
   uint32_t max_sge_;
   uint32_t inline_bytes_;
