@@ -57,6 +57,13 @@ def expect_pingpong(urxe):
     print(client)
 
 
+def expect_links(documents):
+    """The pages that are installed lead only to pages that are."""
+    check = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lint", "check_links")
+    done = subprocess.run([sys.executable, "-B", check, documents], stdout=subprocess.PIPE, text=True, check=False)
+    harness.expect(done.returncode == 0, done.stdout)
+
+
 def test():
     harness.need_programs("cmake", "ibv_rc_pingpong")
     harness.isolate()
@@ -68,6 +75,7 @@ def test():
         libraries = os.path.join(moved, "lib/urxe")
         expect_provider_names(libraries)
         expect_refusal(libraries)
+        expect_links(os.path.join(moved, "share/doc/urxe"))
         expect_pingpong(os.path.join(moved, "bin", "urxe"))
 
 
