@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 command -v clang-format >/dev/null || { echo "no clang-format: skipped"; exit 77; }
+[[ $(clang-format --version) == *"version 14."* ]] || { echo "clang-format is not version 14, for which the code is written: skipped"; exit 77; }
 mapfile -t sources < <(find packet transport provider tools tests \( -name '*.cc' -o -name '*.h' -o -name '*.c' \))
 unlicensed=$(grep -L 'SPDX-License-Identifier: BSD-2-Clause' "${sources[@]}" || true)
 if [ -n "$unlicensed" ]; then

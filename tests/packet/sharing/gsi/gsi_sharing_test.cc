@@ -16,6 +16,7 @@
 #include "packet/wire/cm/mad_agent.h"
 #include "tests/packet/sharing/child_process.h"
 #include "tests/packet/sharing/sharing_fixture.h"
+#include "tests/support/isolation.h"
 
 namespace urxe::test::gsi_sharing_test {
 namespace {
@@ -63,10 +64,12 @@ Headers gsi_headers(uint32_t psn) {
   return headers;
 }
 
-/// The kernel gives b all packets to QP1.
+/// The kernel gives b all packets to QP1. Messages for nobody in particular go to all of the user's
+/// processes in the network, so also to those of another test.
 class SharedGsi : public TwoMembers {
  protected:
   void SetUp() override {
+    if (!isolated()) GTEST_SKIP() << "needs a network namespace of its own";
     TwoMembers::SetUp();
     {
       const Slot gone = Slot::acquire().value();
