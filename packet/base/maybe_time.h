@@ -7,8 +7,8 @@
 
 namespace urxe {
 
-/// An Instant or a Duration, or none: as std::optional, in half the space. The least time of all
-/// stands for none.
+/// An Instant or a Duration, or none: as std::optional, in half the space. INT64_MIN nanoseconds
+/// stand for none.
 template <class Time>
 class MaybeTime {
  public:

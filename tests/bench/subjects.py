@@ -210,8 +210,8 @@ def qp_load(key, *options, scale=1.0):
 
 
 def idle_qp(qps):
-    """The KiB of an idle queue pair without its send queue of one request. What a request takes is told by the longer
-    send queues of another run."""
+    """The KiB of an idle queue pair without its send queue of one request. A second run with longer send queues measures
+    the size of a request."""
     longest = 64
 
     def run(place, engine):

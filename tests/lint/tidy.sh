@@ -37,7 +37,7 @@ sources() {
 }
 
 command -v clang-tidy >/dev/null || { echo "no clang-tidy: skipped"; exit 77; }
-[[ $(clang-tidy --version) == *"version 14."* ]] || { echo "clang-tidy is not version 14, for which the code is written: skipped"; exit 77; }
+[[ $(clang-tidy --version) == *"version 14."* ]] || { echo "the checks are those of clang-tidy 14, which is not installed: skipped"; exit 77; }
 case "${1-}" in
   --all)
     shift

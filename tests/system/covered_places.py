@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A test that covers a directory by a file system of its own still finds the build directory below it: who tries urxe
-out may have cloned it to /tmp."""
+"""The tests pass in a clone below /tmp: those that mount a file system on /tmp still find the build directory."""
 
 import os
 import subprocess

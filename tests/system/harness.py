@@ -156,15 +156,15 @@ def own_files():
 
 
 def mount_tmpfs(place, options="mode=1777"):
-    """Covers the place by an empty file system. If the repository or the build directory is below, that stays where it
-    is."""
+    """Mounts an empty file system on the place. The repository and the build directory stay visible if they are below."""
+    place = os.path.realpath(place)
     repository = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
     kept = {path: os.open(path, os.O_PATH) for path in (repository, build_directory())
-            if os.path.commonpath([path, os.path.realpath(place)]) == os.path.realpath(place)}
+            if os.path.commonpath([path, place]) == place}
     subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", place], check=True)
     for path, descriptor in kept.items():
         os.makedirs(path, exist_ok=True)
-        # What the descriptor is of has no name any more, which mount(8) would look for.
+        # mount(8) would resolve the descriptor's link to the old path, which is hidden now.
         subprocess.run(["mount", "--no-canonicalize", "--bind", f"/proc/self/fd/{descriptor}", path],
                        pass_fds=[descriptor], check=True)
         os.close(descriptor)

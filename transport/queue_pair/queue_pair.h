@@ -133,7 +133,7 @@ struct QueuePair : ListHook<struct ActiveTag>,
   void* user;
   const void* const context;
 
-  // Beside what never changes, in what would else be padding.
+  // These fill space that the alignment of `sq` would leave unused.
   uint32_t mtu = 0;      ///< path MTU in bytes
   Path* path = nullptr;  ///< from RTR on
   Qpn dest_qpn;

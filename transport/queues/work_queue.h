@@ -74,7 +74,7 @@ class WorkQueue {
         mask_(std::bit_ceil(capacity == 0 ? 1U : capacity) - 1),
         wqes_(std::make_unique<Wqe[]>(mask_ + 1U)) {
     const size_t places = mask_ + 1U;
-    // An array of nothing would take memory, too.
+    // Even an empty array would be allocated.
     if (max_sge != 0) sges_ = std::make_unique<Sge[]>(places * max_sge);
     if (inline_bytes != 0) inline_ = std::make_unique<uint8_t[]>(places * inline_bytes);
   }

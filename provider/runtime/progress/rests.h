@@ -8,11 +8,11 @@
 
 namespace urxe {
 
-/// How long the background thread rests while the application polls, before it looks whether that
-/// still does. The first rest is short, because the application may have stopped polling to wait
-/// for memory to change; each further one is twice as long. Each look takes a processor some tens
-/// of microseconds, perhaps the one that polls; so the longer the application has polled without a
-/// pause, the longer the rests, in proportion. One thread uses it.
+/// Decides how long the background thread rests, while the application polls, before it checks that
+/// the application still does. The first rest is short, because the application may have stopped
+/// polling to wait for memory to change; each further one is up to twice as long. A check may take
+/// tens of microseconds from the polling thread, so the longest rest grows in proportion to the
+/// time for which the application has polled without a pause. One thread uses it.
 class Rests {
  public:
   /// A rest begins.
@@ -39,8 +39,8 @@ class Rests {
  private:
   static constexpr Duration kFirst = microseconds(50);
   static constexpr Duration kLong = microseconds(800);
-  /// Well below the time after which a peer asks for an answer that is late, some milliseconds:
-  /// so long may packets wait after the application has stopped polling.
+  /// Packets may wait this long after the application has stopped polling. A peer probes after some
+  /// milliseconds without an answer.
   static constexpr Duration kLongest = microseconds(1600);
   static constexpr int64_t kShare = 64;
 

@@ -36,7 +36,8 @@ Options parse(int argc, char** argv) {
       ->transform(CLI::CheckedTransformer(targets));
   app.add_option("--qps", options.qps, "queue pairs")->check(CLI::Range(1, 30000));
   app.add_option("--depth", options.depth,
-                 "requests of a queue pair; 0: of all, 4096 together, 2 to 128 each; of others, 1")
+                 "length of a send queue, for all and idle; 0: for all, 4096 together, 2 to 128 "
+                 "each; else 1")
       ->check(CLI::Range(0, 4096));
   app.add_option("--size", options.bytes, "bytes of a WRITE")->check(CLI::Range(1, 1 << 24));
   app.add_option("--threads", options.threads, "of the process that writes")

@@ -166,13 +166,18 @@ TEST(ErrorCause, Nak) {
   EXPECT_EQ(cause.wr_id, 2U);
 }
 
-TEST(ErrorCause, Silence) {
-  Bench bench;
+/// Posts a SEND that is never answered, and lets the time pass until the queue pair has failed.
+void fail_by_silence(Bench& bench) {
   bench.post(IBV_WR_SEND, 0);
   while (bench.qp->state() == IBV_QPS_RTS) {
     bench.sent();
     if (const auto next = bench.device.next_deadline()) bench.now = *next;
   }
+}
+
+TEST(ErrorCause, Silence) {
+  Bench bench;
+  fail_by_silence(bench);
   const ErrorCause cause = cause_of(bench);
   EXPECT_EQ(cause.reason, ErrorReason::kNoAnswer);
   EXPECT_EQ(cause.psn, Psn(100));
@@ -186,11 +191,7 @@ TEST(ErrorCause, SilenceOnACrowdedHost) {
   options.connect.timeout = 14;
   Bench bench(options);
   bench.device.set_host_is_crowded(true);
-  bench.post(IBV_WR_SEND, 0);
-  while (bench.qp->state() == IBV_QPS_RTS) {
-    bench.sent();
-    if (const auto next = bench.device.next_deadline()) bench.now = *next;
-  }
+  fail_by_silence(bench);
   const ErrorCause cause = cause_of(bench);
   EXPECT_EQ(cause.reason, ErrorReason::kNoAnswer);
   EXPECT_EQ(cause.retries, bench.qp->attr.retry_cnt);
