@@ -70,6 +70,7 @@ TEST_F(Apm, PathsThatCannotBe) {
     return ibv_modify_qp(left_qp(), &attr, IBV_QP_ALT_PATH);
   };
   EXPECT_EQ(load_changed([](ibv_qp_attr& attr) { attr.alt_port_num = 200; }), EINVAL);
+  EXPECT_EQ(load_changed([](ibv_qp_attr& attr) { attr.alt_ah_attr.port_num = 0; }), EINVAL);
   EXPECT_EQ(load_changed([](ibv_qp_attr& attr) { attr.alt_timeout = 32; }), EINVAL);
   EXPECT_EQ(load_changed([](ibv_qp_attr& attr) { attr.alt_ah_attr.grh.sgid_index = 254; }), EINVAL);
 }

@@ -128,6 +128,22 @@ TEST_F(Mw, Type1OutOfTheRegion) {
   }
 }
 
+TEST_F(Mw, NotOfADatagramQueuePair) {
+  checks("ibv_bind_mw(3): the QP Transport Service Type must be either UC, RC or XRC_SEND");
+  QpConfig ud;
+  ud.type = IBV_QPT_UD;
+  ud.pd = right_->pd;
+  Endpoint datagrams(device_, ud);
+  datagrams.connect_to(0);
+  const MwPtr mw = alloc(IBV_MW_TYPE_1);
+  const uint32_t key = mw->rkey;
+  ibv_mw_bind bind{101, IBV_SEND_SIGNALED, part(IBV_ACCESS_REMOTE_WRITE)};
+  EXPECT_EQ(ibv_bind_mw(datagrams.qp.get(), mw.get(), &bind), EINVAL);
+  EXPECT_EQ(mw->rkey, key);
+  ibv_wc wc{};
+  EXPECT_EQ(ibv_poll_cq(datagrams.send_cq.get(), 1, &wc), 0);
+}
+
 TEST_F(Mw, Type2TakesTheKeyOfTheRequest) {
   checks("ibv_post_send(3): IBV_WR_BIND_MW; ibv_inc_rkey(3)");
   if (!need_type_2()) return;

@@ -55,6 +55,7 @@ TEST_F(QpAttributes, RtrValues) {
   expect_refused(rtr_, mask, [](ibv_qp_attr& attr) { attr.min_rnr_timer = 32; });
   expect_refused(rtr_, mask, [](ibv_qp_attr& attr) { attr.ah_attr.grh.sgid_index = 254; });
   expect_refused(rtr_, mask, [](ibv_qp_attr& attr) { attr.ah_attr.port_num = 200; });
+  expect_refused(rtr_, mask, [](ibv_qp_attr& attr) { attr.ah_attr.port_num = 0; });
   EXPECT_EQ(modify(qp(), rtr_, mask), 0);
 }
 

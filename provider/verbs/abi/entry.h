@@ -25,7 +25,8 @@ struct Entry<kVerb> {
       if (result != 0) [[unlikely]]
         errno = result;
     } else if constexpr (std::is_pointer_v<Result>) {
-      if (result == nullptr) [[unlikely]]
+      // EAGAIN has other reasons, too; whoever starts a thread says if there are too few.
+      if (result == nullptr && errno != EAGAIN) [[unlikely]]
         report_lack("make an object of verbs", errno);
     }
     return result;

@@ -105,8 +105,8 @@ int bind_mw(ibv_qp* handle, ibv_mw* window, ibv_mw_bind* bind) noexcept {
   Qp& qp = qp_of(handle);
   Mw& mw = mw_of(window);
   if (qp.owner->is_forked()) return ENODEV;
-  if (check_handle(window) != 0 || !same_domain(window->pd, handle->pd) ||
-      !bind_info_is_valid(bind->bind_info))
+  if (!takes_opcode(qp.queue_pair->type, IBV_WR_BIND_MW) || check_handle(window) != 0 ||
+      !same_domain(window->pd, handle->pd) || !bind_info_is_valid(bind->bind_info))
     return EINVAL;
   {
     std::lock_guard poster(qp.send_poster);

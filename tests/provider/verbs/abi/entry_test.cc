@@ -3,7 +3,9 @@
 #include "provider/verbs/abi/entry.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <functional>
 #include <string>
@@ -134,6 +136,32 @@ TEST_F(EntryTest, AVerbThatSucceedsKeepsErrno) {
   errno = E2BIG;
   EXPECT_EQ(ops_.query_qp(qp_, &attr, 0, &init), 0);
   EXPECT_EQ(errno, E2BIG);
+}
+
+ibv_xrcd* fail_as_told(ibv_context* /*context*/, int wrong) noexcept {
+  return fail(wrong);
+}
+
+/// What it prints when a verb returns no object, with that errno, in a process of little memory.
+std::string said_of(int wrong) {
+  const rlim_t kPlenty = rlim_t{1} << 46;
+  rlimit before{};
+  EXPECT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  rlimit limited = before;
+  limited.rlim_cur = std::min(before.rlim_max, kPlenty);
+  EXPECT_EQ(setrlimit(RLIMIT_AS, &limited), 0);
+  testing::internal::CaptureStderr();
+  OpenContext open;
+  EXPECT_EQ(Entry<fail_as_told>::reporting(open.context(), wrong), nullptr);
+  EXPECT_EQ(errno, wrong);
+  EXPECT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(Entry, SaysWhichLimitKeepsItFromMakingAnObject) {
+  EXPECT_NE(said_of(ENOMEM).find("ulimit -v"), std::string::npos);
+  // ibv_open_xrcd(): there is no domain. Whoever starts a thread tells of too few threads.
+  EXPECT_EQ(said_of(EAGAIN), "");
 }
 
 /// How to spoil the handle of one object, and the verbs that must notice.
