@@ -17,7 +17,7 @@
 
 static _Atomic(urxe_write_hook) write_hook;
 
-static __attribute__((noinline)) ssize_t write_to_node(int fd, const void* buffer, size_t length) {
+static ssize_t write_command(int fd, const void* buffer, size_t length) {
   if (urxe_is_cm_file(fd)) return urxe_write_to_cm_file(fd, buffer, length);
   if (urxe_is_mad_file(fd)) return urxe_write_to_mad_file(fd, buffer, length);
   if (urxe_is_netlink(fd)) {
@@ -32,6 +32,14 @@ static __attribute__((noinline)) ssize_t write_to_node(int fd, const void* buffe
   if (hook != NULL) return hook(fd, buffer, length);
   errno = ENOSYS;
   return -1;
+}
+
+/// As of a system call, success leaves errno as it was.
+static __attribute__((noinline)) ssize_t write_to_node(int fd, const void* buffer, size_t length) {
+  const int before = errno;
+  const ssize_t written = write_command(fd, buffer, length);
+  if (written >= 0) errno = before;
+  return written;
 }
 
 /// Writes the pieces one by one, each as a command, as the kernel does for a device without

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Completion queues, completion channels.
 #include <fcntl.h>
+#include <sys/resource.h>
 
+#include <filesystem>
 #include <set>
 #include <vector>
 
@@ -365,6 +367,68 @@ TEST_F(Cq, UnreadEventGoesWithItsQueue) {
   ibv_cq* cq = nullptr;
   void* unused = nullptr;
   EXPECT_EQ(ibv_get_cq_event(channel_.get(), &cq, &unused), -1);
+}
+
+size_t open_descriptors() {
+  size_t count = 0;
+  for ([[maybe_unused]] const auto& one : std::filesystem::directory_iterator("/proc/self/fd"))
+    ++count;
+  return count;
+}
+
+/// Limits the number of descriptors for a while.
+class DescriptorLimit {
+ public:
+  explicit DescriptorLimit(size_t most) {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    rlimit small = before_;
+    small.rlim_cur = most;
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &small), 0);
+  }
+  ~DescriptorLimit() { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before_), 0); }
+  DescriptorLimit(const DescriptorLimit&) = delete;
+  DescriptorLimit& operator=(const DescriptorLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(Cq, DestroyedChannelsGiveTheirDescriptorsBack) {
+  checks("ibv_destroy_comp_channel(3)");
+  constexpr size_t kChannels = 200;
+  const size_t before = open_descriptors();
+  std::vector<ChannelPtr> channels;
+  const auto make_channels = [&] {
+    for (size_t i = 0; i < kChannels; ++i) {
+      channels.emplace_back(ibv_create_comp_channel(context()));
+      ASSERT_NE(channels.back(), nullptr) << std::strerror(errno) << ", channel " << i;
+    }
+  };
+  make_channels();
+  const DescriptorLimit limit(open_descriptors() + 10);
+  for (int round = 0; round < 3 && !HasFatalFailure(); ++round) {
+    channels.clear();
+    make_channels();
+  }
+  channels.clear();
+  EXPECT_LT(open_descriptors(), before + kChannels * 3 / 2) << "some may be noticed later";
+}
+
+TEST_F(Cq, ChannelsLeaveNoDescriptorsBehindWhenTheDeviceIsClosed) {
+  checks("ibv_close_device(3)");
+  const auto make_channels = [] {
+    const Device other = Device::open();
+    std::vector<ChannelPtr> channels;
+    for (int i = 0; i < 50; ++i) {
+      channels.emplace_back(ibv_create_comp_channel(other.context.get()));
+      EXPECT_NE(channels.back(), nullptr);
+    }
+    channels.clear();  // before the device is closed
+  };
+  make_channels();
+  const size_t before = open_descriptors();
+  make_channels();
+  EXPECT_EQ(open_descriptors(), before);
 }
 
 TEST_F(Cq, ChannelOfAnotherContext) {

@@ -17,17 +17,21 @@ struct Entry;
 
 template <class Result, class... Arguments, Result (*kVerb)(Arguments...) noexcept>
 struct Entry<kVerb> {
-  /// Calls the verb, and sets errno if it fails, for perror(). Says on stderr if a limit of the
-  /// process keeps it from making an object.
+  /// Calls the verb, and sets errno if it fails, for perror(); else leaves it as it was: librdmacm
+  /// destroys objects between a failure and its return. Says on stderr if a limit of the process
+  /// keeps it from making an object.
   static Result reporting(Arguments... arguments) noexcept {
+    const int before = errno;
     const Result result = kVerb(arguments...);
     if constexpr (std::is_same_v<Result, int>) {
-      if (result != 0) [[unlikely]]
-        errno = result;
+      errno = result != 0 ? result : before;
     } else if constexpr (std::is_pointer_v<Result>) {
-      // EAGAIN has other reasons, too; whoever starts a thread says if there are too few.
-      if (result == nullptr && errno != EAGAIN) [[unlikely]]
+      if (result != nullptr) [[likely]] {
+        errno = before;
+      } else if (errno != EAGAIN) {
+        // EAGAIN has other reasons, too; whoever starts a thread says if there are too few.
         report_lack("make an object of verbs", errno);
+      }
     }
     return result;
   }

@@ -51,22 +51,21 @@ class ChannelTable {
   void remove_source(int cmd_fd) {
     std::lock_guard lock(mutex_);
     sources_.erase(cmd_fd);
+    drop_closed();
   }
 
   Expected<int, Errno> make(int cmd_fd) {
     std::lock_guard lock(mutex_);
     const auto source = sources_.find(cmd_fd);
     if (source == sources_.end()) return error(ENODEV);
-    // The application's close() of a channel goes unnoticed, so closed ones are looked for when the
-    // number of channels has doubled. A look costs one system call per channel.
-    if (channels_.size() >= sweep_at_) {
-      std::erase_if(channels_,
-                    [](const auto& entry) { return entry.second.events->reader_is_gone(); });
-      sweep_at_ = std::max(kFirstSweep, channels_.size() * 2);
-    }
+    if (channels_.size() >= sweep_at_) drop_closed();
     channels_.reserve(std::max(channels_.size() + 1, sweep_at_));
     int reader_fd = -1;
-    auto made = EventSocket::create(sizeof(ib_uverbs_comp_event_desc), &reader_fd);
+    auto made = make_socket(&reader_fd);
+    if (!made && (made.error().value == EMFILE || made.error().value == ENFILE)) {
+      drop_closed();
+      made = make_socket(&reader_fd);
+    }
     if (!made) return error(made.error().value);
     channels_.insert_or_assign(reader_fd, Channel{*std::move(made), source->second});
     if (presence_ != nullptr) presence_->watch_reads(reader_fd);
@@ -97,6 +96,19 @@ class ChannelTable {
                      instance().channels_.clear();
                      instance().mutex_.unlock();
                    });
+  }
+
+  static Expected<std::shared_ptr<EventSocket>, Errno> make_socket(int* reader_fd) {
+    return EventSocket::create(sizeof(ib_uverbs_comp_event_desc), reader_fd);
+  }
+
+  /// The application's close() of a channel goes unnoticed, so closed ones are looked for: when
+  /// their number has grown by a quarter, when a device is closed, and when descriptors run out. It
+  /// takes one system call per channel.
+  void drop_closed() {
+    std::erase_if(channels_,
+                  [](const auto& entry) { return entry.second.events->reader_is_gone(); });
+    sweep_at_ = channels_.size() + std::max(kFirstSweep, channels_.size() / 4);
   }
 
   static constexpr size_t kFirstSweep = 16;

@@ -44,9 +44,23 @@ void serve_private_data(const Place& place) {
   destroy(listener);
 }
 
+/// librdmacm destroys the completion queues that it has made for the queue pair: the reason of the
+/// failure stays in errno.
+void expect_too_many_sges_refused(rdma_cm_id* id) {
+  ibv_qp_init_attr init{};
+  init.qp_type = IBV_QPT_RC;
+  init.cap = {.max_send_wr = 1,
+              .max_recv_wr = 1,
+              .max_send_sge = 100000,
+              .max_recv_sge = 1,
+              .max_inline_data = 0};
+  need_errno(rdma_create_qp(id, nullptr, &init), EINVAL, "too many SGEs");
+}
+
 void call_private_data(const Place& place) {
   Channel channel;
   rdma_cm_id* id = resolve(channel, place);
+  expect_too_many_sges_refused(id);
   create_qp(id);
   const auto too_much = pattern(request_bytes(place) + 1, 11);
   rdma_conn_param connection = parameters(too_much);

@@ -136,6 +136,19 @@ TEST_F(EntryTest, AVerbThatSucceedsKeepsErrno) {
   errno = E2BIG;
   EXPECT_EQ(ops_.query_qp(qp_, &attr, 0, &init), 0);
   EXPECT_EQ(errno, E2BIG);
+  attr.qp_state = IBV_QPS_INIT;
+  attr.port_num = 1;
+  constexpr int kToInit = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+  EXPECT_EQ(ops_.modify_qp(qp_, &attr, kToInit), 0);
+  EXPECT_EQ(errno, E2BIG);
+  ibv_cq* const cq = open_.create_cq();
+  EXPECT_EQ(errno, E2BIG);
+  ibv_qp* const qp = open_.create_qp(pd_, cq);
+  EXPECT_EQ(errno, E2BIG);
+  EXPECT_EQ(ops_.destroy_qp(qp), 0);
+  EXPECT_EQ(errno, E2BIG);
+  EXPECT_EQ(ops_.destroy_cq(cq), 0);
+  EXPECT_EQ(errno, E2BIG);
 }
 
 ibv_xrcd* fail_as_told(ibv_context* /*context*/, int wrong) noexcept {
