@@ -24,7 +24,8 @@ uint16_t fold(uint32_t flow_label) {
 }  // namespace
 
 bool address_is_valid(const DeviceConfig& config, const ibv_ah_attr& av) {
-  if (av.is_global == 0 || av.port_num != 1 || av.grh.sgid_index >= config.gids.size()) return false;
+  if (av.is_global == 0 || av.port_num != 1 || av.grh.sgid_index >= config.gids.size())
+    return false;
   const Gid& source = config.gids[av.grh.sgid_index];
   const Gid destination = Gid::from_ipv6(av.grh.dgid.raw);
   // One packet is of one IP version.
