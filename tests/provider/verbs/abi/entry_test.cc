@@ -157,7 +157,7 @@ ibv_xrcd* fail_as_told(ibv_context* /*context*/, int wrong) noexcept {
 
 /// What it prints when a verb returns no object, with that errno, in a process of little memory.
 std::string said_of(int wrong) {
-  const rlim_t kPlenty = rlim_t{1} << 46;
+  constexpr rlim_t kPlenty = rlim_t{1} << 46;
   rlimit before{};
   EXPECT_EQ(getrlimit(RLIMIT_AS, &before), 0);
   rlimit limited = before;
