@@ -21,7 +21,8 @@ std::optional<T> read_value(std::span<const uint8_t> value) {
 }
 
 Expected<void, Errno> set_reuse_address(CmId& id, bool reuse) {
-  if (!reuse && id.state != IdState::kIdle) return error(EINVAL);
+  const bool may_change = reuse ? id.state != IdState::kListen : id.state == IdState::kIdle;
+  if (!may_change) return error(EINVAL);
   id.options.reuse_address = reuse;
   return {};
 }

@@ -171,6 +171,7 @@ void share_a_port(const Place& place) {
   need_errno(rdma_listen(first, 1), EADDRINUSE, "to listen where another one is bound");
   destroy(second);
   need(rdma_listen(first, 1), "rdma_listen");
+  need_errno(set(first, RDMA_OPTION_ID_REUSEADDR, 1), EINVAL, "to share what it listens on");
   const AddressInfo info(place, true);
   rdma_cm_id* late = create_id(channel);
   need(set(late, RDMA_OPTION_ID_REUSEADDR, 1), "RDMA_OPTION_ID_REUSEADDR");
