@@ -158,9 +158,11 @@ void bind_loopback(const Place& place) {
 
 rdma_cm_id* bind_sharing(const Channel& channel, const Place& place) {
   const AddressInfo info(place, true);
+  errno = 0;
   rdma_cm_id* id = create_id(channel);
   need(set(id, RDMA_OPTION_ID_REUSEADDR, 1), "RDMA_OPTION_ID_REUSEADDR");
   need(rdma_bind_addr(id, info.address()), "rdma_bind_addr");
+  expect(errno == 0, "calls that succeed to leave errno alone");
   return id;
 }
 
