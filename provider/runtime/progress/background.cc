@@ -213,11 +213,14 @@ void Progress::serve_arrivals(Instant now) {
   }
   const uint64_t packets = device_.counters().received_packets - packets_before;
   // While the application polls, it would have taken them itself.
-  if (inline_polls_.load(std::memory_order_relaxed) == polls_seen_) departures_.serves(packets);
+  const bool is_alone = inline_polls_.load(std::memory_order_relaxed) == polls_seen_;
+  if (is_alone) departures_.serves(packets);
   note_intervals(before, packets, now);
   if (!drained) return;
   advance(now);
+  const bool owes_ack = device_.has_deferred_acks();
   transmit(policy_when_idle(now), now);
+  if (is_alone && owes_ack && !device_.has_deferred_acks()) departures_.serves(1);
 }
 
 void Progress::sleep_until(Instant when) {

@@ -12,8 +12,9 @@ namespace urxe {
 /// while the application polls. Most applications poll again at once. But one that then watches its
 /// memory, for what a peer is going to write there, does not drive the device: until the end of the
 /// rest nobody would. Waking a thread costs microseconds, so it is done only in programs that have
-/// been seen to stop polling while packets came. This is learnt separately for completions that
-/// come with a peer's request, because the application may have been waiting for that request only.
+/// been seen to stop polling while packets came, or while an ACK waited. This is learnt separately
+/// for completions that come with a peer's request, because the application may have been waiting
+/// for that request only.
 class Departures {
  public:
   /// Why the background thread has ended its rest.
@@ -30,6 +31,12 @@ class Departures {
     if (!is_told_of_[with_request].load(std::memory_order_relaxed)) return false;
     return !told_.exchange(true);
   }
+  /// Under the device's lock: an ACK has waited long, because nobody was told.
+  void was_missed() {
+    const bool with_request = last_.load(std::memory_order_relaxed);
+    certainty_[with_request] = std::min(certainty_[with_request] + 2, kMostCertain);
+    is_told_of_[with_request].store(true, std::memory_order_relaxed);
+  }
   /// Any thread: whether must_tell() was true since the background thread began its rest.
   [[nodiscard]] bool was_told() const { return told_.load(); }
 
@@ -39,8 +46,9 @@ class Departures {
     why_ = why;
     served_ = 0;
   }
+  /// So many packets, or an ACK.
   void serves(uint64_t packets) { served_ += packets; }
-  /// The application polls again.
+  /// Under the device's lock: the application polls again.
   void goes_to_rest() {
     const bool with_request = last_.load(std::memory_order_relaxed);
     int& certainty = certainty_[with_request];
@@ -64,7 +72,7 @@ class Departures {
   std::atomic<bool> told_{false};
 
   Return why_ = Return::kOther;
-  uint64_t served_ = 0;  ///< packets since then
+  uint64_t served_ = 0;  ///< packets and ACKs since then
 };
 
 }  // namespace urxe

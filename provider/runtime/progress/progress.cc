@@ -15,18 +15,8 @@
 namespace urxe {
 namespace {
 
-/// Rounds of receiving that one call to poll makes at most.
-constexpr int kInlineRounds = 4;
 /// Interval of the timers while packets keep arriving.
 constexpr Duration kAdvanceAnyway = milliseconds(10);
-/// An application that polls in vain for longer than this gives way to others, because the peer
-/// that it waits for may need the processor.
-constexpr Duration kSpinTime = microseconds(20);
-/// The same where others want the processor: it then sleeps, and is woken when packets come.
-constexpr Duration kCrowdedSpinTime = microseconds(3);
-/// It gives way no more often than this, however fast a poll is: each time, another process may
-/// keep the processor for a while.
-constexpr Duration kYieldInterval = microseconds(2);
 /// How long the opener of an address waits. The engine mostly needs far less, on a busy host more.
 constexpr Duration kJoiningTime = milliseconds(50);
 /// How long a queue pair waits for the link address of its first hop.
@@ -38,44 +28,6 @@ constexpr Duration kEventRetryDelay = milliseconds(1);
 constexpr Duration kRoomInterval = milliseconds(1);
 
 }  // namespace
-
-/// The application may go off to watch its memory.
-void Progress::note_taken() {
-  const bool with_request = request_came_.load(std::memory_order_relaxed);
-  if (departures_.must_tell(with_request) && mode_.load() == Mode::kResting) kick();
-}
-
-void Progress::drive_inline(const CompletionQueue& cq) {
-  missed_locks_.store(0, std::memory_order_relaxed);
-  if (!engine_) {
-    unlock();
-    return;
-  }
-  Instant now = clock_now();
-  drive_rounds(cq, now);
-  finish(now);
-  const Duration spin_time = crowding_.is_crowded(now) ? kCrowdedSpinTime : kSpinTime;
-  const bool spins = now - last_empty_poll_ < kSpinTime;
-  last_empty_poll_ = now;
-  const Duration silence = now - last_arrival_;
-  const bool gives_way = spins && silence > spin_time && now - last_yield_ > kYieldInterval;
-  if (gives_way) last_yield_ = now;
-  unlock();
-  if (gives_way) give_way(cq, silence);
-}
-
-void Progress::drive_rounds(const CompletionQueue& cq, Instant now) {
-  for (int round = 0; round < kInlineRounds && cq.empty(); ++round) {
-    if (!receive(now)) {
-      advance(now);
-      transmit(policy_when_idle(now), now);
-      return;
-    }
-    // An ACK may share its datagram with the application's reply to this packet. If there is no
-    // reply, a later poll that finds no packet sends the ACK.
-    transmit(AckPolicy::kUrgentOnly, now);
-  }
-}
 
 /// The background thread must wait for frames, too.
 Expected<void, Errno> Progress::open_frames(uint32_t ifindex) {

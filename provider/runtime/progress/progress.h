@@ -160,6 +160,7 @@ class Progress {
   [[nodiscard]] bool may_gather(QueuePair& qp);
   void hold_back(Instant now);
   void note_taken();
+  void note_overdue_ack(Instant now);
   void drive_inline(const CompletionQueue& cq);
   void give_way(const CompletionQueue& cq, Duration silence);
   void yield();

@@ -62,5 +62,20 @@ TEST(Departures, TheTwoKindsOfCompletionsAreLearntSeparately) {
   EXPECT_TRUE(departures.must_tell(true));
 }
 
+// Expect: the first ACK that waits is enough; each further one that is sent in time confirms it.
+TEST(Departures, OneThatLeavesAnAckBehindTells) {
+  Departures departures;
+  EXPECT_FALSE(departures.must_tell(true));
+  departures.was_missed();
+  EXPECT_FALSE(departures.must_tell(false)) << "another kind of completion";
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_TRUE(departures.must_tell(true));
+    serve(departures, Return::kTold, 1);
+  }
+  int told = 0;
+  for (; departures.must_tell(true) && told < 100; ++told) serve(departures, Return::kTold, 0);
+  EXPECT_LT(told, 100);
+}
+
 }  // namespace
 }  // namespace urxe::test
