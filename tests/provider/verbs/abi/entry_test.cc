@@ -155,9 +155,10 @@ ibv_xrcd* fail_as_told(ibv_context* /*context*/, int wrong) noexcept {
   return fail(wrong);
 }
 
-/// What it prints when a verb returns no object, with that errno, in a process of little memory.
+/// What it prints when a verb returns no object, with that errno, in a process whose memory is
+/// limited.
 std::string said_of(int wrong) {
-  constexpr rlim_t kPlenty = rlim_t{1} << 46;
+  constexpr rlim_t kPlenty = RLIM_INFINITY - 1;  // a limit, but none that anything meets
   rlimit before{};
   EXPECT_EQ(getrlimit(RLIMIT_AS, &before), 0);
   rlimit limited = before;
