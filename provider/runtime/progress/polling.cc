@@ -16,7 +16,7 @@ constexpr Duration kCrowdedSpinTime = microseconds(3);
 /// It gives way no more often than this, however fast a poll is: each time, another process may
 /// keep the processor for a while.
 constexpr Duration kYieldInterval = microseconds(2);
-/// An ACK that has waited longer is late, if the application does not reply to the request.
+/// An application that does not poll for longer than this leaves ACKs to the background thread.
 constexpr Duration kOverdue = microseconds(200);
 
 }  // namespace
@@ -47,12 +47,13 @@ void Progress::drive_inline(const CompletionQueue& cq) {
   if (gives_way) give_way(cq, silence);
 }
 
-/// The application has taken a request, and did not drive the device for long.
+/// Notices that the application has not polled for long, while an ACK waited. ACKs that wait for a
+/// reply while it polls do not count.
 void Progress::note_overdue_ack(Instant now) {
   if (mode_.load(std::memory_order_relaxed) != Mode::kResting || !device_.has_deferred_acks()) {
     return;
   }
-  if (now - reply_wait_.owed_since() > kOverdue && !crowding_.is_crowded(now)) {
+  if (now - last_empty_poll_ > kOverdue && !crowding_.is_crowded(now)) {
     departures_.was_missed();
   }
 }

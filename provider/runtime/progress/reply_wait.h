@@ -42,8 +42,6 @@ class ReplyWait {
     until_ = replies ? now + std::clamp(reply_time_ * 2, kShortest, kLongest) : now;
     owed_ = now;
   }
-  /// When the ACK that is owed, or the last one that was, became due.
-  [[nodiscard]] Instant owed_since() const { return owed_; }
   /// The ACK waits for the reply until then.
   [[nodiscard]] Instant until() const { return until_; }
   /// Whether it still waits. `awaits_answers`: requests of the application are unanswered.
