@@ -20,8 +20,20 @@ constexpr size_t kCopiedBytes = 64;
 // CRC-32 of the eight bytes 0xFF that stand for the local route header (A17.3.3).
 constexpr uint32_t kCrcOfDummyLrh = 0x2144df1c;
 
+/// libisal's CRC uses the vector registers of AVX-512 and leaves their upper halves in use, by
+/// which SSE instructions, such as those at its own beginning, get slow: 200 ns for a packet of 4
+/// KiB whose CRC takes 60.
+void release_upper_halves() {
+#ifdef __x86_64__
+  static const bool has_avx = __builtin_cpu_supports("avx") != 0;
+  if (has_avx) asm volatile("vzeroupper");
+#endif
+}
+
 uint32_t crc32(uint32_t crc, const uint8_t* data, size_t size) {
-  return crc32_gzip_refl(crc, data, size);
+  const uint32_t result = crc32_gzip_refl(crc, data, size);
+  release_upper_halves();
+  return result;
 }
 
 /// The ICRC takes the IPv4 and the UDP checksum as ones, too.

@@ -2,7 +2,11 @@
 #include "packet/wire/icrc.h"
 
 #include <gtest/gtest.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -165,6 +169,34 @@ TEST(Icrc, NoSingleWrongBitPassesRecovery) {
     bytes[at] = sent[at];
   }
 }
+
+#ifdef __x86_64__
+/// The parts of the processor's state that are in use, a bit each (XINUSE). nullopt: it does not
+/// tell.
+std::optional<uint32_t> state_in_use() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & bit_OSXSAVE) == 0) return std::nullopt;
+  if (__get_cpuid_count(0xd, 1, &a, &b, &c, &d) == 0 || (a & 4U) == 0) return std::nullopt;
+  uint32_t low = 0;
+  uint32_t high = 0;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
+  return low;
+}
+
+// Upper halves of vector registers that stay in use make SSE instructions slow.
+TEST(Icrc, LeavesNoUpperHalvesOfVectorRegistersInUse) {
+  constexpr uint32_t kUpperHalvesOfYmm = 1 << 2;
+  constexpr uint32_t kUpperHalvesOfZmm = 1 << 6;
+  if (!state_in_use()) GTEST_SKIP() << "the processor does not tell which registers are in use";
+  const std::vector<uint8_t> bytes(4096);
+  const uint32_t crc = icrc(flow_v4(), 0, bytes);
+  const uint32_t in_use = *state_in_use();
+  EXPECT_EQ(in_use & (kUpperHalvesOfYmm | kUpperHalvesOfZmm), 0U) << crc;
+}
+#endif
 
 }  // namespace
 }  // namespace urxe
