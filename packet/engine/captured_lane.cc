@@ -52,7 +52,8 @@ void CapturedLane::add_received(const RxPacket& packet, uint64_t time_ns) {
   }
   std::optional<uint16_t> identification = packet.ipv4_identification;
   if (!identification) {
-    identification = icrc_recover_identification(packet.flow, packet.bytes);
+    identification =
+        icrc_recover_identification(packet.flow, packet.bytes, packet.likely_identification);
   }
   append_capture_record(records_, Direction::kInbound, time_ns, packet.flow,
                         identification.value_or(0), packet.bytes);

@@ -28,12 +28,6 @@ constexpr Duration kRetryPauseEach = nanoseconds(250);
 /// How long a closing engine keeps forwarding other processes' packets.
 constexpr Duration kLastWait = milliseconds(20);
 
-void append(const PacketRun& packets, std::vector<RxPacket>& to) {
-  packets.for_each([&](std::span<const uint8_t> packet) {
-    to.push_back({packet, packets.flow, std::nullopt});
-  });
-}
-
 /// The packets of `run` from offset `begin` up to `end`.
 PacketRun part(const PacketRun& run, size_t begin, size_t end) {
   return {run.flow, run.segment_size, run.bytes.subspan(begin, end - begin),
@@ -102,7 +96,7 @@ bool AddressSharing::sort(const PacketRun& datagram, std::vector<RxPacket>& own)
     if (owner == kGsiOwner) {
       at = take_gsi(datagram, at, own);
     } else if (owner == slot()) {
-      own.push_back({packet, datagram.flow, std::nullopt});
+      own.push_back(datagram.received_at(at));
       at += packet.size();
     } else {
       // Packets for one process that came together go on together.
@@ -126,7 +120,7 @@ size_t AddressSharing::take_gsi(const PacketRun& datagram, size_t at, std::vecto
     end += datagram.packet_at(end).size();
   }
   const PacketRun packets = part(datagram, at, end);
-  if (gsi_.pass_on(owner, packets, clock_now())) append(packets, own);
+  if (gsi_.pass_on(owner, packets, clock_now())) packets.append_to(own);
   return end;
 }
 
@@ -187,15 +181,15 @@ void AddressSharing::take_forwarded(const PacketRun& packets, std::vector<RxPack
     counters_.direct += packets.packets();
     return;
   }
-  packets.for_each([&](std::span<const uint8_t> packet) {
-    const uint32_t owner = owner_slot(packet, slot());
+  for (size_t at = 0; at < packets.bytes.size(); at += packets.segment_size) {
+    const uint32_t owner = owner_slot(packets.packet_at(at), slot());
     if (owner != slot() && owner != kGsiOwner) {
       ++counters_.not_owner;  // never forwarded a second time: no loops
-      return;
+      continue;
     }
     ++counters_.rx_forwarded;
-    own.push_back({packet, packets.flow, std::nullopt});
-  });
+    own.push_back(packets.received_at(at));
+  }
 }
 
 void AddressSharing::retry(Instant now) {
@@ -215,7 +209,7 @@ void AddressSharing::take_returned(std::vector<RxPacket>& own) {
   taken_.clear();
   taken_.swap(returned_);
   for (const GsiSharing::Returned& run : taken_) {
-    append(run.run(), own);
+    run.run().append_to(own);
   }
 }
 

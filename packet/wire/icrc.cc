@@ -152,15 +152,16 @@ bool icrc_matches(const Flow& flow, uint16_t ipv4_identification, std::span<cons
 }
 
 std::optional<uint16_t> icrc_recover_identification(const Flow& flow,
-                                                    std::span<const uint8_t> bytes) {
+                                                    std::span<const uint8_t> bytes,
+                                                    uint16_t likely) {
   if (bytes.size() < kIcrcBytes || !is_ipv4(flow)) return std::nullopt;
   const uint32_t difference =
-      icrc(flow, 0, bytes.first(bytes.size() - kIcrcBytes)) ^ received_icrc(bytes);
-  if (difference == 0) return uint16_t{0};
+      icrc(flow, likely, bytes.first(bytes.size() - kIcrcBytes)) ^ received_icrc(bytes);
+  if (difference == 0) return likely;
   const uint32_t data = multiply(difference, inverse_for(bytes.size()));
   // A polynomial of degree below 16 is in the upper half; its first byte on the wire is the lower.
   if ((data & 0xffff) != 0) return std::nullopt;
-  return static_cast<uint16_t>(((data >> 8) & 0xff00) | (data >> 24));
+  return static_cast<uint16_t>(likely ^ (((data >> 8) & 0xff00) | (data >> 24)));
 }
 
 }  // namespace urxe

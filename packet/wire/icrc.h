@@ -26,8 +26,10 @@ void write_icrc(const Flow& flow, uint16_t ipv4_identification, std::span<uint8_
 bool icrc_matches(const Flow& flow, uint16_t ipv4_identification, std::span<const uint8_t> bytes);
 
 /// IPv4 only: the identification (16 bits) with which the ICRC of `bytes` is right; nullopt if
-/// there is none. The CRC is affine in the identification, so 16 of the 32 check bits remain.
+/// there is none. The CRC is affine in the identification, so 16 of the 32 check bits remain. It is
+/// found soonest if it is `likely`.
 std::optional<uint16_t> icrc_recover_identification(const Flow& flow,
-                                                    std::span<const uint8_t> bytes);
+                                                    std::span<const uint8_t> bytes,
+                                                    uint16_t likely = 0);
 
 }  // namespace urxe

@@ -38,7 +38,8 @@ std::array<uint8_t, kBthBytes> copy_bth(const uint8_t* bytes) {
 bool check_icrc(const RxPacket& packet, uint16_t& identification) {
   const bool ipv4 = packet.flow.source.is_ipv4() && packet.flow.destination.is_ipv4();
   if (ipv4 && packet.has_icrc && !packet.ipv4_identification) {
-    const auto recovered = icrc_recover_identification(packet.flow, packet.bytes);
+    const auto recovered =
+        icrc_recover_identification(packet.flow, packet.bytes, packet.likely_identification);
     if (recovered) identification = *recovered;
     return recovered.has_value();
   }

@@ -36,6 +36,8 @@ struct RxPacket {
   std::optional<uint16_t> ipv4_identification;
   /// False: it came through memory, and its last four bytes are no ICRC.
   bool has_icrc = true;
+  /// If the identification is not known: the one to try first.
+  uint16_t likely_identification = 0;
 };
 
 /// Received packets of one flow, back to back, each `segment_size` bytes long except for a shorter
@@ -51,6 +53,23 @@ struct PacketRun {
   /// The packet that begins at offset `at` of `bytes`.
   [[nodiscard]] std::span<const uint8_t> packet_at(size_t at) const {
     return bytes.subspan(at, std::min(segment_size, bytes.size() - at));
+  }
+  /// A guess at the identification of the packet at offset `at` of `bytes`: those of a datagram
+  /// that was segmented, or is to be, count from 0.
+  [[nodiscard]] uint16_t likely_identification(size_t at) const {
+    return static_cast<uint16_t>(is_start ? at / segment_size : 0);
+  }
+  /// The packet there, as one whose identification the engine cannot see.
+  [[nodiscard]] RxPacket received_at(size_t at) const {
+    return {.bytes = packet_at(at),
+            .flow = flow,
+            .ipv4_identification = std::nullopt,
+            .likely_identification = likely_identification(at)};
+  }
+  /// Adds all packets to a vector, as received_at().
+  template <class Packets>
+  void append_to(Packets& packets) const {
+    for (size_t at = 0; at < bytes.size(); at += segment_size) packets.push_back(received_at(at));
   }
   /// Calls `visit(packet)` with each packet's bytes.
   template <class Visit>

@@ -208,10 +208,10 @@ void RawEngine::take(const ReceivedFrame& frame) {
       udp_.sort({run.flow, run.segment_size, run.bytes.subspan(at), false}, packets_);
       break;
     }
-    packets_.push_back({packet, run.flow, identification});
+    RxPacket& received = packets_.emplace_back(run.received_at(at));
     ++counters_.rx_packets;
     // Whether the others were 0 or counted up, the kernel that has joined them does not tell.
-    identification = std::nullopt;
+    received.ipv4_identification = std::exchange(identification, std::nullopt);
   }
 }
 

@@ -245,9 +245,7 @@ void UdpEngine::read_receiver(Receiver& receiver) {
 void UdpEngine::take(Receiver& receiver, const PacketRun& datagram) {
   // Each process has its own copy of a packet to a group: nothing is forwarded.
   if (config_.sharing == nullptr || receiver.local.is_multicast()) {
-    datagram.for_each([&](std::span<const uint8_t> packet) {
-      packets_.push_back({packet, datagram.flow, std::nullopt});
-    });
+    datagram.append_to(packets_);
     return;
   }
   Probe probe;

@@ -141,6 +141,16 @@ TEST(Icrc, EveryIdentificationIsRecovered) {
   }
 }
 
+TEST(Icrc, RecoveryFindsTheSameByAnyGuess) {
+  auto bytes = test::make_packet(flow_v4(), test::full_headers(Opcode(0x04)), 9, 0x4711);
+  for (unsigned likely = 0; likely < 65536; ++likely) {
+    const auto guess = static_cast<uint16_t>(likely);
+    ASSERT_EQ(icrc_recover_identification(flow_v4(), bytes, guess), 0x4711) << likely;
+  }
+  bytes.back() ^= 1;
+  EXPECT_EQ(icrc_recover_identification(flow_v4(), bytes, 0x4711), std::nullopt);
+}
+
 // Of 2^32 values of the ICRC, 2^16 are right for some identification: an error slips through with
 // probability 2^-16. 200000 random ones let about 3 pass; 30 would mean that the check is weaker.
 TEST(Icrc, RecoveryStillRejectsAllButOneIn65536) {

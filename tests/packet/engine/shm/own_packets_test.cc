@@ -78,8 +78,7 @@ TEST_F(TwoShmMembers, HearOthersWhileTheirOwnPacketsComeByUdp) {
 }
 
 TEST_F(TwoShmMembers, WakeTheirOwnThreadThatSleeps) {
-  ASSERT_FALSE(a_.engine->begin_wait());
-  EXPECT_FALSE(is_readable(a_));
+  fall_asleep(a_);
   send(a_, a_, 1);  // by another thread
   EXPECT_TRUE(is_readable(a_));
   a_.engine->end_wait();

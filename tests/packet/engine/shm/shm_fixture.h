@@ -84,6 +84,19 @@ inline void settle(const std::vector<ShmMember*>& members) {
   }));
 }
 
+/// Begins to wait, once nothing more comes. Without a network namespace of its own, a test's
+/// members are sometimes asked by other programs whether they are there.
+inline void fall_asleep(ShmMember& member) {
+  std::vector<Received> dropped;
+  EXPECT_TRUE(eventually([&] {
+    take(member, dropped);
+    if (member.engine->begin_wait()) return false;
+    if (!is_readable(member)) return true;
+    member.engine->end_wait();
+    return false;
+  }));
+}
+
 /// Two members on one address. Each acts only when the test calls it.
 class TwoShmMembers : public ::testing::Test {
  protected:

@@ -234,13 +234,11 @@ TEST_F(PatientShmMembers, WakeOneWhoseBatchWaits) {
   link();
   TxBatch batch(a_.engine->batch_limits());
   fill(batch);
-  ASSERT_FALSE(a_.engine->begin_wait());
-  pollfd wait{a_.engine->wait_fd(), POLLIN, 0};
-  ASSERT_EQ(poll(&wait, 1, 0), 0);
+  fall_asleep(a_);
   std::vector<Received> packets;
   EXPECT_TRUE(eventually([&] {
     take(b_, packets);
-    return poll(&wait, 1, 0) == 1;
+    return is_readable(a_);
   }));
   a_.engine->end_wait();
   EXPECT_TRUE(eventually([&] {
@@ -337,8 +335,7 @@ TEST_F(TwoShmMembers, TellEachOtherOfAddressesThatComeLater) {
 
 TEST_F(TwoShmMembers, WakeOneThatSleeps) {
   link();
-  ASSERT_FALSE(b_.engine->begin_wait());
-  ASSERT_FALSE(is_readable(b_));
+  fall_asleep(b_);
   send(a_, b_, 1);
   send(a_, b_, 2);
   EXPECT_TRUE(is_readable(b_));
@@ -370,8 +367,7 @@ TEST_F(TwoShmMembers, WakeOneThatWaitsForRoom) {
   link();
   for (uint32_t psn = 0; psn < 300; psn += 10) send(a_, b_, psn, 10, 4096);
   ASSERT_GT(a_.counters().delayed, 0U);
-  ASSERT_FALSE(a_.engine->begin_wait());
-  ASSERT_FALSE(is_readable(a_));
+  fall_asleep(a_);
   std::vector<Received> packets;
   EXPECT_TRUE(eventually([&] {
     take(b_, packets);
@@ -426,8 +422,7 @@ TEST_F(TwoShmMembers, GoBackToUdpWhenOneHasEnded) {
 
 TEST_F(TwoShmMembers, NoticeTheEndWhileTheySleep) {
   link();
-  ASSERT_FALSE(a_.engine->begin_wait());
-  ASSERT_FALSE(is_readable(a_));
+  fall_asleep(a_);
   b_.engine.reset();
   EXPECT_TRUE(is_readable(a_));
   a_.engine->end_wait();

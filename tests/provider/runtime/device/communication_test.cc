@@ -18,6 +18,7 @@
 #include "provider/runtime/device/runtime_device.h"
 #include "provider/runtime/events/event_sink.h"
 #include "tests/packet/engine/engine_fixture.h"
+#include "tests/support/isolation.h"
 
 namespace urxe::test {
 namespace {
@@ -132,6 +133,8 @@ struct Process {
 class Communication : public testing::Test {
  protected:
   void SetUp() override {
+    // A service is one process's among those of a user and a network.
+    if (!isolated()) GTEST_SKIP() << "needs a network namespace of its own";
     register_communication_sink(kSink);
     Told::instance().forget();
   }
