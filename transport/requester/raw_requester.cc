@@ -11,9 +11,10 @@
 namespace urxe {
 namespace {
 
-/// The MTU counts neither the Ethernet header nor one VLAN tag.
+/// The MTU counts neither the Ethernet header nor one VLAN tag. Linux makes no room for the tag of
+/// a service provider.
 bool fits(const ChannelAdapter& ca, std::span<const uint8_t> frame) {
-  const bool tagged = is_vlan_type(load_be16(frame.data() + kEtherTypeAt));
+  const bool tagged = load_be16(frame.data() + kEtherTypeAt) == kEtherTypeVlan;
   const size_t headers = kEthernetHeaderBytes + (tagged ? kVlanTagBytes : 0);
   return frame.size() <= headers + ca.config.interface_mtu;
 }

@@ -137,27 +137,51 @@ void add_match(FilterProgram& program, const FrameMatch& match) {
   program.end_match();
 }
 
-}  // namespace
-
-Expected<void, Errno> attach_frame_filter(int fd, const FrameInterest& interest) {
+FilterProgram program_of(const FrameInterest& interest) {
   FilterProgram program;
-  if (!interest.any || interest.everything || interest.matches.size() > kMaxMatches) {
-    program.verdict(interest.any ? kKeepFrame : kDropFrame);
-    return program.attach(fd);
-  }
   program.load(BPF_W | BPF_LEN, 0);
   program.keep_below(kAllHeaders);
   // Inner VLAN tags are still in the frame.
   program.load(BPF_H | BPF_ABS, kEtherTypeAt);
-  program.keep_if(BPF_JEQ, 0x8100);
-  program.keep_if(BPF_JEQ, 0x88a8);
+  program.keep_if(BPF_JEQ, kEtherTypeVlan);
+  program.keep_if(BPF_JEQ, kEtherTypeServiceVlan);
   if (interest.groups) {
     program.load(BPF_B | BPF_ABS, 0);
     program.keep_if(BPF_JSET, 1);
   }
   for (const FrameMatch& match : interest.matches) add_match(program, match);
   program.verdict(kDropFrame);
+  return program;
+}
+
+/// A socket without a filter keeps all frames.
+Expected<void, Errno> keep_all(int fd) {
+  constexpr int kUnused = 0;
+  const int result = setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &kUnused, sizeof kUnused);
+  if (result == 0 || errno == ENOENT) return {};
+  return error(errno);
+}
+
+Expected<void, Errno> drop_all(int fd) {
+  FilterProgram program;
+  program.verdict(kDropFrame);
+  const auto attached = program.attach(fd);
+  if (attached || attached.error().value != ENOMEM) return attached;
+  if (auto freed = keep_all(fd); !freed) return freed;
   return program.attach(fd);
+}
+
+}  // namespace
+
+// The programs of a socket, the new one and the one in whose place it comes, may take
+// net.core.optmem_max together.
+Expected<void, Errno> attach_frame_filter(int fd, const FrameInterest& interest) {
+  if (!interest.any) return drop_all(fd);
+  if (!interest.everything && interest.matches.size() <= kMaxMatches) {
+    const auto attached = program_of(interest).attach(fd);
+    if (attached || attached.error().value != ENOMEM) return attached;
+  }
+  return keep_all(fd);
 }
 
 }  // namespace urxe

@@ -26,11 +26,7 @@ constexpr int kSocketBufferBytes = 4 << 20;
 constexpr size_t kRingBlocks = 64;
 /// What one receive() takes, unless a super-frame holds more.
 constexpr size_t kFramesPerReceive = 64;
-/// The largest super-frame, apart, needs half of it.
-constexpr size_t kScratchBytes = 512 * 1024;
-constexpr size_t kMaxSuperFrame =
-    65536 + FrameSegments::kMaxSegments * FrameSegments::kMaxHeaderBytes;
-static_assert(2 * kMaxSuperFrame <= kScratchBytes);
+constexpr size_t kScratchBytes = 2 * FrameSegments::kMaxBytes;
 
 Unexpected<EngineError> no_packet_socket(int errno_value) {
   const std::string what = "cannot open a packet socket for a raw packet queue pair: ";
@@ -97,8 +93,8 @@ FramePort::~FramePort() = default;
 Expected<void, EngineError> FramePort::start() {
   const int fd = receiver_.get();
   if (!scratch_) {
-    scratch_ = std::make_unique<uint8_t[]>(kScratchBytes);
-    frames_.reserve(2 * FrameSegments::kMaxSegments + kFramesPerReceive);
+    scratch_ = std::make_unique_for_overwrite<uint8_t[]>(kScratchBytes);
+    frames_.reserve(FrameSegments::kMaxSegments + kFramesPerReceive);
   }
   if (!ring_) {
     if (!make_packet_ring(fd, kRingBlocks)) return frames_failed("its ring", errno);
@@ -160,8 +156,8 @@ std::span<const RxFrame> FramePort::receive() {
   if (!ring_) return {};
   ring_->release();
   RxRing::Frame frame;
-  while (frames_.size() < kFramesPerReceive && scratch_used_ + kMaxSuperFrame <= kScratchBytes &&
-         ring_->next(frame)) {
+  while (frames_.size() < kFramesPerReceive &&
+         scratch_used_ + FrameSegments::kMaxBytes <= kScratchBytes && ring_->next(frame)) {
     if (frame.whole) {
       take(frame);
     } else {

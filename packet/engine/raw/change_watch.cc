@@ -17,6 +17,8 @@ namespace urxe {
 namespace {
 
 constexpr int kMaxReads = 64;
+/// Linux's headers name it as a number of a group only.
+constexpr uint32_t kIpv6Rules = 1U << (RTNLGRP_IPV6_RULE - 1);
 
 /// Whether one of the messages says that the interface is gone.
 bool tells_of_end(std::span<const uint8_t> bytes, uint32_t ifindex) {
@@ -43,7 +45,7 @@ Expected<ChangeWatch, Errno> ChangeWatch::open(uint32_t ifindex) {
   sockaddr_nl address{};
   address.nl_family = AF_NETLINK;
   address.nl_groups = RTMGRP_LINK | RTMGRP_NEIGH | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE |
-                      RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_RULE;
+                      RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_RULE | kIpv6Rules;
   if (!fd || bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
     return error(errno);
   }

@@ -9,7 +9,7 @@
 namespace urxe {
 
 /// The kernel's reports after which packets may have to take another route: changes of routes,
-/// neighbours, interfaces, addresses.
+/// rules, neighbours, interfaces, addresses.
 class ChangeWatch {
  public:
   /// In the calling thread's network namespace. EMFILE and the like.

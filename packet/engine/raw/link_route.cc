@@ -4,9 +4,11 @@
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -16,10 +18,15 @@
 namespace urxe {
 namespace {
 
-/// The bits of a traffic class that choose among IPv4 routes.
-constexpr uint8_t kRoutingTos = 0x1c;
+/// The bits of a traffic class that choose among routes.
+constexpr uint8_t kIpv4RoutingTos = 0x1c;
+constexpr uint8_t kIpv6RoutingTos = 0xfc;
 constexpr uint16_t kConfirmedStates = NUD_REACHABLE | NUD_NOARP | NUD_PERMANENT;
 constexpr uint16_t kKnownStates = kConfirmedStates | NUD_STALE | NUD_DELAY | NUD_PROBE;
+
+// Rules may ask for the protocol and the port, too.
+constexpr std::array<uint8_t, 1> kUdp = {IPPROTO_UDP};
+constexpr std::array<uint8_t, 2> kPort = {kRoceUdpPort >> 8, kRoceUdpPort & 0xff};
 
 /// A number in an attribute; 0: there is none.
 uint32_t number_in(std::span<const uint8_t> attribute) {
@@ -40,7 +47,7 @@ rtmsg route_question(const Flow& flow) {
   question.rtm_family = ipv4 ? AF_INET : AF_INET6;
   question.rtm_dst_len = ipv4 ? 32 : 128;
   question.rtm_src_len = question.rtm_dst_len;
-  question.rtm_tos = ipv4 ? static_cast<uint8_t>(flow.traffic_class & kRoutingTos) : 0;
+  question.rtm_tos = flow.traffic_class & (ipv4 ? kIpv4RoutingTos : kIpv6RoutingTos);
   return question;
 }
 
@@ -76,6 +83,8 @@ LinkRoute LinkRouteQuery::ask(const Flow& flow) const {
   NetlinkRequest request(RTM_GETROUTE, route_question(flow));
   request.add(RTA_DST, flow.destination);
   request.add(RTA_SRC, flow.source);
+  request.add(RTA_IP_PROTO, kUdp);
+  request.add(RTA_DPORT, kPort);
   // Without its interface a link-local address says nothing.
   if (flow.destination.is_ipv6_link_local()) request.add(RTA_OIF, ifindex_);
   const auto route = request.ask(fd_.get());

@@ -16,14 +16,16 @@ inline constexpr size_t kVlanTagBytes = 4;
 inline constexpr size_t kEtherTypeAt = 12;
 inline constexpr uint16_t kEtherTypeIpv4 = 0x0800;
 inline constexpr uint16_t kEtherTypeIpv6 = 0x86dd;
+inline constexpr uint16_t kEtherTypeVlan = 0x8100;         ///< IEEE 802.1Q: a customer's tag
+inline constexpr uint16_t kEtherTypeServiceVlan = 0x88a8;  ///< IEEE 802.1ad: a provider's tag
 inline constexpr uint8_t kTcpProtocol = 6;
 inline constexpr size_t kTcpHeaderBytes = 20;  ///< without options
 /// The largest IPv4 header.
 inline constexpr size_t kMaxIpv4HeaderBytes = 60;
 
-/// Whether a VLAN tag follows (IEEE 802.1Q, 802.1ad).
+/// Whether a VLAN tag follows.
 constexpr bool is_vlan_type(uint16_t ether_type) {
-  return ether_type == 0x8100 || ether_type == 0x88a8;
+  return ether_type == kEtherTypeVlan || ether_type == kEtherTypeServiceVlan;
 }
 
 /// Whether an address is a group's; the broadcast address is one.

@@ -40,7 +40,7 @@ std::optional<FrameSegments> FrameSegments::of(std::span<const uint8_t> frame, T
     return std::nullopt;
   }
   const FrameSegments segments(frame, *headers, header_bytes, segment_size);
-  if (segments.count() > kMaxSegments) return std::nullopt;
+  if (segments.payload_ + segments.count() * header_bytes > kMaxBytes) return std::nullopt;
   return segments;
 }
 

@@ -14,12 +14,15 @@ namespace urxe {
 /// left it to make (segmentation offload): as they were, or would be, on the wire.
 class FrameSegments {
  public:
-  /// The most frames that a super-frame may hold here.
-  static constexpr size_t kMaxSegments = 512;
+  /// The most that the frames of a super-frame may take together: enough for 64 KiB of TCP in
+  /// segments of 24 bytes, which are smaller than Linux ever makes them.
+  static constexpr size_t kMaxBytes = size_t{256} << 10;
   static constexpr size_t kMaxHeaderBytes = 256;
+  /// No more frames fit into that: each has the headers of Ethernet, IPv4 and UDP, and a byte.
+  static constexpr size_t kMaxSegments = kMaxBytes / (14 + 20 + 8 + 1);
 
   /// `segment_size`: TCP or UDP payload of all segments but the last. Nullopt: it is not such a
-  /// frame, or it holds too many.
+  /// frame, or its segments are too many.
   static std::optional<FrameSegments> of(std::span<const uint8_t> frame,
                                          FrameHeaders::Transport transport, size_t segment_size);
 

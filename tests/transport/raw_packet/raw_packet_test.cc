@@ -99,6 +99,14 @@ TEST_F(RawPacketTest, SendsFramesOfTheMtu) {
   EXPECT_EQ(sent().size(), 1u);
 }
 
+/// A frame with a service provider's tag, for which Linux makes no room.
+Bytes with_service_tag(size_t size) {
+  Bytes frame(size, 0);
+  frame[12] = 0x88;
+  frame[13] = 0xa8;
+  return frame;
+}
+
 /// Expect: a length error, the queue pair in SQE, and nothing on the wire.
 struct RawPacketLength : RawPacketTest, ::testing::WithParamInterface<Bytes> {};
 TEST_P(RawPacketLength, IsAnError) {
@@ -110,11 +118,11 @@ TEST_P(RawPacketLength, IsAnError) {
   post(frames::make({}));
   EXPECT_EQ(sent().size(), 1u);
 }
-INSTANTIATE_TEST_SUITE_P(Lengths, RawPacketLength,
-                         ::testing::Values(Bytes{}, Bytes(13, 0), Bytes(kInterfaceMtu + 15, 0),
-                                           Bytes(kInterfaceMtu + 19, 0),
-                                           frames::make({.vlan_tags = {5},
-                                                         .payload = Bytes(kInterfaceMtu - 27)})));
+INSTANTIATE_TEST_SUITE_P(
+    Lengths, RawPacketLength,
+    ::testing::Values(Bytes{}, Bytes(13, 0), Bytes(kInterfaceMtu + 15, 0),
+                      Bytes(kInterfaceMtu + 19, 0), with_service_tag(kInterfaceMtu + 15),
+                      frames::make({.vlan_tags = {5}, .payload = Bytes(kInterfaceMtu - 27)})));
 
 TEST_F(RawPacketTest, WrongKeyIsAProtectionError) {
   sim::SendRequest request;

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <cstdlib>
+
+#include "packet/engine/raw/change_watch.h"
 #include "packet/engine/raw/raw.h"
 #include "tests/packet/engine/raw/raw_fixture.h"
 
@@ -91,6 +94,62 @@ TEST_F(RawChanges, ABatchOutlivesTheLink) {
   send_packets(*right.engine, back, left.qpn(), 0, 30, 1024);
   ASSERT_TRUE(left_->run("ip link set left down"));
   expect_sequence(receive_packets(*left.engine, 30), back, 0, 30, 1024);
+}
+
+/// Sends until a packet was not let go by the kernel: no frame either, then.
+void expect_prohibited(Raw& from, const Flow& flow, uint32_t qpn) {
+  const uint64_t lost = from.engine->totals().send_lost;
+  EXPECT_TRUE(eventually([&] {
+    drain(*from.engine);
+    send_packets(*from.engine, flow, qpn, 1, 1, 16);
+    return from.engine->totals().send_lost > lost;
+  }));
+}
+
+// In a namespace where nothing else happens.
+TEST_F(RawChanges, RulesOfBothFamiliesAreSeen) {
+  for (const std::string ip : {"ip", "ip -6"}) {
+    const auto watch = ChangeWatch::open(1);
+    ASSERT_TRUE(watch);
+    ASSERT_FALSE(watch->take().any);
+    ASSERT_EQ(std::system((ip + " rule add ipproto udp prohibit").c_str()), 0);
+    EXPECT_TRUE(watch->take().any) << ip;
+    ASSERT_EQ(std::system((ip + " rule del ipproto udp prohibit").c_str()), 0);
+  }
+}
+
+TEST_F(RawChanges, FollowsRules) {
+  introduce();
+  Raw left(*left_);
+  Raw right(*right_);
+  for (const bool v6 : {false, true}) {
+    const Flow there = flow_between(*left_, *right_, v6);
+    send_packets(*left.engine, there, right.qpn(), 0, 1, 16);
+    ASSERT_EQ(receive_packets(*right.engine, 1).size(), 1U);
+    const std::string to = there.destination.to_string();
+    ASSERT_TRUE(left_->run(std::string(v6 ? "ip -6" : "ip") + " rule add to " + to + " prohibit"));
+    expect_prohibited(left, there, right.qpn());
+  }
+}
+
+TEST_F(RawChanges, FollowsRulesAboutThePortAndTheTrafficClass) {
+  introduce();
+  Raw left(*left_);
+  Raw right(*right_);
+  Flow there = flow_between(*left_, *right_, true);
+  there.traffic_class = 0x10;
+  send_packets(*left.engine, there, right.qpn(), 0, 1, 16);
+  ASSERT_EQ(receive_packets(*right.engine, 1).size(), 1U);
+  ASSERT_TRUE(left_->run("ip -6 rule add tos 0x10 prohibit"));
+  expect_prohibited(left, there, right.qpn());
+  for (const bool v6 : {false, true}) {
+    there = flow_between(*left_, *right_, v6);
+    send_packets(*left.engine, there, right.qpn(), 0, 1, 16);
+    ASSERT_EQ(receive_packets(*right.engine, 1).size(), 1U);
+    ASSERT_TRUE(
+        left_->run(std::string(v6 ? "ip -6" : "ip") + " rule add ipproto udp dport 4791 prohibit"));
+    expect_prohibited(left, there, right.qpn());
+  }
 }
 
 TEST_F(RawChanges, OutlivesItsInterface) {

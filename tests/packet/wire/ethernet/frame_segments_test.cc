@@ -76,12 +76,25 @@ TEST(FrameSegmentsTest, RefusesWhatCannotBe) {
   const Bytes frame = frames::make({.payload = counting(1000)});
   EXPECT_FALSE(FrameSegments::of(frame, Transport::kTcp, 100)) << "another protocol";
   EXPECT_FALSE(FrameSegments::of(frame, Transport::kUdp, 0)) << "no size";
-  EXPECT_FALSE(FrameSegments::of(frame, Transport::kUdp, 1)) << "too many";
+  const Bytes large = frames::make({.payload = counting(60000)});
+  EXPECT_FALSE(FrameSegments::of(large, Transport::kUdp, 8)) << "too many";
   EXPECT_FALSE(FrameSegments::of(frames::make({.payload = {}}), Transport::kUdp, 100)) << "empty";
   EXPECT_FALSE(FrameSegments::of(frames::make({.fragment = 0x2000}), Transport::kUdp, 10));
   for (size_t size = 0; size < frame.size(); ++size) {
     EXPECT_FALSE(FrameSegments::of(std::span(frame).first(size), Transport::kUdp, 100)) << size;
   }
+}
+
+// 64 KiB of a connection with the smallest segments that Linux makes.
+TEST(FrameSegmentsTest, TakesManySmallSegments) {
+  constexpr size_t kSegment = 36;
+  const Parts parts{.protocol = frames::kTcp, .payload = Bytes(65000, 7)};
+  const auto made = split(frames::make(parts), Transport::kTcp, kSegment);
+  ASSERT_EQ(made.size(), (65000 + kSegment - 1) / kSegment);
+  size_t bytes = 0;
+  for (const Bytes& one : made) bytes += one.size();
+  EXPECT_LE(bytes, FrameSegments::kMaxBytes);
+  EXPECT_LE(made.size(), FrameSegments::kMaxSegments);
 }
 
 // A TCP header that claims to be longer than its packet, or shorter than a header.
