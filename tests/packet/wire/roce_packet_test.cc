@@ -278,6 +278,21 @@ TEST(RocePacket, UnknownIdentificationIsFound) {
   EXPECT_FALSE(parse({bytes, flow_v4(), uint16_t{0}}));
 }
 
+TEST(RocePacket, SegmentsOfADatagramAreGuessedToCountFromZero) {
+  const std::vector<uint8_t> bytes(250);
+  PacketRun run{flow_v4(), 100, bytes};
+  std::vector<RxPacket> packets;
+  run.append_to(packets);
+  ASSERT_EQ(packets.size(), 3U);
+  for (uint16_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(packets[i].ipv4_identification, std::nullopt);
+    EXPECT_EQ(packets[i].likely_identification, i);
+  }
+  EXPECT_EQ(packets[2].bytes.size(), 50U);
+  run.is_start = false;
+  EXPECT_EQ(run.likely_identification(200), 0) << "of another part nothing is known";
+}
+
 TEST(RocePacket, DropReasonsHaveNamesOfTheirOwn) {
   std::set<std::string> names;
   for (unsigned i = 0; i < static_cast<unsigned>(DropReason::kCount); ++i) {
