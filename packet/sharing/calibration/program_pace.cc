@@ -13,6 +13,9 @@ std::string_view text(const void* bytes, size_t count) {
   return {static_cast<const char*>(bytes), count};
 }
 
+/// The part of a hash that tells the address. Others of its bits select the entry.
+constexpr uint64_t kAddressBits = 0xffffffff00000000;
+
 /// Whether the time is in the future. One that is further ahead than any process sets it comes from
 /// another clock, because processes that share a network can live in different time namespaces.
 bool lies_ahead(int64_t time, Instant now, Duration furthest) {
@@ -37,7 +40,8 @@ bool ProgramPace::begin(Instant now) {
 
 bool ProgramPace::searched_since(Instant when, Instant now) const {
   const int64_t began = entry_.search_began;
-  return began > when.ns && began <= now.ns;
+  const bool is_own = ((entry_.program ^ address_) & kAddressBits) == 0;
+  return is_own && began > when.ns && began <= now.ns;
 }
 
 void ProgramPace::mark_change(Instant now) {
@@ -73,7 +77,7 @@ uint64_t ProgramPace::hash(std::span<const GroupMember> members) const {
     hash = fnv1a(text(&member.slot, sizeof member.slot), hash);
     hash = fnv1a(text(&member.index, sizeof member.index), hash);
   }
-  return hash;
+  return (address_ & kAddressBits) | (hash & ~kAddressBits);
 }
 
 }  // namespace urxe

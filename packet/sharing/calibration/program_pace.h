@@ -19,7 +19,7 @@ struct ProgramTable {
     std::atomic<int64_t> taken_until;   ///< a process searches, until then at the latest
     std::atomic<int64_t> search_began;  ///< of the last search that ended
     std::atomic<int64_t> changed;       ///< when the order was last known to change
-    std::atomic<uint64_t> program;      ///< a hash of what that search found
+    std::atomic<uint64_t> program;      ///< a hash of the address, and of what that search found
   };
   static constexpr size_t kEntries = 64;
   std::atomic<int64_t> pause_until;  ///< no process begins a search before that
@@ -33,8 +33,7 @@ struct ProgramTable {
 /// pause, for all addresses, in proportion to what the program cost.
 ///
 /// The hash of an address selects its entry of the table. Addresses with the same entry wait for
-/// each other, and a process may take a search for another address for its own: then the next
-/// packet that goes astray makes it search after all.
+/// each other.
 ///
 /// The turn of a process that ends or is stopped passes to the next after kLongestTurn.
 class ProgramPace {
@@ -50,7 +49,8 @@ class ProgramPace {
 
   /// Takes the turn. Returns false if another process has it, or if there is a pause.
   [[nodiscard]] bool begin(Instant now);
-  /// Whether a search that began after `when` has ended, by any process.
+  /// Whether a search that began after `when` has ended, by any process, if it was the last one of
+  /// the entry.
   [[nodiscard]] bool searched_since(Instant when, Instant now) const;
   /// The order of the sockets changes, or has changed: one leaves, or a packet went astray.
   void mark_change(Instant now);

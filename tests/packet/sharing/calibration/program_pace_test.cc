@@ -56,6 +56,21 @@ TEST_F(ProgramPaces, OnlyASearchThatBeganLaterWillDo) {
   EXPECT_FALSE(other_.searched_since(kStart - milliseconds(1), now));
 }
 
+// A process would be content with the search of another group of sockets, and not look for its own.
+TEST_F(ProgramPaces, ASearchForAnotherAddressOfTheSameEntryWillNotDo) {
+  ASSERT_TRUE(a_.begin(kStart));
+  for (uint8_t last = 2; last != 0; ++last) {
+    ProgramPace neighbour(table_, ipv4(last));
+    if (neighbour.begin(kStart)) continue;  // it has another entry
+    a_.end(members_);
+    const Instant before = kStart - milliseconds(1);
+    EXPECT_TRUE(b_.searched_since(before, kStart));
+    EXPECT_FALSE(neighbour.searched_since(before, kStart));
+    return;
+  }
+  FAIL() << "no two of 255 addresses have the same of 64 entries";
+}
+
 TEST_F(ProgramPaces, AChangeLastsUntilASearchThatBeganLater) {
   a_.mark_change(kStart);
   EXPECT_TRUE(b_.has_changed());
