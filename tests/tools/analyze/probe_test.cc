@@ -2,8 +2,6 @@
 // Packets that urxe sends again early, after a silence.
 #include <gtest/gtest.h>
 
-#include "packet/wire/cm/cm_message.h"
-#include "packet/wire/cm/mad.h"
 #include "tests/tools/analyze/wire_script.h"
 #include "tools/analyze/report.h"
 
@@ -152,31 +150,11 @@ TEST(AnalyzeProbe, TheOnlyPacketIsToldByAGuess) {
   }
 }
 
-void cm_message(WireScript& script, bool forth, const CmBody& body) {
-  Headers headers;
-  headers.bth.opcode = Opcode(Service::kUd, Operation::kSendOnly);
-  headers.bth.dest_qp = kGsiQpn;
-  headers.deth = {kGsiQKey, kGsiQpn};
-  const MadBytes mad = emit_cm_message({7, body});
-  script.feed(script.build(forth, headers, mad.size(), mad));
-}
-
 // Expect: the ACK timeout of the REQ decides, 67 ms or 2 ms. The defect: 8 ms did.
 TEST(AnalyzeProbe, TheOnlyPacketIsToldByTheTimeoutOfTheRequest) {
   for (const uint8_t timeout : {uint8_t{14}, uint8_t{9}}) {
     WireScript script;
-    CmReq req;
-    req.local_comm_id = CommId{3};
-    req.local_qpn = kRequesterQpn;
-    req.primary.ack_timeout = timeout;
-    req.path_mtu = 3;
-    cm_message(script, true, req);
-    CmRep rep;
-    rep.local_comm_id = CommId{4};
-    rep.remote_comm_id = CommId{3};
-    rep.local_qpn = kResponderQpn;
-    rep.starting_psn = Psn(5);
-    cm_message(script, false, rep);
+    script.connect(timeout);
     const bool is_long = timeout == 14;
     repeat_alone(script, is_long ? 20 : 4);
     expect_only(script, {is_long ? RepeatReason::kProbe : RepeatReason::kTimeout});

@@ -10,6 +10,8 @@
 
 #include "packet/base/bytes.h"
 #include "packet/wire/aeth_syndrome.h"
+#include "packet/wire/cm/cm_message.h"
+#include "packet/wire/cm/mad.h"
 #include "packet/wire/icrc.h"
 #include "packet/wire/ip/ip_header.h"
 #include "tools/analyze/analysis.h"
@@ -68,6 +70,21 @@ class WireScript {
     store_be32(&payload[4], query);
     feed(build(false, headers, payload.size(), payload));
   }
+  /// An exchange of CM messages. Its REP lets the requester begin with PSN 5.
+  void connect(uint8_t ack_timeout) {
+    CmReq req;
+    req.local_comm_id = CommId{3};
+    req.local_qpn = kRequesterQpn;
+    req.primary.ack_timeout = ack_timeout;
+    req.path_mtu = 3;
+    cm_message(true, req);
+    CmRep rep;
+    rep.local_comm_id = CommId{4};
+    rep.remote_comm_id = CommId{3};
+    rep.local_qpn = kResponderQpn;
+    rep.starting_psn = Psn(5);
+    cm_message(false, rep);
+  }
   void send(bool forth, const Headers& headers, size_t payload) {
     feed(build(forth, headers, payload));
   }
@@ -116,6 +133,15 @@ class WireScript {
   }
 
  private:
+  void cm_message(bool forth, const CmBody& body) {
+    Headers headers;
+    headers.bth.opcode = Opcode(Service::kUd, Operation::kSendOnly);
+    headers.bth.dest_qp = kGsiQpn;
+    headers.deth = {kGsiQKey, kGsiQpn};
+    const MadBytes mad = emit_cm_message({7, body});
+    feed(build(forth, headers, mad.size(), mad));
+  }
+
   analyze::Analysis analysis_;
   Service service_ = Service::kRc;
   uint64_t frames_ = 0;
