@@ -26,9 +26,8 @@ inline constexpr size_t kRepeatReasons = static_cast<size_t>(RepeatReason::kCoun
 std::string_view repeat_reason_name(RepeatReason reason);  ///< "sequence_nak"
 
 /// Bounds for what nothing in a capture tells. Without an IPv4 identification, a packet that comes
-/// again so soon was delivered twice; the only packet in flight that comes again so soon was a
-/// probe, and later it was sent again after a time-out, if no CM message says the local ACK
-/// timeout.
+/// again so soon was delivered twice; and if no CM message says the local ACK timeout, one that
+/// comes again so soon was a probe, and later it was sent again after a time-out.
 inline constexpr int64_t kCopyGuessNs = 250'000;
 inline constexpr int64_t kProbeGuessNs = 8'000'000;
 

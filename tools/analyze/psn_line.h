@@ -22,6 +22,7 @@ struct PsnRecord {
   uint32_t payload = 0;
   int64_t span = 1;
   int64_t time_ns = 0;  ///< of the newest copy
+  int64_t sent_ns = 0;  ///< of the newest copy that is no probe, and that the network did not make
   /// It came out of order, or behind a hole: then the responder dropped the newest copy.
   bool doubtful = false;
   bool ack_req = false;

@@ -93,7 +93,7 @@ bool RequestFlow::on_request(const CapturedPacket& packet, ViolationLog& log) {
   settle_twice(psn);
   forget_stale_nak(packet);
   if (!is_copy(packet, psn)) settle_lone_repeat(psn, packet.time_ns);
-  if (fill_ && fill_->next != psn) resolve_fill(psn > fill_->next && psn < expected_);
+  if (fill_ && fill_->next != psn) resolve_fill(goes_on_behind_fill(psn));
   if (operation_of(packet) != Operation::kReadRequest) shorten_read(psn);
   const Hole* const hole = line_.hole_at(psn);
   if (psn >= expected_) {
@@ -101,7 +101,8 @@ bool RequestFlow::on_request(const CapturedPacket& packet, ViolationLog& log) {
   } else if (hole != nullptr) {
     take_missing(packet, psn, *hole, log);
   } else if (psn < first_ && first_ - psn <= kBeforeFirst) {
-    const Hole before{first_, counts_.first_ns, first_identification_};
+    Hole before{first_, counts_.first_ns, first_identification_};
+    before.since_ns = counts_.first_ns;
     line_.open_hole(psn, before);
     line_.doubt_all();
     first_ = psn;
@@ -125,7 +126,9 @@ void RequestFlow::shorten_read(LongPsn psn) {
   const LongPsn end = found->first + found->second->span;
   found->second->span = psn - found->first;
   if (Message* const message = messages_.find(found->first)) message->end = psn;
-  line_.open_hole(psn, {end, found->second->time_ns, found->second->identification});
+  Hole behind{end, found->second->time_ns, found->second->identification};
+  behind.since_ns = found->second->time_ns;
+  line_.open_hole(psn, behind);
 }
 
 void RequestFlow::put_record(const CapturedPacket& packet, LongPsn psn, bool late) {
@@ -137,7 +140,7 @@ void RequestFlow::put_record(const CapturedPacket& packet, LongPsn psn, bool lat
   const Span span = span_of(packet);
   record.span = span.least;
   record.open_end = span.least != span.most;
-  record.time_ns = packet.time_ns;
+  record.time_ns = record.sent_ns = packet.time_ns;
   record.doubtful = late || line_.has_hole_below(psn);
   line_.put(psn, record);
 }
@@ -199,7 +202,10 @@ void RequestFlow::take_missing(const CapturedPacket& packet, LongPsn psn, const 
     ++counts_.out_of_order;
     mark(FlowEvent::kOutOfOrder, psn);
   } else {
-    if (!fill_) fill_ = PendingFill{};
+    if (!fill_) {
+      fill_ = PendingFill{};
+      fill_->too_early = is_too_early(packet, since_ns);
+    }
     fill_->next = psn + span;
     fill_->packets.push_back({psn, since_ns, shown_ns});
     fill_->reported = asked == Asked::kByReport;

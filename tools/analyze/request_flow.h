@@ -97,14 +97,16 @@ class RequestFlow {
   struct PendingFill {
     LongPsn next = 0;
     std::vector<Lost> packets;
-    bool reported = false;  ///< a GAP Report asked for them
+    bool reported = false;   ///< a GAP Report asked for them
+    bool too_early = false;  ///< for a time-out, if that is why they were sent again
   };
   /// A packet that was sent again as if after a time-out. It was a probe if nothing behind it
   /// follows.
   struct LoneRepeat {
     LongPsn next = 0;
     Mark mark;
-    bool answered = false;  ///< its answer had been seen
+    bool answered = false;   ///< its answer had been seen
+    bool too_early = false;  ///< for a time-out
   };
   /// A packet that looked as if it was delivered twice.
   struct Twice {
@@ -137,11 +139,20 @@ class RequestFlow {
   // Packets that come again: request_flow_repeats.cc
   bool take_overtaken(const CapturedPacket& packet, LongPsn psn);
   void take_repeat(const CapturedPacket& packet, LongPsn psn);
+  void renew_record(PsnRecord& record, const CapturedPacket& packet, LongPsn psn,
+                    RepeatReason reason);
+  [[nodiscard]] bool goes_on_behind_fill(LongPsn psn) const;
   void resolve_fill(bool sent_again);
   RepeatReason reason_for(const CapturedPacket& packet, LongPsn psn, const PsnRecord* record);
   [[nodiscard]] bool is_part_of_read(const CapturedPacket& packet, LongPsn psn);
   [[nodiscard]] bool is_early(const CapturedPacket& packet, LongPsn psn, const PsnRecord& record);
+  [[nodiscard]] bool is_too_early(const CapturedPacket& packet, int64_t sent_ns) const;
   [[nodiscard]] bool is_copy(const CapturedPacket& packet, LongPsn psn);
+  [[nodiscard]] bool was_late(LongPsn psn, const PsnRecord* record) const;
+  [[nodiscard]] bool is_passed_over(const CapturedPacket& packet, LongPsn psn,
+                                    const PsnRecord& record) const;
+  [[nodiscard]] bool crosses_nak(const CapturedPacket& packet, LongPsn psn,
+                                 const PsnRecord* record) const;
   void forget_stale_nak(const CapturedPacket& packet);
   [[nodiscard]] bool is_newest_alone(const CapturedPacket& packet, LongPsn psn) const;
   void settle_twice(LongPsn next);
@@ -218,6 +229,8 @@ class RequestFlow {
   bool episode_broken_ = false;  ///< a packet that should have been repeated did not come by
   /// Counted as lost; a copy that comes still shows that it was overtaken only. Bounded.
   std::set<LongPsn> believed_lost_;
+  /// Those that a requester has passed over while it went back. Bounded.
+  std::set<LongPsn> passed_over_;
   std::optional<PendingFill> fill_;
   CorruptedPackets corrupted_;
   CorruptedPackets corrupted_responses_;

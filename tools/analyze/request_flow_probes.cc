@@ -11,7 +11,20 @@ namespace {
 /// A requester that goes back sends sooner than after such a pause, if it may send.
 constexpr int64_t kPauseNs = 250'000;
 
+/// soft-RoCE counts the ACK timeout in ticks of the kernel, of up to 10 ms each. It rounds down,
+/// and the first tick may be almost over.
+constexpr int64_t kTicksNs = 20'000'000;
+
 }  // namespace
+
+/// Whether a packet that was sent at `sent_ns` comes again too early for a time-out. Who counts
+/// identifications is not urxe.
+bool RequestFlow::is_too_early(const CapturedPacket& packet, int64_t sent_ns) const {
+  const bool counts = identification_of(packet) != 0;
+  const int64_t guess = counts ? 0 : kProbeGuessNs;
+  const int64_t least = ack_timeout_ns_ ? *ack_timeout_ns_ - (counts ? kTicksNs : 0) : guess;
+  return packet.time_ns - sent_ns < least;
+}
 
 /// Whether the newest packet comes although older ones have no answer, and are not sent again.
 bool RequestFlow::is_newest_alone(const CapturedPacket& packet, LongPsn psn) const {
@@ -36,7 +49,7 @@ bool RequestFlow::is_early(const CapturedPacket& packet, LongPsn psn, const PsnR
   if (psn + record.span < expected_ || identification_of(packet) != 0) return false;
   if (sends_probes_) return true;
   if (!ack_timeout_ns_) ++counts_.guessed_probes;
-  return packet.time_ns - record.time_ns < ack_timeout_ns_.value_or(kProbeGuessNs);
+  return is_too_early(packet, record.sent_ns);
 }
 
 void RequestFlow::take_probe(LongPsn psn) {
@@ -48,8 +61,8 @@ void RequestFlow::take_probe(LongPsn psn) {
 }
 
 /// The requester goes on with the packet `next`, or with none. If it does not go on behind the one
-/// that it sent again, there was no time-out. Behind one that has its answer, the very next must
-/// come: an older one that comes after it is another late copy.
+/// that it sent again, or did so too early, there was no time-out. Behind one that has its answer,
+/// the very next must come: an older one that comes after it is another late copy.
 void RequestFlow::settle_lone_repeat(std::optional<LongPsn> next, int64_t now_ns) {
   if (!lone_) return;
   const LoneRepeat lone = *lone_;
@@ -58,14 +71,17 @@ void RequestFlow::settle_lone_repeat(std::optional<LongPsn> next, int64_t now_ns
       next && *next >= lone.next && *next < expected_ &&
       (*next == lone.next || (!lone.answered && now_ns - lone.mark.time_ns < kPauseNs));
   const bool goes_on = lone.next >= expected_ || follows;
-  if (goes_on) return;
+  if (goes_on && !lone.too_early) return;
+  if (goes_on && !ack_timeout_ns_) ++counts_.guessed_probes;
   --counts_.timeouts;
   if (lone.answered) --counts_.answers_lost_after;
   --counts_.repeats.at(static_cast<size_t>(RepeatReason::kTimeout));
   ++counts_.repeats.at(static_cast<size_t>(RepeatReason::kProbe));
   trace_.take_back(repeat_event(RepeatReason::kTimeout), lone.mark.psn);
   trace_.mark(repeat_event(RepeatReason::kProbe), lone.mark);
-  sends_probes_ = true;
+  episode_reason_ = RepeatReason::kProbe;
+  if (follows && *next == lone.next) return;
+  if (!goes_on) sends_probes_ = true;
   episode_next_.reset();
 }
 

@@ -17,10 +17,18 @@ constexpr int64_t kCopyWithinNs = 20'000;
 
 }  // namespace
 
+/// Whether the requester, which has sent the packets of the pending fill, goes on with this one. If
+/// that was missing, too, both may only be late.
+bool RequestFlow::goes_on_behind_fill(LongPsn psn) const {
+  const bool follows = psn > fill_->next && psn < expected_;
+  return follows && (!fill_->too_early || line_.hole_at(psn) == nullptr);
+}
+
 /// Go-back-N repeats also what follows the missing packets; an overtaken packet comes alone.
 void RequestFlow::resolve_fill(bool sent_again) {
   if (sent_again) {
     for (const Lost& lost : fill_->packets) note_lost(lost);
+    bool goes_back = true;
     if (nak_ && *nak_ < fill_->next) {
       nak_.reset();
       episode_reason_ = RepeatReason::kSequenceNak;
@@ -31,11 +39,14 @@ void RequestFlow::resolve_fill(bool sent_again) {
       episode_reason_ = RepeatReason::kUnknown;
     } else if (!episode_next_) {
       episode_reason_ = RepeatReason::kTimeout;
-      ++counts_.timeouts;
+      goes_back = !fill_->too_early;
+      if (goes_back) ++counts_.timeouts;
     }
-    goes_back_ = !fill_->reported && (goes_back_ || !episode_next_);
-    episode_next_ = fill_->next;
-    episode_broken_ = false;
+    if (goes_back) {
+      goes_back_ = !fill_->reported && (goes_back_ || !episode_next_);
+      episode_next_ = fill_->next;
+      episode_broken_ = false;
+    }
   } else {
     counts_.out_of_order += fill_->packets.size();
     for (const Lost& late : fill_->packets) {
@@ -48,12 +59,13 @@ void RequestFlow::resolve_fill(bool sent_again) {
 
 /// The packet behind one that seemed to be delivered twice comes again, too: the requester went
 /// back a second time, because of a NAK that was on its way when the packet came for the first
-/// time.
+/// time, or by itself: for a time-out it is too early.
 void RequestFlow::settle_twice(LongPsn next) {
   if (!twice_) return;
   const Twice twice = *twice_;
   twice_.reset();
-  if (next != twice.next || next >= expected_) return;
+  // While the requester goes back, that one comes next anyway.
+  if (next != twice.next || next >= expected_ || next == episode_next_) return;
   const auto seen =
       twice.was_lost ? FlowEvent::kOutOfOrder : repeat_event(RepeatReason::kDuplicate);
   trace_.take_back(seen, twice.psn);
@@ -67,9 +79,8 @@ void RequestFlow::settle_twice(LongPsn next) {
     if (twice.guessed) --counts_.guessed_copies;
   }
   const bool asked = last_nak_ == twice.psn;
-  episode_reason_ = asked ? RepeatReason::kSequenceNak : RepeatReason::kTimeout;
-  if (!asked) ++counts_.timeouts;
-  if (!asked && twice.psn < acknowledged_) ++counts_.answers_lost_after;
+  episode_reason_ = asked ? RepeatReason::kSequenceNak : RepeatReason::kProbe;
+  if (!asked && !ack_timeout_ns_) ++counts_.guessed_probes;
   ++counts_.repeats.at(static_cast<size_t>(episode_reason_));
   trace_.mark(repeat_event(episode_reason_), twice.mark);
   episode_next_ = next;
@@ -97,11 +108,14 @@ void RequestFlow::take_repeat(const CapturedPacket& packet, LongPsn psn) {
   const RepeatReason reason = reason_for(packet, psn, record);
   const bool seems_copy = reason == RepeatReason::kDuplicate && !is_copy(packet, psn);
   const bool guessed = seems_copy && is_reliable(packet);
+  const bool late = reason == RepeatReason::kDuplicate && was_late(psn, record);
   if (seems_copy) {
     const LongPsn end = found ? found->first + found->second->span : psn + 1;
-    twice_ = Twice{psn, end, {now_frame_, now_ns_, psn}, believed_lost_.contains(psn), guessed};
+    twice_ = Twice{psn, end, {now_frame_, now_ns_, psn}, late, guessed};
   }
-  if (reason == RepeatReason::kDuplicate && believed_lost_.erase(psn) != 0) {
+  passed_over_.erase(psn);
+  if (late) {
+    believed_lost_.erase(psn);
     take_back_loss(psn);
     ++counts_.out_of_order;
     mark(FlowEvent::kOutOfOrder, psn);
@@ -111,16 +125,9 @@ void RequestFlow::take_repeat(const CapturedPacket& packet, LongPsn psn) {
   if (guessed) ++counts_.guessed_copies;
   ++counts_.repeats.at(static_cast<size_t>(reason));
   mark(repeat_event(reason), psn);
-  if (record != nullptr) {
-    record->time_ns = packet.time_ns;
-    record->identification = identification_of(packet);
-    record->ack_req = packet.view.headers.bth.ack_req;
-    record->lost_behind = record->reported = false;
-    record->query = next_query();
-    record->doubtful = line_.has_hole_below(psn) || episode_broken_;
-  }
+  if (record != nullptr) renew_record(*record, packet, psn, reason);
   if (reason == RepeatReason::kDuplicate) return;
-  if (reason == RepeatReason::kProbe) return take_probe(psn);
+  if (reason == RepeatReason::kProbe && episode_next_ != psn) return take_probe(psn);
   Message* const message = messages_.find(psn);
   if (message != nullptr && message->kind == MessageKind::kRead) {
     message->in_parts = message->in_parts || is_part_of_read(packet, psn);
@@ -132,11 +139,47 @@ void RequestFlow::take_repeat(const CapturedPacket& packet, LongPsn psn) {
   if (lone_) lone_->next = *episode_next_;
 }
 
+void RequestFlow::renew_record(PsnRecord& record, const CapturedPacket& packet, LongPsn psn,
+                               RepeatReason reason) {
+  const bool copied = reason == RepeatReason::kDuplicate;
+  if (!copied && reason != RepeatReason::kProbe) record.sent_ns = packet.time_ns;
+  record.time_ns = packet.time_ns;
+  record.identification = identification_of(packet);
+  record.ack_req = packet.view.headers.bth.ack_req;
+  record.lost_behind = record.reported = false;
+  record.query = next_query();
+  const bool doubtful = copied && record.doubtful;
+  record.doubtful = doubtful || line_.has_hole_below(psn) || episode_broken_;
+}
+
 /// Whether the network has delivered the newest copy twice.
 bool RequestFlow::is_copy(const CapturedPacket& packet, LongPsn psn) {
   const auto found = line_.find(psn);
   return found && identification_of(packet) != 0 &&
          found->second->identification == identification_of(packet);
+}
+
+/// Whether a second delivery shows that the packet, which counted as lost, was overtaken. It does
+/// not if it is only the repair's copy.
+bool RequestFlow::was_late(LongPsn psn, const PsnRecord* record) const {
+  if (!believed_lost_.contains(psn)) return false;
+  return record == nullptr || now_ns_ - record->time_ns >= kCopyWithinNs;
+}
+
+/// Whether this is a packet that the requester, which goes back, has sent earlier than those which
+/// came by.
+bool RequestFlow::is_passed_over(const CapturedPacket& packet, LongPsn psn,
+                                 const PsnRecord& record) const {
+  const bool asked_for = (nak_ && *nak_ <= psn) || (rnr_ && rnr_->psn == psn) || record.reported;
+  return !asked_for && episode_next_ && psn < *episode_next_ && passed_over_.contains(psn) &&
+         is_too_early(packet, record.sent_ns);
+}
+
+/// Whether the requester obeys a NAK although a later answer has come by. That is on its way.
+bool RequestFlow::crosses_nak(const CapturedPacket& packet, LongPsn psn,
+                              const PsnRecord* record) const {
+  return record != nullptr && last_nak_ == psn && psn < acknowledged_ &&
+         packet.time_ns - nak_ns_ < kNakNs && is_too_early(packet, record->sent_ns);
 }
 
 /// What the NAK asked for has come meanwhile, out of order.
@@ -149,6 +192,7 @@ RepeatReason RequestFlow::reason_for(const CapturedPacket& packet, LongPsn psn,
                                      const PsnRecord* record) {
   if (!is_reliable(packet)) return RepeatReason::kDuplicate;
   if (is_copy(packet, psn)) return RepeatReason::kDuplicate;
+  if (record != nullptr && is_passed_over(packet, psn, *record)) return RepeatReason::kDuplicate;
   // Only what is missing comes then, and passing over the rest is no loss.
   if (record != nullptr && record->reported) {
     if (nak_ == psn) nak_.reset();
@@ -164,6 +208,8 @@ RepeatReason RequestFlow::reason_for(const CapturedPacket& packet, LongPsn psn,
       !goes_on && !probe && ((nak_ && *nak_ <= psn) || (rnr_ && rnr_->psn == psn));
   if (!asked_for && !probe && episode_next_ && psn >= *episode_next_) {
     note_skipped(*episode_next_, psn);
+    episode_next_ = psn;
+    if (episode_reason_ == RepeatReason::kProbe && !ack_timeout_ns_) ++counts_.guessed_probes;
     return episode_reason_;
   }
   const int64_t since = record != nullptr ? packet.time_ns - record->time_ns : 0;
@@ -171,9 +217,10 @@ RepeatReason RequestFlow::reason_for(const CapturedPacket& packet, LongPsn psn,
   const bool asks_again = record != nullptr && psn < acknowledged_ && since >= kCopyWithinNs &&
                           has_own_answer(message_kind(record->opcode.operation()));
   const bool same = record == nullptr || record->ack_req == packet.view.headers.bth.ack_req;
+  const bool copied = since < kCopyGuessNs && same && !asks_again && identification_of(packet) == 0;
   const Message* const message = messages_.find(psn);
   RepeatReason reason = RepeatReason::kTimeout;
-  if (nak_ && *nak_ <= psn && !probe) {
+  if ((nak_ && *nak_ <= psn && !probe) || (!copied && crosses_nak(packet, psn, record))) {
     reason = RepeatReason::kSequenceNak;
   } else if (rnr_ && rnr_->psn == psn) {
     reason = RepeatReason::kRnrNak;
@@ -181,7 +228,7 @@ RepeatReason RequestFlow::reason_for(const CapturedPacket& packet, LongPsn psn,
     reason = RepeatReason::kImpliedNak;
   } else if (cut_answer_ && *cut_answer_ <= psn) {
     reason = RepeatReason::kUnknown;
-  } else if (since < kCopyGuessNs && same && !asks_again && identification_of(packet) == 0) {
+  } else if (copied) {
     return RepeatReason::kDuplicate;
   } else if (probe || is_part_of_read(packet, psn) ||
              (record != nullptr && is_early(packet, psn, *record))) {
@@ -202,7 +249,9 @@ void RequestFlow::begin_episode(RepeatReason reason, LongPsn psn, const Captured
   cut_answer_.reset();
   if (reason == RepeatReason::kTimeout) {
     ++counts_.timeouts;
-    lone_ = LoneRepeat{psn + 1, {now_frame_, now_ns_, psn}, psn < acknowledged_};
+    const auto found = line_.find(psn);
+    const bool too_early = found && is_too_early(packet, found->second->sent_ns);
+    lone_ = LoneRepeat{psn + 1, {now_frame_, now_ns_, psn}, psn < acknowledged_, too_early};
     if (lone_->answered) ++counts_.answers_lost_after;
   }
   if (reason == RepeatReason::kRnrNak) {
@@ -223,7 +272,11 @@ void RequestFlow::note_skipped(LongPsn from, LongPsn to) {
   if (from >= to) return;
   const std::vector<LongPsn> skipped = line_.between(from, to, kMostSkipped);
   if (skipped.size() > kMostSkipped) return;
-  for (const LongPsn psn : skipped) note_lost({psn, last_request_ns_, now_ns_});
+  for (const LongPsn psn : skipped) {
+    note_lost({psn, last_request_ns_, now_ns_});
+    passed_over_.insert(psn);
+  }
+  while (passed_over_.size() > PsnLine::kMaxHoles) passed_over_.erase(passed_over_.begin());
   if (!skipped.empty()) episode_broken_ = true;
 }
 
