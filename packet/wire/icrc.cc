@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "packet/wire/icrc.h"
+
 #include <isa-l/crc.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include <cstring>
 
 #include "packet/base/bytes.h"
-#include "packet/wire/icrc.h"
 #include "packet/wire/ip/ip_header.h"
 
 namespace urxe {
