@@ -26,7 +26,7 @@ void add_timeout(ShortText& text, const ErrorCause& cause) {
   text.add_format(" (timeout %u)", unsigned{cause.timeout});
   if (cause.reason == ErrorReason::kAckTimeout)
     return text.add(" has passed, and it was sent again");
-  text.add_format(", %u retries", unsigned{cause.retries});
+  text.add_format(", and the retry count of %u is used up", unsigned{cause.retries});
   if (cause.free_timeouts == 0) return;
   text.add_format("; %u more timeouts cost no retry, because too few processors were free",
                   unsigned{cause.free_timeouts});
@@ -46,8 +46,9 @@ void add_no_receive(ShortText& text, const ErrorCause& cause) {
 }
 
 void add_rnr(ShortText& text, const ErrorCause& cause) {
-  text.add_format("the peer had no receive posted: %u RNR retries were spent, each after ",
-                  unsigned{cause.retries});
+  text.add_format(
+      "the peer had no receive posted, and the RNR retry count of %u is used up, each time after ",
+      unsigned{cause.retries});
   add_time(text, rnr_timer(syndrome_value(cause.syndrome)).ns);
 }
 
@@ -124,7 +125,7 @@ void add_event(ShortText& text, const ErrorCause& cause) {
       return add_timeout(text, cause);
     case ErrorReason::kLostTooOften:
       return text.add_format("packets were reported lost again and again, at last PSN %" PRIu32
-                             ": %u retries were spent",
+                             ", and the retry count of %u is used up",
                              cause.psn.value(), unsigned{cause.retries});
     case ErrorReason::kReceiverNotReady:
       return add_rnr(text, cause);

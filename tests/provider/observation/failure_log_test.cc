@@ -91,7 +91,7 @@ std::string silence(uint8_t free_timeouts) {
 TEST(FailureLog, TimeoutsThatCostNoRetry) {
   const std::string line =
       "the peer has not answered the request with PSN 7: a local ACK timeout of 67.1ms (timeout "
-      "14), 6 retries";
+      "14), and the retry count of 6 is used up";
   EXPECT_EQ(silence(0), line);
   EXPECT_EQ(silence(12),
             line + "; 12 more timeouts cost no retry, because too few processors were free");
