@@ -47,7 +47,8 @@ void add_no_receive(ShortText& text, const ErrorCause& cause) {
 
 void add_rnr(ShortText& text, const ErrorCause& cause) {
   text.add_format(
-      "the peer had no receive posted, and the RNR retry count of %u is used up, each time after ",
+      "the peer had no receive posted, and the RNR retry count of %u is used up; each retry "
+      "waited ",
       unsigned{cause.retries});
   add_time(text, rnr_timer(syndrome_value(cause.syndrome)).ns);
 }

@@ -17,8 +17,8 @@ constexpr int64_t kTicksNs = 20'000'000;
 
 }  // namespace
 
-/// Whether a packet that was sent at `sent_ns` comes again too early for a time-out. Who counts
-/// identifications is not urxe.
+/// Whether a packet that was sent at `sent_ns` comes again too early for a time-out. A
+/// requester that counts its packets in identifications is not urxe.
 bool RequestFlow::is_too_early(const CapturedPacket& packet, int64_t sent_ns) const {
   const bool counts = identification_of(packet) != 0;
   const int64_t guess = counts ? 0 : kProbeGuessNs;

@@ -173,8 +173,8 @@ Expected<void, Errno> drop_all(int fd) {
 
 }  // namespace
 
-// The programs of a socket, the new one and the one in whose place it comes, may take
-// net.core.optmem_max together.
+// The kernel charges for the new program before it frees the old one: both together may take
+// net.core.optmem_max.
 Expected<void, Errno> attach_frame_filter(int fd, const FrameInterest& interest) {
   if (!interest.any) return drop_all(fd);
   if (!interest.everything && interest.matches.size() <= kMaxMatches) {

@@ -26,6 +26,7 @@ constexpr int kSocketBufferBytes = 4 << 20;
 constexpr size_t kRingBlocks = 64;
 /// What one receive() takes, unless a super-frame holds more.
 constexpr size_t kFramesPerReceive = 64;
+/// While half of it is free there is room for one more super-frame.
 constexpr size_t kScratchBytes = 2 * FrameSegments::kMaxBytes;
 
 Unexpected<EngineError> no_packet_socket(int errno_value) {

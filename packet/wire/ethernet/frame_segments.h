@@ -14,8 +14,8 @@ namespace urxe {
 /// left it to make (segmentation offload): as they were, or would be, on the wire.
 class FrameSegments {
  public:
-  /// The most that the frames of a super-frame may take together: enough for 64 KiB of TCP in
-  /// segments of 24 bytes, which are smaller than Linux ever makes them.
+  /// The most that the frames of a super-frame may take together. 64 KiB of TCP over IPv6 with
+  /// timestamps fit in segments of 36 bytes.
   static constexpr size_t kMaxBytes = size_t{256} << 10;
   static constexpr size_t kMaxHeaderBytes = 256;
   /// No more frames fit into that: each has the headers of Ethernet, IPv4 and UDP, and a byte.

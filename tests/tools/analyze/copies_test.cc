@@ -85,7 +85,7 @@ TEST(AnalyzeCopies, ALatePacketBeforeOneThatIsDeliveredTwiceIsNoTimeOut) {
   EXPECT_EQ(script.repeats(RepeatReason::kDuplicate), 1U);
 }
 
-/// What was lost is sent again after 67 ms, by whoever that was not asked.
+/// Nothing asks for the lost packets; the requester sends them again after 67 ms.
 TEST(AnalyzeCopies, TwoLostPacketsAreSentAgainAfterATimeOut) {
   WireScript script;
   script.connect(kAckTimeout);

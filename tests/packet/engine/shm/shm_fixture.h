@@ -85,7 +85,7 @@ inline void settle(const std::vector<ShmMember*>& members) {
 }
 
 /// Begins to wait, once nothing more comes. Without a network namespace of its own, a test's
-/// members are sometimes asked by other programs whether they are there.
+/// members sometimes hear from other programs.
 inline void fall_asleep(ShmMember& member) {
   std::vector<Received> dropped;
   EXPECT_TRUE(eventually([&] {

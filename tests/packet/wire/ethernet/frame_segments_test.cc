@@ -85,7 +85,7 @@ TEST(FrameSegmentsTest, RefusesWhatCannotBe) {
   }
 }
 
-// 64 KiB of a connection with the smallest segments that Linux makes.
+// 64 KiB of a connection with a very small MSS.
 TEST(FrameSegmentsTest, TakesManySmallSegments) {
   constexpr size_t kSegment = 36;
   const Parts parts{.protocol = frames::kTcp, .payload = Bytes(65000, 7)};
