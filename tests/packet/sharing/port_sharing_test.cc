@@ -37,15 +37,17 @@ struct Report {
 ChildProcess start_member(const Gid& address) {
   return ChildProcess([address](int pipe) {
     struct sigaction interrupt {};
-    interrupt.sa_handler = [](int) {};
+    static volatile sig_atomic_t is_to_end = 0;
+    interrupt.sa_handler = [](int) { is_to_end = 1; };
     sigaction(SIGTERM, &interrupt, nullptr);
     Member member;
     if (!member.engine.open_address(address)) _exit(1);
     const uint32_t slot = member.slot.number();
     write_record(pipe, Report{slot, 0, Report::kReady, true, 0});
-    for (;;) {
+    while (is_to_end == 0) {
+      // The signal may come just before poll(), which would then wait for ever.
       pollfd wait{member.engine.wait_fd(), POLLIN, 0};
-      if (poll(&wait, 1, -1) < 0) return;
+      if (poll(&wait, 1, 50) < 0) return;
       for (const RxPacket& packet : member.engine.receive()) {
         const auto view = parse(packet);
         const Bth bth = view ? view->headers.bth : Bth{};
