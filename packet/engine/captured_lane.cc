@@ -22,6 +22,7 @@ std::span<const RxPacket> CapturedLane::receive() {
 
 size_t CapturedLane::transmit(TxBatch& batch) {
   if (writer_.is_on() && !batch.empty() && !is_recorded_) {
+    batch.gather();
     record([&](uint64_t time_ns) {
       for (const TxBatch::Message& message : batch.messages()) add_sent(batch, message, time_ns);
     });

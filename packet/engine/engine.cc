@@ -13,6 +13,7 @@ TxBatch::Limits PacketEngine::batch_limits(size_t index) {
   limits.message_bytes = promised.message_bytes;
   limits.identification = promised.identification;
   limits.seals = !promised.integrity;
+  limits.elsewhere_from = promised.elsewhere_from;
   return limits;
 }
 

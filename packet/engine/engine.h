@@ -31,8 +31,8 @@ inline constexpr size_t kUsualPacketsAtOnce = 1024;
 // Out: the caller owns a TxBatch and fills it within batch_limits() of the lane. transmit() reads
 // it, copies what it must keep, and removes what it has taken before it returns. If the batch is
 // empty then, the caller fills it again. Otherwise the lane has no room for the rest: the caller
-// leaves the batch as it is, and offers it again before any other. A decorator may hand on a batch
-// of its own instead, by the same rule.
+// leaves the batch as it is, except that it may gather() it, and offers it again before any other.
+// A decorator may hand on a batch of its own instead, by the same rule.
 //
 // In: receive() returns packets whose bytes belong to the lane. They are valid until the next call
 // of the lane's receive(), or of a control function that reads sockets (leave()). The caller reads
@@ -82,6 +82,8 @@ struct EnginePromises {
   size_t segments_per_message = 1;  ///< 1: single packets
   size_t message_bytes = 65000;     ///< UDP payload
   Identification identification = Identification::kZero;
+  /// Payloads of so many bytes may lie elsewhere than in the batch, which saves copying them.
+  size_t elsewhere_from = SIZE_MAX;
 
   /// The largest packet, in bytes with the IP and UDP headers: larger ones are lost. UINT32_MAX:
   /// whatever the MTU of the interface allows.

@@ -169,6 +169,7 @@ void FaultyLane::transmit_simple(TxBatch& batch) {
 }
 
 void FaultyLane::transmit_copies(TxBatch& batch) {
+  batch.gather();
   batch.seal();  // corrupted packets must keep their ICRC
   std::deque<FaultLine::Packet> out;
   auto fate = fates_.begin();

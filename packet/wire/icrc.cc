@@ -127,6 +127,18 @@ uint32_t inverse_for(size_t packet_bytes) {
   return compute_inverse(packet_bytes);
 }
 
+/// Over the pseudo headers and a packet's first bytes, which are at most kCopiedBytes. `covered`:
+/// of the packet, all but the ICRC.
+uint32_t crc_of_beginning(const Flow& flow, uint16_t identification, std::span<const uint8_t> first,
+                          size_t covered) {
+  uint8_t buffer[kIpv6HeaderBytes + kUdpHeaderBytes + kCopiedBytes];
+  const size_t udp_bytes = kUdpHeaderBytes + covered + kIcrcBytes;
+  const size_t used = write_pseudo_headers(buffer, flow, identification, udp_bytes);
+  if (!first.empty()) std::memcpy(buffer + used, first.data(), first.size());
+  buffer[used + 4] = 0xff;  // FECN, BECN and reserved bits
+  return crc32(kCrcOfDummyLrh, buffer, used + first.size());
+}
+
 uint32_t received_icrc(std::span<const uint8_t> bytes) {
   return load_le32(bytes.data() + bytes.size() - kIcrcBytes);
 }
@@ -134,13 +146,9 @@ uint32_t received_icrc(std::span<const uint8_t> bytes) {
 }  // namespace
 
 uint32_t icrc(const Flow& flow, uint16_t ipv4_identification, std::span<const uint8_t> bytes) {
-  uint8_t buffer[kIpv6HeaderBytes + kUdpHeaderBytes + kCopiedBytes];
-  const size_t udp_bytes = kUdpHeaderBytes + bytes.size() + kIcrcBytes;
-  const size_t used = write_pseudo_headers(buffer, flow, ipv4_identification, udp_bytes);
   const size_t copied = bytes.size() <= kCopiedBytes ? bytes.size() : kBthBytes;
-  if (copied != 0) std::memcpy(buffer + used, bytes.data(), copied);
-  buffer[used + 4] = 0xff;  // FECN, BECN and reserved bits
-  const uint32_t crc = crc32(kCrcOfDummyLrh, buffer, used + copied);
+  const uint32_t crc =
+      crc_of_beginning(flow, ipv4_identification, bytes.first(copied), bytes.size());
   if (copied == bytes.size()) return crc;
   return crc32(crc, bytes.data() + copied, bytes.size() - copied);
 }
@@ -149,6 +157,17 @@ void write_icrc(const Flow& flow, uint16_t ipv4_identification, std::span<uint8_
   if (packet.size() < kIcrcBytes) return;
   const auto covered = packet.first(packet.size() - kIcrcBytes);
   store_le32(covered.data() + covered.size(), icrc(flow, ipv4_identification, covered));
+}
+
+void write_icrc(const Flow& flow, uint16_t ipv4_identification, std::span<uint8_t> packet,
+                size_t header_bytes, std::span<const uint8_t> payload) {
+  const auto covered = packet.first(packet.size() - kIcrcBytes);
+  const auto pad = covered.subspan(header_bytes + payload.size());
+  uint32_t crc =
+      crc_of_beginning(flow, ipv4_identification, packet.first(header_bytes), covered.size());
+  crc = crc32(crc, payload.data(), payload.size());
+  if (!pad.empty()) crc = crc32(crc, pad.data(), pad.size());
+  store_le32(covered.data() + covered.size(), crc);
 }
 
 bool icrc_matches(const Flow& flow, uint16_t ipv4_identification, std::span<const uint8_t> bytes) {

@@ -22,6 +22,11 @@ uint32_t icrc(const Flow& flow, uint16_t ipv4_identification, std::span<const ui
 /// it has no four bytes.
 void write_icrc(const Flow& flow, uint16_t ipv4_identification, std::span<uint8_t> packet);
 
+/// The same, if the payload lies elsewhere: the packet has `header_bytes` (12..60) bytes before it,
+/// room for it, and a pad.
+void write_icrc(const Flow& flow, uint16_t ipv4_identification, std::span<uint8_t> packet,
+                size_t header_bytes, std::span<const uint8_t> payload);
+
 /// Verifies the ICRC in the last four bytes of `bytes` (4..65535 long).
 bool icrc_matches(const Flow& flow, uint16_t ipv4_identification, std::span<const uint8_t> bytes);
 

@@ -26,6 +26,7 @@ bool are_for_same_process(const uint8_t* a, const uint8_t* b) {
 TxBatch::TxBatch(const Limits& limits)
     : limits_(limits), memory_(std::make_unique_for_overwrite<uint8_t[]>(limits.bytes)) {
   limits_.segments_per_message = std::max<size_t>(limits_.segments_per_message, 1);
+  limits_.elsewhere_from = std::max(limits_.elsewhere_from, kLeastElsewhere);
   messages_.reserve(limits_.packets);
 }
 
@@ -40,11 +41,52 @@ uint8_t* TxBatch::append(const Flow& flow, const Headers& headers, size_t payloa
   std::fill(payload + payload_bytes, end, uint8_t{0});
   open_flow_ = flow;
   open_size_ = size;
+  open_is_elsewhere_ = false;
   return payload;
 }
 
+bool TxBatch::append_whole(const Flow& flow, const Headers& headers,
+                           std::span<const uint8_t> payload) {
+  uint8_t* const to = append(flow, headers, payload.size());
+  if (to == nullptr) return false;
+  open_is_elsewhere_ = payload.size() >= limits_.elsewhere_from;
+  if (open_is_elsewhere_) {
+    const auto header_bytes = static_cast<uint32_t>(to - (memory_.get() + used_));
+    const Piece piece{payload.data(), static_cast<uint32_t>(payload.size()), header_bytes};
+    std::memcpy(memory_.get() + used_ + open_size_ - kPieceFromEnd, &piece, sizeof piece);
+  } else if (!payload.empty()) {
+    std::memcpy(to, payload.data(), payload.size());
+  }
+  commit();
+  return true;
+}
+
+void TxBatch::copy(const Message& message, const uint8_t* memory, uint8_t* to) {
+  for_each_piece(message, memory, [&](std::span<const uint8_t> piece) {
+    std::memcpy(to, piece.data(), piece.size());
+    to += piece.size();
+  });
+}
+
+void TxBatch::gather() {
+  for (Message& message : messages_) gather(message);
+}
+
+void TxBatch::gather(Message& message) {
+  uint8_t* const begin = memory_.get() + message.offset;
+  for (size_t i = 0; i < message.elsewhere; ++i) {
+    const Piece piece = piece_of(message, begin, i);
+    uint8_t* const to = begin + i * message.segment_size + piece.header_bytes;
+    std::memcpy(to, piece.payload, piece.bytes);
+  }
+  message.elsewhere = 0;
+}
+
 bool TxBatch::open_packet_joins(const Message& last) const {
-  return !last.closed && last.sealed == limits_.seals &&
+  const bool is_of_its_kind = open_is_elsewhere_
+                                  ? last.elsewhere == last.segments
+                                  : last.elsewhere == 0 || open_size_ < last.segment_size;
+  return !last.closed && last.sealed == limits_.seals && is_of_its_kind &&
          last.segments < limits_.segments_per_message && open_size_ <= last.segment_size &&
          last.size + open_size_ <= limits_.message_bytes && last.flow == open_flow_ &&
          are_for_same_process(memory_.get() + last.offset, memory_.get() + used_);
@@ -64,21 +106,32 @@ void TxBatch::begin_message() {
   message.sealed = limits_.seals;
 }
 
+/// Computes the ICRC of a packet.
+void TxBatch::seal(const Message& message, size_t segment) {
+  const std::span<uint8_t> packet = this->segment(message, segment);
+  if (segment >= message.elsewhere) {
+    return write_icrc(message.flow, identification(segment), packet);
+  }
+  const Piece piece = piece_of(message, memory_.get() + message.offset, segment);
+  write_icrc(message.flow, identification(segment), packet, piece.header_bytes,
+             {piece.payload, piece.bytes});
+}
+
 void TxBatch::commit() {
   if (!check(open_size_ != 0)) return;
   if (messages_.empty() || !open_packet_joins(messages_.back())) {
     begin_message();
   }
   Message& message = messages_.back();
-  const std::span<uint8_t> packet{memory_.get() + used_, open_size_};
-  if (message.sealed) {
-    write_icrc(message.flow, identification(message.segments), packet);
-  } else {
-    store_le32(packet.data() + packet.size() - kIcrcBytes, 0);
-  }
   message.size += open_size_;
   message.segments += 1;
+  message.elsewhere += open_is_elsewhere_ ? 1 : 0;
   message.closed = open_size_ < message.segment_size;
+  if (message.sealed) {
+    seal(message, message.segments - 1);
+  } else {
+    store_le32(memory_.get() + used_ + open_size_ - kIcrcBytes, 0);
+  }
   used_ += open_size_;
   packets_ += 1;
   open_size_ = 0;
@@ -89,9 +142,7 @@ void TxBatch::seal() {
   for (Message& message : messages_) {
     if (message.sealed) continue;
     message.sealed = true;
-    for (size_t i = 0; i < message.segments; ++i) {
-      write_icrc(message.flow, identification(i), segment(message, i));
-    }
+    for (size_t i = 0; i < message.segments; ++i) seal(message, i);
   }
 }
 
@@ -139,12 +190,13 @@ void TxBatch::keep_segments(const Message& message, size_t begin, size_t end,
   kept.offset += begin * message.segment_size;
   kept.size = std::min(message.size, end * message.segment_size) - begin * message.segment_size;
   kept.segments = end - begin;
+  kept.elsewhere = std::clamp(message.elsewhere, begin, end) - begin;
   kept.segment_size = std::min(kept.segment_size, kept.size);
   kept.closed = true;
   left.push_back(kept);
   for (size_t i = 0; i < kept.segments && message.sealed; ++i) {
     if (identification(i) == identification(begin + i)) break;
-    write_icrc(kept.flow, identification(i), segment(kept, i));
+    seal(kept, i);
   }
 }
 
@@ -157,11 +209,9 @@ void TxBatch::unsegment() {
   for (size_t from = grouped; from-- > 0;) {
     const Message message = messages_[from];
     for (size_t i = message.segments; i-- > 0;) {
-      const std::span<uint8_t> packet = segment(message, i);
-      if (message.sealed && identification(i) != 0) write_icrc(message.flow, 0, packet);
-      const size_t offset = message.offset + i * message.segment_size;
-      messages_[--to] = {message.flow, offset,        packet.size(), packet.size(), 1,
-                         false,        message.sealed};
+      Message& packet = messages_[--to] = packet_of(message, i);
+      packet.closed = false;
+      if (packet.sealed && identification(i) != 0) seal(packet, 0);
     }
   }
   limits_.segments_per_message = 1;

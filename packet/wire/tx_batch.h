@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
@@ -22,6 +23,10 @@ enum class Identification : uint8_t {
 /// Packets to send, back to back in one piece of memory. They are grouped into messages that an
 /// engine can hand to the kernel as one segmented datagram: one flow, one process (or QP1),
 /// segments of one size except for a shorter last one. Allocates memory only in the constructor.
+///
+/// A packet's payload may lie elsewhere, where nobody changes it: then the batch has its place,
+/// with room for it. The message is scattered. All its packets are of that kind, or all but a
+/// shorter last one.
 class TxBatch {
  public:
   struct Limits {
@@ -32,15 +37,20 @@ class TxBatch {
     Identification identification = Identification::kZero;
     /// Whether commit() computes ICRCs. False: the engine calls seal() for packets that need one.
     bool seals = true;
+    /// A payload of so many bytes, and at least kLeastElsewhere, may lie elsewhere.
+    size_t elsewhere_from = SIZE_MAX;
   };
+  static constexpr size_t kLeastElsewhere = 64;
+
   struct Message {
     Flow flow;
     size_t offset = 0;  ///< into bytes()
     size_t size = 0;
     size_t segment_size = 0;  ///< size of all segments but the last
     size_t segments = 0;
-    bool closed = false;  ///< its last segment was shorter, so nothing can follow
-    bool sealed = true;   ///< its packets have ICRCs; false: four bytes of 0 in their place
+    bool closed = false;   ///< its last segment was shorter, so nothing can follow
+    bool sealed = true;    ///< its packets have ICRCs; false: four bytes of 0 in their place
+    size_t elsewhere = 0;  ///< so many packets, the first ones, have their payload elsewhere
   };
 
   explicit TxBatch(const Limits& limits);
@@ -57,6 +67,15 @@ class TxBatch {
   /// Ends the packet that append() started: computes its ICRC, if limits() say so.
   void commit();
 
+  /// Adds a whole packet, whose payload is not copied if limits() and its size allow that: it must
+  /// stay as it is until the packet is sent, or gather() was called. Returns false, and changes
+  /// nothing, if the batch is full. No packet may be open.
+  [[nodiscard]] bool append_whole(const Flow& flow, const Headers& headers,
+                                  std::span<const uint8_t> payload);
+
+  /// Copies the payloads that lie elsewhere. Then no message is scattered.
+  void gather();
+
   /// Computes the ICRCs that commit() has left out.
   void seal();
 
@@ -70,13 +89,44 @@ class TxBatch {
   [[nodiscard]] std::span<const Message> messages() const {
     return {messages_.data(), messages_.size()};
   }
+  /// Payloads that lie elsewhere are not there.
   [[nodiscard]] std::span<const uint8_t> bytes(const Message& m) const {
     return {memory_.get() + m.offset, m.size};
   }
+
+  /// Calls `visit(bytes)` for each piece of a message, in order: 1, and 2 more for each payload
+  /// that lies elsewhere. The message's offset counts from `memory`.
+  template <class Visit>
+  static void for_each_piece(const Message& message, const uint8_t* memory, Visit visit) {
+    const uint8_t* const begin = memory + message.offset;
+    size_t at = 0;
+    for (size_t i = 0; i < message.elsewhere; ++i) {
+      const Piece piece = piece_of(message, begin, i);
+      const size_t payload = i * message.segment_size + piece.header_bytes;
+      visit(std::span(begin + at, payload - at));
+      visit(std::span(piece.payload, piece.bytes));
+      at = payload + piece.bytes;
+    }
+    visit(std::span(begin + at, message.size - at));
+  }
+  [[nodiscard]] static size_t pieces(const Message& message) { return 2 * message.elsewhere + 1; }
+  /// Copies all bytes of a message, whose offset counts from `memory`.
+  static void copy(const Message& message, const uint8_t* memory, uint8_t* to);
   [[nodiscard]] size_t packets() const { return packets_; }
   [[nodiscard]] bool empty() const { return messages_.empty(); }
   [[nodiscard]] const Limits& limits() const { return limits_; }
   void clear();
+
+  /// One packet of a message, as a message.
+  [[nodiscard]] static Message packet_of(const Message& message, size_t segment) {
+    Message packet = message;
+    packet.offset += segment * message.segment_size;
+    packet.size = std::min(message.segment_size, message.size - segment * message.segment_size);
+    packet.segment_size = packet.size;
+    packet.segments = 1;
+    packet.elsewhere = segment < message.elsewhere ? 1 : 0;
+    return packet;
+  }
 
   /// Removes the messages for which `is_done(message)` returns true. It may read their bytes. No
   /// packet may be open.
@@ -90,7 +140,7 @@ class TxBatch {
   /// was appended since.
   void put_back(std::span<const Message> messages);
 
-  /// Calls `visit(message, segment, bytes)` for each packet.
+  /// Calls `visit(message, segment, bytes)` for each packet, with bytes as bytes() has them.
   template <class Visit>
   void for_each_packet(Visit visit) const {
     for (const Message& message : messages_) {
@@ -128,6 +178,24 @@ class TxBatch {
   void unsegment();
 
  private:
+  /// A payload that lies elsewhere. The room for it in the batch has this, at its end.
+  struct Piece {
+    const uint8_t* payload;
+    uint32_t bytes;
+    uint32_t header_bytes;  ///< of the packet, before the payload
+  };
+  static constexpr size_t kPieceFromEnd = sizeof(Piece) + 8;  ///< of the packet: a pad, the ICRC
+  static_assert(kLeastElsewhere >= kPieceFromEnd);
+
+  [[nodiscard]] static Piece piece_of(const Message& message, const uint8_t* begin,
+                                      size_t segment) {
+    Piece piece;
+    const size_t end = std::min((segment + 1) * message.segment_size, message.size);
+    std::memcpy(&piece, begin + end - kPieceFromEnd, sizeof piece);
+    return piece;
+  }
+  void seal(const Message& message, size_t segment);
+  void gather(Message& message);
   [[nodiscard]] bool open_packet_joins(const Message& last) const;
   [[nodiscard]] std::span<uint8_t> segment(const Message& message, size_t index);
   void begin_message();
@@ -140,6 +208,7 @@ class TxBatch {
   size_t used_ = 0;
   size_t packets_ = 0;
   size_t open_size_ = 0;  ///< of the open packet, which lies at used_; 0: none is open
+  bool open_is_elsewhere_ = false;
   Flow open_flow_;
 };
 

@@ -130,10 +130,13 @@ Lines Bench::sent(AckPolicy policy) {
   Lines lines;
   payloads_.clear();
   device.advance(now);
-  TxBatch batch(TxBatch::Limits{});
+  TxBatch::Limits limits;
+  limits.elsewhere_from = kMtu / 2;
+  TxBatch batch(limits);
   for (bool more = true; more;) {
     batch.clear();
     more = device.transmit(batch, now, policy);
+    batch.gather();
     for (const TxBatch::Message& message : batch.messages()) {
       const RxPacket packet{batch.bytes(message), message.flow, batch.identification(0)};
       const auto view = parse(packet);

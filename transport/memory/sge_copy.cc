@@ -50,6 +50,17 @@ bool scatter(const MemoryTable& memory, PdId pd, std::span<const Sge> list, uint
                         });
 }
 
+const uint8_t* find_piece(const MemoryTable& memory, PdId pd, std::span<const Sge> list,
+                          uint64_t offset, size_t length) {
+  const uint8_t* found = nullptr;
+  for_each_piece(memory, pd, list, offset, length, false,
+                 [&](const HostMemory& host, size_t bytes) {
+                   if (host.kind == HostMemory::Kind::kPlain && bytes == length) found = host.at;
+                   return false;
+                 });
+  return found;
+}
+
 bool list_is_valid(const MemoryTable& memory, PdId pd, std::span<const Sge> list, bool write) {
   return std::ranges::all_of(
       list, [&](const Sge& sge) { return sge.length == 0 || memory.local(pd, sge, write); });

@@ -91,16 +91,17 @@ Again send_again(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
   packet.headers.bth.ack_req = what.ack_req;
   const uint32_t bytes = datagram_bytes(qp.flow(), packet.headers.bth.opcode, packet.payload);
   if (!pacing_admits(ca, qp, bytes, now)) return {Turn::kIdle, 0};
-  uint8_t* out = batch.append(qp.flow(), packet.headers, packet.payload);
-  if (out == nullptr) return {Turn::kBatchFull, 0};
-  if (!fill_payload(ca, qp, what.position, packet, out)) {
-    batch.abandon();
-    // Its turn comes when it is the oldest.
-    if (what.position != qp.sq.oldest()) return {Turn::kMore, packet.psns};
-    fail_oldest_send(ca, qp, IBV_WC_LOC_PROT_ERR);
-    return {Turn::kIdle, 0};
+  switch (append_request(ca, qp, what.position, packet, false, batch)) {
+    case Appended::kYes:
+      break;
+    case Appended::kBatchFull:
+      return {Turn::kBatchFull, 0};
+    case Appended::kRefused:
+      // Its turn comes when it is the oldest.
+      if (what.position != qp.sq.oldest()) return {Turn::kMore, packet.psns};
+      fail_oldest_send(ca, qp, IBV_WC_LOC_PROT_ERR);
+      return {Turn::kIdle, 0};
   }
-  batch.commit();
   ++ca.counters.sent_packets;
   ++ca.counters.retransmitted_packets;
   ++qp.counters.retransmitted_packets;

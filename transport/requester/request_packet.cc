@@ -80,6 +80,18 @@ void describe_payload(const QueuePair& qp, const SendWqe& wqe, uint32_t index,
   headers.bth.solicited = needs_receive(wqe) && (wqe.send_flags & IBV_SEND_SOLICITED) != 0;
 }
 
+/// Copies the packet's payload to `out`. False: a key of the list, or its range, is not valid.
+bool fill_payload(const ChannelAdapter& ca, QueuePair& qp, uint32_t position,
+                  const RequestPacket& packet, uint8_t* out) {
+  if (packet.payload == 0) return true;
+  const SendWqe& wqe = qp.sq.at(position);
+  if (wqe.is_inline) {
+    std::memcpy(out, qp.sq.inline_space(position) + packet.offset, packet.payload);
+    return true;
+  }
+  return gather(ca.memory, qp.pd, qp.sq.sges(position), packet.offset, {out, packet.payload});
+}
+
 }  // namespace
 
 uint32_t position_of(QueuePair& qp, Psn psn) {
@@ -121,15 +133,26 @@ RequestPacket request_packet_at(const QueuePair& qp, const SendWqe& wqe, Psn psn
   return packet;
 }
 
-bool fill_payload(const ChannelAdapter& ca, QueuePair& qp, uint32_t position,
-                  const RequestPacket& packet, uint8_t* out) {
-  if (packet.payload == 0) return true;
-  const SendWqe& wqe = qp.sq.at(position);
-  if (wqe.is_inline) {
-    std::memcpy(out, qp.sq.inline_space(position) + packet.offset, packet.payload);
-    return true;
+Appended append_request(const ChannelAdapter& ca, QueuePair& qp, uint32_t position,
+                        const RequestPacket& packet, bool may_scatter, TxBatch& batch) {
+  if (may_scatter && packet.payload >= batch.limits().elsewhere_from &&
+      !qp.sq.at(position).is_inline) {
+    const uint8_t* const payload =
+        find_piece(ca.memory, qp.pd, qp.sq.sges(position), packet.offset, packet.payload);
+    if (payload != nullptr) {
+      return batch.append_whole(qp.flow(), packet.headers, {payload, packet.payload})
+                 ? Appended::kYes
+                 : Appended::kBatchFull;
+    }
   }
-  return gather(ca.memory, qp.pd, qp.sq.sges(position), packet.offset, {out, packet.payload});
+  uint8_t* const out = batch.append(qp.flow(), packet.headers, packet.payload);
+  if (out == nullptr) return Appended::kBatchFull;
+  if (!fill_payload(ca, qp, position, packet, out)) {
+    batch.abandon();
+    return Appended::kRefused;
+  }
+  batch.commit();
+  return Appended::kYes;
 }
 
 bool gather_all(const ChannelAdapter& ca, QueuePair& qp, uint32_t position, uint8_t* out) {

@@ -31,12 +31,17 @@ uint32_t message_packets(const QueuePair& qp, const SendWqe& wqe);
 /// The packet of `wqe` that begins at `psn`, which lies in the message. AckReq is not set.
 RequestPacket request_packet_at(const QueuePair& qp, const SendWqe& wqe, Psn psn);
 
-/// Copies the packet's payload to `out`. False: a key of the list, or its range, is not valid.
-bool fill_payload(const ChannelAdapter& ca, QueuePair& qp, uint32_t position,
-                  const RequestPacket& packet, uint8_t* out);
+enum class Appended : uint8_t { kYes, kBatchFull, kRefused };
 
-/// Copies all data of the element at `position` to `out`: of a message that is one packet. False:
-/// as above.
+/// Appends a packet of the element at `position` to the batch. kRefused: a key of the list, or its
+/// range, is not valid. `may_scatter`: the payload may stay where it is until the batch is sent.
+/// Should the application change it meanwhile, which it must not, the packet has a wrong ICRC. So
+/// this is for packets that can be sent again, and then as copies.
+Appended append_request(const ChannelAdapter& ca, QueuePair& qp, uint32_t position,
+                        const RequestPacket& packet, bool may_scatter, TxBatch& batch);
+
+/// Copies all data of the element at `position` to `out`: of a message that is one packet. False: a
+/// key of the list, or its range, is not valid.
 bool gather_all(const ChannelAdapter& ca, QueuePair& qp, uint32_t position, uint8_t* out);
 
 }  // namespace urxe

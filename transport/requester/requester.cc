@@ -147,16 +147,18 @@ Turn send_one(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
   const uint32_t bytes = datagram_bytes(qp.flow(), packet.headers.bth.opcode, packet.payload);
   if (!pacing_admits(ca, qp, bytes, now)) return Turn::kIdle;
   packet.headers.bth.ack_req = wants_ack(qp, wqe, packet, pauses_after(qp, bytes, now));
-  uint8_t* out = batch.append(qp.flow(), packet.headers, packet.payload);
-  if (out == nullptr) return Turn::kBatchFull;
-  if (!fill_payload(ca, qp, position, packet, out)) {
-    batch.abandon();
-    wqe.failed_locally = true;
-    wqe.local_status = IBV_WC_LOC_PROT_ERR;
-    return hold_failed_message(ca, qp, position);
-  }
   const size_t datagrams = batch.messages().size();
-  batch.commit();
+  const bool first_time = packet.headers.bth.psn == qp.requester.next_psn;
+  switch (append_request(ca, qp, position, packet, first_time, batch)) {
+    case Appended::kYes:
+      break;
+    case Appended::kBatchFull:
+      return Turn::kBatchFull;
+    case Appended::kRefused:
+      wqe.failed_locally = true;
+      wqe.local_status = IBV_WC_LOC_PROT_ERR;
+      return hold_failed_message(ca, qp, position);
+  }
   count_request(ca, qp, packet);
   take_room(ca, qp, wqe, packet, batch.messages().size() == datagrams);
   if (qp.pacer.is_limited()) qp.pacer.charge(bytes, now);

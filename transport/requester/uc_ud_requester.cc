@@ -59,13 +59,14 @@ Turn send_uc_packet(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant n
       turn != Turn::kMore) {
     return turn;
   }
-  uint8_t* out = batch.append(qp.flow(), packet.headers, packet.payload);
-  if (out == nullptr) return Turn::kBatchFull;
-  if (!fill_payload(ca, qp, position, packet, out)) {
-    batch.abandon();
-    return fail_turn(ca, qp, IBV_WC_LOC_PROT_ERR);
+  switch (append_request(ca, qp, position, packet, false, batch)) {
+    case Appended::kYes:
+      break;
+    case Appended::kBatchFull:
+      return Turn::kBatchFull;
+    case Appended::kRefused:
+      return fail_turn(ca, qp, IBV_WC_LOC_PROT_ERR);
   }
-  batch.commit();
   note_sent(ca, qp, qp.flow(), packet.headers, packet.payload, batch, now);
   if (packet.headers.bth.psn == wqe.last_psn()) {
     ++req.send_position;

@@ -15,7 +15,7 @@ namespace urxe {
 
 /// Changes with every change of this file, of PacketEngine and EngineLane, or of what is passed
 /// through them.
-#define URXE_DPDK_ABI 6
+#define URXE_DPDK_ABI 7
 
 inline constexpr size_t kMostDpdkPorts = 32;
 

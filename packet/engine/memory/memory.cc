@@ -67,6 +67,7 @@ EnginePromises MemoryEngine::promises() const {
   promises.segments_per_message = limits_.segments_per_message;
   promises.message_bytes = limits_.message_bytes;
   promises.identification = limits_.identification;
+  promises.elsewhere_from = limits_.elsewhere_from;
   promises.lossless = true;
   return promises;
 }
@@ -113,6 +114,7 @@ std::span<const RxPacket> MemoryEngine::receive() {
 
 size_t MemoryEngine::transmit(TxBatch& batch) {
   const size_t packets = batch.packets();
+  batch.gather();
   batch.remove_if([&](const TxBatch::Message& message) {
     if (!network_->has_room(message.flow.destination)) return false;
     send(batch, message);

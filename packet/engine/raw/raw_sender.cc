@@ -32,11 +32,6 @@ bool may_be_about_segments(int errno_value) {
 RawSender::RawSender(int fd, RouteCache::Find find, Duration patience, RawCounters& counters)
     : fd_(fd), routes_(std::move(find)), counters_(counters), patience_(patience) {
   left_.reserve(TxBatch::Limits{}.packets);
-  for (size_t i = 0; i < kBurst; ++i) {
-    parts_[i][0] = {&headers_[i].vnet, sizeof(VnetHeader)};
-    calls_[i].msg_hdr.msg_iov = parts_[i].data();
-    calls_[i].msg_hdr.msg_iovlen = parts_[i].size();
-  }
 }
 
 std::span<const TxBatch::Message> RawSender::transmit(TxBatch& batch, Instant now) {
@@ -58,7 +53,7 @@ bool RawSender::take(const TxBatch::Message& message, const uint8_t* memory, Ins
     return false;
   }
   const uint8_t priority = priority_of(message.flow);
-  if (count_ == kBurst || priority != priority_) send_or_delay(memory);
+  if (!has_room_for(message) || priority != priority_) send_or_delay(memory);
   set_priority(priority);
   add(message, memory, route.link);
   return true;
@@ -70,13 +65,24 @@ bool RawSender::fits(const TxBatch::Message& message, const LinkRoute& route) co
   return ip_packet_bytes(message) <= route.mtu;
 }
 
+/// Whether the next system call may send it, too. That takes any message if it has none yet.
+bool RawSender::has_room_for(const TxBatch::Message& message) const {
+  return count_ < kBurst && 2 + TxBatch::pieces(message) <= kPieces - used_pieces_;
+}
+
 void RawSender::add(const TxBatch::Message& message, const uint8_t* memory,
                     const LinkRoute& route) {
   Headers& headers = headers_[count_];
   const size_t size =
       write_frame_headers(headers.bytes.data(), headers.vnet, message, route.to, route.from);
-  parts_[count_][1] = {headers.bytes.data(), size};
-  parts_[count_][2] = {const_cast<uint8_t*>(memory + message.offset), message.size};
+  msghdr& call = calls_[count_].msg_hdr;
+  call.msg_iov = &pieces_[used_pieces_];
+  pieces_[used_pieces_++] = {&headers.vnet, sizeof(VnetHeader)};
+  pieces_[used_pieces_++] = {headers.bytes.data(), size};
+  TxBatch::for_each_piece(message, memory, [&](std::span<const uint8_t> piece) {
+    pieces_[used_pieces_++] = {const_cast<uint8_t*>(piece.data()), piece.size()};
+  });
+  call.msg_iovlen = 2 + TxBatch::pieces(message);
   messages_[count_++] = message;
 }
 
@@ -118,7 +124,7 @@ size_t RawSender::send_prepared() {
 /// What waits goes first.
 void RawSender::send_or_delay(const uint8_t* memory) {
   for (size_t i = is_blocked() ? 0 : send_prepared(); i < count_; ++i) delay(messages_[i], memory);
-  count_ = 0;
+  forget_prepared();
 }
 
 void RawSender::flush(Instant now) {
@@ -126,14 +132,14 @@ void RawSender::flush(Instant now) {
     for (const TxBatch::Message& message : backlog_->messages()) {
       const LinkRoute route = routes_.lookup(message.flow, now).link;
       const uint8_t priority = priority_of(message.flow);
-      if (count_ == kBurst || !fits(message, route)) break;
+      if (!has_room_for(message) || !fits(message, route)) break;
       if (count_ > 0 && priority != priority_) break;
       set_priority(priority);
       add(message, backlog_->memory(), route);
     }
     const size_t prepared = count_;
     const size_t done = send_prepared();
-    count_ = 0;
+    forget_prepared();
     if (prepared == 0) {  // its route has gone
       count_lost(backlog_->messages()[0], ENETDOWN);
       backlog_->pop(1);

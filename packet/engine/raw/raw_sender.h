@@ -45,6 +45,7 @@ class RawSender {
 
  private:
   static constexpr size_t kBurst = 64;
+  static constexpr size_t kPieces = 768;  ///< of a burst
   struct Headers {
     VnetHeader vnet;
     std::array<uint8_t, kMaxFrameHeaderBytes> bytes;
@@ -53,9 +54,11 @@ class RawSender {
   [[nodiscard]] bool take(const TxBatch::Message& message, const uint8_t* memory, Instant now);
   [[nodiscard]] bool fits(const TxBatch::Message& message, const LinkRoute& route) const;
   void set_priority(uint8_t priority);
+  [[nodiscard]] bool has_room_for(const TxBatch::Message& message) const;
   void add(const TxBatch::Message& message, const uint8_t* memory, const LinkRoute& route);
   void send_or_delay(const uint8_t* memory);
   [[nodiscard]] size_t send_prepared();
+  void forget_prepared() { count_ = used_pieces_ = 0; }
   [[nodiscard]] int send_from(size_t first);
   void count_sent(size_t first, size_t count);
   void count_lost(const TxBatch::Message& message, int errno_value);
@@ -76,7 +79,8 @@ class RawSender {
   size_t count_ = 0;
   std::array<TxBatch::Message, kBurst> messages_{};
   std::array<Headers, kBurst> headers_{};
-  std::array<std::array<iovec, 3>, kBurst> parts_{};
+  size_t used_pieces_ = 0;
+  std::array<iovec, kPieces> pieces_{};
   std::array<mmsghdr, kBurst> calls_{};
 };
 

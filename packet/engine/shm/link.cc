@@ -104,7 +104,10 @@ bool Link::write(const TxBatch::Message& message, const uint8_t* memory) {
   info.numbered = message.segments > 1;
   info.sealed = message.sealed;
   mapped_to_write_.use(writer_.end_of_next(message.size));
-  if (!writer_.write(info, {memory + message.offset, message.size})) return false;
+  uint8_t* const to = writer_.begin(info, message.size);
+  if (to == nullptr) return false;
+  TxBatch::copy(message, memory, to);
+  writer_.end();
   counters_.sent_packets += message.segments;
   counters_.sent_bytes += message.size;
   full_fence();

@@ -110,15 +110,29 @@ bool RingWriter::starts_over(size_t record) {
 }
 
 bool RingWriter::write(const RecordInfo& info, std::span<const uint8_t> packets) {
-  Space space = space_for(packets.size());
+  uint8_t* const to = begin(info, packets.size());
+  if (to == nullptr) return false;
+  std::memcpy(to, packets.data(), packets.size());
+  end();
+  return true;
+}
+
+uint8_t* RingWriter::begin(const RecordInfo& info, size_t bytes) {
+  Space space = space_for(bytes);
   if (space.filler == 0 && starts_over(space.record)) space.filler = memory_.size() - offset();
-  if (!has_space(space)) return false;
+  if (!has_space(space)) return nullptr;
   const uint64_t at = position_ + space.filler;
   uint8_t* const place = memory_.data() + (at & (memory_.size() - 1));
   const uint32_t flags = (info.numbered ? kNumbered : 0U) | (info.sealed ? kSealed : 0U);
-  store(place, {0, static_cast<uint32_t>(packets.size()), info.segment_size, info.source_port,
-                info.source, info.destination, info.traffic_class, info.hop_limit, flags});
-  std::memcpy(place + kRecordHeaderBytes, packets.data(), packets.size());
+  store(place, {0, static_cast<uint32_t>(bytes), info.segment_size, info.source_port, info.source,
+                info.destination, info.traffic_class, info.hop_limit, flags});
+  open_ = space;
+  return place + kRecordHeaderBytes;
+}
+
+void RingWriter::end() {
+  const Space space = open_;
+  const uint64_t at = position_ + space.filler;
   sequence_of(memory_, at + space.record).store(0, std::memory_order_relaxed);
   sequence_of(memory_, at).store(sequence_at(at), std::memory_order_release);
   if (space.filler != 0) {
@@ -129,7 +143,6 @@ bool RingWriter::write(const RecordInfo& info, std::span<const uint8_t> packets)
     sequence_of(memory_, position_).store(sequence_at(position_), std::memory_order_release);
   }
   position_ = at + space.record;
-  return true;
 }
 
 RingReader::RingReader(std::span<uint8_t> memory, std::atomic<uint64_t>& freed, uint64_t start)

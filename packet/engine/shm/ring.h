@@ -57,6 +57,10 @@ class RingWriter {
   /// Appends a record of 1 to kMaxRecordBytes bytes of packets. False, and nothing is written: the
   /// ring is too full.
   [[nodiscard]] bool write(const RecordInfo& info, std::span<const uint8_t> packets);
+  /// The same in two steps: begin() returns the place for the packets, or nullptr; end() appends
+  /// the record with what was written there.
+  [[nodiscard]] uint8_t* begin(const RecordInfo& info, size_t bytes);
+  void end();
   /// Whether write() would have room for a record of `bytes`.
   [[nodiscard]] bool has_room(size_t bytes) { return has_space(space_for(bytes)); }
   /// How far into the memory write() would go with a record of `bytes` behind the last one: the
@@ -78,6 +82,7 @@ class RingWriter {
   const std::atomic<uint64_t>& freed_;
   uint64_t position_;     ///< where the next record begins
   uint64_t known_freed_;  ///< freed_ when it was looked at last
+  Space open_{};          ///< of the record that was begun
 };
 
 /// The reader's side; as RingWriter.

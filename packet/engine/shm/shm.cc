@@ -32,7 +32,8 @@ constexpr Duration kLastPause = microseconds(50);
 ShmEngine::ShmEngine(std::unique_ptr<PacketEngine> inner, const ShmConfig& config)
     : ForwardingEngine(std::move(inner)),
       ForwardingLane(ForwardingEngine::inner().lane(0)),
-      config_(config) {
+      config_(config),
+      gathers_for_inner_(ForwardingEngine::inner().promises().elsewhere_from == SIZE_MAX) {
   packets_.reserve(kUsualPacketsAtOnce);
   left_.reserve(TxBatch::Limits{}.packets);
   addresses_.reserve(LinkEnd::kAddresses);
@@ -109,6 +110,7 @@ size_t ShmEngine::transmit(TxBatch& batch) {
     batch.remove_if([&](const TxBatch::Message& message) { return send(batch, message); });
   }
   if (!batch.empty()) {
+    if (gathers_for_inner_) batch.gather();
     batch.seal();
     inner_lane().transmit(batch);
   }

@@ -44,6 +44,9 @@ class ShmEngine final : public ForwardingEngine, public ForwardingLane {
   [[nodiscard]] EnginePromises promises() const override {
     EnginePromises promises = inner().promises();
     promises.integrity = promises.integrity || links_ != nullptr;
+    if (links_ != nullptr) {
+      promises.elsewhere_from = std::min(promises.elsewhere_from, kLongestCopied);
+    }
     return promises;
   }
   Expected<void, EngineError> open_address(const Gid& local) override;
@@ -62,6 +65,10 @@ class ShmEngine final : public ForwardingEngine, public ForwardingLane {
   [[nodiscard]] const ShmCounters& counters() const { return counters_; }
 
  private:
+  /// Payloads of fewer bytes are not worth the steps that a scattered message takes, if they go to
+  /// the inner engine after all.
+  static constexpr size_t kLongestCopied = 2048;
+
   [[nodiscard]] bool send(const TxBatch& batch, const TxBatch::Message& message);
   [[nodiscard]] bool send_to_self(const TxBatch::Message& message, const uint8_t* memory);
   [[nodiscard]] bool take_own();
@@ -79,6 +86,7 @@ class ShmEngine final : public ForwardingEngine, public ForwardingLane {
   void flush();
 
   ShmConfig config_;
+  bool gathers_for_inner_;
   ShmCounters counters_;
   FileDescriptor epoll_;          ///< watches the inner engine, the bell, and what the links need
   FileDescriptor bell_;           ///< other processes ring it while this one sleeps

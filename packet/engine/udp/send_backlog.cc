@@ -2,7 +2,6 @@
 #include "packet/engine/udp/send_backlog.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace urxe {
 
@@ -22,10 +21,11 @@ bool SendBacklog::push(const TxBatch::Message& message, const uint8_t* memory) {
   if (refuses_ || count_ == kMessages) return false;
   const size_t place = find_room(message.size);
   if (place == kBytes) return false;
-  std::memcpy(memory_.get() + place, memory + message.offset, message.size);
+  TxBatch::copy(message, memory, memory_.get() + place);
   TxBatch::Message& copy = messages_[(first_ + count_) % kMessages];
   copy = message;
   copy.offset = place;
+  copy.elsewhere = 0;
   end_ = place + message.size;
   ++count_;
   return true;

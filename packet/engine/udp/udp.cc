@@ -29,6 +29,8 @@ constexpr int kLastBursts = 1000;
 
 constexpr size_t kMaxSegments = 60;
 constexpr size_t kMaxMessageBytes = 65000;
+/// A shorter payload is copied sooner than the kernel takes two more pieces.
+constexpr size_t kLeastPiece = 2048;
 
 UdpSocketOptions socket_options(const UdpConfig& config) {
   return {config.interface_index, config.socket_buffer_bytes, config.segmentation};
@@ -161,6 +163,7 @@ EnginePromises UdpEngine::promises() const {
     promises.message_bytes = kMaxMessageBytes;
     promises.identification = Identification::kBySegment;
   }
+  promises.elsewhere_from = kLeastPiece;
   promises.receive_buffer = receive_buffer_bytes(socket_options(config_));
   return promises;
 }

@@ -135,28 +135,41 @@ int UdpSender::find_socket(const Flow& flow) {
   return fd;
 }
 
-void UdpSender::prepare(size_t i, const TxBatch::Message& message, const uint8_t* memory) {
+/// Returns for how many messages, at least one, there was room.
+size_t UdpSender::prepare(Messages burst, const uint8_t* memory) {
+  size_t used = 0;
+  size_t i = 0;
+  for (; i < burst.size() && TxBatch::pieces(burst[i]) <= kPieces - used; ++i) {
+    const size_t first = used;
+    TxBatch::for_each_piece(burst[i], memory, [&](std::span<const uint8_t> piece) {
+      pieces_[used++] = {const_cast<uint8_t*>(piece.data()), piece.size()};
+    });
+    prepare(i, std::span(pieces_).subspan(first, used - first), burst[i]);
+  }
+  return i;
+}
+
+void UdpSender::prepare(size_t i, std::span<iovec> pieces, const TxBatch::Message& message) {
   destinations_[i] = SocketAddress(message.flow.destination, kRoceUdpPort, options_.scope);
-  parts_[i] = {const_cast<uint8_t*>(memory + message.offset), message.size};
   msghdr& header = headers_[i].msg_hdr;
   header.msg_name = destinations_[i].get();
   header.msg_namelen = destinations_[i].size();
-  header.msg_iov = &parts_[i];
-  header.msg_iovlen = 1;
+  header.msg_iov = pieces.data();
+  header.msg_iovlen = pieces.size();
   header.msg_controllen = write_control(controls_[i].bytes, message);
   header.msg_control = header.msg_controllen == 0 ? nullptr : controls_[i].bytes;
 }
 
 int UdpSender::send_one(int fd, const TxBatch::Message& message, const uint8_t* memory) {
   ++counters_.tx_syscalls;
-  if (message.segments == 1 && has_default_fields(message.flow)) {
+  if (message.segments == 1 && message.elsewhere == 0 && has_default_fields(message.flow)) {
     const SocketAddress to(message.flow.destination, kRoceUdpPort, options_.scope);
     return uncancelled::sendto(fd, memory + message.offset, message.size, MSG_DONTWAIT, to.get(),
                                to.size()) < 0
                ? errno
                : 0;
   }
-  prepare(0, message, memory);
+  prepare({&message, 1}, memory);
   return uncancelled::sendmsg(fd, &headers_[0].msg_hdr, MSG_DONTWAIT) < 0 ? errno : 0;
 }
 
@@ -166,10 +179,9 @@ int UdpSender::send_burst(int fd, Messages burst, const uint8_t* memory) {
     const int errno_value = send_one(fd, burst[0], memory);
     return errno_value == 0 ? 1 : -errno_value;
   }
-  for (size_t i = 0; i < burst.size(); ++i) prepare(i, burst[i], memory);
+  const auto prepared = static_cast<unsigned>(prepare(burst, memory));
   ++counters_.tx_syscalls;
-  const int sent =
-      uncancelled::sendmmsg(fd, headers_.data(), static_cast<unsigned>(burst.size()), MSG_DONTWAIT);
+  const int sent = uncancelled::sendmmsg(fd, headers_.data(), prepared, MSG_DONTWAIT);
   return sent > 0 ? sent : -errno;
 }
 
@@ -183,6 +195,7 @@ bool UdpSender::segmentation_is_to_blame(int fd, const TxBatch::Message& message
   TxBatch::Message first = message;
   first.size = first.segment_size;
   first.segments = 1;
+  first.elsewhere = std::min<size_t>(first.elsewhere, 1);
   return send_one(fd, first, memory) == 0;
 }
 
@@ -236,6 +249,7 @@ UdpSender::Progress UdpSender::send(Messages messages, const uint8_t* memory) {
 /// sent, for whatever reason.
 bool UdpSender::send_express(const TxBatch& batch) {
   const TxBatch::Message& message = batch.messages()[0];
+  if (message.elsewhere != 0) return false;
   if (express_.fd < 0 || message.flow != express_.flow) {
     if (!has_default_fields(message.flow)) return false;
     express_ = {message.flow, SocketAddress(message.flow.destination, kRoceUdpPort, options_.scope),

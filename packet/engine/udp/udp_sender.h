@@ -42,6 +42,7 @@ class UdpSender {
 
  private:
   static constexpr size_t kBurst = 64;
+  static constexpr size_t kPieces = 512;  ///< of a burst
   using Messages = std::span<const TxBatch::Message>;
   struct Control {
     alignas(cmsghdr) uint8_t bytes[128];
@@ -60,7 +61,8 @@ class UdpSender {
   Progress send_run(int fd, Messages run, const uint8_t* memory);
   int send_one(int fd, const TxBatch::Message& message, const uint8_t* memory);
   int send_burst(int fd, Messages burst, const uint8_t* memory);
-  void prepare(size_t i, const TxBatch::Message& message, const uint8_t* memory);
+  size_t prepare(Messages burst, const uint8_t* memory);
+  void prepare(size_t i, std::span<iovec> pieces, const TxBatch::Message& message);
   bool segmentation_is_to_blame(int fd, const TxBatch::Message& message, const uint8_t* memory,
                                 int errno_value);
   void count_sent(Messages messages);
@@ -99,7 +101,7 @@ class UdpSender {
   } express_;
 
   std::array<mmsghdr, kBurst> headers_{};
-  std::array<iovec, kBurst> parts_{};
+  std::array<iovec, kPieces> pieces_{};
   std::array<SocketAddress, kBurst> destinations_{};
   std::array<Control, kBurst> controls_{};
 };

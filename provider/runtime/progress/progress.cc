@@ -117,6 +117,7 @@ void Progress::transmit_packets(AckPolicy policy, Instant now) {
 bool Progress::send_batch() {
   if (batch_->empty()) return true;
   const size_t taken = lane_->transmit(*batch_);
+  batch_->gather();  // payloads may be taken away once the lock is free
   if (takes_from_memory_) memory_traffic_ += static_cast<uint32_t>(taken);
   return batch_->empty();
 }

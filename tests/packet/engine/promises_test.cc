@@ -22,6 +22,7 @@ TxBatch::Limits unlike_the_usual() {
   limits.message_bytes = 50000;
   limits.identification = Identification::kBySegment;
   limits.seals = false;
+  limits.elsewhere_from = 777;
   return limits;
 }
 
@@ -32,6 +33,7 @@ void expect_equal(const TxBatch::Limits& a, const TxBatch::Limits& b) {
   EXPECT_EQ(a.message_bytes, b.message_bytes);
   EXPECT_EQ(a.identification, b.identification);
   EXPECT_EQ(a.seals, b.seals);
+  EXPECT_EQ(a.elsewhere_from, b.elsewhere_from);
 }
 
 TEST(EnginePromises, ABatchFollowsFromThemAndTheLanesLimits) {
@@ -55,6 +57,10 @@ TEST(EnginePromises, UdpSocketsNeedIcrcsAndMayLose) {
   EXPECT_EQ(promises.largest_packet, UINT32_MAX) << "the interface decides";
   EXPECT_EQ(promises.receive_buffer, receive_buffer_bytes({.buffer_bytes = 4 << 20}));
   EXPECT_GT(promises.receive_buffer, 0U);
+}
+
+TEST(EnginePromises, UdpTakesLongPayloadsFromWhereTheyLie) {
+  EXPECT_LE(UdpEngine(UdpConfig{}).promises().elsewhere_from, 4096U);
 }
 
 TEST(EnginePromises, UdpSegmentsIfTheKernelDoes) {

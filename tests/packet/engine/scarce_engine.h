@@ -40,12 +40,14 @@ class ScarceEngine final : public OneLaneEngine {
   uint64_t offers = 0;          ///< calls of transmit() with packets
   size_t most_offered = 0;      ///< packets in one of them
   uint64_t waits = 0;           ///< calls of begin_wait()
+  bool any_elsewhere = false;   ///< a payload was
   uint16_t released_port = 0;
 
   [[nodiscard]] EnginePromises promises() const override {
     return {.integrity = !limits_.seals,
             .segments_per_message = limits_.segments_per_message,
-            .identification = limits_.identification};
+            .identification = limits_.identification,
+            .elsewhere_from = limits_.elsewhere_from};
   }
   Expected<void, EngineError> open_address(const Gid& /*local*/) override { return {}; }
   Expected<uint16_t, EngineError> claim_source_port(const Gid& /*local*/,
@@ -68,8 +70,14 @@ class ScarceEngine final : public OneLaneEngine {
     const size_t packets = batch.packets();
     if (!left_.empty()) {
       EXPECT_EQ(psns_of(batch), left_) << "not what was left";
+      for (const TxBatch::Message& message : batch.messages()) {
+        EXPECT_EQ(message.elsewhere, 0U) << "the payload may have gone since";
+      }
     }
     if (packets > 0) ++offers;
+    for (const TxBatch::Message& message : batch.messages()) {
+      any_elsewhere = any_elsewhere || message.elsewhere > 0;
+    }
     most_offered = std::max(most_offered, packets);
     const std::vector<uint32_t> offered = psns_of(batch);
     size_t at = 0;

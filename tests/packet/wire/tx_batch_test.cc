@@ -348,5 +348,125 @@ TEST(TxBatch, UnsegmentedPacketsAllHaveIdentificationZero) {
   EXPECT_EQ(batch.messages().size(), 9U) << "what is appended later is not segmented either";
 }
 
+/// A batch whose payloads lie elsewhere if they can, and one with copies of all.
+struct Twins {
+  explicit Twins(TxBatch::Limits limits) : copies(limits), refers(elsewhere(limits)) {}
+  static TxBatch::Limits elsewhere(TxBatch::Limits limits) {
+    limits.elsewhere_from = 100;
+    return limits;
+  }
+  void add(const Flow& flow, size_t payload_bytes, uint32_t psn) {
+    std::vector<uint8_t>& payload = payloads.emplace_back(payload_bytes);
+    for (size_t i = 0; i < payload_bytes; ++i) payload[i] = static_cast<uint8_t>(i * 7 + psn);
+    ASSERT_TRUE(copies.append_whole(flow, send(psn), payload));
+    ASSERT_TRUE(refers.append_whole(flow, send(psn), payload));
+  }
+  void add_some() {
+    uint32_t psn = 0;
+    for (const size_t bytes : {200, 200, 200, 150, 101, 101, 102, 103, 99, 100, 100, 8, 8}) {
+      add(flow_v4(), bytes, psn++);
+      add(flow_v6(), bytes, psn++);
+    }
+    for (const size_t bytes : {200, 200, 200, 200, 200, 9}) add(flow_v4(), bytes, psn++);
+  }
+  static std::vector<uint8_t> bytes_of(const TxBatch& batch, const TxBatch::Message& message) {
+    std::vector<uint8_t> bytes(message.size);
+    TxBatch::copy(message, batch.bytes(message).data() - message.offset, bytes.data());
+    return bytes;
+  }
+  void expect_equal() const {
+    ASSERT_EQ(copies.packets(), refers.packets());
+    ASSERT_EQ(copies.messages().size(), refers.messages().size());
+    for (size_t i = 0; i < copies.messages().size(); ++i) {
+      const TxBatch::Message& message = refers.messages()[i];
+      EXPECT_EQ(message.segments, copies.messages()[i].segments);
+      EXPECT_EQ(message.sealed, copies.messages()[i].sealed);
+      EXPECT_EQ(bytes_of(refers, message), bytes_of(copies, copies.messages()[i])) << i;
+    }
+  }
+  [[nodiscard]] size_t elsewhere() const {
+    size_t packets = 0;
+    for (const TxBatch::Message& message : refers.messages()) packets += message.elsewhere;
+    return packets;
+  }
+
+  TxBatch copies;
+  TxBatch refers;
+  std::vector<std::vector<uint8_t>> payloads;
+};
+
+// Expect: the packets are the same, with their ICRCs, and those of 100 bytes and more are no
+// copies.
+TEST(TxBatch, PayloadsMayLieElsewhere) {
+  for (const bool seals : {true, false}) {
+    TxBatch::Limits limits = segmenting(4);
+    limits.seals = seals;
+    Twins twins(limits);
+    twins.add_some();
+    EXPECT_EQ(twins.elsewhere(), 2U * 10 + 5);
+    twins.expect_equal();
+    twins.copies.seal();
+    twins.refers.seal();
+    twins.expect_equal();
+    EXPECT_EQ(twins.elsewhere(), 2U * 10 + 5) << "seal() copies none";
+
+    twins.refers.gather();
+    EXPECT_EQ(twins.elsewhere(), 0U);
+    for (std::vector<uint8_t>& payload : twins.payloads) std::ranges::fill(payload, uint8_t{0});
+    twins.expect_equal();
+    EXPECT_EQ(psns(twins.refers).size(), twins.payloads.size());
+  }
+}
+
+TEST(TxBatch, APayloadElsewhereIsNotCopied) {
+  Twins twins(segmenting(4));
+  twins.add(flow_v4(), 1000, 1);
+  twins.payloads[0][500] ^= 1;
+  const TxBatch::Message& message = twins.refers.messages()[0];
+  const auto now = Twins::bytes_of(twins.refers, message);
+  EXPECT_EQ(now[12 + 500], twins.payloads[0][500]);
+  EXPECT_FALSE(icrc_matches(message.flow, 0, now));
+}
+
+TEST(TxBatch, PayloadsElsewhereStaySoIfMessagesAreSplit) {
+  for (const bool seals : {true, false}) {
+    TxBatch::Limits limits = segmenting(4);
+    limits.seals = seals;
+    Twins twins(limits);
+    twins.add_some();
+    for (TxBatch* batch : {&twins.copies, &twins.refers}) {
+      batch->remove_packets([](size_t i) { return i % 5 == 1; });
+    }
+    twins.expect_equal();
+    EXPECT_GT(twins.elsewhere(), 10U);
+    for (TxBatch* batch : {&twins.copies, &twins.refers}) batch->unsegment();
+    twins.expect_equal();
+    EXPECT_GT(twins.elsewhere(), 10U);
+    for (TxBatch* batch : {&twins.copies, &twins.refers}) batch->seal();
+    twins.expect_equal();
+  }
+}
+
+// As the ACK that shares a datagram with a reply. Expect: only a shorter one does, as the last.
+TEST(TxBatch, AShortPacketJoinsPayloadsElsewhere) {
+  Twins twins(segmenting(10));
+  twins.add(flow_v4(), 400, 1);
+  twins.add(flow_v4(), 400, 2);
+  twins.add(flow_v4(), 0, 3);
+  ASSERT_EQ(twins.refers.messages().size(), 1U);
+  EXPECT_EQ(twins.refers.messages()[0].elsewhere, 2U);
+  EXPECT_TRUE(twins.refers.messages()[0].closed);
+  twins.expect_equal();
+
+  twins.add(flow_v4(), 400, 4);
+  ASSERT_TRUE(add(twins.refers, flow_v4(), 400, 5));  // a copy
+  twins.add(flow_v4(), 300, 6);
+  EXPECT_EQ(twins.refers.messages().size(), 4U) << "they are of two kinds";
+  for (const TxBatch::Message& message : twins.refers.messages()) {
+    const auto bytes = Twins::bytes_of(twins.refers, message);
+    EXPECT_TRUE(icrc_matches(message.flow, 0, std::span(bytes).first(message.segment_size)));
+  }
+}
+
 }  // namespace
 }  // namespace urxe

@@ -154,6 +154,7 @@ LaneLimits DpdkEngine::limits() const {
 EnginePromises DpdkEngine::promises() const {
   EnginePromises promises;
   promises.largest_packet = port_.mtu();
+  promises.elsewhere_from = TxBatch::kLeastElsewhere;
   return promises;
 }
 

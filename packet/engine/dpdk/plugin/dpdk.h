@@ -61,8 +61,8 @@ class DpdkEngine final : public OneLaneEngine {
   DpdkEngine(Port port, const LinkIdentity& identity, Sleeper sleeper, LinkChanged link_changed);
 
   [[nodiscard]] bool send(const TxBatch& batch, const TxBatch::Message& message);
-  void send(const Flow& flow, std::span<const uint8_t> packet, uint16_t identification);
-  [[nodiscard]] rte_mbuf* make_frame(const Flow& flow, std::span<const uint8_t> packet,
+  void send(const TxBatch::Message& packet, const uint8_t* memory, uint16_t identification);
+  [[nodiscard]] rte_mbuf* make_frame(const TxBatch::Message& packet, const uint8_t* memory,
                                      uint16_t identification, const MacAddress& to);
   void release_frames();
   void take(rte_mbuf* frame);

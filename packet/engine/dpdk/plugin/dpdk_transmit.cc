@@ -41,23 +41,23 @@ bool DpdkEngine::send(const TxBatch& batch, const TxBatch::Message& message) {
     counters_.tx_queue_full += message.segments;
     return true;
   }
-  const auto bytes = batch.bytes(message);
+  const uint8_t* const memory = batch.bytes(message).data() - message.offset;
   for (size_t i = 0; i < message.segments; ++i) {
-    const size_t at = i * message.segment_size;
-    send(message.flow, bytes.subspan(at, std::min(message.segment_size, bytes.size() - at)),
-         batch.identification(i));
+    send(TxBatch::packet_of(message, i), memory, batch.identification(i));
   }
   return true;
 }
 
-void DpdkEngine::send(const Flow& flow, std::span<const uint8_t> packet, uint16_t identification) {
-  if (roce_header_bytes(flow) - kEthernetHeaderBytes + packet.size() > port_.mtu()) {
+void DpdkEngine::send(const TxBatch::Message& packet, const uint8_t* memory,
+                      uint16_t identification) {
+  const Flow& flow = packet.flow;
+  if (roce_header_bytes(flow) - kEthernetHeaderBytes + packet.size > port_.mtu()) {
     ++counters_.tx_message_size;
     return;
   }
   const Gid& to = flow.destination;
   if (is_ours(to)) {
-    rte_mbuf* const copy = make_frame(flow, packet, identification, port_.mac());
+    rte_mbuf* const copy = make_frame(packet, memory, identification, port_.mac());
     if (copy != nullptr) sender_.add_local(copy);
     if (!to.is_multicast()) return;
   }
@@ -71,7 +71,7 @@ void DpdkEngine::send(const Flow& flow, std::span<const uint8_t> packet, uint16_
     ++counters_.tx_unreachable;
     return;
   }
-  rte_mbuf* const frame = make_frame(flow, packet, identification, hop.mac);
+  rte_mbuf* const frame = make_frame(packet, memory, identification, hop.mac);
   if (frame == nullptr) return;
   if (hop.kind == NextHop::Kind::kKnown) {
     sender_.add(frame);
@@ -80,21 +80,22 @@ void DpdkEngine::send(const Flow& flow, std::span<const uint8_t> packet, uint16_
   }
 }
 
-rte_mbuf* DpdkEngine::make_frame(const Flow& flow, std::span<const uint8_t> packet,
+rte_mbuf* DpdkEngine::make_frame(const TxBatch::Message& packet, const uint8_t* memory,
                                  uint16_t identification, const MacAddress& to) {
+  const Flow& flow = packet.flow;
   rte_mbuf* const frame = sender_.allocate();
   if (frame == nullptr) return nullptr;
   const size_t headers = roce_header_bytes(flow);
   auto* const out = reinterpret_cast<uint8_t*>(
-      rte_pktmbuf_append(frame, static_cast<uint16_t>(headers + packet.size())));
+      rte_pktmbuf_append(frame, static_cast<uint16_t>(headers + packet.size)));
   if (out == nullptr) {
     ++counters_.tx_message_size;
     rte_pktmbuf_free(frame);
     return nullptr;
   }
-  write_roce_headers(out, flow, identification, packet.size(), to, port_.mac());
-  std::memcpy(out + headers, packet.data(), packet.size());
-  if (headers == kMaxFrameHeaderBytes) write_udp_checksum({out, headers + packet.size()}, flow);
+  write_roce_headers(out, flow, identification, packet.size, to, port_.mac());
+  TxBatch::copy(packet, memory, out + headers);
+  if (headers == kMaxFrameHeaderBytes) write_udp_checksum({out, headers + packet.size}, flow);
   return frame;
 }
 

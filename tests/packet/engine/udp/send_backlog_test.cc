@@ -85,6 +85,26 @@ TEST(SendBacklog, SpaceComesBackBeforeItIsEmpty) {
   EXPECT_TRUE(backlog.empty());
 }
 
+// Expect: what waits is a copy, whatever becomes of the payload.
+TEST(SendBacklog, KeepsNoPayloadElsewhere) {
+  TxBatch::Limits limits;
+  limits.elsewhere_from = 512;
+  TxBatch batch(limits);
+  std::vector<uint8_t> payload(1000, uint8_t{7});
+  const Flow flow{own_loopback(1), own_loopback(2)};
+  ASSERT_TRUE(batch.append_whole(flow, send_only(7, 1), payload));
+  ASSERT_EQ(batch.messages()[0].elsewhere, 1U);
+  SendBacklog backlog;
+  const TxBatch::Message& message = batch.messages()[0];
+  ASSERT_TRUE(backlog.push(message, batch.bytes(message).data() - message.offset));
+  std::ranges::fill(payload, uint8_t{9});
+  const TxBatch::Message& kept = backlog.messages()[0];
+  EXPECT_EQ(kept.elsewhere, 0U);
+  const Received packet = keep({{backlog.memory() + kept.offset, kept.size}, flow, uint16_t{0}});
+  EXPECT_TRUE(packet.headers);
+  EXPECT_EQ(packet.payload, std::vector<uint8_t>(1000, uint8_t{7}));
+}
+
 TEST(SendBacklog, BoundsOfBytesAndMessages) {
   SendBacklog bytes;
   const Marked large(1, SendBacklog::kBytes / 4);

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -283,6 +284,35 @@ TEST(UdpEngine, AMessageThatCannotGoIsCountedAndTheOthersGo) {
   const UdpCounters counters = pair.left.counters();
   EXPECT_EQ(counters.tx_no_socket, 1U);
   EXPECT_EQ(counters.tx_not_permitted + counters.tx_unreachable + counters.tx_failed, 1U);
+}
+
+TEST(UdpEngine, CarriesPayloadsThatLieElsewhere) {
+  Pair pair(own_loopback(1), own_loopback(2));
+  expect_carried(pair.left, pair.right, pair.to_right, 1, 4096);
+  expect_carried(pair.left, pair.right, pair.to_right, 62, 4096);
+  expect_carried(pair.left, pair.right, pair.to_right, 110, 2048);
+  EXPECT_LT(pair.left.counters().tx_syscalls, 10U);
+}
+
+// As if the application had unmapped what it sends. Expect: what is not there is lost, and the rest
+// arrives.
+TEST(UdpEngine, APayloadThatHasGoneIsLost) {
+  Pair pair(own_loopback(1), own_loopback(2));
+  constexpr size_t kBytes = 4096;
+  void* const page =
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  TxBatch batch(pair.left.batch_limits());
+  append(batch, pair.to_right, send_only(7, 0), 4096);
+  ASSERT_TRUE(batch.append_whole(pair.to_right, send_only(0x40000, 1),  // another process's
+                                 {static_cast<const uint8_t*>(page), kBytes}));
+  append(batch, pair.to_right, send_only(7, 2), 4096);
+  munmap(page, kBytes);
+  EXPECT_EQ(pair.left.transmit(batch), 3U);
+  const auto got = receive_packets(pair.right, 2);
+  ASSERT_EQ(got.size(), 2U);
+  EXPECT_EQ(got[1].headers->bth.psn, Psn(2));
+  EXPECT_EQ(pair.left.counters().tx_failed, 1U);
 }
 
 TEST(UdpEngine, SourcePortsAreClaimedSharedAndReleased) {

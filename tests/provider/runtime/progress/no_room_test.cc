@@ -123,5 +123,33 @@ TEST_F(NoRoom, NobodySpins) {
   EXPECT_LE(engine_->offers - before, 4 * ms + 20);
 }
 
+// Expect: what the engine has not taken is a copy, for the application may take its memory away as
+// soon as the device is unlocked.
+TEST(NoRoomForLongMessages, NoPayloadStaysElsewhere) {
+  RuntimeDevice owner(loopback_device("no_room_test"));
+  Bench bench;
+  Progress progress(bench.device, owner);
+  TxBatch::Limits limits;
+  limits.elsewhere_from = kMtu;
+  auto made = std::make_unique<ScarceEngine>(limits);
+  ScarceEngine& engine = *made;
+  {
+    Progress::Guard guard(progress);
+    ASSERT_TRUE(progress.start(std::move(made), {}));
+  }
+  bench.post(IBV_WR_SEND, 4 * kMtu);
+  progress.on_post(*bench.qp);
+  const auto has_offered = [&](uint64_t times) {
+    return eventually([&] {
+      Progress::Guard guard(progress);
+      return engine.offers >= times;
+    });
+  };
+  EXPECT_TRUE(has_offered(3)) << "the engine looks whether a payload is elsewhere";
+  Progress::Guard guard(progress);
+  EXPECT_TRUE(engine.any_elsewhere) << "at first";
+  EXPECT_TRUE(engine.taken.empty());
+}
+
 }  // namespace
 }  // namespace urxe::test::no_room_test
