@@ -34,7 +34,7 @@ uint8_t* TxBatch::append(const Flow& flow, const Headers& headers, size_t payloa
   if (!check(open_size_ == 0)) return nullptr;
   if (payload_bytes > limits_.bytes) return nullptr;
   const size_t size = packet_size(headers.bth.opcode, payload_bytes);
-  if (packets_ == limits_.packets || size > limits_.bytes - used_) return nullptr;
+  if (packets_ == limits_.packets || size > room()) return nullptr;
   uint8_t* const start = memory_.get() + used_;
   uint8_t* const payload = start + write_headers(start, headers, payload_bytes);
   uint8_t* const end = start + size - kIcrcBytes;
@@ -148,7 +148,7 @@ void TxBatch::seal() {
 
 bool TxBatch::append_sealed(const Flow& flow, std::span<const uint8_t> packet) {
   if (!check(open_size_ == 0)) return false;
-  if (packets_ == limits_.packets || packet.size() > limits_.bytes - used_) return false;
+  if (packets_ == limits_.packets || packet.size() > room()) return false;
   std::copy(packet.begin(), packet.end(), memory_.get() + used_);
   messages_.push_back({flow, used_, packet.size(), packet.size(), 1, true});
   used_ += packet.size();

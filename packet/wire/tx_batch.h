@@ -114,6 +114,8 @@ class TxBatch {
   static void copy(const Message& message, const uint8_t* memory, uint8_t* to);
   [[nodiscard]] size_t packets() const { return packets_; }
   [[nodiscard]] bool empty() const { return messages_.empty(); }
+  /// Bytes that further packets may have.
+  [[nodiscard]] size_t room() const { return limits_.bytes - used_; }
   [[nodiscard]] const Limits& limits() const { return limits_; }
   void clear();
 

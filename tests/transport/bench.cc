@@ -154,6 +154,20 @@ Lines Bench::sent(AckPolicy policy) {
   return lines;
 }
 
+Lines Bench::places_of_payloads(size_t batch_bytes) {
+  TxBatch::Limits limits;
+  limits.bytes = batch_bytes;
+  limits.elsewhere_from = kMtu;
+  TxBatch batch(limits);
+  device.advance(now);
+  device.transmit(batch, now, AckPolicy::kAll);
+  Lines places;
+  for (const TxBatch::Message& message : batch.messages()) {
+    places.emplace_back(message.elsewhere > 0 ? "elsewhere" : "in the batch");
+  }
+  return places;
+}
+
 Flow Bench::flow_from_peer() const {
   Flow flow;
   flow.source = Gid::from_ipv4(kPeerAddress);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "packet/wire/aeth_syndrome.h"
+#include "packet/wire/tx_batch.h"
 #include "tests/sim/connect.h"
 #include "tests/sim/posting.h"
 #include "transport/device/device.h"
@@ -64,6 +65,9 @@ class Bench {
   /// Drives the device until it has nothing to send. The answer is one line a packet, as format()
   /// has it less the service and the peer's queue pair number: all that was sent, nothing else.
   Lines sent(AckPolicy policy = AckPolicy::kAll);
+  /// The next batch of up to so many bytes, instead of sent(): for each packet, which is a message,
+  /// "elsewhere" if its payload is, or "in the batch".
+  Lines places_of_payloads(size_t batch_bytes = TxBatch::Limits{}.bytes);
   /// Payloads of the packets that sent() last told of.
   [[nodiscard]] const std::vector<std::vector<uint8_t>>& payloads() const { return payloads_; }
 

@@ -35,8 +35,8 @@ enum class Appended : uint8_t { kYes, kBatchFull, kRefused };
 
 /// Appends a packet of the element at `position` to the batch. kRefused: a key of the list, or its
 /// range, is not valid. `may_scatter`: the payload may stay where it is until the batch is sent.
-/// Should the application change it meanwhile, which it must not, the packet has a wrong ICRC. So
-/// this is for packets that can be sent again, and then as copies.
+/// Should the application change it meanwhile, which it must not, the packet has a wrong ICRC. If
+/// the packet is sent again, it must be a copy.
 Appended append_request(const ChannelAdapter& ca, QueuePair& qp, uint32_t position,
                         const RequestPacket& packet, bool may_scatter, TxBatch& batch);
 

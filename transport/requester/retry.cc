@@ -37,7 +37,7 @@ void schedule(ChannelAdapter& ca, QueuePair& qp) {
   }
 }
 
-void start_probe_timer(QueuePair& qp, Instant now, std::optional<Duration> timeout) {
+void start_probe_timer(QueuePair& qp, Instant now, MaybeDuration timeout) {
   RequesterState& req = qp.requester;
   const bool repairs = repairs_after_silence(qp);
   const bool is_early = repairs || qp.path->is_lossy(now);
@@ -49,9 +49,9 @@ void start_probe_timer(QueuePair& qp, Instant now, std::optional<Duration> timeo
 
 /// The local ACK timeout is never shorter than what an answer takes that is on its way, through the
 /// queues at both ends. What it takes cannot be measured while everything is sent again.
-std::optional<Duration> effective_timeout(const ChannelAdapter& ca, const QueuePair& qp) {
-  const auto timeout = ack_timeout(ca, qp);
-  if (!timeout) return std::nullopt;
+MaybeDuration effective_timeout(const ChannelAdapter& ca, const QueuePair& qp) {
+  const MaybeDuration timeout = ack_timeout(ca, qp);
+  if (!timeout) return {};
   const Duration doubled = *timeout * (int64_t{1} << qp.requester.ack_doublings);
   const Duration longest = std::max(*timeout, std::min(doubled, kLongestDoubled));
   return std::max(longest, qp.path->round_trip_bound());
@@ -147,7 +147,8 @@ void on_ack_timeout(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   }
   ++ca.counters.ack_timeouts;
   ++qp.counters.ack_timeouts;
-  const Duration timeout = effective_timeout(ca, qp).value_or(Duration{});
+  const MaybeDuration set = effective_timeout(ca, qp);
+  const Duration timeout = set ? *set : Duration{};
   if (!lacks_processor(ca, req, now, timeout) && !take_retry(ca, qp, ErrorReason::kNoAnswer)) {
     return;
   }
@@ -175,8 +176,8 @@ void end_silence(RequesterState& req) {
 
 }  // namespace
 
-std::optional<Duration> ack_timeout(const ChannelAdapter& ca, const QueuePair& qp) {
-  if (qp.attr.timeout == 0) return std::nullopt;
+MaybeDuration ack_timeout(const ChannelAdapter& ca, const QueuePair& qp) {
+  if (qp.attr.timeout == 0) return {};
   return std::max(ack_timeout_of(qp.attr.timeout), ca.config.min_ack_timeout);
 }
 
@@ -192,7 +193,7 @@ void start_retry_timers(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   RequesterState& req = qp.requester;
   if (req.ack_deadline && req.probe_deadline) return;
   if (!req.ack_deadline && !req.probe_deadline) req.awaits_since = now;
-  const auto timeout = effective_timeout(ca, qp);
+  const MaybeDuration timeout = effective_timeout(ca, qp);
   if (timeout && !req.ack_deadline) req.ack_deadline = now + *timeout;
   if (!req.probe_deadline) start_probe_timer(qp, now, timeout);
   schedule(ca, qp);

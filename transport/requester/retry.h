@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include "packet/base/maybe_time.h"
 #include "packet/base/time.h"
 #include "transport/queue_pair/queue_pair.h"
 
@@ -9,8 +10,8 @@ namespace urxe {
 // When the requester sends packets again, and when it gives up (IBTA vol. 1, 9.7.6): after a NAK,
 // an RNR NAK, a time-out, or a probe.
 
-/// The local ACK timeout of the queue pair; nullopt: none.
-std::optional<Duration> ack_timeout(const ChannelAdapter& ca, const QueuePair& qp);
+/// The local ACK timeout of the queue pair, if it has one.
+MaybeDuration ack_timeout(const ChannelAdapter& ca, const QueuePair& qp);
 
 /// Restores the number of retries that the attributes grant.
 void restore_retries(QueuePair& qp);

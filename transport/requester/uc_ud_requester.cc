@@ -59,7 +59,10 @@ Turn send_uc_packet(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant n
       turn != Turn::kMore) {
     return turn;
   }
-  switch (append_request(ca, qp, position, packet, false, batch)) {
+  // A message completes as its last packet is appended, before the batch is sent. Then the
+  // application may change its data.
+  const bool ends_later = wqe.length - packet.offset > batch.room();
+  switch (append_request(ca, qp, position, packet, ends_later, batch)) {
     case Appended::kYes:
       break;
     case Appended::kBatchFull:

@@ -69,7 +69,9 @@ ResponderResource* add_resource(ResponderState& resp) {
 
 ResponderResource* first_pending(ResponderState& resp) {
   if (resp.pending_resources == 0) return nullptr;
-  for (uint32_t p = begin(resp); p != resp.resource_end; ++p) {
+  uint32_t& p = resp.first_pending;
+  if (p - begin(resp) > resp.resource_count) p = begin(resp);
+  for (; p != resp.resource_end; ++p) {
     if (at(resp, p).pending) return &at(resp, p);
   }
   return nullptr;
@@ -99,6 +101,7 @@ ResponderResource* find_resource(ResponderState& resp, Psn psn) {
 void execute_again(ResponderState& resp, ResponderResource& again, uint32_t index,
                    uint32_t reply_length, uint32_t mtu) {
   if (!again.pending) ++resp.pending_resources;
+  resp.first_pending = begin(resp);
   again.pending = true;
   again.next = again.resumed_at = index;
   again.reply_length = reply_length;

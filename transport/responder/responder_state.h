@@ -120,6 +120,7 @@ struct ResponderState {
   uint32_t resource_end = 0;  ///< position of the next new one
   uint32_t resource_count = 0;
   uint32_t pending_resources = 0;
+  uint32_t first_pending = 0;  ///< position before which none is pending, if it is in the ring
 
   /// The next `psns` have been executed.
   void advance(uint32_t psns) {

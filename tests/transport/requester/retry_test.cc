@@ -172,32 +172,18 @@ TEST(Retry, ProgressRefillsRetries) {
   EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_SUCCESS}, {2, IBV_WC_RETRY_EXC_ERR}}));
 }
 
-/// What the device sends now; "elsewhere" for payloads that are not in the batch.
-Lines places_of_payloads(Bench& bench) {
-  TxBatch::Limits limits;
-  limits.elsewhere_from = kMtu;
-  TxBatch batch(limits);
-  bench.device.advance(bench.now);
-  bench.device.transmit(batch, bench.now, AckPolicy::kAll);
-  Lines places;
-  for (const TxBatch::Message& message : batch.messages()) {
-    places.emplace_back(message.elsewhere > 0 ? "elsewhere" : "in the batch");
-  }
-  return places;
-}
-
 // An application that changes its data too early makes the ICRC wrong, if the data was not copied.
 // Expect: a copy whenever a packet is sent again.
 TEST(Retry, OnlyTheFirstTimeThePayloadIsElsewhere) {
   Bench bench;
   bench.post(IBV_WR_SEND, 2 * kMtu + 1);
-  EXPECT_EQ(places_of_payloads(bench), (Lines{"elsewhere", "elsewhere", "in the batch"}));
+  EXPECT_EQ(bench.places_of_payloads(), (Lines{"elsewhere", "elsewhere", "in the batch"}));
   bench.receive_nak(100, NakCode::kPsnSequenceError);
-  EXPECT_EQ(places_of_payloads(bench), (Lines{"in the batch", "in the batch", "in the batch"}));
+  EXPECT_EQ(bench.places_of_payloads(), (Lines{"in the batch", "in the batch", "in the batch"}));
   bench.post(IBV_WR_SEND, kMtu);
-  EXPECT_EQ(places_of_payloads(bench), Lines{"elsewhere"});
+  EXPECT_EQ(bench.places_of_payloads(), Lines{"elsewhere"});
   bench.receive_nak(103, NakCode::kPsnSequenceError);
-  EXPECT_EQ(places_of_payloads(bench), Lines{"in the batch"});
+  EXPECT_EQ(bench.places_of_payloads(), Lines{"in the batch"});
 }
 
 const Lines kNewestOfThree = {"SEND Only psn 102 ack len 0"};

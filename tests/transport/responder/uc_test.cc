@@ -33,6 +33,18 @@ TEST(UcRequester, SendCompletesWithItsLastPacket) {
   EXPECT_FALSE(bench.device.next_deadline());
 }
 
+// Expect: what is in one batch with a message's end is a copy. The message completes before the
+// batch is sent, and then the application may change its data.
+TEST(UcRequester, APayloadElsewhereIsNotSentAfterItsCompletion) {
+  Bench bench(uc());
+  constexpr size_t kThreePackets = 3 * (kMtu + 64);
+  bench.post(IBV_WR_SEND, 5 * kMtu);
+  EXPECT_EQ(bench.places_of_payloads(kThreePackets), Lines(3, "elsewhere"));
+  EXPECT_TRUE(bench.send_statuses().empty());
+  EXPECT_EQ(bench.places_of_payloads(kThreePackets), Lines(2, "in the batch"));
+  EXPECT_EQ(bench.send_statuses().size(), 1U);
+}
+
 TEST(UcRequester, EveryOperation) {
   Bench bench(uc());
   bench.post(IBV_WR_SEND, 0);
