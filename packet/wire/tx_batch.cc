@@ -6,6 +6,7 @@
 
 #include "packet/base/bytes.h"
 #include "packet/base/check.h"
+#include "packet/base/fence.h"
 #include "packet/wire/cm/mad.h"
 #include "packet/wire/icrc.h"
 #include "packet/wire/qpn_layout.h"
@@ -41,15 +42,17 @@ uint8_t* TxBatch::append(const Flow& flow, const Headers& headers, size_t payloa
   std::fill(payload + payload_bytes, end, uint8_t{0});
   open_flow_ = flow;
   open_size_ = size;
-  open_is_elsewhere_ = false;
+  open_is_elsewhere_ = open_changes_ = false;
   return payload;
 }
 
 bool TxBatch::append_whole(const Flow& flow, const Headers& headers,
-                           std::span<const uint8_t> payload) {
+                           std::span<const uint8_t> payload, bool changes) {
   uint8_t* const to = append(flow, headers, payload.size());
   if (to == nullptr) return false;
-  open_is_elsewhere_ = payload.size() >= limits_.elsewhere_from;
+  open_is_elsewhere_ = payload.size() >= limits_.elsewhere_from && !(changes && limits_.seals);
+  open_changes_ = open_is_elsewhere_ && changes;
+  any_changes_ = any_changes_ || open_changes_;
   if (open_is_elsewhere_) {
     const auto header_bytes = static_cast<uint32_t>(to - (memory_.get() + used_));
     const Piece piece{payload.data(), static_cast<uint32_t>(payload.size()), header_bytes};
@@ -66,25 +69,38 @@ void TxBatch::copy(const Message& message, const uint8_t* memory, uint8_t* to) {
     std::memcpy(to, piece.data(), piece.size());
     to += piece.size();
   });
+  if (message.changes) acquire_fence();  // as in gather()
 }
 
 void TxBatch::gather() {
   for (Message& message : messages_) gather(message);
 }
 
-void TxBatch::gather(Message& message) {
-  uint8_t* const begin = memory_.get() + message.offset;
-  for (size_t i = 0; i < message.elsewhere; ++i) {
-    const Piece piece = piece_of(message, begin, i);
-    uint8_t* const to = begin + i * message.segment_size + piece.header_bytes;
-    std::memcpy(to, piece.payload, piece.bytes);
+void TxBatch::gather_changing() {
+  if (!any_changes_) return;
+  any_changes_ = false;
+  for (Message& message : messages_) {
+    if (message.changes) gather(message);
   }
+}
+
+void TxBatch::gather(Message& message) {
+  for (size_t i = 0; i < message.elsewhere; ++i) gather(message, i);
   message.elsewhere = 0;
+  message.changes = false;
+}
+
+void TxBatch::gather(const Message& message, size_t segment) {
+  uint8_t* const begin = memory_.get() + message.offset;
+  const Piece piece = piece_of(message, begin, segment);
+  uint8_t* const to = begin + segment * message.segment_size + piece.header_bytes;
+  std::memcpy(to, piece.payload, piece.bytes);
+  acquire_fence();  // a later READ sees nothing older
 }
 
 bool TxBatch::open_packet_joins(const Message& last) const {
   const bool is_of_its_kind = open_is_elsewhere_
-                                  ? last.elsewhere == last.segments
+                                  ? last.elsewhere == last.segments && last.changes == open_changes_
                                   : last.elsewhere == 0 || open_size_ < last.segment_size;
   return !last.closed && last.sealed == limits_.seals && is_of_its_kind &&
          last.segments < limits_.segments_per_message && open_size_ <= last.segment_size &&
@@ -126,6 +142,7 @@ void TxBatch::commit() {
   message.size += open_size_;
   message.segments += 1;
   message.elsewhere += open_is_elsewhere_ ? 1 : 0;
+  message.changes = message.changes || open_changes_;
   message.closed = open_size_ < message.segment_size;
   if (message.sealed) {
     seal(message, message.segments - 1);
@@ -142,7 +159,15 @@ void TxBatch::seal() {
   for (Message& message : messages_) {
     if (message.sealed) continue;
     message.sealed = true;
-    for (size_t i = 0; i < message.segments; ++i) seal(message, i);
+    // One packet after the other, while it is in the processor's cache.
+    const size_t changing = message.changes ? message.elsewhere : 0;
+    for (size_t i = 0; i < changing; ++i) {
+      gather(message, i);
+      write_icrc(message.flow, identification(i), segment(message, i));
+    }
+    for (size_t i = changing; i < message.segments; ++i) seal(message, i);
+    if (message.changes) message.elsewhere = 0;
+    message.changes = false;
   }
 }
 
@@ -165,12 +190,14 @@ void TxBatch::clear() {
   used_ = 0;
   packets_ = 0;
   open_size_ = 0;
+  any_changes_ = false;
 }
 
 void TxBatch::put_back(std::span<const Message> messages) {
   if (!check(open_size_ == 0)) return;
   for (const Message& message : messages) {
     messages_.push_back(message);
+    any_changes_ = any_changes_ || message.changes;
     messages_.back().closed = true;  // what is appended does not lie behind it
     used_ = std::max(used_, message.offset + message.size);
   }

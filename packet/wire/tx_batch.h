@@ -24,9 +24,8 @@ enum class Identification : uint8_t {
 /// engine can hand to the kernel as one segmented datagram: one flow, one process (or QP1),
 /// segments of one size except for a shorter last one. Allocates memory only in the constructor.
 ///
-/// A packet's payload may lie elsewhere, where nobody changes it: then the batch has its place,
-/// with room for it. The message is scattered. All its packets are of that kind, or all but a
-/// shorter last one.
+/// A packet's payload may lie elsewhere: then the batch has its place, with room for it. All
+/// packets of a message are of that kind, or all but a shorter last one.
 class TxBatch {
  public:
   struct Limits {
@@ -51,6 +50,7 @@ class TxBatch {
     bool closed = false;   ///< its last segment was shorter, so nothing can follow
     bool sealed = true;    ///< its packets have ICRCs; false: four bytes of 0 in their place
     size_t elsewhere = 0;  ///< so many packets, the first ones, have their payload elsewhere
+    bool changes = false;  ///< and it may change at any time
   };
 
   explicit TxBatch(const Limits& limits);
@@ -68,13 +68,16 @@ class TxBatch {
   void commit();
 
   /// Adds a whole packet, whose payload is not copied if limits() and its size allow that: it must
-  /// stay as it is until the packet is sent, or gather() was called. Returns false, and changes
-  /// nothing, if the batch is full. No packet may be open.
+  /// stay there until the packet is sent, or gather() was called. `changes`: somebody may change it
+  /// meanwhile, so it is copied before an ICRC is computed. Returns false, and changes nothing, if
+  /// the batch is full. No packet may be open.
   [[nodiscard]] bool append_whole(const Flow& flow, const Headers& headers,
-                                  std::span<const uint8_t> payload);
+                                  std::span<const uint8_t> payload, bool changes = false);
 
-  /// Copies the payloads that lie elsewhere. Then no message is scattered.
+  /// Copies the payloads that lie elsewhere.
   void gather();
+  /// The same, but only those that may change. What is read from now on is no older than they are.
+  void gather_changing();
 
   /// Computes the ICRCs that commit() has left out.
   void seal();
@@ -197,6 +200,7 @@ class TxBatch {
     return piece;
   }
   void seal(const Message& message, size_t segment);
+  void gather(const Message& message, size_t segment);
   void gather(Message& message);
   [[nodiscard]] bool open_packet_joins(const Message& last) const;
   [[nodiscard]] std::span<uint8_t> segment(const Message& message, size_t index);
@@ -211,6 +215,8 @@ class TxBatch {
   size_t packets_ = 0;
   size_t open_size_ = 0;  ///< of the open packet, which lies at used_; 0: none is open
   bool open_is_elsewhere_ = false;
+  bool open_changes_ = false;
+  bool any_changes_ = false;  ///< messages, perhaps
   Flow open_flow_;
 };
 

@@ -154,9 +154,7 @@ Lines Bench::sent(AckPolicy policy) {
   return lines;
 }
 
-Lines Bench::places_of_payloads(size_t batch_bytes) {
-  TxBatch::Limits limits;
-  limits.bytes = batch_bytes;
+Lines Bench::places_of_payloads(TxBatch::Limits limits) {
   limits.elsewhere_from = kMtu;
   TxBatch batch(limits);
   device.advance(now);

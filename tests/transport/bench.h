@@ -65,9 +65,9 @@ class Bench {
   /// Drives the device until it has nothing to send. The answer is one line a packet, as format()
   /// has it less the service and the peer's queue pair number: all that was sent, nothing else.
   Lines sent(AckPolicy policy = AckPolicy::kAll);
-  /// The next batch of up to so many bytes, instead of sent(): for each packet, which is a message,
-  /// "elsewhere" if its payload is, or "in the batch".
-  Lines places_of_payloads(size_t batch_bytes = TxBatch::Limits{}.bytes);
+  /// The next batch, instead of sent(): for each packet, which is a message, "elsewhere" if its
+  /// payload is, or "in the batch". Payloads of kMtu may be elsewhere.
+  Lines places_of_payloads(TxBatch::Limits limits = {});
   /// Payloads of the packets that sent() last told of.
   [[nodiscard]] const std::vector<std::vector<uint8_t>>& payloads() const { return payloads_; }
 

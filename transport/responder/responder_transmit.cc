@@ -113,6 +113,13 @@ Turn refuse_rest(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, ResponderRes
   return Turn::kMore;
 }
 
+/// Whether the memory may still be read when the batch is sent. A window's may not: it can be
+/// revoked before.
+bool stays_until_sent(const ChannelAdapter& ca, const ResponderResource& resource,
+                      const HostMemory& host) {
+  return host.kind == HostMemory::Kind::kPlain && ca.memory.find(resource.rkey.value()) != nullptr;
+}
+
 Turn send_read_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
                         ResponderResource& resource) {
   const uint64_t offset = static_cast<uint64_t>(resource.next) * qp.mtu;
@@ -127,14 +134,19 @@ Turn send_read_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
   }
   const Headers headers =
       response_headers(qp, read_response_operation(resource), psn, msn_of(qp.responder, resource));
-  uint8_t* out = batch.append(qp.flow(), headers, bytes);
-  if (out == nullptr) return Turn::kBatchFull;
-  if (bytes > 0 && !read_memory(ca.memory.guarded(), host, {out, bytes})) {
-    batch.abandon();
-    return refuse_rest(ca, qp, batch, resource, psn);
+  if (bytes >= batch.limits().elsewhere_from && stays_until_sent(ca, resource, host)) {
+    if (!batch.append_whole(qp.flow(), headers, {host.at, bytes}, true)) return Turn::kBatchFull;
+  } else {
+    batch.gather_changing();
+    uint8_t* out = batch.append(qp.flow(), headers, bytes);
+    if (out == nullptr) return Turn::kBatchFull;
+    if (bytes > 0 && !read_memory(ca.memory.guarded(), host, {out, bytes})) {
+      batch.abandon();
+      return refuse_rest(ca, qp, batch, resource, psn);
+    }
+    acquire_fence();  // a later READ sees nothing older than this one has
+    batch.commit();
   }
-  acquire_fence();  // a later READ sees nothing older than this one has
-  batch.commit();
   count_sent(ca, qp, headers, bytes);
   drop_implied_ack(ca, qp, psn);
   if (++resource.next == resource.until) {

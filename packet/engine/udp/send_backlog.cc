@@ -26,6 +26,7 @@ bool SendBacklog::push(const TxBatch::Message& message, const uint8_t* memory) {
   copy = message;
   copy.offset = place;
   copy.elsewhere = 0;
+  copy.changes = false;
   end_ = place + message.size;
   ++count_;
   return true;

@@ -428,6 +428,41 @@ TEST(TxBatch, APayloadElsewhereIsNotCopied) {
   EXPECT_FALSE(icrc_matches(message.flow, 0, now));
 }
 
+// Expect: copied where an ICRC is computed, at once or later.
+TEST(TxBatch, APayloadThatMayChangeIsCopiedBeforeItsIcrc) {
+  for (const bool seals : {true, false}) {
+    TxBatch::Limits limits = Twins::elsewhere(segmenting(4));
+    limits.seals = seals;
+    TxBatch batch(limits);
+    std::vector<uint8_t> payload(200, uint8_t{1});
+    for (uint32_t psn = 0; psn < 6; ++psn) {
+      ASSERT_TRUE(batch.append_whole(flow_v4(), send(psn), payload, psn != 4));
+    }
+    ASSERT_EQ(batch.messages().size(), 3U) << "it joins its kind";
+    EXPECT_EQ(batch.messages()[0].elsewhere, seals ? 0U : 4U);
+    batch.seal();
+    EXPECT_EQ(batch.messages()[0].elsewhere, 0U);
+    EXPECT_EQ(batch.messages().back().elsewhere, 0U);
+    batch.gather();
+    payload.assign(200, uint8_t{2});
+    EXPECT_EQ(psns(batch), (std::vector<uint32_t>{0, 1, 2, 3, 4, 5}));
+  }
+}
+
+TEST(TxBatch, OnlyThosePayloadsAreGatheredThatMayChange) {
+  TxBatch::Limits limits = Twins::elsewhere(segmenting(4));
+  limits.seals = false;
+  TxBatch batch(limits);
+  const std::vector<uint8_t> payload(200, uint8_t{1});
+  for (const bool changes : {false, true, false}) {
+    ASSERT_TRUE(batch.append_whole(flow_v4(), send(), payload, changes));
+  }
+  batch.gather_changing();
+  std::vector<size_t> elsewhere;
+  for (const TxBatch::Message& message : batch.messages()) elsewhere.push_back(message.elsewhere);
+  EXPECT_EQ(elsewhere, (std::vector<size_t>{1, 0, 1}));
+}
+
 TEST(TxBatch, PayloadsElsewhereStaySoIfMessagesAreSplit) {
   for (const bool seals : {true, false}) {
     TxBatch::Limits limits = segmenting(4);

@@ -38,6 +38,17 @@ TEST(MemoryWindow, ReadReturnsTheBytesOfTheWindow) {
   EXPECT_EQ(bench.payloads()[0], std::vector<uint8_t>(16, 0x5a));
 }
 
+// Expect: the data is read before the window can be revoked.
+TEST(MemoryWindow, AReadIsOverWithTheTurn) {
+  WindowBench bench;
+  const BindRequest request = bench.whole();
+  bench.bind(request);
+  bench.receive(Operation::kReadRequest, kRqPsn, bench.reth(kVa, request.new_key, kMtu));
+  TxBatch::Limits unsealed;
+  unsealed.seals = false;
+  EXPECT_EQ(bench.places_of_payloads(unsealed), Lines{"in the batch"});
+}
+
 TEST(MemoryWindow, UnboundWindowGivesNothing) {
   WindowBench bench;
   EXPECT_FALSE(bench.read(bench.window->rkey, 0));

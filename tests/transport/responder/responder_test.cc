@@ -269,6 +269,31 @@ TEST(Responder, ReadsByLength) {
   }
 }
 
+// The application may write to the memory at any time. Expect: a response with an ICRC is a copy.
+// Without one, the data may be read when the batch is sent; but not after that of a later READ.
+TEST(Responder, ReadsDataNoLaterThanThatOfTheNextRead) {
+  const auto read = [](Bench& bench, uint32_t psn, uint32_t length) {
+    bench.receive(Operation::kReadRequest, psn,
+                  bench.reth(Bench::kTargetVa, bench.target_region->rkey, length));
+  };
+  TxBatch::Limits unsealed;
+  unsealed.seals = false;
+  {
+    Bench bench;
+    read(bench, 200, 2 * kMtu);
+    EXPECT_EQ(bench.places_of_payloads(), Lines(2, "in the batch"));
+  }
+  Bench bench;
+  read(bench, 200, 2 * kMtu);
+  read(bench, 202, kMtu);
+  EXPECT_EQ(bench.places_of_payloads(unsealed), Lines(3, "elsewhere"));
+  read(bench, 203, kMtu);
+  read(bench, 204, 8);
+  read(bench, 205, kMtu);
+  EXPECT_EQ(bench.places_of_payloads(unsealed),
+            (Lines{"in the batch", "in the batch", "elsewhere"}));
+}
+
 // Expect: the request after a READ continues after the READ's last response.
 TEST(Responder, ExpectedPsnAfterRead) {
   Bench bench;

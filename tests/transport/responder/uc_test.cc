@@ -37,11 +37,12 @@ TEST(UcRequester, SendCompletesWithItsLastPacket) {
 // batch is sent, and then the application may change its data.
 TEST(UcRequester, APayloadElsewhereIsNotSentAfterItsCompletion) {
   Bench bench(uc());
-  constexpr size_t kThreePackets = 3 * (kMtu + 64);
+  TxBatch::Limits three_packets;
+  three_packets.bytes = 3 * (kMtu + 64);
   bench.post(IBV_WR_SEND, 5 * kMtu);
-  EXPECT_EQ(bench.places_of_payloads(kThreePackets), Lines(3, "elsewhere"));
+  EXPECT_EQ(bench.places_of_payloads(three_packets), Lines(3, "elsewhere"));
   EXPECT_TRUE(bench.send_statuses().empty());
-  EXPECT_EQ(bench.places_of_payloads(kThreePackets), Lines(2, "in the batch"));
+  EXPECT_EQ(bench.places_of_payloads(three_packets), Lines(2, "in the batch"));
   EXPECT_EQ(bench.send_statuses().size(), 1U);
 }
 
