@@ -3,6 +3,7 @@
 pair of programs once and returns a Sample, in microseconds or GB/s (10^9 bytes) if it does not say otherwise."""
 
 import contextlib
+import functools
 import ipaddress
 import json
 import os
@@ -255,12 +256,19 @@ def iperf3(place):
     return Sample(received["bits_per_second"] / 8e9, seconds / (received["bytes"] / 1e9))
 
 
+@functools.cache
+def _without_mpi():
+    """What tells ucx_perftest not to wait for MPI, which one that knows MPI does if it has no terminal."""
+    shown = subprocess.run(["ucx_perftest", "-h"], check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    return ["-P", "0"] if "MPI mode" in shown.stdout else []
+
+
 def _ucx(transports, test, size, iterations):
     """The fields of the line of results: iterations; latency: median, average, overall; bandwidth: average, overall. And
     processor seconds."""
     def run(place):
         port = harness.free_port()
-        words = ["env", f"UCX_TLS={transports},self", "ucx_perftest", "-p", str(port)]
+        words = ["env", f"UCX_TLS={transports},self", "ucx_perftest", "-p", str(port), *_without_mpi()]
         client, seconds = place.run(words, [*words, place.server_ip, "-t", test, "-s", str(size), "-n", str(iterations), "-f"],
                                     port)
         rows = re.findall(r"^ +(\d+ +[\d.]+ .*)$", client, re.M)

@@ -27,7 +27,8 @@ MODULES = ["virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay", "vir
            "act_mirred", "ifb"]
 # Where in the package those modules and their dependencies are. All of it would be 400 MB to write.
 _MODULE_FOLDERS = ["arch", "crypto", "lib", "net", "drivers/infiniband", "drivers/virtio", "drivers/char",
-                   "drivers/net/*.ko", "drivers/gpu/drm/*.ko", "drivers/gpu/drm/vgem", "fs"]
+                   "drivers/net/*.ko*", "drivers/gpu/drm/*.ko*", "drivers/gpu/drm/vgem", "fs"]
+_ROOTS = [".", "./usr"]  # Debian 13 has in /usr what Debian 12 has in /.
 # These let tc choose the packets that netem gets: RoCE's, not those of the programs' TCP connections.
 MODULES += ["sch_prio", "cls_u32"]
 # Makes dma-bufs without a graphics card.
@@ -96,13 +97,17 @@ def _make_entry(package, entry):
         os.makedirs(os.path.join(made, "modules"))
         kernel = _only(os.path.join(work, f"{package.split('=')[0]}_*.deb"))
         busybox = _only(os.path.join(work, "busybox-static_*.deb"))
-        _unpack(kernel, work, "./boot/vmlinuz-*", *(f"./lib/modules/*/kernel/{folder}" for folder in _MODULE_FOLDERS))
-        _unpack(busybox, work, "./bin/busybox")
+        modules = [f"{root}/lib/modules/*/{file}" for root in _ROOTS
+                   for file in ("modules.builtin", *(f"kernel/{folder}" for folder in _MODULE_FOLDERS))]
+        _unpack(kernel, work, "./boot/vmlinuz-*", *modules)
+        _unpack(busybox, work, *(f"{root}/bin/busybox" for root in _ROOTS))
         with open(os.path.join(made, "vmlinux"), "wb") as file:
             file.write(_decompressed(_only(os.path.join(work, "boot", "vmlinuz-*"))))
-        shutil.copy(os.path.join(work, "bin", "busybox"), made)
-        for order, path in enumerate(_in_order(os.path.join(work, "lib", "modules"))):
-            shutil.copy(path, os.path.join(made, "modules", f"{order:02}-{os.path.basename(path)}"))
+        shutil.copy(_only(os.path.join(work, "**", "bin", "busybox")), made)
+        for order, path in enumerate(_in_order(_only(os.path.join(work, "**", "lib", "modules")))):
+            name = os.path.basename(path).removesuffix(".xz")
+            with open(os.path.join(made, "modules", f"{order:02}-{name}"), "wb") as file:
+                file.write(_read_module(path))
         # Somebody else may have been faster; then theirs stays.
         with contextlib.suppress(OSError):
             os.rename(made, entry)
@@ -130,7 +135,7 @@ def _download(directory, *packages):
 
 
 def _only(pattern):
-    found = glob.glob(pattern)
+    found = glob.glob(pattern, recursive=True)
     if len(found) != 1:
         raise CannotBuild(f"{len(found)} files are called {pattern}")
     return found[0]
@@ -155,16 +160,18 @@ def _decompressed(path):
 
 
 def _in_order(tree):
-    """The paths of MODULES and what they depend on, dependencies first."""
+    """The paths of MODULES and what they depend on, dependencies first. Some are a part of the kernel."""
     paths = {}
     for folder, _, files in os.walk(tree):
         for file in files:
-            if file.endswith(".ko"):
-                paths[file[:-3].replace("-", "_")] = os.path.join(folder, file)
+            if file.endswith((".ko", ".ko.xz")):
+                paths[_module_name(file)] = os.path.join(folder, file)
+    built_in = {_module_name(os.path.basename(line)) for line in _read(_only(os.path.join(tree, "*", "modules.builtin")))
+                .decode().split()}
     ordered = {}
 
     def add(name):
-        if name in ordered:
+        if name in ordered or name in built_in:
             return
         if name not in paths:
             raise CannotBuild(f"the kernel's package has no module {name}")
@@ -177,8 +184,17 @@ def _in_order(tree):
     return list(ordered.values())
 
 
+def _module_name(file):
+    return file.removesuffix(".xz").removesuffix(".ko").replace("-", "_")
+
+
+def _read_module(path):
+    content = _read(path)
+    return lzma.decompress(content) if path.endswith(".xz") else content
+
+
 def _dependencies(path):
-    named = re.search(rb"\0depends=([^\0]*)\0", _read(path))
+    named = re.search(rb"\0depends=([^\0]*)\0", _read_module(path))
     return [name for name in named[1].decode().split(",") if name] if named else []
 
 

@@ -58,7 +58,7 @@ WRONG = {
     ("lab", "exec", "--lab", "x", "node1", "true"): "urxe lab exec: --lab x: must be the number of a process",
     ("lab", "exec", "--lab", "0", "node1", "true"): "urxe lab exec: --lab: 0 is no process",
     ("drill", "--agent", "--port", "99999"): "urxe drill: --port 99999: must be a port number",
-    ("drill", "--peer", "h", "--patience", "0", "f"): "urxe drill: --patience: Value 0 not in range 1 to 3600000",
+    ("drill", "--peer", "h", "--patience", "0", "f"): "urxe drill: --patience: Value 0 not in range",
     ("stat", "--pid"): "urxe stat: --pid needs a value: PID",
     ("analyze", "--json=3", "f"): "urxe analyze: --json takes no value",
     ("stat", "--device", ""): "urxe stat: --device is empty: give a value, or leave the option out",

@@ -327,7 +327,7 @@ def uninvolved():
     found = subprocess.run([python, "-c", "import pyverbs"], check=False, stderr=subprocess.DEVNULL)
     if found.returncode != 0:
         harness.skip("python3-pyverbs is not installed")
-    done = Process(harness.urxe_run([python, "-c", program], ENDS[0])).expect_success()
+    done = Process(harness.urxe_run([python, "-W", "ignore", "-c", program], ENDS[0])).expect_success()
     harness.expect(done == "done\n", done)
     expect_nothing_left()
 

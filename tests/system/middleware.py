@@ -85,11 +85,20 @@ int main(int argc, char** argv) {
 """
 
 
-def ucx(transports, test):
+def shown_by(*command):
+    return subprocess.run(command, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout
+
+
+def ucx_perftest(port):
+    """Where it knows MPI, and has no terminal, it wants MPI to start it, unless it is told not to."""
     harness.need_programs("ucx_perftest")
+    return ["ucx_perftest", "-p", str(port), *(["-P", "0"] if "MPI mode" in shown_by("ucx_perftest", "-h") else [])]
+
+
+def ucx(transports, test):
     harness.isolate()
     port = harness.free_port()
-    words = harness.urxe_run(["ucx_perftest", "-p", str(port)])
+    words = harness.urxe_run(ucx_perftest(port))
     size = "8" if test == "ucp_fadd" else "4096"
     run_ucx(transports, words, [*words, "127.0.0.1", "-t", test, "-s", size, "-n", "1000"], port)
 
@@ -103,10 +112,9 @@ def run_ucx(transports, server, client, port):
 
 def ucx_hosts(transports, test):
     """Between two hosts, each with a loopback interface, which must not be among the devices."""
-    harness.need_programs("ucx_perftest")
     here, other = harness.two_hosts()
     port = harness.free_port()
-    words = harness.urxe_run(["ucx_perftest", "-p", str(port)])
+    words = harness.urxe_run(ucx_perftest(port))
     run_ucx(transports, words, other.command([*words, here.ipv4, "-t", test, "-s", "65536", "-n", "1000"]), port)
 
 
@@ -143,8 +151,8 @@ def compile_program(compiler, folder):
     return program
 
 
-# What Open MPI is told besides the transports of UCX. Over libfabric its matching is the provider's, and its windows
-# are messages.
+# What Open MPI is told besides the transports of UCX. Over libfabric its matching is the provider's, and the windows of
+# Open MPI 4 are messages.
 OPENMPI = {"ucx": ["--mca", "pml", "ucx", "--mca", "osc", "ucx"],
            "ofi": ["--mca", "pml", "cm", "--mca", "mtl", "ofi", "--mca", "mtl_ofi_provider_include", "verbs;ofi_rxm",
                    "--mca", "osc", "pt2pt"]}
@@ -190,6 +198,8 @@ def mpi_hosts(flavour, transports):
     here, other = harness.two_hosts(4200)
     if flavour == "openmpi":
         layer = OPENMPI["ofi" if transports == "ofi" else "ucx"]
+        if "pt2pt" in layer and "osc: pt2pt" not in shown_by("ompi_info"):
+            layer = layer[:-3]
         options = ["--host", f"{here.name}:1,{other.name}:1", "-x", "PATH", "-x", "UCX_TLS", *layer]
     else:
         options = ["-hosts", f"{here.name},{other.name}"]

@@ -12,6 +12,12 @@ from harness import Process
 NEWEST_SERVED = 65  # Of rdma-core.
 
 
+def newest_glibc(library):
+    """The newest version, less its 2, whose symbols a library wants, or a C library has."""
+    with open(library, "rb") as file:
+        return max(int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)\0", file.read()))
+
+
 class Release:
     def __init__(self, folder):
         libraries = glob.glob(os.path.join(folder, "usr/lib/*/libibverbs.so.1.*"))
@@ -20,10 +26,20 @@ class Release:
         self.number = int(re.search(r"\.so\.1\.\d+\.(\d+)", libraries[0])[1])
         if self.number > NEWEST_SERVED:
             harness.skip(f"urxe serves rdma-core 36 to {NEWEST_SERVED}, and this is {self.number}")
+        self._refuse_older_library(folder)
         self._programs = os.path.join(folder, "usr/bin")
         found = [*glob.glob(os.path.join(folder, "usr/lib/*-linux-gnu")), *glob.glob(os.path.join(folder, "lib/*-linux-gnu"))]
         self._loader = [path for place in found for path in glob.glob(os.path.join(place, "ld-linux-*.so.*"))][0]
         self._libraries = ":".join(found)
+
+    @staticmethod
+    def _refuse_older_library(folder):
+        """What was built with a C library may want symbols that an older one has not."""
+        libraries = glob.glob(os.path.join(folder, "**", "libc.so.6"), recursive=True)
+        wanted = newest_glibc(os.path.join(harness.build_directory(), "lib", "liburxe-rdmav34.so"))
+        has = newest_glibc(libraries[0])
+        if wanted > has:
+            harness.skip(f"this build wants the C library 2.{wanted}, and that release has 2.{has}")
 
     def words(self, program, *arguments):
         return self.words_of(os.path.join(self._programs, program), *arguments)
