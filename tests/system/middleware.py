@@ -151,8 +151,8 @@ def compile_program(compiler, folder):
     return program
 
 
-# What Open MPI is told besides the transports of UCX. Over libfabric its matching is the provider's, and the windows of
-# Open MPI 4 are messages.
+# What Open MPI is told besides the transports of UCX. Over libfabric its matching is the provider's, and windows are
+# messages; Open MPI 5 cannot do that, so it has windows of UCX.
 OPENMPI = {"ucx": ["--mca", "pml", "ucx", "--mca", "osc", "ucx"],
            "ofi": ["--mca", "pml", "cm", "--mca", "mtl", "ofi", "--mca", "mtl_ofi_provider_include", "verbs;ofi_rxm",
                    "--mca", "osc", "pt2pt"]}
@@ -199,12 +199,12 @@ def mpi_hosts(flavour, transports):
     if flavour == "openmpi":
         layer = OPENMPI["ofi" if transports == "ofi" else "ucx"]
         if "pt2pt" in layer and "osc: pt2pt" not in shown_by("ompi_info"):
-            layer = layer[:-3]
+            layer = [*layer[:-1], "ucx"]
         options = ["--host", f"{here.name}:1,{other.name}:1", "-x", "PATH", "-x", "UCX_TLS", *layer]
     else:
         options = ["-hosts", f"{here.name},{other.name}"]
     with tempfile.TemporaryDirectory() as folder:
-        env = {**mpi_environment(transports), **like_ssh(folder),
+        env = {**mpi_environment("rc_v" if transports == "ofi" else transports), **like_ssh(folder),
                "PATH": f"{os.path.dirname(harness.binary('urxe'))}:{os.environ['PATH']}"}
         rank = ["urxe", *harness.urxe_run([compile_program(compiler, folder)])[1:]]
         output = Process([starter, *options, "-np", "2", *rank], env=env).expect_success()
