@@ -156,10 +156,10 @@ def cmtime(place):
     """Each step of a hundred connections has a line in the table, with its times."""
     harness.need_programs("cmtime")
     port = str(harness.free_port())
-    refusal = "Address family for hostname not supported"  # Of rdma-core 56, for IPv6, before anything else.
-    without_urxe = subprocess.run(["cmtime", "-p", port, "-s", place.server], check=False, timeout=PATIENCE,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if refusal in without_urxe.stdout:
+    refusal = "Address family for hostname not supported"  # Of rdma-core 56, for IPv6.
+    nobody_listens = harness.urxe_run(["cmtime", "-p", port, "-c", "1", "-s", place.server])
+    said = subprocess.run(nobody_listens, check=False, timeout=PATIENCE, capture_output=True, text=True)
+    if refusal in said.stdout + said.stderr:
         harness.skip(f"this cmtime says of {place.server}: {refusal}")
     words = ["cmtime", "-p", port, "-c", "100"]
     place.start_server([*words, "-b", place.server], int(port))
