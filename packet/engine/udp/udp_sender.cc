@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "packet/engine/udp/udp_sender.h"
 
-#include <netinet/udp.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -11,10 +10,6 @@
 #include <utility>
 
 #include "packet/host/uncancelled.h"
-
-#ifndef UDP_SEGMENT
-#define UDP_SEGMENT 103
-#endif
 
 namespace urxe {
 namespace {
@@ -28,52 +23,6 @@ size_t allowed_sockets(size_t wanted) {
   return std::max<size_t>(wanted, 1);
 }
 
-class ControlWriter {
- public:
-  explicit ControlWriter(uint8_t* to) : to_(to) {}
-
-  template <class T>
-  void add(int level, int type, T value) {
-    auto* const c = reinterpret_cast<cmsghdr*>(to_ + size_);
-    c->cmsg_level = level;
-    c->cmsg_type = type;
-    c->cmsg_len = CMSG_LEN(sizeof value);
-    std::memcpy(CMSG_DATA(c), &value, sizeof value);
-    size_ += CMSG_SPACE(sizeof value);
-  }
-  [[nodiscard]] size_t size() const { return size_; }
-
- private:
-  uint8_t* to_;
-  size_t size_ = 0;
-};
-
-bool has_default_fields(const Flow& flow) {
-  return flow.traffic_class == 0 && (flow.hop_limit == kDefaultHopLimit || flow.hop_limit == 0) &&
-         !flow.destination.is_multicast();
-}
-
-/// Writes only fields that differ from the socket's defaults, because each costs the kernel time.
-size_t write_control(uint8_t* to, const TxBatch::Message& message) {
-  ControlWriter control(to);
-  const Flow& flow = message.flow;
-  const bool ipv4 = flow.destination.is_ipv4();
-  if (message.segments > 1) {
-    control.add(IPPROTO_UDP, UDP_SEGMENT, static_cast<uint16_t>(message.segment_size));
-  }
-  if (flow.traffic_class != 0) {
-    control.add(ipv4 ? IPPROTO_IP : IPPROTO_IPV6, ipv4 ? IP_TOS : IPV6_TCLASS,
-                static_cast<int>(flow.traffic_class));
-  }
-  const uint8_t hop_limit = flow.hop_limit == 0 ? kDefaultHopLimit : flow.hop_limit;
-  // The kernel has another default, 1, for multicast.
-  if (hop_limit != kDefaultHopLimit || flow.destination.is_multicast()) {
-    control.add(ipv4 ? IPPROTO_IP : IPPROTO_IPV6, ipv4 ? IP_TTL : IPV6_HOPLIMIT,
-                static_cast<int>(hop_limit));
-  }
-  return control.size();
-}
-
 }  // namespace
 
 UdpSender::UdpSender(const UdpSocketOptions& options, size_t max_source_ports, bool segmentation,
@@ -82,7 +31,8 @@ UdpSender::UdpSender(const UdpSocketOptions& options, size_t max_source_ports, b
       max_source_ports_(allowed_sockets(max_source_ports)),
       segments_(segmentation && kernel_segments_udp()),
       patience_(patience),
-      counters_(counters) {
+      counters_(counters),
+      headers_(options.scope) {
   left_.reserve(LaneLimits{}.packets);
 }
 
@@ -135,31 +85,6 @@ int UdpSender::find_socket(const Flow& flow) {
   return fd;
 }
 
-/// Returns for how many messages, at least one, there was room.
-size_t UdpSender::prepare(Messages burst, const uint8_t* memory) {
-  size_t used = 0;
-  size_t i = 0;
-  for (; i < burst.size() && TxBatch::pieces(burst[i]) <= kPieces - used; ++i) {
-    const size_t first = used;
-    TxBatch::for_each_piece(burst[i], memory, [&](std::span<const uint8_t> piece) {
-      pieces_[used++] = {const_cast<uint8_t*>(piece.data()), piece.size()};
-    });
-    prepare(i, std::span(pieces_).subspan(first, used - first), burst[i]);
-  }
-  return i;
-}
-
-void UdpSender::prepare(size_t i, std::span<iovec> pieces, const TxBatch::Message& message) {
-  destinations_[i] = SocketAddress(message.flow.destination, kRoceUdpPort, options_.scope);
-  msghdr& header = headers_[i].msg_hdr;
-  header.msg_name = destinations_[i].get();
-  header.msg_namelen = destinations_[i].size();
-  header.msg_iov = pieces.data();
-  header.msg_iovlen = pieces.size();
-  header.msg_controllen = write_control(controls_[i].bytes, message);
-  header.msg_control = header.msg_controllen == 0 ? nullptr : controls_[i].bytes;
-}
-
 int UdpSender::send_one(int fd, const TxBatch::Message& message, const uint8_t* memory) {
   ++counters_.tx_syscalls;
   if (message.segments == 1 && message.elsewhere == 0 && has_default_fields(message.flow)) {
@@ -169,8 +94,8 @@ int UdpSender::send_one(int fd, const TxBatch::Message& message, const uint8_t* 
                ? errno
                : 0;
   }
-  prepare({&message, 1}, memory);
-  return uncancelled::sendmsg(fd, &headers_[0].msg_hdr, MSG_DONTWAIT) < 0 ? errno : 0;
+  headers_.describe({&message, 1}, memory);
+  return uncancelled::sendmsg(fd, &headers_.get()->msg_hdr, MSG_DONTWAIT) < 0 ? errno : 0;
 }
 
 /// Returns how many messages were sent, or, if none was, minus the errno of the first.
@@ -179,9 +104,9 @@ int UdpSender::send_burst(int fd, Messages burst, const uint8_t* memory) {
     const int errno_value = send_one(fd, burst[0], memory);
     return errno_value == 0 ? 1 : -errno_value;
   }
-  const auto prepared = static_cast<unsigned>(prepare(burst, memory));
+  const auto described = static_cast<unsigned>(headers_.describe(burst, memory));
   ++counters_.tx_syscalls;
-  const int sent = uncancelled::sendmmsg(fd, headers_.data(), prepared, MSG_DONTWAIT);
+  const int sent = uncancelled::sendmmsg(fd, headers_.get(), described, MSG_DONTWAIT);
   return sent > 0 ? sent : -errno;
 }
 
@@ -202,7 +127,7 @@ bool UdpSender::segmentation_is_to_blame(int fd, const TxBatch::Message& message
 UdpSender::Progress UdpSender::send_run(int fd, Messages run, const uint8_t* memory) {
   size_t done = 0;
   while (done < run.size()) {
-    const Messages burst = run.subspan(done, std::min(kBurst, run.size() - done));
+    const Messages burst = run.subspan(done, std::min(MessageHeaders::kMost, run.size() - done));
     const int sent = send_burst(fd, burst, memory);
     if (sent > 0) {
       count_sent(burst.first(static_cast<size_t>(sent)));

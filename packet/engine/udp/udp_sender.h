@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <sys/socket.h>
-
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "packet/base/time.h"
+#include "packet/engine/udp/message_headers.h"
 #include "packet/engine/udp/send_backlog.h"
 #include "packet/engine/udp/send_sockets.h"
 #include "packet/engine/udp/udp_counters.h"
@@ -41,12 +39,7 @@ class UdpSender {
   [[nodiscard]] size_t sockets() const;
 
  private:
-  static constexpr size_t kBurst = 64;
-  static constexpr size_t kPieces = 512;  ///< of a burst
   using Messages = std::span<const TxBatch::Message>;
-  struct Control {
-    alignas(cmsghdr) uint8_t bytes[128];
-  };
   /// How far a run of messages has got.
   struct Progress {
     size_t done = 0;  ///< messages sent, delayed or lost
@@ -61,8 +54,6 @@ class UdpSender {
   Progress send_run(int fd, Messages run, const uint8_t* memory);
   int send_one(int fd, const TxBatch::Message& message, const uint8_t* memory);
   int send_burst(int fd, Messages burst, const uint8_t* memory);
-  size_t prepare(Messages burst, const uint8_t* memory);
-  void prepare(size_t i, std::span<iovec> pieces, const TxBatch::Message& message);
   bool segmentation_is_to_blame(int fd, const TxBatch::Message& message, const uint8_t* memory,
                                 int errno_value);
   void count_sent(Messages messages);
@@ -100,10 +91,7 @@ class UdpSender {
     int fd = -1;
   } express_;
 
-  std::array<mmsghdr, kBurst> headers_{};
-  std::array<iovec, kPieces> pieces_{};
-  std::array<SocketAddress, kBurst> destinations_{};
-  std::array<Control, kBurst> controls_{};
+  MessageHeaders headers_;
 };
 
 }  // namespace urxe
