@@ -9,6 +9,8 @@ import needs
 from cm_ends import IPV4, IPV6, PATIENCE, address_of
 
 GROUPS = {IPV4: "239.7.9.5", IPV6: "ff0e::79:5"}
+# Since then soft-RoCE sends in a work queue of the kernel, and no longer before ibv_post_send() returns.
+SENDS_LATER_FROM = (6, 4)
 NOT_SUPPORTED = "failure joining: Unknown error 524"  # The kernel's own ENOTSUPP; it has no name in user space.
 
 
@@ -23,6 +25,8 @@ def is_member(side, group):
 
 def mckey(sender, receiver, family):
     """Ten datagrams, of which the receiver must get every one."""
+    if (needs.kernel_of(sender) or (0, 0)) >= SENDS_LATER_FROM:
+        harness.skip("mckey destroys its queue pair before this soft-RoCE has sent what was posted")
     group = GROUPS[family]
     words = lambda side: ["mckey", "-m", group, "-b", address_of(side, family, side)]
     receiving = receiver.start(words(receiver), name=f"receiver ({receiver.name})")

@@ -6,6 +6,7 @@ import re
 
 _attributes = {}
 _installed = {}
+_kernels = {}
 
 
 def attributes(side):
@@ -53,6 +54,16 @@ def capability(flag):
 
 def atomics():
     return _each(lambda device: "no atomic operations" if device.get("atomic_cap") == "ATOMIC_NONE" else None)
+
+
+def kernel_of(side):
+    """(major, minor) of the kernel that the side's device is a part of; None: it is no soft-RoCE."""
+    if side.name != "rxe":
+        return None
+    if side not in _kernels:
+        release = side.run_plain(["uname", "-r"])
+        _kernels[side] = tuple(int(number) for number in re.match(r"(\d+)\.(\d+)", release).groups())
+    return _kernels[side]
 
 
 def peer_is_not(name, reason):

@@ -8,8 +8,8 @@ import re
 
 DEPTH = 12  # Functions of a stack that are shown, the innermost first.
 _STAMP = re.compile(r"^\[ *[\d.]+\] ?")
-_RUNNING = re.compile(r"CPU: (\d+) PID: (\d+) Comm: (.+?) (?:Not tainted|Tainted)")
-_TASK = re.compile(r"task:(.+?) +state:(\w) .*\bpid:(\d+) +ppid:(\d+)")
+_RUNNING = re.compile(r"CPU: (\d+) (?:UID: \d+ )?PID: (\d+) Comm: (.+?) (?:Not tainted|Tainted)")
+_TASK = re.compile(r"task:(.+?) +state:(\w) .*\bpid:(\d+) +(?:tgid:\d+ +)?ppid:(\d+)")
 _FUNCTION = re.compile(r"^ ([\w.]+)\+0x[\da-f]+/0x[\da-f]+$")  # "? name" is a guess
 _INTERRUPTED = re.compile(r"RIP: 0010:([\w.]+)\+")
 _WAITING = ("__schedule", "schedule")  # Every sleeping task's stack begins with these.

@@ -35,6 +35,7 @@ Client (the server follows):
       --batches N          of the random scenario (20)
       --messages N         at most outstanding, per QP and direction (64)
       --max-size N         of a message, in bytes (4 MiB)
+      --no-empty           no message of 0 bytes in the random scenario
       --budget N           bytes per batch, QP and direction (8 MiB)
       --events             sleep on the completion channel
       --timeout N          local ACK timeout code (14)
@@ -63,6 +64,7 @@ enum LongOnly {
   kBatches,
   kMessages,
   kMaxSize,
+  kNoEmpty,
   kBudget,
   kEvents,
   kTimeout,
@@ -89,6 +91,7 @@ constexpr option kLongOptions[] = {
     {"batches", required_argument, nullptr, kBatches},
     {"messages", required_argument, nullptr, kMessages},
     {"max-size", required_argument, nullptr, kMaxSize},
+    {"no-empty", no_argument, nullptr, kNoEmpty},
     {"budget", required_argument, nullptr, kBudget},
     {"events", no_argument, nullptr, kEvents},
     {"timeout", required_argument, nullptr, kTimeout},
@@ -215,6 +218,9 @@ void apply(Options& options, int name, const char* value) {
       break;
     case kMaxSize:
       test.max_size = number(value);
+      break;
+    case kNoEmpty:
+      test.no_empty = 1;
       break;
     case kBudget:
       test.budget = number(value);

@@ -30,6 +30,7 @@ struct TestOptions {
   uint64_t budget = 8ULL << 20;    // Of a batch's messages of one QP and direction, in bytes.
   uint64_t huge_size = 0;          // Of the messages of the huge scenario; 0: leave it out.
   uint32_t path_mtu = 1024;        // 256 .. 4096
+  uint32_t no_empty = 0;           // 1: no message of the random scenario has 0 bytes.
   uint32_t qps = 4;
   uint32_t batches = 20;        // Of the random scenario.
   uint32_t messages = 64;       // Of a batch's QP and direction.

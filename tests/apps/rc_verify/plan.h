@@ -86,6 +86,7 @@ struct Plan {
 // What a plan may contain.
 struct PlanLimits {
   uint64_t max_size = 0;  // Of one message, in bytes.
+  bool no_empty = false;  // No message of 0 bytes, if sizes are random.
   uint64_t budget = 0;    // Of all messages together, in bytes; at least max_size.
   uint32_t messages = 0;  // At most.
   uint32_t path_mtu = 0;

@@ -203,7 +203,8 @@ Plan random_plan(PatternKey key, const PlanLimits& limits) {
   const std::vector<Operation> operations = operations_of(limits);
   while (!builder.full()) {
     const Operation operation = operations[builder.choice().below(operations.size())];
-    const uint64_t size = random_size(builder.choice(), limits.path_mtu, builder.room());
+    uint64_t size = random_size(builder.choice(), limits.path_mtu, builder.room());
+    if (limits.no_empty) size = std::max<uint64_t>(size, 1);
     builder.add(operation, size);
     const bool echo = operation == Operation::kRead && contains(limits, Operation::kSend) &&
                       builder.choice().one_in(2);

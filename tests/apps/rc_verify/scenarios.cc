@@ -19,6 +19,7 @@ PlanLimits limits_of(const Session& session, uint32_t max_sge, uint32_t max_inli
   PlanLimits limits;
   limits.max_size =
       test.in_line > 0 ? std::min<uint64_t>(test.max_size, max_inline) : test.max_size;
+  limits.no_empty = test.no_empty != 0;
   limits.budget = test.budget;
   limits.messages = test.messages;
   limits.path_mtu = test.path_mtu;

@@ -131,8 +131,9 @@ verbs::AhPtr Exchange::receive(const Case& which) {
 
 void Exchange::run_cases(const std::vector<Case>& cases) {
   for (const Case& which : cases) {
+    verbs::AhPtr client;  // until the send has completed
     if (is_server_) {
-      const verbs::AhPtr client = receive(which);
+      client = receive(which);
       send(which, client.get(), peer_.qkey);
     } else {
       send(which, handle_.get(), peer_.qkey);
