@@ -148,8 +148,10 @@ Turn send_one(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) {
   if (!pacing_admits(ca, qp, bytes, now)) return Turn::kIdle;
   packet.headers.bth.ack_req = wants_ack(qp, wqe, packet, pauses_after(qp, bytes, now));
   const size_t datagrams = batch.messages().size();
+  // A packet with a wrong ICRC costs a retry.
+  const bool can_retry = qp.attr.retry_cnt > 0;
   const bool first_time = packet.headers.bth.psn == qp.requester.next_psn;
-  switch (append_request(ca, qp, position, packet, first_time, batch)) {
+  switch (append_request(ca, qp, position, packet, first_time && can_retry, batch)) {
     case Appended::kYes:
       break;
     case Appended::kBatchFull:

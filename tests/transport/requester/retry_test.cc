@@ -186,6 +186,15 @@ TEST(Retry, OnlyTheFirstTimeThePayloadIsElsewhere) {
   EXPECT_EQ(bench.places_of_payloads(), Lines{"in the batch"});
 }
 
+// Expect: copies if the loss of one packet would be the end of the connection.
+TEST(Retry, WithoutRetriesNoPayloadIsElsewhere) {
+  BenchOptions options;
+  options.connect.retry_cnt = 0;
+  Bench bench(options);
+  bench.post(IBV_WR_SEND, 2 * kMtu);
+  EXPECT_EQ(bench.places_of_payloads(), (Lines{"in the batch", "in the batch"}));
+}
+
 const Lines kNewestOfThree = {"SEND Only psn 102 ack len 0"};
 
 // 9.7.5.1.1. Expect: after a timeout the newest packet asks; a NAK says where to go on.
