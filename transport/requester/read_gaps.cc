@@ -39,6 +39,18 @@ bool keep(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
   return true;
 }
 
+/// Whether data of a READ before `wqe` is missing. It will be read anew, later than what comes now;
+/// but a READ must not return older data than one before it (10.8.3.3, table 79).
+bool is_behind_missing_read(QueuePair& qp, const SendWqe& wqe) {
+  Psn from = qp.requester.oldest_unacked;
+  while (const auto missing = find_missing(qp, from, wqe.first_psn)) {
+    const SendWqe& earlier = qp.sq.at(missing->position);
+    if (is_read(earlier) && earlier.length > 0) return true;
+    from = missing->from + missing->packets;
+  }
+  return false;
+}
+
 /// What is missing in [from, end) is requested again.
 void repair_missing(ChannelAdapter& ca, QueuePair& qp, Psn from, Psn end, Instant now) {
   uint32_t lost = 0;
@@ -86,6 +98,13 @@ bool take_response_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& pa
     ca.counters.drop(DropReason::kUnexpectedPsn);
     return true;
   }
+  const SendWqe& wqe = qp.sq.at(position_of(qp, psn));
+  if (is_read(wqe) && is_behind_missing_read(qp, wqe)) {
+    // All of this READ is requested again once the one before it is complete.
+    ca.counters.drop(DropReason::kUnexpectedPsn);
+    note_ahead(ca, qp, wqe.first_psn, psn + 1, true, now);
+    return true;
+  }
   if (!keep(ca, qp, packet)) return false;
   note_ahead(ca, qp, psn, psn + 1, true, now);
   return true;
@@ -116,8 +135,16 @@ void advance_over_kept(ChannelAdapter& ca, QueuePair& qp) {
 void repair_oldest_gap(ChannelAdapter& ca, QueuePair& qp) {
   RequesterState& req = qp.requester;
   if (!knows_gap(req) || is_repaired(req, req.oldest_unacked)) return;
-  const auto missing = find_missing(qp, req.oldest_unacked, *req.kept.answered_to);
-  if (missing) owe_responses(ca, qp, missing->from, missing->packets);
+  const Psn end = *req.kept.answered_to;
+  const auto missing = find_missing(qp, req.oldest_unacked, end);
+  if (!missing) return;
+  // With what is missing behind it: READs that were dropped because of an earlier one.
+  Psn to = missing->from + missing->packets;
+  for (auto next = find_missing(qp, to, end); next && !is_repaired(req, next->from);
+       next = find_missing(qp, to, end)) {
+    to = next->from + next->packets;
+  }
+  owe_responses(ca, qp, missing->from, static_cast<uint32_t>(to.distance_from(missing->from)));
 }
 
 bool knows_gap(const RequesterState& requester) {

@@ -12,7 +12,8 @@ namespace urxe {
 
 // Gaps in READ responses. To a peer that keeps requests (repair.h), which is one of this kind, only
 // what is missing is requested again: a READ request may be repeated for any part of its responses
-// (IBTA vol. 1, 9.7.5.1.4). What comes behind the gap is put in place and kept.
+// (IBTA vol. 1, 9.7.5.1.4). What comes behind the gap, of the same work queue element, is put in
+// place and kept. What comes of later READs is dropped, since they must not return older data.
 //
 // A repair is followed by a query. The peer's report comes behind all responses that it owed: what
 // is missing then was lost once more. If the report is lost, too, the repair is repeated after a
