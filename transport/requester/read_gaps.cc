@@ -100,9 +100,14 @@ bool take_response_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& pa
   }
   const SendWqe& wqe = qp.sq.at(position_of(qp, psn));
   if (is_read(wqe) && is_behind_missing_read(qp, wqe)) {
-    // All of this READ is requested again once the one before it is complete.
     ca.counters.drop(DropReason::kUnexpectedPsn);
     note_ahead(ca, qp, wqe.first_psn, psn + 1, true, now);
+    // With all that follows, whose responses will be dropped, too. The responder sends them behind
+    // what is missing.
+    if (!is_repaired(qp.requester, psn)) {
+      owe_responses(ca, qp, wqe.first_psn,
+                    static_cast<uint32_t>(req.send_psn.distance_from(wqe.first_psn)));
+    }
     return true;
   }
   if (!keep(ca, qp, packet)) return false;
