@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The kernel and the initial file system of the guest, from Debian packages that are unpacked, not installed.
 
+The kernel is Debian 12's on every host, since soft-RoCE differs from one release to the next (README.md, "Other kernels").
+
 A cache directory keeps, for each kernel package, what the guest takes of it: the kernel, the modules and busybox. It is
 $URXE_INTEROP_CACHE, else $XDG_CACHE_HOME/urxe-interop, else build/interop in the source tree. An entry is made under
 another name and renamed, so that whoever finds it finds it complete. What is made of it, the initial file system, is
@@ -28,6 +30,10 @@ MODULES = ["virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay", "vir
 # Where in the package those modules and their dependencies are. All of it would be 400 MB to write.
 _MODULE_FOLDERS = ["arch", "crypto", "lib", "net", "drivers/infiniband", "drivers/virtio", "drivers/char",
                    "drivers/net/*.ko*", "drivers/gpu/drm/*.ko*", "drivers/gpu/drm/vgem", "fs"]
+KERNEL = "linux-image-6.1."
+SUITE = "bookworm"
+SOURCES = [f"http://deb.debian.org/debian {SUITE}", f"http://deb.debian.org/debian-security {SUITE}-security"]
+KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _ROOTS = [".", "./usr"]  # Debian 13 has in /usr what Debian 12 has in /.
 # These let tc choose the packets that netem gets: RoCE's, not those of the programs' TCP connections.
 MODULES += ["sch_prio", "cls_u32"]
@@ -58,41 +64,65 @@ def cache_directory():
 def unpacked():
     """The directory with vmlinux, busybox and modules/NN-NAME.ko (NN: the order to load them in)."""
     cache = cache_directory()
-    package = _kernel_package()
     modules = hashlib.sha256(" ".join(MODULES).encode()).hexdigest()[:8]
-    if package is None:
-        return _any_unpacked(cache, modules)
+    package = _kernel_package()
+    any_will_do = package is not None and os.environ.get("URXE_INTEROP_KERNEL") == "host"
+    if not any_will_do and (package is None or not package.startswith(KERNEL)):
+        entries = sorted(glob.glob(os.path.join(glob.escape(cache), f"{KERNEL}*-{modules}")), key=os.path.getmtime)
+        return entries[-1] if entries else _from_suite(cache, modules)
+    return _entry(cache, modules, package)
+
+
+def _entry(cache, modules, package, apt_configuration=None):
     entry = os.path.join(cache, f"{package.replace('=', '_')}-{modules}")
     if not os.path.isdir(entry):
-        _make_entry(package, entry)
+        _make_entry(package, entry, apt_configuration)
     return entry
 
 
-def _kernel_package():
+def _from_suite(cache, modules):
+    """On a host of another release: from SUITE's packages, with lists of its own."""
+    if not os.path.exists(KEYS):
+        raise CannotBuild(f"the guest's kernel is {SUITE}'s: debian-archive-keyring is not installed")
+    with _work_directory(cache) as work:
+        for name in ("lists/partial", "archives/partial"):
+            os.makedirs(os.path.join(work, name))
+        with open(os.path.join(work, "sources"), "w", encoding="ascii") as file:
+            file.writelines(f"deb [signed-by={KEYS}] {source} main\n" for source in SOURCES)
+        open(os.path.join(work, "status"), "wb").close()
+        settings = {"Dir::Etc::SourceList": f"{work}/sources", "Dir::Etc::SourceParts": "-", "Dir::State::Lists": f"{work}/lists",
+                    "Dir::State::status": f"{work}/status", "Dir::Cache": work, "Acquire::Languages": "none",
+                    "APT::Sandbox::User": "", "Debug::NoLocking": "1"}
+        configuration = os.path.join(work, "apt.conf")
+        with open(configuration, "w", encoding="ascii") as file:
+            file.writelines(f'{name} "{value}";\n' for name, value in settings.items())
+        _apt(["update"], work, configuration)
+        package = _kernel_package(configuration)
+        if package is None:
+            raise CannotBuild(f"{SUITE} has no linux-image-amd64")
+        return _entry(cache, modules, package, configuration)
+
+
+def _kernel_package(apt_configuration=None):
     """NAME=VERSION of the kernel that linux-image-amd64 stands for, by apt's lists; None where they do not say."""
     if shutil.which("apt-cache") is None:
         return None
-    shown = _output("apt-cache", "show", "--no-all-versions", "linux-image-amd64")
+    shown = _output(apt_configuration, "apt-cache", "show", "--no-all-versions", "linux-image-amd64")
     depends = re.search(r"^Depends: (linux-image-\S+) \(= (\S+)\)", shown, re.M)
     return f"{depends[1]}={depends[2]}" if depends else None
 
 
-def _any_unpacked(cache, modules):
-    entries = sorted(glob.glob(os.path.join(glob.escape(cache), f"linux-image-*-{modules}")), key=os.path.getmtime)
-    if not entries:
-        raise CannotBuild("apt knows no linux-image-amd64: the guest's kernel comes from Debian's amd64 packages "
-                          "(apt-get update)")
-    return entries[-1]
+def _environment(apt_configuration):
+    return {**os.environ, "LC_ALL": "C", **({"APT_CONFIG": apt_configuration} if apt_configuration else {})}
 
 
-def _output(*command):
-    environment = {**os.environ, "LC_ALL": "C"}
-    return subprocess.run(command, check=False, capture_output=True, text=True, env=environment).stdout
+def _output(apt_configuration, *command):
+    return subprocess.run(command, check=False, capture_output=True, text=True, env=_environment(apt_configuration)).stdout
 
 
-def _make_entry(package, entry):
+def _make_entry(package, entry, apt_configuration=None):
     with _work_directory(os.path.dirname(entry)) as work:
-        _download(work, package, "busybox-static")
+        _apt(["download", package, "busybox-static"], work, apt_configuration)
         made = os.path.join(work, "made")
         os.makedirs(os.path.join(made, "modules"))
         kernel = _only(os.path.join(work, f"{package.split('=')[0]}_*.deb"))
@@ -124,14 +154,14 @@ def _work_directory(cache):
                           "another") from error
 
 
-def _download(directory, *packages):
+def _apt(words, directory, apt_configuration=None):
     as_root = ["-o", "APT::Sandbox::User=root"] if os.geteuid() == 0 else []
     outside = ["nsenter", f"--net=/proc/self/fd/{_OUTSIDE}", "--"] if os.geteuid() == 0 else []
-    result = subprocess.run([*outside, "apt-get", *as_root, "-q", "download", *packages], cwd=directory, check=False,
-                            pass_fds=[_OUTSIDE], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    result = subprocess.run([*outside, "apt-get", *as_root, "-q", *words], cwd=directory, check=False, pass_fds=[_OUTSIDE],
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=_environment(apt_configuration))
     if result.returncode != 0:
         last = (result.stdout.strip().splitlines() or ["no output"])[-1]
-        raise CannotBuild(f"cannot download {' and '.join(packages)}: {last}")
+        raise CannotBuild(f"apt-get {' '.join(words)} failed: {last}")
 
 
 def _only(pattern):
