@@ -96,7 +96,7 @@ def environment():
 
 def urxe_run(command, options=()):
     """The command line that runs `command` under urxe."""
-    if _shares_network and "--device" not in options:
+    if _shares_network and "--device" not in options and "dpdk" not in options:
         options = [*options, "--device", "lo"]
     return [binary("urxe"), "run", *options, "--", *command]
 
