@@ -273,8 +273,11 @@ def _not_ready(ip, interface):
 
 def without_offloads(interface, prefix=()):
     """So that a capture on the interface shows packets as they would be on a wire."""
+    ethtool = shutil.which("ethtool", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")  # Debian's users lack these two.
+    if ethtool is None:
+        skip("ethtool is not installed")
     for feature in ("gso", "gro", "tso", "tx-udp-segmentation", "tx", "rx"):
-        subprocess.run([*prefix, "ethtool", "-K", interface, feature, "off"], check=False,
+        subprocess.run([*prefix, ethtool, "-K", interface, feature, "off"], check=False,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
