@@ -317,7 +317,8 @@ def wrong_use(ordinary):
         with topology_file("node a\nlink a b\n") as file:
             one_line([*command, "--topology", file, "--", "true"], 2, file, "line 2", "'b'")
         # Other tests run labs of this user.
-        alone = ["unshare", *(["--user", "--map-current-user"] if ordinary else []), "--pid", "--fork", "--mount-proc"]
+        as_user = ["--user", "--map-current-user"] if ordinary or os.geteuid() != 0 else []
+        alone = ["unshare", *as_user, "--pid", "--fork", "--mount-proc"]
         one_line([*command[:-2], *alone, *command[-2:], "exec", "node1", "--", "true"], 2, "no lab", "runs none")
         one_line([*command, "exec", "node1"], 2, "no program")
         one_line([*command, "--", "urxe", "lab", "exec", "node3", "--", "true"], 2, "node3", "node1, node2")
