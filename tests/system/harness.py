@@ -126,6 +126,11 @@ def isolate():
     _shares_network = True
 
 
+def shares_network():
+    """After isolate(): whether other programs of this user are in the same network."""
+    return _shares_network
+
+
 def need_namespaces():
     if not is_root():
         skip("needs root, for network namespaces")
