@@ -258,7 +258,7 @@ def iperf3(place):
 
 @functools.cache
 def _without_mpi():
-    """What tells ucx_perftest not to wait for MPI, which one that knows MPI does if it has no terminal."""
+    """One that knows MPI expects to be started by it if it has no terminal: -P 0 says no."""
     shown = subprocess.run(["ucx_perftest", "-h"], check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     return ["-P", "0"] if "MPI mode" in shown.stdout else []
 

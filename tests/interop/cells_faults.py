@@ -27,8 +27,8 @@ from remote import harness
 # No fences: soft-RoCE's requester waits at one for ever when it has to go back (README.md, "rxe's requester stalls").
 TRANSFER = ["--scenarios", "random", "--no-fence", "--timeout", "17", "--qps", "2", "--messages", "32",
             "--batches", "3", "--max-size", "20000", "--budget", "150000"]
-# Soft-RoCE of Linux 6.12 refuses a READ that is asked for again (NAK, remote access error) if a READ of no bytes came
-# after it; Linux 6.1 answers it.
+# Soft-RoCE of Linux 6.12 refuses a READ that is asked for again (NAK, remote access error) if a READ or WRITE of no
+# bytes came after it; Linux 6.1 answers it.
 NO_EMPTY_FROM = (6, 2)
 ROLES = ("urxe_client", "urxe_server")
 KINDS = {

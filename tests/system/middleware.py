@@ -90,7 +90,8 @@ def shown_by(*command):
 
 
 def ucx_perftest(port):
-    """Where it knows MPI, and has no terminal, it wants MPI to start it, unless it is told not to."""
+    """The command. One that knows MPI expects to be started by it if it has no terminal: -P 0 says no."""
+    harness.need_programs("ucx_perftest")
     harness.need_programs("ucx_perftest")
     return ["ucx_perftest", "-p", str(port), *(["-P", "0"] if "MPI mode" in shown_by("ucx_perftest", "-h") else [])]
 
