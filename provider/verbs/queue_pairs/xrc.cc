@@ -28,7 +28,7 @@ int check_open(const Context& owner, const ibv_qp_open_attr& attr) {
 int why_not_found(Context& owner, uint32_t qpn) {
   if (!owner.device().start() || owner.device().is_own(Qpn(qpn))) return EINVAL;
   print_error(
-      "ibv_open_qp: the queue pair is another process's, and urxe does not share XRC domains "
+      "ibv_open_qp: the queue pair is none of this process's, and urxe does not share XRC domains "
       "between processes; connect to a target of this process instead");
   return EOPNOTSUPP;
 }
