@@ -8,12 +8,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
@@ -24,7 +21,7 @@
 #include "packet/host/file_size.h"
 #include "packet/host/user_directory.h"
 #include "provider/devices/leftovers.h"
-#include "provider/devices/tree_users.h"
+#include "provider/devices/stale_trees.h"
 
 namespace urxe {
 namespace {
@@ -33,12 +30,6 @@ namespace fs = std::filesystem;
 
 /// Part of every tree's name: trees of another layout are other trees.
 constexpr std::string_view kLayout = "urxe-tree-4";
-/// These files say which network namespace and PID namespace a tree is for.
-constexpr const char* kNetworkFile = "netns";
-constexpr const char* kProcessesFile = "pidns";
-constexpr std::chrono::hours kDamagedAge{24};
-constexpr std::chrono::hours kOwnTreeAge{24 * 7};
-constexpr std::chrono::hours kOthersTreeAge{1};
 
 Unexpected<std::string> failure(const std::string& what) {
   return Unexpected<std::string>(what + ": " + std::strerror(errno));
@@ -202,40 +193,15 @@ void set_aside(const std::string& runtime_directory, const fs::path& tree) {
   if (std::rename(tree.c_str(), aside.c_str()) != 0) remove_tree(aside);
 }
 
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::string name_prefix(const NetworkNamespace& netns) {
-  return fmt::format("{}-", netns.number);
-}
-
-bool is_older_than(const fs::path& path, std::chrono::hours age) {
-  std::error_code failed;
-  auto changed = fs::last_write_time(path, failed);
-  return !failed && fs::file_time_type::clock::now() - changed > age;
-}
-
-/// The kernel reuses the numbers of namespaces that are gone.
-bool is_stale_tree(const fs::path& tree, const NetworkNamespace& netns) {
-  bool is_same_number = tree.filename().string().starts_with(name_prefix(netns));
-  std::string identity = read_file(tree / kNetworkFile);
-  bool is_ours = is_same_number && identity == netns.identity;
-  if (is_same_number && !is_ours && !identity.empty()) return true;
-  return is_older_than(tree, is_ours ? kOwnTreeAge : kOthersTreeAge) &&
-         read_file(tree / kProcessesFile) == netns.pid_namespace && !is_in_use(tree.string());
-}
-
 }  // namespace
 
 Expected<std::string, std::string> publish_tree(const std::string& runtime_directory,
                                                 const NetworkNamespace& netns,
                                                 TreeContent content) {
-  content.files[kNetworkFile] = netns.identity;
-  content.files[kProcessesFile] = netns.pid_namespace;
-  std::string tree =
-      fmt::format("{}/{}{:016x}", runtime_directory, name_prefix(netns), hash_content(content));
+  content.files[kTreeNetworkFile] = netns.identity;
+  content.files[kTreeProcessesFile] = netns.pid_namespace;
+  std::string tree = fmt::format("{}/{}{:016x}", runtime_directory, tree_name_prefix(netns),
+                                 hash_content(content));
   if (refresh(tree)) {
     if (is_whole(tree, content)) return tree;
     set_aside(runtime_directory, tree);
@@ -254,17 +220,6 @@ Expected<std::string, std::string> publish_tree(const std::string& runtime_direc
   remove_tree(draft);
   if (is_there) return tree;
   return error;
-}
-
-void remove_stale_trees(const std::string& runtime_directory, const NetworkNamespace& netns) {
-  std::error_code failed;
-  fs::directory_iterator at(runtime_directory, failed);
-  for (; !failed && at != fs::directory_iterator(); at.increment(failed)) {
-    const fs::path& path = at->path();
-    bool is_damaged = path.filename().string().starts_with(kDamagedTree);
-    bool is_stale = is_damaged ? is_older_than(path, kDamagedAge) : is_stale_tree(path, netns);
-    if (is_stale) remove_tree(path);
-  }
 }
 
 namespace {

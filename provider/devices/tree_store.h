@@ -16,12 +16,6 @@ namespace urxe {
 Expected<std::string, std::string> publish_tree(const std::string& runtime_directory,
                                                 const NetworkNamespace& netns, TreeContent content);
 
-/// Removes trees that are not used any more: those of a network namespace that is gone and whose
-/// number `netns` has now; those that are in no process's environment and were last published a
-/// week ago, or an hour ago if they are another namespace's; and damaged ones after a day. Trees
-/// that may be used by processes that /proc does not show stay. Failures are ignored.
-void remove_stale_trees(const std::string& runtime_directory, const NetworkNamespace& netns);
-
 /// The directories in which to look for the user's directory that holds the trees: $XDG_RUNTIME_DIR
 /// first, then as user_directory_places().
 std::vector<std::string> runtime_directory_places();

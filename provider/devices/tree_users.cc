@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/devices/tree_users.h"
 
+#include <sys/stat.h>
+
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 
@@ -68,6 +72,20 @@ Use use_by(const fs::path& process, const std::string& assignment, int& pauses) 
   return environment.find(assignment) != std::string::npos ? Use::kYes : Use::kNo;
 }
 
+/// Adds those that a mount keeps: in mountinfo the root of such a mount is "net:[NUMBER]". False:
+/// it cannot be read.
+bool add_mounted(std::set<uint64_t>& numbers) {
+  constexpr std::string_view kRoot = " net:[";
+  std::ifstream mounts("/proc/self/mountinfo");
+  std::string line;
+  while (std::getline(mounts, line)) {
+    const size_t at = line.find(kRoot);
+    if (at == std::string::npos) continue;
+    numbers.insert(std::strtoull(line.c_str() + at + kRoot.size(), nullptr, 10));
+  }
+  return mounts.eof();
+}
+
 }  // namespace
 
 bool is_in_use(const std::string& tree) {
@@ -79,6 +97,19 @@ bool is_in_use(const std::string& tree) {
     if (use_by(at->path(), assignment, pauses) != Use::kNo) return true;
   }
   return static_cast<bool>(failed);
+}
+
+std::optional<std::set<uint64_t>> living_network_namespaces() {
+  std::set<uint64_t> numbers;
+  if (!add_mounted(numbers)) return std::nullopt;
+  std::error_code failed;
+  fs::directory_iterator at("/proc", failed);
+  for (; !failed && at != fs::directory_iterator(); at.increment(failed)) {
+    struct stat status {};
+    if (stat((at->path() / "ns/net").c_str(), &status) == 0) numbers.insert(status.st_ino);
+  }
+  if (failed) return std::nullopt;
+  return numbers;
 }
 
 }  // namespace urxe

@@ -24,6 +24,7 @@ constexpr unsigned kDescriptors = 1U << 0;
 constexpr unsigned kHostsDescriptors = 1U << 1;
 constexpr unsigned kMemory = 1U << 2;
 constexpr unsigned kThreads = 1U << 3;
+constexpr unsigned kSpace = 1U << 4;
 
 struct Limit {
   unsigned kind = 0;  ///< a bit; 0: no limit explains the error
@@ -79,6 +80,13 @@ Limit limit_behind(int errno_value) {
           "there may be too few threads, or too little memory for one: raise the limit with ulimit "
           "-u");
       add_memory_limits(limit.hint, ", ");
+      break;
+    case ENOSPC:
+      limit.kind = kSpace;
+      limit.hint.add(
+          "the file system with the directory of this user's urxe programs, mostly /dev/shm, is "
+          "full: "
+          "remove what is not needed there, or make it larger, for a container with --shm-size");
       break;
     default:
       break;

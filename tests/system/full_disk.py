@@ -106,4 +106,21 @@ def nowhere():
     expect_pingpong()
 
 
-harness.main({case.__name__: case for case in (elsewhere, small, full_later, no_room, nowhere)}[sys.argv[1]])
+def listeners():
+    """The table of those who listen cannot grow: the program is told, and so is its user."""
+    prepare("64m", "16k")
+    expect_pingpong()
+    command = harness.urxe_run([harness.binary("urxe_rdma_cm_listener"), "many", "127.0.0.1", "10000"])
+    fill("/dev/shm")
+    refused = subprocess.run(command, capture_output=True, text=True, env=harness.environment())
+    harness.expect(refused.returncode != 0, refused.stdout)
+    for word in ("rdma_", "No space left on device", "urxe: cannot use librdmacm", "/dev/shm", "--shm-size"):
+        harness.expect(word in refused.stderr, refused.stderr)
+    harness.expect(refused.stderr.count("urxe: ") == 1, refused.stderr)
+    os.remove("/dev/shm/filler")
+    server = harness.Process(command, name="listeners")
+    harness.wait_until(lambda: "ports" in server.output or not server.running(), "the listeners", 60)
+    harness.expect(server.running(), server.output)
+
+
+harness.main({case.__name__: case for case in (elsewhere, small, full_later, no_room, nowhere, listeners)}[sys.argv[1]])

@@ -115,28 +115,30 @@ Expected<void, Errno> HolderMemory::begin() {
   return {};
 }
 
-uint32_t HolderMemory::add_cell() {
+Expected<uint32_t, Errno> HolderMemory::add_cell() {
   for (;;) {
     uint32_t count = head().count;
-    if (count >= kMostCells || (count >= head().room && !grow(count + 1))) return 0;
-    if (!has_room_for(count + 1)) return 0;
+    if (count >= kMostCells) return error(ENOMEM);
+    if (count >= head().room) {
+      if (auto grown = grow(count + 1); !grown) return Unexpected<Errno>(grown.error());
+    }
+    if (!has_room_for(count + 1)) return error(ENOMEM);
     if (head().count.compare_exchange_weak(count, count + 1)) return count + 1;
   }
 }
 
-bool HolderMemory::grow(uint32_t cells) {
+Expected<void, Errno> HolderMemory::grow(uint32_t cells) {
   auto lock = Lock::take(*this, kBuckets);
-  if (!lock) return false;
+  if (!lock) return Unexpected<Errno>(lock.error());
   const uint32_t room = head().room;
-  if (room >= cells) return true;
+  if (room >= cells) return {};
   const uint32_t wanted = std::min(std::min(room, kMostCells) + kCellsAtOnce, kMostCells);
   const auto at = static_cast<off_t>(bytes_of(room));
-  if (!may_grow_file_to(bytes_of(wanted))) return false;
-  if (posix_fallocate(file_.get(), at, static_cast<off_t>(bytes_of(wanted)) - at) != 0) {
-    return false;
-  }
+  if (!may_grow_file_to(bytes_of(wanted))) return error(EFBIG);
+  const int failed = posix_fallocate(file_.get(), at, static_cast<off_t>(bytes_of(wanted)) - at);
+  if (failed != 0) return error(failed);
   head().room = wanted;
-  return true;
+  return {};
 }
 
 Expected<HolderMemory::Lock, Errno> HolderMemory::Lock::take(HolderMemory& memory,

@@ -48,8 +48,9 @@ class HolderMemory {
   [[nodiscard]] HolderCell* cell(uint32_t place) const;
   /// Counts the records that were written: after a new one it differs.
   [[nodiscard]] std::atomic<uint32_t>& written() const;
-  /// Adds a cell and returns its place; 0 if there is no room.
-  uint32_t add_cell();
+  /// Adds a cell and returns its place. ENOMEM: there are kMostCells, or the file is damaged;
+  /// ENOSPC: the file system is full; EFBIG: a limit of this process; otherwise as Lock::take().
+  Expected<uint32_t, Errno> add_cell();
 
   /// Keeps other processes, but not other threads, from changing a bucket's chain. The kernel frees
   /// it when the process ends. EADDRINUSE: another process has had it for half a second, so it must
@@ -73,7 +74,7 @@ class HolderMemory {
   static size_t bytes_of(uint32_t cells);
   [[nodiscard]] Head& head() const;
   Expected<void, Errno> begin();
-  bool grow(uint32_t cells);
+  Expected<void, Errno> grow(uint32_t cells);
   [[nodiscard]] bool has_room_for(uint32_t cells) const;
 
   FileDescriptor file_;

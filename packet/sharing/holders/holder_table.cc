@@ -140,12 +140,12 @@ Expected<uint32_t, Errno> HolderTable::take(HolderKey key, const Record& record,
     ++memory_->written();
     return place;
   }
-  const uint32_t place = memory_->add_cell();
-  if (place == 0) return error(ENOMEM);
-  write(*memory_->cell(place), key, record);
-  chain.add(place);
+  const auto place = memory_->add_cell();
+  if (!place) return Unexpected<Errno>(place.error());
+  write(*memory_->cell(*place), key, record);
+  chain.add(*place);
   ++memory_->written();
-  return place;
+  return *place;
 }
 
 Expected<void, Errno> HolderTable::change(uint32_t place, HolderKey key, const Record& record,

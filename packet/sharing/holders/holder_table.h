@@ -55,7 +55,7 @@ class HolderTable {
 
   /// Adds a record and returns its place. EADDRINUSE: a living holder has a record of the same key
   /// for which `conflict` returns true, or a process that was stopped in the middle of a change is
-  /// in the way (after half a second); ENOMEM: no room.
+  /// in the way (after half a second); otherwise as HolderMemory::add_cell().
   Expected<uint32_t, Errno> take(HolderKey key, const Record& record, const Conflict& conflict);
   /// Replaces the holder's own record, unless another one is in conflict with the new one. Errors
   /// as take().

@@ -2,14 +2,23 @@
 #include "provider/devices/tree_store.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <thread>
+
+#include "provider/devices/stale_trees.h"
+#include "provider/devices/tree_users.h"
 
 namespace urxe {
 namespace {
@@ -152,6 +161,95 @@ class TreeUser {
   FILE* child_ = nullptr;
   int input_ = -1;
 };
+
+/// A process in a network namespace of its own, until this object ends.
+class Neighbour {
+ public:
+  Neighbour() {
+    int made[2];
+    EXPECT_EQ(pipe2(made, O_CLOEXEC), 0);
+    child_ = fork();
+    if (child_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      const bool is_apart =
+          unshare(CLONE_NEWNET) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
+      if (is_apart) (void)!write(made[1], "x", 1);
+      close(made[1]);
+      pause();
+      _exit(0);
+    }
+    close(made[1]);
+    char byte = 0;
+    is_apart_ = read(made[0], &byte, 1) == 1;
+    close(made[0]);
+  }
+  Neighbour(const Neighbour&) = delete;
+  Neighbour& operator=(const Neighbour&) = delete;
+  ~Neighbour() {
+    kill(child_, SIGKILL);
+    waitpid(child_, nullptr, 0);
+  }
+  [[nodiscard]] bool is_apart() const { return is_apart_; }
+  [[nodiscard]] std::string network() const { return fmt::format("/proc/{}/ns/net", child_); }
+  [[nodiscard]] uint64_t number() const {
+    struct stat status {};
+    EXPECT_EQ(stat(network().c_str(), &status), 0);
+    return status.st_ino;
+  }
+
+ private:
+  pid_t child_ = -1;
+  bool is_apart_ = false;
+};
+
+TEST_F(TreeStoreTest, TreesOfNamespacesThatAreGoneGoSoon) {
+  const Neighbour neighbour;
+  if (!neighbour.is_apart()) GTEST_SKIP() << "no network namespace can be made here";
+  const auto publish_aged = [&](uint64_t number, std::chrono::seconds age) {
+    content_.files["sys/x/y"] += "1";
+    auto tree = publish_tree(directory_, {number, "boot 2", kNamespace.pid_namespace}, content_);
+    fs::last_write_time(*tree, fs::file_time_type::clock::now() - age);
+    return *tree;
+  };
+  constexpr uint64_t kNobodys = 7;  // those that the kernel gives are larger
+  const auto lives = publish_aged(neighbour.number(), std::chrono::minutes(30));
+  const auto gone = publish_aged(kNobodys, std::chrono::minutes(2));
+  const auto gone_but_new = publish_aged(kNobodys, std::chrono::seconds(5));
+  const auto gone_but_used = publish_aged(kNobodys, std::chrono::minutes(2));
+  const TreeUser user(directory_, gone_but_used, "echo; read line");
+  remove_stale_trees(directory_, kNamespace);
+  EXPECT_TRUE(fs::exists(lives));
+  EXPECT_FALSE(fs::exists(gone));
+  EXPECT_TRUE(fs::exists(gone_but_new)) << "a process may be about to use it";
+  EXPECT_TRUE(fs::exists(gone_but_used));
+}
+
+/// Mounts a neighbour's namespace in a mount namespace of this process's own, as `ip netns add`
+/// does it, and lets the neighbour end. Returns its number; 0: that is not allowed here.
+uint64_t leave_mounted_namespace(const std::string& at) {
+  const Neighbour neighbour;
+  std::ofstream(at).put('\n');
+  const bool is_mounted =
+      neighbour.is_apart() && unshare(CLONE_NEWNS) == 0 &&
+      mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+      mount(neighbour.network().c_str(), at.c_str(), nullptr, MS_BIND, nullptr) == 0;
+  return is_mounted ? neighbour.number() : 0;
+}
+
+TEST_F(TreeStoreTest, AMountedNamespaceLives) {
+  constexpr int kCannot = 77;
+  const pid_t child = fork();
+  if (child == 0) {
+    const uint64_t number = leave_mounted_namespace(directory_ + "/name");
+    const auto living = living_network_namespaces();
+    if (number == 0) _exit(kCannot);
+    _exit(living && living->contains(number) ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == kCannot) GTEST_SKIP() << "no mount can be made here";
+  EXPECT_EQ(status, 0);
+}
 
 TEST_F(TreeStoreTest, ATreeInUseStays) {
   auto tree = publish_tree(directory_, kNamespace, content_);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -197,6 +198,29 @@ TEST_F(Held, AFullTableSaysSo) {
   }
   EXPECT_EQ(result, ENOMEM);
   EXPECT_EQ(taken, HolderMemory::kMostCells);
+}
+
+// Expect: told, and nothing is lost. The kernel would end a process that goes over this limit.
+TEST_F(Held, ATableThatCannotGrowSaysSo) {
+  uint64_t taken = 0;
+  const auto take_next = [&] {
+    const int result = take(holder_, {HolderKey::Kind::kPort, taken}, {}, never);
+    if (result == 0) ++taken;
+    return result;
+  };
+  ASSERT_EQ(take_next(), 0);
+  struct stat status {};
+  ASSERT_EQ(stat(path_.c_str(), &status), 0);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit limit{static_cast<rlim_t>(status.st_size), before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  int result = 0;
+  while (result == 0 && taken < HolderMemory::kMostCells) result = take_next();
+  EXPECT_EQ(result, EFBIG);
+  EXPECT_GT(taken, 1U);
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(take_next(), 0);
 }
 
 /// Two children take at the same time. Expect: exactly one has it.

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "provider/devices/stale_trees.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <system_error>
+
+#include "provider/devices/leftovers.h"
+#include "provider/devices/tree_users.h"
+
+namespace urxe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::hours kDamagedAge{24};
+constexpr std::chrono::hours kOwnTreeAge{24 * 7};
+constexpr std::chrono::hours kOthersTreeAge{1};
+/// Of a namespace that seems to be gone. Whoever makes and removes many, as tests do, would fill a
+/// container's /dev/shm (64 MiB) within an hour.
+constexpr std::chrono::minutes kOrphanAge{1};
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool is_older_than(const fs::path& path, std::chrono::seconds age) {
+  std::error_code failed;
+  auto changed = fs::last_write_time(path, failed);
+  return !failed && fs::file_time_type::clock::now() - changed > age;
+}
+
+/// Looks at most once which namespaces there are.
+class Namespaces {
+ public:
+  /// Whether the one that the tree is for seems to be gone.
+  bool is_gone(const fs::path& tree) {
+    if (!looked_) living_ = living_network_namespaces();
+    looked_ = true;
+    const std::string name = tree.filename();
+    return living_ && !living_->contains(std::strtoull(name.c_str(), nullptr, 10));
+  }
+
+ private:
+  bool looked_ = false;
+  std::optional<std::set<uint64_t>> living_;
+};
+
+bool is_old(const fs::path& tree, bool is_ours, Namespaces& namespaces) {
+  if (is_ours) return is_older_than(tree, kOwnTreeAge);
+  return is_older_than(tree, kOthersTreeAge) ||
+         (is_older_than(tree, kOrphanAge) && namespaces.is_gone(tree));
+}
+
+/// The kernel reuses the numbers of namespaces that are gone.
+bool is_stale(const fs::path& tree, const NetworkNamespace& netns, Namespaces& namespaces) {
+  const bool is_same_number = tree.filename().string().starts_with(tree_name_prefix(netns));
+  const std::string identity = read_file(tree / kTreeNetworkFile);
+  const bool is_ours = is_same_number && identity == netns.identity;
+  if (is_same_number && !is_ours && !identity.empty()) return true;
+  return read_file(tree / kTreeProcessesFile) == netns.pid_namespace &&
+         is_old(tree, is_ours, namespaces) && !is_in_use(tree.string());
+}
+
+}  // namespace
+
+std::string tree_name_prefix(const NetworkNamespace& netns) {
+  return fmt::format("{}-", netns.number);
+}
+
+void remove_stale_trees(const std::string& runtime_directory, const NetworkNamespace& netns) {
+  Namespaces namespaces;
+  std::error_code failed;
+  fs::directory_iterator at(runtime_directory, failed);
+  for (; !failed && at != fs::directory_iterator(); at.increment(failed)) {
+    const fs::path& path = at->path();
+    const bool is_damaged = path.filename().string().starts_with(kDamagedTree);
+    if (!(is_damaged ? is_older_than(path, kDamagedAge) : is_stale(path, netns, namespaces))) {
+      continue;
+    }
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+}
+
+}  // namespace urxe
