@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Memory regions: registering, what the keys are good for, re-registering.
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <array>
+#include <cstdio>
 #include <set>
 
 #include "tests/conformance/support/fixture.h"
@@ -113,6 +115,24 @@ TEST_F(Mr, UnmappedMemoryCannotBeRegistered) {
   const int error = errno;
   // After ibv_fork_init(), which a library may have called, libibverbs asks madvise(2) first.
   EXPECT_EQ(error, ibv_is_fork_initialized() == IBV_FORK_ENABLED ? ENOMEM : EFAULT);
+}
+
+// The kernel could not pin it.
+TEST_F(Mr, MemoryBeyondTheEndOfAFileCannotBeRegistered) {
+  checks("ibv_reg_mr(3)");
+  std::FILE* const file = std::tmpfile();
+  ASSERT_NE(file, nullptr);
+  ASSERT_EQ(::ftruncate(::fileno(file), 4096), 0);
+  void* const at = ::mmap(nullptr, 16384, PROT_READ | PROT_WRITE, MAP_SHARED, ::fileno(file), 0);
+  ASSERT_NE(at, MAP_FAILED);
+  const MrPtr there(ibv_reg_mr(right_->pd, at, 4096, IBV_ACCESS_LOCAL_WRITE));
+  EXPECT_NE(there, nullptr);
+  errno = 0;
+  const MrPtr beyond(ibv_reg_mr(right_->pd, at, 16384, IBV_ACCESS_LOCAL_WRITE));
+  EXPECT_EQ(beyond, nullptr);
+  EXPECT_EQ(errno, EFAULT);
+  ::munmap(at, 16384);
+  std::fclose(file);
 }
 
 TEST_F(Mr, LengthBeyondTheAddressSpace) {

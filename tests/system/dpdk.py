@@ -319,8 +319,13 @@ def uninvolved():
                "qp = q.QP(pd, q.QPInitAttr(qp_type=e.IBV_QPT_RC, scq=cq, rcq=cq, cap=cap), q.QPAttr(port_num=1))\n"
                "assert os.sched_getaffinity(0) == before, os.sched_getaffinity(0)\n"
                "assert signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL\n"
+               "import ctypes, pyverbs.mr as m\n"
+               "memory = m.MR(pd, 8192, e.IBV_ACCESS_LOCAL_WRITE)\n"
+               "memory.write('seen', 4)\n"
+               # Drivers of DPDK would take registered memory away from children (ibv_fork_init).
+               "assert ctypes.CDLL('libibverbs.so.1').ibv_is_fork_initialized() == 0\n"
                "child = os.fork()\n"
-               "if child == 0: os._exit(0)\n"
+               "if child == 0: os._exit(0 if memory.read(4, 0) == b'seen' else 1)\n"
                "assert os.waitpid(child, 0)[1] == 0\n"
                "print('done')\n")
     python = "/usr/bin/python3"  # the one that Debian's package is for

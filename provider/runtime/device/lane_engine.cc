@@ -13,6 +13,7 @@
 #include "provider/runtime/device/config.h"
 #include "provider/runtime/device/failed_sends.h"
 #include "provider/runtime/device/lane.h"
+#include "provider/runtime/device/untouched_fork.h"
 #include "provider/runtime/errors.h"
 #include "provider/runtime/memory/unmap_watch.h"
 
@@ -46,6 +47,7 @@ Made make_dpdk_engine(const DeviceDescription& device) {
       InterfaceWatcher::instance().set_link(name, is_up);
     };
   }
+  keep_fork_untouched();
   return open_dpdk_engine(own_directory(), std::move(config));
 }
 

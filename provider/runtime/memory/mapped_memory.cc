@@ -2,6 +2,7 @@
 #include "provider/runtime/memory/mapped_memory.h"
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -38,6 +39,25 @@ int look_up(uintptr_t begin, uintptr_t end, bool writable) {
   return covered >= end ? 0 : EFAULT;
 }
 
+/// Whether a load from the page would be answered by SIGBUS or SIGSEGV. The kernel reads the
+/// signals from there before it finds that this is no way to change their mask.
+bool cannot_be_read(uintptr_t page) {
+  constexpr int kNoWay = -1;
+  constexpr size_t kKernelSignalBytes = 8;
+  return syscall(SYS_rt_sigprocmask, kNoWay, page, nullptr, kKernelSignalBytes) != 0 &&
+         errno == EFAULT;
+}
+
+/// After the whole could not be made present. There are mappings of devices to which that does not
+/// apply, and nothing is wrong with them.
+bool has_bad_page(uintptr_t begin, uintptr_t end, size_t page, int advice) {
+  for (uintptr_t at = begin; at < end; at += page) {
+    const bool failed = madvise(reinterpret_cast<void*>(at), page, advice) != 0 && errno == EFAULT;
+    if (failed && cannot_be_read(at)) return true;
+  }
+  return false;
+}
+
 size_t free_memory(size_t page) {
   const long pages = sysconf(_SC_AVPHYS_PAGES);
   return pages > 0 ? static_cast<size_t>(pages) * page : 0;
@@ -51,7 +71,7 @@ int check_mapped(const void* addr, size_t length, bool writable) noexcept {
   const auto start = reinterpret_cast<uintptr_t>(addr);
   const uintptr_t begin = start & ~(page - 1);
   const uintptr_t end = (start + length + page - 1) & ~(page - 1);
-  if (end <= begin) return EFAULT;
+  if (end <= begin) return EINVAL;
   // Making present what there is no room for would end the process. What a kernel may lend out
   // nonetheless is taken as it is touched.
   if (end - begin > free_memory(page)) return look_up(begin, end, writable);
@@ -61,8 +81,11 @@ int check_mapped(const void* addr, size_t length, bool writable) noexcept {
     result = madvise(reinterpret_cast<void*>(begin), end - begin, advice);
   } while (result != 0 && (errno == EINTR || errno == EAGAIN));
   if (result == 0) return 0;
-  // EINVAL: an old kernel or a mapping without ordinary pages. EFAULT may mean the latter as well.
-  return look_up(begin, end, writable);
+  // EINVAL: an old kernel or a mapping without ordinary pages. EFAULT may mean the latter as well,
+  // or memory beyond the end of a file.
+  const bool may_be_bad = errno == EFAULT;
+  if (const int failed = look_up(begin, end, writable); failed != 0) return failed;
+  return may_be_bad && has_bad_page(begin, end, page, advice) ? EFAULT : 0;
 }
 
 size_t mapping_length(const void* addr) noexcept {

@@ -259,6 +259,27 @@ TEST(MappedMemory, LengthOfAMapping) {
   close(fd);
 }
 
+// Expect: refused, as whoever touched it would get SIGBUS; for writing and for reading.
+TEST(MappedMemory, BeyondTheEndOfAFile) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const int fd = memfd_create("test", 0);
+  ASSERT_EQ(ftruncate(fd, static_cast<off_t>(page + 1)), 0);
+  auto* file =
+      static_cast<uint8_t*>(mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+  ASSERT_NE(file, MAP_FAILED);
+  for (const bool writable : {false, true}) {
+    EXPECT_EQ(check_mapped(file, 2 * page, writable), 0) << "the last page is there to its end";
+    EXPECT_EQ(check_mapped(file, 2 * page + 1, writable), EFAULT);
+    EXPECT_EQ(check_mapped(file + 3 * page, 1, writable), EFAULT);
+  }
+  munmap(file, 4 * page);
+  close(fd);
+}
+
+TEST(MappedMemory, RoundTheEndOfTheAddressSpace) {
+  EXPECT_EQ(check_mapped(nullptr, SIZE_MAX, false), EINVAL);
+}
+
 // A terabyte of addresses. Expect: neither refused nor filled with pages.
 TEST(MappedMemory, MoreThanThereIs) {
   constexpr size_t kBytes = size_t{1} << 40;
