@@ -308,6 +308,15 @@ def devices():
     expect_nothing_left()
 
 
+def need_pyverbs():
+    """The Python that Debian's package is for."""
+    python = "/usr/bin/python3"
+    found = subprocess.run([python, "-c", "import pyverbs"], check=False, stderr=subprocess.DEVNULL)
+    if found.returncode != 0:
+        harness.skip("python3-pyverbs is not installed")
+    return python
+
+
 def uninvolved():
     """The program's affinity, signal handlers, stdout and descriptors are its own."""
     program = ("import os, signal, sys\n"
@@ -328,13 +337,32 @@ def uninvolved():
                "if child == 0: os._exit(0 if memory.read(4, 0) == b'seen' else 1)\n"
                "assert os.waitpid(child, 0)[1] == 0\n"
                "print('done')\n")
-    python = "/usr/bin/python3"  # the one that Debian's package is for
-    found = subprocess.run([python, "-c", "import pyverbs"], check=False, stderr=subprocess.DEVNULL)
-    if found.returncode != 0:
-        harness.skip("python3-pyverbs is not installed")
+    python = need_pyverbs()
     done = Process(harness.urxe_run([python, "-W", "ignore", "-c", program], ENDS[0])).expect_success()
     harness.expect(done == "done\n", done)
     expect_nothing_left()
+
+
+def forked():
+    """A child of fork() cannot use DPDK, and is told so."""
+    program = ("import os, sys\n"
+               "import pyverbs.device as d, pyverbs.pd as p, pyverbs.cq as c, pyverbs.qp as q, pyverbs.enums as e\n"
+               "def make():\n"
+               f"    context = d.Context(name='{DEVICE}')\n"
+               "    pd, cq = p.PD(context), c.CQ(context, 10)\n"
+               "    return q.QP(pd, q.QPInitAttr(qp_type=e.IBV_QPT_RC, scq=cq, rcq=cq, cap=q.QPCap()), q.QPAttr(port_num=1))\n"
+               "made = make()\n"
+               "child = os.fork()\n"
+               "if child == 0:\n"
+               "    try:\n"
+               "        make()\n"
+               "    except Exception as why:\n"
+               "        print('refused', flush=True)\n"
+               "    os._exit(0)\n"
+               "assert os.waitpid(child, 0)[1] == 0\n")
+    python = need_pyverbs()
+    done = Process(harness.urxe_run([python, "-W", "ignore", "-c", program], ENDS[0])).expect_success()
+    harness.expect("refused\n" in done and "DPDK cannot be used after fork()" in done, done)
 
 
 def unprivileged():
@@ -375,7 +403,7 @@ def af_packet(engine):
 
 
 CASES = {f.__name__: f for f in (pingpongs_ipv4, pingpongs_ipv6, perftest, rping, verify, capture, killed, refused,
-                                 memif_path, second, hung_up, stranger, absent, devices, uninvolved, unprivileged,
+                                 memif_path, second, hung_up, stranger, absent, devices, uninvolved, forked, unprivileged,
                                  af_packet)}
 
 

@@ -105,6 +105,13 @@ std::vector<std::string> port_names() {
 // Never destroyed: DPDK's threads outlive static objects.
 Expected<Eal*, EngineError> Eal::start(const DpdkArguments& arguments) {
   static auto* const eal = new Eal;
+  const pid_t by = eal->started_by_.load();
+  if (by != 0 && by != getpid()) {
+    return engine_failure(
+        ENODEV,
+        "DPDK cannot be used after fork(), since its threads are the parent's: the "
+        "child must be a new program (execve), or use the engine udp");
+  }
   const std::lock_guard lock(eal->mutex_);
   if (!eal->started_) {
     auto result = eal->initialize(arguments.eal);
@@ -113,6 +120,7 @@ Expected<Eal*, EngineError> Eal::start(const DpdkArguments& arguments) {
       return Unexpected<EngineError>(std::move(result.error()));
     }
     eal->started_ = true;
+    eal->started_by_ = getpid();
   }
   return eal;
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <sys/types.h>
+
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -45,6 +48,7 @@ class Eal {
   std::mutex mutex_;
   bool is_ours_ = false;  ///< started here
   bool started_ = false;
+  std::atomic<pid_t> started_by_{0};         ///< the process; a child of it has none of the threads
   std::vector<std::string> devices_;         ///< as the options name them
   std::map<std::string, DeviceLock> locks_;  ///< by name
 };
