@@ -176,6 +176,8 @@ void add_device(TreeContent& tree, const DeviceDescription& device, size_t index
                            path)] = text;
   }
   tree.state["devices/" + device.name] = format_device(device);
+  // An interface that was made anew is another one: its tree is, too.
+  tree.files["interfaces/" + device.name] = fmt::format("{}\n", device.ifindex);
   tree.tables["devices/" + device.name + ".counters"] = kCounterTableBytes;
 }
 

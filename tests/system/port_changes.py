@@ -161,6 +161,30 @@ def gone():
     wait_for_port([watcher], lambda state, _, gids: state == "down" and not gids, "an empty port")
 
 
+def made_anew(other, theirs):
+    """An interface that was made anew, with the name, MAC and addresses of before, is there for programs that start then:
+    while one that saw the end of the first still runs, and after it."""
+    harness.need_programs("ibv_devinfo")
+    mac = "02:00:00:00:99:01"
+    ip("link", "set", "urxa", "address", mac)
+    state = lambda: re.search(r"state:\s+(\S+)", Process(harness.urxe_run(["ibv_devinfo"])).expect_success())[1]
+    harness.expect(state() == "PORT_ACTIVE", "at first")
+    for keep in (True, False):
+        watcher = watch()
+        ip("link", "del", "urxa")
+        wait_for(watcher, "event local catastrophic error", "the device's end")
+        if not keep:
+            watcher.kill()
+        ip("link", "add", "urxa", "address", mac, "type", "veth", "peer", "name", "urxb", "netns", str(other.pid))
+        other.run("ip", "addr", "add", f"{theirs}/24", "dev", "urxb")
+        other.run("ip", "link", "set", "urxb", "up")
+        ip("addr", "add", "10.99.0.1/24", "dev", "urxa")
+        ip("link", "set", "urxa", "up")
+        harness.wait_until(lambda: "LOWER_UP" in subprocess.run(["ip", "link", "show", "dev", "urxa"], capture_output=True,
+                                                                text=True, check=True).stdout, "the link")
+        harness.expect(state() == "PORT_ACTIVE", f"after it was made anew, with the program before it: {keep}")
+
+
 def gone_while_receiving():
     """A queue pair that only waits to receive is told by its completions: nothing else would end its wait."""
     watcher = watch("receive")
@@ -188,9 +212,11 @@ CASES = {f.__name__: f for f in (link, mtu, gids, burst, held_lock, gone, gone_w
 
 def test():
     harness.need_namespaces()
-    with harness.veth_pair() as (other, _ours, _theirs):
+    with harness.veth_pair() as (other, _ours, theirs):
         if sys.argv[1] == "carrier":
             carrier(other)
+        elif sys.argv[1] == "made_anew":
+            made_anew(other, theirs)
         else:
             CASES[sys.argv[1]]()
 
