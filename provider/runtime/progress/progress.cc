@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "packet/base/fence.h"
+#include "packet/base/fetch_ahead.h"
 #include "packet/host/clock.h"
 #include "packet/host/uncancelled.h"
 
@@ -60,8 +61,11 @@ void Progress::wait_for_holder() {
 bool Progress::receive(Instant now) {
   const bool had_acks = device_.has_deferred_acks();
   std::span<const RxPacket> packets = lane_->receive();
-  for (const RxPacket& packet : packets) device_.receive(packet, now);
   takes_from_memory_ = lane_->reads_memory();
+  for (size_t i = 0; i < packets.size(); ++i) {
+    if (takes_from_memory_ && i + 1 < packets.size()) fetch_ahead(packets[i + 1].bytes);
+    device_.receive(packets[i], now);
+  }
   if (takes_from_memory_) memory_traffic_ += static_cast<uint32_t>(packets.size());
   const bool any = frames_.receive(device_, now) || !packets.empty();
   if (any) last_arrival_ = now;
