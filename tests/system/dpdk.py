@@ -223,6 +223,7 @@ def refused():
             ("--vdev=net_null0 -- address=10.0.0.1/24 gateway=10.9.0.1", ["10.9.0.1"]),
             ("--vdev=net_null0 -- port=net_null1 address=10.0.0.1/24", ["net_null1"]),
             ("--vdev=net_null0 --vdev=net_null1 -- address=10.0.0.1/24", ["port=NAME"]),
+            ("--vdev=net_memif0 --vdev=net_memif0 -- address=10.0.0.1/24", ["net_memif0", "twice"]),
             ("--vdev=net_null0 -m 1 -- address=10.0.0.1/24 colour=red", ["colour=red"])):
         refuse(dpdk(arguments), words)
         environment = {**harness.environment(), "URXE_ENGINE": "dpdk", "URXE_DPDK_ARGS": arguments}

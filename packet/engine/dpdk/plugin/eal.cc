@@ -132,6 +132,10 @@ Expected<void, EngineError> Eal::initialize(const std::vector<std::string>& give
   if (!words) return engine_failure(EINVAL, "--dpdk-args: " + words.error());
   devices_ = named_devices(*words);
   for (const std::string& device : devices_) {
+    const std::string name = name_of_device(device);
+    if (locks_.contains(name)) {
+      return engine_failure(EINVAL, "--dpdk-args name the device '" + name + "' twice");
+    }
     if (auto locked = lock_device(device); !locked) return locked;
   }
   EalLog& log = EalLog::instance();
