@@ -23,6 +23,9 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::hours kDamagedAge{24};
 constexpr std::chrono::hours kOwnTreeAge{24 * 7};
+constexpr std::chrono::hours kOwnTreeAgeIfShort{1};
+constexpr uintmax_t kMuchRoom = uintmax_t{16} << 20;
+constexpr uintmax_t kLittleRoom = uintmax_t{4} << 20;
 constexpr std::chrono::hours kOthersTreeAge{1};
 /// Of a namespace that seems to be gone. Whoever makes and removes many, as tests do, would fill a
 /// container's /dev/shm (64 MiB) within an hour.
@@ -55,8 +58,17 @@ class Namespaces {
   std::optional<std::set<uint64_t>> living_;
 };
 
+/// A shell may have the tree by `urxe env`, which /proc does not show. So own ones stay for long,
+/// unless there is hardly room for another.
+std::chrono::seconds own_tree_age(const fs::path& directory) {
+  std::error_code failed;
+  const fs::space_info space = fs::space(directory, failed);
+  if (failed || space.available >= kMuchRoom) return kOwnTreeAge;
+  return space.available >= kLittleRoom ? kOwnTreeAgeIfShort : std::chrono::seconds(kOrphanAge);
+}
+
 bool is_old(const fs::path& tree, bool is_ours, Namespaces& namespaces) {
-  if (is_ours) return is_older_than(tree, kOwnTreeAge);
+  if (is_ours) return is_older_than(tree, own_tree_age(tree.parent_path()));
   return is_older_than(tree, kOthersTreeAge) ||
          (is_older_than(tree, kOrphanAge) && namespaces.is_gone(tree));
 }

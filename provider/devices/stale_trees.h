@@ -15,9 +15,10 @@ std::string tree_name_prefix(const NetworkNamespace& netns);
 
 /// Removes trees that are not used any more: those of a network namespace that is gone and whose
 /// number `netns` has now; those that are in no process's environment and were last published a
-/// week ago, or an hour ago if they are another namespace's, or a minute ago if that one seems to
-/// be gone, too; and damaged ones after a day. Trees that may be used by processes that /proc does
-/// not show stay. Failures are ignored.
+/// week ago (an hour if the file system has less than 16 MiB of room, a minute if less than 4), or
+/// an hour ago if they are another namespace's, or a minute ago if that one seems to be gone, too;
+/// and damaged ones after a day. Trees that may be used by processes that /proc does not show stay.
+/// Failures are ignored.
 void remove_stale_trees(const std::string& runtime_directory, const NetworkNamespace& netns);
 
 }  // namespace urxe

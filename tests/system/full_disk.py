@@ -6,6 +6,7 @@ import glob
 import os
 import subprocess
 import sys
+import time
 
 import harness
 import sharing
@@ -106,6 +107,26 @@ def nowhere():
     expect_pingpong()
 
 
+def describe(name):
+    """Runs a program with a device of that name. Returns the directory that describes it."""
+    run = subprocess.run(harness.urxe_run(["printenv", "URXE_TREE"], ["--device", f"{name}=lo"]), capture_output=True,
+                         text=True, env=harness.environment())
+    harness.expect(run.returncode == 0, run.stderr)
+    return run.stdout.strip()
+
+
+def old_trees():
+    """Descriptions of devices that no program uses stay for days, but not for hours where room is short."""
+    for size, stay in (("64m", True), ("12m", False)):
+        prepare(size, "16k")
+        trees = [describe(name) for name in ("one", "two")]
+        for tree in trees:
+            os.utime(tree, (time.time() - 7200, time.time() - 7200))
+        new = describe("three")
+        harness.expect(os.path.exists(new) and new not in trees, new)
+        harness.expect([os.path.exists(tree) for tree in trees] == [stay, stay], f"{size}: {trees}")
+
+
 def listeners():
     """The table of those who listen cannot grow: the program is told, and so is its user."""
     prepare("64m", "16k")
@@ -123,4 +144,4 @@ def listeners():
     harness.expect(server.running(), server.output)
 
 
-harness.main({case.__name__: case for case in (elsewhere, small, full_later, no_room, nowhere, listeners)}[sys.argv[1]])
+harness.main({case.__name__: case for case in (elsewhere, small, full_later, no_room, nowhere, old_trees, listeners)}[sys.argv[1]])
