@@ -129,7 +129,8 @@ Expected<uint32_t, Errno> HolderMemory::add_cell() {
 
 Expected<void, Errno> HolderMemory::grow(uint32_t cells) {
   auto lock = Lock::take(*this, kBuckets);
-  if (!lock) return Unexpected<Errno>(lock.error());
+  // Not as if only this key were taken: with another it would be the same.
+  if (!lock) return error(lock.error().value == EADDRINUSE ? EBUSY : lock.error().value);
   const uint32_t room = head().room;
   if (room >= cells) return {};
   const uint32_t wanted = std::min(std::min(room, kMostCells) + kCellsAtOnce, kMostCells);

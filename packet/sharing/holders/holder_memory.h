@@ -49,7 +49,8 @@ class HolderMemory {
   /// Counts the records that were written: after a new one it differs.
   [[nodiscard]] std::atomic<uint32_t>& written() const;
   /// Adds a cell and returns its place. ENOMEM: there are kMostCells, or the file is damaged;
-  /// ENOSPC: the file system is full; EFBIG: a limit of this process; otherwise as Lock::take().
+  /// ENOSPC: the file system is full; EFBIG: a limit of this process; EBUSY: a process that was
+  /// stopped is in the way (after half a second); ENOLCK.
   Expected<uint32_t, Errno> add_cell();
 
   /// Keeps other processes, but not other threads, from changing a bucket's chain. The kernel frees
