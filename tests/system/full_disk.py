@@ -144,4 +144,5 @@ def listeners():
     harness.expect(server.running(), server.output)
 
 
-harness.main({case.__name__: case for case in (elsewhere, small, full_later, no_room, nowhere, old_trees, listeners)}[sys.argv[1]])
+CASES = (elsewhere, small, full_later, no_room, nowhere, old_trees, listeners)
+harness.main({case.__name__: case for case in CASES}[sys.argv[1]])

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "packet/base/bytes.h"
+#include "packet/host/clock.h"
+#include "packet/sharing/forwarding/forward_queue.h"
 #include "packet/wire/cm/mad_agent.h"
 #include "tests/packet/sharing/child_process.h"
 #include "tests/packet/sharing/sharing_fixture.h"
@@ -95,15 +97,15 @@ class SharedGsi : public TwoMembers {
     std::vector<uint32_t> a;
     std::vector<uint32_t> b;
   };
+  static void take(UdpEngine& engine, std::vector<uint32_t>& psns) {
+    for (const RxPacket& packet : engine.receive()) {
+      const auto view = parse(packet);
+      EXPECT_TRUE(view);
+      if (view) psns.push_back(view->headers.bth.psn.value());
+    }
+  }
   Got receive(size_t count) {
     Got got;
-    const auto take = [](UdpEngine& engine, std::vector<uint32_t>& psns) {
-      for (const RxPacket& packet : engine.receive()) {
-        const auto view = parse(packet);
-        EXPECT_TRUE(view);
-        if (view) psns.push_back(view->headers.bth.psn.value());
-      }
-    };
     EXPECT_TRUE(eventually([&] {
       take(b_.engine, got.b);
       take(a_.engine, got.a);
@@ -315,26 +317,35 @@ TEST_F(SharedGsi, WhatIsNoMadStays) {
   EXPECT_EQ(a_.sharing.counters().forwarded + b_.sharing.counters().forwarded, 0U);
 }
 
-// The kernel lets ten datagrams wait at a unix socket, unless it is told otherwise.
+// The kernel lets ten datagrams wait at a unix socket, unless it is told otherwise. What waits for
+// too long is lost, and counted: the machine may give this process no time for so long.
 TEST_F(SharedGsi, AStormOfRequestsLosesNothing) {
   constexpr uint32_t kStorm = 500;
-  constexpr uint32_t kGust = 50;  // what waits for long is lost, and the machine may be slow
+  constexpr uint32_t kGust = 50;
   ASSERT_TRUE(a_.sharing.listen(kService, std::nullopt));
   ASSERT_TRUE(a_.sharing.listen(kOtherService, std::nullopt));
-  size_t at_b = 0;
+  const auto lost = [this] { return b_.sharing.counters().forward_lost; };
   std::vector<uint32_t> at_a;
-  for (uint32_t i = 0; i < kStorm; ++i) {
-    send({request(i % 2 == 0 ? kService : kOtherService)}, i);
-    at_b += b_.engine.receive().size();
-    if ((i + 1) % kGust != 0) continue;
-    const Got got = receive(kGust);
-    at_a.insert(at_a.end(), got.a.begin(), got.a.end());
+  for (uint32_t sent = 0; sent < kStorm; sent += kGust) {
+    const Instant begin = clock_now();
+    const uint64_t lost_before = lost();
+    for (uint32_t i = 0; i < kGust; ++i) {
+      send({request(i % 2 == 0 ? kService : kOtherService)}, sent + i);
+      EXPECT_TRUE(b_.engine.receive().empty());
+    }
+    EXPECT_TRUE(eventually([&] {
+      EXPECT_TRUE(b_.engine.receive().empty());
+      take(a_.engine, at_a);
+      return at_a.size() + lost() >= sent + kGust;
+    })) << at_a.size();
+    if (clock_now() - begin < ForwardQueue::kMaxWait) {
+      EXPECT_EQ(lost(), lost_before);
+    }
   }
-  EXPECT_EQ(at_b, 0U);
   std::ranges::sort(at_a);
-  ASSERT_EQ(at_a.size(), kStorm);
-  for (uint32_t i = 0; i < kStorm; ++i) EXPECT_EQ(at_a[i], i);
-  EXPECT_EQ(b_.sharing.counters().forward_lost, 0U);
+  EXPECT_EQ(std::ranges::adjacent_find(at_a), at_a.end());
+  EXPECT_LT(at_a.back(), kStorm);
+  EXPECT_EQ(at_a.size() + lost(), kStorm);
 }
 
 // Nothing is misdirected, but one of the two may be stopped. Expect: another try of the same peer
