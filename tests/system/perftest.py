@@ -12,6 +12,8 @@ import stock_programs
 def test():
     program, *options = sys.argv[1:]
     harness.need_programs(program)
+    if "XRC" in options:
+        stock_programs.need_xrc_files("xrc_domain_server", "xrc_domain_client")
     path = ends.make()
     port = harness.free_port()
     words = [program, "-d", path.device, "-x", path.gid(0), "-p", str(port), "-F", *options]

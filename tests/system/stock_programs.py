@@ -76,3 +76,12 @@ def expect_measurement(output):
     rows = _ROW.findall(output)
     measured = [row for row in rows if re.search(rf"(?<!\S)(?:{number})(?!\S)", row)]
     harness.expect(rows and measured == rows, f"no results in:\n{output}")
+
+
+def need_xrc_files(*names):
+    """Skips if one of the files in /tmp is another user's by which a stock program makes an XRC domain: it cannot open that,
+    and leaves its own behind."""
+    for name in names:
+        path = os.path.join("/tmp", name)
+        if os.path.exists(path) and not harness.is_root() and os.stat(path).st_uid != os.geteuid():
+            harness.skip(f"{path} is another user's, and the program needs one of that name")

@@ -9,6 +9,7 @@ import sys
 
 import ends
 import harness
+import stock_programs
 from harness import Process
 
 
@@ -19,6 +20,7 @@ def test():
         clients = int(arguments[1])
         arguments = arguments[2:]
     harness.need_programs("ibv_xsrq_pingpong")
+    stock_programs.need_xrc_files("xrc_domain")
     path = ends.make()
     gid = path.gid(arguments[arguments.index("-g") + 1] if "-g" in arguments else 0)
     port = harness.free_port()
