@@ -9,7 +9,7 @@
 namespace urxe {
 
 /// Asks the processor for the beginning of bytes that are to be read soon, which another processor
-/// has written. It finds by itself what follows, but begins anew at each page.
+/// has written. The processor itself fetches what follows, but begins anew at each page.
 inline void fetch_ahead(std::span<const uint8_t> bytes) {
   constexpr size_t kCacheLine = 64;
   constexpr size_t kMost = 40 * kCacheLine;

@@ -85,8 +85,8 @@ Limit limit_behind(int errno_value) {
       limit.kind = kSpace;
       limit.hint.add(
           "the file system with the directory of this user's urxe programs, mostly /dev/shm, is "
-          "full: "
-          "remove what is not needed there, or make it larger, for a container with --shm-size");
+          "full: remove what is not needed there, or make it larger, for a container with "
+          "--shm-size");
       break;
     default:
       break;

@@ -318,18 +318,23 @@ def need_pyverbs():
     return python
 
 
+# For a program of pyverbs.
+MAKE = ("import pyverbs.device as d, pyverbs.pd as p, pyverbs.cq as c, pyverbs.qp as q, pyverbs.enums as e\n"
+        "def make():\n"
+        f"    context = d.Context(name='{DEVICE}')\n"
+        "    pd, cq = p.PD(context), c.CQ(context, 10)\n"
+        "    attributes = q.QPInitAttr(qp_type=e.IBV_QPT_RC, scq=cq, rcq=cq, cap=q.QPCap())\n"
+        "    return pd, q.QP(pd, attributes, q.QPAttr(port_num=1))\n")
+
+
 def uninvolved():
-    """The program's affinity, signal handlers, stdout and descriptors are its own."""
-    program = ("import os, signal, sys\n"
+    """The program's affinity, signal handlers, stdout, descriptors and children are its own."""
+    program = ("import ctypes, os, signal, pyverbs.mr as m\n"
+               f"{MAKE}"
                "before = os.sched_getaffinity(0)\n"
-               "import pyverbs.device as d, pyverbs.pd as p, pyverbs.cq as c, pyverbs.qp as q, pyverbs.enums as e\n"
-               f"context = d.Context(name='{DEVICE}')\n"
-               "pd, cq = p.PD(context), c.CQ(context, 10)\n"
-               "cap = q.QPCap()\n"
-               "qp = q.QP(pd, q.QPInitAttr(qp_type=e.IBV_QPT_RC, scq=cq, rcq=cq, cap=cap), q.QPAttr(port_num=1))\n"
+               "pd, qp = make()\n"
                "assert os.sched_getaffinity(0) == before, os.sched_getaffinity(0)\n"
                "assert signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL\n"
-               "import ctypes, pyverbs.mr as m\n"
                "memory = m.MR(pd, 8192, e.IBV_ACCESS_LOCAL_WRITE)\n"
                "memory.write('seen', 4)\n"
                # Drivers of DPDK would take registered memory away from children (ibv_fork_init).
@@ -346,18 +351,14 @@ def uninvolved():
 
 def forked():
     """A child of fork() cannot use DPDK, and is told so."""
-    program = ("import os, sys\n"
-               "import pyverbs.device as d, pyverbs.pd as p, pyverbs.cq as c, pyverbs.qp as q, pyverbs.enums as e\n"
-               "def make():\n"
-               f"    context = d.Context(name='{DEVICE}')\n"
-               "    pd, cq = p.PD(context), c.CQ(context, 10)\n"
-               "    return q.QP(pd, q.QPInitAttr(qp_type=e.IBV_QPT_RC, scq=cq, rcq=cq, cap=q.QPCap()), q.QPAttr(port_num=1))\n"
+    program = ("import os\n"
+               f"{MAKE}"
                "made = make()\n"
                "child = os.fork()\n"
                "if child == 0:\n"
                "    try:\n"
                "        make()\n"
-               "    except Exception as why:\n"
+               "    except Exception:\n"
                "        print('refused', flush=True)\n"
                "    os._exit(0)\n"
                "assert os.waitpid(child, 0)[1] == 0\n")

@@ -116,15 +116,15 @@ def describe(name):
 
 
 def old_trees():
-    """Descriptions of devices that no program uses stay for days, but not for hours where room is short."""
-    for size, stay in (("64m", True), ("12m", False)):
+    """Descriptions of devices that no program uses stay for days, but not where room is short."""
+    for size, age, stay in (("64m", 7200, True), ("12m", 7200, False), ("12m", 600, True), ("5m", 600, False)):
         prepare(size, "16k")
         trees = [describe(name) for name in ("one", "two")]
         for tree in trees:
-            os.utime(tree, (time.time() - 7200, time.time() - 7200))
+            os.utime(tree, (time.time() - age, time.time() - age))
         new = describe("three")
         harness.expect(os.path.exists(new) and new not in trees, new)
-        harness.expect([os.path.exists(tree) for tree in trees] == [stay, stay], f"{size}: {trees}")
+        harness.expect([os.path.exists(tree) for tree in trees] == [stay, stay], f"{size}, {age} s: {trees}")
 
 
 def listeners():

@@ -92,7 +92,6 @@ def shown_by(*command):
 def ucx_perftest(port):
     """The command. One that knows MPI expects to be started by it if it has no terminal: -P 0 says no."""
     harness.need_programs("ucx_perftest")
-    harness.need_programs("ucx_perftest")
     return ["ucx_perftest", "-p", str(port), *(["-P", "0"] if "MPI mode" in shown_by("ucx_perftest", "-h") else [])]
 
 

@@ -3,10 +3,10 @@
 
 namespace urxe {
 
-/// Keeps the libraries that are loaded from now on from calling ibv_fork_init() for the program, as
-/// DPDK's drivers for network cards of Mellanox do: registered memory would no longer be in the
-/// children of fork(), which urxe does not need. libibverbs itself refuses it as too late, later
-/// also to the program; what the program has asked for before stays.
+/// Keeps libraries that are loaded later from calling ibv_fork_init() for the program, as DPDK's
+/// drivers for Mellanox's cards do: it takes registered memory away from the children of fork(),
+/// and urxe does not need it. From now on libibverbs refuses that call as too late, the program's
+/// own, too. If the program has called it before, nothing changes.
 void keep_fork_untouched();
 
 }  // namespace urxe
