@@ -59,8 +59,9 @@ int is_file_hook(int fd) noexcept {
 ssize_t write_hook(int fd, const void* buffer, size_t length) noexcept {
   const auto written = guarded([&]() -> Expected<size_t, Errno> {
     const auto file = OpenFiles::instance().find(fd);
-    if (file == nullptr) return error(ENODEV);
-    return Service::run([&](Service& service) { return send_mad(service, *file, buffer, length); });
+    if (!file) return error(file.error().value);
+    return Service::run(
+        [&](Service& service) { return send_mad(service, **file, buffer, length); });
   });
   return written ? static_cast<ssize_t>(*written) : fail(written.error().value);
 }
@@ -68,16 +69,16 @@ ssize_t write_hook(int fd, const void* buffer, size_t length) noexcept {
 int ioctl_hook(int fd, unsigned long request, void* argument) noexcept {
   const auto done = guarded([&]() -> Expected<void, Errno> {
     const auto file = OpenFiles::instance().find(fd);
-    if (file == nullptr) return error(ENODEV);
+    if (!file) return error(file.error().value);
     return Service::run(
-        [&](Service& service) { return command(service, *file, request, argument); });
+        [&](Service& service) { return command(service, **file, request, argument); });
   });
   return done ? 0 : fail(done.error().value);
 }
 
 size_t least_read_hook(int fd) noexcept {
   const auto file = OpenFiles::instance().find(fd);
-  return file != nullptr ? file->header_bytes() + kMadBytes : 0;
+  return file ? (*file)->header_bytes() + kMadBytes : 0;
 }
 
 constexpr urxe_mad_hooks kHooks = {open_hook, is_file_hook, write_hook, ioctl_hook,

@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 
+#include <cerrno>
+
 #include "provider/cm/files/cm_file.h"
 
 namespace urxe::umad {
@@ -27,12 +29,14 @@ void OpenFiles::remove(const UmadFile& file) {
   files_.erase(file.application_inode());
 }
 
-std::shared_ptr<UmadFile> OpenFiles::find(int fd) {
+Expected<std::shared_ptr<UmadFile>, Errno> OpenFiles::find(int fd) {
   const ino_t inode = CmFile::socket_inode(fd);
-  if (inode == 0) return nullptr;
+  if (inode == 0) return error(EBADF);
   std::lock_guard lock(mutex_);
   const auto found = files_.find(inode);
-  return found != files_.end() ? found->second : nullptr;
+  if (found == files_.end()) return error(EBADF);
+  if (found->second == nullptr) return error(ENODEV);
+  return found->second;
 }
 
 bool OpenFiles::has(int fd) {

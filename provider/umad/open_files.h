@@ -5,6 +5,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "packet/base/expected.h"
 #include "provider/umad/umad_file.h"
 
 namespace urxe::umad {
@@ -20,8 +21,9 @@ class OpenFiles {
   /// Throws std::bad_alloc.
   void add(const std::shared_ptr<UmadFile>& file);
   void remove(const UmadFile& file);
-  /// Null: `fd` is no such file, or was inherited by fork().
-  std::shared_ptr<UmadFile> find(int fd);
+  /// Never null. EBADF: `fd` is no such file, so if it was one it has been closed since, and
+  /// write() says the same; ENODEV: it was inherited by fork().
+  Expected<std::shared_ptr<UmadFile>, Errno> find(int fd);
   /// Whether `fd` is a file of this process or an inherited one. Keeps errno.
   bool has(int fd);
 

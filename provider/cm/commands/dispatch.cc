@@ -94,8 +94,9 @@ constexpr std::array<Row, kCommandCount> kRows = make_rows();
 std::optional<Expected<size_t, Errno>> try_command(const Dispatcher& dispatcher, int fd,
                                                    const void* buffer, size_t length) {
   using Result = Expected<size_t, Errno>;
-  const std::shared_ptr<CmFile> file = dispatcher.files.find(fd);
-  if (!file) return Result(error(ENODEV));
+  const auto found = dispatcher.files.find(fd);
+  if (!found) return Result(error(found.error().value));
+  const std::shared_ptr<CmFile>& file = *found;
   rdma_ucm_cmd_hdr header{};
   if (length < sizeof header) return Result(error(EINVAL));
   if (auto read = read_user(&header, buffer, sizeof header); !read)

@@ -22,7 +22,7 @@ struct Dispatcher {
 /// Returns the result of write(2). Nullopt: the command asks for an event and none waits; try again
 /// after CmFile::wait(). EINVAL: an unknown command, one that is too short, or wrong arguments;
 /// ENOSYS: a command or option that the kernel knows but does not implement; ENOSPC: no room for
-/// the response; EFAULT; ENODEV: not a file of this process; other errors are the commands' own.
+/// the response; EFAULT; EBADF, ENODEV: as OpenFiles::find(); other errors are the commands' own.
 /// Blocks only for locks. Thread-safe. Throws std::bad_alloc.
 std::optional<Expected<size_t, Errno>> try_command(const Dispatcher& dispatcher, int fd,
                                                    const void* buffer, size_t length);

@@ -30,11 +30,11 @@ Expected<void, Errno> handle_destroy_id(const CommandCall& call) {
 Expected<void, Errno> handle_migrate_id(const CommandCall& call) {
   const auto command = call.command<rdma_ucm_migrate_id>();
   const auto from_fd = static_cast<int>(command.fd);
-  const std::shared_ptr<CmFile> from = call.dispatcher.files.find(from_fd);
-  if (!from) return error(call.dispatcher.files.has(from_fd) ? ENODEV : EINVAL);
-  auto migrated = call.commands().migrate_id(call.file, *from, command.id);
+  const auto from = call.dispatcher.files.find(from_fd);
+  if (!from) return error(from.error().value == EBADF ? EINVAL : from.error().value);
+  auto migrated = call.commands().migrate_id(call.file, **from, command.id);
   if (!migrated) return error(migrated.error().value);
-  from->settle(from_fd);
+  (*from)->settle(from_fd);
   return call.answer(command.response, *migrated);
 }
 

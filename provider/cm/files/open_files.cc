@@ -2,6 +2,7 @@
 #include "provider/cm/files/open_files.h"
 
 #include <algorithm>
+#include <cerrno>
 
 namespace urxe::cm {
 
@@ -17,12 +18,15 @@ void OpenFiles::add(const std::shared_ptr<CmFile>& file) {
   entries_[file->application_inode()] = {file, false};
 }
 
-std::shared_ptr<CmFile> OpenFiles::find(int fd) {
+Expected<std::shared_ptr<CmFile>, Errno> OpenFiles::find(int fd) {
   const ino_t inode = CmFile::socket_inode(fd);
-  if (inode == 0) return nullptr;
+  if (inode == 0) return error(EBADF);
   std::lock_guard lock(mutex_);
-  auto found = entries_.find(inode);
-  return found != entries_.end() ? found->second.file.lock() : nullptr;
+  const auto found = entries_.find(inode);
+  if (found == entries_.end()) return error(EBADF);
+  auto file = found->second.file.lock();
+  if (!file) return error(ENODEV);
+  return file;
 }
 
 bool OpenFiles::has(int fd) {

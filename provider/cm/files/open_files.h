@@ -6,6 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "packet/base/expected.h"
 #include "provider/cm/files/cm_file.h"
 
 namespace urxe::cm {
@@ -20,8 +21,9 @@ class OpenFiles {
 
   /// Throws std::bad_alloc.
   void add(const std::shared_ptr<CmFile>& file);
-  /// Null: `fd` is no such file, or was inherited by fork().
-  std::shared_ptr<CmFile> find(int fd);
+  /// Never null. EBADF: `fd` is no such file, so if it was one it has been closed since, and
+  /// write() says the same; ENODEV: it was inherited by fork().
+  Expected<std::shared_ptr<CmFile>, Errno> find(int fd);
   /// Whether `fd` is a file of this process or an inherited one. Keeps errno.
   bool has(int fd);
   [[nodiscard]] size_t size() const;

@@ -130,8 +130,8 @@ sockaddr_in6 ipv6() {
 TEST_F(DispatchTest, ADescriptorThatIsNoFileOfOursIsRefused) {
   FileDescriptor plain(open("/dev/null", O_RDWR | O_CLOEXEC));
   rdma_ucm_listen command{1, 2};
-  EXPECT_EQ(write_bytes(plain.get(), RDMA_USER_CM_CMD_LISTEN, &command, sizeof command, 0), ENODEV);
-  EXPECT_EQ(write_bytes(-1, RDMA_USER_CM_CMD_LISTEN, &command, sizeof command, 0), ENODEV);
+  EXPECT_EQ(write_bytes(plain.get(), RDMA_USER_CM_CMD_LISTEN, &command, sizeof command, 0), EBADF);
+  EXPECT_EQ(write_bytes(-1, RDMA_USER_CM_CMD_LISTEN, &command, sizeof command, 0), EBADF);
 }
 
 TEST_F(DispatchTest, HeadersAreChecked) {
