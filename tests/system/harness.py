@@ -338,7 +338,8 @@ class Process:
         state = "runs" if self.running() else f"ended with {self._process.returncode}"
         print(f"--- {self.name} ({state}): {' '.join(self.command)}\n{self.output[-_SHOWN_AT_END:]}---", flush=True)
 
-    def expect_success(self, timeout=PATIENCE):
+    def expect_success(self, timeout=PATIENCE, explain=lambda output: ""):
+        """Returns the output. `explain` finds in it what to say of a failure."""
         code = self.wait(timeout)
         if code != 0:
             for process in Process._all:
@@ -346,7 +347,7 @@ class Process:
                     process.show()
             _show_reasons()
             self.show()  # last: that is what CI keeps
-            fail(f"{self.name} ended with {code}")
+            fail(f"{self.name} ended with {code}{explain(self.output)}")
         return self.output
 
     def listens_on(self, port):

@@ -33,6 +33,8 @@ def finish(process, timeout=harness.PATIENCE):
     code = process.wait(timeout)
     if code == 255 and _runs(process, "rping") and rping_lost_its_race(process.output):
         return process.output
+    if code != 0 and _runs(process, "rping"):
+        return process.expect_success(timeout, rping_said)
     if code == errno.ECANCELED and _runs(process, "fi_pingpong") and fi_pingpong_lost_its_race(process.output):
         return process.output
     return process.expect_success(timeout)
@@ -58,6 +60,13 @@ def rping_lost_its_race(output):
     for line in (_RPING_RACE, *_RPING_DISCONNECTED):
         output = output.replace(line, "")
     return _RPING_IS_DONE in output and "wait for " not in output and not _RPING_FAILURE.search(output)
+
+
+def rping_said(output):
+    """The lines with which an rping told a failure: what is read from its standard error stands far before its end, as its
+    standard output is buffered."""
+    lines = [line.strip() for line in output.splitlines() if _RPING_FAILURE.search(line) or "wait for " in line]
+    return "".join(f"; {line}" for line in lines)
 
 
 def rping_server_lost_its_race(output):

@@ -63,8 +63,8 @@ class Ended:
     def wait(self, _timeout):
         return self._code
 
-    def expect_success(self, _timeout):
-        harness.fail(f"it ended with {self._code}")
+    def expect_success(self, _timeout, explain=lambda output: ""):
+        harness.fail(f"it ended with {self._code}{explain(self.output)}")
 
 
 def is_finished(command, output, code=255):
@@ -99,6 +99,9 @@ def test():
         harness.expect(is_finished(command, SERVER), f"{command} has lost its race")
         harness.expect(not is_finished(command, "rping server failed: -1\n" + SERVER), f"{command} has failed")
     harness.expect(not is_finished(["ucmatose"], SERVER), "only rping has this race")
+
+    said = stock_programs.rping_said("rdma_get_cm_event: No such device\nserver\nwait for CONNECTED state 4\nESTABLISHED\n")
+    harness.expect(said == "; rdma_get_cm_event: No such device; wait for CONNECTED state 4", said)
 
     for output in (FLUSHED + FABRIC, FABRIC + FLUSHED):
         harness.expect(is_finished(["urxe", "run", "--", "fi_pingpong", "-c"], output, 125), output)
