@@ -97,6 +97,18 @@ TEST(FailureLog, TimeoutsThatCostNoRetry) {
             line + "; 12 more timeouts cost no retry, because too few processors were free");
 }
 
+TEST(FailureLog, RetriesForWantOfAReceive) {
+  ErrorCause cause;
+  cause.reason = ErrorReason::kReceiverNotReady;
+  cause.retries = 3;
+  cause.syndrome = 0x2e;  // RNR NAK, timer code 14
+  ShortText text;
+  add_event(text, cause);
+  EXPECT_EQ(text.view(),
+            "the peer had no receive posted, and the RNR retry count of 3 is used up; each retry "
+            "waited 1.3ms");
+}
+
 TEST(FailureLog, ALineAFailure) {
   Pipe target;
   EXPECT_EQ(run(target,
