@@ -33,7 +33,7 @@ class Pair:
         self.server = Process(harness.urxe_run(program), name=f"server {self.port}")
         self.server.wait_for_listener(self.port)
         self.client = Process(harness.urxe_run(
-            [*program, *WORK, "--batches", str(batches), "--seed", str(seed), "localhost"]),
+            [*program, *WORK, "--batches", str(batches), "--seed", str(seed), "127.0.0.1"]),
             name=f"client {self.port}")
 
     def running(self):

@@ -65,7 +65,7 @@ def tap():
         files = [os.path.join(folder, name) for name in ("server.pcapng", "client.pcapng")]
         program = [harness.binary("urxe_rc_verify"), "-d", "urxe_lo", "-p", str(port)]
         server = harness.urxe_run(program, ["--capture", files[0]])
-        client = harness.urxe_run([*program, *SMALL, "localhost"], ["--capture", files[1]])
+        client = harness.urxe_run([*program, *SMALL, "127.0.0.1"], ["--capture", files[1]])
         harness.run_pair(server, client, port)
         for file in files:
             check_with_tshark(file)

@@ -74,7 +74,7 @@ def make(alone=False):
         return Ends(here.device, here.ipv4, 2, 1, there=other.command)
     harness.isolate()
     if ENGINE != "dpdk":
-        return Ends("urxe_lo", "localhost")
+        return Ends("urxe_lo", "127.0.0.1")
     if not os.path.exists(os.path.join(harness.build_directory(), "lib", "liburxe-dpdk.so")):
         harness.skip("there is no DPDK engine: libdpdk-dev was not installed when urxe was built")
     if alone:

@@ -39,7 +39,7 @@ def fill(place):
 def expect_pingpong():
     port = harness.free_port()
     command = harness.urxe_run(["ibv_rc_pingpong", "-d", "urxe_lo", "-g", "0", "-c", "-p", str(port)])
-    harness.run_pair(command, command + ["localhost"], port)
+    harness.run_pair(command, command + ["127.0.0.1"], port)
 
 
 def read_counters():

@@ -52,7 +52,7 @@ def expect_refusal(libraries):
 def expect_pingpong(urxe):
     port = harness.free_port()
     command = [urxe, "run", "--device", "lo", "--", "ibv_rc_pingpong", "-g", "0", "-p", str(port)]
-    _, client = harness.run_pair(command, command + ["localhost"], port)
+    _, client = harness.run_pair(command, command + ["127.0.0.1"], port)
     harness.expect("1000 iters in " in client, client)
     print(client)
 

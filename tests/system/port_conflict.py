@@ -21,7 +21,7 @@ def test():
     command = harness.urxe_run(["ibv_rc_pingpong", "-d", "urxe_lo", "-g", "0", "-p", str(port)])
     server = Process(command, name="server")
     server.wait_for_listener(port)
-    client = Process(command + ["localhost"], name="client")
+    client = Process(command + ["127.0.0.1"], name="client")
     codes = [client.wait(), server.wait()]
     output = client.output + server.output
     print(output)
@@ -29,7 +29,7 @@ def test():
     harness.expect(re.search(r"urxe: .*4791", output), "no message of urxe names the port")
     harness.expect("What to do" in output, "no message of urxe says what to do")
     holder.close()
-    harness.run_pair(command, command + ["localhost"], port)
+    harness.run_pair(command, command + ["127.0.0.1"], port)
 
 
 harness.main(test)

@@ -114,7 +114,7 @@ def counters():
     own = ["--device", f"{name}=lo"]
     port = str(harness.free_port())
     words = ["ibv_rc_pingpong", "-g", "0", "-p", port]
-    harness.run_pair(harness.urxe_run(words, own), harness.urxe_run([*words, "localhost"], own), int(port))
+    harness.run_pair(harness.urxe_run(words, own), harness.urxe_run([*words, "127.0.0.1"], own), int(port))
     script = f"cd {SYSFS}/{name}/ports/1/hw_counters; for name in *; do echo $name $(cat $name); done"
     statistic = shlex.join([*program(), "-j", "statistic", "show", "link", f"{name}/1"])
     # One process tree, so that the counters are those of the same devices; nothing runs between.

@@ -21,7 +21,7 @@ def run_pingpong(program, server_options, client_options, *arguments):
     port = harness.free_port()
     command = [program, "-d", "urxe_lo", "-g", "0", "-n", str(ITERATIONS), "-c", "-p", str(port), *arguments]
     outputs = harness.run_pair(harness.urxe_run(command, server_options),
-                               harness.urxe_run([*command, "localhost"], client_options), port)
+                               harness.urxe_run([*command, "127.0.0.1"], client_options), port)
     for output in outputs:
         harness.expect("invalid data" not in output, output)
     found = harness.hw_counters("urxe_lo")
@@ -65,7 +65,7 @@ def off():
         harness.expect(found.output == expected, f"{options}: URXE_SHM is '{found.output}'")
     port = harness.free_port()
     command = harness.urxe_run(["ibv_rc_pingpong", "-d", "urxe_lo", "-g", "0", "-p", str(port)])
-    for output in harness.run_pair(command, [*command, "localhost"], port, env=harness.environment() | {"URXE_SHM": "no"}):
+    for output in harness.run_pair(command, [*command, "127.0.0.1"], port, env=harness.environment() | {"URXE_SHM": "no"}):
         said = [line for line in output.splitlines() if line.startswith("urxe:")]
         harness.expect(said == ["urxe: URXE_SHM is ignored: 'no': accepted are 0 and 1"], output)
     refused = Process(harness.urxe_run(["true"], ["--no-shm=0"]), "a value").wait()
@@ -80,7 +80,7 @@ def killed():
         command = harness.urxe_run(["ib_write_bw", "-d", "urxe_lo", "-x", "0", "-p", str(port), "-F", "-D", "60", "-u", "15"])
         pair = [Process(command, "server")]
         pair[0].wait_for_listener(port)
-        pair.append(Process([*command, "localhost"], "client"))
+        pair.append(Process([*command, "127.0.0.1"], "client"))
         received = lambda: harness.hw_counters("urxe_lo")["shm_rcvd_pkts"]
         before = received()
         both_run = lambda: all(process.running() for process in pair)
@@ -97,7 +97,7 @@ def killed():
 def run_after_errors():
     port = harness.free_port()
     command = harness.urxe_run(["ibv_rc_pingpong", "-d", "urxe_lo", "-g", "0", "-n", str(ITERATIONS), "-p", str(port)])
-    harness.run_pair(command, [*command, "localhost"], port)
+    harness.run_pair(command, [*command, "127.0.0.1"], port)
     return harness.hw_counters("urxe_lo")
 
 
@@ -108,7 +108,7 @@ def stopped():
     command = harness.urxe_run(["ib_write_bw", "-d", "urxe_lo", "-x", "0", "-p", str(port), "-F", "-D", "3", "-u", "18"])
     server = Process(command, "server")
     server.wait_for_listener(port)
-    client = Process([*command, "localhost"], "client")
+    client = Process([*command, "127.0.0.1"], "client")
     harness.wait_until(lambda: harness.hw_counters("urxe_lo")["shm_rcvd_pkts"] > 1000, "packets through memory")
     server.kill(signal.SIGSTOP)
     time.sleep(0.5)

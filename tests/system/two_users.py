@@ -63,7 +63,7 @@ def stage():
 def expect_pingpong(urxe):
     port = harness.free_port()
     command = as_user(VICTIM, [urxe, "run", "--", "ibv_rc_pingpong", "-d", "urxe_lo", "-g", "0", "-c", "-p", str(port)])
-    harness.run_pair(command, command + ["localhost"], port)
+    harness.run_pair(command, command + ["127.0.0.1"], port)
 
 
 def expect_rping(urxe, client_prefix=()):
@@ -122,7 +122,7 @@ def side_by_side():
         server = Process(theirs, name="the other user's server")
         server.wait_for_listener(port)
         expect_pingpong(urxe)
-        Process(theirs + ["localhost"], name="the other user's client").expect_success()
+        Process(theirs + ["127.0.0.1"], name="the other user's client").expect_success()
         server.expect_success()
         for user in (VICTIM, ATTACKER):
             harness.expect(len(sharing.directories(user)) == 1, f"{user} has {sharing.directories(user)}")

@@ -47,7 +47,7 @@ def output_of(words, options=(), enter=lambda words: words):
 def some_traffic():
     port = str(harness.free_port())
     words = ["ibv_rc_pingpong", "-g", "0", "-p", port, "-n", "50"]
-    harness.run_pair(harness.urxe_run(words, LO), harness.urxe_run([*words, "localhost"], LO), int(port))
+    harness.run_pair(harness.urxe_run(words, LO), harness.urxe_run([*words, "127.0.0.1"], LO), int(port))
 
 
 def counters():

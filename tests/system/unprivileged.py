@@ -16,7 +16,7 @@ def test():
         environment = harness.environment()
         # Where root's own run-time directory is named, the other user must not look for it.
         environment.pop("XDG_RUNTIME_DIR", None)
-        _, client = harness.run_pair(command, command + ["localhost"], port, env=environment)
+        _, client = harness.run_pair(command, command + ["127.0.0.1"], port, env=environment)
         print(client)
 
 

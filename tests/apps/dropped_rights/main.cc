@@ -195,7 +195,7 @@ void run(char** argv) {
   if (when == "after-create") become(user);
   const std::string after = describe(context.get());
   if (before != after) mismatch("before: " + before + "; after: " + after);
-  Control control = is_server ? Control::accept_one(port) : Control::connect_to("localhost", port);
+  Control control = is_server ? Control::accept_one(port) : Control::connect_to("127.0.0.1", port);
   endpoint.connect(control);
   endpoint.exchange(!is_server);
   control.barrier(2);

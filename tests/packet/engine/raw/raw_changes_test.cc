@@ -112,9 +112,9 @@ TEST_F(RawChanges, RulesOfBothFamiliesAreSeen) {
     const auto watch = ChangeWatch::open(1);
     ASSERT_TRUE(watch);
     ASSERT_FALSE(watch->take().any);
-    ASSERT_EQ(std::system((ip + " rule add ipproto udp prohibit").c_str()), 0);
+    ASSERT_EQ(std::system((ip + " rule add ipproto 17 prohibit").c_str()), 0);
     EXPECT_TRUE(watch->take().any) << ip;
-    ASSERT_EQ(std::system((ip + " rule del ipproto udp prohibit").c_str()), 0);
+    ASSERT_EQ(std::system((ip + " rule del ipproto 17 prohibit").c_str()), 0);
   }
 }
 
@@ -147,7 +147,7 @@ TEST_F(RawChanges, FollowsRulesAboutThePortAndTheTrafficClass) {
     send_packets(*left.engine, there, right.qpn(), 0, 1, 16);
     ASSERT_EQ(receive_packets(*right.engine, 1).size(), 1U);
     ASSERT_TRUE(
-        left_->run(std::string(v6 ? "ip -6" : "ip") + " rule add ipproto udp dport 4791 prohibit"));
+        left_->run(std::string(v6 ? "ip -6" : "ip") + " rule add ipproto 17 dport 4791 prohibit"));
     expect_prohibited(left, there, right.qpn());
   }
 }
