@@ -52,17 +52,26 @@ Expected<uint16_t, EngineError> SendSockets::open_near(uint16_t wanted) {
     const uint16_t port = candidate(wanted, attempt);
     // Another process has the wanted port: queue pairs that wanted it earlier share this one.
     if (use_open(port)) return port;
-    auto fd = open_send_socket(local_, port, options_);
-    if (fd) {
-      sockets_.push_back({port, 1, std::move(*fd)});
-      return port;
-    }
-    errno_value = fd.error().value;
+    const auto opened = open(port);
+    if (opened) return port;
+    errno_value = opened.error().value;
     if (errno_value != EADDRINUSE && errno_value != EACCES) break;
   }
   return Unexpected<EngineError>({errno_value, "no UDP source port to send from on " +
                                                    local_.to_string() + ": " +
                                                    std::strerror(errno_value)});
+}
+
+Expected<void, Errno> SendSockets::open(uint16_t port) {
+  const auto holder = ports_->hold(port);
+  if (!holder) return error(holder.error().value);
+  auto fd = open_send_socket(local_, port, *holder, options_);
+  if (!fd) {
+    ports_->release(port);
+    return error(fd.error().value);
+  }
+  sockets_.push_back({port, 1, *std::move(fd)});
+  return {};
 }
 
 uint16_t SendSockets::share(uint16_t wanted) {
@@ -75,6 +84,7 @@ void SendSockets::release(uint16_t port) {
   const auto found = std::ranges::find(sockets_, port, &Socket::port);
   if (found == sockets_.end() || --found->users > 0) return;
   sockets_.erase(found);
+  ports_->release(port);
 }
 
 }  // namespace urxe

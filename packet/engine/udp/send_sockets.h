@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "packet/engine/engine.h"
+#include "packet/engine/udp/held_ports.h"
 #include "packet/engine/udp/udp_socket.h"
 #include "packet/host/file_descriptor.h"
 
@@ -15,9 +16,14 @@ namespace urxe {
 /// socket if they want the same port, or if the maximum number of sockets is reached.
 class SendSockets {
  public:
-  /// `receiver` is bound to port 4791 and sends the packets with that source port.
-  SendSockets(const Gid& local, int receiver, const UdpSocketOptions& options, size_t max_sockets)
-      : local_(local), receiver_(receiver), options_(options), max_sockets_(max_sockets) {}
+  /// `receiver` is bound to port 4791 and sends the packets with that source port. `ports` stays.
+  SendSockets(const Gid& local, int receiver, const UdpSocketOptions& options, size_t max_sockets,
+              HeldPorts& ports)
+      : local_(local),
+        receiver_(receiver),
+        options_(options),
+        max_sockets_(max_sockets),
+        ports_(&ports) {}
 
   [[nodiscard]] const Gid& local() const { return local_; }
   Expected<uint16_t, EngineError> claim(uint16_t wanted);
@@ -35,12 +41,14 @@ class SendSockets {
   /// Counts one more user of the socket with this port. False: there is none.
   bool use_open(uint16_t port);
   Expected<uint16_t, EngineError> open_near(uint16_t wanted);
+  Expected<void, Errno> open(uint16_t port);
   uint16_t share(uint16_t wanted);
 
   Gid local_;
   int receiver_;
   UdpSocketOptions options_;
   size_t max_sockets_;
+  HeldPorts* ports_;
   std::vector<Socket> sockets_;
 };
 

@@ -14,11 +14,11 @@
 namespace urxe {
 namespace {
 
-/// Leaves most of the process's descriptors to the application.
+/// Leaves most of the process's descriptors to the application: each port takes two.
 size_t allowed_sockets(size_t wanted) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-    wanted = std::min<size_t>(wanted, limit.rlim_cur / 4);
+    wanted = std::min<size_t>(wanted, limit.rlim_cur / 8);
   }
   return std::max<size_t>(wanted, 1);
 }
@@ -38,7 +38,7 @@ UdpSender::UdpSender(const UdpSocketOptions& options, size_t max_source_ports, b
 
 void UdpSender::open_address(const Gid& local, int receiver) {
   if (find_address(local) == nullptr)
-    addresses_.emplace_back(local, receiver, options_, max_source_ports_);
+    addresses_.emplace_back(local, receiver, options_, max_source_ports_, ports_);
   prepare_backlogs();
 }
 

@@ -72,6 +72,7 @@ class UdpSender {
   bool segments_;
   Duration patience_;  ///< with a socket that takes nothing
   UdpCounters& counters_;
+  HeldPorts ports_;
   std::vector<SendSockets> addresses_;
   std::vector<int> blocked_fds_;
   std::vector<std::unique_ptr<SendBacklog>> backlogs_;  ///< of blocked_fds_, in the same order

@@ -85,6 +85,20 @@ void keep_little(int fd) {
   set(fd, SOL_SOCKET, SO_RCVBUF, 0);  // the kernel raises it to its minimum
 }
 
+/// Binds to a port that `holder` has on all addresses. The kernel allows that to two sockets of one
+/// user that both have SO_REUSEPORT; they have it no longer than that.
+bool bind_beside(int holder, int fd, const Gid& local, uint16_t port, uint32_t scope) {
+  if (!set(holder, SOL_SOCKET, SO_REUSEPORT, 1) || !set(fd, SOL_SOCKET, SO_REUSEPORT, 1)) {
+    return false;
+  }
+  const bool bound = bind_to(fd, local, port, scope);
+  const int errno_value = errno;
+  set(holder, SOL_SOCKET, SO_REUSEPORT, 0);
+  set(fd, SOL_SOCKET, SO_REUSEPORT, 0);
+  errno = errno_value;
+  return bound;
+}
+
 ip_mreqn ipv4_membership(const Gid& group, uint32_t interface) {
   ip_mreqn membership{};
   if (group.is_ipv4()) std::memcpy(&membership.imr_multiaddr, group.ipv4(), 4);
@@ -211,7 +225,19 @@ Expected<FileDescriptor, EngineError> open_group_socket(const Gid& group,
   return fd;
 }
 
-Expected<FileDescriptor, Errno> open_send_socket(const Gid& local, uint16_t port,
+Expected<FileDescriptor, Errno> take_port(uint16_t port) {
+  // Of both families: a socket of IPv6 can send IPv4 packets, too.
+  FileDescriptor fd(socket(AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const bool ipv6 = static_cast<bool>(fd);
+  if (!ipv6) fd = open_udp_socket(true);  // a host without IPv6
+  if (!fd || (ipv6 && !set(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0))) return error(errno);
+  keep_little(fd.get());
+  constexpr uint8_t kAnyIpv4[4] = {};
+  if (!bind_to(fd.get(), ipv6 ? Gid() : Gid::from_ipv4(kAnyIpv4), port, 0)) return error(errno);
+  return fd;
+}
+
+Expected<FileDescriptor, Errno> open_send_socket(const Gid& local, uint16_t port, int holder,
                                                  const UdpSocketOptions& options) {
   FileDescriptor fd = open_udp_socket(local.is_ipv4());
   if (!fd) return error(errno);
@@ -219,7 +245,7 @@ Expected<FileDescriptor, Errno> open_send_socket(const Gid& local, uint16_t port
   keep_little(fd.get());
   set_multicast_interface(fd.get(), local.is_ipv4(), options.scope);
   set(fd.get(), SOL_SOCKET, SO_SNDBUF, options.buffer_bytes);
-  if (!bind_to(fd.get(), local, port, options.scope)) return error(errno);
+  if (!bind_beside(holder, fd.get(), local, port, options.scope)) return error(errno);
   return fd;
 }
 

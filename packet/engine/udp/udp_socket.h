@@ -33,10 +33,15 @@ Expected<void, EngineError> bind_receive_socket(int fd, const Gid& local,
 Expected<FileDescriptor, EngineError> open_group_socket(const Gid& group,
                                                         const UdpSocketOptions& options);
 
+/// A socket that holds a port on all addresses of the host, so that no other process has it on any:
+/// any user could bind it on another address, and still name that of a send socket as the source of
+/// each packet (IP_PKTINFO). EADDRINUSE: somebody has the port; EACCES, EMFILE, ...
+Expected<FileDescriptor, Errno> take_port(uint16_t port);
+
 /// A nonblocking socket on (local, port) for sending only: nobody reads it, and the kernel keeps no
 /// more than two packets that arrive there. Its IPv4 packets have DF set and identification 0.
-/// EADDRINUSE, EACCES, EMFILE, ...
-Expected<FileDescriptor, Errno> open_send_socket(const Gid& local, uint16_t port,
+/// `holder`: the socket by take_port(), which must stay open as long. EADDRINUSE, EMFILE, ...
+Expected<FileDescriptor, Errno> open_send_socket(const Gid& local, uint16_t port, int holder,
                                                  const UdpSocketOptions& options);
 
 /// How many bytes, as the kernel counts them, can wait at a receive socket; 0 if unknown.

@@ -261,17 +261,38 @@ TEST(MemberWithoutAnAddress, AnswersWhoLooksForItsDirectory) {
       links, [](const BeaconLink& link) { return receive_directory(link).has_value(); }));
 }
 
+struct PortOf {
+  FileDescriptor holder;
+  FileDescriptor fd;
+  uint16_t port = 0;
+};
+
+/// A send socket on some port, which no other process of the host has.
+PortOf open_some_port(const Gid& local) {
+  for (uint32_t i = 0; i < 1000; ++i) {
+    const auto port =
+        static_cast<uint16_t>(0xc000 + (static_cast<uint32_t>(getpid()) + i) % 0x4000);
+    auto holder = take_port(port);
+    if (!holder) continue;
+    auto fd = open_send_socket(local, port, holder->get(), {});
+    if (fd) return {*std::move(holder), *std::move(fd), port};
+  }
+  ADD_FAILURE() << "no port";
+  return {};
+}
+
 TEST(SendSocket, KeepsLittleWithoutAFilter) {
   const Gid address = own_loopback(27);
-  const FileDescriptor fd = open_send_socket(address, 0xc00d, {}).value();
+  const PortOf opened = open_some_port(address);
+  const FileDescriptor& fd = opened.fd;
   socklen_t instructions = 0;
   ASSERT_EQ(getsockopt(fd.get(), SOL_SOCKET, SO_GET_FILTER, nullptr, &instructions), 0);
   EXPECT_EQ(instructions, 0U) << "the kernel has compiled a filter";
-  const SocketAddress to(address, 0xc00d, 0);
-  const FileDescriptor outsider = open_send_socket(own_loopback(28), 0xc00e, {}).value();
+  const SocketAddress to(address, opened.port, 0);
+  const PortOf outsider = open_some_port(own_loopback(28));
   std::vector<uint8_t> datagram(1000);
   for (int i = 0; i < 100; ++i) {
-    ASSERT_EQ(sendto(outsider.get(), datagram.data(), datagram.size(), 0, to.get(), to.size()),
+    ASSERT_EQ(sendto(outsider.fd.get(), datagram.data(), datagram.size(), 0, to.get(), to.size()),
               static_cast<ssize_t>(datagram.size()));
   }
   int kept = 0;
@@ -317,8 +338,8 @@ TEST_F(TwoMembers, ForgedAnswersAndProbesChangeNothing) {
   // Nobody answers a probe that comes from another address.
   const auto probe = encode_probe({0, 99, a_.slot.number()});
   const SocketAddress to(address_, kRoceUdpPort, 0);
-  const FileDescriptor outsider = open_send_socket(own_loopback(24), 0xc00c, {}).value();
-  ASSERT_EQ(sendto(outsider.get(), probe.data(), probe.size(), 0, to.get(), to.size()),
+  const PortOf outsider = open_some_port(own_loopback(24));
+  ASSERT_EQ(sendto(outsider.fd.get(), probe.data(), probe.size(), 0, to.get(), to.size()),
             static_cast<ssize_t>(probe.size()));
   settle();
   sender_.send(a_.slot.number(), 1);
@@ -330,11 +351,11 @@ TEST_F(TwoMembers, ForgedAnswersAndProbesChangeNothing) {
 // Probes come from port 4791. Any user of the host can send from another port.
 TEST_F(TwoMembers, AProbeFromAnotherPortGetsNoAnswer) {
   const Slot victim = Slot::acquire().value();
-  const FileDescriptor outsider = open_send_socket(address_, 0xc00d, {}).value();
+  const PortOf outsider = open_some_port(address_);
   const SocketAddress to(address_, kRoceUdpPort, 0);
   for (uint32_t i = 0; i < 8; ++i) {
     const auto probe = encode_probe({i, i, victim.number()});
-    ASSERT_EQ(sendto(outsider.get(), probe.data(), probe.size(), 0, to.get(), to.size()),
+    ASSERT_EQ(sendto(outsider.fd.get(), probe.data(), probe.size(), 0, to.get(), to.size()),
               static_cast<ssize_t>(probe.size()));
   }
   settle();

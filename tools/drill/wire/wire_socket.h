@@ -30,6 +30,7 @@ class WireSocket {
 
  private:
   FileDescriptor receiver_;
+  FileDescriptor port_;  ///< what holds the source port
   FileDescriptor sender_;
   Flow flow_;
 };
