@@ -67,7 +67,9 @@ void dispatch(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, const
               Instant now) {
   if (qp.service == Service::kUd) return receive_ud_request(ca, qp, packet, flow);
   if (qp.service == Service::kUc) return receive_uc_request(ca, qp, packet);
-  if (opcode_info(packet.headers.bth.opcode).is_request) return receive_request(ca, qp, packet);
+  if (opcode_info(packet.headers.bth.opcode).is_request) {
+    return receive_request(ca, qp, packet, flow.source_port);
+  }
   receive_response(ca, qp, packet, now);
 }
 

@@ -13,16 +13,20 @@
 namespace urxe {
 namespace {
 
-/// More than a window of packets, and 1/128 of all PSNs.
+/// More than a window of packets, and 1/128 of all PSNs. Such a request is not executed: it is a
+/// duplicate, or draws a NAK.
 constexpr int32_t kNearPackets = 1 << 16;
+/// The same for UC, which executes what comes after lost packets.
+constexpr int32_t kNearPacketsOfUc = 1 << 10;
 
 PeerPorts::Fit fit_of(const QueuePair& qp, const Bth& bth) {
   const bool is_request = opcode_info(bth.opcode).is_request;
   const Psn due = is_request ? expected_psn(qp) : oldest_unacknowledged_psn(qp);
   const uint32_t range = is_request ? 1 : packets_outstanding(qp);
   if (((bth.psn.value() - due.value()) & Psn::kMask) < range) return PeerPorts::Fit::kExact;
-  return std::abs(bth.psn.distance_from(due)) <= kNearPackets ? PeerPorts::Fit::kNear
-                                                              : PeerPorts::Fit::kFar;
+  const int32_t near = qp.service == Service::kUc ? kNearPacketsOfUc : kNearPackets;
+  return std::abs(bth.psn.distance_from(due)) <= near ? PeerPorts::Fit::kNear
+                                                      : PeerPorts::Fit::kFar;
 }
 
 }  // namespace

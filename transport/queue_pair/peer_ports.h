@@ -31,11 +31,15 @@ struct QueuePair;
 ///   first wrong guess is dropped, and from then on all packets from unknown ports. A peer
 ///   elsewhere may be a NIC that changes its port while packets are lost, so its PSNs need only be
 ///   near the one due, and it takes several that are far off before unknown ports are shut out.
+///   A request of RC that is near, but not due, is not executed: it is a duplicate, or draws a NAK,
+///   and is not kept until the missing ones come. UC executes it.
 /// - While they are shut out, one packet a second is looked at. If its PSN is exactly right its
 ///   port is known: a peer that changes its port later goes on when it sends again.
 ///
-/// What is left to a stranger of another host is some guesses at a PSN of 24 bits, and one a
-/// second, which needs months; to one of this host, the time until the peer's first packet.
+/// What is left to a stranger of another host who sends with the peer's address is some guesses at
+/// a PSN of 24 bits (of UC, at one of 8,192 ranges of PSNs), and one a second, which needs months;
+/// or many guesses at a port. What is left to one of this host is the time until the peer's first
+/// packet.
 class PeerPorts {
  public:
   enum class Role : uint8_t { kRequester = 1, kResponder = 2 };  ///< of the peer: bits
@@ -47,6 +51,8 @@ class PeerPorts {
   };
 
   [[nodiscard]] bool knows(uint16_t port) const;
+  /// Whether a request from that port may be kept until its turn comes.
+  [[nodiscard]] bool trusts(uint16_t port) const { return learned_ == 0 || knows(port); }
   /// A packet of that role has come from a known port.
   void note(Role role) { roles_ |= static_cast<uint8_t>(role); }
   /// Whether to take a packet from a port that is not known. `on_this_host`: the peer's address.

@@ -299,13 +299,13 @@ void resume_held_send(ChannelAdapter& ca, QueuePair& qp) {
   if (resp.dropped_behind_held) owe_sequence_nak(ca, qp);
 }
 
-void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
+void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, uint16_t port) {
   ResponderState& resp = qp.responder;
   const int32_t ahead = packet.headers.bth.psn.distance_from(resp.expected_psn);
   if (ahead >= 0 && resp.held_send) {
     receive_behind_held(qp, ca, ahead == 0);
   } else if (ahead > 0) {
-    receive_ahead(ca, qp, packet, ahead);
+    receive_ahead(ca, qp, packet, port, ahead);
   } else if (ahead < 0) {
     receive_duplicate(ca, qp, packet);
   } else {

@@ -15,12 +15,14 @@ namespace urxe {
 // An answer is owed first (owe_ack(), owe_nak(), a pending resource) and sent by
 // transmit_responses().
 
-/// Handles a request packet to a queue pair in RTR, RTS, SQD or SQE.
-void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet);
+/// Handles a request packet to a queue pair in RTR, RTS, SQD or SQE. `port`: its UDP source port.
+void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, uint16_t port);
 
 /// Handles a packet that lies `ahead` PSNs behind the expected one: keeps it if there is room.
 /// After an RNR NAK the requester sends everything again, so there is no use in keeping it then.
-void receive_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, int32_t ahead);
+/// One of a port that is not known to be the peer's is not kept, either.
+void receive_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, uint16_t port,
+                   int32_t ahead);
 
 /// Owes a NAK for a gap, which begins with the expected PSN. One NAK, then silence until the
 /// expected packet comes (9.7.4.1.1).

@@ -26,10 +26,13 @@ void owe_sequence_nak(ChannelAdapter& ca, QueuePair& qp) {
   owe_nak(ca, qp, qp.responder.expected_psn, nak_syndrome(NakCode::kPsnSequenceError));
 }
 
-void receive_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, int32_t ahead) {
+void receive_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, uint16_t port,
+                   int32_t ahead) {
   ResponderState& resp = qp.responder;
   const std::optional<Psn> end = ca.held.end(qp);
-  const bool has_use = ca.config.keeps_requests && !resp.rnr_nak_outstanding;
+  // A stranger who guesses a PSN must not have a request executed in the place of the peer's.
+  const bool has_use =
+      ca.config.keeps_requests && !resp.rnr_nak_outstanding && qp.peer_ports.trusts(port);
   const Kept kept = has_use ? ca.held.keep(qp, packet, ahead) : Kept::kNot;
   if (kept == Kept::kNow) {
     ++ca.counters.held_requests;

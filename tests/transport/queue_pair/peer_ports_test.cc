@@ -12,7 +12,7 @@ constexpr uint16_t kOtherPort = 0xd002;
 
 /// PSN 200 comes next. Two SENDs, 100 and 101, are outstanding.
 struct PortBench : Bench {
-  explicit PortBench(bool peer_on_this_host) {
+  explicit PortBench(bool peer_on_this_host, const BenchOptions& options = {}) : Bench(options) {
     if (peer_on_this_host) {
       const Gid gids[] = {flow_from_peer().destination, flow_from_peer().source};
       device.set_gids(gids);
@@ -26,7 +26,7 @@ struct PortBench : Bench {
 
   void receive_from(uint16_t port, Operation operation, uint32_t psn, uint8_t syndrome = kAck) {
     Headers headers;
-    headers.bth.opcode = Opcode(Service::kRc, operation);
+    headers.bth.opcode = Opcode(qp->service, operation);
     headers.bth.dest_qp = Qpn{kQpn};
     headers.bth.psn = Psn{psn};
     headers.bth.ack_req = true;
@@ -121,6 +121,37 @@ TEST(PeerPorts, NicThatChangesItsPort) {
     EXPECT_EQ(bench.sent().size(), 1U) << port;
   }
   EXPECT_EQ(bench.strangers(), 0U);
+}
+
+// The defect: a request of a stranger that was behind a gap was kept, and executed when the peer's
+// requests before it had come. Expect: only those of the peer's ports are kept.
+TEST(PeerPorts, WhatAStrangerSendsAheadIsNotKept) {
+  BenchOptions options;
+  options.keeps_requests = true;
+  PortBench bench(false, options);
+  bench.receive_from(kPeerPort, Operation::kSendOnly, 200);
+  bench.receive_from(kOtherPort, Operation::kSendOnly, 202);
+  EXPECT_EQ(bench.device.counters().held_requests, 0U);
+  bench.receive_from(kPeerPort, Operation::kSendOnly, 203);
+  EXPECT_EQ(bench.device.counters().held_requests, 1U);
+  bench.receive_from(kPeerPort, Operation::kSendOnly, 201);
+  EXPECT_EQ(bench.receive_statuses(), (Statuses{{1, IBV_WC_SUCCESS}, {2, IBV_WC_SUCCESS}}))
+      << "the stranger's is the third";
+}
+
+// UC executes what comes behind lost packets. Expect: a stranger must come near the PSN.
+TEST(PeerPorts, UcTakesNearPsnsOnly) {
+  BenchOptions options;
+  options.type = IBV_QPT_UC;
+  PortBench bench(false, options);
+  bench.receive_from(kPeerPort, Operation::kSendOnly, 200);
+  for (const uint32_t psn : {201U + 1025U, (201U - 1025U) & Psn::kMask}) {
+    bench.receive_from(kOtherPort, Operation::kSendOnly, psn);
+  }
+  EXPECT_EQ(bench.strangers(), 2U);
+  EXPECT_EQ(bench.receive_statuses().size(), 1U);
+  bench.receive_from(kOtherPort, Operation::kSendOnly, 201 + 1024);
+  EXPECT_EQ(bench.strangers(), 2U) << "a NIC with another port, behind losses";
 }
 
 // The defect: a stranger on this host who knew the PSN, which many programs do not draw at random,
