@@ -72,6 +72,17 @@ void CmExchanges::take(const Message& message, const CmRej& rej) {
   note(exchange->rej_ns, *exchange, message);
 }
 
+void CmExchanges::take(const Message& message, const CmDreq& dreq) {
+  CmExchange* const exchange = find(message, dreq.local_comm_id, dreq.remote_comm_id);
+  if (exchange == nullptr) return;
+  // No queue pair has this number: urxe asks by it whether the other end still exists.
+  if (dreq.remote_qpn == Qpn(kMulticastQpn)) {
+    ++exchange->questions;
+  } else {
+    note(exchange->dreq_ns, *exchange, message);
+  }
+}
+
 void CmExchanges::take(const Message& message, const CmSidrReq& req) {
   CmExchange* exchange = find(message.from, req.request_id);
   if (exchange == nullptr || !exchange->datagrams) exchange = &begin(message, req.request_id);
@@ -107,7 +118,7 @@ const CmExchange* CmExchanges::on_packet(const CapturedPacket& packet) {
     if (exchange != nullptr) note(exchange->*time_ns, *exchange, message);
   };
   if (const auto* rtu = std::get_if<CmRtu>(&body)) time_of(*rtu, &CmExchange::rtu_ns);
-  if (const auto* dreq = std::get_if<CmDreq>(&body)) time_of(*dreq, &CmExchange::dreq_ns);
+  if (const auto* dreq = std::get_if<CmDreq>(&body)) take(message, *dreq);
   if (const auto* drep = std::get_if<CmDrep>(&body)) time_of(*drep, &CmExchange::drep_ns);
   return nullptr;
 }

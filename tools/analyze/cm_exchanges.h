@@ -29,6 +29,8 @@ struct CmExchange {
   int64_t dreq_ns = 0;
   int64_t drep_ns = 0;
   uint32_t repeated = 0;  ///< messages that were sent again
+  /// DREQs of urxe that only ask whether the other end still exists. They end nothing.
+  uint32_t questions = 0;
   std::optional<uint16_t> reject_reason;
   bool rejected_by_active = false;
   uint8_t sidr_status = 0;
@@ -75,6 +77,7 @@ class CmExchanges {
   void take(const Message& message, const CmReq& req);
   const CmExchange* take(const Message& message, const CmRep& rep);
   void take(const Message& message, const CmRej& rej);
+  void take(const Message& message, const CmDreq& dreq);
   void take(const Message& message, const CmSidrReq& req);
   void take(const Message& message, const CmSidrRep& rep);
 

@@ -180,7 +180,8 @@ Json cm_json(const CmExchange& exchange, int64_t start_ns) {
                {"frame", exchange.frame},
                {"active_qpn", exchange.active_qpn.value()},
                {"passive_qpn", exchange.passive_qpn.value()},
-               {"repeated", exchange.repeated}};
+               {"repeated", exchange.repeated},
+               {"questions", exchange.questions}};
   const std::pair<const char*, int64_t> times[] = {
       {"req", exchange.req_ns}, {"rep", exchange.rep_ns},   {"rtu", exchange.rtu_ns},
       {"rej", exchange.rej_ns}, {"dreq", exchange.dreq_ns}, {"drep", exchange.drep_ns}};

@@ -271,6 +271,10 @@ void append_exchange(Out out, const CmExchange& exchange) {
   if (exchange.repeated != 0) {
     fmt::format_to(out, ", {} repeated", counted(exchange.repeated, {"message", "messages"}));
   }
+  if (exchange.questions != 0) {
+    fmt::format_to(out, ", {} whether the other end exists",
+                   counted(exchange.questions, {"question", "questions"}));
+  }
   fmt::format_to(out, "\n");
 }
 

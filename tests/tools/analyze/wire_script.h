@@ -85,6 +85,14 @@ class WireScript {
     rep.starting_psn = Psn(5);
     cm_message(false, rep);
   }
+  /// A DREQ of that connection.
+  void disconnect(bool forth, Qpn remote_qpn) {
+    CmDreq dreq;
+    dreq.local_comm_id = CommId{forth ? 3U : 4U};
+    dreq.remote_comm_id = CommId{forth ? 4U : 3U};
+    dreq.remote_qpn = remote_qpn;
+    cm_message(forth, dreq);
+  }
   void send(bool forth, const Headers& headers, size_t payload) {
     feed(build(forth, headers, payload));
   }

@@ -116,6 +116,7 @@ function managerTable(exchanges) {
     since("rep"), since("rtu"), since("rej"), since("dreq"), since("drep"),
     {title: "Rejected because", value: (row) => row.reject_text || "", alert: (row) => row.reject_text !== null},
     {title: "Repeated", value: (row) => row.repeated, number: true},
+    {title: "Asked if there", value: (row) => row.questions, number: true},
   ], exchanges, {id: "managers", tall: true}).element;
 }
 

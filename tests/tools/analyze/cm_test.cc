@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What is said of the messages of the communication managers.
+#include <gtest/gtest.h>
+
+#include "tests/tools/analyze/wire_script.h"
+#include "tools/analyze/report.h"
+#include "tools/analyze/report_object.h"
+
+namespace urxe::test {
+namespace {
+
+// urxe asks whether the other end still exists, by a DREQ for a queue pair that cannot exist.
+// Expect: no disconnect but the one of the queue pair, and nothing repeated.
+// The defect: the first question was the DREQ, and the others were repeats.
+TEST(AnalyzeCm, QuestionsWhetherThePeerExistsAreNoDisconnect) {
+  constexpr Qpn kNone{0xffffff};
+  WireScript script;
+  script.connect(14);
+  for (const bool forth : {true, false, true}) script.disconnect(forth, kNone);
+  script.disconnect(true, kResponderQpn);
+  const analyze::CmExchange& exchange = script.finish().cm().all().front();
+  EXPECT_EQ(exchange.dreq_ns - exchange.req_ns, 5'000'000);
+  EXPECT_EQ(exchange.repeated, 0U);
+  EXPECT_EQ(exchange.questions, 3U);
+  const std::string text = text_report(script.finish());
+  EXPECT_NE(text.find("DREQ after 5.00 ms, 3 questions whether the other end exists\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(report_object(script.finish())["cm"][0]["questions"], 3);
+}
+
+TEST(AnalyzeCm, ADisconnectThatComesTwiceIsARepeat) {
+  WireScript script;
+  script.connect(14);
+  script.disconnect(true, kResponderQpn);
+  script.disconnect(true, kResponderQpn);
+  const analyze::CmExchange& exchange = script.finish().cm().all().front();
+  EXPECT_EQ(exchange.repeated, 1U);
+  EXPECT_EQ(exchange.questions, 0U);
+}
+
+}  // namespace
+}  // namespace urxe::test
