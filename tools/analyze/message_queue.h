@@ -37,7 +37,7 @@ struct Message {
   LongPsn next_response = 0;  ///< of a READ
   LongPsn responses_end = 0;  ///< behind the newest one, which may follow missing ones
   bool exact_end = true;      ///< false for a READ while the path MTU is not known
-  uint32_t repeats = 0;       ///< how often its first unanswered packet was sent again
+  bool sent_again = false;    ///< a packet of it was
   bool in_parts = false;      ///< a part of this READ was asked for again by itself
   bool overtaken = false;     ///< a later message was answered
 };

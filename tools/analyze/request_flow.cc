@@ -158,6 +158,7 @@ void RequestFlow::settle_read(LongPsn next, bool exact) {
 
 void RequestFlow::take_new(const CapturedPacket& packet, LongPsn psn, ViolationLog& log) {
   episode_next_.reset();
+  if (messages_.outstanding().empty()) restart_timer(packet.time_ns);
   const bool in_order = psn <= expected_most_;
   // The one that came right before may have been the missing one, with another PSN.
   corrupted_.forget(packet.view.headers.bth.psn, in_order ? packet.time_ns : last_request_ns_);

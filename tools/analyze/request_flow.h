@@ -107,6 +107,7 @@ class RequestFlow {
     Mark mark;
     bool answered = false;   ///< its answer had been seen
     bool too_early = false;  ///< for a time-out
+    bool ran_out = false;    ///< the ACK timeout had, so it is no probe
   };
   /// A packet that looked as if it was delivered twice.
   struct Twice {
@@ -158,6 +159,8 @@ class RequestFlow {
   void settle_twice(LongPsn next);
   void settle_lone_repeat(std::optional<LongPsn> next, int64_t now_ns = 0);
   void take_probe(LongPsn psn);
+  [[nodiscard]] bool timer_ran_out(const CapturedPacket& packet) const;
+  void restart_timer(int64_t time_ns);
   void begin_episode(RepeatReason reason, LongPsn psn, const CapturedPacket& packet);
   void note_skipped(LongPsn from, LongPsn to);
   void note_lost(const Lost& lost);
@@ -224,6 +227,8 @@ class RequestFlow {
   int64_t nak_ns_ = 0;               ///< when that came
   std::optional<Twice> twice_;
   bool sends_probes_ = false;  ///< as urxe does
+  int64_t timer_ns_ = 0;       ///< when the requester has started its ACK timer
+  uint32_t timeouts_in_row_ = 0;
   int64_t last_request_ns_ = 0;
   bool goes_back_ = false;       ///< not only with repairs
   bool episode_broken_ = false;  ///< a packet that should have been repeated did not come by

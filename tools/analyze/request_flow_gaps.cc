@@ -72,6 +72,7 @@ void RequestFlow::on_gap_report(const CapturedPacket& packet) {
   const LongPsn to = from + std::min(load_be32(payload.data()), kMostReported);
   const Psn query(load_be32(payload.data() + 4));
   note_time(packet);
+  restart_timer(packet.time_ns);
   counts_.last_ns = packet.time_ns;
   for (const LongPsn psn : line_.asked_in_vain(from, to, query)) {
     if (!was_sent_in_vain(psn, query)) continue;

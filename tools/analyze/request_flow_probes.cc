@@ -15,6 +15,12 @@ constexpr int64_t kPauseNs = 250'000;
 /// and the first tick may be almost over.
 constexpr int64_t kTicksNs = 20'000'000;
 
+/// urxe lasts out an ACK timeout two and four times when it is repeated, up to a bound.
+constexpr uint32_t kMostDoublings = 2;
+constexpr int64_t kLongestDoubledNs = 300'000'000;
+/// A capture sees the packets of one timeout not quite at the same distance as the requester.
+constexpr int64_t kBlurParts = 64;
+
 }  // namespace
 
 /// Whether a packet that was sent at `sent_ns` comes again too early for a time-out. A
@@ -24,6 +30,22 @@ bool RequestFlow::is_too_early(const CapturedPacket& packet, int64_t sent_ns) co
   const int64_t guess = counts ? 0 : kProbeGuessNs;
   const int64_t least = ack_timeout_ns_ ? *ack_timeout_ns_ - (counts ? kTicksNs : 0) : guess;
   return packet.time_ns - sent_ns < least;
+}
+
+/// Whether the ACK timeout of the CM exchange is over, so that the requester counts a time-out,
+/// whatever it sends again. Not if the requester counts its packets: it is not urxe.
+bool RequestFlow::timer_ran_out(const CapturedPacket& packet) const {
+  if (!ack_timeout_ns_ || identification_of(packet) != 0) return false;
+  const int64_t set = *ack_timeout_ns_;
+  const int64_t doubled = set << (sends_probes_ ? std::min(timeouts_in_row_, kMostDoublings) : 0);
+  const int64_t lasts = std::max(set, std::min(doubled, kLongestDoubledNs));
+  return packet.time_ns - timer_ns_ >= lasts - lasts / kBlurParts;
+}
+
+/// An answer has come, or the requester waits for the first one.
+void RequestFlow::restart_timer(int64_t time_ns) {
+  timer_ns_ = time_ns;
+  timeouts_in_row_ = 0;
 }
 
 /// Whether the newest packet comes although older ones have no answer, and are not sent again.
@@ -56,7 +78,7 @@ void RequestFlow::take_probe(LongPsn psn) {
   sends_probes_ = true;
   Message* const message = messages_.find(psn);
   if (message == nullptr) return;
-  ++message->repeats;
+  message->sent_again = true;
   if (psn != message->first) message->in_parts = true;
 }
 
@@ -71,6 +93,10 @@ void RequestFlow::settle_lone_repeat(std::optional<LongPsn> next, int64_t now_ns
       next && *next >= lone.next && *next < expected_ &&
       (*next == lone.next || (!lone.answered && now_ns - lone.mark.time_ns < kPauseNs));
   const bool goes_on = lone.next >= expected_ || follows;
+  if (lone.ran_out) {
+    if (!goes_on) episode_next_.reset();
+    return;
+  }
   if (goes_on && !lone.too_early) return;
   if (goes_on && !ack_timeout_ns_) ++counts_.guessed_probes;
   --counts_.timeouts;

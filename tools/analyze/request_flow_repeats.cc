@@ -129,6 +129,7 @@ void RequestFlow::take_repeat(const CapturedPacket& packet, LongPsn psn) {
   if (reason == RepeatReason::kDuplicate) return;
   if (reason == RepeatReason::kProbe && episode_next_ != psn) return take_probe(psn);
   Message* const message = messages_.find(psn);
+  if (message != nullptr) message->sent_again = true;
   if (message != nullptr && message->kind == MessageKind::kRead) {
     message->in_parts = message->in_parts || is_part_of_read(packet, psn);
     message->next_response = psn;
@@ -230,8 +231,8 @@ RepeatReason RequestFlow::reason_for(const CapturedPacket& packet, LongPsn psn,
     reason = RepeatReason::kUnknown;
   } else if (copied) {
     return RepeatReason::kDuplicate;
-  } else if (probe || is_part_of_read(packet, psn) ||
-             (record != nullptr && is_early(packet, psn, *record))) {
+  } else if (!timer_ran_out(packet) && (probe || is_part_of_read(packet, psn) ||
+                                        (record != nullptr && is_early(packet, psn, *record)))) {
     return RepeatReason::kProbe;
   }
   // The newest NAK acknowledges what comes before it.
@@ -251,18 +252,21 @@ void RequestFlow::begin_episode(RepeatReason reason, LongPsn psn, const Captured
     ++counts_.timeouts;
     const auto found = line_.find(psn);
     const bool too_early = found && is_too_early(packet, found->second->sent_ns);
-    lone_ = LoneRepeat{psn + 1, {now_frame_, now_ns_, psn}, psn < acknowledged_, too_early};
+    const bool ran_out = timer_ran_out(packet);
+    lone_ =
+        LoneRepeat{psn + 1, {now_frame_, now_ns_, psn}, psn < acknowledged_, too_early, ran_out};
     if (lone_->answered) ++counts_.answers_lost_after;
+    if (ran_out) ++timeouts_in_row_;
+    if (ran_out) timer_ns_ = packet.time_ns;
+  } else {
+    restart_timer(packet.time_ns);
   }
   if (reason == RepeatReason::kRnrNak) {
     counts_.rnr_waits.add(packet.time_ns - rnr_->time_ns);
     rnr_.reset();
   }
   if (reason == RepeatReason::kSequenceNak) nak_.reset();
-  if (Message* const message = messages_.find(psn)) {
-    ++message->repeats;
-    message->overtaken = false;
-  }
+  if (Message* const message = messages_.find(psn)) message->overtaken = false;
 }
 
 /// Packets that should have been repeated, but did not come by: lost once more.

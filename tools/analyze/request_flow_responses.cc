@@ -17,6 +17,7 @@ void RequestFlow::on_response(const CapturedPacket& packet, ViolationLog& log) {
     return;
   }
   note_time(packet);
+  restart_timer(packet.time_ns);
   trace_.response(packet.time_ns, psn);
   counts_.last_ns = packet.time_ns;
   if (has_kept(packet, Ext::kAeth)) check_msn(packet, psn, log);
@@ -213,7 +214,7 @@ uint64_t RequestFlow::lost_messages() const {
   if (failed_) return 0;
   const auto& queue = messages_.outstanding();
   return static_cast<uint64_t>(std::count_if(
-      queue.begin(), queue.end(), [](const Message& m) { return !m.overtaken && m.repeats != 0; }));
+      queue.begin(), queue.end(), [](const Message& m) { return !m.overtaken && m.sent_again; }));
 }
 
 }  // namespace urxe::analyze

@@ -61,6 +61,18 @@ TEST(AnalyzeGoBack, WhatWasAcknowledgedMeanwhileIsNotLost) {
   EXPECT_EQ(script.repeats(RepeatReason::kProbe), 2U);
 }
 
+/// The RNR retries are spent. The defect: only the first message counted as lost.
+TEST(AnalyzeGoBack, EachMessageThatWasSentAgainInVainIsLost) {
+  WireScript script;
+  for (int time = 0; time < 3; ++time) {
+    for (const uint32_t psn : {5U, 6U, 7U}) script.request(Operation::kSendOnly, psn);
+    script.ack(5, 0, rnr_syndrome(10));
+  }
+  EXPECT_TRUE(script.finish().found_something());
+  EXPECT_EQ(script.repeats(RepeatReason::kRnrNak), 6U);
+  EXPECT_EQ(script.flow().lost_messages(), 3U);
+}
+
 /// A query that was sent before the report can have come says nothing of the repair.
 TEST(AnalyzeGoBack, AQueryThatCrossesTheReportMeansNoLoss) {
   WireScript script;

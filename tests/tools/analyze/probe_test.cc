@@ -163,5 +163,55 @@ TEST(AnalyzeProbe, TheOnlyPacketIsToldByTheTimeoutOfTheRequest) {
   }
 }
 
+// urxe asks with the newest packet, early after a silence and when its ACK timeout of 67 ms is
+// over, which lasts 134 ms the second time. Expect: two time-outs. The defect: all were probes,
+// because there had been one.
+TEST(AnalyzeProbe, WhatComesAfterTheAckTimeoutIsATimeOut) {
+  for (const bool alone : {true, false}) {
+    WireScript script;
+    script.connect(14);
+    if (!alone) script.request(Operation::kSendOnly, 5);
+    const uint32_t newest = alone ? 5 : 6;
+    script.request(Operation::kSendOnly, newest);
+    for (const int64_t ms : {3, 7, 55, 66, 66}) {
+      script.wait_ms(ms);
+      script.request(Operation::kSendOnly, newest);
+    }
+    script.ack(newest, 1);
+    script.finish();
+    EXPECT_EQ(script.flow().counts().timeouts, 2U) << alone;
+    EXPECT_EQ(script.repeats(RepeatReason::kTimeout), 2U) << alone;
+    EXPECT_EQ(script.repeats(RepeatReason::kProbe), 3U) << alone;
+    EXPECT_EQ(script.flow().counts().lost_before, 0U) << alone;
+  }
+}
+
+// Expect: the timeout counts from the last answer on.
+TEST(AnalyzeProbe, AnAnswerBeginsTheAckTimeoutAnew) {
+  WireScript script;
+  script.connect(14);
+  for (const uint32_t psn : {5U, 6U}) script.request(Operation::kSendOnly, psn);
+  script.wait_ms(40);
+  script.request(Operation::kSendOnly, 6);
+  script.ack(5, 1);
+  script.wait_ms(40);
+  script.request(Operation::kSendOnly, 6);
+  script.ack(6, 2);
+  expect_only(script, {RepeatReason::kProbe, RepeatReason::kProbe});
+}
+
+// The oldest packet alone: what is behind it need not follow.
+TEST(AnalyzeProbe, TheOldestPacketAfterTheAckTimeoutIsATimeOut) {
+  WireScript script;
+  script.connect(14);
+  for (const uint32_t psn : {5U, 6U, 7U}) script.request(Operation::kSendOnly, psn);
+  for (const int64_t ms : {70, 140}) {
+    script.wait_ms(ms);
+    script.request(Operation::kSendOnly, 5);
+  }
+  script.ack(7, 3);
+  expect_only(script, {RepeatReason::kTimeout, RepeatReason::kTimeout});
+}
+
 }  // namespace
 }  // namespace urxe::test
