@@ -20,7 +20,7 @@ struct UdpCounters {
   // packets lost on the way out
   uint64_t tx_no_socket = 0;      ///< the source port has not been claimed
   uint64_t tx_buffer_full = 0;    ///< the backlog was full and the socket took nothing, or ENOBUFS
-  uint64_t tx_message_size = 0;   ///< EMSGSIZE: larger than the path's MTU
+  uint64_t tx_message_size = 0;   ///< EMSGSIZE: larger than the interface's MTU
   uint64_t tx_unreachable = 0;    ///< no route, host or network down
   uint64_t tx_not_permitted = 0;  ///< a firewall's rule
   uint64_t tx_failed = 0;         ///< any other error

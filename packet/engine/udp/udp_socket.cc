@@ -163,16 +163,18 @@ EngineError group_error(int errno_value, const Gid& group) {
   return {errno_value, what + std::strerror(errno_value)};
 }
 
+/// Packets are never fragmented, and are as large as the interface allows: what the kernel has
+/// learned of a path is ignored, as a NIC does, because anyone on the network can forge it (ICMP).
 bool set_header_fields(int fd, bool ipv4) {
   if (ipv4) {
     // The ICRC covers the identification. Only an unconnected socket with DF is sure to send 0.
-    return set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO) &&
+    return set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE) &&
            set(fd, IPPROTO_IP, IP_TTL, kDefaultHopLimit);
   }
   // Otherwise the kernel would choose a label, and the receiver would see it in the GRH. Flows
   // spread over paths by their source port.
   set(fd, IPPROTO_IPV6, IPV6_AUTOFLOWLABEL, 0);
-  return set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO) &&
+  return set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE) &&
          set(fd, IPPROTO_IPV6, IPV6_DONTFRAG, 1) &&
          set(fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, kDefaultHopLimit);
 }
