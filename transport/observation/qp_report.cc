@@ -24,8 +24,12 @@ QueueFill fill_of(const Queue& queue) {
   return {queue.posted() - queue.oldest(), queue.capacity()};
 }
 
+/// The element of a message that broke off is the next message's: it has not completed.
 QueueFill receive_fill(QueuePair& qp) {
-  return qp.srq != nullptr ? fill_of(qp.srq->queue()) : fill_of(qp.rq);
+  if (qp.srq != nullptr) return fill_of(qp.srq->queue());
+  QueueFill fill = fill_of(qp.rq);
+  if (holds_receive(qp) && !qp.takes_shared_receives()) ++fill.waiting;
+  return fill;
 }
 
 /// Its own requests go before those of the peer.

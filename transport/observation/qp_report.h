@@ -18,7 +18,7 @@ struct QueuePair;
 enum class WaitReason : uint8_t {
   kNothing,           ///< nothing is posted, or it sends with its next turn
   kState,             ///< there is something posted, and the state sends nothing
-  kAnswer,            ///< all is sent: an ACK or a response is due
+  kAnswer,            ///< an ACK or a response is due: all is sent, or the peer is silent
   kReceiverNotReady,  ///< the peer has no receive: the RNR timer runs
   kCredits,           ///< the peer has announced too few receives
   kWindow,            ///< the path, or the receiver's buffer, is full
@@ -65,12 +65,12 @@ struct QpReport {
   Gid local;
   Gid remote;
   QueueFill send_queue;     ///< work requests that have not completed
-  QueueFill receive_queue;  ///< of the queue pair's own one or of the shared one
+  QueueFill receive_queue;  ///< the same of its own one; those not taken of the shared one
   CqReport send_cq;
   CqReport receive_cq;
   uint32_t outstanding = 0;   ///< request packets without answer
   uint32_t window = 0;        ///< of the path, in bytes of the receiver's buffer
-  uint32_t window_used = 0;   ///< of it, by all queue pairs of the path
+  uint32_t window_used = 0;   ///< of it, by all queue pairs of the path; packets in a silence: none
   uint32_t reads_owed = 0;    ///< READs and atomics of the peer that are being answered
   int64_t round_trip_ns = 0;  ///< smoothed; 0: not measured
   uint32_t next_psn = 0;      ///< of the next new request

@@ -43,6 +43,14 @@ bool take_receive(ChannelAdapter& ca, QueuePair& qp) {
   return qp.responder.srq != nullptr ? take_shared_receive(ca, qp) : take_own_receive(qp);
 }
 
+std::optional<uint64_t> next_receive_length(QueuePair& qp) {
+  ResponderState& resp = qp.responder;
+  if (resp.receive) return resp.receive->length;
+  ReceiveQueue& queue = resp.srq != nullptr ? resp.srq->queue() : qp.rq;
+  if (queue.empty()) return {};
+  return queue.at(queue.oldest()).length;
+}
+
 bool take_own_receive(QueuePair& qp) {
   if (qp.rq.empty()) return false;
   const uint32_t position = qp.rq.oldest();

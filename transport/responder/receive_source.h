@@ -3,6 +3,9 @@
 
 #include <infiniband/verbs.h>
 
+#include <cstdint>
+#include <optional>
+
 #include "packet/wire/headers.h"
 #include "transport/device/channel_adapter.h"
 #include "transport/queue_pair/queue_pair.h"
@@ -17,6 +20,10 @@ namespace urxe {
 /// that of a message that broke off. False: there is none. Raises the event of a shared queue whose
 /// limit is passed.
 bool take_receive(ChannelAdapter& ca, QueuePair& qp);
+
+/// The bytes that the element holds which take_receive() would give; nothing: there is none. A
+/// message that is too long takes none: from a shared queue, others may use it.
+std::optional<uint64_t> next_receive_length(QueuePair& qp);
 
 /// Takes the next element of the queue pair's own receive queue; it must hold none. False: there is
 /// none.

@@ -46,13 +46,15 @@ void fail_receive(ChannelAdapter& ca, QueuePair& qp) {
 void execute_uc_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
                      const OpcodeInfo& info) {
   ResponderState& resp = qp.responder;
-  if (!take_receive(ca, qp)) return drop_for_want_of_receive(ca, qp, packet.headers);
+  const auto room = next_receive_length(qp);
+  if (!room) return drop_for_want_of_receive(ca, qp, packet.headers);
   if (info.starts_message) resp.received = 0;
-  const TakenReceive& receive = *resp.receive;
   const uint64_t end = resp.received + packet.payload.size();
-  if (end > receive.length || end > kMaxMessage) {
+  if (end > *room || end > kMaxMessage) {
     return drop_malformed(ca, qp, packet.headers, Check::kReceiveLength);
   }
+  take_receive(ca, qp);
+  const TakenReceive& receive = *resp.receive;
   if (!scatter(ca.memory, receive.pd, receive.list, resp.received, packet.payload)) {
     return fail_receive(ca, qp);
   }

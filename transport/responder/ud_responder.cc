@@ -61,12 +61,12 @@ void receive_ud_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& pac
   if (packet.headers.deth.qkey.value() != qp.attr.qkey) {
     return drop(ca, qp, packet, flow, DropReason::kBadQKey, Check::kQKey);
   }
-  if (!take_receive(ca, qp)) {
-    return drop(ca, qp, packet, flow, DropReason::kNoReceive, Check::kNone);
-  }
-  if (kGrhBytes + packet.payload.size() > qp.responder.receive->length) {
+  const auto room = next_receive_length(qp);
+  if (!room) return drop(ca, qp, packet, flow, DropReason::kNoReceive, Check::kNone);
+  if (kGrhBytes + packet.payload.size() > *room) {
     return drop(ca, qp, packet, flow, DropReason::kMalformedRequest, Check::kReceiveLength);
   }
+  take_receive(ca, qp);
   if (place(ca, *qp.responder.receive, packet, flow)) return complete(ca, qp, packet, flow);
   note_failed_receive(ca, qp);
   complete_receive_in_error(ca, qp, IBV_WC_LOC_PROT_ERR);

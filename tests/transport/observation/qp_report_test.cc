@@ -121,6 +121,33 @@ TEST(QpReport, FillOfTheQueues) {
   EXPECT_EQ(report.next_psn, 102U);
 }
 
+/// The receive of a message that was too long is the next message's.
+TEST(QpReport, CountsTheReceiveOfADroppedMessage) {
+  BenchOptions options;
+  options.type = IBV_QPT_UC;
+  Bench bench(options);
+  bench.post_receive(kMtu);
+  bench.post_receive();
+  const std::vector<uint8_t> full(kMtu);
+  bench.receive(Operation::kSendFirst, 200, {}, full);
+  bench.receive(Operation::kSendLast, 201, {}, {1});
+  ASSERT_EQ(bench.dropped(DropReason::kMalformedRequest), 1U);
+  EXPECT_EQ(report_of(bench).receive_queue.waiting, 2U);
+  bench.receive(Operation::kSendOnly, 202, {}, {1});
+  ASSERT_EQ(bench.receive_statuses(), (Statuses{{1, IBV_WC_SUCCESS}}));
+  EXPECT_EQ(report_of(bench).receive_queue.waiting, 1U);
+}
+
+TEST(QpReport, CountsTheReceiveOfADroppedDatagram) {
+  BenchOptions options;
+  options.type = IBV_QPT_UD;
+  Bench bench(options);
+  bench.post_receive(1);
+  bench.receive(Operation::kSendOnly, 200, Bench::deth(), {1});
+  ASSERT_EQ(bench.dropped(DropReason::kMalformedRequest), 1U);
+  EXPECT_EQ(report_of(bench).receive_queue.waiting, 1U);
+}
+
 TEST(QpReport, WaitsForNothing) {
   EXPECT_EQ(waits_for(Bench()), WaitReason::kNothing);
 }
@@ -132,6 +159,27 @@ TEST(QpReport, WaitsForAnAnswer) {
   EXPECT_EQ(waits_for(bench), WaitReason::kAnswer);
   bench.receive_ack(100);
   EXPECT_EQ(waits_for(bench), WaitReason::kNothing);
+}
+
+/// No request goes behind those that a silent peer does not answer. After the second timeout they
+/// count as lost: others may use their room.
+TEST(QpReport, WaitsForASilentPeer) {
+  Bench bench;
+  for (int i = 0; i < 64; ++i) bench.post(IBV_WR_RDMA_WRITE, 32768);
+  bench.sent();
+  const uint32_t outstanding = report_of(bench).outstanding;
+  ASSERT_GE(report_of(bench).window_used, report_of(bench).window);
+  for (int i = 0; i < 2; ++i) {
+    const auto deadline = bench.device.next_deadline();
+    ASSERT_TRUE(deadline);
+    bench.pass(*deadline - bench.now);
+    bench.sent();
+  }
+  const QpReport report = report_of(bench);
+  EXPECT_EQ(report.waits_for, WaitReason::kAnswer);
+  EXPECT_EQ(report.outstanding, outstanding);
+  EXPECT_EQ(report.send_queue.waiting, 64U);
+  EXPECT_LT(report.window_used, report.window);
 }
 
 TEST(QpReport, WaitsForTheReceiver) {

@@ -303,6 +303,19 @@ TEST(UcResponder, TooLongForTheReceive) {
   EXPECT_EQ(bench.events(), std::vector<ibv_event_type>{});
 }
 
+// Expect: a message that is too long takes no shared receive away from others.
+TEST(UcResponder, TooLongForTheReceiveTakesNoSharedOne) {
+  BenchOptions options = uc();
+  options.shared_receives = true;
+  Bench bench(options);
+  bench.post_shared(3);
+  bench.receive(Operation::kSendOnly, 200, {}, {1, 2, 3, 4});
+  EXPECT_EQ(bench.dropped(DropReason::kMalformedRequest), 1U);
+  EXPECT_EQ(bench.srq->waiting(), 1U);
+  bench.receive(Operation::kSendOnly, 201, {}, {1, 2, 3});
+  EXPECT_EQ(bench.receive_statuses(), (Statuses{{1, IBV_WC_SUCCESS}}));
+}
+
 // Class D. Expect: a bad key, a range beyond the region and a right that the queue pair has not
 // given: dropped, no event, nothing written.
 TEST(UcResponder, RefusedWrites) {

@@ -213,6 +213,19 @@ TEST(UdResponder, TooLongForTheReceive) {
   EXPECT_EQ(bench.receive_statuses(), (Statuses{{1, IBV_WC_SUCCESS}}));
 }
 
+// Expect: a datagram that is too long takes no shared receive away from others.
+TEST(UdResponder, TooLongForTheReceiveTakesNoSharedOne) {
+  BenchOptions options = ud();
+  options.shared_receives = true;
+  Bench bench(options);
+  bench.post_shared(kGrhBytes + 3);
+  bench.receive(Operation::kSendOnly, 0, Bench::deth(), {1, 2, 3, 4});
+  EXPECT_EQ(bench.dropped(DropReason::kMalformedRequest), 1U);
+  EXPECT_EQ(bench.srq->waiting(), 1U);
+  bench.receive(Operation::kSendOnly, 1, Bench::deth(), {1, 2, 3});
+  EXPECT_EQ(bench.receive_statuses(), (Statuses{{1, IBV_WC_SUCCESS}}));
+}
+
 // Class A. Expect: a receive with a bad local key fails, and the queue pair with it.
 TEST(UdResponder, BadReceiveFails) {
   Bench bench(ud());
