@@ -14,12 +14,18 @@ constexpr uint32_t kInterfaceBlock = 1;
 constexpr uint32_t kEnhancedPacketBlock = 6;
 constexpr uint32_t kByteOrderMagic = 0x1a2b3c4d;
 constexpr uint16_t kLinkTypeRaw = 101;
+/// epb_flags, of 4 bytes. Behind it are opt_endofopt and the length of the block.
+constexpr uint32_t kFlagsOption = 4U << 16 | 2;
 constexpr size_t kSectionBytes = 28;
 constexpr size_t kInterfaceBytes = kCaptureHeaderBytes - kSectionBytes;
 
 void store_le16(uint8_t* p, uint16_t v) {
   p[0] = static_cast<uint8_t>(v);
   p[1] = static_cast<uint8_t>(v >> 8);
+}
+
+size_t padded_size(size_t captured) {
+  return (captured + 3) & ~size_t{3};
 }
 
 /// Over IPv6 a UDP checksum of 0 means a broken packet (RFC 8200, 8.1). `ip` is its header.
@@ -73,13 +79,11 @@ std::array<uint8_t, kCaptureHeaderBytes> capture_header() {
 void append_capture_record(std::vector<uint8_t>& out, Direction direction, uint64_t time_ns,
                            const Flow& flow, uint16_t identification,
                            std::span<const uint8_t> bytes) {
-  constexpr size_t kBlockHeader = 28;
-  constexpr size_t kBlockTrailer = 16;  // epb_flags, opt_endofopt, block length
   uint8_t headers[kIpv6HeaderBytes + kUdpHeaderBytes];
   const size_t header_bytes = write_ip_and_udp(headers, flow, identification, bytes);
   const size_t captured = header_bytes + bytes.size();
-  const size_t padded = (captured + 3) & ~size_t{3};
-  const auto block_bytes = static_cast<uint32_t>(kBlockHeader + padded + kBlockTrailer);
+  const size_t padded = padded_size(captured);
+  const auto block_bytes = static_cast<uint32_t>(kCaptureRecordOverhead + padded);
   const size_t start = out.size();
   out.resize(start + block_bytes);
 
@@ -91,16 +95,26 @@ void append_capture_record(std::vector<uint8_t>& out, Direction direction, uint6
   store_le32(block + 16, static_cast<uint32_t>(time_ns));
   store_le32(block + 20, static_cast<uint32_t>(captured));
   store_le32(block + 24, static_cast<uint32_t>(captured));
-  std::memcpy(block + kBlockHeader, headers, header_bytes);
+  std::memcpy(block + kCaptureRecordBegin, headers, header_bytes);
   if (!bytes.empty()) {
-    std::memcpy(block + kBlockHeader + header_bytes, bytes.data(), bytes.size());
+    std::memcpy(block + kCaptureRecordBegin + header_bytes, bytes.data(), bytes.size());
   }
-  uint8_t* const options = block + kBlockHeader + padded;
-  store_le16(options, 2);  // epb_flags
-  store_le16(options + 2, 4);
+  uint8_t* const options = block + kCaptureRecordBegin + padded;
+  store_le32(options, kFlagsOption);
   store_le32(options + 4, static_cast<uint32_t>(direction));
   store_le32(options + 8, 0);
   store_le32(options + 12, block_bytes);
+}
+
+bool is_capture_record(std::span<const uint8_t, kCaptureRecordBegin> begin,
+                       std::span<const uint8_t, kCaptureRecordEnd> end) {
+  const uint32_t block_bytes = load_le32(&begin[4]);
+  const uint32_t captured = load_le32(&begin[20]);
+  return load_le32(begin.data()) == kEnhancedPacketBlock && load_le32(&begin[8]) == 0 &&
+         load_le32(&begin[24]) == captured &&
+         block_bytes == kCaptureRecordOverhead + padded_size(captured) &&
+         load_le32(end.data()) == kFlagsOption && load_le32(&end[8]) == 0 &&
+         load_le32(&end[12]) == block_bytes;
 }
 
 }  // namespace urxe

@@ -25,4 +25,12 @@ void append_capture_record(std::vector<uint8_t>& out, Direction direction, uint6
                            const Flow& flow, uint16_t identification,
                            std::span<const uint8_t> bytes);
 
+/// What such a block has before the IP header, and behind the packet and its padding.
+inline constexpr size_t kCaptureRecordBegin = 28;
+inline constexpr size_t kCaptureRecordEnd = 16;
+inline constexpr size_t kCaptureRecordOverhead = kCaptureRecordBegin + kCaptureRecordEnd;
+/// Whether these are the begin and the end of one such block.
+bool is_capture_record(std::span<const uint8_t, kCaptureRecordBegin> begin,
+                       std::span<const uint8_t, kCaptureRecordEnd> end);
+
 }  // namespace urxe

@@ -10,14 +10,70 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <utility>
 
+#include "packet/base/bytes.h"
 #include "packet/engine/capture_record.h"
 #include "packet/host/guarded_open.h"
 #include "packet/host/uncancelled.h"
 
 namespace urxe {
 namespace {
+
+/// Every block of pcapng begins with its type and its length, and ends with its length.
+constexpr uint64_t kBlockBegin = 8;
+constexpr uint64_t kLengthBytes = 4;
+constexpr uint64_t kLeastBlock = kBlockBegin + kLengthBytes;
+/// Far more than any packet needs.
+constexpr uint64_t kMostBlock = uint64_t{1} << 20;
+
+bool read_at(int fd, uint64_t offset, std::span<uint8_t> bytes) {
+  const ssize_t got = pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+  return got == static_cast<ssize_t>(bytes.size());
+}
+
+/// The length that is stored at `offset`; nullopt: no block has it, or it cannot be read.
+std::optional<uint64_t> length_at(int fd, uint64_t offset) {
+  std::array<uint8_t, kLengthBytes> bytes{};
+  if (!read_at(fd, offset, bytes)) return std::nullopt;
+  const uint64_t length = load_le32(bytes.data());
+  if (length < kLeastBlock || length > kMostBlock || length % 4 != 0) return std::nullopt;
+  return length;
+}
+
+/// Whether the last bytes are a record that append_capture_record() has made. Payload that looks
+/// like one would have to end where the file ends.
+bool ends_with_record(int fd, uint64_t size) {
+  const auto length = length_at(fd, size - kLengthBytes);
+  if (!length || *length < kCaptureRecordOverhead) return false;
+  if (*length > size - kCaptureHeaderBytes) return false;
+  std::array<uint8_t, kCaptureRecordBegin> begin{};
+  std::array<uint8_t, kCaptureRecordEnd> end{};
+  return read_at(fd, size - *length, begin) && read_at(fd, size - kCaptureRecordEnd, end) &&
+         is_capture_record(begin, end);
+}
+
+/// Goes from block to block.
+std::optional<uint64_t> walk_to_end(int fd, uint64_t size) {
+  uint64_t at = kCaptureHeaderBytes;
+  while (size - at >= kBlockBegin) {
+    const auto length = length_at(fd, at + kLengthBytes);
+    if (!length) return std::nullopt;
+    if (*length > size - at) return at;
+    if (length_at(fd, at + *length - kLengthBytes) != length) return std::nullopt;
+    at += *length;
+  }
+  return at;
+}
+
+/// The end of the last whole record of a capture of `size` bytes that begins with capture_header().
+/// It is less than `size` if the last record was not written whole, because the disk was full or
+/// because the process was killed. nullopt: the file is damaged before its end, or cannot be read.
+std::optional<uint64_t> find_capture_end(int fd, uint64_t size) {
+  if (size == kCaptureHeaderBytes || ends_with_record(fd, size)) return size;
+  return walk_to_end(fd, size);
+}
 
 EngineError failed(int errno_value, const std::string& path, const std::string& what) {
   return {errno_value, "capture file " + path + ": " + what};
@@ -28,9 +84,48 @@ EngineError failed_call(const std::string& path, const char* call) {
   return failed(errno_value, path, std::string(call) + ": " + std::strerror(errno_value));
 }
 
-/// Writes the header to an empty file, which from then on is the user's alone; checks that any
-/// other file begins with that header.
-Expected<void, EngineError> begin_or_join(int fd, const std::string& path) {
+std::string lock_failure(int errno_value) {
+  return std::string("flock: ") + std::strerror(errno_value);
+}
+
+/// Takes the lock on the file: LOCK_EX, LOCK_SH, or one of them with LOCK_NB. Returns an errno; 0:
+/// it is taken.
+int lock(int fd, int operation) {
+  while (flock(fd, operation) != 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
+/// The file from now on is the user's alone.
+Expected<void, EngineError> write_header(int fd, const std::string& path) {
+  const auto header = capture_header();
+  if (fchmod(fd, 0600) != 0) return Unexpected<EngineError>(failed_call(path, "fchmod"));
+  const ssize_t written = write(fd, header.data(), header.size());
+  if (written == static_cast<ssize_t>(header.size())) return {};
+  if (written >= 0) errno = ENOSPC;
+  auto error = failed_call(path, "write");
+  // Half a header would be refused for ever.
+  [[maybe_unused]] const int result = ftruncate(fd, 0);
+  return Unexpected<EngineError>(std::move(error));
+}
+
+/// Nobody else writes to the file: cuts off a record at its end that was not written whole. What is
+/// appended behind one could not be read.
+Expected<void, EngineError> cut_partial_record(int fd, const std::string& path, uint64_t size) {
+  const auto end = find_capture_end(fd, size);
+  if (!end) {
+    return Unexpected<EngineError>(failed(EEXIST, path,
+                                          "is damaged; it is left as it is: remove it or name "
+                                          "another file"));
+  }
+  if (*end == size || ftruncate(fd, static_cast<off_t>(*end)) == 0) return {};
+  return Unexpected<EngineError>(failed_call(path, "ftruncate"));
+}
+
+/// Writes the header to an empty file; checks that any other file begins with that header. `alone`:
+/// nobody else writes to it.
+Expected<void, EngineError> begin_or_join(int fd, const std::string& path, bool alone) {
   struct stat status {};
   if (fstat(fd, &status) != 0) return Unexpected<EngineError>(failed_call(path, "fstat"));
   if (!S_ISREG(status.st_mode)) {
@@ -39,23 +134,30 @@ Expected<void, EngineError> begin_or_join(int fd, const std::string& path) {
   if (status.st_uid != geteuid()) {
     return Unexpected<EngineError>(failed(EACCES, path, "belongs to another user"));
   }
-  const auto header = capture_header();
-  if (status.st_size == 0) {
-    if (fchmod(fd, 0600) != 0) return Unexpected<EngineError>(failed_call(path, "fchmod"));
-    const ssize_t written = write(fd, header.data(), header.size());
-    if (written == static_cast<ssize_t>(header.size())) return {};
-    if (written >= 0) errno = ENOSPC;
-    return Unexpected<EngineError>(failed_call(path, "write"));
-  }
+  if (status.st_size == 0) return write_header(fd, path);
   std::array<uint8_t, kCaptureHeaderBytes> found{};
   const ssize_t got = pread(fd, found.data(), found.size(), 0);
   if (got < 0) return Unexpected<EngineError>(failed_call(path, "read"));
-  if (got != static_cast<ssize_t>(found.size()) || found != header) {
+  if (got != static_cast<ssize_t>(found.size()) || found != capture_header()) {
     return Unexpected<EngineError>(
         failed(EEXIST, path,
                "exists and is not a capture made by urxe; it is left as it is: remove it or name "
                "another file"));
   }
+  if (!alone) return {};
+  return cut_partial_record(fd, path, static_cast<uint64_t>(status.st_size));
+}
+
+/// Whoever writes holds a shared lock, so who gets an exclusive one is alone.
+Expected<void, EngineError> begin_or_join_locked(int fd, const std::string& path) {
+  int error = lock(fd, LOCK_EX | LOCK_NB);
+  const bool alone = error == 0;
+  // The holder of an exclusive lock is about to begin the capture.
+  if (error == EWOULDBLOCK) error = lock(fd, LOCK_SH);
+  if (error != 0) return Unexpected<EngineError>(failed(error, path, lock_failure(error)));
+  if (auto begun = begin_or_join(fd, path, alone); !begun || !alone) return begun;
+  error = lock(fd, LOCK_SH);
+  if (error != 0) return Unexpected<EngineError>(failed(error, path, lock_failure(error)));
   return {};
 }
 
@@ -68,11 +170,7 @@ Expected<CaptureWriter, EngineError> CaptureWriter::open(const std::string& path
     return Unexpected<EngineError>(failed(opened.error().errno_value, path, opened.error().what));
   }
   const int fd = opened->get();
-  while (flock(fd, LOCK_EX) != 0) {
-    if (errno != EINTR) return Unexpected<EngineError>(failed_call(path, "flock"));
-  }
-  auto begun = begin_or_join(fd, path);
-  flock(fd, LOCK_UN);
+  auto begun = begin_or_join_locked(fd, path);
   if (!begun) return Unexpected<EngineError>(std::move(begun.error()));
   return CaptureWriter(path, *std::move(opened));
 }
@@ -86,6 +184,7 @@ void CaptureWriter::append(std::span<const uint8_t> records) {
 
 void CaptureWriter::stop(const char* why) {
   if (!on_.exchange(false)) return;
+  flock(fd_.get(), LOCK_UN);
   const Uncancelled uncancelled;
   std::fprintf(stderr, "urxe: capture file %s: %s; capturing stops, traffic goes on\n",
                path_.c_str(), why);

@@ -14,12 +14,15 @@ namespace urxe {
 
 /// The file of a capture, which the lanes of an engine share. Several threads and processes may
 /// append to it at once: every append is one write() to a file opened for appending. A write that
-/// fails ends the capture with one message on stderr.
+/// fails ends the capture with one message on stderr. Until then it holds a shared lock on the file
+/// (flock(2)), by which the next one that opens it sees that it is not alone.
 class CaptureWriter {
  public:
-  /// Creates the file `path`, or appends to it if it is a capture that was begun before. Fails if
-  /// it is anything else or belongs to another user. A capture holds payload: its file has mode
-  /// 0600 when it begins. One that goes on keeps the mode that its owner has given it since.
+  /// Creates the file `path`, or appends to it if it is a capture that was begun before. If nobody
+  /// else appends to it, half a record at its end is cut off: a full disk or a kill has left that.
+  /// Fails if the file is anything else, is damaged before its end, or belongs to another user. A
+  /// capture holds payload: its file has mode 0600 when it begins. One that goes on keeps the mode
+  /// that its owner has given it since.
   static Expected<CaptureWriter, EngineError> open(const std::string& path);
   CaptureWriter(CaptureWriter&& other) noexcept
       : path_(std::move(other.path_)), fd_(std::move(other.fd_)), on_(other.on_.load()) {}

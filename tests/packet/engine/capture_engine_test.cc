@@ -105,6 +105,12 @@ void add(TxBatch& batch, const Flow& flow, size_t payload) {
   batch.commit();
 }
 
+void send_one(CaptureEngine& engine) {
+  TxBatch batch(segmenting());
+  add(batch, flow_v4(), 8);
+  engine.lane(0).transmit(batch);
+}
+
 uint16_t ones_complement_sum(std::span<const uint8_t> bytes, uint32_t sum = 0) {
   for (size_t i = 0; i < bytes.size(); ++i) sum += i % 2 == 0 ? bytes[i] * 256U : bytes[i];
   while (sum > 0xffff) sum = (sum >> 16) + (sum & 0xffff);
@@ -251,6 +257,49 @@ TEST_F(CaptureEngineTest, AnotherFileIsRefusedAndLeftAlone) {
   }
 }
 
+// Expect: half a record at the end is cut off, and what is appended can be read. The defect: all of
+// it was behind that half.
+TEST_F(CaptureEngineTest, HalfARecordAtTheEndIsCutOff) {
+  for (const size_t lost : {1U, 4U, 16U, 60U, 88U, 95U}) {
+    SCOPED_TRACE(lost);
+    write_file("");
+    send_one(*open_engine());
+    const std::string whole = file();
+    send_one(*open_engine());
+    ASSERT_LT(lost, file().size() - whole.size());
+    ASSERT_EQ(truncate(path_.c_str(), static_cast<off_t>(file().size() - lost)), 0);
+    send_one(*open_engine());
+    EXPECT_EQ(file().substr(0, whole.size()), whole);
+    const CaptureFile read = test::read_capture(path_);
+    EXPECT_EQ(read.error, "");
+    EXPECT_EQ(read.frames.size(), 2U);
+  }
+}
+
+// Expect: what looks like half a record may be what the other one is writing.
+TEST_F(CaptureEngineTest, NothingIsCutOffWhileAnotherOneRecords) {
+  const auto other = open_engine();
+  send_one(*other);
+  const std::string before = file() + "half";
+  write_file(before);
+  open_engine();
+  EXPECT_EQ(file(), before);
+}
+
+TEST_F(CaptureEngineTest, ADamagedCaptureIsRefusedAndLeftAlone) {
+  send_one(*open_engine());
+  std::string damaged = file();
+  damaged[64] = 1;  // the length of the record
+  for (const std::string& content : {damaged, file() + std::string(100, '\0')}) {
+    write_file(content);
+    const auto engine = CaptureEngine::open(std::make_unique<FakeEngine>(), path_);
+    ASSERT_FALSE(engine);
+    EXPECT_EQ(engine.error().errno_value, EEXIST);
+    EXPECT_NE(engine.error().what.find("is damaged"), std::string::npos) << engine.error().what;
+    EXPECT_EQ(file(), content);
+  }
+}
+
 // A capture holds payload.
 TEST_F(CaptureEngineTest, NobodyElseCanReadANewFile) {
   const auto mode = [this] {
@@ -355,6 +404,10 @@ TEST_F(CaptureEngineTest, FailedWriteEndsTheCaptureNotTheTraffic) {
   const std::string message(text, static_cast<size_t>(size));
   EXPECT_NE(message.find(path_), std::string::npos);
   EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 1) << message;
+  const size_t frames = test::read_capture(path_).frames.size();
+  send_one(*open_engine());
+  EXPECT_EQ(test::read_capture(path_).error, "") << "half a record was left there";
+  EXPECT_EQ(test::read_capture(path_).frames.size(), frames + 1);
 }
 
 TEST_F(CaptureEngineTest, TheRestIsTheInnerEngines) {
