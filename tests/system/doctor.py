@@ -125,6 +125,13 @@ def firewall():
                            "{ type filter hook input priority 0; policy drop; }; add rule inet t i iifname lo accept"],
                    check=True)
     expect_finding(examine(expected=0), "firewall", "note", "inet t i", "dport 4791 accept")
+    for last in ("drop", "reject with icmpx type admin-prohibited", "meta l4proto udp drop"):
+        subprocess.run(["nft", "flush ruleset; add table inet t; add chain inet t i { type filter hook input priority 0; }; "
+                               f"add rule inet t i iifname lo accept; add rule inet t i {last}"], check=True)
+        expect_finding(examine(expected=0), "firewall", "note", "inet t i", "dport 4791 accept")
+    subprocess.run(["nft", "insert rule inet t i udp dport 4791 accept; add chain inet t unused; "
+                           "add rule inet t unused udp dport 4791 drop"], check=True)
+    expect_finding(examine(expected=0), "firewall", "ok")
 
 
 def soft_roce():

@@ -18,7 +18,8 @@ constexpr const char* kFirewallCheck = "firewall";
 constexpr Duration kPatience = seconds(5);
 /// Ordinary users do not have this directory in PATH.
 constexpr const char* kUsualPath = "/usr/sbin/nft";
-constexpr const char* kAllow = "nft add rule CHAIN udp dport 4791 accept";
+/// In front, since the last rule may drop all that comes to it.
+constexpr const char* kAllow = "nft insert rule CHAIN udp dport 4791 accept";
 
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
@@ -78,12 +79,12 @@ Finding judge_firewall(const FirewallFacts& facts) {
   }
   if (!verdict.closed.empty()) {
     return note(kFirewallCheck,
-                fmt::format("chain {} drops what no rule accepts, and none names UDP port 4791{}",
+                fmt::format("chain {} drops what no rule accepts, and none accepts UDP port 4791{}",
                             fmt::join(verdict.closed, ", "), not_read(facts)),
                 kAllow);
   }
   return ok(kFirewallCheck,
-            "no rule of nftables on this host names UDP port 4791 to drop it" + not_read(facts));
+            "no rule of nftables on this host drops UDP port 4791" + not_read(facts));
 }
 
 }  // namespace urxe::doctor

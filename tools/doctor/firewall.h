@@ -8,12 +8,13 @@
 
 namespace urxe::doctor {
 
-/// What nftables' rules do to UDP port 4791. Conditions other than the port are not weighed.
+/// What nftables' rules do to UDP port 4791: those of chains with a hook, and of chains that these
+/// jump to. Conditions of a rule that names the port are not weighed.
 struct RulesetVerdict {
   bool is_readable = false;           ///< the text is a rule set
   std::vector<std::string> dropping;  ///< chains with a rule that drops or rejects the port
-  /// Chains of input or output that drop what no rule accepts, and have no rule that accepts the
-  /// port.
+  /// Chains that drop or reject all packets of input or output, or all of UDP, by their policy or
+  /// by a rule without further conditions, while no rule before it accepts the port.
   std::vector<std::string> closed;
 };
 

@@ -14,8 +14,6 @@ namespace {
 
 constexpr const char* kInterfaceCheck = "interface";
 constexpr size_t kMostGidsShown = 8;
-/// What the smallest path MTU, 256, and its headers take.
-constexpr uint32_t kSmallestMtu = 336;
 
 std::string list_gids(const std::vector<Gid>& gids) {
   std::string text;
@@ -37,8 +35,12 @@ Finding judge_device(const DeviceDescription& device) {
         kInterfaceCheck, what + ", no GID",
         fmt::format("give it an address: ip address add ADDRESS/BITS dev {}", device.ifname));
   }
-  if (device.mtu < kSmallestMtu) {
-    return problem(kInterfaceCheck, what + ": too small for any packet with data",
+  const uint32_t needed = largest_packet_of(IBV_MTU_256);
+  if (device.mtu < needed) {
+    return problem(kInterfaceCheck,
+                   fmt::format("{}: packets of the smallest path MTU take up to {} bytes, so only "
+                               "short messages get out",
+                               what, needed),
                    fmt::format("ip link set {} mtu 1500", device.ifname));
   }
   if (!device.link_up) {

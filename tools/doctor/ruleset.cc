@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
+#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "packet/wire/types.h"
@@ -13,6 +14,7 @@ namespace urxe::doctor {
 namespace {
 
 using Json = nlohmann::json;
+constexpr int kUdp = 17;
 
 /// A member of an object; null for anything else.
 const Json& member(const Json& object, const char* name) {
@@ -40,66 +42,211 @@ bool names_port(const Json& value) {
   return !set.is_null() && names_port(set);
 }
 
+bool names_udp(const Json& value) {
+  if (value.is_string()) return value == "udp";
+  if (value.is_number_integer()) return value == kUdp;
+  if (value.is_array()) return std::ranges::any_of(value, names_udp);
+  const Json& set = member(value, "set");
+  return !set.is_null() && names_udp(set);
+}
+
+bool is_equality(const Json& match) {
+  const std::string operation = text_of(match, "op");
+  return operation == "==" || operation == "in";
+}
+
 /// Whether it is "udp dport 4791", or the same with a range or set.
 bool matches_port(const Json& statement) {
   const Json& match = member(statement, "match");
   const Json& payload = member(member(match, "left"), "payload");
   const std::string protocol = text_of(payload, "protocol");
-  const std::string operation = text_of(match, "op");
   return (protocol == "udp" || protocol == "th") && text_of(payload, "field") == "dport" &&
-         (operation == "==" || operation == "in") && names_port(member(match, "right"));
+         is_equality(match) && names_port(member(match, "right"));
+}
+
+/// Whether it is "meta l4proto udp", or the same of the IP header.
+bool matches_udp(const Json& statement) {
+  const Json& match = member(statement, "match");
+  const Json& left = member(match, "left");
+  const Json& payload = member(left, "payload");
+  const std::string field = text_of(payload, "field");
+  const bool is_of_ip = (text_of(payload, "protocol") == "ip" && field == "protocol") ||
+                        (text_of(payload, "protocol") == "ip6" && field == "nexthdr");
+  return (text_of(member(left, "meta"), "key") == "l4proto" || is_of_ip) && is_equality(match) &&
+         names_udp(member(match, "right"));
 }
 
 bool has(const Json& statement, const char* verdict) {
   return statement.is_object() && statement.contains(verdict);
 }
 
-/// A chain as far as its rules have been read.
+/// Whether the statement lets every packet to the port pass on to the next one.
+bool passes_port(const Json& statement) {
+  constexpr std::array kUnconditional{"counter", "log",    "notrack", "mangle", "accept",
+                                      "drop",    "reject", "return",  "jump",   "goto"};
+  return matches_port(statement) || matches_udp(statement) ||
+         std::ranges::any_of(kUnconditional,
+                             [&](const char* name) { return has(statement, name); });
+}
+
+/// What rules do to packets to the port.
+struct Fate {
+  enum class Kind : uint8_t {
+    kNone,  ///< the chain ends without a verdict
+    kAccepted,
+    kDropped,  ///< by a rule that names the port
+    kClosed,   ///< by a rule for all packets, or all of UDP
+  };
+  Kind kind = Kind::kNone;
+  std::string chain;  ///< which has the rule
+};
+using Kind = Fate::Kind;
+
 struct Chain {
   std::string hook;    ///< "input"; empty: others jump to it
   std::string policy;  ///< "drop"
-  bool accepts = false;
-  bool drops = false;
+  std::vector<const Json*> rules;
+  bool is_visited = false;  ///< then `fate` is known, or being looked for
+  Fate fate;
 
-  void add(const Json& statements) {
-    if (!statements.is_array() || accepts || !std::ranges::any_of(statements, matches_port)) return;
-    // The rule that comes first decides.
-    for (const Json& statement : statements) {
-      if (has(statement, "accept") && !drops) accepts = true;
-      if (has(statement, "drop") || has(statement, "reject")) drops = true;
-    }
-  }
-  /// Whether what it drops may be this host's own; chains that others jump to count.
-  [[nodiscard]] bool is_in_the_way() const { return drops && hook != "forward"; }
-  [[nodiscard]] bool is_closed() const {
-    return (hook == "input" || hook == "output") && policy == "drop" && !accepts && !drops;
-  }
+  /// Whether this host's own packets come through it.
+  [[nodiscard]] bool is_base() const { return !hook.empty() && hook != "forward"; }
+  [[nodiscard]] bool closes() const { return hook == "input" || hook == "output"; }
 };
+
+/// Whether packets to the port leave a chain without a verdict.
+struct Leaving {
+  bool all = false;   ///< no rule of the chain behind it counts
+  bool some = false;  ///< a rule behind it for all packets is not for all
+};
+
+class Ruleset {
+ public:
+  explicit Ruleset(const Json& entries) {
+    for (const Json& entry : entries) add(entry);
+  }
+
+  RulesetVerdict judge();
+
+ private:
+  void add(const Json& entry);
+  const Fate& fate_in(const std::string& name);
+  Fate look_through(const std::string& name, const Chain& chain);
+  Fate apply(const std::string& name, const Json& rule, Leaving& leaving);
+  Fate follow_jumps(const std::string& table, const Json& statement);
+
+  std::map<std::string, Chain> chains_;      ///< by "family table name"
+  std::map<std::string, const Json*> maps_;  ///< verdict maps, by the same
+};
+
+std::string table_of(const Json& object) {
+  return text_of(object, "family") + " " + text_of(object, "table") + " ";
+}
+
+void Ruleset::add(const Json& entry) {
+  const Json& chain = member(entry, "chain");
+  const Json& rule = member(entry, "rule");
+  const Json& map = member(entry, "map");
+  if (!chain.is_null()) {
+    Chain& added = chains_[table_of(chain) + text_of(chain, "name")];
+    added.hook = text_of(chain, "hook");
+    added.policy = text_of(chain, "policy");
+  } else if (!rule.is_null()) {
+    chains_[table_of(rule) + text_of(rule, "chain")].rules.push_back(&member(rule, "expr"));
+  } else if (!map.is_null()) {
+    maps_[table_of(map) + text_of(map, "name")] = &member(map, "elem");
+  }
+}
+
+/// The verdict of the chains that the statement, or a map in it, jumps to: the first one that names
+/// the port. Conditions are not weighed.
+Fate Ruleset::follow_jumps(const std::string& table, const Json& statement) {
+  if (statement.is_string() && statement.get_ref<const std::string&>().starts_with('@')) {
+    const auto map = maps_.find(table + statement.get<std::string>().substr(1));
+    return map != maps_.end() ? follow_jumps(table, *map->second) : Fate{};
+  }
+  if (!statement.is_structured()) return {};
+  for (const char* const verdict : {"jump", "goto"}) {
+    const std::string target = text_of(member(statement, verdict), "target");
+    if (!target.empty()) return fate_in(table + target);
+  }
+  Fate closed;
+  for (const Json& part : statement) {
+    Fate fate = follow_jumps(table, part);
+    if (fate.kind == Kind::kAccepted || fate.kind == Kind::kDropped) return fate;
+    if (fate.kind == Kind::kClosed) closed = std::move(fate);
+  }
+  return closed;
+}
+
+Fate Ruleset::apply(const std::string& name, const Json& rule, Leaving& leaving) {
+  const std::string table = name.substr(0, name.rfind(' ') + 1);
+  const bool names_it = std::ranges::any_of(rule, matches_port);
+  const bool is_for_all = std::ranges::all_of(rule, passes_port);
+  for (const Json& statement : rule) {
+    if (names_it || is_for_all) {
+      if (has(statement, "accept")) return {Kind::kAccepted, name};
+      if (has(statement, "drop") || has(statement, "reject")) {
+        return {names_it ? Kind::kDropped : Kind::kClosed, name};
+      }
+    }
+    if (has(statement, "return")) (names_it || is_for_all ? leaving.all : leaving.some) = true;
+    if (is_for_all && has(statement, "goto")) leaving.all = true;
+    if (has(statement, "match")) continue;
+    Fate fate = follow_jumps(table, statement);
+    // Nobody knows whether packets get to a chain behind other conditions; what it says of all
+    // packets is left out, then.
+    const bool counts = fate.kind != Kind::kClosed || names_it || is_for_all;
+    if (fate.kind != Kind::kNone && counts) return fate;
+  }
+  return {};
+}
+
+Fate Ruleset::look_through(const std::string& name, const Chain& chain) {
+  Leaving leaving;
+  for (const Json* const rule : chain.rules) {
+    if (!rule->is_array()) continue;
+    Fate fate = apply(name, *rule, leaving);
+    if (fate.kind == Kind::kClosed && leaving.some) fate = {};
+    if (fate.kind != Kind::kNone || leaving.all) return fate;
+  }
+  return {};
+}
+
+const Fate& Ruleset::fate_in(const std::string& name) {
+  Chain& chain = chains_[name];
+  if (!std::exchange(chain.is_visited, true)) chain.fate = look_through(name, chain);
+  return chain.fate;
+}
+
+void add_once(std::vector<std::string>& names, const std::string& name) {
+  if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+}
+
+RulesetVerdict Ruleset::judge() {
+  RulesetVerdict verdict;
+  verdict.is_readable = true;
+  std::vector<std::string> bases;
+  for (const auto& [name, chain] : chains_) {
+    if (chain.is_base()) bases.push_back(name);
+  }
+  for (const std::string& name : bases) {
+    const Fate fate = fate_in(name);
+    const Chain& chain = chains_[name];
+    if (fate.kind == Kind::kDropped) add_once(verdict.dropping, fate.chain);
+    if (!chain.closes()) continue;
+    if (fate.kind == Kind::kClosed) add_once(verdict.closed, fate.chain);
+    if (fate.kind == Kind::kNone && chain.policy == "drop") add_once(verdict.closed, name);
+  }
+  return verdict;
+}
 
 }  // namespace
 
 RulesetVerdict judge_ruleset(const std::string& json) {
-  RulesetVerdict verdict;
   const Json parsed = Json::parse(json, nullptr, /*allow_exceptions=*/false);
   const Json& entries = member(parsed, "nftables");
-  verdict.is_readable = entries.is_array();
-  std::map<std::string, Chain> chains;
-  for (const Json& entry : entries) {
-    const Json& chain = member(entry, "chain");
-    const Json& rule = member(entry, "rule");
-    const Json& either = chain.is_null() ? rule : chain;
-    const std::string table = text_of(either, "family") + " " + text_of(either, "table") + " ";
-    if (!chain.is_null()) {
-      chains[table + text_of(chain, "name")] = {text_of(chain, "hook"), text_of(chain, "policy")};
-    } else if (!rule.is_null()) {
-      chains[table + text_of(rule, "chain")].add(member(rule, "expr"));
-    }
-  }
-  for (const auto& [name, chain] : chains) {
-    if (chain.is_in_the_way()) verdict.dropping.push_back(name);
-    if (chain.is_closed()) verdict.closed.push_back(name);
-  }
-  return verdict;
+  return entries.is_array() ? Ruleset(entries).judge() : RulesetVerdict{};
 }
 
 }  // namespace urxe::doctor

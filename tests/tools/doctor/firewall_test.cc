@@ -62,6 +62,100 @@ TEST(DoctorRuleset, FindsChainsThatAcceptOnlyWhatTheyName) {
   EXPECT_TRUE(judge_ruleset(ruleset("accept", "")).closed.empty());
 }
 
+/// A rule of any chain, as JSON: its statements.
+std::string any_rule(const std::string& chain, const std::string& statements) {
+  return R"(, {"rule": {"family": "inet", "table": "t", "chain": ")" + chain + R"(", "expr": [)" +
+         statements + "]}}";
+}
+
+/// A chain that others jump to.
+std::string plain_chain(const std::string& name) {
+  return R"(, {"chain": {"family": "inet", "table": "t", "name": ")" + name + "\"}}";
+}
+
+constexpr const char* kDrop = R"({"counter": null}, {"drop": null})";
+constexpr const char* kReject = R"({"reject": {"type": "icmpx", "expr": "admin-prohibited"}})";
+constexpr const char* kAccept = R"({"accept": null})";
+constexpr const char* kUdp =
+    R"({"match": {"op": "==", "left": {"meta": {"key": "l4proto"}}, "right": "udp"}}, )";
+constexpr const char* kTcpOrUdp =
+    R"({"match": {"op": "==", "left": {"meta": {"key": "l4proto"}}, "right": {"set": ["tcp", "udp"]}}}, )";
+constexpr const char* kEstablished =
+    R"({"match": {"op": "in", "left": {"ct": {"key": "state"}}, "right": ["established"]}}, )";
+
+TEST(DoctorRuleset, ARuleForAllPacketsClosesAChain) {
+  const std::string before = any_rule("in", std::string(kEstablished) + kAccept);
+  for (const std::string& last : {std::string(kDrop), std::string(kReject),
+                                  std::string(kUdp) + kDrop, std::string(kTcpOrUdp) + kReject}) {
+    const std::string rules = before + any_rule("in", last);
+    EXPECT_EQ(judge_ruleset(ruleset("accept", rules)).closed, Chains{"inet t in"}) << last;
+    EXPECT_TRUE(judge_ruleset(ruleset("accept", rules)).dropping.empty());
+    EXPECT_EQ(judge_firewall({"", ruleset("accept", rules), false}).level, Level::kNote);
+  }
+}
+
+TEST(DoctorRuleset, ARuleWithConditionsClosesNoChain) {
+  for (const char* const condition :
+       {kEstablished, R"({"xt": null}, )", R"({"limit": {"rate": 10, "per": "second"}}, )",
+        R"({"match": {"op": "==", "left": {"meta": {"key": "l4proto"}}, "right": "tcp"}}, )",
+        R"({"match": {"op": "!=", "left": {"meta": {"key": "l4proto"}}, "right": "udp"}}, )"}) {
+    const std::string rules = any_rule("in", std::string(condition) + kDrop);
+    EXPECT_TRUE(judge_ruleset(ruleset("accept", rules)).closed.empty()) << condition;
+  }
+}
+
+TEST(DoctorRuleset, ARuleBeforeAcceptsThePort) {
+  const std::string last = any_rule("in", kDrop);
+  for (const std::string& first : {rule("4791", "accept"), any_rule("in", kAccept),
+                                   any_rule("in", std::string(kUdp) + kAccept)}) {
+    EXPECT_TRUE(judge_ruleset(ruleset("accept", first + last)).closed.empty()) << first;
+    EXPECT_TRUE(judge_ruleset(ruleset("drop", first)).closed.empty()) << first;
+  }
+  EXPECT_EQ(judge_ruleset(ruleset("accept", last + rule("4791", "accept"))).closed,
+            Chains{"inet t in"});
+}
+
+TEST(DoctorRuleset, AChainThatNothingJumpsToDoesNotMatter) {
+  const std::string port =
+      R"({"match": {"op": "==", "left": {"payload": {"protocol": "udp", "field": "dport"}}, "right": 4791}}, )";
+  const std::string chains = plain_chain("sub") + any_rule("sub", port + kDrop);
+  EXPECT_TRUE(judge_ruleset(ruleset("accept", chains)).dropping.empty());
+  for (
+      const char* const jump :
+      {R"({"jump": {"target": "sub"}})", R"({"goto": {"target": "sub"}})",
+       R"({"vmap": {"key": {"meta": {"key": "iifname"}}, "data": {"set": [["eth0", {"jump": {"target": "sub"}}]]}}})",
+       R"({"vmap": {"key": {"meta": {"key": "iifname"}}, "data": "@zones"}})"}) {
+    const std::string map =
+        R"(, {"map": {"family": "inet", "table": "t", "name": "zones", "elem": [["eth0", {"goto": {"target": "sub"}}]]}})";
+    const std::string text = ruleset("accept", chains + map + any_rule("in", jump));
+    EXPECT_EQ(judge_ruleset(text).dropping, Chains{"inet t sub"}) << jump;
+  }
+}
+
+/// As firewalld does it: the zone's chain has the rules, the base chain rejects the rest.
+TEST(DoctorRuleset, AChainThatIsJumpedToMayAcceptThePort) {
+  const std::string jump = any_rule("in", R"({"jump": {"target": "zone"}})");
+  std::string rules = plain_chain("zone") + jump + any_rule("in", kReject);
+  EXPECT_EQ(judge_ruleset(ruleset("accept", rules)).closed, Chains{"inet t in"});
+  const std::string port =
+      R"({"match": {"op": "==", "left": {"payload": {"protocol": "udp", "field": "dport"}}, "right": 4791}}, )";
+  rules += any_rule("zone", port + kAccept);
+  EXPECT_TRUE(judge_ruleset(ruleset("accept", rules)).closed.empty());
+  EXPECT_TRUE(
+      judge_ruleset(ruleset("drop", plain_chain("zone") + jump + any_rule("zone", port + kAccept)))
+          .closed.empty());
+  const std::string loop = any_rule("zone", R"({"jump": {"target": "zone"}})");
+  EXPECT_TRUE(judge_ruleset(ruleset("accept", plain_chain("zone") + jump + loop)).closed.empty());
+}
+
+/// As ufw does it: what is for this host returns before the drop.
+TEST(DoctorRuleset, PacketsMayReturnBeforeTheDrop) {
+  const std::string rules =
+      plain_chain("not-local") + any_rule("in", R"({"jump": {"target": "not-local"}})") +
+      any_rule("not-local", R"({"xt": null}, {"return": null})") + any_rule("not-local", kDrop);
+  EXPECT_TRUE(judge_ruleset(ruleset("accept", rules)).closed.empty());
+}
+
 TEST(DoctorRuleset, TakesAnyBytes) {
   for (const char* const text : {"", "{", "[]", "null", "{\"nftables\": 3}", "\xff"}) {
     EXPECT_FALSE(judge_ruleset(text).is_readable) << text;

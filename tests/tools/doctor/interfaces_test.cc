@@ -64,7 +64,10 @@ TEST(DoctorInterfaces, TellsWhatIsWrongWithADevice) {
   EXPECT_EQ(judge_interfaces({eth0}, {down}, false)[0].level, Level::kNote);
   DeviceDescription small = device(eth0);
   small.mtu = 300;
-  EXPECT_EQ(judge_interfaces({eth0}, {small}, false)[0].level, Level::kProblem);
+  const Finding finding = judge_interfaces({eth0}, {small}, false)[0];
+  EXPECT_EQ(finding.level, Level::kProblem);
+  EXPECT_NE(finding.what.find("up to 344 bytes, so only short messages get out"), std::string::npos)
+      << finding.what;
   DeviceDescription bare = device(eth0);
   bare.gids.clear();
   EXPECT_EQ(judge_interfaces({eth0}, {bare}, false)[0].level, Level::kProblem);
