@@ -7,6 +7,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <vector>
+
+#include "tools/doctor/env_arguments.h"
 
 namespace urxe {
 namespace {
@@ -14,25 +17,39 @@ namespace {
 /// As many interpreters as the kernel follows.
 constexpr int kMostInterpreters = 5;
 
+/// The first line of a script.
+struct FirstLine {
+  std::string interpreter;  ///< empty: it is no script
+  std::string rest;
+};
+
+FirstLine first_line_of(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  std::ifstream script(path, std::ios::binary);
+  char start[2] = {};
+  if (!script.read(start, sizeof start) || start[0] != '#' || start[1] != '!') return {};
+  std::string text;
+  std::getline(script, text);
+  std::istringstream words(text);
+  FirstLine line;
+  words >> line.interpreter;
+  std::getline(words, line.rest);
+  return line;
+}
+
+bool is_env(const FirstLine& line) {
+  return line.interpreter.ends_with("/env");
+}
+
 /// What the script's first line names: for "#!/usr/bin/env python3" python3, as env does. Empty: it
 /// is no script.
 std::string interpreter_of(const std::string& path) {
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return "";
-  std::ifstream script(path, std::ios::binary);
-  char start[2] = {};
-  if (!script.read(start, sizeof start) || start[0] != '#' || start[1] != '!') return "";
-  std::string line;
-  std::getline(script, line);
-  std::istringstream words(line);
-  std::string interpreter;
-  words >> interpreter;
-  if (!interpreter.ends_with("/env")) return interpreter;
-  std::string word;
-  while (words >> word) {
-    if (!word.starts_with('-') && word.find('=') == std::string::npos) return resolve_program(word);
-  }
-  return interpreter;
+  const FirstLine line = first_line_of(path);
+  if (!is_env(line)) return line.interpreter;
+  const std::vector<std::string> arguments = doctor::env_arguments_of(line.rest);
+  const size_t at = doctor::env_program_at(arguments);
+  return at < arguments.size() ? resolve_program(arguments[at]) : line.interpreter;
 }
 
 }  // namespace
@@ -56,6 +73,11 @@ std::string executed_file(const std::string& program) {
     path = interpreter;
   }
   return path;
+}
+
+bool env_clears_for(const std::string& program) {
+  const FirstLine line = first_line_of(resolve_program(program));
+  return is_env(line) && doctor::env_clears(doctor::env_arguments_of(line.rest));
 }
 
 }  // namespace urxe

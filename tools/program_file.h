@@ -12,4 +12,8 @@ std::string resolve_program(const std::string& program);
 /// "#!/usr/bin/env python3" what env starts.
 std::string executed_file(const std::string& program);
 
+/// Whether it is a script whose first line has env(1) clear the environment: "#!/usr/bin/env -S -i
+/// prog".
+bool env_clears_for(const std::string& program);
+
 }  // namespace urxe

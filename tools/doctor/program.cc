@@ -80,6 +80,7 @@ ProgramFacts read_program(const std::string& name, const std::vector<std::string
   ProgramFacts facts;
   facts.name = name;
   facts.is_emptied = base_name(name) == "env" && env_clears(arguments);
+  facts.first_line_empties = env_clears_for(name);
   facts.path = executed_file(name);
   struct stat status {};
   if (stat(facts.path.c_str(), &status) != 0 || access(facts.path.c_str(), R_OK) != 0) {
@@ -115,6 +116,13 @@ Finding judge_program(const ProgramFacts& facts) {
     return problem(kProgramCheck,
                    program + " clears the environment, so what it starts sees no devices",
                    "write `sudo urxe run -- PROG`, not `urxe run -- sudo PROG`");
+  }
+  if (facts.first_line_empties) {
+    return problem(kProgramCheck,
+                   facts.name +
+                       " is a script for which env clears the environment (-i in its first line), "
+                       "so it sees no devices",
+                   "take -i out of its first line");
   }
   if (facts.is_emptied) {
     return problem(kProgramCheck,

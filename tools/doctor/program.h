@@ -18,7 +18,8 @@ struct ProgramFacts {
   std::string loader;      ///< the dynamic linker that it asks for; empty: it is linked statically
   bool is_loader = false;  ///< it is a dynamic linker itself, as in `ld.so PROG`
   bool is_secure = false;  ///< set-user-ID, set-group-ID or with file capabilities: it gains rights
-  bool is_emptied = false;  ///< its arguments make it clear the environment: `env -i`
+  bool is_emptied = false;          ///< its arguments make it clear the environment: `env -i`
+  bool first_line_empties = false;  ///< it is a script that `env -S -i` starts
 };
 
 /// `arguments`: those of the program, if it is known how it will be started.

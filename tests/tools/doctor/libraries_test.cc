@@ -151,6 +151,29 @@ TEST(DoctorProgram, EnvMayClearTheEnvironment) {
   EXPECT_EQ(judge_program(read_program("/bin/sh", {"-i", "prog"})).level, Level::kOk);
 }
 
+TEST(DoctorProgram, EnvInTheFirstLineOfAScript) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(env_arguments_of(" python3"), Words{"python3"});
+  EXPECT_EQ(env_arguments_of(" -S -u VAR prog x"), (Words{"-u", "VAR", "prog", "x"}));
+  EXPECT_EQ(env_arguments_of(" -vS-i prog"), (Words{"-v", "-i", "prog"}));
+  EXPECT_EQ(env_arguments_of(" --split-string=-i prog"), (Words{"-i", "prog"}));
+  EXPECT_EQ(env_arguments_of(""), Words{});
+  EXPECT_EQ(env_program_at({"-u", "VAR", "prog", "x"}), 2U);
+  EXPECT_EQ(env_program_at({"-i", "A=b", "prog"}), 2U);
+  EXPECT_EQ(env_program_at({"-u"}), 1U);
+  const std::string path = testing::TempDir() + "env_script." + std::to_string(getpid());
+  const auto judge = [&](const std::string& line) {
+    std::ofstream(path) << line << "\n";
+    return judge_program(read_program(path));
+  };
+  EXPECT_EQ(judge("#!/usr/bin/env -S -u VAR sh").level, Level::kOk);
+  EXPECT_EQ(judge("#!/usr/bin/env sh").level, Level::kOk);
+  EXPECT_EQ(judge("#!/bin/sh -i").level, Level::kOk);
+  EXPECT_EQ(judge("#!/usr/bin/env -S -i sh").level, Level::kProblem);
+  EXPECT_EQ(judge("#!/usr/bin/env -S -u VAR -i A=b sh").level, Level::kProblem);
+  std::remove(path.c_str());
+}
+
 class SharedObject : public testing::Test {
  protected:
   ~SharedObject() override { std::remove(path_.c_str()); }
