@@ -272,7 +272,9 @@ def ended():
         said = stat("--why", "--pid", program.pid, expected=1)
         harness.expect(said.count("queue pair 0x") == 2 and said.count(words) == 2, f"{end}: {said}")
         harness.expect(all(word in said for word in ("the peer has refused", "is not inside", left)), f"{end}: {said}")
-        report = json.loads(run_stat("--json", "--pid", program.pid).stdout)
+        done = run_stat("--json", "--pid", program.pid)
+        harness.expect(done.returncode == 0 and "no queue pair" not in done.stderr, done)
+        report = json.loads(done.stdout)
         harness.expect([each["process_ended"] for each in report["ended"]] == [end != "destroy"] * 2, report)
         harness.expect("failed queue pairs that have ended" in run_stat().stderr, "a remark beside the table")
         if end == "destroy":  # Its files stay, and still tell of it.

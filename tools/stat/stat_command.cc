@@ -85,6 +85,11 @@ Observation look(const StatOptions& options) {
   return seen;
 }
 
+/// Whether the report has queue pairs that have ended.
+bool tells_of_ended(const StatOptions& options, const Observation& seen) {
+  return (options.why || options.json) && !seen.ended.empty();
+}
+
 size_t count_queue_pairs(const Observation& seen) {
   size_t sum = 0;
   for (const DeviceObservation& device : seen.devices) sum += device.queue_pairs.size();
@@ -137,7 +142,8 @@ void print_remarks(const StatOptions& options, const Observation& seen) {
     remark("failed queue pairs that have ended (`urxe stat --why` says why)", seen.ended.size());
   }
   if (count_queue_pairs(seen) != 0) return;
-  if (!options.selection.is_all() && !(options.why && !seen.ended.empty())) {
+  if (tells_of_ended(options, seen)) return;
+  if (!options.selection.is_all()) {
     fmt::print(stderr, "urxe stat: no queue pair matches {}{}\n", stat::describe(options.selection),
                options.all_namespaces ? "" : ", in this network namespace (--all shows all)");
   } else if (seen.ended.empty() && seen.unopened == 0) {
@@ -200,7 +206,8 @@ int stat_command(StatOptions options) {
   if (options.why && !(seen.devices.empty() && seen.ended.empty())) {
     return explain_all(options, seen);
   }
-  if (count_queue_pairs(seen) == 0 && !options.selection.is_all()) {
+  if (count_queue_pairs(seen) == 0 && !options.selection.is_all() &&
+      !tells_of_ended(options, seen)) {
     // Programs that read it want an empty list, not nothing.
     const bool is_for_programs = options.json || options.prometheus;
     return !is_for_programs || print_report(options, seen, nullptr) ? kFound : kOurFailure;
