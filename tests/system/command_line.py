@@ -114,7 +114,34 @@ def drill_files():
             harness.expect(found == {"script": named, "passed": False} | place, done)
 
 
-CASES = {case.__name__: case for case in (unknown_command, lost_output, unknown_switches, wrong_words, help_of_all, drill_files)}
+def complete(*words):
+    """What bash's completion offers for the last word."""
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "completion", "urxe.bash")
+    line = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _urxe; printf "%s\\n" "${COMPREPLY[@]}"'
+    done = subprocess.run(["bash", "-c", line, "bash", script, "urxe", *words], text=True, capture_output=True,
+                          timeout=harness.PATIENCE)
+    harness.expect(done.returncode == 0 and not done.stderr, done)
+    return done.stdout.split()
+
+
+def completion():
+    """A device is completed by the name that the command takes, and a program wherever it begins."""
+    for words in (["stat"], ["top"], ["drill", "--agent"]):
+        harness.expect(complete(*words, "--device", "urxe_l") == ["urxe_lo"], complete(*words, "--device", "urxe_l"))
+        harness.expect("lo" not in complete(*words, "--device", ""), complete(*words, "--device", ""))
+    harness.expect("lo" in complete("run", "--device", ""), complete("run", "--device", ""))
+    for options in (["--lanes", "4"], ["--engine", "udp"], ["--no-shm"]):
+        offered = complete("run", *options, "printen")
+        harness.expect("printenv" in offered, f"{options}: {offered}")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "some_file")
+            with open(path, "w", encoding="ascii"):
+                pass
+            harness.expect(complete("run", *options, "printenv", path[:-1]) == [path], f"{options}: no files behind the program")
+
+
+CASES = {case.__name__: case for case in (unknown_command, lost_output, unknown_switches, wrong_words, help_of_all, drill_files,
+                                          completion)}
 
 
 def test():

@@ -7,13 +7,18 @@ _urxe_interfaces() {
   for path in /sys/class/net/*; do printf '%s\n' "${path##*/}"; done
 }
 
+# Devices as urxe names them, of which stat and top show queue pairs.
+_urxe_device_names() {
+  _urxe_interfaces | sed 's/^/urxe_/'
+}
+
 # The word among those before the cursor at which the program begins, or 0.
 _urxe_program_at() {
   local i
   for ((i = 2; i < COMP_CWORD; i++)); do
     case "${COMP_WORDS[i]}" in
       --) echo $((i + 1)); return ;;
-      --device | --engine | --capture | --fault | --dpdk-args | --nodes | --mtu | --loss | --delay | --rate | --topology) ((i++)) ;;
+      --device | --engine | --capture | --fault | --lanes | --dpdk-args | --nodes | --mtu | --loss | --delay | --rate | --topology) ((i++)) ;;
       =) ((i++)) ;;
       -*) ;;
       *) echo "$i"; return ;;
@@ -59,7 +64,9 @@ _urxe() {
     return
   fi
   if [ "$command" = drill ]; then
-    if [[ $word == -* ]]; then
+    if [ "$before" = --device ]; then
+      mapfile -t COMPREPLY < <(compgen -W "$(_urxe_device_names)" -- "$word")
+    elif [[ $word == -* ]]; then
       mapfile -t COMPREPLY < <(compgen -W "--verbose --json --peer --local --patience --agent --device --gid-index --listen --port --keep --help" -- "$word")
     else
       mapfile -t COMPREPLY < <(compgen -f -- "$word")
@@ -75,6 +82,10 @@ _urxe() {
     --by) mapfile -t COMPREPLY < <(compgen -W "process device" -- "$word"); return ;;
     --pid) mapfile -t COMPREPLY < <(compgen -W "$(ps -o pid= -u "$(id -u)")" -- "$word"); return ;;
     --device)
+      if [ "$command" = stat ] || [ "$command" = top ]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_urxe_device_names)" -- "$word")
+        return
+      fi
       mapfile -t COMPREPLY < <(compgen -W "$(_urxe_interfaces | sed 's/.*/& urxe_&=&/')" -- "$word")
       return ;;
   esac

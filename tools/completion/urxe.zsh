@@ -37,16 +37,16 @@ _urxe() {
       ':host:_hosts' ;;
     lab) _arguments '--topology[a file of nodes, switches and links]:file:_files' '--nodes[how many nodes]:number:' '--mtu[MTU of the links]:number:' \
       '--loss[packets that are lost]:P%:' '--delay[time that packets take]:time:' '--rate[bits a second]:rate:' '--help[print help]' '*::program:_normal' ;;
-    top) _arguments '--pid[only this process]:pid:_pids' '--device[only this device]:device:' \
+    top) _arguments '--pid[only this process]:pid:_pids' '--device[only this device]:device:_urxe_device_names' \
       '--all[those in other network namespaces, too]' '--interval[between two looks]:seconds:' '--help[print help]' ;;
-    stat) _arguments '--pid[only this process]:pid:_pids' '--device[only this device]:device:' '--qp[only this queue pair]:number:' \
+    stat) _arguments '--pid[only this process]:pid:_pids' '--device[only this device]:device:_urxe_device_names' '--qp[only this queue pair]:number:' \
       '--all[those in other network namespaces, too]' '--interval[repeat]:seconds:' '--count[so many reports]:number:' \
       '--why[say why queue pairs failed]' '--wide[all columns]' '--cq[completion queues]' '--by[sums of queue pairs]:what:(process device)' \
       '--json[print JSON]' '--prometheus[print metrics]' '--help[print help]' ;;
     analyze) _arguments '--json[print JSON]' '--html[make a page for a browser]:new file:_files' '--help[print help]' ':capture:_files' ;;
     drill) _arguments '--verbose[name the scripts that pass, too]' '--json[print JSON]' '--help[print help]' \
       '--peer[run them on the wire]:agent:' '--local[send from]:address:' '--patience[wait so long]:milliseconds:' \
-      '--agent[do the verbs]' '--device[the device]:device:' '--gid-index[the GID]:index:' \
+      '--agent[do the verbs]' '--device[the device]:device:_urxe_device_names' '--gid-index[the GID]:index:' \
       '--listen[the address to listen on]:address:' '--port[the port to listen on]:port:' '--keep[serve further clients]' \
       '*:script:_files' ;;
   esac
@@ -56,6 +56,12 @@ _urxe_devices() {
   local -a interfaces
   interfaces=(/sys/class/net/*(N:t))
   compadd -- $interfaces urxe_${^interfaces}=
+}
+
+_urxe_device_names() {
+  local -a interfaces
+  interfaces=(/sys/class/net/*(N:t))
+  compadd -- urxe_${^interfaces}
 }
 
 _urxe "$@"
