@@ -26,6 +26,10 @@ int64_t bucket_end(size_t bucket) {
   return static_cast<int64_t>((next << shift) - 1);
 }
 
+int64_t bucket_begin(size_t bucket) {
+  return bucket == 0 ? 0 : bucket_end(bucket - 1) + 1;
+}
+
 }  // namespace
 
 void LogHistogram::add(int64_t ns) {
@@ -41,18 +45,26 @@ std::vector<LogHistogram::Bucket> LogHistogram::buckets() const {
   std::vector<Bucket> found;
   for (size_t i = 0; i < buckets_.size(); ++i) {
     if (buckets_[i] == 0) continue;
-    const int64_t least = i == 0 ? 0 : bucket_end(i - 1) + 1;
-    found.push_back({least, bucket_end(i), buckets_[i]});
+    found.push_back({bucket_begin(i), bucket_end(i), buckets_[i]});
   }
   return found;
+}
+
+/// The value of that rank in a bucket, as if its values were spread evenly.
+int64_t LogHistogram::value_within(size_t bucket, uint64_t rank) const {
+  const int64_t begin = std::max(bucket_begin(bucket), min_);
+  const auto width = static_cast<double>(std::min(bucket_end(bucket), max_) - begin);
+  const double part = (static_cast<double>(rank) - 0.5) / static_cast<double>(buckets_[bucket]);
+  return begin + static_cast<int64_t>(width * part);
 }
 
 int64_t LogHistogram::quantile(double part) const {
   const auto rank = static_cast<uint64_t>(std::ceil(part * static_cast<double>(count_)));
   uint64_t seen = 0;
   for (size_t i = 0; i < buckets_.size(); ++i) {
+    const uint64_t before = seen;
     seen += buckets_[i];
-    if (seen >= rank && seen != 0) return std::clamp(bucket_end(i), min_, max_);
+    if (seen >= rank && seen != 0) return std::clamp(value_within(i, rank - before), min_, max_);
   }
   return max_;
 }

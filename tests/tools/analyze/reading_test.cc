@@ -116,6 +116,17 @@ TEST(AnalyzeReading, HistogramKeepsExtremesAndSixteenths) {
   EXPECT_NEAR(static_cast<double>(histogram.quantile(0.99)), 990000.0, 990000.0 / 16);
 }
 
+// The defect: quantiles were the ends of buckets, and so too large.
+TEST(AnalyzeReading, QuantilesLieWithinTheirBucket) {
+  analyze::LogHistogram histogram;
+  for (int64_t value = 1; value <= 1000; ++value) histogram.add(value * 1000);
+  EXPECT_NEAR(static_cast<double>(histogram.quantile(0.5)), 500000.0, 2000.0);
+  EXPECT_NEAR(static_cast<double>(histogram.quantile(0.99)), 990000.0, 2000.0);
+  analyze::LogHistogram one;
+  one.add(332'900);
+  EXPECT_EQ(one.quantile(0.5), 332'900);
+}
+
 TEST(AnalyzeReading, RatesKeepTheirSumWhenSlotsGrow) {
   analyze::RateSeries series;
   for (int64_t i = 0; i < 1000; ++i) series.add(i * 1'000'000, 3);
