@@ -9,6 +9,14 @@
 namespace urxe::analyze {
 
 void Analysis::on_frame(const CapturedFrame& frame) {
+  CapturedFrame steady = frame;
+  steady.time_ns = clock_.steady(frame.time_ns);
+  counts_.clock_steps = clock_.steps();
+  counts_.stepped_ns = clock_.stepped_ns();
+  on_steady_frame(steady);
+}
+
+void Analysis::on_steady_frame(const CapturedFrame& frame) {
   if (counts_.frames++ == 0) counts_.first_ns = frame.time_ns;
   counts_.last_ns = std::max(counts_.last_ns, frame.time_ns);
   const Datagram datagram = find_datagram(frame.link_type, frame.bytes);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "tools/analyze/capture_clock.h"
 #include "tools/analyze/cm_exchanges.h"
 #include "tools/analyze/connections.h"
 #include "tools/analyze/violation.h"
@@ -32,8 +33,10 @@ struct CaptureCounts {
   uint64_t about_buffers = 0;             ///< urxe's DRAIN queries and answers
   uint64_t datagrams = 0;                 ///< UD, without those to QP1
   uint64_t datagram_bytes = 0;
-  uint64_t multicast = 0;  ///< of the datagrams
-  uint64_t gsi = 0;        ///< UD to QP1
+  uint64_t multicast = 0;    ///< of the datagrams
+  uint64_t gsi = 0;          ///< UD to QP1
+  uint64_t clock_steps = 0;  ///< times that the clock stepped back
+  int64_t stepped_ns = 0;    ///< by so much in all
 };
 
 /// Takes the frames of a capture one by one. Its memory grows with the number of connections.
@@ -55,12 +58,14 @@ class Analysis {
   [[nodiscard]] bool found_something() const;
 
  private:
+  void on_steady_frame(const CapturedFrame& frame);
   void on_datagram(const CapturedFrame& frame, const Datagram& datagram);
   void on_dropped(const CapturedFrame& frame, const Datagram& datagram, DropReason reason);
   void on_packet(const CapturedPacket& packet);
   void on_unconnected(const CapturedPacket& packet);
 
   CaptureCounts counts_;
+  CaptureClock clock_;
   PacketDecoder decoder_;
   Connections connections_;
   CmExchanges cm_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -76,6 +77,8 @@ struct FlowCounts {
   uint64_t early_responses = 0;    ///< to a PSN that had not been seen
   uint64_t stray_responses = 0;    ///< far from any request
 
+  /// From the first packet to the last one.
+  [[nodiscard]] int64_t duration_ns() const { return std::max<int64_t>(last_ns - first_ns, 0); }
   [[nodiscard]] uint64_t errors() const;  ///< NAKs other than PSN sequence errors
 };
 

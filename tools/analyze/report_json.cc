@@ -33,7 +33,9 @@ Json capture_json(const CaptureCounts& counts) {
           {"datagrams", counts.datagrams},
           {"datagram_bytes", counts.datagram_bytes},
           {"multicast", counts.multicast},
-          {"qp1", counts.gsi}};
+          {"qp1", counts.gsi},
+          {"clock_steps_back", counts.clock_steps},
+          {"clock_stepped_back_ns", counts.stepped_ns}};
 }
 
 Json messages_json(const MessageQueue& messages) {
@@ -105,7 +107,7 @@ Json direction_json(const Stream& stream, int64_t start_ns) {
           {"bytes", counts.bytes},
           {"first_frame", counts.first_frame},
           {"start_ns", counts.packets == 0 ? 0 : counts.first_ns - start_ns},
-          {"duration_ns", counts.last_ns - counts.first_ns},
+          {"duration_ns", counts.duration_ns()},
           {"path_mtu", flow.path_mtu()},
           {"messages", messages_json(flow.messages())},
           {"outstanding", flow.messages().outstanding().size()},

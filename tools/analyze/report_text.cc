@@ -82,6 +82,10 @@ void append_capture(Out out, const CaptureCounts& counts) {
   fmt::format_to(out, "{} in {}, {} of them RoCEv2\n", counted(counts.frames, {"frame", "frames"}),
                  duration_text(counts.last_ns - counts.first_ns), counts.roce);
   append_none_found(out, counts);
+  count_line(out, counts.clock_steps, {"time", "times"},
+             fmt::format("the clock of the capture stepped back, {} in all: later times are shown "
+                         "as if it had not",
+                         duration_text(counts.stepped_ns)));
   count_line(out, counts.fragments, {"IP fragment was", "IP fragments were"}, "not looked into");
   count_line(out, counts.cut, {"packet is", "packets are"}, "too short to be looked into");
   count_line(out, counts.merged, {"datagram is", "datagrams are"},
@@ -226,7 +230,7 @@ void append_direction(Out out, const Stream& stream, const Stream* opposite,
                       const CaptureCounts& capture) {
   const FlowCounts& counts = stream.requests.counts();
   if (counts.packets == 0) return;
-  const int64_t ns = counts.last_ns - counts.first_ns;
+  const int64_t ns = counts.duration_ns();
   fmt::format_to(out, "  {} sends {}, {} in {}{}\n", end_text(stream.source, opposite),
                  counted(counts.packets, {"request packet", "request packets"}),
                  counted(counts.bytes, kBytes), duration_text(ns), rate_text(counts.bytes, ns));

@@ -4,6 +4,7 @@
 #include "tests/tools/analyze/wire_script.h"
 #include "tools/analyze/flow_trace.h"
 #include "tools/analyze/log_histogram.h"
+#include "tools/analyze/report.h"
 
 namespace urxe::test {
 namespace {
