@@ -129,6 +129,7 @@ Bench::Bench(const BenchOptions& options) : device(config(options)), memory(coun
 Lines Bench::sent(AckPolicy policy) {
   Lines lines;
   payloads_.clear();
+  headers_.clear();
   device.advance(now);
   TxBatch::Limits limits;
   limits.elsewhere_from = kMtu / 2;
@@ -149,6 +150,7 @@ Lines Bench::sent(AckPolicy policy) {
       remove_text(text, line(" qp 0x%x", kPeerQpn));
       lines.push_back(text);
       payloads_.emplace_back(view->payload.begin(), view->payload.end());
+      headers_.push_back(view->headers);
     }
   }
   return lines;

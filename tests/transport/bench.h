@@ -70,6 +70,8 @@ class Bench {
   Lines places_of_payloads(TxBatch::Limits limits = {});
   /// Payloads of the packets that sent() last told of.
   [[nodiscard]] const std::vector<std::vector<uint8_t>>& payloads() const { return payloads_; }
+  /// And their headers.
+  [[nodiscard]] const std::vector<Headers>& headers() const { return headers_; }
 
   // --- What comes in.
 
@@ -132,6 +134,7 @@ class Bench {
   uint64_t next_wr_id_ = 1;
   uint64_t next_receive_id_ = 1;
   std::vector<std::vector<uint8_t>> payloads_;
+  std::vector<Headers> headers_;
 };
 
 /// Bytes 0, 1, 2, ...

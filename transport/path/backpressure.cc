@@ -2,7 +2,10 @@
 #include "transport/path/backpressure.h"
 
 #include <algorithm>
+#include <array>
 
+#include "packet/base/bytes.h"
+#include "packet/base/siphash.h"
 #include "packet/wire/qpn_layout.h"
 #include "transport/device/channel_adapter.h"
 #include "transport/queue_pair/queue_pair.h"
@@ -37,12 +40,20 @@ bool append(ChannelAdapter& ca, TxBatch& batch, const Flow& flow, const Headers&
   return true;
 }
 
+/// A number that only this process knows, and whoever it asks: the answer repeats it.
+QKey proof_of(const ChannelAdapter& ca, size_t process, Psn mark) {
+  std::array<uint8_t, 16> message = {'d', 'r', 'a', 'i', 'n'};
+  store_be32(message.data() + 8, static_cast<uint32_t>(process));
+  store_be32(message.data() + 12, mark.value());
+  return QKey(static_cast<uint32_t>(siphash(ca.config.key_secret, message)));
+}
+
 bool ask(ChannelAdapter& ca, TxBatch& batch, const Flow& flow, Qpn from, Qpn to, uint32_t mark) {
   Headers query;
   query.bth.opcode = kDrainQueryOpcode;
   query.bth.dest_qp = to;
   query.bth.psn = Psn(mark);
-  query.deth.source_qp = from;
+  query.deth = {proof_of(ca, slot_of(to), query.bth.psn), from};
   Flow from_receiver = flow;
   from_receiver.source_port = kRoceUdpPort;
   return append(ca, batch, from_receiver, query);
@@ -118,7 +129,6 @@ void Backpressure::wake(ChannelAdapter& ca, Peer& peer) const {
 }
 
 void Backpressure::receive(ChannelAdapter& ca, const Headers& headers, const Flow& flow) {
-  // No other user's process can send from the port that this user's processes receive on.
   if (!peers_ || !is_own(ca, flow.source) || flow.source_port != kRoceUdpPort) {
     return ca.counters.drop(DropReason::kWrongPeer);
   }
@@ -130,7 +140,9 @@ void Backpressure::take_answer(ChannelAdapter& ca, const Headers& headers, const
   const size_t process = slot_of(headers.deth.source_qp);
   if (process >= kProcesses) return;
   Peer& peer = (*peers_)[process];
-  if (std::ranges::find(peer.asked_at, flow.source) == peer.asked_at.end()) {
+  const bool was_asked = std::ranges::find(peer.asked_at, flow.source) != peer.asked_at.end() &&
+                         headers.deth.qkey == proof_of(ca, process, headers.bth.psn);
+  if (!was_asked) {
     return ca.counters.drop(DropReason::kWrongPeer);
   }
   const uint32_t since = (peer.sent - headers.bth.psn.value()) & Psn::kMask;
@@ -148,7 +160,7 @@ void Backpressure::owe_answer(const Headers& query, const Flow& flow) {
   answer.headers.bth.opcode = kDrainAnswerOpcode;
   answer.headers.bth.dest_qp = query.deth.source_qp;
   answer.headers.bth.psn = query.bth.psn;
-  answer.headers.deth.source_qp = query.bth.dest_qp;
+  answer.headers.deth = {query.deth.qkey, query.bth.dest_qp};
   // The latest query answers those before it.
   for (size_t i = 0; i < answers_due_; ++i) {
     if (answers_[i].headers.bth.dest_qp != answer.headers.bth.dest_qp) continue;

@@ -19,8 +19,9 @@ struct QueuePair;
 /// services have no acknowledgements, and the kernel silently drops what does not fit. (On a wire,
 /// Ethernet's flow control prevents this.) The sender adds queries to the stream: packets with a
 /// manufacturer specific opcode (IBTA vol. 1, table 38). The receiver answers a query after it has
-/// taken all packets before it. Both come from port 4791, which no other user of the host can send
-/// from. A process that does not answer queries is sent to without a limit.
+/// taken all packets before it. Both come from port 4791. Another user of the host can send from
+/// there, too (with IP_PKTINFO), so an answer repeats a number of the query that cannot be guessed.
+/// A process that does not answer queries is sent to without a limit.
 /// Packets to other hosts are not held back, and no queries go there.
 class Backpressure {
  public:
@@ -57,7 +58,7 @@ class Backpressure {
     uint32_t asked = 0;       ///< the mark of the last query
     uint32_t unanswered = 0;  ///< queries in a row since a queue pair waits
     bool answers = true;
-    /// Its addresses that queries went to last. Another user may have port 4791 of another one.
+    /// Its addresses that queries went to last.
     std::array<Gid, 2> asked_at{};
     Instant ask_again{};
     IntrusiveList<QueuePair, struct WaitingTag> waiting;

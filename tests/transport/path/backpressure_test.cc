@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "tests/transport/bench.h"
 
@@ -37,9 +38,18 @@ class BackpressureTest : public testing::Test {
   /// Datagrams and queries that go out now.
   std::pair<size_t, size_t> sent() {
     const Lines lines = bench.sent();
-    const auto queries = std::ranges::count_if(
-        lines, [](const std::string& l) { return l.starts_with("DRAIN Query"); });
-    return {lines.size() - static_cast<size_t>(queries), static_cast<size_t>(queries)};
+    size_t queries = 0;
+    for (const Headers& headers : bench.headers()) {
+      if (headers.bth.opcode != kDrainQueryOpcode) continue;
+      ++queries;
+      proofs_[headers.bth.psn.value()] = headers.deth.qkey;
+    }
+    return {lines.size() - queries, queries};
+  }
+  /// What an answer with that mark must repeat.
+  [[nodiscard]] QKey proof(uint32_t mark) const {
+    const auto found = proofs_.find(mark);
+    return found == proofs_.end() ? QKey{0} : found->second;
   }
   /// The answer to the query of the last sent() that ends the batch.
   void answer(uint32_t mark) {
@@ -47,13 +57,16 @@ class BackpressureTest : public testing::Test {
     headers.bth.opcode = kDrainAnswerOpcode;
     headers.bth.dest_qp = Qpn{Bench::kQpn};
     headers.bth.psn = Psn{mark};
-    headers.deth.source_qp = Qpn{Bench::kPeerQpn};
+    headers.deth = {proof(mark), Qpn{Bench::kPeerQpn}};
     bench.receive_raw(headers, {own(), own(), kRoceUdpPort}, {});
   }
   /// Units of 256 bytes that a datagram counts for, with its headers.
   static constexpr uint32_t kUnits = (2 * (kBytes + 24) + 768) / 256;
 
   Bench bench;
+
+ private:
+  std::map<uint32_t, QKey> proofs_;  ///< of queries, by their marks
 };
 
 // Expect: a burst, with queries in it, and no more until the last one is answered.
@@ -138,7 +151,7 @@ TEST_F(BackpressureTest, ResetWhileWaiting) {
   bench.device.destroy_qp(bench.qp);
 }
 
-// Expect: queries leave by the port that this user's processes alone can have.
+// Expect: queries leave by the port that this user's processes receive on.
 TEST_F(BackpressureTest, QueriesComeFromTheReceivingPort) {
   post(own(), 10);
   TxBatch batch(TxBatch::Limits{});
@@ -162,10 +175,29 @@ TEST_F(BackpressureTest, ForgedAnswer) {
   headers.bth.opcode = kDrainAnswerOpcode;
   headers.bth.dest_qp = Qpn{Bench::kQpn};
   headers.bth.psn = Psn{kBurst * kUnits};
-  headers.deth.source_qp = Qpn{Bench::kPeerQpn};
+  headers.deth = {proof(kBurst * kUnits), Qpn{Bench::kPeerQpn}};
   bench.receive_raw(headers, {own(), own(), 0xc123}, {});
   EXPECT_EQ(sent().first, 0U);
   EXPECT_EQ(bench.dropped(DropReason::kWrongPeer), 1U);
+}
+
+// The defect: another user of the host sent with the peer's address and port 4791 (IP_PKTINFO).
+// Expect: without the secret number of the query an answer lets nothing through.
+TEST_F(BackpressureTest, AnswerOfAStranger) {
+  post(own(), 10);
+  sent();
+  Headers headers;
+  headers.bth.opcode = kDrainAnswerOpcode;
+  headers.bth.dest_qp = Qpn{Bench::kQpn};
+  headers.bth.psn = Psn{kBurst * kUnits};
+  for (const uint32_t guess : {0U, 1U, proof(kBurst * kUnits).value() + 1}) {
+    headers.deth = {QKey{guess}, Qpn{Bench::kPeerQpn}};
+    bench.receive_raw(headers, {own(), own(), kRoceUdpPort}, {});
+  }
+  EXPECT_EQ(bench.dropped(DropReason::kWrongPeer), 3U);
+  EXPECT_EQ(sent().first, 0U);
+  answer(kBurst * kUnits);
+  EXPECT_EQ(sent().first, kBurst);
 }
 
 // Expect: an answer from another address of this host, whose port 4791 another user may have, lets
@@ -181,7 +213,7 @@ TEST_F(BackpressureTest, AnswerFromAnAddressThatWasNotAsked) {
   headers.bth.opcode = kDrainAnswerOpcode;
   headers.bth.dest_qp = Qpn{Bench::kQpn};
   headers.bth.psn = Psn{kBurst * kUnits};
-  headers.deth.source_qp = Qpn{Bench::kPeerQpn};
+  headers.deth = {proof(kBurst * kUnits), Qpn{Bench::kPeerQpn}};
   bench.receive_raw(headers, {other, own(), kRoceUdpPort}, {});
   EXPECT_EQ(sent().first, 0U);
   EXPECT_EQ(bench.dropped(DropReason::kWrongPeer), 1U);
@@ -198,6 +230,7 @@ TEST_F(BackpressureTest, Answers) {
   headers.deth.source_qp = Qpn{Bench::kPeerQpn};
   for (const uint32_t mark : {5U, 9U}) {
     headers.bth.psn = Psn{mark};
+    headers.deth.qkey = QKey{100 + mark};
     bench.receive_raw(headers, {own(), own(), kRoceUdpPort}, {});
   }
   headers.bth.psn = Psn{12};
@@ -217,6 +250,7 @@ TEST_F(BackpressureTest, Answers) {
   EXPECT_EQ(view->headers.bth.dest_qp, Qpn{Bench::kPeerQpn});
   EXPECT_EQ(view->headers.bth.psn, Psn{9});
   EXPECT_EQ(view->headers.deth.source_qp, Qpn{Bench::kQpn});
+  EXPECT_EQ(view->headers.deth.qkey, QKey{109}) << "the asker knows its answer by that";
 }
 
 }  // namespace
