@@ -83,8 +83,8 @@ Finding judge_firewall(const FirewallFacts& facts) {
                             fmt::join(verdict.closed, ", "), not_read(facts)),
                 kAllow);
   }
-  return ok(kFirewallCheck,
-            "no rule of nftables on this host drops UDP port 4791" + not_read(facts));
+  return ok(kFirewallCheck, "no rule of nftables on this host drops all packets to UDP port 4791" +
+                                not_read(facts));
 }
 
 }  // namespace urxe::doctor
