@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "packet/host/file_descriptor.h"
+#include "packet/host/socket_room.h"
 
 namespace urxe::doctor {
 namespace {
@@ -16,10 +17,9 @@ constexpr int kWanted = 4 << 20;
 constexpr size_t kTooSmall = size_t{128} << 10;
 
 /// The kernel doubles what it grants, for its own needs.
-size_t grant(int fd, int option) {
-  int bytes = kWanted;
+size_t granted(int fd, int option) {
+  int bytes = 0;
   socklen_t size = sizeof bytes;
-  setsockopt(fd, SOL_SOCKET, option, &bytes, sizeof bytes);
   if (getsockopt(fd, SOL_SOCKET, option, &bytes, &size) != 0) return 0;
   return static_cast<size_t>(bytes) / 2;
 }
@@ -28,7 +28,9 @@ size_t grant(int fd, int option) {
 
 BufferFacts read_buffers() {
   const FileDescriptor fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  return {kWanted, grant(fd.get(), SO_RCVBUF), grant(fd.get(), SO_SNDBUF)};
+  ask_receive_room(fd.get(), kWanted);
+  ask_send_room(fd.get(), kWanted);
+  return {kWanted, granted(fd.get(), SO_RCVBUF), granted(fd.get(), SO_SNDBUF)};
 }
 
 Finding judge_buffers(const BufferFacts& facts) {

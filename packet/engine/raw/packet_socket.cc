@@ -17,6 +17,7 @@
 
 #include "packet/engine/raw/raw_filter.h"
 #include "packet/host/netlink_request.h"
+#include "packet/host/socket_room.h"
 
 #ifndef PACKET_IGNORE_OUTGOING
 #define PACKET_IGNORE_OUTGOING 23
@@ -78,8 +79,8 @@ bool make_packet_ring(int fd, size_t blocks) {
 namespace {
 
 void set_buffers(int fd, int bytes) {
-  setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-  setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+  ask_receive_room(fd, bytes);
+  ask_send_room(fd, bytes);
 }
 
 bool bind_to(int fd, uint32_t ifindex, uint16_t protocol) {

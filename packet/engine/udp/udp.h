@@ -19,7 +19,7 @@ namespace urxe {
 
 struct UdpConfig {
   uint32_t interface_index = 0;  ///< scope of link-local IPv6 addresses
-  /// Requested for sending and receiving; the kernel cuts it to net.core.rmem_max and wmem_max.
+  /// Asked for, for sending and receiving (ask_receive_room(), ask_send_room()).
   int socket_buffer_bytes = 4 << 20;
   /// Sockets to send from, per address; at most a quarter of the process's descriptors.
   size_t max_source_ports = 64;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "packet/host/socket_address.h"
+#include "packet/host/socket_room.h"
 #include "packet/host/spare_sockets.h"
 
 // Linux has these; the C library does not name them.
@@ -189,7 +190,7 @@ Expected<void, EngineError> bind_receive_socket(int fd, const Gid& local,
   }
   report_ip_fields(fd, ipv4);
   if (!set_header_fields(fd, ipv4)) return Unexpected<EngineError>(receive_error(errno, local));
-  set(fd, SOL_SOCKET, SO_RCVBUF, options.buffer_bytes);
+  ask_receive_room(fd, options.buffer_bytes);
   if (options.offload) set(fd, IPPROTO_UDP, UDP_GRO, 1);
   if (!bind_to(fd, local, kRoceUdpPort, options.scope)) {
     return Unexpected<EngineError>(receive_error(errno, local));
@@ -218,7 +219,7 @@ Expected<FileDescriptor, EngineError> open_group_socket(const Gid& group,
     return Unexpected<EngineError>(group_error(errno, group));
   }
   report_ip_fields(fd.get(), ipv4);
-  set(fd.get(), SOL_SOCKET, SO_RCVBUF, options.buffer_bytes);
+  ask_receive_room(fd.get(), options.buffer_bytes);
   if (options.offload) set(fd.get(), IPPROTO_UDP, UDP_GRO, 1);
   if (!bind_to(fd.get(), group, kRoceUdpPort, options.scope) ||
       !join(fd.get(), group, options.scope)) {
@@ -246,7 +247,7 @@ Expected<FileDescriptor, Errno> open_send_socket(const Gid& local, uint16_t port
   if (!set_header_fields(fd.get(), local.is_ipv4())) return error(errno);
   keep_little(fd.get());
   set_multicast_interface(fd.get(), local.is_ipv4(), options.scope);
-  set(fd.get(), SOL_SOCKET, SO_SNDBUF, options.buffer_bytes);
+  ask_send_room(fd.get(), options.buffer_bytes);
   if (!bind_beside(holder, fd.get(), local, port, options.scope)) return error(errno);
   return fd;
 }
@@ -255,7 +256,8 @@ size_t receive_buffer_bytes(const UdpSocketOptions& options) {
   const FileDescriptor fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   int bytes = 0;
   socklen_t size = sizeof bytes;
-  if (!fd || !set(fd.get(), SOL_SOCKET, SO_RCVBUF, options.buffer_bytes)) return 0;
+  if (!fd) return 0;
+  ask_receive_room(fd.get(), options.buffer_bytes);
   if (getsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &bytes, &size) != 0) return 0;
   return static_cast<size_t>(bytes);
 }

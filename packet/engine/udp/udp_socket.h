@@ -15,7 +15,7 @@ inline constexpr uint8_t kDefaultHopLimit = 64;
 
 struct UdpSocketOptions {
   uint32_t scope = 0;    ///< interface index, for link-local IPv6 addresses and multicast
-  int buffer_bytes = 0;  ///< requested; the kernel cuts it to net.core.rmem_max or wmem_max
+  int buffer_bytes = 0;  ///< asked for (ask_receive_room(), ask_send_room())
   bool offload = true;   ///< receive coalesced buffers (UDP_GRO) if the kernel can
 };
 
