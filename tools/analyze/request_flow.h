@@ -109,6 +109,13 @@ class RequestFlow {
     bool too_early = false;  ///< for a time-out
     bool ran_out = false;    ///< the ACK timeout had, so it is no probe
   };
+  /// A packet that came again although nothing asked for it.
+  struct UnaskedRepeat {
+    Mark mark;
+    int64_t gap_ns = 0;       ///< since the copy before
+    bool is_timeout = false;  ///< its distance tells so
+    bool is_probe = false;    ///< and counts as one
+  };
   /// A packet that looked as if it was delivered twice.
   struct Twice {
     LongPsn psn = 0;
@@ -161,6 +168,9 @@ class RequestFlow {
   void take_probe(LongPsn psn);
   [[nodiscard]] bool timer_ran_out(const CapturedPacket& packet) const;
   void restart_timer(int64_t time_ns);
+  bool repeats_tell_timeout(LongPsn psn, const PsnRecord* record);
+  [[nodiscard]] bool is_told_timeout(const CapturedPacket& packet) const;
+  bool is_probe(const CapturedPacket& packet, LongPsn psn, const PsnRecord* record, bool alone);
   void begin_episode(RepeatReason reason, LongPsn psn, const CapturedPacket& packet);
   void note_skipped(LongPsn from, LongPsn to);
   void note_lost(const Lost& lost);
@@ -229,6 +239,7 @@ class RequestFlow {
   bool sends_probes_ = false;  ///< as urxe does
   int64_t timer_ns_ = 0;       ///< when the requester has started its ACK timer
   uint32_t timeouts_in_row_ = 0;
+  std::optional<UnaskedRepeat> unasked_;  ///< the newest one, if no CM message tells the timeout
   int64_t last_request_ns_ = 0;
   bool goes_back_ = false;       ///< not only with repairs
   bool episode_broken_ = false;  ///< a packet that should have been repeated did not come by

@@ -21,6 +21,15 @@ constexpr int64_t kLongestDoubledNs = 300'000'000;
 /// A capture sees the packets of one timeout not quite at the same distance as the requester.
 constexpr int64_t kBlurParts = 64;
 
+/// Whether this is about 4.096 us * 2^n, or a little longer.
+bool is_like_timeout(int64_t ns) {
+  constexpr int64_t kUnitNs = 4096;
+  constexpr int64_t kLateParts = 16;
+  int64_t timeout = kUnitNs;
+  while (timeout + timeout / kLateParts < ns) timeout *= 2;
+  return ns >= timeout - timeout / kBlurParts;
+}
+
 }  // namespace
 
 /// Whether a packet that was sent at `sent_ns` comes again too early for a time-out. A
@@ -48,6 +57,30 @@ void RequestFlow::restart_timer(int64_t time_ns) {
   timeouts_in_row_ = 0;
 }
 
+/// If no CM message tells the ACK timeout: whether a packet comes again twice at the same distance,
+/// and that can be a timeout. Probes come at distances that double. Then the repeat before was
+/// after a time-out, too.
+bool RequestFlow::repeats_tell_timeout(LongPsn psn, const PsnRecord* record) {
+  if (ack_timeout_ns_ || record == nullptr || record->identification != 0) return false;
+  const std::optional<UnaskedRepeat> before = unasked_;
+  unasked_ = UnaskedRepeat{{now_frame_, now_ns_, psn}, now_ns_ - record->time_ns};
+  if (!before || before->mark.psn != psn || before->mark.time_ns != record->time_ns) return false;
+  if (last_response_ns_ >= before->mark.time_ns - before->gap_ns) return false;
+  const bool alike = is_like_timeout(unasked_->gap_ns) && is_like_timeout(before->gap_ns) &&
+                     unasked_->gap_ns < before->gap_ns * 3 / 2 &&
+                     before->gap_ns < unasked_->gap_ns * 3 / 2;
+  if (!alike || unasked_->gap_ns < kProbeGuessNs) return false;
+  unasked_->is_timeout = true;
+  if (before->is_probe) {
+    ++counts_.timeouts;
+    --counts_.repeats.at(static_cast<size_t>(RepeatReason::kProbe));
+    ++counts_.repeats.at(static_cast<size_t>(RepeatReason::kTimeout));
+    trace_.take_back(repeat_event(RepeatReason::kProbe), psn);
+    trace_.mark(repeat_event(RepeatReason::kTimeout), before->mark);
+  }
+  return true;
+}
+
 /// Whether the newest packet comes although older ones have no answer, and are not sent again.
 bool RequestFlow::is_newest_alone(const CapturedPacket& packet, LongPsn psn) const {
   const PsnRecord* const record = line_.beginning_at(psn);
@@ -72,6 +105,23 @@ bool RequestFlow::is_early(const CapturedPacket& packet, LongPsn psn, const PsnR
   if (sends_probes_) return true;
   if (!ack_timeout_ns_) ++counts_.guessed_probes;
   return is_too_early(packet, record.sent_ns);
+}
+
+/// Whether the packet at hand, which nothing asks for, is certain to come after a time-out.
+bool RequestFlow::is_told_timeout(const CapturedPacket& packet) const {
+  const bool by_repeats = unasked_ && unasked_->is_timeout && unasked_->mark.frame == packet.frame;
+  return by_repeats || timer_ran_out(packet);
+}
+
+/// Whether a packet that nothing asks for is a probe. `alone`: it is the newest one, and older ones
+/// are not sent again.
+bool RequestFlow::is_probe(const CapturedPacket& packet, LongPsn psn, const PsnRecord* record,
+                           bool alone) {
+  if (repeats_tell_timeout(psn, record) || is_told_timeout(packet)) return false;
+  const bool probe = alone || is_part_of_read(packet, psn) ||
+                     (record != nullptr && is_early(packet, psn, *record));
+  if (unasked_ && unasked_->mark.frame == packet.frame) unasked_->is_probe = probe;
+  return probe;
 }
 
 void RequestFlow::take_probe(LongPsn psn) {

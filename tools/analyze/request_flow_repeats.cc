@@ -231,8 +231,7 @@ RepeatReason RequestFlow::reason_for(const CapturedPacket& packet, LongPsn psn,
     reason = RepeatReason::kUnknown;
   } else if (copied) {
     return RepeatReason::kDuplicate;
-  } else if (!timer_ran_out(packet) && (probe || is_part_of_read(packet, psn) ||
-                                        (record != nullptr && is_early(packet, psn, *record)))) {
+  } else if (is_probe(packet, psn, record, probe)) {
     return RepeatReason::kProbe;
   }
   // The newest NAK acknowledges what comes before it.
@@ -252,7 +251,7 @@ void RequestFlow::begin_episode(RepeatReason reason, LongPsn psn, const Captured
     ++counts_.timeouts;
     const auto found = line_.find(psn);
     const bool too_early = found && is_too_early(packet, found->second->sent_ns);
-    const bool ran_out = timer_ran_out(packet);
+    const bool ran_out = is_told_timeout(packet);
     lone_ =
         LoneRepeat{psn + 1, {now_frame_, now_ns_, psn}, psn < acknowledged_, too_early, ran_out};
     if (lone_->answered) ++counts_.answers_lost_after;

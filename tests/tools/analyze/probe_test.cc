@@ -186,6 +186,31 @@ TEST(AnalyzeProbe, WhatComesAfterTheAckTimeoutIsATimeOut) {
   }
 }
 
+// No CM message tells the ACK timeout of 67 ms, which lasts 268 ms from the third time on.
+// Expect: two time-outs, as the distance tells.
+TEST(AnalyzeProbe, RepeatsAtTheSameDistanceAreTimeOuts) {
+  WireScript script;
+  script.request(Operation::kSendOnly, 5);
+  for (const int64_t ms : {3, 7, 268, 267}) {
+    script.wait_ms(ms);
+    script.request(Operation::kSendOnly, 5);
+  }
+  script.ack(5, 1);
+  expect_only(script, {RepeatReason::kProbe, RepeatReason::kProbe, RepeatReason::kTimeout,
+                       RepeatReason::kTimeout});
+}
+
+// The distance of probes has a bound.
+TEST(AnalyzeProbe, RepeatsAtADistanceThatIsNoTimeoutAreProbes) {
+  WireScript script;
+  for (const int64_t ms : {0, 3, 306, 306}) {
+    script.wait_ms(ms);
+    script.request(Operation::kSendOnly, 5);
+  }
+  script.ack(5, 1);
+  expect_only(script, {RepeatReason::kProbe, RepeatReason::kProbe, RepeatReason::kProbe});
+}
+
 // Expect: the timeout counts from the last answer on.
 TEST(AnalyzeProbe, AnAnswerBeginsTheAckTimeoutAnew) {
   WireScript script;
