@@ -30,7 +30,7 @@ constexpr uint32_t kChangesId = 2;
 constexpr size_t kFramesAtOnce = 64;
 constexpr size_t kPacketsAtOnce = 512;
 /// Calls of receive() between two looks at descriptors, each of which is a system call.
-constexpr uint32_t kLookInterval = 64;
+constexpr uint32_t kCallsBetweenLooks = 64;
 /// In so many empty looks a UDP engine has looked at all its sockets.
 constexpr uint32_t kLooksAtUdp = 3;
 /// Calls for which UDP is looked at every time after packets came by it: some milliseconds.
@@ -227,7 +227,7 @@ void RawEngine::receive_by_udp() {
 
 /// Asks epoll what there is beside frames.
 void RawEngine::look_around() {
-  calls_until_look_ = kLookInterval;
+  calls_until_look_ = kCallsBetweenLooks;
   now_ = clock_now();
   std::array<epoll_event, 4> events;
   const int count = uncancelled::epoll_wait(epoll_.get(), events);
