@@ -468,8 +468,23 @@ def mpi(launcher):
             expect(line in out, f"no line: {line}")
 
 
+def no_hosts_file(ordinary):
+    """A minimal system, as debootstrap makes it, has no /etc/hosts."""
+    harness.need_programs("unshare", "getent", "ibv_rc_pingpong")
+    user = [] if harness.is_root() and not ordinary else ["--user", "--map-root-user"]
+    with tempfile.TemporaryDirectory() as folder, lab_command(ordinary) as command:
+        os.chmod(folder, 0o755)
+        copy = os.path.join(folder, "etc")
+        subprocess.run(["cp", "-a", "/etc", copy], stderr=subprocess.DEVNULL, check=False)  # some only root can read
+        os.remove(os.path.join(copy, "hosts"))
+        without = ["unshare", *user, "--mount", "sh", "-c", f"mount --bind '{copy}' /etc && exec \"$@\"", "sh"]
+        before, urxe = command[:-2], command[-2:]
+        out = run([*before, *without, *urxe, "--nodes", "2", "--", "sh", "-c", "getent ahostsv4 node2; " + PINGPONG])
+        expect("10.0.0.2" in out, "node2 has no address")
+
+
 CASES = {case.__name__: case for case in (names, outside, pingpong, loss, delay, topology, narrow, stat, exit_codes, wrong_use,
-                                          gone, shell, forbidden)}
+                                          gone, shell, no_hosts_file, forbidden)}
 
 
 def test():

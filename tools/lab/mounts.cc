@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
@@ -22,15 +23,24 @@ Done mount_shm() {
   return {};
 }
 
+/// Makes the file visible in /etc: over the one that is there or, in a minimal system that has
+/// none, by a read-only view of `directory` and /etc together.
+bool show_in_etc(const std::string& directory, const std::string& file) {
+  if (mount(file.c_str(), kHosts, nullptr, MS_BIND, nullptr) == 0) return true;
+  if (errno != ENOENT) return false;
+  const std::string both = "lowerdir=" + directory + ":/etc";
+  return mount("urxe-lab", "/etc", "overlay", MS_NOSUID | MS_NODEV, both.c_str()) == 0;
+}
+
 /// The file needs a file system only until it is mounted.
 Done mount_hosts(const std::string& hosts) {
   if (auto done = mount_shm(); !done) return done;
-  const std::string path = std::string(kShm) + "/hosts";
+  const std::string directory = std::string(kShm) + "/etc";
+  const std::string path = directory + "/hosts";
+  mkdir(directory.c_str(), 0755);
   std::ofstream(path) << hosts;
   chmod(path.c_str(), 0644);
-  if (mount(path.c_str(), kHosts, nullptr, MS_BIND, nullptr) != 0) {
-    return system_failure("cannot mount a file at /etc/hosts");
-  }
+  if (!show_in_etc(directory, path)) return system_failure("cannot mount a file at /etc/hosts");
   if (umount2(kShm, MNT_DETACH) != 0) return system_failure("cannot unmount /dev/shm");
   return {};
 }
