@@ -365,7 +365,7 @@ def peer():
     expect_finding(examine("10.98.0.1", expected=1), "peer", "problem", "10.98.0.1 cannot be reached")
     subprocess.run(["ip", "route", "change", "10.0.0.0/24", "dev", here.interface, "src", here.ipv4, "mtu", "700"],
                    check=True)
-    expect_finding(examine(other.ipv4, expected=0), "peer", "ok", "may have 700 bytes", "path MTU 512")
+    expect_finding(examine(other.ipv4, expected=0), "peer", "note", "may have 700 bytes", "path MTU 512. That of this host")
     client = harness.urxe_run(["rping", "-d", "-c", "-a", other.ipv4, "-C", "3"])
     for process in (harness.Process(client), server):
         stock_programs.finish(process)

@@ -38,6 +38,18 @@ TEST(DoctorPath, APathMtuThatDoesNotArriveIsAProblem) {
   EXPECT_NE(finding.advice.find("to 1112"), std::string::npos);
 }
 
+// The defect: a way that takes less than the device sends was called fine.
+TEST(DoctorPath, AWayThatIsNarrowerThanTheDeviceIsTold) {
+  const Finding finding = judge_path(peer(), {0, false, 1500, IBV_MTU_1024, 9000})[0];
+  EXPECT_EQ(finding.level, Level::kNote);
+  EXPECT_NE(finding.what.find("path MTU 1024. That of this host's device is 4096"),
+            std::string::npos)
+      << finding.what;
+  EXPECT_NE(finding.advice.find("ib_write_bw -m 1024"), std::string::npos) << finding.advice;
+  EXPECT_NE(finding.advice.find("to 1500"), std::string::npos);
+  EXPECT_EQ(judge_path(peer(), {0, false, 1500, IBV_MTU_1024, 1500})[0].level, Level::kOk);
+}
+
 TEST(DoctorPath, WhatTheyDoNotKnowIsNotCalledFine) {
   const Finding finding = judge_path(peer(), {0, false, 1500, std::nullopt})[0];
   EXPECT_EQ(finding.level, Level::kNote);

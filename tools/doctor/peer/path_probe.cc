@@ -2,9 +2,12 @@
 #include "tools/doctor/peer/path_probe.h"
 
 #include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 
 #include <cerrno>
 #include <cstring>
@@ -106,6 +109,37 @@ uint32_t read_mtu(int fd, int family) {
   return failed == 0 && mtu > 0 ? static_cast<uint32_t>(mtu) : 0;
 }
 
+/// The MTU of the interface that has the address; 0: not known.
+uint32_t interface_mtu_of(int fd, const Gid& local) {
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) return 0;
+  ifreq request{};
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    const int family = one->ifa_addr != nullptr ? one->ifa_addr->sa_family : AF_UNSPEC;
+    if (family != AF_INET && family != AF_INET6) continue;
+    const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    if (to_socket_address(one->ifa_addr, size).gid() != local) continue;
+    std::strncpy(request.ifr_name, one->ifa_name, sizeof request.ifr_name - 1);
+  }
+  freeifaddrs(all);
+  const bool found = request.ifr_name[0] != 0 && ioctl(fd, SIOCGIFMTU, &request) == 0;
+  return found && request.ifr_mtu > 0 ? static_cast<uint32_t>(request.ifr_mtu) : 0;
+}
+
+/// Programs use the path MTU of the device unless they are told otherwise, and urxe ignores what
+/// routers say of smaller ones, which anybody could.
+Finding judge_narrow_way(const PeerAddress& peer, const PathFacts& facts, ibv_mtu told) {
+  const uint32_t fits = path_mtu_bytes(told);
+  return note(
+      kPeerCheck,
+      fmt::format("packets to {} may have {} bytes, as far as routers tell: path MTU {}. That of "
+                  "this host's device is {}, and larger packets are lost on the way",
+                  peer.text, facts.ip_mtu, fits, path_mtu_bytes(path_mtu_for(facts.interface_mtu))),
+      fmt::format("give programs that path MTU (ib_write_bw -m {}), or lower the MTU of this "
+                  "host's interface, and of the peer's, to {}",
+                  fits, facts.ip_mtu));
+}
+
 /// Of a way on which nothing is refused.
 Finding judge_size(const PeerAddress& peer, const PathFacts& facts) {
   const ibv_mtu told = path_mtu_for(facts.ip_mtu);
@@ -132,6 +166,7 @@ Finding judge_size(const PeerAddress& peer, const PathFacts& facts) {
             "this host's interface, and of the peer's, to {}",
             largest_packet_of(told), largest_packet_of(*facts.arriving)));
   }
+  if (path_mtu_for(facts.interface_mtu) > told) return judge_narrow_way(peer, facts, told);
   return ok(kPeerCheck, fmt::format("packets to {} may have {} bytes, and those of path MTU {} "
                                     "arrive (UDP to closed ports, which ICMP answers)",
                                     peer.text, facts.ip_mtu, path_mtu_bytes(told)));
@@ -170,6 +205,7 @@ PathFacts probe_path(const PeerAddress& peer) {
   }
   facts.refused = facts.error == ECONNREFUSED;
   facts.ip_mtu = read_mtu(fd.get(), peer.address.ss_family);
+  facts.interface_mtu = interface_mtu_of(fd.get(), flow.source);
   return facts;
 }
 

@@ -32,6 +32,7 @@ struct PathFacts {
   uint32_t ip_mtu = 0;   ///< the largest packet that the way takes, as far as routers tell
   /// The largest path MTU whose packets arrive; none: the peer does not tell.
   std::optional<ibv_mtu> arriving = std::nullopt;
+  uint32_t interface_mtu = 0;  ///< of the interface that packets leave by; 0: not known
 };
 
 /// Sends RoCEv2 packets of each path MTU, from the largest on, until one is not refused. They are
