@@ -84,15 +84,25 @@ EngineError failed_call(const std::string& path, const char* call) {
   return failed(errno_value, path, std::string(call) + ": " + std::strerror(errno_value));
 }
 
+// Anyone who may read the file can lock it. So nobody waits for a lock without a limit: 3 s are
+// enough for a program that looks for the end of a large file.
+constexpr int kLockAttempts = 300;
+constexpr useconds_t kLockPauseUs = 10000;
+
 std::string lock_failure(int errno_value) {
+  if (errno_value == EWOULDBLOCK) {
+    return "another program has locked it (flock): name another file, or find that program with "
+           "lslocks";
+  }
   return std::string("flock: ") + std::strerror(errno_value);
 }
 
-/// Takes the lock on the file: LOCK_EX, LOCK_SH, or one of them with LOCK_NB. Returns an errno; 0:
-/// it is taken.
-int lock(int fd, int operation) {
-  while (flock(fd, operation) != 0) {
-    if (errno != EINTR) return errno;
+/// Takes the lock on the file, LOCK_EX or LOCK_SH. Returns an errno; 0: it is taken.
+int lock(int fd, int operation, int attempts) {
+  while (flock(fd, operation | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK || --attempts == 0) return errno;
+    usleep(kLockPauseUs);
   }
   return 0;
 }
@@ -150,13 +160,13 @@ Expected<void, EngineError> begin_or_join(int fd, const std::string& path, bool 
 
 /// Whoever writes holds a shared lock, so who gets an exclusive one is alone.
 Expected<void, EngineError> begin_or_join_locked(int fd, const std::string& path) {
-  int error = lock(fd, LOCK_EX | LOCK_NB);
+  int error = lock(fd, LOCK_EX, 1);
   const bool alone = error == 0;
   // The holder of an exclusive lock is about to begin the capture.
-  if (error == EWOULDBLOCK) error = lock(fd, LOCK_SH);
+  if (error == EWOULDBLOCK) error = lock(fd, LOCK_SH, kLockAttempts);
   if (error != 0) return Unexpected<EngineError>(failed(error, path, lock_failure(error)));
   if (auto begun = begin_or_join(fd, path, alone); !begun || !alone) return begun;
-  error = lock(fd, LOCK_SH);
+  error = lock(fd, LOCK_SH, kLockAttempts);
   if (error != 0) return Unexpected<EngineError>(failed(error, path, lock_failure(error)));
   return {};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "packet/engine/capture.h"
+#include "packet/host/file_descriptor.h"
 #include "packet/wire/icrc.h"
 #include "tests/packet/wire/rx_packet.h"
 #include "tests/packet/wire/sample_packets.h"
@@ -284,6 +286,19 @@ TEST_F(CaptureEngineTest, NothingIsCutOffWhileAnotherOneRecords) {
   write_file(before);
   open_engine();
   EXPECT_EQ(file(), before);
+}
+
+// Anyone who may read the file can do that. Expect: the program is told, and does not wait for
+// ever.
+TEST_F(CaptureEngineTest, AFileThatIsLockedForLongIsRefused) {
+  send_one(*open_engine());
+  const FileDescriptor stranger(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(flock(stranger.get(), LOCK_EX), 0);
+  const auto engine = CaptureEngine::open(std::make_unique<FakeEngine>(), path_);
+  ASSERT_FALSE(engine);
+  EXPECT_NE(engine.error().what.find("has locked it"), std::string::npos) << engine.error().what;
+  ASSERT_EQ(flock(stranger.get(), LOCK_UN), 0);
+  open_engine();
 }
 
 TEST_F(CaptureEngineTest, ADamagedCaptureIsRefusedAndLeftAlone) {
