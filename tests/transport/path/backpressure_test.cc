@@ -52,13 +52,14 @@ class BackpressureTest : public testing::Test {
     return found == proofs_.end() ? QKey{0} : found->second;
   }
   /// The answer to the query of the last sent() that ends the batch.
-  void answer(uint32_t mark) {
+  void answer(uint32_t mark) { answer_from({own(), own(), kRoceUdpPort}, mark, proof(mark)); }
+  void answer_from(const Flow& flow, uint32_t mark, QKey repeated) {
     Headers headers;
     headers.bth.opcode = kDrainAnswerOpcode;
     headers.bth.dest_qp = Qpn{Bench::kQpn};
     headers.bth.psn = Psn{mark};
-    headers.deth = {proof(mark), Qpn{Bench::kPeerQpn}};
-    bench.receive_raw(headers, {own(), own(), kRoceUdpPort}, {});
+    headers.deth = {repeated, Qpn{Bench::kPeerQpn}};
+    bench.receive_raw(headers, flow, {});
   }
   /// Units of 256 bytes that a datagram counts for, with its headers.
   static constexpr uint32_t kUnits = (2 * (kBytes + 24) + 768) / 256;
@@ -115,10 +116,7 @@ TEST_F(BackpressureTest, StrangeAnswers) {
 TEST_F(BackpressureTest, AnswersFromElsewhere) {
   post(own(), 10);
   sent();
-  Headers headers;
-  headers.bth.opcode = kDrainAnswerOpcode;
-  headers.bth.psn = Psn{kBurst * kUnits};
-  bench.receive_raw(headers, bench.flow_from_peer(), {});
+  answer_from(bench.flow_from_peer(), kBurst * kUnits, proof(kBurst * kUnits));
   EXPECT_EQ(bench.dropped(DropReason::kWrongPeer), 1U);
   EXPECT_EQ(sent().first, 0U);
 }
@@ -171,12 +169,7 @@ TEST_F(BackpressureTest, QueriesComeFromTheReceivingPort) {
 TEST_F(BackpressureTest, ForgedAnswer) {
   post(own(), 10);
   sent();
-  Headers headers;
-  headers.bth.opcode = kDrainAnswerOpcode;
-  headers.bth.dest_qp = Qpn{Bench::kQpn};
-  headers.bth.psn = Psn{kBurst * kUnits};
-  headers.deth = {proof(kBurst * kUnits), Qpn{Bench::kPeerQpn}};
-  bench.receive_raw(headers, {own(), own(), 0xc123}, {});
+  answer_from({own(), own(), 0xc123}, kBurst * kUnits, proof(kBurst * kUnits));
   EXPECT_EQ(sent().first, 0U);
   EXPECT_EQ(bench.dropped(DropReason::kWrongPeer), 1U);
 }
@@ -186,13 +179,9 @@ TEST_F(BackpressureTest, ForgedAnswer) {
 TEST_F(BackpressureTest, AnswerOfAStranger) {
   post(own(), 10);
   sent();
-  Headers headers;
-  headers.bth.opcode = kDrainAnswerOpcode;
-  headers.bth.dest_qp = Qpn{Bench::kQpn};
-  headers.bth.psn = Psn{kBurst * kUnits};
-  for (const uint32_t guess : {0U, 1U, proof(kBurst * kUnits).value() + 1}) {
-    headers.deth = {QKey{guess}, Qpn{Bench::kPeerQpn}};
-    bench.receive_raw(headers, {own(), own(), kRoceUdpPort}, {});
+  const QKey right = proof(kBurst * kUnits);
+  for (const uint32_t flipped : {1U, 0x80000000U, right.value()}) {
+    answer_from({own(), own(), kRoceUdpPort}, kBurst * kUnits, QKey{right.value() ^ flipped});
   }
   EXPECT_EQ(bench.dropped(DropReason::kWrongPeer), 3U);
   EXPECT_EQ(sent().first, 0U);
@@ -209,12 +198,7 @@ TEST_F(BackpressureTest, AnswerFromAnAddressThatWasNotAsked) {
   bench.device.set_gids(gids);
   post(own(), 10);
   sent();
-  Headers headers;
-  headers.bth.opcode = kDrainAnswerOpcode;
-  headers.bth.dest_qp = Qpn{Bench::kQpn};
-  headers.bth.psn = Psn{kBurst * kUnits};
-  headers.deth = {proof(kBurst * kUnits), Qpn{Bench::kPeerQpn}};
-  bench.receive_raw(headers, {other, own(), kRoceUdpPort}, {});
+  answer_from({other, own(), kRoceUdpPort}, kBurst * kUnits, proof(kBurst * kUnits));
   EXPECT_EQ(sent().first, 0U);
   EXPECT_EQ(bench.dropped(DropReason::kWrongPeer), 1U);
   answer(kBurst * kUnits);

@@ -126,8 +126,8 @@ uint32_t interface_mtu_of(int fd, const Gid& local) {
   return found && request.ifr_mtu > 0 ? static_cast<uint32_t>(request.ifr_mtu) : 0;
 }
 
-/// Programs use the path MTU of the device unless they are told otherwise, and urxe ignores what
-/// routers say of smaller ones, which anybody could.
+/// Programs use the path MTU of the device unless they are told otherwise. urxe ignores a router
+/// that says it is too large, since anyone can send that message.
 Finding judge_narrow_way(const PeerAddress& peer, const PathFacts& facts, ibv_mtu told) {
   const uint32_t fits = path_mtu_bytes(told);
   return note(

@@ -85,8 +85,11 @@ Expected<WireSocket, std::string> WireSocket::open(const std::string& local, con
   for (uint16_t i = 0; i < kSourcePorts; ++i) {
     const auto port = static_cast<uint16_t>(kFirstSourcePort + i);
     auto holder = take_port(port);
-    auto sender = holder ? open_send_socket(*address, port, holder->get(), options)
-                         : Expected<FileDescriptor, Errno>(error(holder.error().value));
+    if (!holder) {
+      errno_value = holder.error().value;
+      continue;
+    }
+    auto sender = open_send_socket(*address, port, holder->get(), options);
     if (sender) {
       opened.port_ = std::move(*holder);
       opened.sender_ = std::move(*sender);

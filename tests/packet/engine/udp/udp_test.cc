@@ -361,18 +361,25 @@ TEST(UdpEngine, AFreePortIsGivenAsWanted) {
   EXPECT_TRUE(any);
 }
 
-/// Whether a stranger, another user if this test is root's, can bind the port there.
-bool stranger_can_bind(const Gid& address, uint16_t port, int option) {
+/// Whether a stranger, another user if this test is root's, can bind the port there. `mapped`: by a
+/// socket of IPv6, also for an IPv4 address.
+bool stranger_can_bind(const Gid& address, uint16_t port, int option, bool mapped = false) {
   const pid_t child = fork();
   if (child == 0) {
     constexpr uid_t kNobody = 65534;
     if (geteuid() == 0 && setresuid(kNobody, kNobody, kNobody) != 0) _exit(2);
-    // SOCK_DGRAM of IPv6 takes both families, and sends to both.
-    const int fd = socket(address.is_ipv4() ? AF_INET : AF_INET6, SOCK_DGRAM, 0);
+    const bool ipv6 = mapped || !address.is_ipv4();
+    const int fd = socket(ipv6 ? AF_INET6 : AF_INET, SOCK_DGRAM, 0);
     const int on = 1;
     if (option != 0) setsockopt(fd, SOL_SOCKET, option, &on, sizeof on);
     const SocketAddress to(address, port, 0);
-    _exit(bind(fd, to.get(), to.size()) == 0 ? 0 : 1);
+    sockaddr_in6 as_ipv6{};
+    as_ipv6.sin6_family = AF_INET6;
+    as_ipv6.sin6_port = htons(port);
+    std::memcpy(&as_ipv6.sin6_addr, address.bytes.data(), sizeof as_ipv6.sin6_addr);
+    const int bound = ipv6 ? bind(fd, reinterpret_cast<const sockaddr*>(&as_ipv6), sizeof as_ipv6)
+                           : bind(fd, to.get(), to.size());
+    _exit(bound == 0 ? 0 : 1);
   }
   int status = 0;
   waitpid(child, &status, 0);
@@ -380,21 +387,30 @@ bool stranger_can_bind(const Gid& address, uint16_t port, int option) {
   return WEXITSTATUS(status) == 0;
 }
 
+bool host_has_ipv6() {
+  UdpEngine engine{UdpConfig()};
+  return engine.open_address(loopback_v6()).has_value();
+}
+
 // The defect: a stranger bound the port on another address of the host, and sent with the victim's
 // (IP_PKTINFO, IPV6_PKTINFO). What tells a peer's packets from a stranger's is the port.
 TEST(UdpEngine, NobodyElseHasASourcePortOnAnyAddress) {
-  for (const Gid& self : {own_loopback(1), loopback_v6()}) {
+  const bool ipv6 = host_has_ipv6();
+  for (const Gid& self : {own_loopback(1), ipv6 ? loopback_v6() : own_loopback(3)}) {
     UdpEngine engine{UdpConfig()};
     ASSERT_TRUE(engine.open_address(self));
     const uint16_t port = engine.claim_source_port(self, kWanted).value();
     for (const Gid& address : {self, own_loopback(2), ipv4(0, 0, 0, 0), loopback_v6(), Gid()}) {
       for (const int option : {0, SO_REUSEADDR, SO_REUSEPORT}) {
         EXPECT_FALSE(stranger_can_bind(address, port, option)) << address.to_string();
+        EXPECT_FALSE(stranger_can_bind(address, port, option, true)) << address.to_string();
       }
     }
     engine.release_source_port(self, port);
     // A test that runs beside this one may have taken the port, for a while.
     EXPECT_TRUE(eventually([&] { return stranger_can_bind(own_loopback(2), port, 0); }));
+    if (!ipv6) continue;
+    EXPECT_TRUE(eventually([&] { return stranger_can_bind(own_loopback(2), port, 0, true); }));
   }
 }
 
@@ -404,7 +420,8 @@ TEST(UdpEngine, AddressesOfAnEngineShareAPort) {
   UdpEngine engine{UdpConfig()};
   UdpEngine other{UdpConfig()};
   std::optional<uint16_t> port;
-  for (const Gid& address : {own_loopback(1), own_loopback(2), loopback_v6()}) {
+  for (const Gid& address :
+       {own_loopback(1), own_loopback(2), host_has_ipv6() ? loopback_v6() : own_loopback(4)}) {
     ASSERT_TRUE(engine.open_address(address));
     const uint16_t claimed = engine.claim_source_port(address, port.value_or(kWanted)).value();
     EXPECT_EQ(claimed, port.value_or(claimed));
