@@ -17,6 +17,13 @@ void ask_receive_room(int fd, int bytes) {
   ask(fd, SO_RCVBUFFORCE, SO_RCVBUF, bytes);
 }
 
+size_t granted_receive_room(int fd) {
+  int bytes = 0;
+  socklen_t size = sizeof bytes;
+  if (getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, &size) != 0) return 0;
+  return static_cast<size_t>(bytes);
+}
+
 void ask_send_room(int fd, int bytes) {
   ask(fd, SO_SNDBUFFORCE, SO_SNDBUF, bytes);
 }

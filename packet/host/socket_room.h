@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <cstddef>
+
 namespace urxe {
 
 /// Asks for so many bytes for what waits at a socket to be read. The kernel grants up to twice as
@@ -8,7 +10,11 @@ namespace urxe {
 /// first user namespace.
 void ask_receive_room(int fd, int bytes);
 
-/// The same for what waits to be sent, and net.core.wmem_max.
+/// How many bytes, as the kernel counts them, it has granted for what waits to be read; 0 if
+/// unknown.
+size_t granted_receive_room(int fd);
+
+/// ask_receive_room() for what waits to be sent, and net.core.wmem_max.
 void ask_send_room(int fd, int bytes);
 
 }  // namespace urxe

@@ -23,6 +23,9 @@ constexpr uint32_t receive_room(size_t bytes, bool joins) {
   return static_cast<uint32_t>(joins ? bytes + 64 : 2 * bytes + 768);
 }
 
+/// A window of so many bytes is wide: if a peer takes its time for an ACK, there is still room.
+inline constexpr uint32_t kWideWindow = 512 * 1024;
+
 /// The state shared by the queue pairs that send to one peer, since they share its receive buffer:
 /// the window, the round-trip time, and the line of those that wait for room. The window is counted
 /// in bytes of the receiver's buffer (receive_room()). It grows with acknowledgements and halves,

@@ -11,10 +11,9 @@ namespace {
 
 /// AckReq is set at least this often (in packets), however large the window.
 constexpr uint32_t kMaxInterval = 16;
-/// The same if the window has grown to kWideWindow (bytes), which it does on a path without loss.
-/// In a smaller one an ACK more often reports a loss or makes room.
+/// The same in a wide window (kWideWindow), which is one without loss. In a smaller one an ACK more
+/// often reports a loss or makes room.
 constexpr uint32_t kMaxIntervalInWideWindow = 64;
-constexpr uint32_t kWideWindow = 512 * 1024;
 
 /// Whether the packet, which takes `room`, ends a turn, and a queue pair may have to wait for room
 /// after it.

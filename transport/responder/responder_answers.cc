@@ -1,16 +1,27 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The answers that a responder owes: ACKs, NAKs, and the end of the connection after a bad request.
+#include <algorithm>
+
 #include "transport/queue_pair/qp_error.h"
 #include "transport/responder/responder.h"
 
 namespace urxe {
 namespace {
 
-/// The requester may be waiting for an ACK after so many unacknowledged packets: within a message;
-/// and at the end of one, counting only up to its first packet. So the ACK of a single message can
-/// wait for the application's reply, however long the message is.
-constexpr uint32_t kUrgentAfterPackets = 16;
-constexpr uint32_t kUrgentAfterPacketsAtEnd = 32;
+/// A requester asks for an ACK within a message if it may have to wait for it. At the end of a
+/// message it asks always, and may be waiting once a quarter of its window has come, as far as its
+/// window is like this device's; no more than so many packets in any case. They are counted up to
+/// the first one of the last message: so the ACK of a single message can wait for the application's
+/// reply, however long the message is.
+constexpr uint32_t kMostUnackedAtEnd = 32;
+constexpr uint32_t kLeastUnackedAtEnd = 4;
+
+bool may_hold_up(const ChannelAdapter& ca, const QueuePair& qp) {
+  if (qp.responder.message != ResponderState::Message::kNone) return true;
+  const uint32_t quarter = ca.config.max_window / 4 / qp.mtu;
+  return qp.responder.unacked_at_start >=
+         std::clamp(quarter, kLeastUnackedAtEnd, kMostUnackedAtEnd);
+}
 
 }  // namespace
 
@@ -18,10 +29,8 @@ void owe_ack(ChannelAdapter& ca, QueuePair& qp, bool urgent) {
   ResponderState& resp = qp.responder;
   if (resp.ack && resp.ack->is_nak) return;
   resp.ack = PendingAck{resp.acknowledgeable, kAckNoCredits, false};
-  const bool is_end = resp.message == ResponderState::Message::kNone;
   resp.ack_urgent = resp.ack_urgent || urgent;
-  resp.ack_holds_up = is_end ? resp.unacked_at_start >= kUrgentAfterPacketsAtEnd
-                             : resp.unacked_packets >= kUrgentAfterPackets;
+  resp.ack_holds_up = may_hold_up(ca, qp);
   if (resp.ack_urgent || resp.ack_holds_up) {
     ca.active.push_back(qp);
   } else {

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <netinet/udp.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "packet/host/uncancelled.h"
@@ -81,6 +82,12 @@ void DatagramReader::add(msghdr& message, size_t size, const Gid& local) {
   }
 }
 
+void DatagramReader::adapt_burst() {
+  size_t longest = 1;
+  for (size_t i = 0; i < used_; ++i) longest = std::max<size_t>(longest, messages_[i].msg_len);
+  burst_ = static_cast<unsigned>(std::clamp<size_t>(burst_bytes_ / longest, 1, kBurst));
+}
+
 std::span<const PacketRun> DatagramReader::read(int fd, const Gid& local, bool single) {
   for (size_t i = 0; i < used_; ++i) rearm(messages_[i].msg_hdr, i);
   count_ = used_ = 0;
@@ -92,10 +99,11 @@ std::span<const PacketRun> DatagramReader::read(int fd, const Gid& local, bool s
     used_ = 1;
     add(messages_[0].msg_hdr, static_cast<size_t>(size), local);
   } else {
-    const int got = uncancelled::recvmmsg(fd, messages_.data(), kBurst, MSG_DONTWAIT);
+    const int got = uncancelled::recvmmsg(fd, messages_.data(), burst_, MSG_DONTWAIT);
     if (got < 0) return {};
     used_ = static_cast<size_t>(got);
     for (size_t i = 0; i < used_; ++i) add(messages_[i].msg_hdr, messages_[i].msg_len, local);
+    adapt_burst();
   }
   return {datagrams_.data(), count_};
 }

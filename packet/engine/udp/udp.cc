@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "packet/host/clock.h"
+#include "packet/host/socket_room.h"
 #include "packet/host/uncancelled.h"
 
 namespace urxe {
@@ -126,6 +127,7 @@ Expected<void, EngineError> UdpEngine::open_address(const Gid& local) {
   auto fd = open_receive_socket(local);
   if (!fd) return Unexpected<EngineError>(std::move(fd.error()));
   sender_.open_address(local, fd->get());
+  reader_.set_receive_room(granted_receive_room(fd->get()));
   Receiver& receiver = add_receiver(local, std::move(*fd));
   if (config_.sharing != nullptr) meet_others(receiver);
   return {};

@@ -254,12 +254,9 @@ Expected<FileDescriptor, Errno> open_send_socket(const Gid& local, uint16_t port
 
 size_t receive_buffer_bytes(const UdpSocketOptions& options) {
   const FileDescriptor fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  int bytes = 0;
-  socklen_t size = sizeof bytes;
   if (!fd) return 0;
   ask_receive_room(fd.get(), options.buffer_bytes);
-  if (getsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &bytes, &size) != 0) return 0;
-  return static_cast<size_t>(bytes);
+  return granted_receive_room(fd.get());
 }
 
 bool kernel_segments_udp() {

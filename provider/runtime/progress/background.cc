@@ -19,6 +19,7 @@
 #include "packet/host/throwing.h"
 #include "packet/host/uncancelled.h"
 #include "provider/runtime/progress/progress.h"
+#include "transport/path/congestion.h"
 
 namespace urxe {
 namespace {
@@ -34,6 +35,8 @@ constexpr Duration kShortInterval = microseconds(40);
 constexpr uint64_t kSinglePackets = 4;
 /// How long the thread looks for the rest of a stream before it sleeps.
 constexpr Duration kLinger = microseconds(120);
+/// The same for a stream through sockets with little room. Its sender must soon wait for an ACK.
+constexpr Duration kLingerForRoom = microseconds(60);
 /// Bursts received before other threads can take the lock.
 constexpr int kBurstsAtOnce = 16;
 
@@ -196,8 +199,10 @@ void Progress::note_stream(Instant now) {
 void Progress::note_intervals(Instant before, uint64_t packets, Instant now) {
   const uint64_t arms = arms_.load(std::memory_order_relaxed);
   const bool waits_for_events = armed_.load() != 0 || std::exchange(arms_seen_, arms) != arms;
-  if (packets == 0 || packets > kSinglePackets || waits_for_events) return;
-  if (last_arrival_ - before < kShortInterval) {
+  if (packets == 0 || waits_for_events) return;
+  if (packets > kSinglePackets) {
+    if (device_.config().max_window < kWideWindow) linger_until_ = now + kLingerForRoom;
+  } else if (last_arrival_ - before < kShortInterval) {
     linger_until_ = std::max(linger_until_, now + kShortInterval);
   }
 }

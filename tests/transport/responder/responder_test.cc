@@ -137,24 +137,41 @@ Lines answers_to_send(uint32_t packets, bool ends) {
   return bench.sent(AckPolicy::kUrgentOnly);
 }
 
-// Expect: within a message an ACK goes out after 16 packets. At its end a reply may follow, for
-// which it may wait, however long the message is.
+// Expect: within a message an ACK goes out at once. At its end a reply may follow, for which it may
+// wait, however long the message is.
 TEST(Responder, AcksWithinALongMessageDoNotWait) {
-  EXPECT_EQ(answers_to_send(15, false), Lines{});
+  EXPECT_EQ(answers_to_send(2, false), (Lines{"ACK psn 201 credits 1 msn 0"}));
   EXPECT_EQ(answers_to_send(16, false), (Lines{"ACK psn 215 credits 1 msn 0"}));
   EXPECT_EQ(answers_to_send(16, true), Lines{});
   EXPECT_EQ(answers_to_send(32, true), Lines{});
 }
 
+/// The device receives messages of one packet, until an ACK goes out although it may wait.
+Lines ack_for_many_messages(Bench& bench) {
+  Lines sent;
+  for (uint32_t i = 0; i < 100 && sent.empty(); ++i) {
+    bench.post_receive();
+    bench.receive(Operation::kSendOnly, kRqPsn + i, with_ack_req());
+    sent = bench.sent(AckPolicy::kUrgentOnly);
+  }
+  return sent;
+}
+
 // Expect: the ACK for many messages does not wait.
 TEST(Responder, AcksForManyMessagesDoNotWait) {
   Bench bench;
-  for (uint32_t i = 0; i < 32; ++i) {
-    EXPECT_EQ(bench.sent(AckPolicy::kUrgentOnly), Lines{});
-    bench.post_receive();
-    bench.receive(Operation::kSendOnly, kRqPsn + i, with_ack_req());
-  }
-  EXPECT_EQ(bench.sent(AckPolicy::kUrgentOnly), (Lines{"ACK psn 231 credits 0 msn 32"}));
+  EXPECT_EQ(ack_for_many_messages(bench), (Lines{"ACK psn 231 credits 0 msn 32"}));
+}
+
+// Expect: with little room, so that the peer's window is likely to be small, it does not wait for
+// more than a quarter of the window, but for more than a message.
+TEST(Responder, AcksGoOutEarlierInANarrowWindow) {
+  Bench narrow;
+  narrow.device.set_receive_buffer(size_t{5} * 10 * kMtu * 2);  // the window is 2/5 of it
+  EXPECT_EQ(ack_for_many_messages(narrow), (Lines{"ACK psn 209 credits 0 msn 10"}));
+  Bench least;
+  least.device.set_receive_buffer(kMtu);
+  EXPECT_EQ(ack_for_many_messages(least), (Lines{"ACK psn 203 credits 0 msn 4"}));
 }
 
 // Expect: an ACK that was to go out within a message waits if the message has ended meanwhile; it

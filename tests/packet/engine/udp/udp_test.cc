@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -268,6 +269,30 @@ TEST(UdpEngine, ReceiveWithNothingThereIsOneSystemCall) {
   const uint64_t before = engine.counters().rx_syscalls;
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(engine.receive().empty());
   EXPECT_EQ(engine.counters().rx_syscalls - before, 100U);
+}
+
+// Expect: with little room in the socket, long datagrams are not all read before any is answered.
+TEST(UdpEngine, BurstsAreShortIfThereIsLittleRoom) {
+  constexpr size_t kLong = 20000;
+  UdpConfig config;
+  config.segmentation = false;
+  config.socket_buffer_bytes = 80000;  // of which Linux makes 160000
+  Pair pair(own_loopback(1), own_loopback(2), config);
+  const auto longest_burst = [&] {
+    TxBatch batch(pair.left.batch_limits());
+    for (uint32_t psn = 0; psn < 5; ++psn) append(batch, pair.to_right, send_only(7, psn), kLong);
+    pair.left.transmit(batch);
+    size_t received = 0;
+    size_t longest = 0;
+    while (const size_t burst = pair.right.receive().size()) {
+      received += burst;
+      longest = std::max(longest, burst);
+    }
+    EXPECT_EQ(received, 5U);
+    return longest;
+  };
+  EXPECT_EQ(longest_burst(), 4U);  // how long they are is not known yet
+  EXPECT_EQ(longest_burst(), 1U);
 }
 
 TEST(UdpEngine, AMessageThatCannotGoIsCountedAndTheOthersGo) {
