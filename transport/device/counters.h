@@ -54,7 +54,7 @@ struct Counters {
   uint64_t write_requests = 0;
   uint64_t atomic_requests = 0;
   uint64_t flush_requests = 0;
-  uint64_t cnps_received = 0;
+  uint64_t cnps_handled = 0;
   uint64_t cnps_sent = 0;
   uint64_t ecn_marked_packets = 0;  ///< received with the mark "congestion experienced"
   uint64_t acks_deferred = 0;       ///< held back to share a datagram with a request

@@ -153,10 +153,10 @@ class Device {
   Expected<void, Errno> attach_multicast(QueuePair& qp, const Gid& group);
   Expected<void, Errno> detach_multicast(QueuePair& qp, const Gid& group);
   [[nodiscard]] const MulticastTable& multicast() const;
-  /// The UDP source port that the engine granted.
-  void set_source_port(QueuePair& qp, uint16_t port);
+  /// The UDP source port that the engine granted, and where the peer's address is.
+  void set_source_port(QueuePair& qp, uint16_t port, PeerHost peer);
   /// The same for the alternate path (qp.migration), once one was loaded.
-  void set_alternate_source_port(QueuePair& qp, uint16_t port);
+  void set_alternate_source_port(QueuePair& qp, uint16_t port, PeerHost peer);
   /// Forgets the alternate path; nothing is armed then.
   void unload_alternate_path(QueuePair& qp);
 

@@ -284,13 +284,15 @@ Expected<Flow, Errno> Device::resolve(const ibv_ah_attr& address) const {
   return flow_to(impl_->ca.config, address);
 }
 
-void Device::set_source_port(QueuePair& qp, uint16_t port) {
+void Device::set_source_port(QueuePair& qp, uint16_t port, PeerHost peer) {
   qp.flow_.source_port = port;
+  qp.peer_host = peer;
 }
 
-void Device::set_alternate_source_port(QueuePair& qp, uint16_t port) {
+void Device::set_alternate_source_port(QueuePair& qp, uint16_t port, PeerHost peer) {
   qp.migration.alternate.source_port = port;
-  if (qp.migration.on_alternate) qp.flow_.source_port = port;
+  qp.migration.peer_host = peer;
+  if (qp.migration.on_alternate) set_source_port(qp, port, peer);
 }
 
 void Device::unload_alternate_path(QueuePair& qp) {

@@ -54,11 +54,11 @@ bool send_notification(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch) {
 }
 
 void receive_notification(ChannelAdapter& ca, QueuePair* qp, const Flow& flow, Instant now) {
-  ++ca.counters.cnps_received;
   if (qp == nullptr || qp->path == nullptr) return ca.counters.drop(DropReason::kUnknownQp);
   if (!unnumbered_comes_from_peer(ca, *qp, flow)) {
     return ca.counters.drop(DropReason::kWrongPeer);
   }
+  ++ca.counters.cnps_handled;
   if (qp->path->on_loss(now)) ++ca.counters.congestion_backoffs;
 }
 

@@ -30,6 +30,7 @@ void migrate(ChannelAdapter& ca, QueuePair& qp) {
   migration.state = IBV_MIG_MIGRATED;
   migration.on_alternate = true;
   ++migration.path->references;
+  qp.peer_host = migration.peer_host;
   change_flow(ca, qp, migration.alternate, migration.path);
   start_over(ca, qp);
   ca.raise(IBV_EVENT_PATH_MIG, &qp);
@@ -61,6 +62,7 @@ void load_alternate_path(ChannelAdapter& ca, QueuePair& qp) {
   Path* path = ca.paths.acquire(flow.destination, qp.attr.dest_qp_num, ca.config.max_window);
   if (migration.path != nullptr) ca.paths.release(migration.path);
   migration.alternate = flow;
+  migration.peer_host = PeerHost::kOther;
   migration.path = path;
   migration.on_alternate = false;
 }

@@ -29,6 +29,11 @@ PeerPorts::Fit fit_of(const QueuePair& qp, const Bth& bth) {
                                                       : PeerPorts::Fit::kFar;
 }
 
+/// The driver may have found an address of this host that the device does not have.
+bool is_on_this_host(const ChannelAdapter& ca, const QueuePair& qp, const Flow& flow) {
+  return qp.peer_host == PeerHost::kThis || is_own_address(ca.config, flow.source);
+}
+
 }  // namespace
 
 bool PeerPorts::knows(uint16_t port) const {
@@ -73,15 +78,15 @@ bool comes_from_peer_port(const ChannelAdapter& ca, QueuePair& qp, const Bth& bt
     return true;
   }
   if (asks_to_migrate(qp, bth)) return true;
-  return qp.peer_ports.admit(flow.source_port, role, fit_of(qp, bth),
-                             is_own_address(ca.config, flow.source), now);
+  return qp.peer_ports.admit(flow.source_port, role, fit_of(qp, bth), is_on_this_host(ca, qp, flow),
+                             now);
 }
 
 bool unnumbered_comes_from_peer(const ChannelAdapter& ca, const QueuePair& qp, const Flow& flow) {
   Bth on_primary_path;
   on_primary_path.mig_req = false;
   return qp.service != Service::kUd && comes_from_peer(qp, on_primary_path, flow) &&
-         qp.peer_ports.admits_unnumbered(flow.source_port, is_own_address(ca.config, flow.source));
+         qp.peer_ports.admits_unnumbered(flow.source_port, is_on_this_host(ca, qp, flow));
 }
 
 }  // namespace urxe

@@ -13,6 +13,9 @@ namespace urxe {
 struct ChannelAdapter;
 struct QueuePair;
 
+/// Where the address of a connection's peer is.
+enum class PeerHost : uint8_t { kOther, kThis };
+
 /// The UDP source ports that the peer of a connection sends from.
 ///
 /// Any user of a host can open a UDP socket and send packets that seem to be RoCE. Only the port
@@ -21,7 +24,7 @@ struct QueuePair;
 /// may use two, and NICs choose another one when their flow label changes, or spread over several.
 ///
 /// So a port becomes known by a packet whose PSN is exactly the one that is due. Until one is
-/// known, all are let in; after that ("on this host" is a peer with an address of this device):
+/// known, all are let in; after that:
 /// - A packet from a known port is let in.
 /// - From another port, it is let in if its PSN is exactly right; the port is then known, too. A
 ///   peer that changes its port loses nothing. But a peer on this host is a process whose requester

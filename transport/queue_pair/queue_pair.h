@@ -91,6 +91,7 @@ struct QpInit {
 struct PathMigration {
   ibv_mig_state state = IBV_MIG_MIGRATED;
   Flow alternate;
+  PeerHost peer_host = PeerHost::kOther;  ///< of the peer's address there
   Path* path = nullptr;       ///< shared with others that send there; null: none is loaded
   bool on_alternate = false;  ///< has migrated to `alternate`, which is the primary path since
   bool error_told = false;    ///< PATH_MIG_ERR was raised since the queue pair was armed
@@ -160,12 +161,13 @@ struct QueuePair : ListHook<struct ActiveTag>,
   RequesterState requester;
   ResponderState responder;
 
-  bool blocks_own_multicast = false;  ///< UD: does not want its own packets to groups back
-  bool sq_drained_pending = false;    ///< SQD: raise an event when nothing is outstanding
-  bool cq_failed = false;             ///< a completion could not be delivered
-  bool answers_go_first = false;      ///< requests filled the last batch, and answers had no room
-  bool notification_due = false;      ///< a congestion notification is owed to the peer
-  MaybeInstant notified_at;           ///< when the last one was
+  PeerHost peer_host = PeerHost::kOther;  ///< of the peer's address
+  bool blocks_own_multicast = false;      ///< UD: does not want its own packets to groups back
+  bool sq_drained_pending = false;        ///< SQD: raise an event when nothing is outstanding
+  bool cq_failed = false;                 ///< a completion could not be delivered
+  bool answers_go_first = false;  ///< requests filled the last batch, and answers had no room
+  bool notification_due = false;  ///< a congestion notification is owed to the peer
+  MaybeInstant notified_at;       ///< when the last one was
 
   /// The peer was told that no receive is posted: the doorbell is to be rung when one is. Any
   /// thread reads it.

@@ -153,7 +153,7 @@ void CounterTable::publish(const Counters& c, const EngineCounters& engine, cons
   add(counter_column("rx_write_requests"), c.write_requests);
   add(counter_column("rx_atomic_requests"), c.atomic_requests);
   add(counter_column("rx_flush_requests"), c.flush_requests);
-  add(counter_column("rp_cnp_handled"), c.cnps_received);
+  add(counter_column("rp_cnp_handled"), c.cnps_handled);
   add(counter_column("np_cnp_sent"), c.cnps_sent);
   add(counter_column("np_ecn_marked_roce_packets"), c.ecn_marked_packets);
   add(counter_column("send_err"), engine.send_lost);

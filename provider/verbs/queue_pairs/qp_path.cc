@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "packet/host/clock.h"
+#include "packet/host/local_address.h"
 #include "provider/runtime/errors.h"
 
 namespace urxe {
@@ -29,6 +30,11 @@ int claim(Qp& qp, std::optional<SourcePort>& port, const Flow& flow) {
   return 0;
 }
 
+/// Only a process of the same network namespace can have the address then, with sockets.
+PeerHost host_of(const Flow& flow) {
+  return is_address_of_this_host(flow.destination) ? PeerHost::kThis : PeerHost::kOther;
+}
+
 int claim_primary(Qp& qp) {
   Device& device = qp.lane->device();
   if (int failed = claim(qp, qp.source_port, qp.queue_pair->flow()); failed != 0) {
@@ -37,8 +43,9 @@ int claim_primary(Qp& qp) {
     (void)device.modify_qp(*qp.queue_pair, attr, IBV_QP_STATE, clock_now());
     return failed;
   }
-  device.set_source_port(*qp.queue_pair, qp.source_port->port);
-  const Gid& peer = qp.queue_pair->flow().destination;
+  const Flow& flow = qp.queue_pair->flow();
+  device.set_source_port(*qp.queue_pair, qp.source_port->port, host_of(flow));
+  const Gid& peer = flow.destination;
   const bool repairs = qp.queue_pair->service != Service::kUc;
   if (!qp.progress->engine()->find_hop(peer) && !repairs) qp.progress->wait_for_hop(peer);
   return 0;
@@ -50,7 +57,8 @@ int claim_alternate(Qp& qp) {
     device.unload_alternate_path(*qp.queue_pair);
     return failed;
   }
-  device.set_alternate_source_port(*qp.queue_pair, qp.alternate_port->port);
+  device.set_alternate_source_port(*qp.queue_pair, qp.alternate_port->port,
+                                   host_of(qp.queue_pair->migration.alternate));
   return 0;
 }
 

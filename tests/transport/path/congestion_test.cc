@@ -150,7 +150,7 @@ TEST(CongestionNotification, SlowsThePathDown) {
   bench.pass(milliseconds(1));
   bench.receive_cnp();
   EXPECT_EQ(bench.qp->path->window(), before / 4);
-  EXPECT_EQ(bench.device.counters().cnps_received, 3U);
+  EXPECT_EQ(bench.device.counters().cnps_handled, 3U);
   EXPECT_EQ(bench.device.counters().congestion_backoffs, 2U);
   EXPECT_TRUE(bench.sent().empty());
 }

@@ -43,7 +43,8 @@ struct Migration {
   }
   int load() {
     const int result = modify(alternate_attributes(), IBV_QP_ALT_PATH);
-    if (result == 0) bench.device.set_alternate_source_port(*bench.qp, kAlternatePort);
+    if (result == 0)
+      bench.device.set_alternate_source_port(*bench.qp, kAlternatePort, PeerHost::kOther);
     return result;
   }
   int set(ibv_mig_state state) {
