@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "packet/base/expected.h"
+#include "packet/engine/capture_writer.h"
 #include "packet/engine/engine_choice.h"
 #include "packet/engine/fault_plans.h"
 #include "packet/engine/lane_choice.h"
@@ -137,6 +138,9 @@ std::string set_capture(const std::string& file) {
   const bool exists = fs::exists(path, failed);
   if (access(exists ? path.c_str() : path.parent_path().c_str(), W_OK) != 0) {
     return fmt::format("--capture: cannot write {}: {}", path.string(), std::strerror(errno));
+  }
+  if (const auto usable = check_capture_file(path); !usable) {
+    return "--capture: " + usable.error().what;
   }
   set("URXE_CAPTURE", path);
   return "";

@@ -133,29 +133,38 @@ Expected<void, EngineError> cut_partial_record(int fd, const std::string& path, 
   return Unexpected<EngineError>(failed_call(path, "ftruncate"));
 }
 
-/// Writes the header to an empty file; checks that any other file begins with that header. `alone`:
-/// nobody else writes to it.
-Expected<void, EngineError> begin_or_join(int fd, const std::string& path, bool alone) {
+Expected<struct stat, EngineError> check_kind(int fd, const std::string& path) {
   struct stat status {};
   if (fstat(fd, &status) != 0) return Unexpected<EngineError>(failed_call(path, "fstat"));
-  if (!S_ISREG(status.st_mode)) {
-    return Unexpected<EngineError>(failed(EINVAL, path, "not a regular file"));
-  }
-  if (status.st_uid != geteuid()) {
-    return Unexpected<EngineError>(failed(EACCES, path, "belongs to another user"));
-  }
-  if (status.st_size == 0) return write_header(fd, path);
+  if (S_ISREG(status.st_mode)) return status;
+  return Unexpected<EngineError>(failed(EINVAL, path, "not a regular file"));
+}
+
+/// Refuses a file that is neither empty nor a capture.
+Expected<struct stat, EngineError> check_content(int fd, const std::string& path) {
+  auto status = check_kind(fd, path);
+  if (!status || status->st_size == 0) return status;
   std::array<uint8_t, kCaptureHeaderBytes> found{};
   const ssize_t got = pread(fd, found.data(), found.size(), 0);
   if (got < 0) return Unexpected<EngineError>(failed_call(path, "read"));
-  if (got != static_cast<ssize_t>(found.size()) || found != capture_header()) {
-    return Unexpected<EngineError>(
-        failed(EEXIST, path,
-               "exists and is not a capture made by urxe; it is left as it is: remove it or name "
-               "another file"));
+  if (got == static_cast<ssize_t>(found.size()) && found == capture_header()) return status;
+  return Unexpected<EngineError>(
+      failed(EEXIST, path,
+             "exists and is not a capture made by urxe; it is left as it is: remove it or name "
+             "another file"));
+}
+
+/// Writes the header to an empty file; checks that any other file begins with that header. `alone`:
+/// nobody else writes to it.
+Expected<void, EngineError> begin_or_join(int fd, const std::string& path, bool alone) {
+  auto status = check_content(fd, path);
+  if (!status) return Unexpected<EngineError>(std::move(status.error()));
+  if (status->st_uid != geteuid()) {
+    return Unexpected<EngineError>(failed(EACCES, path, "belongs to another user"));
   }
+  if (status->st_size == 0) return write_header(fd, path);
   if (!alone) return {};
-  return cut_partial_record(fd, path, static_cast<uint64_t>(status.st_size));
+  return cut_partial_record(fd, path, static_cast<uint64_t>(status->st_size));
 }
 
 /// Whoever writes holds a shared lock, so who gets an exclusive one is alone.
@@ -172,6 +181,20 @@ Expected<void, EngineError> begin_or_join_locked(int fd, const std::string& path
 }
 
 }  // namespace
+
+Expected<void, EngineError> check_capture_file(const std::string& path) {
+  // To open a device could do something to it.
+  auto opened = guarded_open(path, O_PATH);
+  if (!opened) return {};
+  auto status = check_kind(opened->get(), path);
+  if (status) {
+    opened = guarded_open(path, O_RDONLY | O_NONBLOCK);
+    if (!opened) return {};
+    status = check_content(opened->get(), path);
+  }
+  if (!status) return Unexpected<EngineError>(std::move(status.error()));
+  return {};
+}
 
 Expected<CaptureWriter, EngineError> CaptureWriter::open(const std::string& path) {
   // O_NONBLOCK has no effect on a regular file; opening a FIFO must not wait for its other end.

@@ -12,6 +12,11 @@
 
 namespace urxe {
 
+/// Whether the file `path`, if there is one that this process may read, is one that a capture can
+/// be appended to. Changes nothing. It does not look at the owner: that is the affair of whoever
+/// opens it, perhaps as another user.
+Expected<void, EngineError> check_capture_file(const std::string& path);
+
 /// The file of a capture, which the lanes of an engine share. Several threads and processes may
 /// append to it at once: every append is one write() to a file opened for appending. A write that
 /// fails ends the capture with one message on stderr. Until then it holds a shared lock on the file

@@ -99,6 +99,19 @@ class RunTest(Scratch):
         self.assertIn("there is no engine 'dpkd'", self.refused("run", "--engine", "dpkd", "true"))
         self.assertIn("no directory", self.refused("run", "--capture", "/no/such/file", "true"))
 
+    def test_a_capture_file_of_another_kind_is_refused(self):
+        """Not later, when the program connects a queue pair."""
+        path = self.write("notes", "These are no packets.\n" * 100)
+        self.assertIn("is not a capture made by urxe", self.refused("run", "--capture", path, "true"))
+        with open(path) as file:
+            self.assertTrue(file.read().startswith("These are no packets."))
+        pipe = os.path.join(self.scratch, "pipe")
+        os.mkfifo(pipe)
+        for path in (pipe, "/dev/null"):
+            self.assertIn("not a regular file", self.refused("run", "--capture", path, "true"))
+        empty = self.write("empty", "")
+        self.assertEqual(run("true", options=("--capture", empty)).returncode, 0)
+
     def test_exit_status_is_the_programs(self):
         self.assertEqual(run("sh", "-c", "exit 7").returncode, 7)
         self.assertEqual(run("sh", "-c", "kill -TERM $$").returncode, -signal.SIGTERM)
