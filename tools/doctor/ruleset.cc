@@ -50,30 +50,53 @@ bool names_udp(const Json& value) {
   return !set.is_null() && names_udp(set);
 }
 
-bool is_equality(const Json& match) {
-  const std::string operation = text_of(match, "op");
-  return operation == "==" || operation == "in";
+bool names_a_set(const Json& value) {
+  return value.is_string() && value.get_ref<const std::string&>().starts_with('@');
 }
 
-/// Whether it is "udp dport 4791", or the same with a range or set.
+/// Whether the condition is true of values that `names` finds on its right side. A named set, and
+/// what is no number or text, nobody knows.
+template <class Names>
+bool is_met(const Json& match, Names names) {
+  const std::string operation = text_of(match, "op");
+  const Json& right = member(match, "right");
+  if (operation == "==" || operation == "in") return names(right);
+  return operation == "!=" && !right.is_null() && !names_a_set(right) && !names(right);
+}
+
+/// Whether it is "udp dport", or the same of any transport.
+bool is_port(const Json& value) {
+  const Json& payload = member(value, "payload");
+  const std::string protocol = text_of(payload, "protocol");
+  return (protocol == "udp" || protocol == "th") && text_of(payload, "field") == "dport";
+}
+
+/// Whether it is "udp dport 4791", or the same with a range or set, or "udp dport != 22".
 bool matches_port(const Json& statement) {
   const Json& match = member(statement, "match");
-  const Json& payload = member(member(match, "left"), "payload");
-  const std::string protocol = text_of(payload, "protocol");
-  return (protocol == "udp" || protocol == "th") && text_of(payload, "field") == "dport" &&
-         is_equality(match) && names_port(member(match, "right"));
+  return is_port(member(match, "left")) && is_met(match, names_port);
 }
 
-/// Whether it is "meta l4proto udp", or the same of the IP header.
+/// Whether it is "meta l4proto", or the same of the IP header.
+bool is_protocol(const Json& value) {
+  const Json& payload = member(value, "payload");
+  const std::string field = text_of(payload, "field");
+  return text_of(member(value, "meta"), "key") == "l4proto" ||
+         (text_of(payload, "protocol") == "ip" && field == "protocol") ||
+         (text_of(payload, "protocol") == "ip6" && field == "nexthdr");
+}
+
+/// Whether it is "meta l4proto udp" or the like.
 bool matches_udp(const Json& statement) {
   const Json& match = member(statement, "match");
-  const Json& left = member(match, "left");
-  const Json& payload = member(left, "payload");
-  const std::string field = text_of(payload, "field");
-  const bool is_of_ip = (text_of(payload, "protocol") == "ip" && field == "protocol") ||
-                        (text_of(payload, "protocol") == "ip6" && field == "nexthdr");
-  return (text_of(member(left, "meta"), "key") == "l4proto" || is_of_ip) && is_equality(match) &&
-         names_udp(member(match, "right"));
+  return is_protocol(member(match, "left")) && is_met(match, names_udp);
+}
+
+/// Whether it is "meta l4proto tcp" or the like.
+bool leaves_out_udp(const Json& statement) {
+  const Json& match = member(statement, "match");
+  return is_protocol(member(match, "left")) && !names_a_set(member(match, "right")) &&
+         !is_met(match, names_udp);
 }
 
 bool has(const Json& statement, const char* verdict) {
@@ -134,6 +157,8 @@ class Ruleset {
   Fate look_through(const std::string& name, const Chain& chain);
   Fate apply(const std::string& name, const Json& rule, Leaving& leaving);
   Fate follow_jumps(const std::string& table, const Json& statement);
+  const Json& elements_of(const std::string& table, const Json& data) const;
+  const Json& find_verdict(const std::string& table, const Json& map) const;
 
   std::map<std::string, Chain> chains_;      ///< by "family table name"
   std::map<std::string, const Json*> maps_;  ///< verdict maps, by the same
@@ -158,13 +183,27 @@ void Ruleset::add(const Json& entry) {
   }
 }
 
+/// The pairs of a verdict map, which is named or in place.
+const Json& Ruleset::elements_of(const std::string& table, const Json& data) const {
+  static const Json nothing;
+  if (!names_a_set(data)) return member(data, "set");
+  const auto map = maps_.find(table + data.get<std::string>().substr(1));
+  return map != maps_.end() ? *map->second : nothing;
+}
+
+/// What "udp dport vmap" says of the port; null: nothing.
+const Json& Ruleset::find_verdict(const std::string& table, const Json& map) const {
+  static const Json nothing;
+  for (const Json& pair : elements_of(table, member(map, "data"))) {
+    if (pair.is_array() && pair.size() == 2 && names_port(pair[0])) return pair[1];
+  }
+  return nothing;
+}
+
 /// The verdict of the chains that the statement, or a map in it, jumps to: the first one that names
 /// the port. Conditions are not weighed.
 Fate Ruleset::follow_jumps(const std::string& table, const Json& statement) {
-  if (statement.is_string() && statement.get_ref<const std::string&>().starts_with('@')) {
-    const auto map = maps_.find(table + statement.get<std::string>().substr(1));
-    return map != maps_.end() ? follow_jumps(table, *map->second) : Fate{};
-  }
+  if (names_a_set(statement)) return follow_jumps(table, elements_of(table, statement));
   if (!statement.is_structured()) return {};
   for (const char* const verdict : {"jump", "goto"}) {
     const std::string target = text_of(member(statement, verdict), "target");
@@ -180,10 +219,16 @@ Fate Ruleset::follow_jumps(const std::string& table, const Json& statement) {
 }
 
 Fate Ruleset::apply(const std::string& name, const Json& rule, Leaving& leaving) {
+  if (std::ranges::any_of(rule, leaves_out_udp)) return {};
   const std::string table = name.substr(0, name.rfind(' ') + 1);
-  const bool names_it = std::ranges::any_of(rule, matches_port);
+  const auto maps_port = [](const Json& statement) {
+    return is_port(member(member(statement, "vmap"), "key"));
+  };
+  const bool names_it =
+      std::ranges::any_of(rule, matches_port) || std::ranges::any_of(rule, maps_port);
   const bool is_for_all = std::ranges::all_of(rule, passes_port);
-  for (const Json& statement : rule) {
+  for (const Json& given : rule) {
+    const Json& statement = maps_port(given) ? find_verdict(table, member(given, "vmap")) : given;
     if (names_it || is_for_all) {
       if (has(statement, "accept")) return {Kind::kAccepted, name};
       if (has(statement, "drop") || has(statement, "reject")) {

@@ -42,6 +42,20 @@ TEST(DoctorRuleset, OtherRulesDoNotMatter) {
   EXPECT_TRUE(judge_ruleset(ruleset("accept", rule("4791", "accept"))).dropping.empty());
 }
 
+// "udp dport != 22 drop"
+TEST(DoctorRuleset, FindsRulesThatDropAllButAnother) {
+  for (const char* const right : {"22", R"({"set": [22, 53]})", R"({"range": [1, 1023]})"}) {
+    EXPECT_EQ(judge_ruleset(ruleset("accept", rule(right, "drop", "!="))).dropping,
+              Chains{"inet t in"})
+        << right;
+    EXPECT_TRUE(judge_ruleset(ruleset("drop", rule(right, "accept", "!="))).closed.empty());
+  }
+  for (const char* const right : {R"("@ports")", "4791", R"({"set": [22, 4791]})", "null"}) {
+    EXPECT_TRUE(judge_ruleset(ruleset("accept", rule(right, "drop", "!="))).dropping.empty())
+        << right;
+  }
+}
+
 TEST(DoctorRuleset, WhatIsForwardedDoesNotMatter) {
   std::string text = ruleset("accept", rule("4791", "drop"));
   text.replace(text.find("\"input\""), 7, "\"forward\"");
@@ -113,6 +127,46 @@ TEST(DoctorRuleset, ARuleBeforeAcceptsThePort) {
   }
   EXPECT_EQ(judge_ruleset(ruleset("accept", last + rule("4791", "accept"))).closed,
             Chains{"inet t in"});
+}
+
+/// "udp dport vmap DATA"
+std::string port_map(const std::string& data) {
+  return any_rule(
+      "in", R"({"vmap": {"key": {"payload": {"protocol": "udp", "field": "dport"}}, "data": )" +
+                data + "}}");
+}
+
+TEST(DoctorRuleset, AMapOfPortsDecides) {
+  const std::string both = R"({"set": [[22, {"accept": null}], [4791, {"drop": null}]]})";
+  EXPECT_EQ(judge_ruleset(ruleset("accept", port_map(both))).dropping, Chains{"inet t in"});
+  const std::string other = R"({"set": [[22, {"drop": null}], [4791, {"accept": null}]]})";
+  EXPECT_TRUE(judge_ruleset(ruleset("accept", port_map(other))).dropping.empty());
+  EXPECT_TRUE(judge_ruleset(ruleset("drop", port_map(other))).closed.empty());
+  const std::string neither = R"({"set": [[22, {"drop": null}]]})";
+  EXPECT_TRUE(judge_ruleset(ruleset("accept", port_map(neither))).dropping.empty());
+  EXPECT_EQ(judge_ruleset(ruleset("drop", port_map(neither))).closed, Chains{"inet t in"});
+  const std::string named =
+      R"(, {"map": {"family": "inet", "table": "t", "name": "ports", "elem": [[{"range": [4000, 5000]}, {"jump": {"target": "sub"}}]]}})";
+  const std::string chains = plain_chain("sub") + any_rule("sub", kDrop) + named;
+  EXPECT_EQ(judge_ruleset(ruleset("accept", chains + port_map(R"("@ports")"))).closed,
+            Chains{"inet t sub"});
+  EXPECT_TRUE(judge_ruleset(ruleset("accept", chains + port_map(R"("@gone")"))).closed.empty());
+}
+
+// "meta l4proto tcp th dport != 22 drop"
+TEST(DoctorRuleset, ARuleForAnotherProtocolDoesNotMatter) {
+  const std::string port =
+      R"({"match": {"op": "!=", "left": {"payload": {"protocol": "th", "field": "dport"}}, "right": 22}}, )";
+  const auto for_protocol = [&](const char* operation, const char* right) {
+    const std::string match = std::string(R"({"match": {"op": ")") + operation +
+                              R"(", "left": {"meta": {"key": "l4proto"}}, "right": )" + right +
+                              "}}, ";
+    return judge_ruleset(ruleset("accept", any_rule("in", match + port + kDrop))).dropping;
+  };
+  EXPECT_TRUE(for_protocol("==", R"("tcp")").empty());
+  EXPECT_TRUE(for_protocol("!=", R"("udp")").empty());
+  EXPECT_EQ(for_protocol("==", R"({"set": ["tcp", 17]})"), Chains{"inet t in"});
+  EXPECT_EQ(for_protocol("!=", R"("tcp")"), Chains{"inet t in"});
 }
 
 TEST(DoctorRuleset, AChainThatNothingJumpsToDoesNotMatter) {
