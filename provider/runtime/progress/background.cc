@@ -47,8 +47,9 @@ timespec to_timespec(Duration d) {
 
 /// Asks for short time slices. The thread then preempts one that spins, such as an application that
 /// waits for its memory to change, instead of waiting for the end of that thread's slice. Needs no
-/// privilege; kernels before 6.12 ignore it.
+/// privilege; kernels before 6.12 ignore it. A program that has chosen another policy keeps it.
 void ask_for_short_slices() {
+  if (sched_getscheduler(0) != SCHED_OTHER) return;
   struct {
     uint32_t size;
     uint32_t policy;
