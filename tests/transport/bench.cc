@@ -23,6 +23,7 @@ DeviceConfig config(const BenchOptions& options) {
   config.guarded_access = options.guarded_access;
   config.gids = {Gid::from_ipv4(kAddress)};
   config.keeps_requests = options.keeps_requests;
+  config.socket_window = options.socket_window;
   return config;
 }
 
@@ -182,7 +183,8 @@ void Bench::receive_raw(const Headers& headers, const Flow& flow,
   ASSERT_NE(out, nullptr);
   std::copy(payload.begin(), payload.end(), out);
   batch.commit();
-  device.receive({batch.bytes(batch.messages()[0]), flow, batch.identification(0)}, now);
+  device.receive({batch.bytes(batch.messages()[0]), flow, batch.identification(0), !through_memory},
+                 now);
 }
 
 void Bench::receive(Operation operation, uint32_t psn, const Headers& rest,

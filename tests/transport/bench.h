@@ -43,6 +43,7 @@ struct BenchOptions {
   uint32_t srq_wrs = 16;         ///< and its size
   GuardedAccess guarded_access;
   bool keeps_requests = false;  ///< those that come behind a gap
+  uint32_t socket_window = UINT32_MAX;
 
   BenchOptions() {
     connect.sq_psn = kSqPsn;
@@ -80,6 +81,8 @@ class Bench {
                const std::vector<uint8_t>& payload = {});
   void receive_ack(uint32_t psn, uint8_t syndrome = kAck, uint32_t msn = 0);
   void receive_nak(uint32_t psn, NakCode code) { receive_ack(psn, nak_syndrome(code)); }
+  /// Whether received packets come through memory, without an ICRC.
+  bool through_memory = false;
   /// Bytes with a right ICRC for `flow`.
   void receive_raw(const Headers& headers, const Flow& flow, const std::vector<uint8_t>& payload);
   [[nodiscard]] Flow flow_from_peer() const;

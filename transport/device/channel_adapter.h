@@ -39,6 +39,8 @@ struct DeviceConfig {
   /// Bytes of a peer's receive buffer that this device may fill (receive_room()). More in flight
   /// only causes cache misses.
   uint32_t max_window = 1024 * 1024;
+  /// The same for a peer that receives by a socket; no more than max_window.
+  uint32_t socket_window = UINT32_MAX;
   /// Whether requests that come behind a gap are kept (HeldRequests). If not, they are dropped, as
   /// adapters commonly do.
   bool keeps_requests = true;
@@ -58,7 +60,9 @@ struct ChannelAdapter {
   explicit ChannelAdapter(const DeviceConfig& device_config)
       : config(device_config),
         memory(device_config.key_secret, device_config.guarded_access),
-        reads(device_config.max_window) {}
+        reads(device_config.max_window) {
+    config.socket_window = std::min(config.socket_window, config.max_window);
+  }
 
   DeviceConfig config;
   MemoryTable memory;
@@ -81,6 +85,7 @@ struct ChannelAdapter {
   std::optional<Instant> next_held_event;                           ///< no held event is due before
   std::vector<CompletionQueue*> notified;
   Instant now{};                 ///< the time of the last call: the timestamp of completions
+  bool through_memory = false;   ///< whether the last packet came so, without an ICRC
   bool host_is_crowded = false;  ///< see Device::set_host_is_crowded()
   std::deque<AsyncEvent> events;
 

@@ -93,8 +93,8 @@ void Device::set_receive_buffer(size_t bytes) {
   ca.backpressure.set_receive_buffer(bytes);
   // Half is for what the peer has to send itself. A turn may go a quarter beyond the window.
   const size_t window = std::min<size_t>(ca.config.max_window, bytes * 2 / 5);
-  ca.config.max_window = static_cast<uint32_t>(window);
-  ca.reads.set_limit(ca.config.max_window);
+  ca.config.socket_window = static_cast<uint32_t>(window);
+  ca.reads.set_limit(ca.config.socket_window);
 }
 
 Expected<PdId, Errno> Device::alloc_pd(uint32_t owner) {

@@ -70,6 +70,9 @@ void dispatch(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, const
   if (opcode_info(packet.headers.bth.opcode).is_request) {
     return receive_request(ca, qp, packet, flow.source_port);
   }
+  if (ca.through_memory && qp.path != nullptr) {
+    qp.path->on_answer_through_memory(ca.config.max_window, now);
+  }
   receive_response(ca, qp, packet, now);
 }
 
@@ -102,6 +105,7 @@ void Device::receive(const RxPacket& packet, Instant now) {
 
 void Device::Impl::receive(const RxPacket& packet, Instant now) {
   ca.now = now;
+  ca.through_memory = !packet.has_icrc;
   PacketView view;
   if (const auto reason = parse(packet, view)) return ca.counters.drop(*reason);
   ++ca.counters.received_packets;

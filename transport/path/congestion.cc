@@ -39,7 +39,8 @@ void Path::on_acknowledged(uint32_t room) {
 bool Path::on_loss(Instant now) {
   if (now - last_loss_ < std::max(smoothed_, kMinLossInterval)) return false;
   last_loss_ = now;
-  window_ = std::max(kMinWindow, window_ / 2);
+  max_window_ = socket_window_;
+  window_ = std::clamp(window_ / 2, kMinWindow, max_window_);
   slow_start_threshold_ = window_;
   acknowledged_ = 0;
   return true;

@@ -37,7 +37,7 @@ class Path {
  public:
   /// `in_flight_of_all`: the sum that this path's in_flight() is part of; null: none.
   explicit Path(uint32_t max_window, uint64_t* in_flight_of_all = nullptr)
-      : max_window_(std::max(max_window, kMinWindow)), in_flight_of_all_(in_flight_of_all) {}
+      : socket_window_(std::max(max_window, kMinWindow)), in_flight_of_all_(in_flight_of_all) {}
 
   /// Whether somebody may begin a turn. The packets of one turn may go beyond the window.
   [[nodiscard]] bool has_room() const { return in_flight_ < window_; }
@@ -56,6 +56,11 @@ class Path {
     if (in_flight_of_all_ != nullptr) *in_flight_of_all_ -= room;
   }
 
+  /// An answer has come through memory of both processes, where nothing is lost for want of room.
+  /// The window may grow to `max_window`, until packets are lost: these went another way.
+  void on_answer_through_memory(uint32_t max_window, Instant now) {
+    if (max_window > max_window_ && !is_lossy(now)) max_window_ = max_window;
+  }
   /// Packets that took `room` were acknowledged.
   void on_acknowledged(uint32_t room);
   /// Halves the window. False: not again for the same loss.
@@ -118,7 +123,8 @@ class Path {
   static constexpr Duration kLossesAreRecent = seconds(1);
   static constexpr uint32_t kGrowth = 8192;  ///< a window, without loss, after the slow start
 
-  uint32_t max_window_;
+  uint32_t socket_window_;  ///< the largest window if the peer receives by a socket
+  uint32_t max_window_ = socket_window_;
   uint32_t window_ = std::min(kInitialWindow, max_window_);
   uint32_t slow_start_threshold_ = UINT32_MAX;
   uint32_t acknowledged_ = 0;  ///< since the window last grew by kGrowth

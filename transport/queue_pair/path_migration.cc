@@ -59,7 +59,7 @@ void load_alternate_path(ChannelAdapter& ca, QueuePair& qp) {
   PathMigration& migration = qp.migration;
   Flow flow = flow_to(ca.config, av);
   flow.source_port = source_port_for(av.grh.flow_label, qp.qpn, Qpn(qp.attr.dest_qp_num));
-  Path* path = ca.paths.acquire(flow.destination, qp.attr.dest_qp_num, ca.config.max_window);
+  Path* path = ca.paths.acquire(flow.destination, qp.attr.dest_qp_num, ca.config.socket_window);
   if (migration.path != nullptr) ca.paths.release(migration.path);
   migration.alternate = flow;
   migration.peer_host = PeerHost::kOther;

@@ -59,7 +59,7 @@ void resolve_address(ChannelAdapter& ca, QueuePair& qp) {
   Flow flow = flow_to(ca.config, av);
   flow.source_port = source_port_for(av.grh.flow_label, qp.qpn, Qpn(qp.attr.dest_qp_num));
   change_flow(ca, qp, flow,
-              ca.paths.acquire(flow.destination, qp.attr.dest_qp_num, ca.config.max_window));
+              ca.paths.acquire(flow.destination, qp.attr.dest_qp_num, ca.config.socket_window));
   qp.migration.on_alternate = false;
 }
 

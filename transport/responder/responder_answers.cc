@@ -18,7 +18,8 @@ constexpr uint32_t kLeastUnackedAtEnd = 4;
 
 bool may_hold_up(const ChannelAdapter& ca, const QueuePair& qp) {
   if (qp.responder.message != ResponderState::Message::kNone) return true;
-  const uint32_t quarter = ca.config.max_window / 4 / qp.mtu;
+  const uint32_t window = ca.through_memory ? ca.config.max_window : ca.config.socket_window;
+  const uint32_t quarter = window / 4 / qp.mtu;
   return qp.responder.unacked_at_start >=
          std::clamp(quarter, kLeastUnackedAtEnd, kMostUnackedAtEnd);
 }

@@ -202,7 +202,7 @@ void Progress::note_intervals(Instant before, uint64_t packets, Instant now) {
   const bool waits_for_events = armed_.load() != 0 || std::exchange(arms_seen_, arms) != arms;
   if (packets == 0 || waits_for_events) return;
   if (packets > kSinglePackets) {
-    if (device_.config().max_window < kWideWindow) linger_until_ = now + kLingerForRoom;
+    if (device_.config().socket_window < kWideWindow) linger_until_ = now + kLingerForRoom;
   } else if (last_arrival_ - before < kShortInterval) {
     linger_until_ = std::max(linger_until_, now + kShortInterval);
   }

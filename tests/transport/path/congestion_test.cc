@@ -69,6 +69,46 @@ TEST(PathWindow, HasRoomUpToItAndTurnsThatAreParts) {
   EXPECT_EQ(path.in_flight(), kFirstWindow - 1);
 }
 
+// Expect: through memory the window may become larger than the peer's socket would allow, until
+// packets are lost, which were not there then.
+TEST(PathWindow, IsLargerThroughMemory) {
+  constexpr uint32_t kSocketWindow = 160 * 1024;
+  Path path(kSocketWindow);
+  path.on_round_trip(microseconds(100));
+  path.on_acknowledged(kMaxWindow);
+  EXPECT_EQ(path.window(), kSocketWindow);
+  path.on_answer_through_memory(kMaxWindow, kStart);
+  path.on_acknowledged(kMaxWindow);
+  EXPECT_EQ(path.window(), kMaxWindow);
+  path.note_loss(kStart);
+  EXPECT_TRUE(path.on_loss(kStart));
+  EXPECT_EQ(path.window(), kSocketWindow);
+  path.on_answer_through_memory(kMaxWindow, kStart + milliseconds(500));
+  for (int i = 0; i < 1000; ++i) path.on_acknowledged(kMaxWindow);
+  EXPECT_EQ(path.window(), kSocketWindow);
+  path.on_answer_through_memory(kMaxWindow, kStart + milliseconds(1500));
+  for (int i = 0; i < 1000; ++i) path.on_acknowledged(kMaxWindow);
+  EXPECT_EQ(path.window(), kMaxWindow);
+}
+
+// Expect: an answer without an ICRC, which only memory leaves away, allows it.
+TEST(PathWindow, AnswersWithoutIcrcComeThroughMemory) {
+  BenchOptions options;
+  options.socket_window = kFirstWindow;
+  for (const bool through_memory : {false, true}) {
+    Bench bench(options);
+    bench.through_memory = through_memory;
+    bench.post(IBV_WR_RDMA_WRITE, 16 * kMtu);
+    bench.sent();
+    bench.receive_ack(kSqPsn + 15);
+    if (through_memory) {
+      EXPECT_GT(bench.qp->path->window(), kFirstWindow);
+    } else {
+      EXPECT_EQ(bench.qp->path->window(), kFirstWindow);
+    }
+  }
+}
+
 TEST(PathTimes, TheFirstSampleCountsInFullAndOthersInPart) {
   Path path(kMaxWindow);
   EXPECT_EQ(path.round_trip_bound(), Duration{});

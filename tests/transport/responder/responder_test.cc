@@ -169,6 +169,10 @@ TEST(Responder, AcksGoOutEarlierInANarrowWindow) {
   Bench narrow;
   narrow.device.set_receive_buffer(size_t{5} * 10 * kMtu * 2);  // the window is 2/5 of it
   EXPECT_EQ(ack_for_many_messages(narrow), (Lines{"ACK psn 209 credits 0 msn 10"}));
+  Bench memory;  // where there is room
+  memory.device.set_receive_buffer(kMtu);
+  memory.through_memory = true;
+  EXPECT_EQ(ack_for_many_messages(memory), (Lines{"ACK psn 231 credits 0 msn 32"}));
   Bench least;
   least.device.set_receive_buffer(kMtu);
   EXPECT_EQ(ack_for_many_messages(least), (Lines{"ACK psn 203 credits 0 msn 4"}));
