@@ -136,7 +136,8 @@ std::string set_capture(const std::string& file) {
     return fmt::format("--capture: {}: {}", path.string(), found.error().what);
   }
   const bool exists = fs::exists(path, failed);
-  if (access(exists ? path.c_str() : path.parent_path().c_str(), W_OK) != 0) {
+  if (access(exists ? path.c_str() : path.parent_path().c_str(), exists ? R_OK | W_OK : W_OK) !=
+      0) {
     return fmt::format("--capture: cannot write {}: {}", path.string(), std::strerror(errno));
   }
   if (const auto usable = check_capture_file(path); !usable) {

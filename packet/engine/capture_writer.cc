@@ -2,6 +2,7 @@
 #include "packet/engine/capture_writer.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 
 #include "packet/base/bytes.h"
 #include "packet/engine/capture_record.h"
+#include "packet/host/file_size.h"
 #include "packet/host/guarded_open.h"
 #include "packet/host/uncancelled.h"
 
@@ -25,6 +27,7 @@ namespace {
 constexpr uint64_t kBlockBegin = 8;
 constexpr uint64_t kLengthBytes = 4;
 constexpr uint64_t kLeastBlock = kBlockBegin + kLengthBytes;
+constexpr const char* kOfAnotherUser = "belongs to another user";
 /// Far more than any packet needs.
 constexpr uint64_t kMostBlock = uint64_t{1} << 20;
 
@@ -89,12 +92,14 @@ EngineError failed_call(const std::string& path, const char* call) {
 constexpr int kLockAttempts = 300;
 constexpr useconds_t kLockPauseUs = 10000;
 
-std::string lock_failure(int errno_value) {
-  if (errno_value == EWOULDBLOCK) {
-    return "another program has locked it (flock): name another file, or find that program with "
-           "lslocks";
+/// EBUSY instead of EWOULDBLOCK, which is EAGAIN and would be taken for a lack of threads.
+EngineError lock_failure(int errno_value, const std::string& path) {
+  if (errno_value != EWOULDBLOCK) {
+    return failed(errno_value, path, std::string("flock: ") + std::strerror(errno_value));
   }
-  return std::string("flock: ") + std::strerror(errno_value);
+  return failed(EBUSY, path,
+                "another program has locked it (flock): name another file, or find that program "
+                "with lslocks");
 }
 
 /// Takes the lock on the file, LOCK_EX or LOCK_SH. Returns an errno; 0: it is taken.
@@ -106,6 +111,35 @@ int lock(int fd, int operation, int attempts) {
   }
   return 0;
 }
+
+/// While it lives, a write of this thread that would exceed the limit on the size of files only
+/// fails: SIGXFSZ, which ends a process, is held back and taken away. The size cannot be checked
+/// before, because others append to the file, too.
+class HeldSizeSignal {
+ public:
+  HeldSizeSignal() {
+    if (may_grow_file_to(UINT64_MAX)) return;
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGXFSZ);
+    is_held_ =
+        pthread_sigmask(SIG_BLOCK, &signal_, &before_) == 0 && sigismember(&before_, SIGXFSZ) == 0;
+  }
+  ~HeldSizeSignal() {
+    if (!is_held_) return;
+    const Uncancelled uncancelled;
+    const timespec now{};
+    while (sigtimedwait(&signal_, nullptr, &now) < 0 && errno == EINTR) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  HeldSizeSignal(const HeldSizeSignal&) = delete;
+  HeldSizeSignal& operator=(const HeldSizeSignal&) = delete;
+
+ private:
+  sigset_t signal_{};
+  sigset_t before_{};
+  bool is_held_ = false;
+};
 
 /// The file from now on is the user's alone.
 Expected<void, EngineError> write_header(int fd, const std::string& path) {
@@ -160,7 +194,7 @@ Expected<void, EngineError> begin_or_join(int fd, const std::string& path, bool 
   auto status = check_content(fd, path);
   if (!status) return Unexpected<EngineError>(std::move(status.error()));
   if (status->st_uid != geteuid()) {
-    return Unexpected<EngineError>(failed(EACCES, path, "belongs to another user"));
+    return Unexpected<EngineError>(failed(EACCES, path, kOfAnotherUser));
   }
   if (status->st_size == 0) return write_header(fd, path);
   if (!alone) return {};
@@ -173,11 +207,18 @@ Expected<void, EngineError> begin_or_join_locked(int fd, const std::string& path
   const bool alone = error == 0;
   // The holder of an exclusive lock is about to begin the capture.
   if (error == EWOULDBLOCK) error = lock(fd, LOCK_SH, kLockAttempts);
-  if (error != 0) return Unexpected<EngineError>(failed(error, path, lock_failure(error)));
+  if (error != 0) return Unexpected<EngineError>(lock_failure(error, path));
   if (auto begun = begin_or_join(fd, path, alone); !begun || !alone) return begun;
   error = lock(fd, LOCK_SH, kLockAttempts);
-  if (error != 0) return Unexpected<EngineError>(failed(error, path, lock_failure(error)));
+  if (error != 0) return Unexpected<EngineError>(lock_failure(error, path));
   return {};
+}
+
+/// Returns how much was written, or -errno.
+ssize_t write_within_limit(int fd, std::span<const uint8_t> bytes) {
+  const HeldSizeSignal held;
+  const ssize_t written = uncancelled::write(fd, bytes.data(), bytes.size());
+  return written < 0 ? -errno : written;
 }
 
 }  // namespace
@@ -187,6 +228,9 @@ Expected<void, EngineError> check_capture_file(const std::string& path) {
   auto opened = guarded_open(path, O_PATH);
   if (!opened) return {};
   auto status = check_kind(opened->get(), path);
+  if (status && geteuid() != 0 && status->st_uid != geteuid()) {
+    return Unexpected<EngineError>(failed(EACCES, path, kOfAnotherUser));
+  }
   if (status) {
     opened = guarded_open(path, O_RDONLY | O_NONBLOCK);
     if (!opened) return {};
@@ -210,9 +254,9 @@ Expected<CaptureWriter, EngineError> CaptureWriter::open(const std::string& path
 
 void CaptureWriter::append(std::span<const uint8_t> records) {
   if (!is_on()) return;
-  const ssize_t written = uncancelled::write(fd_.get(), records.data(), records.size());
+  const ssize_t written = write_within_limit(fd_.get(), records);
   if (written == static_cast<ssize_t>(records.size())) return;
-  stop(written < 0 ? std::strerror(errno) : "no space for a whole record");
+  stop(written < 0 ? std::strerror(static_cast<int>(-written)) : "no space for a whole record");
 }
 
 void CaptureWriter::stop(const char* why) {

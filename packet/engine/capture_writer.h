@@ -13,8 +13,8 @@
 namespace urxe {
 
 /// Whether the file `path`, if there is one that this process may read, is one that a capture can
-/// be appended to. Changes nothing. It does not look at the owner: that is the affair of whoever
-/// opens it, perhaps as another user.
+/// be appended to. Changes nothing. Root's programs may open it as another user: for root the owner
+/// does not count.
 Expected<void, EngineError> check_capture_file(const std::string& path);
 
 /// The file of a capture, which the lanes of an engine share. Several threads and processes may

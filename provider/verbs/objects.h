@@ -139,6 +139,8 @@ struct SourcePort {
   Gid local;
   uint16_t port = 0;
   uint16_t wanted = 0;  ///< what was asked for
+  Gid peer;             ///< for packets to this queue pair
+  uint32_t peer_qpn = 0;
 };
 
 struct Srq : abi::VerbsSrq, ListHook<struct SrqTag> {

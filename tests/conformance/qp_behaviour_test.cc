@@ -230,6 +230,32 @@ TEST_F(QpBehaviour, SqdHoldsBackNewRequests) {
   expect_completion(right_received(), 2);
 }
 
+TEST_F(QpBehaviour, SqdTakesAnotherFlowLabel) {
+  checks("ibv_modify_qp(3): SQD to SQD with IBV_QP_AV; the peer may see another UDP source port");
+  connect_pair();
+  if (stopped()) return;
+  const Buffer local(left_->pd, kSize);
+  const Buffer remote(right_->pd, kSize);
+  for (const uint32_t label : {0x54321U, 0x12345U, 0U}) {
+    ASSERT_EQ(receive(right_qp(), remote), 0);
+    ASSERT_EQ(send(left_qp(), local), 0);
+    expect_completion(left_done(), 1);
+    expect_completion(right_received(), 2);
+    ASSERT_EQ(to_state(left_qp(), IBV_QPS_SQD), 0);
+    ASSERT_TRUE(eventually([&] { return query(left_qp()).sq_draining == 0; }));
+    ibv_qp_attr attr{};
+    attr.qp_state = IBV_QPS_SQD;
+    attr.ah_attr = device_.own_address();
+    attr.ah_attr.grh.flow_label = label;
+    ASSERT_EQ(ibv_modify_qp(left_qp(), &attr, IBV_QP_STATE | IBV_QP_AV), 0);
+    ASSERT_EQ(to_state(left_qp(), IBV_QPS_RTS), 0);
+  }
+  ASSERT_EQ(receive(right_qp(), remote), 0);
+  ASSERT_EQ(send(left_qp(), local), 0);
+  expect_completion(left_done(), 1);
+  expect_completion(right_received(), 2);
+}
+
 TEST_F(QpBehaviour, SqdFinishesWhatIsOutstanding) {
   checks("IBTA 10.3.1.5; ibv_query_qp(3): sq_draining");
   QpConfig patient;

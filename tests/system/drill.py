@@ -212,7 +212,9 @@ def busy(other, peer):
 STRANGERS = ((b"220 mail\r\n", 'it is no agent; it says "220 mail'), (b"", "it is no agent: it says nothing"),
              (b"{}\n", 'it is no agent; it says "{}"'), (b"\x1b[2J\xff\n", 'it is no agent; it says "?[2J?"'),
              (b'{"urxe_drill": 7}\n', "it speaks version 7 of the protocol"),
-             (b'{"urxe_drill": 2}\n', "it names no GID"))
+             (b'{"urxe_drill": 2}\n', "it names no GID"),
+             (b'{"urxe_drill": 2, "gid": "00000000000000000000ffff0a000001"}\n'
+              b'{"error": "no\\u001b[2J"}\n', ": no?[2J"))
 
 
 def expect_error_in_json(arguments, code, reason):

@@ -16,23 +16,36 @@ void release(Qp& qp, std::optional<SourcePort>& port) {
   port.reset();
 }
 
-/// Claims a port and releases the one held; 0 or an errno. If nothing else is wanted the port
-/// stays: the peer knows it.
+/// Only a process of the same network namespace can have the address then, with sockets.
+PeerHost host_of(const Flow& flow) {
+  return is_address_of_this_host(flow.destination) ? PeerHost::kThis : PeerHost::kOther;
+}
+
+/// Whether the port that is held stays: the peer knows it. A peer on this host takes packets of the
+/// same connection from no other (PeerPorts), whatever flow label is wanted later.
+bool stays(const SourcePort& port, const Flow& flow, uint32_t peer_qpn) {
+  if (port.local != flow.source) return false;
+  if (port.wanted == flow.source_port) return true;
+  return port.peer == flow.destination && port.peer_qpn == peer_qpn &&
+         host_of(flow) == PeerHost::kThis;
+}
+
+/// Claims a port and releases the one held, unless it stays; 0 or an errno.
 int claim(Qp& qp, std::optional<SourcePort>& port, const Flow& flow) {
-  if (port && port->local == flow.source && port->wanted == flow.source_port) return 0;
+  const uint32_t peer_qpn = qp.queue_pair->attr.dest_qp_num;
+  if (port && stays(*port, flow, peer_qpn)) {
+    port->peer = flow.destination;
+    port->peer_qpn = peer_qpn;
+    return 0;
+  }
   release(qp, port);
   auto claimed = qp.progress->engine()->claim_source_port(flow.source, flow.source_port);
   if (!claimed) {
     print_failure(claimed.error().what, claimed.error().errno_value);
     return claimed.error().errno_value;
   }
-  port = SourcePort{flow.source, *claimed, flow.source_port};
+  port = SourcePort{flow.source, *claimed, flow.source_port, flow.destination, peer_qpn};
   return 0;
-}
-
-/// Only a process of the same network namespace can have the address then, with sockets.
-PeerHost host_of(const Flow& flow) {
-  return is_address_of_this_host(flow.destination) ? PeerHost::kThis : PeerHost::kOther;
 }
 
 int claim_primary(Qp& qp) {

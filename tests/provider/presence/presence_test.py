@@ -792,6 +792,11 @@ class UnprivilegedTest(Scratch):
                     shutil.copy(source, os.path.join(self.scratch, folder))
         drop = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "env", "-u",
                 "XDG_RUNTIME_DIR", "-C", "/"]
+        theirs = self.write("theirs", "")
+        os.chmod(theirs, 0o666)
+        refused = call(*drop, self.scratch + "/bin/urxe", "run", "--capture", theirs, "true")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("belongs to another user", refused.stderr)
         run_it = [*drop, self.scratch + "/bin/urxe", "run", "--device", "dev0=lo", "--"]
         result = call(*run_it, "sh", "-c",
                       "id -u; cat /sys/class/infiniband/dev0/ports/1/counters/port_xmit_data; "

@@ -48,12 +48,17 @@ std::optional<json> object_of(const std::string& line) {
 }
 
 /// What a stranger says, in a line of a message.
-std::string printable(std::string_view text) {
-  constexpr size_t kMost = 60;
-  std::string shown(text.substr(0, kMost));
+std::string printable(std::string_view text, size_t most = 60) {
+  std::string shown(text.substr(0, most));
   std::replace_if(
       shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  return text.size() > kMost ? shown + "..." : shown;
+  return text.size() > most ? shown + "..." : shown;
+}
+
+/// Why the agent has not done something.
+std::string reason_in(const json& answer, const char* key) {
+  constexpr size_t kMostOfReason = 300;
+  return printable(text_in(answer, key), kMostOfReason);
 }
 
 json ask(const AgentClient& client, LineChannel& channel, const std::string& request) {
@@ -63,7 +68,7 @@ json ask(const AgentClient& client, LineChannel& channel, const std::string& req
   if (!answer)
     client.fail(fmt::format("it has left, or has no answer to \"{}\"",
                             request.substr(0, request.find('\n'))));
-  if (answer->contains("error")) client.fail(text_in(*answer, "error"));
+  if (answer->contains("error")) client.fail(reason_in(*answer, "error"));
   return std::move(*answer);
 }
 
@@ -107,7 +112,7 @@ AgentClient::AgentClient(const Endpoint& endpoint)
   if (!gid || gid->size() != gid_.bytes.size()) fail("it names no GID");
   gid_ = Gid::from_ipv6(gid->data());
   if (gid_.is_multicast() || gid_.is_zero()) fail("its GID is of no host");
-  device_ = text_in(*hello, "device");
+  device_ = printable(text_in(*hello, "device"));
 }
 
 void AgentClient::fail(const std::string& what) const {
@@ -123,9 +128,9 @@ void AgentClient::begin(const Script& script, uint32_t peer_qpn, const Gid& peer
 
 AgentClient::Done AgentClient::do_statement(size_t index) {
   const json answer = ask(*this, channel_, fmt::format("do {}", index));
-  if (answer.contains("refused")) return {{Outcome::Kind::kRefused, text_in(answer, "refused")}};
+  if (answer.contains("refused")) return {{Outcome::Kind::kRefused, reason_in(answer, "refused")}};
   if (answer.contains("impossible")) {
-    return {{Outcome::Kind::kImpossible, text_in(answer, "impossible")}};
+    return {{Outcome::Kind::kImpossible, reason_in(answer, "impossible")}};
   }
   const auto value = number_in(answer, "value", UINT32_MAX);
   if (!value) fail("its answer has no value");
