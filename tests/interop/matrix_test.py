@@ -89,6 +89,10 @@ def shows_the_stack_of_a_process_that_does_not_end():
         harness.fail("a process that does not end was killed")
     except remote.AgentLost as lost:
         harness.expect("ib_read_bw" in str(lost) and "rxe_destroys_its_queue_pair" in str(lost), str(lost))
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            harness.Process.show_others()
+        harness.expect("there: ib_read_bw (ended with None)" in printed.getvalue(), printed.getvalue())
     finally:
         remote.KILL_PATIENCE = before
         remote.forget(process)

@@ -210,5 +210,7 @@ class RemoteProcess:
             done = len(data)
         return code
 
+    _is_shown = False
     show = harness.Process.show
+    _show_end = harness.Process._show_end
     expect_success = harness.Process.expect_success

@@ -315,6 +315,10 @@ class Process:
     def running(self):
         return self._process.poll() is None
 
+    @property
+    def _code(self):
+        return self._process.returncode
+
     def wait(self, timeout=PATIENCE):
         """The exit code; negative for a signal. A failure of the test where the process does not end in time."""
         try:
@@ -335,7 +339,7 @@ class Process:
         print(f"--- {self.name}: {' '.join(self.command)}\n{self.output}---", flush=True)
 
     def _show_end(self):
-        state = "runs" if self.running() else f"ended with {self._process.returncode}"
+        state = "runs" if self.running() else f"ended with {self._code}"
         print(f"--- {self.name} ({state}): {' '.join(self.command)}\n{self.output[-_SHOWN_AT_END:]}---", flush=True)
 
     def expect_success(self, timeout=PATIENCE, explain=lambda output: ""):
