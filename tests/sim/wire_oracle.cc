@@ -188,13 +188,14 @@ void WireOracle::repeated_request(Direction& direction, const PacketView& packet
   const uint32_t rest = request.length - done;
   if (length == rest) return;
   // A probe asks for one response of a READ that has begun to be answered; a repair for those in
-  // front of others that have come.
+  // front of others that have come, or up to one that has come and was dropped, because data of a
+  // READ before it was missing.
   const uint32_t packets = length / direction.limits.mtu;
   const bool is_probe = done > 0 && packets == 1;
-  const bool is_repair = distance + packets < direction.answered;
+  const bool is_repair = distance + packets <= direction.answered;
   demand(length % direction.limits.mtu == 0 && length != 0 && length < rest,
          "resumed READ: wrong length", packet);
-  demand(is_probe || is_repair, "part of a READ, and nothing has come behind it", packet);
+  demand(is_probe || is_repair, "part of a READ, and nothing has come so far", packet);
   request.part_ends.insert(distance - request.first + packets - 1);
 }
 
