@@ -34,10 +34,12 @@ struct RxPacket {
   Flow flow;
   /// IPv4 identification; nullopt if the engine cannot see it (a UDP socket). Ignored for IPv6.
   std::optional<uint16_t> ipv4_identification;
-  /// False: it came through memory, and its last four bytes are no ICRC.
+  /// False: nothing could damage it on its way, and its last four bytes are no ICRC.
   bool has_icrc = true;
   /// If the identification is not known: the one to try first.
   uint16_t likely_identification = 0;
+  /// Whether it has come through memory that its sender shares with this process.
+  bool through_memory = false;
 };
 
 /// Received packets of one flow, back to back, each `segment_size` bytes long except for a shorter

@@ -183,8 +183,9 @@ void Bench::receive_raw(const Headers& headers, const Flow& flow,
   ASSERT_NE(out, nullptr);
   std::copy(payload.begin(), payload.end(), out);
   batch.commit();
-  device.receive({batch.bytes(batch.messages()[0]), flow, batch.identification(0), !through_memory},
-                 now);
+  RxPacket packet{batch.bytes(batch.messages()[0]), flow, batch.identification(0)};
+  packet.through_memory = through_memory;
+  device.receive(packet, now);
 }
 
 void Bench::receive(Operation operation, uint32_t psn, const Headers& rest,

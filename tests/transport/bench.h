@@ -81,7 +81,7 @@ class Bench {
                const std::vector<uint8_t>& payload = {});
   void receive_ack(uint32_t psn, uint8_t syndrome = kAck, uint32_t msn = 0);
   void receive_nak(uint32_t psn, NakCode code) { receive_ack(psn, nak_syndrome(code)); }
-  /// Whether received packets come through memory, without an ICRC.
+  /// Whether received packets come through memory.
   bool through_memory = false;
   /// Bytes with a right ICRC for `flow`.
   void receive_raw(const Headers& headers, const Flow& flow, const std::vector<uint8_t>& payload);

@@ -85,7 +85,7 @@ struct ChannelAdapter {
   std::optional<Instant> next_held_event;                           ///< no held event is due before
   std::vector<CompletionQueue*> notified;
   Instant now{};                 ///< the time of the last call: the timestamp of completions
-  bool through_memory = false;   ///< whether the last packet came so, without an ICRC
+  bool through_memory = false;   ///< whether the last packet has come so
   bool host_is_crowded = false;  ///< see Device::set_host_is_crowded()
   std::deque<AsyncEvent> events;
 

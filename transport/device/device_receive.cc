@@ -105,7 +105,7 @@ void Device::receive(const RxPacket& packet, Instant now) {
 
 void Device::Impl::receive(const RxPacket& packet, Instant now) {
   ca.now = now;
-  ca.through_memory = !packet.has_icrc;
+  ca.through_memory = packet.through_memory;
   PacketView view;
   if (const auto reason = parse(packet, view)) return ca.counters.drop(*reason);
   ++ca.counters.received_packets;

@@ -134,6 +134,7 @@ void ShmEngine::hand_on(const PacketRun& run, bool numbered, bool sealed) {
     packet.flow = run.flow;
     packet.ipv4_identification = identification;
     packet.has_icrc = sealed;
+    packet.through_memory = true;
     if (numbered) ++identification;
   });
   took_memory_ = true;

@@ -91,8 +91,8 @@ TEST(PathWindow, IsLargerThroughMemory) {
   EXPECT_EQ(path.window(), kMaxWindow);
 }
 
-// Expect: an answer without an ICRC, which only memory leaves away, allows it.
-TEST(PathWindow, AnswersWithoutIcrcComeThroughMemory) {
+// Expect: an answer that has come so allows it.
+TEST(PathWindow, AnAnswerThroughMemoryWidensIt) {
   BenchOptions options;
   options.socket_window = kFirstWindow;
   for (const bool through_memory : {false, true}) {

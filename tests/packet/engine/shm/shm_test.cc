@@ -46,6 +46,7 @@ TEST_F(TwoShmMembers, NeedNoIcrcsInMemory) {
   EXPECT_TRUE(eventually([&] {
     for (const RxPacket& packet : b_.engine->receive()) {
       EXPECT_FALSE(packet.has_icrc);
+      EXPECT_TRUE(packet.through_memory);
       EXPECT_TRUE(parse(packet));
       ++packets;
     }
