@@ -27,16 +27,6 @@ namespace {
 /// So many polls between two looks mean that the application is polling.
 constexpr uint64_t kBusyPolls = 2;
 constexpr Duration kSlice = microseconds(100);
-/// So many packets through memory, received at once or in answer to each other, are a stream.
-constexpr uint32_t kStream = 8;
-/// If single packets come at shorter intervals than this, the next one is waited for so long
-/// without sleeping: it would wake the thread as soon as it sleeps, which costs more.
-constexpr Duration kShortInterval = microseconds(40);
-constexpr uint64_t kSinglePackets = 4;
-/// How long the thread looks for the rest of a stream before it sleeps.
-constexpr Duration kLinger = microseconds(120);
-/// The same for a stream through sockets with little room. Its sender must soon wait for an ACK.
-constexpr Duration kLingerForRoom = microseconds(60);
 /// Bursts received before other threads can take the lock.
 constexpr int kBurstsAtOnce = 16;
 
@@ -140,13 +130,14 @@ void Progress::serve() {
   if (leaves_to_waiter()) return;
   lane_->end_wait();
   Instant now = clock_now();
-  memory_traffic_ = 0;
+  lingering_.begin();
   serve_arrivals(now);
   while (lingers(now) && !waiting_.load()) {
     unlock();  // others may take the lock
     sched_yield();
     lock_.lock();
-    now = clock_now();
+    const Instant before = std::exchange(now, clock_now());
+    lingering_.yielded(now - before, now);
     serve_arrivals(now);
   }
   flush_events();
@@ -179,20 +170,11 @@ void Progress::serve() {
   mode_.store(Mode::kAwake);
 }
 
-/// Whether the thread looks again instead of going to sleep, because a stream of packets goes
-/// through memory. Looking there costs no system call, and waking this thread would cost the sender
-/// as much as sending dozens of packets.
+/// Whether the thread looks again instead of going to sleep.
 bool Progress::lingers(Instant now) {
-  note_stream(now);
   const bool application_polls =
       inline_polls_.load(std::memory_order_relaxed) - polls_seen_ >= kBusyPolls;
-  return now < linger_until_ && !application_polls && !crowding_.is_crowded(now) && !stop_.load();
-}
-
-void Progress::note_stream(Instant now) {
-  if (memory_traffic_ < kStream) return;
-  memory_traffic_ = 0;
-  linger_until_ = now + kLinger;
+  return lingering_.lasts(now) && !application_polls && !crowding_.is_crowded(now) && !stop_.load();
 }
 
 /// `packets` have come; those before them, at `before`. If a thread of the application sleeps until
@@ -200,12 +182,9 @@ void Progress::note_stream(Instant now) {
 void Progress::note_intervals(Instant before, uint64_t packets, Instant now) {
   const uint64_t arms = arms_.load(std::memory_order_relaxed);
   const bool waits_for_events = armed_.load() != 0 || std::exchange(arms_seen_, arms) != arms;
-  if (packets == 0 || waits_for_events) return;
-  if (packets > kSinglePackets) {
-    if (device_.config().socket_window < kWideWindow) linger_until_ = now + kLingerForRoom;
-  } else if (last_arrival_ - before < kShortInterval) {
-    linger_until_ = std::max(linger_until_, now + kShortInterval);
-  }
+  if (waits_for_events) return;
+  const bool has_little_room = device_.config().socket_window < kWideWindow;
+  lingering_.came(packets, last_arrival_ - before, has_little_room, now);
 }
 
 void Progress::serve_arrivals(Instant now) {

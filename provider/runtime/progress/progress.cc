@@ -66,7 +66,7 @@ bool Progress::receive(Instant now) {
     if (takes_from_memory_ && i + 1 < packets.size()) fetch_ahead(packets[i + 1].bytes);
     device_.receive(packets[i], now);
   }
-  if (takes_from_memory_) memory_traffic_ += static_cast<uint32_t>(packets.size());
+  if (takes_from_memory_) lingering_.passed_through_memory(packets.size());
   const bool any = frames_.receive(device_, now) || !packets.empty();
   if (any) last_arrival_ = now;
   reply_wait_.receives(packets.size(), now);
@@ -122,7 +122,7 @@ bool Progress::send_batch() {
   if (batch_->empty()) return true;
   const size_t taken = lane_->transmit(*batch_);
   batch_->gather();  // payloads may be taken away once the lock is free
-  if (takes_from_memory_) memory_traffic_ += static_cast<uint32_t>(taken);
+  if (takes_from_memory_) lingering_.passed_through_memory(taken);
   return batch_->empty();
 }
 

@@ -24,6 +24,7 @@
 #include "provider/runtime/progress/departures.h"
 #include "provider/runtime/progress/frame_traffic.h"
 #include "provider/runtime/progress/held_signals.h"
+#include "provider/runtime/progress/lingering.h"
 #include "provider/runtime/progress/reply_wait.h"
 #include "provider/runtime/progress/rests.h"
 #include "provider/runtime/progress/short_waits.h"
@@ -198,7 +199,6 @@ class Progress {
   [[nodiscard]] bool leaves_to_waiter();
   void serve();
   [[nodiscard]] bool lingers(Instant now);
-  void note_stream(Instant now);
   void serve_arrivals(Instant now);
   void note_intervals(Instant before, uint64_t packets, Instant now);
   void sleep_until(Instant when);
@@ -237,10 +237,9 @@ class Progress {
   Instant last_yield_{};
   Instant last_published_{};
   Instant last_reports_{};
-  Instant linger_until_{};
   ReplyWait reply_wait_;
-  uint32_t memory_traffic_ = 0;     ///< packets through memory since the background thread woke
-  bool takes_from_memory_ = false;  ///< the last receive() did
+  Lingering lingering_;
+  bool takes_from_memory_ = false;                     ///< the last receive() did
   std::vector<std::shared_ptr<EventSocket>> clogged_;  ///< sockets that events wait for
   Awaited awaited_;                                    ///< by the holder of the lock
   uint64_t failures_told_ = 0;                         ///< of Counters::failures

@@ -157,10 +157,9 @@ bool Progress::serve_until_idle(const EventSocket& channel, uint64_t sent_before
     if (mode_.load() == Mode::kWatching) uncancelled::ring_bell(kick_fd_);
     lane_->end_wait();
     Instant now = clock_now();
-    memory_traffic_ = 0;
+    lingering_.begin();
     bool has_event = serve_until_event(channel, sent_before, now);
-    for (note_stream(now); !has_event && now < linger_until_ && !crowding_.is_crowded(now);
-         note_stream(now)) {
+    while (!has_event && lingering_.lasts(now) && !crowding_.is_crowded(now)) {
       unlock();  // others may take the lock
       yield();
       lock_.lock();
