@@ -9,9 +9,13 @@
 namespace urxe {
 namespace {
 
+// IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC of rdma-core 65: in a confidential guest
+// the device may allocate memory that the host can read. urxe's device needs none.
+constexpr uint32_t kAllowUnprotectedAlloc = 1U << 2U;
+
 int check_init(const Context& owner, const ibv_parent_domain_init_attr& init) {
-  constexpr uint32_t kKnown =
-      IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+  constexpr uint32_t kKnown = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
+                              IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT | kAllowUnprotectedAlloc;
   if ((init.comp_mask & ~kKnown) != 0) return EINVAL;
   // Custom allocators are for memory that is shared with a device. There is none, so they are not
   // called; without both functions they are wrong nonetheless.

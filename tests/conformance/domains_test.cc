@@ -101,6 +101,20 @@ TEST_F(Domains, UnknownCompMask) {
   EXPECT_TRUE(errno == EINVAL || errno == EOPNOTSUPP) << std::strerror(errno);
 }
 
+/// IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC, which came with rdma-core 65, permits
+/// what a device need not use. Devices without IBV_DEVICE_CC_DMA_BOUNCE have no use for it.
+TEST_F(Domains, MayUseUnprotectedMemory) {
+  checks("ibv_alloc_parent_domain(3): IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC");
+  if (IsSkipped()) return;
+  constexpr uint32_t kAllowUnprotectedAlloc = 1U << 2;
+  const PdPtr domain = parent(pd_.get(), td_.get(), kAllowUnprotectedAlloc);
+  need(domain != nullptr || errno != EOPNOTSUPP, "unprotected memory");
+  if (IsSkipped()) return;
+  ASSERT_NE(domain, nullptr) << std::strerror(errno);
+  Buffer in_it(domain.get(), 64);
+  EXPECT_NE(in_it.rkey(), 0U);
+}
+
 /// Custom allocators may leave every allocation to the device, which need not ask them at all.
 TEST_F(Domains, CustomAllocators) {
   checks("ibv_alloc_parent_domain(3): IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS");
