@@ -2,6 +2,7 @@
 #include "tools/command_line_error.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -20,7 +21,7 @@ constexpr auto kKinds = std::to_array<Kind>({
     {"PID", "the number of a process"},
     {"SECONDS", "a number of seconds, such as 0.5"},
     {"MS", "a number of milliseconds"},
-    {"PORT", "a port number, 1 to 65535"},
+    {"PORT", "a port number, 0 to 65535"},
 });
 constexpr std::string_view kOtherKind = "a whole number, 0 or more";
 
@@ -49,10 +50,16 @@ std::string unconverted(const CLI::App& command, const std::string& said) {
   return said;
 }
 
-/// What CLI11 says of it, or plainer words.
-std::string sentence(const CLI::App& command, const CLI::Error& error) {
-  const std::string said = error.what();
-  if (error.get_name() == "ConversionError") return unconverted(command, said);
+/// What CLI11 says of it, or plainer words. An argument that the command does not know comes first:
+/// what is missing may be just what was misspelt.
+std::string sentence(const CLI::App& app, const CLI::Error& error) {
+  std::string said = error.what();
+  const int code = error.get_exit_code();  // the name may be the command's
+  const bool is_extra = code == static_cast<int>(CLI::ExitCodes::ExtrasError) ||
+                        code == static_cast<int>(CLI::ExitCodes::RequiredError);
+  const auto unknown = is_extra ? app.remaining(true) : std::vector<std::string>();
+  if (!unknown.empty()) return fmt::format("not expected: {}", fmt::join(unknown, " "));
+  if (error.get_name() == "ConversionError") return unconverted(*named_commands(&app).back(), said);
   if (error.get_name() != "ArgumentMismatch") return said;
   constexpr std::string_view kOverride = " was given a disallowed flag override";
   if (said.ends_with(kOverride)) {
@@ -76,7 +83,7 @@ std::string told(const CLI::App* app, std::string_view what) {
 }  // namespace
 
 std::string command_line_error(const CLI::App* app, const CLI::Error& error) {
-  return told(app, sentence(*named_commands(app).back(), error));
+  return told(app, sentence(*app, error));
 }
 
 std::string empty_option(const CLI::App& app) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "packet/engine/engine_choice.h"
+#include "packet/engine/fault_plans.h"
 #include "tools/doctor/buffers.h"
 #include "tools/doctor/child.h"
 #include "tools/doctor/directories.h"
@@ -60,13 +61,21 @@ Expected<Presentation, std::string> present(const RunOptions& options, EngineCho
                                 options.dpdk_arguments.value_or(get("URXE_DPDK_ARGS")));
 }
 
+doctor::Finding judge_faults(const std::string& faults) {
+  const auto plans = parse_fault_plans(faults);
+  if (!plans) {
+    return doctor::problem("environment", "URXE_FAULTS is wrong: " + plans.error(),
+                           "correct it, or unset it: with it `urxe run` starts no program");
+  }
+  return doctor::note("environment", "URXE_FAULTS makes programs lose or change packets: " + faults,
+                      "unset URXE_FAULTS");
+}
+
 /// What needs no device.
 Findings check_libraries(const DoctorOptions& options) {
   Findings findings;
   if (const std::string faults = get("URXE_FAULTS"); !faults.empty()) {
-    findings.push_back(doctor::note("environment",
-                                    "URXE_FAULTS makes programs lose or change packets: " + faults,
-                                    "unset URXE_FAULTS"));
+    findings.push_back(judge_faults(faults));
   }
   for (const std::string& said : drop_unknown_switches()) {
     findings.push_back(doctor::note("environment", said, "correct it, or unset it"));

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "packet/host/local_address.h"
 #include "tools/drill/qp_attributes.h"
 #include "tools/drill/run.h"
 #include "tools/drill/script_files.h"
@@ -102,6 +103,12 @@ std::string Runner::prepare() {
   const auto endpoint = drill::parse_endpoint(options_.peer);
   if (!endpoint) return "--peer " + endpoint.error();
   agent_.emplace(*endpoint);
+  if (is_address_of_this_host(agent_->gid())) {
+    return fmt::format(
+        "--peer {}: the agent's device is on this host; it must be on another one, "
+        "which can be a node of `urxe lab`",
+        options_.peer);
+  }
   auto socket = drill::WireSocket::open(options_.local, agent_->gid());
   if (!socket) throw drill::AgentFailure(socket.error());
   socket_ = std::move(*socket);

@@ -37,8 +37,7 @@ constexpr const char* kShmHelp =
     "default), "
     "or over UDP only, as with other hosts. The last one counts";
 constexpr const char* kExplainHelp =
-    "Print a line on stderr for each queue pair that failed, with the reason, when it is destroyed "
-    "or the program exits";
+    "Print a line on stderr when a queue pair fails, with the reason";
 
 /// Help as CLI11 writes it, without the value that the name of a negative flag ends with there
 /// ("--no-shm{false}").

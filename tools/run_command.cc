@@ -36,6 +36,15 @@ bool is_in_path(const std::string& program) {
   return false;
 }
 
+/// Debian has programs for administrators in directories that an ordinary user's PATH leaves out.
+std::string found_elsewhere(const std::string& program) {
+  for (const std::filesystem::path folder : {"/usr/local/sbin", "/usr/sbin", "/sbin"}) {
+    if (access((folder / program).c_str(), X_OK) != 0) continue;
+    return fmt::format(" (it is in {}, which is not in PATH)", folder.string());
+  }
+  return "";
+}
+
 int become(const std::vector<std::string>& command) {
   std::vector<char*> arguments;
   arguments.reserve(command.size() + 1);
@@ -47,7 +56,9 @@ int become(const std::vector<std::string>& command) {
   int error = errno;
   bool searched = command[0].find('/') == std::string::npos;
   if (error == EACCES && searched && !is_in_path(command[0])) error = ENOENT;
-  fmt::print(stderr, "urxe run: cannot run '{}': {}\n", command[0], std::strerror(error));
+  const bool is_elsewhere = error == ENOENT && searched;
+  fmt::print(stderr, "urxe run: cannot run '{}': {}{}\n", command[0], std::strerror(error),
+             is_elsewhere ? found_elsewhere(command[0]) : "");
   return error == ENOENT ? kNotFound : kNotExecutable;
 }
 

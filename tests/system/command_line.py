@@ -57,7 +57,7 @@ WRONG = {
     ("lab", "--nodes", "x"): "urxe lab: --nodes x: must be a whole number",
     ("lab", "exec", "--lab", "x", "node1", "true"): "urxe lab exec: --lab x: must be the number of a process",
     ("lab", "exec", "--lab", "0", "node1", "true"): "urxe lab exec: --lab: 0 is no process",
-    ("drill", "--agent", "--port", "99999"): "urxe drill: --port 99999: must be a port number",
+    ("drill", "--agent", "--port", "99999"): "urxe drill: --port 99999: must be a port number, 0 to 65535",
     ("drill", "--peer", "h", "--patience", "0", "f"): "urxe drill: --patience: Value 0 not in range",
     ("stat", "--pid"): "urxe stat: --pid needs a value: PID",
     ("analyze", "--json=3", "f"): "urxe analyze: --json takes no value",
@@ -68,7 +68,10 @@ WRONG = {
     ("doctor", "--program", ""): "urxe doctor: --program is empty",
     ("drill", "--peer", "", "f"): "urxe drill: --peer is empty",
     ("lab", "exec"): "urxe lab exec: NODE is required",
-    ("stat", "some"): "urxe stat: The following argument was not expected: some",
+    ("stat", "some"): "urxe stat: not expected: some",
+    ("devices", "--capture", "x"): "urxe devices: not expected: --capture x",
+    ("analyze", "--nonsense"): "urxe analyze: not expected: --nonsense",
+    ("analyze",): "urxe analyze: FILE is required",
     ("--no-such",): "urxe: there is no option '--no-such'",
     (): "urxe: no command given",
 }
@@ -82,6 +85,16 @@ def wrong_words():
         said = f"{words}: {done}"
         harness.expect(done.returncode == 2 and done.stderr.startswith(message) and not done.stdout, said)
         harness.expect("--help` " in done.stderr and "convert" not in done.stderr, said)
+
+
+def outside_path():
+    """A program for administrators that an ordinary user's PATH leaves out."""
+    harness.isolate()
+    done = run("run", "--device", "lo", "--", "chroot", env=harness.environment() | {"PATH": "/usr/bin"})
+    harness.expect(done.returncode == 127 and "cannot run 'chroot': No such file" in done.stderr
+                   and "(it is in /usr/sbin, which is not in PATH)" in done.stderr, done)
+    done = run("run", "--device", "lo", "--", "no-such-program", env=harness.environment() | {"PATH": "/usr/bin"})
+    harness.expect(done.returncode == 127 and done.stderr.endswith("No such file or directory\n"), done)
 
 
 def help_of_all():
@@ -140,8 +153,8 @@ def completion():
             harness.expect(complete("run", *options, "printenv", path[:-1]) == [path], f"{options}: no files behind the program")
 
 
-CASES = {case.__name__: case for case in (unknown_command, lost_output, unknown_switches, wrong_words, help_of_all, drill_files,
-                                          completion)}
+CASES = {case.__name__: case for case in (unknown_command, lost_output, unknown_switches, wrong_words, help_of_all, outside_path,
+                                          drill_files, completion)}
 
 
 def test():

@@ -278,6 +278,8 @@ def faults():
     expect_finding(findings, "environment", "note", "loss=100%")
     expect_finding(findings, "self-ping", "problem", "urxe_lo 127.0.0.1", "unset URXE_FAULTS")
     harness.expect("a firewall" not in json.dumps(of_level(findings, "problem")), findings)
+    os.environ["URXE_FAULTS"] = "nonsense"
+    expect_finding(examine(expected=1), "environment", "problem", "URXE_FAULTS is wrong", "nonsense")
     del os.environ["URXE_FAULTS"]
     os.environ["URXE_SHM"] = "no"
     expect_finding(examine(expected=0), "environment", "note", "URXE_SHM", "'no'", "0 and 1")

@@ -213,7 +213,7 @@ STRANGERS = ((b"220 mail\r\n", 'it is no agent; it says "220 mail'), (b"", "it i
              (b"{}\n", 'it is no agent; it says "{}"'), (b"\x1b[2J\xff\n", 'it is no agent; it says "?[2J?"'),
              (b'{"urxe_drill": 7}\n', "it speaks version 7 of the protocol"),
              (b'{"urxe_drill": 2}\n', "it names no GID"),
-             (b'{"urxe_drill": 2, "gid": "00000000000000000000ffff0a000001"}\n'
+             (b'{"urxe_drill": 2, "gid": "00000000000000000000ffff0a000002"}\n'
               b'{"error": "no\\u001b[2J"}\n', ": no?[2J"))
 
 
@@ -240,6 +240,15 @@ def no_agent(_other, peer):
             harness.expect(runner.wait() == NO_AGENT and reason in runner.output, f"{hello}: {runner.output}")
 
 
+def own_host(_other, _peer):
+    """Packets from this host's port 4791 to itself never leave it: every script would fail."""
+    agent = harness.Process(harness.urxe_run([harness.binary("urxe"), "drill", "--agent", "--keep"]), name="agent")
+    agent.wait_for_listener(PORT)
+    _, out, err = expect_code(run("10.0.0.1", SEND), WRONG_USE)
+    harness.expect(not out and "the agent's device is on this host" in err, "no reason")
+    harness.expect(agent.running(), "the agent ended")
+
+
 WRONG = (["--agent", "--peer", "10.0.0.2"], ["--agent", SEND], ["--local", "10.0.0.1", SEND], ["--keep", SEND],
          ["--agent", "--gid-index", "256"], ["--agent", "--port", "65536"], ["--peer", "10.0.0.2"], [],
          ["--peer", "10.0.0.2:0", SEND], ["--peer", "[::1", SEND], ["--peer", ":1", SEND], ["--peer", "", SEND],
@@ -259,7 +268,7 @@ def wrong_use(_other, _peer):
 
 
 CASES = {case.__name__: case for case in (library, ipv6, wrong_script, wrong_cm_script, skipped, agent_killed, garbage,
-                                          out_of_range, keep, busy, no_agent, wrong_use)}
+                                          out_of_range, keep, busy, no_agent, own_host, wrong_use)}
 
 
 def test():
