@@ -105,6 +105,8 @@ provider/cm/bad.cc "provider/verbs/qp.h" provider/cm may include only
 tests/support/bad.cc "packet/wire/psn.h" tests/support may include only
 tests/new_folder/bad.cc <vector> no rule of check_includes covers
 END
+    echo 'auto text = fmt::join(words, " ");' >>tools/joins.cc
+    printf '%s\t%s\n' tools/joins.cc 'fmt::join without' >>complaints
     tests/lint/check_includes . >found 2>&1 && { echo "check_includes found nothing"; exit 1; }
     # The file is in the paragraph that the complaint begins.
     while IFS=$'\t' read -r file complaint; do
