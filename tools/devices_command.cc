@@ -4,16 +4,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <set>
+#include <thread>
 
 #include "packet/engine/engine_choice.h"
 #include "provider/devices/link_rate.h"
+#include "provider/devices/tree_update.h"
+#include "tools/environment.h"
 #include "tools/exit_status.h"
 #include "tools/presentation.h"
+#include "tools/sysfs_copy.h"
 
 namespace urxe {
 namespace {
+
+constexpr double kLeastInterval = 0.1;   // seconds: processes publish every 10 ms
+constexpr double kMostInterval = 86400;  // seconds
 
 int refuse_devices(const std::string& reason) {
   fmt::print(stderr, "urxe devices: {}\n", reason);
@@ -23,6 +31,36 @@ int refuse_devices(const std::string& reason) {
 Expected<EngineChoice, std::string> find_choice(const std::optional<std::string>& option) {
   const char* const variable = std::getenv("URXE_ENGINE");
   return parse_engine_choice(option ? *option : variable != nullptr ? variable : "");
+}
+
+int fail_devices(const std::string& reason) {
+  fmt::print(stderr, "urxe devices: {}\n", reason);
+  return kOurFailure;
+}
+
+int copy_sysfs(const DevicesOptions& options) {
+  if (options.interval &&
+      !(*options.interval >= kLeastInterval && *options.interval <= kMostInterval)) {
+    return refuse_devices(fmt::format("--interval {}: must be {} to {} seconds", *options.interval,
+                                      kLeastInterval, kMostInterval));
+  }
+  RunOptions run;
+  run.devices = options.devices;
+  run.engine = options.engine;
+  run.dpdk_arguments = options.dpdk_arguments;
+  const auto tree = publish_devices(run);
+  if (!tree) {
+    fmt::print(stderr, "urxe devices: {}\n", tree.error().reason);
+    return tree.error().status;
+  }
+  auto copy = SysfsCopy::begin(*tree, *options.sysfs);
+  if (!copy) return refuse_devices(copy.error());
+  for (;;) {
+    if (const auto updated = copy->update(); !updated) return fail_devices(updated.error());
+    if (!options.interval) return 0;
+    std::this_thread::sleep_for(std::chrono::duration<double>(*options.interval));
+    (void)update_tree(*tree);  // while no program has a device open, nobody else does
+  }
 }
 
 void print_device(const DeviceDescription& device, std::string_view engine, size_t name_width) {
@@ -39,6 +77,8 @@ void print_device(const DeviceDescription& device, std::string_view engine, size
 }  // namespace
 
 int devices_command(const DevicesOptions& options) {
+  if (options.interval && !options.sysfs) return refuse_devices("--interval needs --sysfs");
+  if (options.sysfs) return copy_sysfs(options);
   const auto choice = find_choice(options.engine);
   if (!choice) return refuse_devices(choice.error());
   const char* const variable = std::getenv("URXE_DPDK_ARGS");

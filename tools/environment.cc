@@ -215,7 +215,9 @@ Expected<Presentation, Refusal> present(const RunOptions& options) {
   return *std::move(presentation);
 }
 
-Expected<std::string, Refusal> write_tree(const RunOptions& options) {
+}  // namespace
+
+Expected<std::string, Refusal> publish_devices(const RunOptions& options) {
   auto presentation = present(options);
   if (!presentation) return Unexpected<Refusal>(presentation.error());
   if (presentation->devices.empty()) {
@@ -238,15 +240,13 @@ Expected<std::string, Refusal> write_tree(const RunOptions& options) {
   return *tree;
 }
 
-}  // namespace
-
 Expected<void, Refusal> prepare_environment(const RunOptions& options) {
   if (std::string error = set_faults(options.faults); !error.empty()) {
     return refuse(error, kBadInput);
   }
   auto libraries = find_libraries();
   if (!libraries) return refuse(libraries.error());
-  auto tree = write_tree(options);
+  auto tree = publish_devices(options);
   if (!tree) return Unexpected<Refusal>(tree.error());
   if (std::string error = set_capture(options.capture); !error.empty()) {
     return refuse(error, kBadInput);

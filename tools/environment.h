@@ -30,6 +30,9 @@ struct Refusal {
   std::string reason;
 };
 
+/// Publishes the devices. Returns what URXE_TREE would be.
+Expected<std::string, Refusal> publish_devices(const RunOptions& options);
+
 /// Publishes the devices, and sets the variables of this process by which a program sees them.
 Expected<void, Refusal> prepare_environment(const RunOptions& options);
 

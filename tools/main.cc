@@ -36,6 +36,9 @@ constexpr const char* kShmHelp =
     "Let the programs of one user on one host exchange packets through shared memory (the "
     "default), "
     "or over UDP only, as with other hosts. The last one counts";
+constexpr const char* kSysfsHelp =
+    "Write what the devices have in /sys to this folder, with the counters, for programs that "
+    "cannot run under `urxe run`";
 constexpr const char* kExplainHelp =
     "Print a line on stderr when a queue pair fails, with the reason";
 
@@ -173,6 +176,9 @@ int parse_and_run(int argc, char** argv) {
   CLI::App* devices = app.add_subcommand("devices", "List the devices that `run` would present");
   add_device_option(devices, listed.devices);
   add_engine_options(devices, listed.engine, listed.dpdk_arguments);
+  devices->add_option("--sysfs", listed.sysfs, kSysfsHelp)->type_name("DIR");
+  devices->add_option("--interval", listed.interval, "With --sysfs: write it again and again")
+      ->type_name("SECONDS");
 
   const std::vector<ObservingCommand> observing = add_observing_commands(app);
   LabArguments lab(app);

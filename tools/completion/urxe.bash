@@ -77,6 +77,7 @@ _urxe() {
     --lanes) mapfile -t COMPREPLY < <(compgen -W "auto 1 2 3 4 5 6 7 8" -- "$word"); return ;;
     --engine) mapfile -t COMPREPLY < <(compgen -W "udp raw dpdk auto" -- "$word"); return ;;
     --capture | --topology) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    --sysfs) mapfile -t COMPREPLY < <(compgen -d -- "$word"); return ;;
     --program) mapfile -t COMPREPLY < <(compgen -c -- "$word"); return ;;
     --fault | --dpdk-args | --nodes | --mtu | --loss | --delay | --rate | --qp | --interval | --count) return ;;
     --by) mapfile -t COMPREPLY < <(compgen -W "process device" -- "$word"); return ;;
@@ -92,6 +93,7 @@ _urxe() {
   local options="--device --engine --dpdk-args --help"
   case "$command" in
     run | env) options+=" --capture --fault --lanes --shm --no-shm --explain" ;;
+    devices) options+=" --sysfs --interval" ;;
     doctor) options+=" --program --json" ;;
     top) options="--pid --device --all --interval --help" ;;
     stat) options="--pid --device --qp --all --interval --count --why --wide --cq --by --json --prometheus --help" ;;

@@ -32,7 +32,7 @@ _urxe() {
   case $command in
     run) _arguments $options '*::program:_normal' ;;
     env) _arguments $options ;;
-    devices) _arguments $devices ;;
+    devices) _arguments $devices '--sysfs[write the files in /sys to a folder]:folder:_files -/' '--interval[repeat]:seconds:' ;;
     doctor) _arguments $devices '--program[look into a program, too]:program:_command_names -e' '--json[print JSON]' \
       ':host:_hosts' ;;
     lab) _arguments '--topology[a file of nodes, switches and links]:file:_files' '--nodes[how many nodes]:number:' '--mtu[MTU of the links]:number:' \
