@@ -49,7 +49,7 @@ void add_aeth(std::string& line, const Aeth& aeth) {
 }
 
 void add_feth(std::string& line, const Feth& feth) {
-  append_text(line, " placement");
+  line += " placement";
   if (feth.placement == 0) line += " none";
   if ((feth.placement & Feth::kGlobal) != 0) line += " global";
   if ((feth.placement & Feth::kPersistent) != 0) line += " persistent";
