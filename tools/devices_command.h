@@ -12,7 +12,7 @@ struct DevicesOptions {
   std::vector<std::string> devices;   ///< [NAME=]IFACE each
   std::optional<std::string> engine;  ///< as parse_engine_choice() reads it
   std::optional<std::string> dpdk_arguments;
-  std::optional<std::string> sysfs;  ///< a folder for what the devices have in /sys
+  std::optional<std::string> sysfs;  ///< a folder for a copy of their files in /sys
   std::optional<double> interval;    ///< seconds between two updates of it
 };
 

@@ -37,8 +37,8 @@ constexpr const char* kShmHelp =
     "default), "
     "or over UDP only, as with other hosts. The last one counts";
 constexpr const char* kSysfsHelp =
-    "Write what the devices have in /sys to this folder, with the counters, for programs that "
-    "cannot run under `urxe run`";
+    "Copy the devices' files in /sys to this folder, with the counters, for programs that cannot "
+    "see them there";
 constexpr const char* kExplainHelp =
     "Print a line on stderr when a queue pair fails, with the reason";
 

@@ -39,7 +39,9 @@ bool is_in_path(const std::string& program) {
 /// Debian has programs for administrators in directories that an ordinary user's PATH leaves out.
 std::string found_elsewhere(const std::string& program) {
   for (const std::filesystem::path folder : {"/usr/local/sbin", "/usr/sbin", "/sbin"}) {
-    if (access((folder / program).c_str(), X_OK) != 0) continue;
+    std::error_code error;
+    const bool is_file = std::filesystem::is_regular_file(folder / program, error);
+    if (!is_file || access((folder / program).c_str(), X_OK) != 0) continue;
     return fmt::format(" (it is in {}, which is not in PATH)", folder.string());
   }
   return "";

@@ -27,6 +27,7 @@ namespace fs = std::filesystem;
 constexpr const char* kMark = ".urxe-sysfs";
 constexpr size_t kLongestText = 4096;  // of a file in sysfs: a page
 constexpr mode_t kFileMode = 0644;
+constexpr mode_t kFolderMode = 0755;
 
 using Sums = std::map<std::string, std::optional<CounterSums>>;
 
@@ -56,7 +57,7 @@ int replace_file(const std::string& path, const std::string& text) {
   return rename(made.c_str(), path.c_str()) == 0 ? 0 : errno;
 }
 
-/// Of a path below sys/devices/urxe/ADDRESS/infiniband/.
+/// The device whose file it is: `path` is devices/urxe/ADDRESS/infiniband/DEVICE/... below sys.
 std::string device_of(const fs::path& path) {
   for (auto part = path.begin(); part != path.end(); ++part) {
     if (*part == "infiniband" && std::next(part) != path.end()) return std::next(part)->string();
@@ -64,8 +65,8 @@ std::string device_of(const fs::path& path) {
   return "";
 }
 
-/// The text of a file in the copy: of a counter, which is "@COLUMN" in the tree, its value.
-/// nullopt: nothing can be read there, as "!" in the tree says.
+/// The text of a file in the copy. A counter, which is "@COLUMN" in the tree, has its value.
+/// nullopt: programs under `urxe run` cannot read the file, which is "!" in the tree.
 std::optional<std::string> text_of(const std::string& tree, const fs::path& path,
                                    const std::string& text, Sums& sums) {
   if (text.starts_with('!')) return std::nullopt;
@@ -73,7 +74,7 @@ std::optional<std::string> text_of(const std::string& tree, const fs::path& path
   size_t column = 0;
   const auto [end, error] = std::from_chars(text.data() + 1, text.data() + text.size(), column);
   if (error != std::errc() || column >= kCounterColumns) return std::nullopt;
-  const std::string device = device_of(path);
+  const std::string device = device_of(path.lexically_relative(fs::path(tree) / "sys"));
   auto at = sums.find(device);
   if (at == sums.end()) at = sums.emplace(device, read_counter_sums(tree, device)).first;
   if (!at->second) return std::nullopt;
@@ -100,18 +101,18 @@ int write_entry(const fs::directory_entry& entry, const std::string& to, const s
     return error.value();
   }
   if (entry.is_directory(error)) {
-    fs::create_directory(to, error);
-    return error.value();
+    return mkdir(to.c_str(), kFolderMode) == 0 || errno == EEXIST ? 0 : errno;
   }
   return replace_file(to, text);
 }
 
-/// A sentence on what is in the way of a copy in the folder; empty: nothing is.
+/// Returns why the folder cannot take a copy; empty if it can.
 std::string check_folder(const std::string& folder) {
   struct stat status {};
   if (lstat(folder.c_str(), &status) != 0) return std::strerror(errno);
   if (!S_ISDIR(status.st_mode)) return "it is no folder";
   if (status.st_uid != geteuid()) return "it is another user's";
+  if ((status.st_mode & S_IWOTH) != 0) return "other users can write to it";
   std::error_code error;
   const bool is_copy = fs::exists(fs::path(folder) / kMark, error);
   if (!is_copy && !fs::is_empty(folder, error)) {
@@ -123,12 +124,12 @@ std::string check_folder(const std::string& folder) {
 }  // namespace
 
 Expected<SysfsCopy, std::string> SysfsCopy::begin(std::string tree, std::string folder) {
-  std::error_code error;
-  fs::create_directory(folder, error);
+  mkdir(folder.c_str(), kFolderMode);  // check_folder() says why there is none
   if (const std::string wrong = check_folder(folder); !wrong.empty()) {
     return Unexpected<std::string>(fmt::format("--sysfs {}: {}", folder, wrong));
   }
-  // What is there is of an earlier copy, perhaps with other devices.
+  // An earlier copy, perhaps of other devices.
+  std::error_code error;
   for (const char* const below : {"class", "devices"})
     fs::remove_all(fs::path(folder) / below, error);
   const std::string mark = (fs::path(folder) / kMark).string();

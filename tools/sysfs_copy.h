@@ -9,13 +9,14 @@
 
 namespace urxe {
 
-/// A folder with what programs under `urxe run` see in /sys of the devices, and with the values of
-/// the counters, for programs that the preloaded object does not reach: those that make raw system
-/// calls, as programs in Go do, and static ones. Used by one thread.
+/// A copy of the devices' files in /sys, as programs under `urxe run` see them, with the values of
+/// the counters. It is for programs that the preloaded object does not reach: those that make raw
+/// system calls, as programs in Go do, and static ones. Used by one thread.
 class SysfsCopy {
  public:
-  /// Begins a copy of `tree` (what URXE_TREE names) in `folder`, which does not exist, is empty, or
-  /// has a copy from before. The error is a sentence for the user.
+  /// Begins a copy of `tree` (what URXE_TREE names) in `folder`, which is made if it does not
+  /// exist. Otherwise it must be empty or hold an earlier copy, belong to the caller, and not be
+  /// writable by all users. The error is a sentence for the user.
   static Expected<SysfsCopy, std::string> begin(std::string tree, std::string folder);
 
   /// Writes what has changed. A file changes as a whole. The error is a sentence for the user.

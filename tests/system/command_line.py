@@ -93,8 +93,9 @@ def outside_path():
     done = run("run", "--device", "lo", "--", "chroot", env=harness.environment() | {"PATH": "/usr/bin"})
     harness.expect(done.returncode == 127 and "cannot run 'chroot': No such file" in done.stderr
                    and "(it is in /usr/sbin, which is not in PATH)" in done.stderr, done)
-    done = run("run", "--device", "lo", "--", "no-such-program", env=harness.environment() | {"PATH": "/usr/bin"})
-    harness.expect(done.returncode == 127 and done.stderr.endswith("No such file or directory\n"), done)
+    for name in ("no-such-program", ""):
+        done = run("run", "--device", "lo", "--", name, env=harness.environment() | {"PATH": "/usr/bin"})
+        harness.expect(done.returncode == 127 and done.stderr.endswith("No such file or directory\n"), done)
 
 
 def help_of_all():

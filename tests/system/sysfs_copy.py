@@ -127,6 +127,10 @@ def refused():
             done = subprocess.run(command(path, *options), capture_output=True, text=True, check=False, env=harness.environment())
             harness.expect(done.returncode == 2 and reason in done.stderr, done)
         harness.expect(sorted(os.listdir(folder)) == ["class", "file"], os.listdir(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o777)
+        done = subprocess.run(command(folder), capture_output=True, text=True, check=False, env=harness.environment())
+        harness.expect(done.returncode == 2 and "other users can write to it" in done.stderr and not os.listdir(folder), done)
     done = subprocess.run([harness.binary("urxe"), "devices", "--interval", "1"], capture_output=True, text=True, check=False)
     harness.expect(done.returncode == 2 and "--interval needs --sysfs" in done.stderr, done)
 

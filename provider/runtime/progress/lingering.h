@@ -50,9 +50,9 @@ class Lingering {
   /// would wake the thread as soon as it sleeps, which costs more.
   static constexpr Duration kShortInterval = microseconds(40);
   static constexpr uint64_t kSinglePackets = 4;
-  /// If to yield takes so long, another thread uses this processor, such as one that waits for its
-  /// memory to change, and has it for its slice each time. For a stream through sockets, to sleep
-  /// is better then: Linux prefers a thread that wakes up.
+  /// A yield that takes longer gave this processor to another thread for a whole slice, such as one
+  /// that spins until its memory changes. It would do so each time. For a stream through sockets it
+  /// is better to sleep then: Linux prefers a thread that wakes up.
   static constexpr Duration kSharedYield = microseconds(400);
   static constexpr Duration kSharedFor = milliseconds(200);
 

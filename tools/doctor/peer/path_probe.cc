@@ -211,11 +211,11 @@ PathFacts probe_path(const PeerAddress& peer) {
 
 Findings judge_path(const PeerAddress& peer, const PathFacts& facts) {
   if (facts.refused) {
-    return {
-        problem(kPeerCheck, peer.text + " says that nobody has UDP port 4791",
-                "start one there that listens, such as `urxe run -- rping -s`: urxe has the port "
-                "once a program listens by librdmacm or connects a queue pair; or look for a "
-                "firewall that rejects")};
+    return {problem(
+        kPeerCheck, peer.text + " says that nobody has UDP port 4791",
+        "start a program there that listens, such as `urxe run -- rping -s`: urxe has the port "
+        "once a program listens by librdmacm or connects a queue pair; or look for a "
+        "firewall that rejects")};
   }
   if (facts.error != 0) {
     return {problem(kPeerCheck, peer.text + " cannot be reached: " + std::strerror(facts.error),
