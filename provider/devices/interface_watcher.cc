@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "packet/host/start_thread.h"
-#include "packet/host/throwing.h"
 #include "packet/host/uncancelled.h"
 #include "provider/devices/device_tree.h"
 #include "provider/devices/tree_update.h"
@@ -121,7 +120,6 @@ void InterfaceWatcher::release() {
 
 void* InterfaceWatcher::thread_main(void* self) {
   pthread_setname_np(pthread_self(), "urxe-watch");
-  (void)can_throw();  // before memory is short
   static_cast<InterfaceWatcher*>(self)->run();
   return nullptr;
 }

@@ -16,7 +16,6 @@
 #include "packet/host/clock.h"
 #include "packet/host/file_descriptor.h"
 #include "packet/host/start_thread.h"
-#include "packet/host/throwing.h"
 #include "packet/host/uncancelled.h"
 #include "provider/runtime/progress/progress.h"
 #include "transport/path/congestion.h"
@@ -98,7 +97,6 @@ Progress::~Progress() {
 
 void* Progress::thread_main(void* self) {
   pthread_setname_np(pthread_self(), "urxe");
-  (void)can_throw();  // before memory is short
   prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
   ask_for_short_slices();
   static_cast<Progress*>(self)->run();
