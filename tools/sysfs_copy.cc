@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,8 +24,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Marks a folder as a copy.
+/// Marks a folder as a copy; locked by the process that writes it.
 constexpr const char* kMark = ".urxe-sysfs";
+constexpr mode_t kMarkMode = 0600;     // no other user can lock it
 constexpr size_t kLongestText = 4096;  // of a file in sysfs: a page
 constexpr mode_t kFileMode = 0644;
 constexpr mode_t kFolderMode = 0755;
@@ -92,9 +94,15 @@ std::optional<std::string> text_at(const std::string& tree, const fs::directory_
   return text ? text_of(tree, entry.path(), *text, sums) : std::nullopt;
 }
 
+bool is_of_kind(const fs::directory_entry& entry, const std::string& to) {
+  std::error_code error;
+  return fs::symlink_status(to, error).type() == entry.symlink_status(error).type();
+}
+
 /// Returns 0 or an errno value.
 int write_entry(const fs::directory_entry& entry, const std::string& to, const std::string& text) {
   std::error_code error;
+  if (!is_of_kind(entry, to)) fs::remove_all(to, error);
   if (entry.is_symlink(error)) {
     fs::remove(to, error);
     fs::create_symlink(text, to, error);
@@ -121,6 +129,30 @@ std::string check_folder(const std::string& folder) {
   return error ? error.message() : "";
 }
 
+/// Puts the mark there and locks it. The error is a sentence for the user.
+Expected<FileDescriptor, std::string> lock_folder(const std::string& folder) {
+  const std::string mark = (fs::path(folder) / kMark).string();
+  FileDescriptor fd(open(mark.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kMarkMode));
+  if (!fd || fchmod(fd.get(), kMarkMode) != 0) return failure(mark, errno);
+  if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
+  if (errno != EWOULDBLOCK) return failure(mark, errno);
+  return Unexpected<std::string>(
+      fmt::format("--sysfs {}: another `urxe devices --sysfs` writes to it", folder));
+}
+
+/// The names below the folder.
+std::map<std::string, std::optional<std::string>> entries_of(const std::string& folder) {
+  std::map<std::string, std::optional<std::string>> entries;
+  std::error_code error;
+  for (const char* const below : {"class", "devices"}) {
+    fs::recursive_directory_iterator at(fs::path(folder) / below, error);
+    for (const fs::recursive_directory_iterator end; !error && at != end; at.increment(error)) {
+      entries.emplace(at->path().lexically_relative(folder).string(), std::nullopt);
+    }
+  }
+  return entries;
+}
+
 }  // namespace
 
 Expected<SysfsCopy, std::string> SysfsCopy::begin(std::string tree, std::string folder) {
@@ -128,18 +160,16 @@ Expected<SysfsCopy, std::string> SysfsCopy::begin(std::string tree, std::string 
   if (const std::string wrong = check_folder(folder); !wrong.empty()) {
     return Unexpected<std::string>(fmt::format("--sysfs {}: {}", folder, wrong));
   }
-  // An earlier copy, perhaps of other devices.
-  std::error_code error;
-  for (const char* const below : {"class", "devices"})
-    fs::remove_all(fs::path(folder) / below, error);
-  const std::string mark = (fs::path(folder) / kMark).string();
-  if (const int failed = replace_file(mark, ""); failed != 0) return failure(mark, failed);
-  return SysfsCopy(std::move(tree), std::move(folder));
+  auto lock = lock_folder(folder);
+  if (!lock) return Unexpected<std::string>(lock.error());
+  SysfsCopy copy(std::move(tree), std::move(folder), *std::move(lock));
+  copy.written_ = entries_of(copy.folder_);
+  return copy;
 }
 
 Expected<void, std::string> SysfsCopy::update() {
   const fs::path root = fs::path(tree_) / "sys";
-  std::map<std::string, std::string> now;
+  decltype(written_) now;
   Sums sums;
   std::error_code error;
   fs::recursive_directory_iterator at(root, error);
@@ -152,7 +182,7 @@ Expected<void, std::string> SysfsCopy::update() {
     const bool is_there = before != written_.end() && before->second == *text;
     const int failed = is_there ? 0 : write_entry(*at, to, *text);
     if (failed != 0) return failure(to, failed);
-    now.emplace(name, *text);
+    now.emplace(name, text);
   }
   if (error) {
     return Unexpected<std::string>(

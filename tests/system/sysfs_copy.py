@@ -154,7 +154,56 @@ def node_exporter():
         harness.expect(float(value[1]) == WORD * int(read(folder, f"{COUNTERS}/port_xmit_data")) > 0, value[0])
 
 
-CASES = {case.__name__: case for case in (once, again_and_again, refused, node_exporter)}
+# Mounts a copy where programs look that can be told nothing, beside what is there; then shows a counter until it is above
+# a number.
+MOUNT_AND_WAIT = r"""
+for part in class devices; do mount -t overlay urxe -o lowerdir=$1/$part:/sys/$part /sys/$part || exit 77; done
+mount --bind $1/devices/urxe /sys/devices/urxe || exit 1
+test -e /sys/class/net/lo/mtu || exit 1
+echo mounted
+until [ $(cat /sys/$2) -gt $3 ]; do sleep 0.1; done
+"""
+
+
+def fixed_path():
+    """For programs in Go that have the path /sys/class/infiniband, such as telegraf."""
+    harness.need_programs("ibv_rc_pingpong")
+    harness.isolate()
+    with tempfile.TemporaryDirectory() as folder:
+        writer = harness.Process(command(folder, "--interval", "0.1"), "writer")
+        name = f"{COUNTERS}/port_xmit_packets"
+        harness.wait_until(lambda: os.path.exists(os.path.join(folder, name)), "the copy")
+        least = int(read(folder, name)) + 2000
+        reader = harness.Process(["unshare", "-rm", "sh", "-c", MOUNT_AND_WAIT, "sh", folder, name, str(least)], "reader")
+        harness.wait_until(lambda: "mounted" in reader.output or not reader.running(), "the mounts")
+        writer.kill()
+        writer.wait()
+        writer = harness.Process(command(folder, "--interval", "0.1"), "second writer")  # the folders stay
+        traffic()
+        if reader.wait(harness.PATIENCE) == 77:
+            harness.skip("this kernel mounts no overlay on /sys/class in a user namespace")
+        reader.expect_success()
+        writer.kill()
+        writer.wait()
+
+
+def two_writers():
+    """The second is refused as long as the first one lives."""
+    harness.isolate()
+    with tempfile.TemporaryDirectory() as folder:
+        writer = harness.Process(command(folder, "--interval", "0.1"), "writer")
+        name = os.path.join(folder, COUNTERS, "port_xmit_packets")
+        harness.wait_until(lambda: os.path.exists(name), "the copy")
+        second = subprocess.run(command(folder), capture_output=True, text=True, check=False, env=harness.environment())
+        harness.expect(second.returncode == 2 and "another `urxe devices --sysfs` writes to it" in second.stderr, second)
+        harness.expect(writer.running(), "the first ended")
+        writer.kill()
+        writer.wait()
+        copy(folder)
+        same(folder)
+
+
+CASES = {case.__name__: case for case in (once, again_and_again, refused, node_exporter, fixed_path, two_writers)}
 
 
 def test():
