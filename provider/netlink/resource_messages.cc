@@ -136,8 +136,8 @@ std::vector<Resource> completion_queues_of(const Observation& seen,
                                            const DeviceDescription& device) {
   std::vector<Resource> all;
   for_each_process(seen, device, [&](const DeviceObservation& process) {
-    for (const auto& [number, report] : completion_queues_of(process)) {
-      all.push_back({number, [report = report, pid = process.pid](MessageWriter& writer) {
+    for (const auto& [number, seen_report] : completion_queues_of(process)) {
+      all.push_back({number, [report = seen_report, pid = process.pid](MessageWriter& writer) {
                        add_completion_queue(writer, report, pid);
                      }});
     }

@@ -163,7 +163,6 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   std::vector<OpenContext> contexts_;               ///< under the lock
   uint32_t last_context_ = 0;                       ///< its number
   std::unordered_map<uint32_t, Service> services_;  ///< listened for, by listener
-  bool opens_addresses_ = false;                    ///< open_addresses() was called
   std::atomic<bool> forked_{false};
   Lane first_;
   std::array<std::unique_ptr<Lane>, kMostLanes - 1> further_;  ///< those that exist come first
