@@ -34,6 +34,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPresenceFile = "liburxe-presence.so";
+/// Passes on to it what a sanitizer's library calls.
+constexpr const char* kUnversionedFile = "liburxe-unversioned.so";
 /// libibverbs adds "-rdmavNN.so", where NN is its private ABI number.
 constexpr const char* kProviderStem = "liburxe";
 
@@ -65,6 +67,10 @@ std::string without(const std::string& list, const std::string& file) {
     start = end + 1;
   }
   return rest;
+}
+
+std::string preloaded_by_others() {
+  return without(without(get("LD_PRELOAD"), kPresenceFile), kUnversionedFile);
 }
 
 void set_or_unset(const char* variable, const std::string& value) {
@@ -105,9 +111,10 @@ void set_drivers(const fs::path& libraries) {
 /// An object that must come before all others is the run-time library of a sanitizer: that of the
 /// program, or, if the provider was built with one and the program was not, URXE_PRELOAD_FIRST.
 void set_preload(const fs::path& libraries, const std::string& program) {
-  std::string others = without(get("LD_PRELOAD"), kPresenceFile);
+  const std::string others = preloaded_by_others();
   std::string first = get("URXE_PRELOAD_FIRST");
   if (first.empty()) first = find_sanitizer_runtime(program);
+  if (!first.empty()) first = join(first, libraries / kUnversionedFile);
   set("LD_PRELOAD", join(first, join(libraries / kPresenceFile, others)));
 }
 
@@ -276,7 +283,7 @@ std::vector<std::pair<std::string, std::string>> read_environment() {
 void leave_outer_run(char** argv) {
   if (get("URXE_TREE").empty()) return;
   unsetenv("URXE_TREE");
-  set_or_unset("LD_PRELOAD", without(get("LD_PRELOAD"), kPresenceFile));
+  set_or_unset("LD_PRELOAD", preloaded_by_others());
   set_or_unset("RDMAV_DRIVERS", without(get("RDMAV_DRIVERS"), kProviderStem));
   execv("/proc/self/exe", argv);
 }

@@ -3,6 +3,13 @@
 /// application's own addresses, so it has to hear of such a call before it is carried out. The rule
 /// is in provider/runtime/memory/unmap_watch.h; the allocator's calls are in allocator.c. Without a
 /// provider that asked, each costs a load and a branch more.
+///
+/// UCX and libfabric also want to hear of these calls. They write a jump over the first bytes of
+/// the functions, by which they hear of libc's own calls, too. It has to be libc's functions that
+/// they find, not these: UCX looks by dlsym(RTLD_NEXT), and where libc was loaded before UCX, as
+/// for MPICH, by dlsym(RTLD_DEFAULT). So those that they look for are exported only as an old
+/// version of libc's names, which such a search passes over: everything that was linked with libc
+/// asks for that version. For sanitizers there is unversioned.c.
 #include "provider/presence/memory.h"
 
 #include <errno.h>
@@ -13,6 +20,7 @@
 #include <sys/shm.h>
 
 #include "provider/presence/next.h"
+#include "provider/presence/versioned.h"
 
 _Atomic(const struct urxe_memory_hooks*) urxe_memory_hooks;
 
@@ -52,7 +60,8 @@ static bool has_left(const void* address, size_t length) {
   return left;
 }
 
-URXE_EXPORT int munmap(void* address, size_t length) {
+URXE_VERSIONED(munmap)
+int urxe_versioned_munmap(void* address, size_t length) {
   // Refused by the kernel, which is the usual way to fail: nothing is lost.
   const struct urxe_taking taking =
       starts_a_page(address) ? urxe_begin_loss(address, length, URXE_GONE) : kUrxeNothingTaken;
@@ -62,7 +71,8 @@ URXE_EXPORT int munmap(void* address, size_t length) {
 }
 
 /// Only the pages of the tail go where the mapping shrinks in place, and nothing where it grows.
-URXE_EXPORT void* mremap(void* address, size_t old_length, size_t new_length, int flags, ...) {
+URXE_VERSIONED(mremap)
+void* urxe_versioned_mremap(void* address, size_t old_length, size_t new_length, int flags, ...) {
   va_list arguments;
   va_start(arguments, flags);
   void* target = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void*) : NULL;
@@ -89,8 +99,9 @@ static inline bool replaces(const void* address, int flags) {
   return (flags & MAP_FIXED) != 0 && (flags & MAP_FIXED_NOREPLACE) == 0 && starts_a_page(address);
 }
 
-URXE_EXPORT void* mmap(void* address, size_t length, int protection, int flags, int fd,
-                       off_t offset) {
+URXE_VERSIONED(mmap)
+void* urxe_versioned_mmap(void* address, size_t length, int protection, int flags, int fd,
+                          off_t offset) {
   const struct urxe_taking taking =
       replaces(address, flags) ? urxe_begin_loss(address, length, URXE_GONE) : kUrxeNothingTaken;
   void* result = URXE_NEXT(mmap)(address, length, protection, flags, fd, offset);
@@ -98,8 +109,9 @@ URXE_EXPORT void* mmap(void* address, size_t length, int protection, int flags, 
   return result;
 }
 
-URXE_EXPORT void* mmap64(void* address, size_t length, int protection, int flags, int fd,
-                         off64_t offset) {
+URXE_VERSIONED(mmap64)
+void* urxe_versioned_mmap64(void* address, size_t length, int protection, int flags, int fd,
+                            off64_t offset) {
   const struct urxe_taking taking =
       replaces(address, flags) ? urxe_begin_loss(address, length, URXE_GONE) : kUrxeNothingTaken;
   void* result = URXE_NEXT(mmap64)(address, length, protection, flags, fd, offset);
@@ -137,7 +149,8 @@ URXE_EXPORT int pkey_mprotect(void* address, size_t length, int protection, int 
 }
 
 /// With SHM_REMAP the segment takes the place of what is mapped there.
-URXE_EXPORT void* shmat(int id, const void* address, int flags) {
+URXE_VERSIONED(shmat)
+void* urxe_versioned_shmat(int id, const void* address, int flags) {
   struct urxe_taking taking = kUrxeNothingTaken;
   const void* begin = address;
   struct shmid_ds segment;
@@ -158,7 +171,8 @@ URXE_EXPORT void* shmat(int id, const void* address, int flags) {
   return result;
 }
 
-URXE_EXPORT int shmdt(const void* address) {
+URXE_VERSIONED(shmdt)
+int urxe_versioned_shmdt(const void* address) {
   const struct urxe_taking taking = urxe_begin_loss(address, URXE_WHOLE_MAPPING, URXE_GONE);
   int result = URXE_NEXT(shmdt)(address);
   urxe_end_loss(&taking, result != 0);
@@ -173,14 +187,16 @@ static struct urxe_taking begin_break(uintptr_t address) {
   return from < now ? urxe_begin_loss((const void*)from, now - from, URXE_GONE) : kUrxeNothingTaken;
 }
 
-URXE_EXPORT int brk(void* address) {
+URXE_VERSIONED(brk)
+int urxe_versioned_brk(void* address) {
   const struct urxe_taking taking = begin_break((uintptr_t)address);
   int result = URXE_NEXT(brk)(address);
   urxe_end_loss(&taking, result != 0);
   return result;
 }
 
-URXE_EXPORT void* sbrk(intptr_t increment) {
+URXE_VERSIONED(sbrk)
+void* urxe_versioned_sbrk(intptr_t increment) {
   struct urxe_taking taking = kUrxeNothingTaken;
   if (increment < 0 && urxe_current_memory_hooks() != NULL) {
     taking = begin_break((uintptr_t)URXE_NEXT(sbrk)(0) + (uintptr_t)increment);

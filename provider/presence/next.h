@@ -24,6 +24,17 @@
 #include <unistd.h>
 
 #define URXE_EXPORT __attribute__((visibility("default")))
+/// Before the definition of urxe_versioned_NAME(): is exported as NAME, in libc's version of it
+/// only, and not as the version to link with (memory.c says why).
+#ifdef URXE_LIBC_VERSION
+#define URXE_VERSIONED(name)                                                \
+  __asm__(".symver urxe_versioned_" #name "," #name "@" URXE_LIBC_VERSION); \
+  URXE_EXPORT
+#else  // of a machine whose libc's first version is not known here
+#define URXE_VERSIONED(name)                                         \
+  __asm__(".globl " #name "\n.set " #name ",urxe_versioned_" #name); \
+  URXE_EXPORT
+#endif
 #define URXE_LIKELY(x) __builtin_expect(!!(x), 1)
 #define URXE_UNLIKELY(x) __builtin_expect(!!(x), 0)
 

@@ -20,12 +20,14 @@ import harness
 import stock_programs
 from harness import Process
 
-# Every byte that arrives is checked: messages around a ring of all sizes, broadcasts, windows that are put to and got
-# from; and a sum.
+# Every byte that arrives is checked: messages around a ring of all sizes, broadcasts, messages between buffers that are
+# allocated and freed each time, windows that are put to and got from; and a sum.
 MPI_PROGRAM = r"""
 #include <mpi.h>
 #include <stdio.h>
-enum { LARGEST = 1 << 20 };
+#include <stdlib.h>
+#include <string.h>
+enum { LARGEST = 1 << 20, RENEWED = 33 << 20 };
 static unsigned char sent[LARGEST], received[LARGEST];
 static void fill(unsigned char* bytes, int length, unsigned seed) {
   for (int i = 0; i < length; ++i) bytes[i] = (unsigned char)((seed * 2654435761u + i * 40503u) >> 8);
@@ -54,6 +56,24 @@ static void broadcasts(int rank, int count) {
     check(received, LARGEST, round, "broadcast");
   }
 }
+/* The allocator maps so large a block anew each time, mostly at the same place. */
+static void new_buffers(int rank, int count) {
+  int next = (rank + 1) % count, previous = (rank + count - 1) % count;
+  for (int round = 1; round <= 4; ++round) {
+    char* own = malloc(RENEWED);
+    char* other = malloc(RENEWED);
+    memset(own, rank + 10 * round, RENEWED);
+    MPI_Sendrecv(own, RENEWED, MPI_BYTE, next, 8, other, RENEWED, MPI_BYTE, previous, 8, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    if (other[0] != previous + 10 * round || memcmp(other, other + 1, RENEWED - 1) != 0) {
+      printf("new buffer: a byte is wrong in round %d\n", round);
+      fflush(stdout);
+      MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    free(own);
+    free(other);
+  }
+}
 static void windows(int rank, int count) {
   int next = (rank + 1) % count, previous = (rank + count - 1) % count;
   unsigned char* own;
@@ -77,6 +97,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &count);
   ring(rank, count);
   broadcasts(rank, count);
+  new_buffers(rank, count);
   windows(rank, count);
   own = rank + 1;
   MPI_Allreduce(&own, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);

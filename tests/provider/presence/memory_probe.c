@@ -236,6 +236,22 @@ static void try_blocks(void) {
   free(block);
 }
 
+static const char* object_of(const void* function) {
+  Dl_info info;
+  if (function == NULL || dladdr(function, &info) == 0) return "nothing";
+  return strstr(info.dli_fname, "urxe-presence") != NULL ? "urxe" : "another object";
+}
+
+/// Whoever looks for a function to write over finds libc's.
+static void try_names(void) {
+  static const char* const kNames[] = {"munmap", "mremap", "mmap", "mmap64",
+                                       "shmat",  "shmdt",  "brk",  "sbrk"};
+  for (size_t i = 0; i < sizeof(kNames) / sizeof(kNames[0]); ++i) {
+    printf("%s: default %s, next %s\n", kNames[i], object_of(dlsym(RTLD_DEFAULT, kNames[i])),
+           object_of(dlsym(RTLD_NEXT, kNames[i])));
+  }
+}
+
 int main(void) {
   void* symbol = dlsym(RTLD_DEFAULT, "urxe_presence_v1");
   if (symbol == NULL) return 1;
@@ -251,5 +267,6 @@ int main(void) {
   try_replacements();
   try_others();
   try_blocks();
+  try_names();
   return 0;
 }

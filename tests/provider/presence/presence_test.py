@@ -161,7 +161,7 @@ class RunTest(Scratch):
         lines = self.output("env", env=environment(LD_PRELOAD=other)).splitlines()
         self.assertIn(f"LD_PRELOAD={library('liburxe-presence.so')}:{other}", lines)
         lines = self.output("env", env=environment(URXE_PRELOAD_FIRST=other)).splitlines()
-        self.assertIn(f"LD_PRELOAD={other}:{library('liburxe-presence.so')}", lines)
+        self.assertIn(f"LD_PRELOAD={other}:{library('liburxe-unversioned.so')}:{library('liburxe-presence.so')}", lines)
 
     def test_drivers_of_the_other_variable_stay(self):
         plain = {k: v for k, v in os.environ.items() if k != "RDMAV_DRIVERS"}
@@ -640,6 +640,8 @@ class MemoryTest(Scratch):
             "realloc to less: uncertain +0 1 . same +0 2",
             "realloc of a mapping to less: gone +0 1 . same +0 2",
             "posix_memalign: there +0 1",
+            *(f"{name}: default another object, next another object"
+              for name in ("munmap", "mremap", "mmap", "mmap64", "shmat", "shmdt", "brk", "sbrk")),
         ])
 
     def test_call_before_libc_is_ready(self):
