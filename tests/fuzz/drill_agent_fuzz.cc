@@ -30,7 +30,7 @@ bool take_script(const TakeScript& command, std::string_view& rest) {
   require(command.bytes <= kMostScriptBytes, "a script is bounded");
   require(command.qpn <= 0xffffff, "a queue pair number has 24 bits");
   if (rest.size() < command.bytes) return false;
-  parse_script(rest.substr(0, command.bytes));
+  (void)parse_script(rest.substr(0, command.bytes));
   rest.remove_prefix(command.bytes);
   return true;
 }

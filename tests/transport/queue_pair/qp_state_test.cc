@@ -307,8 +307,8 @@ TEST(QpState, ObjectsInUse) {
   bench.device.destroy_qp(bench.qp);
   EXPECT_TRUE(bench.device.destroy_cq(bench.send_cq));
   EXPECT_EQ(bench.device.dealloc_pd(bench.pd).error().value, EBUSY);
-  bench.device.deregister_memory(bench.local_region);
-  bench.device.deregister_memory(bench.target_region);
+  EXPECT_TRUE(bench.device.deregister_memory(bench.local_region));
+  EXPECT_TRUE(bench.device.deregister_memory(bench.target_region));
   EXPECT_TRUE(bench.device.dealloc_pd(bench.pd));
 }
 

@@ -249,7 +249,7 @@ TEST(ResponderErrors, RemoteAccess) {
       {"key of a region that is gone", 200,
        [&](Bench& b) {
          const RKey rkey = b.target_region->rkey;
-         b.device.deregister_memory(b.target_region);
+         EXPECT_TRUE(b.device.deregister_memory(b.target_region));
          write(b, Bench::kTargetVa, rkey, 4);
        }},
       {"before the region", 200,
