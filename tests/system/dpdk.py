@@ -270,6 +270,26 @@ def second():
     first.expect_success()
 
 
+def two_servers():
+    """A program may have several memif servers at one socket, which their numbers tell apart."""
+    harness.need_programs("rping")
+    vdevs = " ".join(f"--vdev=net_memif{n},role=server,id={n}" for n in range(2))
+    ports = " ".join(f"port=net_memif{n} address=10.{44 + n}.0.1/24" for n in range(2))
+    options = ["--engine", "dpdk", "--dpdk-args", f"{vdevs} -- {ports}"]
+    lines = subprocess.run([harness.binary("urxe"), "devices", *options], check=True, capture_output=True,
+                           text=True).stdout.splitlines()
+    harness.expect([line.split()[0] for line in lines[1:]] == ["urxe_memif0", "urxe_memif1"], f"{lines}")
+    server = Process(harness.urxe_run(["rping", "-s", "-P", "-p", "7400"], options), "server")
+    for n in range(2):
+        client = ["--engine", "dpdk", "--dpdk-args", f"--vdev=net_memif0,role=client,id={n} -- address=10.{44 + n}.0.2/24"]
+        words = harness.urxe_run(["rping", "-c", "-V", "-C", "200", "-a", f"10.{44 + n}.0.1", "-p", "7400"], client)
+        # rping does not wait for a server.
+        harness.expect(any(Process(words, f"client {n}").wait() == 0 for _ in range(20)), server.output)
+    harness.expect(server.running(), "the server ended")
+    server.kill()
+    server.wait()
+
+
 def stranger():
     """Somebody else listens by the abstract name that is DPDK's default."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as taken:
@@ -405,8 +425,8 @@ def af_packet(engine):
 
 
 CASES = {f.__name__: f for f in (pingpongs_ipv4, pingpongs_ipv6, perftest, rping, verify, capture, killed, refused,
-                                 memif_path, second, hung_up, stranger, absent, devices, uninvolved, forked, unprivileged,
-                                 af_packet)}
+                                 memif_path, second, two_servers, hung_up, stranger, absent, devices, uninvolved, forked,
+                                 unprivileged, af_packet)}
 
 
 def test():

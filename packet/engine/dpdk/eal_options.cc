@@ -167,6 +167,7 @@ DeviceKey key_of_memif(std::string_view device) {
   key.text = std::string("memif ") + (abstract ? "@" : "") + socket;
   if (server && !abstract) key.memif_socket = socket;
   // The server's socket is one process's; clients of a socket differ by their number.
+  key.shared_by_ids = server;
   key.text += server ? " server" : " client " + argument_of(device, "id").value_or("0");
   return key;
 }

@@ -32,9 +32,10 @@ std::vector<std::string> named_devices(const std::vector<std::string>& options);
 
 /// What a device is, apart from how it is used: two processes cannot have devices with one key.
 struct DeviceKey {
-  std::string text;          ///< empty: every process may have one like it
-  bool of_network = false;   ///< means something in one network namespace only
-  std::string memif_socket;  ///< the path of the socket that a server makes; empty: none
+  std::string text;            ///< empty: every process may have one like it
+  bool of_network = false;     ///< means something in one network namespace only
+  std::string memif_socket;    ///< the path of the socket that a server makes; empty: none
+  bool shared_by_ids = false;  ///< a server's socket: its process may have more servers there
 };
 /// `device` is one of named_devices().
 DeviceKey key_of_device(std::string_view device);

@@ -181,13 +181,25 @@ Expected<void, EngineError> Eal::check_devices(const std::string& logged) const 
 Expected<void, EngineError> Eal::lock_device(const std::string& device) {
   const DeviceKey key = key_of_device(device);
   const std::string name = name_of_device(device);
+  if (auto shared = key.shared_by_ids ? lock_of(key) : nullptr; shared != nullptr) {
+    locks_[name] = std::move(shared);
+    return {};
+  }
   auto lock = DeviceLock::take(key, name);
   if (!lock) return Unexpected<EngineError>(std::move(lock.error()));
   if (!key.memif_socket.empty()) {
     if (auto cleared = clear_memif_socket(key.memif_socket); !cleared) return cleared;
   }
-  locks_[name] = std::move(*lock);
+  locks_[name] = std::make_shared<DeviceLock>(std::move(*lock));
   return {};
+}
+
+std::shared_ptr<DeviceLock> Eal::lock_of(const DeviceKey& key) const {
+  for (const std::string& device : devices_) {
+    const auto held = locks_.find(name_of_device(device));
+    if (held != locks_.end() && key_of_device(device).text == key.text) return held->second;
+  }
+  return nullptr;
 }
 
 bool Eal::is_memif_client(const std::string& name) const {
@@ -249,13 +261,15 @@ bool Eal::remove_port(const std::string& name) {
   // The driver removes the ports of its device.
   if (rte_dev_remove(info.device) != 0) return false;
   const DeviceKey key = key_of_device(*device_named(name));
-  if (!key.memif_socket.empty()) silence_memif_listener(key.memif_socket);
   locks_.erase(name);
+  if (!key.memif_socket.empty() && lock_of(key) == nullptr) {
+    silence_memif_listener(key.memif_socket);
+  }
   return true;
 }
 
 void Eal::abandon() {
-  for (auto& [name, lock] : locks_) lock.abandon();
+  for (auto& [name, lock] : locks_) lock->abandon();
   locks_.clear();
 }
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -43,14 +44,17 @@ class Eal {
   Expected<void, EngineError> initialize(const std::vector<std::string>& given);
   [[nodiscard]] Expected<void, EngineError> check_devices(const std::string& logged) const;
   Expected<void, EngineError> lock_device(const std::string& device);
+  /// Whether this process has the device with that key, or, of memif servers, one with its socket.
+  [[nodiscard]] std::shared_ptr<DeviceLock> lock_of(const DeviceKey& key) const;
   [[nodiscard]] const std::string* device_named(const std::string& name) const;
 
   std::mutex mutex_;
   bool is_ours_ = false;  ///< started here
   bool started_ = false;
-  std::atomic<pid_t> started_by_{0};         ///< the process; a child of it has none of the threads
-  std::vector<std::string> devices_;         ///< as the options name them
-  std::map<std::string, DeviceLock> locks_;  ///< by name
+  std::atomic<pid_t> started_by_{0};  ///< the process; a child of it has none of the threads
+  std::vector<std::string> devices_;  ///< as the options name them
+  /// By name. Servers of one memif socket share one.
+  std::map<std::string, std::shared_ptr<DeviceLock>> locks_;
 };
 
 /// The names of all ports, at most kMostDpdkPorts.
