@@ -60,6 +60,10 @@ int make_address(Ah& ah, const ibv_ah_attr& attr) {
       release_ports(ah);
       return wrong;
     }
+    // Nothing repairs the loss of datagrams that are sent before the answer.
+    Progress& progress = owner.device().lane(lane).progress();
+    const Gid& peer = ah.flow.destination;
+    if (!progress.engine()->find_hop(peer)) progress.wait_for_hop(peer);
   }
   owner.device().address_handles.fetch_add(1);
   owner.ahs.push_back(ah);

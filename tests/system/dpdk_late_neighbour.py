@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The DPDK engine with a neighbour that tells its link address late: the first message of a UC queue pair is not lost.
+"""The DPDK engine with a neighbour that tells its link address late: the first message of a UC queue pair is not lost, nor
+the first datagrams to an address handle.
 
-usage: dpdk_late_neighbour.py 4|6    of IP; the neighbour is this script, at the other end of a veth
+usage: dpdk_late_neighbour.py uc|ud 4|6    of IP; the neighbour is this script, at the other end of a veth
 """
 
 import ipaddress
@@ -25,25 +26,38 @@ SENDER = f"""
 import signal
 import sys
 import pyverbs.enums as e
-from pyverbs.addr import AHAttr, GID, GlobalRoute
+from pyverbs.addr import AH, AHAttr, GID, GlobalRoute
 from pyverbs.cq import CQ
 from pyverbs.device import Context
 from pyverbs.mr import MR
 from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import SGE, SendWR
-destination, index = sys.argv[1:]
+service, destination, index = sys.argv[1:]
 context = Context(name="urxe_af_packet0")
-domain, queue = PD(context), CQ(context, 4)
+domain, queue = PD(context), CQ(context, {PACKETS})
 memory = MR(domain, {PACKETS} * 1024, e.IBV_ACCESS_LOCAL_WRITE)
-pair = QP(domain, QPInitAttr(qp_type=e.IBV_QPT_UC, scq=queue, rcq=queue, cap=QPCap(max_send_wr=4, max_recv_wr=4)))
+cap = QPCap(max_send_wr={PACKETS}, max_recv_wr=4)
+pair = QP(domain, QPInitAttr(qp_type=e.IBV_QPT_UC if service == "uc" else e.IBV_QPT_UD, scq=queue, rcq=queue, cap=cap))
 path = QPAttr(port_num=1, path_mtu=e.IBV_MTU_1024)
-path.dest_qp_num, path.sq_psn = 17, {FIRST_PSN}
-path.ah_attr = AHAttr(gr=GlobalRoute(dgid=GID(destination), sgid_index=int(index)), is_global=1, port_num=1)
-pair.to_rts(path)
-pair.post_send(SendWR(opcode=e.IBV_WR_SEND, num_sge=1, sg=[SGE(memory.buf, {PACKETS} * 1024, memory.lkey)]))
-while queue.poll()[0] == 0:
-    pass
+path.sq_psn = {FIRST_PSN}
+address = AHAttr(gr=GlobalRoute(dgid=GID(destination), sgid_index=int(index)), is_global=1, port_num=1)
+if service == "uc":
+    path.dest_qp_num, path.ah_attr = 17, address
+    pair.to_rts(path)
+    pair.post_send(SendWR(opcode=e.IBV_WR_SEND, num_sge=1, sg=[SGE(memory.buf, {PACKETS} * 1024, memory.lkey)]))
+    left = 1
+else:
+    path.qkey = 1
+    pair.to_rts(path)
+    handle = AH(domain, attr=address)
+    for i in range({PACKETS}):
+        datagram = SendWR(opcode=e.IBV_WR_SEND, num_sge=1, sg=[SGE(memory.buf, 1024, memory.lkey)])
+        datagram.set_wr_ud(handle, 17, 1)
+        pair.post_send(datagram)
+    left = {PACKETS}
+while left != 0:
+    left -= queue.poll()[0]
 print("sent", flush=True)
 signal.pause()
 """
@@ -111,7 +125,7 @@ def need():
 
 def test():
     need()
-    version = int(sys.argv[1])
+    service, version = sys.argv[1], int(sys.argv[2])
     subprocess.run("ip link add urxa type veth peer name urxb && ip link set urxa up && ip link set urxb up", shell=True,
                    check=True)
     neighbour = Neighbour("urxb", version)
@@ -121,7 +135,7 @@ def test():
                f" -- address={OURS[0]}/24,{OURS[1]}/64 mtu=1500"]
     address, index = (f"::ffff:{THEIRS[0]}", "0") if version == 4 else (THEIRS[1], "1")
     destination = ":".join(re.findall("....", ipaddress.IPv6Address(address).packed.hex()))
-    sender = Process(harness.urxe_run([PYTHON, "-B", "-c", SENDER, destination, index], options))
+    sender = Process(harness.urxe_run([PYTHON, "-B", "-c", SENDER, service, destination, index], options))
     harness.wait_until(lambda: "sent" in sender.output or not sender.running(), "the message's completion")
     harness.expect("sent" in sender.output, sender.output)
     sent = [(FIRST_PSN + i) % (1 << 24) for i in range(PACKETS)]
