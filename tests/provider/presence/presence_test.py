@@ -5,6 +5,7 @@ presence_test.py BUILD_DIRECTORY CLASS runs one class of tests; exit status 77 m
 """
 
 import os
+import re
 import shutil
 import signal
 import stat
