@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/presence/netlink.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <linux/netlink.h>
-#include <string.h>
 
+#include "provider/presence/callers.h"
 #include "provider/presence/descriptors.h"
 #include "provider/presence/loading.h"
 #include "provider/presence/next.h"
+#include "provider/presence/verbs_netlink.h"
 
 /// SO_PRIORITY of a socket that stands in for one of RDMA netlink. Nothing looks at the priority of
 /// a netlink socket.
@@ -23,31 +23,6 @@ void urxe_set_netlink_hook(urxe_netlink_hook hook) {
 
 void urxe_set_failed_send_hook(urxe_failed_send_hook hook) {
   atomic_store(&failed_send_hook, hook);
-}
-
-static bool starts_with(const char* text, const char* prefix) {
-  return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-/// The name of the object that has the address; "": it is not known.
-static const char* object_of(const void* address) {
-  Dl_info info;
-  if (dladdr(address, &info) == 0 || info.dli_fname == NULL) return "";
-  const char* slash = strrchr(info.dli_fname, '/');
-  return slash != NULL ? slash + 1 : info.dli_fname;
-}
-
-/// libibverbs and librdmacm open their netlink sockets through libnl-3. One that a program brings
-/// along may have more in its name: "libnl-3-5f2d.so.200" in a Python wheel.
-static bool is_verbs_library(const char* name) {
-  const bool is_libnl = starts_with(name, "libnl-3.") || starts_with(name, "libnl-3-");
-  return is_libnl || starts_with(name, "libibverbs") || starts_with(name, "librdmacm");
-}
-
-/// They pass calls of other objects on, which hides these.
-static bool is_sanitizer(const char* name) {
-  return starts_with(name, "libtsan") || starts_with(name, "libasan") ||
-         starts_with(name, "libclang_rt");
 }
 
 static int option_of(int fd, int option) {
@@ -87,17 +62,17 @@ static int open_netlink(int type) {
 }
 
 /// `caller` has asked for RDMA netlink. libibverbs lists devices by it, and reads sysfs, where
-/// urxe's devices are, only if there is none. So its socket() fails; it finds the machine's real
-/// devices in sysfs as well. Other programs, such as iproute2's `rdma`, get a socket by which they
-/// see both. One that has libibverbs itself keeps the kernel's: the call may come from libibverbs
-/// by way of another object, in the middle of what loading the provider would ask of it.
+/// urxe's devices are, only if that fails. So it gets a socket by which it does; it finds the
+/// machine's real devices in sysfs as well. Other programs, such as iproute2's `rdma`, get a socket
+/// by which they see both. One that has libibverbs itself keeps the kernel's: the call may come
+/// from libibverbs by way of another object, in the middle of what loading the provider would ask
+/// of it.
 static __attribute__((noinline)) int open_for(const void* caller, int type) {
-  const char* name = object_of(caller);
+  const char* name = urxe_object_of(caller);
   bool has_verbs = urxe_program_has_libibverbs();
   const bool lists_devices = has_verbs || urxe_is_loading_provider();
-  if (is_verbs_library(name) || (lists_devices && is_sanitizer(name))) {
-    errno = EPROTONOSUPPORT;
-    return -1;
+  if (urxe_is_verbs_library(name) || (lists_devices && urxe_is_sanitizer(name))) {
+    return urxe_open_verbs_netlink(type);
   }
   return has_verbs ? URXE_NEXT(socket)(AF_NETLINK, type, NETLINK_RDMA) : open_netlink(type);
 }
@@ -113,6 +88,7 @@ URXE_EXPORT int socket(int domain, int type, int protocol) {
 
 __attribute__((noinline)) ssize_t urxe_send_netlink(int fd, const struct msghdr* message,
                                                     int flags) {
+  if (urxe_is_verbs_netlink(fd)) return urxe_answer_verbs(fd, message);
   urxe_netlink_hook hook = atomic_load(&netlink_hook);
   if (hook == NULL || !urxe_is_netlink(fd)) return URXE_NEXT(sendmsg)(fd, message, flags);
   return hook(fd, message);

@@ -76,7 +76,7 @@ int __fxstatat64(int version, int dirfd, const char* path, struct stat64* out, i
   X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) X(read) X(__read_chk) X(write) X(writev) X(socket) \
   X(send) X(sendto) X(sendmsg)                                                              \
   X(fstat) X(fstat64) X(__fxstat) X(__fxstat64) X(dup) X(dup2) X(dup3) X(fcntl) X(fcntl64) X(ioctl) \
-  X(munmap) X(mremap) X(mmap) X(mmap64) X(mprotect) X(pkey_mprotect) X(shmdt) X(shmat) X(remap_file_pages) X(brk) X(sbrk) X(dlclose)
+  X(munmap) X(mremap) X(mmap) X(mmap64) X(mprotect) X(pkey_mprotect) X(shmdt) X(shmat) X(remap_file_pages) X(brk) X(sbrk) X(madvise) X(dlclose)
 // clang-format on
 
 struct urxe_next {

@@ -18,3 +18,4 @@ void* urxe_versioned_shmat(int id, const void* address, int flags);
 int urxe_versioned_shmdt(const void* address);
 int urxe_versioned_brk(void* address);
 void* urxe_versioned_sbrk(intptr_t increment);
+int urxe_versioned_madvise(void* address, size_t length, int advice);

@@ -27,11 +27,11 @@ Headers response_headers(const QueuePair& qp, Operation operation, Psn psn, Msn 
 }
 
 /// Remembers that the peer was told of no receive. It matters to a peer that has no RNR retries and
-/// so waits for credits; programs that have none on one side usually have none on the other, and
-/// all others are spared the additional ACKs.
+/// so waits for credits, which is not known here: each side may have another number of them.
 void note_credits(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
   constexpr uint8_t kNoReceive = 0;
-  if (headers.aeth.syndrome != kNoReceive || qp.attr.rnr_retry != 0) return;
+  if (headers.aeth.syndrome != kNoReceive) return;
+  if (qp.wants_receives.load(std::memory_order_relaxed)) return;  // whoever posts one rings
   qp.wants_receives.store(true, std::memory_order_seq_cst);
   full_fence();
   announce_receives(ca, qp);  // one may have been posted meanwhile

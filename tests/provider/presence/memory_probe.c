@@ -244,8 +244,8 @@ static const char* object_of(const void* function) {
 
 /// Whoever looks for a function to write over finds libc's.
 static void try_names(void) {
-  static const char* const kNames[] = {"munmap", "mremap", "mmap", "mmap64",
-                                       "shmat",  "shmdt",  "brk",  "sbrk"};
+  static const char* const kNames[] = {"munmap", "mremap", "mmap", "mmap64", "shmat",
+                                       "shmdt",  "brk",    "sbrk", "madvise"};
   for (size_t i = 0; i < sizeof(kNames) / sizeof(kNames[0]); ++i) {
     printf("%s: default %s, next %s\n", kNames[i], object_of(dlsym(RTLD_DEFAULT, kNames[i])),
            object_of(dlsym(RTLD_NEXT, kNames[i])));
