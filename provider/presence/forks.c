@@ -29,13 +29,17 @@ bool urxe_has_safe_forks(void) {
   return fd < 0;
 }
 
+static bool is_of_verbs(const void* caller) {
+  return urxe_is_verbs_library(urxe_object_of(caller));
+}
+
+/// What the program itself has asked for (QEMU, of its guest's memory) stays, too.
 URXE_VERSIONED(madvise)
 int urxe_versioned_madvise(void* address, size_t length, int advice) {
-  if (URXE_UNLIKELY(advice == MADV_DONTFORK)) {
+  if (URXE_UNLIKELY(advice == MADV_DONTFORK || advice == MADV_DOFORK)) {
+    const void* const caller = __builtin_return_address(0);
     (void)URXE_NEXT(madvise);  // sets up
-    const bool is_of_verbs = urxe_is_verbs_library(urxe_object_of(__builtin_return_address(0)));
-    // Nothing changes for the memory, and the errors are the same.
-    if (urxe_tree_length != 0 && is_of_verbs && urxe_has_safe_forks()) advice = MADV_DOFORK;
+    if (urxe_tree_length != 0 && is_of_verbs(caller) && urxe_has_safe_forks()) return 0;
   }
   return URXE_NEXT(madvise)(address, length, advice);
 }

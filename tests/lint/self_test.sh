@@ -138,7 +138,8 @@ END
     ;;
   portable)
     source_file packet/good.cc '#if defined(__x86_64__)' '__builtin_ia32_pause();' '#elif defined(__aarch64__)' 'asm volatile("yield");' \
-      '#endif' '#if defined(SYS_poll)' 'syscall(SYS_poll);' '#endif' 'asm volatile("" ::: "memory");  // _mm_pause()' 'syscall(SYS_ppoll);'
+      '#endif' '#if defined(SYS_poll)' 'syscall(SYS_poll);' '#endif' 'asm volatile("" ::: "memory");  // _mm_pause()' 'syscall(SYS_ppoll);' \
+      '__asm__(".symver old_name,name@VERSION");'
     source_file tests/good.cc 'open("/usr/lib/x86_64-linux-gnu");'
     expect 0 '' tests/lint/check_portable .
     while read -r word line; do

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // fork() after ibv_fork_init(), which a program must call before it registers memory: so these are
 // run as a process of their own.
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,6 +47,38 @@ TEST_F(Forks, ChildHasRegisteredMemory) {
     ASSERT_EQ(fork_and_read(blocks), 0) << i;
   }
   for (ibv_cq* queue : queues) EXPECT_EQ(ibv_destroy_cq(queue), 0);
+}
+
+/// Whether a child has the page.
+bool child_has(void* page, size_t size) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    unsigned char resident[16];
+    ::_exit(::mincore(page, size, resident) == 0 ? 0 : 1);
+  }
+  int status = -1;
+  return child > 0 && ::waitpid(child, &status, 0) == child && status == 0;
+}
+
+// Expect: what the program itself keeps from its children stays so, whatever the verbs do.
+TEST_F(Forks, WhatTheProgramKeepsIsNotInTheChild) {
+  ASSERT_EQ(ibv_fork_init(), 0);
+  connect();
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  void* const kept =
+      ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(kept, MAP_FAILED);
+  EXPECT_TRUE(child_has(kept, page));
+  ASSERT_EQ(::madvise(kept, page, MADV_DONTFORK), 0);
+  {
+    const MrPtr region(ibv_reg_mr(left_->pd.get(), kept, page, kAllAccess));
+    ASSERT_NE(region, nullptr);
+    EXPECT_FALSE(child_has(kept, page));
+  }
+  EXPECT_FALSE(child_has(kept, page));
+  ASSERT_EQ(::madvise(kept, page, MADV_DOFORK), 0);
+  EXPECT_TRUE(child_has(kept, page));
+  ::munmap(kept, page);
 }
 
 // As a kernel that copies pinned memory on fork() says.
