@@ -3,8 +3,8 @@
 
 /// fork(). After ibv_fork_init() libibverbs takes registered memory away from children, by whole
 /// pages (MADV_DONTFORK), so that a device and the parent go on with the same pages. Those pages
-/// also have what the handlers of fork() need in the child: the provider's, or any other's. Where
-/// no child can harm, its wish is not carried out.
+/// also have what the handlers of fork() need in the child, the provider's or any other's. Where
+/// children can do no harm, madvise() ignores what libibverbs asks for (forks.c).
 
 #include <stdbool.h>
 

@@ -31,23 +31,26 @@ static int option_of(int fd, int option) {
   return getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 ? value : -1;
 }
 
-bool urxe_is_netlink(int fd) {
+int urxe_stand_in_mark(int fd) {
   int saved_errno = errno;
-  bool is_stand_in = option_of(fd, SO_DOMAIN) == AF_NETLINK &&
-                     option_of(fd, SO_PROTOCOL) == NETLINK_USERSOCK &&
-                     option_of(fd, SO_PRIORITY) == kStandIn;
+  bool is_of_ours =
+      option_of(fd, SO_DOMAIN) == AF_NETLINK && option_of(fd, SO_PROTOCOL) == NETLINK_USERSOCK;
+  int mark = is_of_ours ? option_of(fd, SO_PRIORITY) : 0;
   errno = saved_errno;
-  return is_stand_in;
+  return mark;
 }
 
-/// A socket that programs can bind, ask for its address, and receive from, all without us.
-static int open_stand_in(int type) {
+bool urxe_is_netlink(int fd) {
+  return urxe_stand_in_mark(fd) == kStandIn;
+}
+
+int urxe_open_stand_in(int type, int mark) {
   int fd = URXE_NEXT(socket)(AF_NETLINK, type, NETLINK_USERSOCK);
-  int mark = kStandIn;
   if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_PRIORITY, &mark, sizeof(mark)) != 0) {
     close(fd);
     fd = -1;
   }
+  if (fd >= 0) urxe_fd_set_add(&urxe_nodes, fd);
   return fd;
 }
 
@@ -56,9 +59,7 @@ static int open_netlink(int type) {
   if (atomic_load(&netlink_hook) == NULL) {
     return URXE_NEXT(socket)(AF_NETLINK, type, NETLINK_RDMA);
   }
-  int fd = open_stand_in(type);
-  if (fd >= 0) urxe_fd_set_add(&urxe_nodes, fd);
-  return fd;
+  return urxe_open_stand_in(type, kStandIn);
 }
 
 /// `caller` has asked for RDMA netlink. libibverbs lists devices by it, and reads sysfs, where
@@ -72,7 +73,7 @@ static __attribute__((noinline)) int open_for(const void* caller, int type) {
   bool has_verbs = urxe_program_has_libibverbs();
   const bool lists_devices = has_verbs || urxe_is_loading_provider();
   if (urxe_is_verbs_library(name) || (lists_devices && urxe_is_sanitizer(name))) {
-    return urxe_open_verbs_netlink(type);
+    return urxe_open_stand_in(type, URXE_FOR_VERBS);
   }
   return has_verbs ? URXE_NEXT(socket)(AF_NETLINK, type, NETLINK_RDMA) : open_netlink(type);
 }
@@ -88,9 +89,10 @@ URXE_EXPORT int socket(int domain, int type, int protocol) {
 
 __attribute__((noinline)) ssize_t urxe_send_netlink(int fd, const struct msghdr* message,
                                                     int flags) {
-  if (urxe_is_verbs_netlink(fd)) return urxe_answer_verbs(fd, message);
+  const int mark = urxe_stand_in_mark(fd);
+  if (mark == URXE_FOR_VERBS) return urxe_answer_verbs(fd, message);
   urxe_netlink_hook hook = atomic_load(&netlink_hook);
-  if (hook == NULL || !urxe_is_netlink(fd)) return URXE_NEXT(sendmsg)(fd, message, flags);
+  if (hook == NULL || mark != kStandIn) return URXE_NEXT(sendmsg)(fd, message, flags);
   return hook(fd, message);
 }
 

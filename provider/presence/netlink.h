@@ -13,7 +13,13 @@
 void urxe_set_netlink_hook(urxe_netlink_hook hook);
 void urxe_set_failed_send_hook(urxe_failed_send_hook hook);
 
-/// Asks the kernel whether `fd` is such a socket. Keeps errno.
+/// A socket that programs can bind, ask for its address, and receive from, all without us. `mark`,
+/// 1 to 6, says what it stands in for. -1 with errno.
+int urxe_open_stand_in(int type, int mark);
+/// Asks the kernel for the mark of `fd`; 0: it is no such socket, as far as can be told. Keeps
+/// errno.
+int urxe_stand_in_mark(int fd);
+/// Whether `fd` is one for programs other than the verbs' own libraries. Keeps errno.
 bool urxe_is_netlink(int fd);
 
 /// sendmsg() on a descriptor of urxe_nodes, of whatever kind it is.

@@ -24,8 +24,8 @@
 #include <unistd.h>
 
 #define URXE_EXPORT __attribute__((visibility("default")))
-/// Before the definition of urxe_versioned_NAME(): is exported as NAME, in libc's version of it
-/// only, and not as the version to link with (memory.c says why).
+/// Put before the definition of urxe_versioned_NAME(). Exports it as NAME, but only in libc's
+/// version of that name, and not as the default version (memory.c says why).
 #ifdef URXE_LIBC_VERSION
 #define URXE_VERSIONED(name)                                                \
   __asm__(".symver urxe_versioned_" #name "," #name "@" URXE_LIBC_VERSION); \

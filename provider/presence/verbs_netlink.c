@@ -9,39 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "provider/presence/descriptors.h"
 #include "provider/presence/forks.h"
 #include "provider/presence/next.h"
 
-/// SO_PRIORITY of such a socket, at which nothing looks.
-enum { kForVerbs = 6 };
 enum { kLongestRequest = 1024, kLongestAnswer = 256 };
-
-static int option_of(int fd, int option) {
-  int value = -1;
-  socklen_t size = sizeof(value);
-  return getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 ? value : -1;
-}
-
-int urxe_open_verbs_netlink(int type) {
-  int fd = URXE_NEXT(socket)(AF_NETLINK, type, NETLINK_USERSOCK);
-  const int mark = kForVerbs;
-  if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_PRIORITY, &mark, sizeof(mark)) != 0) {
-    close(fd);
-    return -1;
-  }
-  if (fd >= 0) urxe_fd_set_add(&urxe_nodes, fd);
-  return fd;
-}
-
-bool urxe_is_verbs_netlink(int fd) {
-  const int saved_errno = errno;
-  const bool is_one = option_of(fd, SO_DOMAIN) == AF_NETLINK &&
-                      option_of(fd, SO_PROTOCOL) == NETLINK_USERSOCK &&
-                      option_of(fd, SO_PRIORITY) == kForVerbs;
-  errno = saved_errno;
-  return is_one;
-}
 
 static bool set_port(int fd, uint32_t port, int (*use)(int, const struct sockaddr*, socklen_t)) {
   const struct sockaddr_nl name = {.nl_family = AF_NETLINK, .nl_pid = port};

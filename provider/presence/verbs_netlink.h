@@ -7,12 +7,10 @@
 /// would take it away from them, by whole pages, which also hold what the child's handlers of
 /// fork() need.
 
-#include <stdbool.h>
 #include <sys/socket.h>
 
-/// A socket as their library would open, of whose answers only ours arrive. -1 with errno.
-int urxe_open_verbs_netlink(int type);
-/// Asks the kernel whether `fd` is such a socket. Keeps errno.
-bool urxe_is_verbs_netlink(int fd);
+/// The mark of their sockets (urxe_open_stand_in()).
+enum { URXE_FOR_VERBS = 6 };
+
 /// Answers the requests of the message in place of sendmsg().
 ssize_t urxe_answer_verbs(int fd, const struct msghdr* message);

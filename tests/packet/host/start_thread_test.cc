@@ -3,9 +3,10 @@
 
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <signal.h>
 
-#include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <future>
 #include <memory>

@@ -44,7 +44,7 @@ class Eal {
   Expected<void, EngineError> initialize(const std::vector<std::string>& given);
   [[nodiscard]] Expected<void, EngineError> check_devices(const std::string& logged) const;
   Expected<void, EngineError> lock_device(const std::string& device);
-  /// Whether this process has the device with that key, or, of memif servers, one with its socket.
+  /// The lock that this process has on a device with that key; null: none.
   [[nodiscard]] std::shared_ptr<DeviceLock> lock_of(const DeviceKey& key) const;
   [[nodiscard]] const std::string* device_named(const std::string& name) const;
 
