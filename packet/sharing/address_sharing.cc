@@ -137,6 +137,8 @@ void AddressSharing::answer(uint32_t to, const ProbeAnswer& answer) const {
 
 void AddressSharing::receive(std::vector<RxPacket>& own, std::vector<ProbeAnswer>& answers) {
   reader_.rewind();
+  bool any_requests = false;
+  bool any_others = has_requests();
   std::array<epoll_event, 16> events;
   const int count = uncancelled::epoll_wait(epoll_.get(), events);
   ++counters_.rx_syscalls;
@@ -144,32 +146,45 @@ void AddressSharing::receive(std::vector<RxPacket>& own, std::vector<ProbeAnswer
     const uint32_t id = events[static_cast<size_t>(i)].data.u32;
     if (id == kBeaconId) {
       beacon_.answer();
-      continue;
-    }
-    if (id == kLaterBeaconId) {
+    } else if (id == kLaterBeaconId) {
       if (later_beacon_) later_beacon_->answer();
-      continue;
+    } else {
+      (id == kForwardId ? any_others : any_requests) = true;
     }
-    read(id == kForwardId ? forward_fd() : gsi_.directory().socket(), own, answers);
   }
+  const bool waited = std::exchange(requests_wait_, false);
+  if (any_requests && !has_requests()) {
+    requests_reader_.rewind();
+    read(requests_reader_, gsi_.directory().socket(), requests_, answers);
+    any_others = true;
+  }
+  const bool is_empty = !any_others || read(reader_, forward_fd(), own, answers);
+  requests_wait_ = has_requests() && !is_empty && !waited;
+}
+
+void AddressSharing::take_requests(std::vector<RxPacket>& own) {
+  own.insert(own.end(), requests_.begin(), requests_.end());
+  requests_.clear();
 }
 
 void AddressSharing::receive_at_slot(std::vector<RxPacket>& own,
                                      std::vector<ProbeAnswer>& answers) {
   reader_.rewind();
-  read(forward_fd(), own, answers);
+  read(reader_, forward_fd(), own, answers);
 }
 
-void AddressSharing::read(int fd, std::vector<RxPacket>& own, std::vector<ProbeAnswer>& answers) {
+/// True: nothing more is waiting.
+bool AddressSharing::read(ForwardReader& reader, int fd, std::vector<RxPacket>& own,
+                          std::vector<ProbeAnswer>& answers) {
   for (;;) {
-    const auto item = reader_.read(fd);
+    const auto item = reader.read(fd);
     ++counters_.rx_syscalls;
     if (const auto* packets = std::get_if<PacketRun>(&item)) {
       take_forwarded(*packets, own);
     } else if (const auto* answer = std::get_if<ProbeAnswer>(&item)) {
       answers.push_back(*answer);
     } else {
-      return;
+      return reader.has_room();
     }
   }
 }

@@ -85,6 +85,15 @@ class AddressSharing {
   /// `own`, and answers to probes to `answers`. Never blocks. Packets of the call before are no
   /// longer valid. Does not always read all of them; wait_fd() is then still readable.
   void receive(std::vector<RxPacket>& own, std::vector<ProbeAnswer>& answers);
+  /// Whether receive() has read requests to QP1 that are to be taken. Other messages to QP1 come to
+  /// this process by other ways: the engine first takes what its own sockets have, so that a
+  /// request does not overtake what its sender has sent before, such as the RTU of the connection
+  /// before.
+  [[nodiscard]] bool has_requests() const { return !requests_.empty(); }
+  /// Whether they may be taken yet: the slot's socket has been found empty since, or never is.
+  [[nodiscard]] bool may_take_requests() const { return has_requests() && !requests_wait_; }
+  /// Appends them to `own`. They are valid until the next call of receive().
+  void take_requests(std::vector<RxPacket>& own);
   /// As receive(), but reads only forward_fd().
   void receive_at_slot(std::vector<RxPacket>& own, std::vector<ProbeAnswer>& answers);
   /// Readable while receive() would find something.
@@ -115,14 +124,18 @@ class AddressSharing {
   void watch_services();
   size_t take_gsi(const PacketRun& datagram, size_t at, std::vector<RxPacket>& own);
   [[nodiscard]] bool forward(uint32_t slot, const PacketRun& packets);
-  void read(int fd, std::vector<RxPacket>& own, std::vector<ProbeAnswer>& answers);
+  bool read(ForwardReader& reader, int fd, std::vector<RxPacket>& own,
+            std::vector<ProbeAnswer>& answers);
   void take_forwarded(const PacketRun& packets, std::vector<RxPacket>& own);
   void retry_forwarding(Instant now);
 
   const Slot& slot_;
   SharingCounters counters_;
   std::function<bool(const Flow&)> direct_;
-  ForwardReader reader_;
+  ForwardReader reader_;            ///< of forward_fd()
+  ForwardReader requests_reader_;   ///< of the socket for requests
+  std::vector<RxPacket> requests_;  ///< that have been read, and not taken
+  bool requests_wait_ = false;      ///< for messages at forward_fd()
   ForwardQueue queue_;
   GsiSharing gsi_;
   Beacon beacon_;

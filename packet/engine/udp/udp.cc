@@ -16,15 +16,6 @@
 namespace urxe {
 namespace {
 
-// The data of epoll events: the index of a receiver, or one of these.
-constexpr uint32_t kSharingId = 0xffffffff;
-constexpr uint32_t kBlockedId = 0xfffffffe;
-constexpr uint32_t kTimerId = 0xfffffffd;
-
-// receive() looks at all sockets once in so many calls: often if there are several addresses,
-// rarely if only other processes can send something elsewhere.
-constexpr unsigned kLookIntervalOne = 16;
-constexpr unsigned kLookIntervalSeveral = 4;
 /// Bursts read from a socket before it is closed: more than a full buffer of small packets.
 constexpr int kLastBursts = 1000;
 
@@ -210,34 +201,12 @@ std::span<const RxPacket> UdpEngine::receive() {
     config_.sharing->take_returned(packets_);
   }
   if (!receivers_.empty()) read_receiver(receivers_[busy_]);
+  if (packets_.empty() && config_.sharing != nullptr) config_.sharing->take_requests(packets_);
   counters_.rx_packets += packets_.size();
   // A caller that gets nothing goes to sleep, and comes back when any socket has become readable.
   if (packets_.empty() && returned_packets_) calls_until_look_ = 0;
   returned_packets_ = !packets_.empty();
   return packets_;
-}
-
-/// Asks epoll which sockets are readable.
-void UdpEngine::look_around() {
-  const bool several = receivers_.size() > 1;
-  if (ticking_ && clock_now() >= next_tick_) tick();
-  const bool often = searching_ || (ticking_ && config_.sharing->is_congested());
-  calls_until_look_ = often ? 0 : several ? kLookIntervalSeveral : kLookIntervalOne;
-  if (!several && config_.sharing == nullptr) return;
-  std::array<epoll_event, 16> events;
-  const int count = uncancelled::epoll_wait(epoll_.get(), events);
-  ++counters_.rx_syscalls;
-  size_t next = receivers_.size() * 2;
-  for (int i = 0; i < count; ++i) {
-    const uint32_t id = events[static_cast<size_t>(i)].data.u32;
-    if (id == kSharingId) {
-      take_from_others();
-    } else if (id < receivers_.size()) {
-      // The next one after the busy one, so that each gets its turn.
-      next = std::min(next, id > busy_ ? id : id + receivers_.size());
-    }
-  }
-  if (next < receivers_.size() * 2) busy_ = next % receivers_.size();
 }
 
 void UdpEngine::read_receiver(Receiver& receiver) {

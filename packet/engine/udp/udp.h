@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "packet/base/time.h"
@@ -74,6 +75,11 @@ class UdpEngine final : public OneLaneEngine {
   void sort(const PacketRun& packets, std::vector<RxPacket>& own);
 
  private:
+  // The data of epoll events: the index of a receiver, or one of these.
+  static constexpr uint32_t kSharingId = 0xffffffff;
+  static constexpr uint32_t kBlockedId = 0xfffffffe;
+  static constexpr uint32_t kTimerId = 0xfffffffd;
+
   struct Receiver {
     Gid local;  ///< or a multicast group
     FileDescriptor fd;
@@ -87,6 +93,11 @@ class UdpEngine final : public OneLaneEngine {
   void pass_on_rest(Receiver& receiver);
   void take_from_others();
   void look_around();
+  struct Readable {
+    bool others = false;  ///< the sockets to which other processes send
+    std::optional<size_t> receiver;
+  };
+  [[nodiscard]] Readable find_readable();
   void take(Receiver& receiver, const PacketRun& datagram);
   void take_probe(Receiver& receiver, const Flow& flow, const Probe& probe);
   void take_answers();
@@ -113,6 +124,7 @@ class UdpEngine final : public OneLaneEngine {
   bool expect_more_ = false;          ///< the last read found something
   bool returned_packets_ = true;      ///< the last receive() returned some
   unsigned calls_until_look_ = 0;
+  unsigned looks_for_requests_ = 0;   ///< while requests of other processes wait
   bool searching_ = false;            ///< a calibration is busy
   bool ticking_ = false;              ///< the same, or packets wait in config_.sharing
   Instant timer_due_{};               ///< when the timer becomes readable, while ticking_

@@ -38,6 +38,8 @@ class ForwardReader {
   ForwardReader();
   /// Frees all buffers: packets that earlier calls of read() returned are no longer valid.
   void rewind() { next_buffer_ = 0; }
+  /// False: all buffers are in use, and more datagrams may be waiting.
+  [[nodiscard]] bool has_room() const { return next_buffer_ < kBurst; }
   /// The next datagram; monostate if none is waiting or all kBurst buffers are in use.
   Item read(int fd);
 

@@ -183,7 +183,8 @@ TEST_F(SharedGsi, AnAgentsRequestGoesToItsProcess) {
   store_be32(response.data() + 8, id_of(a_.slot).value());
   ASSERT_TRUE(a_.sharing.listen(agent_service(kKey), std::nullopt));
   send({for_agent, for_nobody, response});
-  const Got got = receive(3);
+  Got got = receive(3);
+  std::ranges::sort(got.a);
   EXPECT_EQ(got.a, (Psns{0, 2}));
   EXPECT_EQ(got.b, (Psns{1})) << "nobody has that agent";
 }
@@ -368,6 +369,39 @@ TEST_F(TwoMembers, RequestsOfOnePeerReachEither) {
   }));
   EXPECT_GT(a, 0U);
   EXPECT_GT(b, 0U);
+}
+
+// A peer completes one connection, then asks for the next. Another process has received both
+// messages, and passes them on to different sockets.
+TEST_F(SharedGsi, ARequestDoesNotOvertakeWhatWasPassedOnBefore) {
+  ASSERT_TRUE(a_.sharing.listen(kService, address_));
+  send({request(kService)});
+  send({ready_to_use(id_of(a_.slot)), request(kService)}, 1);
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_TRUE(b_.engine.receive().empty());
+    return b_.sharing.counters().forwarded >= 3;
+  }));
+  const Got got = receive(3);
+  ASSERT_EQ(got.a.size(), 3U);
+  EXPECT_EQ(got.a.back(), 2U);
+}
+
+// The same, but the kernel hands the first message to the process that it is for, and requests to
+// either: some are passed on.
+TEST_F(SharedGsi, ARequestDoesNotOvertakeWhatHasComeBefore) {
+  {
+    const FileDescriptor extra = open_receive_socket(address_, {}).value();
+    const std::vector<GroupMember> members = {{a_.slot.number(), 0}, {b_.slot.number(), 1}};
+    ASSERT_TRUE(attach_reuseport_program(extra.get(), members));
+  }
+  ASSERT_TRUE(a_.sharing.listen(kService, address_));
+  for (int round = 0; round < 40; ++round) {
+    send({ready_to_use(id_of(a_.slot))});
+    send({request(kService)}, 1);
+    EXPECT_TRUE(b_.engine.receive().empty());
+    EXPECT_EQ(receive(2).a, (Psns{0, 1}));
+  }
+  EXPECT_GT(b_.sharing.counters().forwarded, 0U);
 }
 
 TEST_F(TwoMembers, TheKernelHandsAnswersToTheProcessTheyAreFor) {
