@@ -42,19 +42,16 @@ bool FrameTraffic::receive(Device& device, Instant now) {
 }
 
 /// While the socket's buffer is full the device keeps what it has.
-bool FrameTraffic::transmit(Device& device, Instant now) {
-  if (!port_) return false;
-  bool sent = false;
+void FrameTraffic::transmit(Device& device, Instant now) {
+  if (!port_) return;
   for (bool more = true; more;) {
     if (batch_->empty()) more = device.transmit_frames(*batch_, now);
     if (batch_->empty()) break;
-    sent = true;
     port_->transmit(*batch_);
     if (!batch_->empty()) break;
     more = true;
   }
   blocked_fd_.store(batch_->empty() ? -1 : port_->transmit_fd());
-  return sent;
 }
 
 void FrameTraffic::add_losses(EngineCounters& totals) const {

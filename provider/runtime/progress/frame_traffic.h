@@ -26,8 +26,8 @@ class FrameTraffic {
 
   /// Hands what has arrived to the device. False: nothing has.
   bool receive(Device& device, Instant now);
-  /// Sends what the device has. False: it had nothing.
-  bool transmit(Device& device, Instant now);
+  /// Sends what the device has.
+  void transmit(Device& device, Instant now);
   /// Adds what the port has lost.
   void add_losses(EngineCounters& totals) const;
 

@@ -6,38 +6,47 @@
 namespace urxe {
 namespace {
 
-/// Small requests that may wait for each other.
-constexpr uint32_t kGatheredPosts = 16;
-constexpr uint32_t kSmallRequest = 4096;  ///< bytes
-/// Between unanswered requests of one burst.
-constexpr Duration kBurstGap = microseconds(3);
+/// Whether the payload must be read before the call that posted it returns. A datagram's completion
+/// tells the application nothing of its arrival, so some write to its buffer when the peer has
+/// shown in another way that it is there, or that it is not needed any more: UCX, if both ends of a
+/// connection ask for it at once. An adapter has read it by then.
+bool is_read_at_once(QueuePair& qp) {
+  return qp.service == Service::kUd && !qp.sq.at(qp.sq.posted() - 1).is_inline;
+}
 
 }  // namespace
 
-/// Whether the request may wait for others, so that one system call sends several. The next poll of
-/// the application sends them, and so does the response that is due. A request goes out at once if
-/// nothing is in flight, or, for services without responses, if it does not follow close behind
-/// another. An application that goes off to compute instead does not poll: then the background
-/// thread sends it, after kLongestWait at most.
-bool Progress::may_gather(QueuePair& qp) {
-  if (mode_.load() != Mode::kResting || armed_.load() != 0) return false;
-  const bool answered = qp.service == Service::kRc || qp.service == Service::kXrc;
-  const bool answer_due = qp.path != nullptr && qp.path->in_flight() > 0;
-  if (answered ? !answer_due : clock_now() - last_transmission_ > kBurstGap) return false;
-  return qp.sq.at(qp.sq.posted() - 1).length <= kSmallRequest && ++gathered_posts_ < kGatheredPosts;
+/// Whether the request waits for others. The next poll of the application sends them, and so does
+/// the response that is due. An application that goes off to compute instead does not poll: then
+/// the background thread sends it, after kLongestWait at most.
+bool Progress::may_gather(QueuePair& qp, Instant now) {
+  if (armed_.load() != 0 || is_read_at_once(qp)) return false;
+  const Gathering::Post post{
+      .bytes = qp.sq.at(qp.sq.posted() - 1).length,
+      .is_answered = qp.service == Service::kRc || qp.service == Service::kXrc,
+      .answer_due = qp.path != nullptr && qp.path->in_flight() > 0,
+      .polls = mode_.load() == Mode::kResting,
+  };
+  return gathering_.waits(post, now);
+}
+
+/// True: the lock is held, to send. False: its holder sends, because it looks for doorbells when it
+/// unlocks; but it may have lost the processor.
+bool Progress::lock_for(QueuePair& qp) {
+  if (lock_.try_lock()) {
+    device_.take_posted(qp);
+    return true;
+  }
+  device_.ring_doorbell(qp);
+  if (lock_.try_lock()) return true;
+  Patience patience;
+  return is_read_at_once(qp) && !lock_.is_mine() && lock_.lock_within(patience);
 }
 
 void Progress::on_post(QueuePair& qp) {
-  if (lock_.try_lock()) {
-    device_.take_posted(qp);
-  } else {
-    device_.ring_doorbell(qp);
-    if (!lock_.try_lock()) return;  // the holder checks for doorbells when it unlocks
-  }
-  const bool waits = may_gather(qp);
-  Instant now = clock_now();
-  if (waits) {
-    lock_.unlock();
+  if (!lock_for(qp)) return;
+  const Instant now = clock_now();
+  if (may_gather(qp, now)) {
     hold_back(now);
     return;
   }
@@ -45,13 +54,20 @@ void Progress::on_post(QueuePair& qp) {
   request_came_.store(false, std::memory_order_relaxed);
   transmit(AckPolicy::kUrgentOnly, now);
   finish(now);
+  gathering_.returns(clock_now());
   unlock();
 }
 
-/// The background thread either sees the mark before it goes to rest, or says how long it rests.
+/// Unlocks; what waits is sent within kLongestWait. A thread that is awake sends it before it
+/// sleeps, and one that sleeps is woken in time. One that rests either sees the mark before, or
+/// says how long it rests.
 void Progress::hold_back(Instant now) {
-  if (held_back_.exchange(true)) return;
-  if (resting_until_ns_.load() > (now + kLongestWait).ns) kick();
+  const Instant latest = now + kLongestWait;
+  const bool rests = mode_.load() == Mode::kResting;
+  if (!rests) wake_by(latest);
+  lock_.unlock();
+  if (!rests || held_back_.exchange(true)) return;
+  if (resting_until_ns_.load() > latest.ns) kick();
 }
 
 }  // namespace urxe

@@ -94,7 +94,7 @@ AckPolicy Progress::policy_when_idle(Instant now) const {
 
 void Progress::transmit(AckPolicy policy, Instant now) {
   if (!batch_ || has_left_) return;
-  gathered_posts_ = 0;
+  gathering_.clear();
   transmit_packets(policy, now);
   if (frames_.is_open()) transmit_frames(now);
 }
@@ -102,7 +102,7 @@ void Progress::transmit(AckPolicy policy, Instant now) {
 /// If the socket's buffer is full, the background thread waits for room.
 void Progress::transmit_frames(Instant now) {
   const bool was_blocked = frames_.blocked_fd() >= 0;
-  if (frames_.transmit(device_, now)) last_transmission_ = now;
+  frames_.transmit(device_, now);
   if (!was_blocked && frames_.blocked_fd() >= 0) kick();
 }
 
@@ -111,7 +111,6 @@ void Progress::transmit_packets(AckPolicy policy, Instant now) {
   while (more) {
     more = device_.transmit(*batch_, now, policy);
     if (batch_->empty()) return;
-    last_transmission_ = now;
     more = send_batch() && more;
   }
 }
@@ -175,12 +174,19 @@ void Progress::finish(Instant now) {
 /// Makes sure that a sleeping thread wakes by the next deadline. If a completion queue is armed,
 /// the background thread is woken at once, so that it is already running when the answer comes.
 void Progress::wake_in_time(Instant now) {
-  int64_t asleep_until = asleep_until_ns_.load();
+  const int64_t asleep_until = asleep_until_ns_.load();
   const int64_t waiter_until = waiter_until_ns_.load();
   if (asleep_until == INT64_MIN && waiter_until == INT64_MIN) return;
   const Instant when = deadline(now);
   if (when.ns >= std::max(asleep_until, waiter_until)) return;
   if (when.ns < waiter_until || armed_.load() != 0) return kick();
+  wake_by(when);
+}
+
+/// If the background thread sleeps, it wakes then at the latest.
+void Progress::wake_by(Instant when) {
+  int64_t asleep_until = asleep_until_ns_.load();
+  if (when.ns >= asleep_until) return;
   alarm_.set(when);
   asleep_until_ns_.compare_exchange_strong(asleep_until, when.ns);
 }

@@ -23,6 +23,7 @@
 #include "provider/runtime/progress/crowding.h"
 #include "provider/runtime/progress/departures.h"
 #include "provider/runtime/progress/frame_traffic.h"
+#include "provider/runtime/progress/gathering.h"
 #include "provider/runtime/progress/held_signals.h"
 #include "provider/runtime/progress/lingering.h"
 #include "provider/runtime/progress/reply_wait.h"
@@ -158,7 +159,8 @@ class Progress {
 
   enum class Mode : uint8_t { kAwake, kWatching, kResting };
 
-  [[nodiscard]] bool may_gather(QueuePair& qp);
+  [[nodiscard]] bool may_gather(QueuePair& qp, Instant now);
+  [[nodiscard]] bool lock_for(QueuePair& qp);
   void hold_back(Instant now);
   void note_taken();
   void note_overdue_ack(Instant now);
@@ -175,6 +177,7 @@ class Progress {
   void drive_rounds(const CompletionQueue& cq, Instant now);
   void finish(Instant now);
   void wake_in_time(Instant now);
+  void wake_by(Instant when);
   [[nodiscard]] bool end_communications();
   void say_farewell(Instant now);
   void tell_end(size_t place, Instant now);
@@ -229,8 +232,7 @@ class Progress {
   std::optional<TxBatch> batch_;
   FrameTraffic frames_;
   Publication publication_;
-  uint32_t gathered_posts_ = 0;  ///< since the last transmission
-  Instant last_transmission_{};
+  Gathering gathering_;
   Instant last_advance_{};
   Instant last_arrival_{};
   Instant last_empty_poll_{};

@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -36,11 +37,12 @@ class ScarceEngine final : public OneLaneEngine {
     if (!left_.empty()) eventfd_write(bell_.get(), 1);
   }
 
-  std::vector<uint32_t> taken;  ///< PSNs
-  uint64_t offers = 0;          ///< calls of transmit() with packets
-  size_t most_offered = 0;      ///< packets in one of them
-  uint64_t waits = 0;           ///< calls of begin_wait()
-  bool any_elsewhere = false;   ///< a payload was
+  std::vector<uint32_t> taken;          ///< PSNs
+  std::atomic<size_t> taken_so_far{0};  ///< packets; may be read without the device's lock
+  uint64_t offers = 0;                  ///< calls of transmit() with packets
+  size_t most_offered = 0;              ///< packets in one of them
+  uint64_t waits = 0;                   ///< calls of begin_wait()
+  bool any_elsewhere = false;           ///< a payload was
   uint16_t released_port = 0;
 
   [[nodiscard]] EnginePromises promises() const override {
@@ -87,6 +89,7 @@ class ScarceEngine final : public OneLaneEngine {
       for (size_t i = 0; i < message.segments; ++i) taken.push_back(offered[at++]);
       return true;
     });
+    taken_so_far.store(taken.size());
     left_ = psns_of(batch);
     return packets - batch.packets();
   }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "packet/base/time.h"
+
+namespace urxe {
+
+/// Decides which requests wait for others, so that one system call sends several. Whoever uses it
+/// holds the device's lock.
+class Gathering {
+ public:
+  /// What is known of a request that has just been posted.
+  struct Post {
+    uint32_t bytes = 0;
+    bool is_answered = false;  ///< by its service
+    bool answer_due = false;   ///< for another request on its path
+    bool polls = false;        ///< the application is known to: its next poll sends what waits
+  };
+
+  /// True: it waits. A request goes out at once if no answer is due, which would be an occasion to
+  /// send it; or, for services without answers, if it does not follow close behind another. If the
+  /// application is not known to poll, requests wait only while it posts many in a row.
+  [[nodiscard]] bool waits(const Post& post, Instant now) {
+    row_ = now - posted_ < kGap ? row_ + 1 : 1;
+    posted_ = now;
+    if (!post.polls && row_ < kManyInARow) return false;
+    if (post.is_answered ? !post.answer_due : row_ == 1) return false;
+    bytes_ += post.bytes;
+    return post.bytes <= kSmall && ++posts_ < kMostPosts && bytes_ < kMostBytes;
+  }
+  /// Nothing waits any more.
+  void clear() { posts_ = bytes_ = 0; }
+  /// The application has had to wait while its request was sent.
+  void returns(Instant now) { posted_ = now; }
+
+ private:
+  static constexpr uint32_t kSmall = 4096;  ///< bytes
+  /// More would leave the peer with nothing to do meanwhile.
+  static constexpr uint32_t kMostPosts = 32;
+  /// As many as fit into a datagram of the engine udp.
+  static constexpr uint32_t kMostBytes = 61440;
+  static constexpr uint32_t kManyInARow = 8;
+  /// Between requests in a row.
+  static constexpr Duration kGap = microseconds(3);
+
+  uint32_t row_ = 0;
+  uint32_t posts_ = 0;  ///< that wait
+  uint32_t bytes_ = 0;  ///< theirs
+  Instant posted_{INT64_MIN / 2};
+};
+
+}  // namespace urxe
