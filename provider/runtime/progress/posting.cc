@@ -20,7 +20,7 @@ bool is_read_at_once(QueuePair& qp) {
 /// the response that is due. An application that goes off to compute instead does not poll: then
 /// the background thread sends it, after kLongestWait at most.
 bool Progress::may_gather(QueuePair& qp, Instant now) {
-  if (armed_.load() != 0 || is_read_at_once(qp)) return false;
+  if (armed_.load() != 0) return false;
   const Gathering::Post post{
       .bytes = qp.sq.at(qp.sq.posted() - 1).length,
       .is_answered = qp.service == Service::kRc || qp.service == Service::kXrc,
@@ -43,10 +43,20 @@ bool Progress::lock_for(QueuePair& qp) {
   return is_read_at_once(qp) && !lock_.is_mine() && lock_.lock_within(patience);
 }
 
+/// Reads the payloads of what is posted into the batch, which goes out later. False: there is no
+/// room, and what is in the batch must go out now.
+bool Progress::prepare(Instant now) {
+  if (!batch_ || has_left_ || waits_for_room()) return false;
+  const bool more = device_.transmit(*batch_, now, AckPolicy::kUrgentOnly);
+  batch_->gather();
+  is_prepared_ = !batch_->empty();
+  return !more;
+}
+
 void Progress::on_post(QueuePair& qp) {
   if (!lock_for(qp)) return;
   const Instant now = clock_now();
-  if (may_gather(qp, now)) {
+  if (may_gather(qp, now) && (!is_read_at_once(qp) || prepare(now))) {
     hold_back(now);
     return;
   }

@@ -39,7 +39,8 @@ Expected<void, Errno> Progress::open_frames(uint32_t ifindex) {
 }
 
 void Progress::flush_acks() {
-  if (engine_ && device_.has_deferred_acks()) transmit(AckPolicy::kAll, clock_now());
+  const bool any = is_prepared_ || device_.has_deferred_acks();
+  if (engine_ && any) transmit(AckPolicy::kAll, clock_now());
 }
 
 void Progress::transmit_posted() {
@@ -118,6 +119,7 @@ void Progress::transmit_packets(AckPolicy policy, Instant now) {
 /// False: the engine has no room for the rest of the batch. It stays as it is until a later turn,
 /// and the device keeps what it has meanwhile.
 bool Progress::send_batch() {
+  is_prepared_ = false;
   if (batch_->empty()) return true;
   const size_t taken = lane_->transmit(*batch_);
   batch_->gather();  // payloads may be taken away once the lock is free
@@ -269,6 +271,7 @@ void Progress::after_fork_in_child() {
   engine_.reset();
   lane_ = nullptr;
   batch_.reset();
+  is_prepared_ = false;
   frames_.after_fork_in_child();
   publication_.counters = CounterTable();
   publication_.reports.abandon();

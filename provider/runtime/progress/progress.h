@@ -100,7 +100,7 @@ class Progress {
   Expected<void, Errno> open_frames(uint32_t ifindex);
   /// The device's flow steering rules have changed. An error is printed on stderr.
   Expected<void, Errno> follow_flow_rules() { return frames_.follow_rules(device_); }
-  /// Sends deferred ACKs; called before their queue pair goes.
+  /// Sends deferred ACKs, and datagrams that wait for others; called before their queue pair goes.
   void flush_acks();
   /// The queue pair is going to be destroyed: tells why it has failed, if it has and this was not
   /// told.
@@ -161,6 +161,7 @@ class Progress {
 
   [[nodiscard]] bool may_gather(QueuePair& qp, Instant now);
   [[nodiscard]] bool lock_for(QueuePair& qp);
+  bool prepare(Instant now);
   void hold_back(Instant now);
   void note_taken();
   void note_overdue_ack(Instant now);
@@ -189,7 +190,7 @@ class Progress {
   void transmit(AckPolicy policy, Instant now);
   void transmit_packets(AckPolicy policy, Instant now);
   bool send_batch();
-  [[nodiscard]] bool waits_for_room() const { return batch_ && !batch_->empty(); }
+  [[nodiscard]] bool waits_for_room() const { return batch_ && !batch_->empty() && !is_prepared_; }
   void transmit_frames(Instant now);
   void deliver_events();
   [[nodiscard]] Instant deadline(Instant now) const;
@@ -230,6 +231,7 @@ class Progress {
   std::unique_ptr<PacketEngine> engine_;
   EngineLane* lane_ = nullptr;  ///< the engine's only one that is used
   std::optional<TxBatch> batch_;
+  bool is_prepared_ = false;  ///< the batch has what the engine has not been offered yet
   FrameTraffic frames_;
   Publication publication_;
   Gathering gathering_;
