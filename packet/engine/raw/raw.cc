@@ -263,7 +263,10 @@ void RawEngine::stop_raw() {
 
 bool RawEngine::begin_wait() {
   calls_until_look_ = 0;
-  (void)udp_.begin_wait();
+  if (udp_.begin_wait()) {
+    calls_to_udp_ = std::max(calls_to_udp_, kLooksAtUdp);
+    return true;
+  }
   return ring_ && ring_->has_next();
 }
 

@@ -58,7 +58,7 @@ class UdpEngine final : public OneLaneEngine {
   size_t transmit(TxBatch& batch) override;
   [[nodiscard]] bool begin_wait() override {
     calls_until_look_ = 0;  // what ends the wait may be at any socket
-    return false;
+    return config_.sharing != nullptr && config_.sharing->has_requests();
   }
   [[nodiscard]] int wait_fd() const override { return epoll_.get(); }
 
