@@ -69,15 +69,15 @@ void Progress::on_post(QueuePair& qp) {
 }
 
 /// Unlocks; what waits is sent within kLongestWait. A thread that is awake sends it before it
-/// sleeps, and one that sleeps is woken in time. One that rests either sees the mark before, or
-/// says how long it rests.
+/// sleeps, and one that sleeps is woken in time. One that rests, or is going to, either sees the
+/// mark before, or says how long it rests.
 void Progress::hold_back(Instant now) {
   const Instant latest = now + kLongestWait;
   const bool rests = mode_.load() == Mode::kResting;
   if (!rests) wake_by(latest);
+  const bool was_marked = held_back_.exchange(true);
   lock_.unlock();
-  if (!rests || held_back_.exchange(true)) return;
-  if (resting_until_ns_.load() > latest.ns) kick();
+  if (rests && !was_marked && resting_until_ns_.load() > latest.ns) kick();
 }
 
 }  // namespace urxe
