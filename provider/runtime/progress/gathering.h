@@ -16,7 +16,8 @@ class Gathering {
     uint32_t bytes = 0;
     bool is_answered = false;  ///< by its service
     bool answer_due = false;   ///< for another request on its path
-    bool polls = false;        ///< the application is known to: its next poll sends what waits
+    bool polls = false;        ///< the application is known to: its next poll sends what waits;
+                               ///< and it waits for no event
   };
 
   /// True: it waits. A request goes out at once if no answer is due, which would be an occasion to

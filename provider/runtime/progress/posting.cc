@@ -20,12 +20,11 @@ bool is_read_at_once(QueuePair& qp) {
 /// the response that is due. An application that goes off to compute instead does not poll: then
 /// the background thread sends it, after kLongestWait at most.
 bool Progress::may_gather(QueuePair& qp, Instant now) {
-  if (armed_.load() != 0) return false;
   const Gathering::Post post{
       .bytes = qp.sq.at(qp.sq.posted() - 1).length,
       .is_answered = qp.service == Service::kRc || qp.service == Service::kXrc,
       .answer_due = qp.path != nullptr && qp.path->in_flight() > 0,
-      .polls = mode_.load() == Mode::kResting,
+      .polls = mode_.load() == Mode::kResting && armed_.load() == 0,
   };
   return gathering_.waits(post, now);
 }
