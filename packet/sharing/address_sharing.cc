@@ -152,6 +152,7 @@ void AddressSharing::receive(std::vector<RxPacket>& own, std::vector<ProbeAnswer
       (id == kForwardId ? any_others : any_requests) = true;
     }
   }
+  // Messages that were sent before a request are in the slot's socket when the request is read.
   const bool waited = std::exchange(requests_wait_, false);
   if (any_requests && !has_requests()) {
     requests_reader_.rewind();

@@ -85,12 +85,13 @@ class AddressSharing {
   /// `own`, and answers to probes to `answers`. Never blocks. Packets of the call before are no
   /// longer valid. Does not always read all of them; wait_fd() is then still readable.
   void receive(std::vector<RxPacket>& own, std::vector<ProbeAnswer>& answers);
-  /// Whether receive() has read requests to QP1 that are to be taken. Other messages to QP1 come to
-  /// this process by other ways: the engine first takes what its own sockets have, so that a
-  /// request does not overtake what its sender has sent before, such as the RTU of the connection
-  /// before.
+  /// Whether receive() has read requests to QP1 that have not been taken. They have a socket of
+  /// their own, and other messages to QP1 reach this process through others. So the engine reads
+  /// its own sockets first: a request must not overtake an earlier message of its sender, such as
+  /// the RTU of the previous connection.
   [[nodiscard]] bool has_requests() const { return !requests_.empty(); }
-  /// Whether they may be taken yet: the slot's socket has been found empty since, or never is.
+  /// Whether they may be taken: forward_fd() has been empty since they were read, or they have
+  /// waited for that during one more call of receive().
   [[nodiscard]] bool may_take_requests() const { return has_requests() && !requests_wait_; }
   /// Appends them to `own`. They are valid until the next call of receive().
   void take_requests(std::vector<RxPacket>& own);
@@ -135,7 +136,7 @@ class AddressSharing {
   ForwardReader reader_;            ///< of forward_fd()
   ForwardReader requests_reader_;   ///< of the socket for requests
   std::vector<RxPacket> requests_;  ///< that have been read, and not taken
-  bool requests_wait_ = false;      ///< for messages at forward_fd()
+  bool requests_wait_ = false;      ///< until forward_fd() is empty
   ForwardQueue queue_;
   GsiSharing gsi_;
   Beacon beacon_;

@@ -55,6 +55,13 @@ struct BenchOptions {
   }
 };
 
+/// A UD queue pair.
+inline BenchOptions datagram_options() {
+  BenchOptions options;
+  options.type = IBV_QPT_UD;
+  return options;
+}
+
 /// One device with one queue pair (0x11); its peer (0x22) is the test, which reads every packet and
 /// makes the answers by hand.
 class Bench {

@@ -124,7 +124,7 @@ class UdpEngine final : public OneLaneEngine {
   bool expect_more_ = false;          ///< the last read found something
   bool returned_packets_ = true;      ///< the last receive() returned some
   unsigned calls_until_look_ = 0;
-  unsigned looks_for_requests_ = 0;   ///< while requests of other processes wait
+  unsigned looks_for_requests_ = 0;   ///< since requests from other processes wait
   bool searching_ = false;            ///< a calibration is busy
   bool ticking_ = false;              ///< the same, or packets wait in config_.sharing
   Instant timer_due_{};               ///< when the timer becomes readable, while ticking_

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How a UdpEngine finds which of its sockets to read, and in which order it takes what has come.
+// How a UdpEngine chooses the socket to read next, and when it takes requests that other processes
+// have passed on.
 #include <sys/epoll.h>
 
 #include <algorithm>
@@ -16,7 +17,8 @@ namespace {
 // rarely if only other processes can send something elsewhere.
 constexpr unsigned kLookIntervalOne = 16;
 constexpr unsigned kLookIntervalSeveral = 4;
-/// A request that another process has passed on waits no longer for packets that came before it.
+/// Looks for earlier packets at the engine's own sockets, before a request that another process has
+/// passed on is taken nevertheless.
 constexpr unsigned kMostLooksForRequests = 16;
 
 }  // namespace
@@ -32,7 +34,7 @@ void UdpEngine::look_around() {
   if (readable.others) {
     const bool had_requests = config_.sharing->has_requests();
     take_from_others();
-    // What has come before the requests may be here only now.
+    // Packets that were sent before the requests may have arrived after the first look.
     if (!had_requests && config_.sharing->has_requests()) readable = find_readable();
   }
   if (readable.receiver) busy_ = *readable.receiver;

@@ -14,15 +14,14 @@ class Gathering {
   /// What is known of a request that has just been posted.
   struct Post {
     uint32_t bytes = 0;
-    bool is_answered = false;  ///< by its service
-    bool answer_due = false;   ///< for another request on its path
-    bool polls = false;        ///< the application is known to: its next poll sends what waits;
-                               ///< and it waits for no event
+    bool is_answered = false;  ///< its service has acknowledgements
+    bool answer_due = false;   ///< one is due for another request on its path
+    bool polls = false;        ///< the application polls, and has armed no completion queue
   };
 
-  /// True: it waits. A request goes out at once if no answer is due, which would be an occasion to
-  /// send it; or, for services without answers, if it does not follow close behind another. If the
-  /// application is not known to poll, requests wait only while it posts many in a row.
+  /// True: the request waits. It goes out at once if no answer is due, whose arrival would send it;
+  /// without acknowledgements, if it does not follow another one closely. If the application does
+  /// not poll, requests wait only if it posts many in a row.
   [[nodiscard]] bool waits(const Post& post, Instant now) {
     row_ = now - posted_ < kGap ? row_ + 1 : 1;
     posted_ = now;
@@ -31,14 +30,15 @@ class Gathering {
     bytes_ += post.bytes;
     return post.bytes <= kSmall && ++posts_ < kMostPosts && bytes_ < kMostBytes;
   }
-  /// Nothing waits any more.
+  /// All waiting requests have been sent.
   void clear() { posts_ = bytes_ = 0; }
-  /// The application has had to wait while its request was sent.
+  /// The call that sent the last request returns. The time that sending took is no pause between
+  /// requests.
   void returns(Instant now) { posted_ = now; }
 
  private:
   static constexpr uint32_t kSmall = 4096;  ///< bytes
-  /// More would leave the peer with nothing to do meanwhile.
+  /// With more, the peer would be idle while they are posted.
   static constexpr uint32_t kMostPosts = 32;
   /// As many as fit into a datagram of the engine udp.
   static constexpr uint32_t kMostBytes = 61440;
@@ -47,8 +47,8 @@ class Gathering {
   static constexpr Duration kGap = microseconds(3);
 
   uint32_t row_ = 0;
-  uint32_t posts_ = 0;  ///< that wait
-  uint32_t bytes_ = 0;  ///< theirs
+  uint32_t posts_ = 0;  ///< calls whose requests wait
+  uint32_t bytes_ = 0;  ///< of those requests
   Instant posted_{INT64_MIN / 2};
 };
 

@@ -6,19 +6,19 @@
 namespace urxe {
 namespace {
 
-/// Whether the payload must be read before the call that posted it returns. A datagram's completion
-/// tells the application nothing of its arrival, so some write to its buffer when the peer has
-/// shown in another way that it is there, or that it is not needed any more: UCX, if both ends of a
-/// connection ask for it at once. An adapter has read it by then.
+/// Whether the payload must be read before the call that posted it returns. UCX reuses the buffer
+/// of a datagram before its completion, if both ends of a connection request it at the same time:
+/// the peer's request makes its own unnecessary. An adapter has read the buffer by then. The last
+/// request of the call decides.
 bool is_read_at_once(QueuePair& qp) {
   return qp.service == Service::kUd && !qp.sq.at(qp.sq.posted() - 1).is_inline;
 }
 
 }  // namespace
 
-/// Whether the request waits for others. The next poll of the application sends them, and so does
-/// the response that is due. An application that goes off to compute instead does not poll: then
-/// the background thread sends it, after kLongestWait at most.
+/// Whether the request waits for others. The next poll of the application sends them all, and so
+/// does the arrival of a response. If the application computes instead, the background thread sends
+/// them within kLongestWait.
 bool Progress::may_gather(QueuePair& qp, Instant now) {
   const Gathering::Post post{
       .bytes = qp.sq.at(qp.sq.posted() - 1).length,
@@ -29,8 +29,8 @@ bool Progress::may_gather(QueuePair& qp, Instant now) {
   return gathering_.waits(post, now);
 }
 
-/// True: the lock is held, to send. False: its holder sends, because it looks for doorbells when it
-/// unlocks; but it may have lost the processor.
+/// True: this thread has the lock, and is to send. False: another thread has it, and sends, because
+/// it checks for doorbells when it unlocks.
 bool Progress::lock_for(QueuePair& qp) {
   if (lock_.try_lock()) {
     device_.take_posted(qp);
@@ -42,8 +42,8 @@ bool Progress::lock_for(QueuePair& qp) {
   return is_read_at_once(qp) && !lock_.is_mine() && lock_.lock_within(patience);
 }
 
-/// Reads the payloads of what is posted into the batch, which goes out later. False: there is no
-/// room, and what is in the batch must go out now.
+/// Builds the packets of posted requests into the batch, for a later transmission. False: the batch
+/// is full, or waits for room in the engine.
 bool Progress::prepare(Instant now) {
   if (!batch_ || has_left_ || waits_for_room()) return false;
   const bool more = device_.transmit(*batch_, now, AckPolicy::kUrgentOnly);
@@ -67,9 +67,9 @@ void Progress::on_post(QueuePair& qp) {
   unlock();
 }
 
-/// Unlocks; what waits is sent within kLongestWait. A thread that is awake sends it before it
-/// sleeps, and one that sleeps is woken in time. One that rests, or is going to, either sees the
-/// mark before, or says how long it rests.
+/// Unlocks. The background thread sends the waiting requests within kLongestWait: if it is awake,
+/// before it sleeps; if it sleeps, an alarm wakes it. If it rests, or is about to, it either sees
+/// the mark first, or has published how long it rests.
 void Progress::hold_back(Instant now) {
   const Instant latest = now + kLongestWait;
   const bool rests = mode_.load() == Mode::kResting;

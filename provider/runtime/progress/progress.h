@@ -114,8 +114,9 @@ class Progress {
   // Without the lock:
 
   /// Something was posted to `qp`. Transmits; but if another thread holds the lock, only rings the
-  /// doorbell, which that thread looks at. If the application polls and a response is due, a few
-  /// small requests go out together.
+  /// doorbell, which that thread looks at. Small requests may wait for others, see Gathering, for
+  /// kLongestWait at most. A UD payload that is not inline is read before this returns, unless the
+  /// engine has no room; for that, this waits for the lock.
   void on_post(QueuePair& qp);
   /// Takes completions by `take`. If it returns 0 or false, because there are none yet, drives the
   /// device and calls it again. The caller holds no lock.
@@ -231,7 +232,7 @@ class Progress {
   std::unique_ptr<PacketEngine> engine_;
   EngineLane* lane_ = nullptr;  ///< the engine's only one that is used
   std::optional<TxBatch> batch_;
-  bool is_prepared_ = false;  ///< the batch has what the engine has not been offered yet
+  bool is_prepared_ = false;  ///< the engine has not been offered the batch yet
   FrameTraffic frames_;
   Publication publication_;
   Gathering gathering_;

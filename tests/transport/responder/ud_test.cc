@@ -11,17 +11,11 @@
 namespace urxe::test::ud_test {
 namespace {
 
-BenchOptions ud() {
-  BenchOptions options;
-  options.type = IBV_QPT_UD;
-  return options;
-}
-
 // --- The requester.
 
 // Expect: one packet a message, with DETH; each takes a PSN and completes at once.
 TEST(UdRequester, Sends) {
-  Bench bench(ud());
+  Bench bench(datagram_options());
   bench.post_datagram(5);
   bench.post_datagram(0, 0x22, IBV_SEND_SOLICITED);
   EXPECT_EQ(bench.sent(), (Lines{"SEND Only psn 100 from 0x11 qkey 0x11111111 len 5",
@@ -31,7 +25,7 @@ TEST(UdRequester, Sends) {
 }
 
 TEST(UdRequester, Immediate) {
-  Bench bench(ud());
+  Bench bench(datagram_options());
   sim::SendRequest request;
   request.opcode = IBV_WR_SEND_WITH_IMM;
   request.immediate_be = 0x04030201;
@@ -45,14 +39,14 @@ TEST(UdRequester, Immediate) {
 
 // 10.2.5. Expect: a Q_Key with the top bit set stands for the queue pair's own.
 TEST(UdRequester, ControlledQKey) {
-  Bench bench(ud());
+  Bench bench(datagram_options());
   bench.post_datagram(0, 0x80010000);
   EXPECT_EQ(bench.sent(), (Lines{"SEND Only psn 100 from 0x11 qkey 0x11111111 len 0"}));
 }
 
 // Expect: each datagram goes to the address and the queue pair that it names.
 TEST(UdRequester, ManyPeers) {
-  Bench bench(ud());
+  Bench bench(datagram_options());
   for (uint8_t i = 0; i < 3; ++i) {
     sim::SendRequest request;
     request.datagram.flow = {bench.flow_from_peer().destination, bench.flow_from_peer().source};
@@ -76,7 +70,7 @@ TEST(UdRequester, ManyPeers) {
 
 // Expect: a message of the port's MTU goes out; a longer one is refused and leads to SQE.
 TEST(UdRequester, LongerThanThePortsMtu) {
-  Bench bench(ud());
+  Bench bench(datagram_options());
   bench.post_datagram(4096);
   bench.post_datagram(4097);
   bench.post_datagram(1);
@@ -91,7 +85,7 @@ TEST(UdRequester, LongerThanThePortsMtu) {
 
 // Expect: a bad local key fails before anything goes out.
 TEST(UdRequester, BadLocalKey) {
-  Bench bench(ud());
+  Bench bench(datagram_options());
   sim::SendRequest bad;
   bad.sges = {bench.local(4), {0x1000, 8, LKey{0xdead}}};
   bench.post(bad);
@@ -100,7 +94,7 @@ TEST(UdRequester, BadLocalKey) {
 }
 
 TEST(UdRequester, Inline) {
-  Bench bench(ud());
+  Bench bench(datagram_options());
   sim::SendRequest request;
   request.flags = IBV_SEND_INLINE;
   request.inline_data = {9, 8, 7};
@@ -116,7 +110,7 @@ TEST(UdRequester, Inline) {
 // UCX 1.11 to 1.18 takes the IP version from the low three bits of the service level, as ConnectX
 // reports it, and drops what is not its own.
 TEST(UdResponder, ServiceLevelTellsTheIpVersion) {
-  Bench bench(ud());
+  Bench bench(datagram_options());
   bench.post_receive();
   bench.post_receive();
   Headers headers = Bench::deth();
@@ -136,7 +130,7 @@ TEST(UdResponder, ServiceLevelTellsTheIpVersion) {
 
 // Expect: GRH area and payload in the receive; the completion says who sent it.
 TEST(UdResponder, Receives) {
-  Bench bench(ud());
+  Bench bench(datagram_options());
   bench.post_receive();
   Headers headers = Bench::deth();
   headers.immediate_be = 0x11223344;
@@ -162,7 +156,7 @@ TEST(UdResponder, Receives) {
 
 // Expect: datagrams come in whatever order and from anybody.
 TEST(UdResponder, AnyPsnFromAnybody) {
-  Bench bench(ud());
+  Bench bench(datagram_options());
   bench.post_receive();
   bench.post_receive();
   bench.receive(Operation::kSendOnly, 5, Bench::deth(), {1});
@@ -178,7 +172,7 @@ TEST(UdResponder, AnyPsnFromAnybody) {
 
 // Expect: a wrong Q_Key: dropped, counted, no receive used.
 TEST(UdResponder, WrongQKey) {
-  Bench bench(ud());
+  Bench bench(datagram_options());
   bench.post_receive();
   bench.receive(Operation::kSendOnly, 0, Bench::deth(kQKey + 1), {1});
   EXPECT_EQ(bench.dropped(DropReason::kBadQKey), 1U);
@@ -186,7 +180,7 @@ TEST(UdResponder, WrongQKey) {
 }
 
 TEST(UdResponder, WrongPKey) {
-  Bench bench(ud());
+  Bench bench(datagram_options());
   bench.post_receive();
   Headers headers = Bench::deth();
   headers.bth.pkey = PKey{0x8001};
@@ -196,7 +190,7 @@ TEST(UdResponder, WrongPKey) {
 }
 
 TEST(UdResponder, NoReceive) {
-  Bench bench(ud());
+  Bench bench(datagram_options());
   bench.receive(Operation::kSendOnly, 0, Bench::deth(), {1});
   EXPECT_EQ(bench.dropped(DropReason::kNoReceive), 1U);
   EXPECT_EQ(bench.qp->state(), IBV_QPS_RTS);
@@ -204,7 +198,7 @@ TEST(UdResponder, NoReceive) {
 
 // Class D. Expect: the receive has to hold the GRH too, else it stays and the datagram is dropped.
 TEST(UdResponder, TooLongForTheReceive) {
-  Bench bench(ud());
+  Bench bench(datagram_options());
   bench.post_receive(kGrhBytes + 3);
   bench.receive(Operation::kSendOnly, 0, Bench::deth(), {1, 2, 3, 4});
   EXPECT_EQ(bench.receive_statuses(), Statuses{});
@@ -215,7 +209,7 @@ TEST(UdResponder, TooLongForTheReceive) {
 
 // Expect: a datagram that is too long takes no shared receive away from others.
 TEST(UdResponder, TooLongForTheReceiveTakesNoSharedOne) {
-  BenchOptions options = ud();
+  BenchOptions options = datagram_options();
   options.shared_receives = true;
   Bench bench(options);
   bench.post_shared(kGrhBytes + 3);
@@ -228,7 +222,7 @@ TEST(UdResponder, TooLongForTheReceiveTakesNoSharedOne) {
 
 // Class A. Expect: a receive with a bad local key fails, and the queue pair with it.
 TEST(UdResponder, BadReceiveFails) {
-  Bench bench(ud());
+  Bench bench(datagram_options());
   const Sge bad{0x1000, 64, LKey{0xdead}};
   ASSERT_TRUE(sim::post_receive(bench.device, *bench.qp, 1, {&bad, 1}));
   bench.receive(Operation::kSendOnly, 0, Bench::deth(), {1});
@@ -238,7 +232,7 @@ TEST(UdResponder, BadReceiveFails) {
 
 // Expect: in RTR datagrams are received, without an event: there is no connection.
 TEST(UdResponder, ReceivesInRtr) {
-  BenchOptions options = ud();
+  BenchOptions options = datagram_options();
   options.state = IBV_QPS_RTR;
   Bench bench(options);
   bench.post_receive();
@@ -249,7 +243,7 @@ TEST(UdResponder, ReceivesInRtr) {
 
 // 10.3.1. Expect: in RESET, INIT and ERR packets are dropped silently.
 TEST(UdResponder, StatesThatDrop) {
-  Bench bench(ud());
+  Bench bench(datagram_options());
   bench.move_to(IBV_QPS_ERR);
   bench.receive(Operation::kSendOnly, 0, Bench::deth(), {1});
   bench.move_to(IBV_QPS_RESET);
@@ -259,7 +253,7 @@ TEST(UdResponder, StatesThatDrop) {
 
 // Expect: a queue pair may send to itself.
 TEST(UdResponder, SelfSend) {
-  Bench bench(ud());
+  Bench bench(datagram_options());
   bench.post_receive();
   sim::SendRequest request;
   request.sges = {bench.local(3)};
@@ -281,7 +275,7 @@ TEST(UdResponder, SelfSend) {
 
 // Expect: query answers the Q_Key and the type.
 TEST(UdObjects, Query) {
-  Bench bench(ud());
+  Bench bench(datagram_options());
   ibv_qp_attr attr{};
   ibv_qp_init_attr init{};
   bench.device.query_qp(*bench.qp, attr, init);
@@ -295,7 +289,7 @@ TEST(UdObjects, Query) {
 
 // Expect: types that verbs know and this device has not are unsupported; others are nonsense.
 TEST(UdObjects, QueuePairTypes) {
-  Bench bench(ud());
+  Bench bench(datagram_options());
   QpInit init;
   init.qpn = Qpn{0x50};
   init.pd = bench.pd;
@@ -313,7 +307,7 @@ TEST(UdObjects, QueuePairTypes) {
 
 // Expect: an address vector becomes the fields of the headers; the flow label the source port.
 TEST(UdObjects, ResolvesAddresses) {
-  Bench bench(ud());
+  Bench bench(datagram_options());
   ibv_ah_attr address{};
   address.is_global = 1;
   address.port_num = 1;

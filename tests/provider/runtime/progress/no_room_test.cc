@@ -18,12 +18,6 @@
 namespace urxe::test::no_room_test {
 namespace {
 
-BenchOptions datagrams() {
-  BenchOptions options;
-  options.type = IBV_QPT_UD;
-  return options;
-}
-
 class NoRoom : public testing::Test {
  protected:
   void SetUp() override {
@@ -53,7 +47,7 @@ class NoRoom : public testing::Test {
   }
 
   RuntimeDevice owner_{loopback_device("no_room_test")};
-  Bench bench_{datagrams()};
+  Bench bench_{datagram_options()};
   Progress progress_{bench_.device, owner_};
   ScarceEngine* engine_ = nullptr;
 };

@@ -15,12 +15,6 @@
 namespace urxe::test::posting_test {
 namespace {
 
-BenchOptions datagrams() {
-  BenchOptions options;
-  options.type = IBV_QPT_UD;
-  return options;
-}
-
 class PostedDatagrams : public testing::Test {
  protected:
   void SetUp() override {
@@ -33,20 +27,20 @@ class PostedDatagrams : public testing::Test {
     bench_.post_datagram(16, kQKey, flags);
     progress_.on_post(*bench_.qp);
   }
-  /// So that the background thread rests.
+  /// The background thread rests afterwards.
   void poll_for(Duration time) {
     const Instant end = clock_now() + time;
     while (clock_now() < end) (void)progress_.poll(*bench_.send_cq, [] { return 0; });
   }
 
   RuntimeDevice owner_{loopback_device("posting_test")};
-  Bench bench_{datagrams()};
+  Bench bench_{datagram_options()};
   Progress progress_{bench_.device, owner_};
   ScarceEngine* engine_ = nullptr;
 };
 
-// UCX writes to the buffer of a datagram before it has the completion. Expect: the packet has been
-// built when the call returns, also if it is to wait for others; and it goes.
+// UCX writes to the buffer of a datagram before it has the completion. Expect: when the call
+// returns, the packet has been built, even if it waits for others; and it is sent.
 TEST_F(PostedDatagrams, AreReadAtOnce) {
   constexpr int kRounds = 10;
   for (int round = 0; round < kRounds; ++round) {
@@ -59,18 +53,24 @@ TEST_F(PostedDatagrams, AreReadAtOnce) {
   EXPECT_TRUE(eventually([&] { return engine_->taken_so_far.load() == 3U * kRounds; }));
 }
 
-// Expect: datagrams that wait go before their queue pair does.
+// Expect: datagrams that wait for others are sent before their queue pair is destroyed.
 TEST_F(PostedDatagrams, GoBeforeTheirQueuePair) {
-  poll_for(milliseconds(2));
-  for (int i = 0; i < 3; ++i) post(0);
-  Progress::Guard guard(progress_);
-  progress_.flush_acks();
-  EXPECT_EQ(engine_->taken.size(), 3U);
+  for (size_t round = 1; round <= 10; ++round) {
+    for (int i = 0; i < 12; ++i) post(0);
+    EXPECT_EQ(bench_.send_statuses().size(), 12U);
+    Progress::Guard guard(progress_);
+    progress_.flush_acks();
+    EXPECT_EQ(engine_->taken.size(), 12 * round);
+  }
 }
 
-// Inline data is the queue's own: it may wait. Expect: it goes, although nobody polls and no packet
-// comes.
+// Expect: datagrams that wait for others are sent, although the background thread sleeps, the
+// application does not poll, and no packet arrives.
 TEST_F(PostedDatagrams, WithInlineDataGoInTheEnd) {
+  ASSERT_TRUE(eventually([&] {
+    Progress::Guard guard(progress_);
+    return engine_->waits > 0;
+  }));
   for (int i = 0; i < 30; ++i) post(IBV_SEND_INLINE);
   EXPECT_TRUE(eventually([&] { return engine_->taken_so_far.load() == 30U; }));
 }
