@@ -37,10 +37,11 @@ void note_credits(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
   announce_receives(ca, qp);  // one may have been posted meanwhile
 }
 
-/// The MSN in a response: that of the request. The response to a duplicate carries the present one,
-/// since an MSN must not go back.
+/// The MSN in a response: that of the request. The response to a duplicate carries the one that was
+/// told last, since an MSN must not go back, neither in this response nor in the next ones: READs
+/// behind it may wait for theirs, and the present MSN counts them.
 Msn msn_of(const ResponderState& resp, const ResponderResource& resource) {
-  return resource.answered ? resp.msn : resource.msn;
+  return resource.answered ? resp.told_msn : resource.msn;
 }
 
 /// A READ or atomic response acknowledges what came before it.
@@ -57,6 +58,12 @@ void count_sent(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, size_
   ++ca.counters.sent_packets;
   ca.counters.sent_bytes += bytes;
   qp.counters.count_sent(bytes);
+}
+
+/// Of a packet of a message whose first or last packet has an AETH.
+void count_answer(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, size_t payload) {
+  qp.responder.told_msn = headers.aeth.msn;
+  count_sent(ca, qp, headers, payload);
 }
 
 Operation read_response_operation(const ResponderResource& resource) {
@@ -78,11 +85,11 @@ void note_read(const QueuePair& qp, const ResponderResource& resource) {
 bool refuse_duplicate(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
                       const ResponderResource& resource) {
   const Psn last = resource.first_psn + (resource.until - 1);
-  Headers headers = response_headers(qp, Operation::kAcknowledge, last, qp.responder.msn);
+  Headers headers = response_headers(qp, Operation::kAcknowledge, last, qp.responder.told_msn);
   headers.aeth.syndrome = nak_syndrome(NakCode::kRemoteAccessError);
   if (batch.append(qp.flow(), headers, 0) == nullptr) return false;
   batch.commit();
-  count_sent(ca, qp, headers, 0);
+  count_answer(ca, qp, headers, 0);
   ++ca.counters.acks_sent;
   ++ca.counters.other_naks_sent;
   ++ca.counters.naks_sent[static_cast<size_t>(NakCode::kRemoteAccessError)];
@@ -147,7 +154,7 @@ Turn send_read_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
     acquire_fence();  // a later READ sees nothing older than this one has
     batch.commit();
   }
-  count_sent(ca, qp, headers, bytes);
+  count_answer(ca, qp, headers, bytes);
   drop_implied_ack(ca, qp, psn);
   if (++resource.next == resource.until) {
     note_read(qp, resource);
@@ -164,7 +171,7 @@ Turn send_atomic_response(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch,
   headers.atomic_original = resource.original;
   if (batch.append(qp.flow(), headers, 0) == nullptr) return Turn::kBatchFull;
   batch.commit();
-  count_sent(ca, qp, headers, 0);
+  count_answer(ca, qp, headers, 0);
   drop_implied_ack(ca, qp, resource.first_psn);
   finish_pending(qp.responder, resource);
   return Turn::kMore;
@@ -176,7 +183,7 @@ Turn send_ack(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch) {
   if (resp.ack->is_nak) headers.aeth.syndrome = resp.ack->syndrome;
   if (batch.append(qp.flow(), headers, 0) == nullptr) return Turn::kBatchFull;
   batch.commit();
-  count_sent(ca, qp, headers, 0);
+  count_answer(ca, qp, headers, 0);
   ++ca.counters.acks_sent;
   resp.ack.reset();
   resp.ack_urgent = resp.ack_holds_up = false;

@@ -87,6 +87,31 @@ TEST(Duplicates, AnswersDoNotTakeMessagesBack) {
   EXPECT_NE(lines[1].find(" msn 3"), std::string::npos) << lines[1];
 }
 
+/// The MSN of a line of bench.sent().
+uint32_t msn_in(const std::string& line) {
+  return static_cast<uint32_t>(std::stoul(line.substr(line.find(" msn ") + 5)));
+}
+
+// 9.7.7.1. Expect: the same if READs that came later are still to be answered: they are not counted
+// before their answers.
+TEST(Duplicates, AnswersDoNotCountWhatWaitsBehindThem) {
+  Bench bench;
+  bench.receive(Operation::kReadRequest, 200, read_of(bench, 0, 8));
+  EXPECT_EQ(bench.sent().size(), 1U);
+  bench.receive(Operation::kReadRequest, 201, read_of(bench, 0, 2 * kMtu));
+  bench.receive(Operation::kReadRequest, 203, read_of(bench, 0, 8));
+  TxBatch first(TxBatch::Limits{.packets = 1});
+  EXPECT_TRUE(bench.device.transmit(first, bench.now, AckPolicy::kAll));
+  bench.receive(Operation::kReadRequest, 200, read_of(bench, 0, 8));
+  const Lines lines = bench.sent();
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_EQ(head(lines[0]), "READ Response Only psn 200");
+  EXPECT_EQ(msn_in(lines[0]), 2U);
+  EXPECT_EQ(msn_in(lines[1]), 2U);
+  EXPECT_EQ(msn_in(lines[2]), 2U);
+  EXPECT_EQ(msn_in(lines[3]), 3U);
+}
+
 TEST(Duplicates, WriteIsNotExecutedAgain) {
   Bench bench;
   bench.receive(Operation::kWriteOnly, 200, read_of(bench, 0, 1), {1});
