@@ -127,32 +127,36 @@ Bench::Bench(const BenchOptions& options) : device(config(options)), memory(coun
                       .value();
 }
 
-Lines Bench::sent(AckPolicy policy) {
+Lines Bench::sent(AckPolicy policy, size_t segments) {
   Lines lines;
   payloads_.clear();
   headers_.clear();
   device.advance(now);
   TxBatch::Limits limits;
   limits.elsewhere_from = kMtu / 2;
+  limits.segments_per_message = segments;
   TxBatch batch(limits);
+  datagrams_ = 0;
   for (bool more = true; more;) {
     batch.clear();
     more = device.transmit(batch, now, policy);
     batch.gather();
-    for (const TxBatch::Message& message : batch.messages()) {
-      const RxPacket packet{batch.bytes(message), message.flow, batch.identification(0)};
-      const auto view = parse(packet);
-      if (!view) {
-        ADD_FAILURE() << "sent an invalid packet: " << drop_reason_name(view.error());
-        continue;
-      }
-      std::string text = format(*view);
-      remove_text(text, service_name(qp->service));
-      remove_text(text, line(" qp 0x%x", kPeerQpn));
-      lines.push_back(text);
-      payloads_.emplace_back(view->payload.begin(), view->payload.end());
-      headers_.push_back(view->headers);
-    }
+    datagrams_ += batch.messages().size();
+    batch.for_each_packet(
+        [&](const TxBatch::Message& message, size_t segment, std::span<const uint8_t> bytes) {
+          const RxPacket packet{bytes, message.flow, batch.identification(segment)};
+          const auto view = parse(packet);
+          if (!view) {
+            ADD_FAILURE() << "sent an invalid packet: " << drop_reason_name(view.error());
+            return;
+          }
+          std::string text = format(*view);
+          remove_text(text, service_name(qp->service));
+          remove_text(text, line(" qp 0x%x", kPeerQpn));
+          lines.push_back(text);
+          payloads_.emplace_back(view->payload.begin(), view->payload.end());
+          headers_.push_back(view->headers);
+        });
   }
   return lines;
 }

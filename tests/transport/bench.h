@@ -71,8 +71,11 @@ class Bench {
   // --- What goes out.
 
   /// Drives the device until it has nothing to send. The answer is one line a packet, as format()
-  /// has it less the service and the peer's queue pair number: all that was sent, nothing else.
-  Lines sent(AckPolicy policy = AckPolicy::kAll);
+  /// has it less the service and the peer's queue pair number: all that was sent, nothing else. Up
+  /// to `segments` packets share a datagram.
+  Lines sent(AckPolicy policy = AckPolicy::kAll, size_t segments = 1);
+  /// How many datagrams that took.
+  [[nodiscard]] size_t datagrams() const { return datagrams_; }
   /// The next batch, instead of sent(): for each packet, which is a message, "elsewhere" if its
   /// payload is, or "in the batch". Payloads of kMtu may be elsewhere.
   Lines places_of_payloads(TxBatch::Limits limits = {});
@@ -145,6 +148,7 @@ class Bench {
   uint64_t next_receive_id_ = 1;
   std::vector<std::vector<uint8_t>> payloads_;
   std::vector<Headers> headers_;
+  size_t datagrams_ = 0;
 };
 
 /// Bytes 0, 1, 2, ...

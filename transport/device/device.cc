@@ -25,8 +25,11 @@ namespace {
 constexpr uint32_t kTurnPackets = 32;
 
 /// One turn of a queue pair. Requests go first: an ACK that follows them can share their datagram,
-/// and the peer then sees the request no later than the ACK. If the requests alone filled the
-/// batch, the answers go first in the next turn; otherwise small batches would never let them out.
+/// and the peer then sees the request no later than the ACK. An ACK that cannot share it goes
+/// first: programs rely on a send's completion that is there when the peer's reply is, as with
+/// adapters, which acknowledge before the program knows of a message. If the requests alone filled
+/// the batch, the answers go first in the next turn; otherwise small batches would never let them
+/// out.
 Turn take_turn(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now, bool all_acks) {
   if (qp.notification_due && !send_notification(ca, qp, batch)) return Turn::kBatchFull;
   if (is_unreliable(qp.service)) {
@@ -35,8 +38,11 @@ Turn take_turn(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now, b
     return turn;
   }
   const size_t packets_before = batch.packets();
-  if (qp.answers_go_first) {
-    const Turn answers = transmit_responses(ca, qp, batch, kTurnPackets, all_acks);
+  const bool ack_goes_first =
+      qp.responder.ack && leaves_ack_behind(qp, batch.limits().segments_per_message);
+  if (qp.answers_go_first || ack_goes_first) {
+    const Turn answers =
+        transmit_responses(ca, qp, batch, kTurnPackets, all_acks || ack_goes_first);
     if (answers == Turn::kBatchFull) return answers;
     qp.answers_go_first = false;
   }

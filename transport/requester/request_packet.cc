@@ -112,6 +112,24 @@ uint32_t message_packets(const QueuePair& qp, const SendWqe& wqe) {
   return (wqe.length - 1) / qp.mtu + 1;
 }
 
+bool shares_datagram_with_ack(const QueuePair& qp, const SendWqe& wqe, size_t segments) {
+  const Opcode ack(qp.service, Operation::kAcknowledge);
+  const auto size_of = [&](uint32_t index) {
+    const RequestPacket packet = request_packet_at(qp, wqe, wqe.first_psn + index);
+    return packet_size(packet.headers.bth.opcode, packet.payload);
+  };
+  const uint32_t packets = has_response(wqe) ? 1 : message_packets(qp, wqe);
+  const size_t last = size_of(packets - 1);
+  if (packets == 1) return last >= packet_size(ack, 0);
+  if (segments == 1) return false;
+  const size_t before = size_of(packets - 2);
+  const bool begins_datagram = last > before || (packets == 3 && before < size_of(0));
+  if (begins_datagram) return true;
+  // A FIRST that is longer, as of a WRITE, is in a datagram with the second packet.
+  const uint32_t alike = size_of(0) > before ? packets - 2 : packets;
+  return last == before && alike % segments != 0;
+}
+
 RequestPacket request_packet_at(const QueuePair& qp, const SendWqe& wqe, Psn psn) {
   const uint32_t index = packet_index(wqe, psn);
   RequestPacket packet;

@@ -206,6 +206,12 @@ bool is_idle(const ChannelAdapter& ca, const QueuePair& qp) {
          !ca.reads.somebody_waits();
 }
 
+bool leaves_ack_behind(QueuePair& qp, size_t segments) {
+  if (has_sent_all(qp)) return false;
+  const SendWqe& next = qp.sq.at(qp.requester.send_position);
+  return !is_local(next) && !shares_datagram_with_ack(qp, next, segments);
+}
+
 bool beyond_credits(const RequesterState& req, const SendWqe& wqe) {
   return req.limit_ssn && needs_receive(wqe) && wqe.ssn.is_after(*req.limit_ssn);
 }

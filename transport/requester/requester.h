@@ -37,6 +37,8 @@ uint32_t read_piece_packets(const QueuePair& qp);
 inline bool has_sent_all(const QueuePair& qp) {
   return qp.requester.send_position == qp.sq.posted();
 }
+/// Whether an ACK would have to follow the next request in a datagram of its own.
+bool leaves_ack_behind(QueuePair& qp, size_t segments);
 /// For RC and XRC: whether there is nothing to send, no turn to end and no place in a line to give
 /// away.
 bool is_idle(const ChannelAdapter& ca, const QueuePair& qp);

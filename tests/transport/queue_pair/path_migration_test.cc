@@ -280,7 +280,7 @@ TEST(PathMigration, FollowsThePeer) {
   EXPECT_EQ(m.bench.events(), (std::vector<ibv_event_type>{IBV_EVENT_PATH_MIG}));
   EXPECT_EQ(m.state(), IBV_MIG_MIGRATED);
   EXPECT_EQ(m.bench.receive_statuses().size(), 1U);
-  EXPECT_EQ(m.sent(), (Lines{"198>198 psn 100 migreq 1", "198>198 psn 200 migreq 1"}));
+  EXPECT_EQ(m.sent(), (Lines{"198>198 psn 200 migreq 1", "198>198 psn 100 migreq 1"}));
 }
 
 // Expect: the alternate path's packets are for armed queue pairs, and only with MigReq 1.

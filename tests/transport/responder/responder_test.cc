@@ -101,9 +101,9 @@ TEST(Responder, AckGoesWithRequests) {
   Bench bench;
   bench.post_receive();
   bench.receive(Operation::kSendOnly, 200, with_ack_req());
-  bench.post(IBV_WR_SEND, 0);
+  bench.post(IBV_WR_SEND, 8);
   EXPECT_EQ(bench.sent(AckPolicy::kUrgentOnly),
-            (Lines{"SEND Only psn 100 ack len 0", "ACK psn 200 credits 0 msn 1"}));
+            (Lines{"SEND Only psn 100 ack len 8", "ACK psn 200 credits 0 msn 1"}));
   bench.receive(Operation::kSendOnly, 202, with_ack_req());
   EXPECT_EQ(bench.sent(AckPolicy::kUrgentOnly),
             (Lines{"ACK psn 201 nak \"psn sequence error\" msn 1"}));
@@ -116,9 +116,66 @@ TEST(Responder, AckGoesWithTheLastRequest) {
   bench.post_receive();
   bench.receive(Operation::kSendOnly, 200, with_ack_req());
   bench.post(IBV_WR_RDMA_WRITE, 48 * kMtu);
-  const Lines lines = bench.sent(AckPolicy::kUrgentOnly);
+  const Lines lines = bench.sent(AckPolicy::kUrgentOnly, 64);
   ASSERT_EQ(lines.size(), 49U);
   EXPECT_EQ(lines.back(), "ACK psn 200 credits 0 msn 1");
+}
+
+struct Reply {
+  bool ack_is_first = false;
+  size_t datagrams = 0;
+};
+
+/// A message has come, and the program replies.
+Reply reply(ibv_wr_opcode opcode, uint32_t bytes, size_t segments = 64) {
+  Bench bench;
+  bench.post_receive();
+  bench.receive(Operation::kSendOnly, 200, with_ack_req());
+  bench.post(opcode, bytes);
+  const Lines lines = bench.sent(AckPolicy::kUrgentOnly, segments);
+  const std::string ack = "ACK psn 200 credits 0 msn 1";
+  EXPECT_TRUE(lines.front() == ack || lines.back() == ack);
+  return {lines.front() == ack, bench.datagrams()};
+}
+
+// ib_send_lat -e takes it that the completion of its SEND is there when the reply is. Expect: an
+// ACK that cannot share the datagram of the reply's last packet goes first.
+TEST(Responder, AckThatCannotShareTheReplysDatagramGoesFirst) {
+  for (const uint32_t bytes : {1U, kMtu, 2 * kMtu, 20 * kMtu}) {
+    const Reply shared = reply(IBV_WR_SEND, bytes);
+    EXPECT_FALSE(shared.ack_is_first) << bytes;
+    EXPECT_EQ(shared.datagrams, 1U) << bytes;
+  }
+  for (const uint32_t bytes : {kMtu + 1, 2 * kMtu + 100, 20 * kMtu - 4}) {
+    const Reply apart = reply(IBV_WR_SEND, bytes);
+    EXPECT_TRUE(apart.ack_is_first) << bytes;
+    EXPECT_EQ(apart.datagrams, 2U) << bytes;
+  }
+  // The shorter of the two is the last one.
+  EXPECT_TRUE(reply(IBV_WR_SEND, 0).ack_is_first);
+  EXPECT_EQ(reply(IBV_WR_SEND, 0).datagrams, 1U);
+  EXPECT_TRUE(reply(IBV_WR_SEND, 20 * kMtu, 20).ack_is_first);
+  EXPECT_FALSE(reply(IBV_WR_SEND, 20 * kMtu, 19).ack_is_first);
+  EXPECT_TRUE(reply(IBV_WR_SEND, 2 * kMtu, 1).ack_is_first);
+  EXPECT_FALSE(reply(IBV_WR_SEND, kMtu, 1).ack_is_first);
+}
+
+// The same. A WRITE's first packet is longer than the others, the last one with immediate data,
+// too.
+TEST(Responder, AckAndAReplyByWrite) {
+  for (const uint32_t bytes : {1U, kMtu, 2 * kMtu + 1, 4 * kMtu, 20 * kMtu}) {
+    const Reply shared = reply(IBV_WR_RDMA_WRITE, bytes);
+    EXPECT_FALSE(shared.ack_is_first) << bytes;
+    EXPECT_EQ(shared.datagrams, bytes <= kMtu ? 1U : 2U) << bytes;
+  }
+  for (const uint32_t bytes : {kMtu + 1, 2 * kMtu, 4 * kMtu - 4}) {
+    EXPECT_TRUE(reply(IBV_WR_RDMA_WRITE, bytes).ack_is_first) << bytes;
+  }
+  EXPECT_TRUE(reply(IBV_WR_RDMA_WRITE, 20 * kMtu, 18).ack_is_first);
+  EXPECT_FALSE(reply(IBV_WR_RDMA_WRITE, 20 * kMtu, 17).ack_is_first);
+  EXPECT_FALSE(reply(IBV_WR_RDMA_WRITE_WITH_IMM, 4 * kMtu).ack_is_first);
+  EXPECT_TRUE(reply(IBV_WR_RDMA_WRITE_WITH_IMM, 2 * kMtu).ack_is_first);
+  EXPECT_FALSE(reply(IBV_WR_RDMA_READ, 4 * kMtu).ack_is_first);
 }
 
 /// The device receives so many packets of a SEND; the last of these has AckReq, and may end it.
