@@ -10,6 +10,7 @@
 
 #include "packet/base/mix_bits.h"
 #include "packet/host/clock.h"
+#include "packet/host/held_signals.h"
 #include "packet/host/uncancelled.h"
 #include "packet/wire/icrc.h"
 
@@ -25,6 +26,11 @@ TxBatch::Limits single_packets(TxBatch::Limits limits) {
   limits.identification = Identification::kZero;
   return limits;
 }
+
+/// Copies take memory, which the data path does not do otherwise. A handler of the application's
+/// that allocates, as perftest's for SIGALRM does, must not interrupt that: it would wait for the
+/// allocator's lock for ever.
+using Allocating = HeldSignals;
 
 /// With an ICRC, which corruption must break.
 FaultLine::Packet copy_of(const RxPacket& packet) {
@@ -45,6 +51,8 @@ FaultyLane::FaultyLane(EngineLane& inner, const TxBatch::Limits& limits, const F
       incoming_delay_(plan.incoming),
       sent_delayed_(std::move(sent_delayed)),
       batch_(single_packets(limits)) {
+  fates_.reserve(limits.packets);
+  packets_.reserve(limits.packets);
   open_wait_fd();
 }
 
@@ -87,9 +95,7 @@ bool FaultyLane::draw(FaultLine& line, size_t size) {
 }
 
 std::span<const RxPacket> FaultyLane::receive() {
-  std::deque<FaultLine::Packet> late;
-  outgoing_.flush(late);
-  send_delayed(std::move(late));
+  if (outgoing_.holds_back() || outgoing_delay_.holds_packets()) flush_outgoing();
   if (has_left()) (void)send_left();
   const std::span<const RxPacket> arrived = inner_lane().receive();
   fates_.clear();
@@ -114,6 +120,7 @@ void FaultyLane::take_simple(std::span<const RxPacket> arrived) {
 }
 
 void FaultyLane::take_copies(std::span<const RxPacket> arrived) {
+  const Allocating now;
   received_.clear();
   for (size_t i = 0; i < arrived.size(); ++i) {
     incoming_.pass(copy_of(arrived[i]), fates_[i], received_);
@@ -164,11 +171,15 @@ void FaultyLane::transmit_simple(TxBatch& batch) {
     outgoing_.count(fate);
     lossless = lossless && !fate.lost;
   }
-  if (!lossless) batch.remove_packets([&](size_t i) { return fates_[i].lost; });
+  if (!lossless) {
+    const Allocating now;
+    batch.remove_packets([&](size_t i) { return fates_[i].lost; });
+  }
   pass_on(batch);
 }
 
 void FaultyLane::transmit_copies(TxBatch& batch) {
+  const Allocating now;
   batch.gather();
   batch.seal();  // corrupted packets must keep their ICRC
   std::deque<FaultLine::Packet> out;
@@ -220,10 +231,16 @@ void FaultyLane::set_timer() {
   timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &time, nullptr);
 }
 
+/// Sends what is held back on its way out, or is due.
+void FaultyLane::flush_outgoing() {
+  const Allocating now;
+  std::deque<FaultLine::Packet> late;
+  outgoing_.flush(late);
+  send_delayed(std::move(late));
+}
+
 void FaultyLane::send_held_back() {
-  std::deque<FaultLine::Packet> held_back;
-  outgoing_.flush(held_back);
-  send_delayed(std::move(held_back));
+  flush_outgoing();
   ring_while_holding_back();
   set_timer();
 }
@@ -263,6 +280,7 @@ void FaultyLane::send(std::deque<FaultLine::Packet> packets) {
 /// False: the inner lane has no room, or waits for the caller's batch.
 bool FaultyLane::send_left() {
   if (is_drawn_) return false;
+  const Allocating now;
   while (has_left()) {
     // A batch that has found no room stays as it is. Each packet came out of a batch with limits no
     // larger than these, so an empty one takes it.

@@ -63,6 +63,7 @@ class FaultyLane final : public ForwardingLane {
   void send(std::deque<FaultLine::Packet> packets);
   [[nodiscard]] bool has_left() const { return !batch_.empty() || !left_.empty(); }
   [[nodiscard]] bool send_left();
+  void flush_outgoing();
   void send_delayed(std::deque<FaultLine::Packet> packets);
   void receive_delayed();
   void set_timer();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "provider/runtime/progress/held_signals.h"
+#include "packet/host/held_signals.h"
 
 #include <pthread.h>
 #include <sys/signalfd.h>

@@ -10,7 +10,7 @@
 
 #include "packet/host/clock.h"
 #include "packet/host/uncancelled.h"
-#include "provider/runtime/progress/held_signals.h"
+#include "packet/host/held_signals.h"
 #include "provider/runtime/progress/watch.h"
 
 namespace urxe {

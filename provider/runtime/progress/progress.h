@@ -24,7 +24,7 @@
 #include "provider/runtime/progress/departures.h"
 #include "provider/runtime/progress/frame_traffic.h"
 #include "provider/runtime/progress/gathering.h"
-#include "provider/runtime/progress/held_signals.h"
+#include "packet/host/held_signals.h"
 #include "provider/runtime/progress/lingering.h"
 #include "provider/runtime/progress/reply_wait.h"
 #include "provider/runtime/progress/rests.h"

@@ -2,6 +2,8 @@
 // FaultEngine around sockets, as a process's device has it.
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 
 #include <memory>
 
@@ -10,6 +12,7 @@
 #include "packet/engine/udp/udp_socket.h"
 #include "packet/host/clock.h"
 #include "tests/packet/engine/engine_fixture.h"
+#include "tests/support/failing_allocations.h"
 
 namespace urxe::test {
 namespace {
@@ -88,6 +91,48 @@ TEST(FaultOverUdp, LaterPacketsDoNotKeepAReleasedPort) {
     pair.right.receive();
   }
   EXPECT_TRUE(is_free(pair.to_right));
+}
+
+/// Frees while a handler might run, which might allocate.
+size_t open_to_signals = 0;
+void count_if_open_to_signals() {
+  sigset_t blocked;
+  pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+  if (sigismember(&blocked, SIGALRM) == 0) ++open_to_signals;
+}
+
+/// Both ways, until all that is not lost has come.
+void exchange_watched(const FaultPlan& plan) {
+  FaultyPair pair(plan);
+  open_to_signals = 0;
+  TxBatch batch(pair.left.batch_limits());
+  for (int round = 0; round < 200; ++round) {
+    batch.clear();
+    for (uint32_t i = 0; i < 20; ++i) append(batch, pair.to_right, send_only(7, i), 64);
+    send(pair.right, pair.to_left, 0, 20, 64);
+    watch_frees(count_if_open_to_signals);
+    pair.left.lane(0).transmit(batch);
+    pair.left.lane(0).receive();
+    watch_frees(nullptr);
+    pair.right.receive();
+  }
+}
+
+// ib_atomic_bw -D: its handler allocates and hung where it interrupted an allocation. Expect:
+// copies are made, kept and let go while signals are held back.
+TEST(FaultOverUdp, MemoryIsTakenWhileSignalsAreHeldBack) {
+  if (!can_fail_allocations()) GTEST_SKIP() << "a sanitizer's operator delete";
+  FaultPlan plan;
+  plan.outgoing = {.loss = 20000, .duplication = 20000, .reordering = 20000, .corruption = 20000};
+  plan.incoming = plan.outgoing;
+  exchange_watched(plan);
+  EXPECT_EQ(open_to_signals, 0U);
+  plan.outgoing.delay = plan.incoming.delay = microseconds(200);
+  exchange_watched(plan);
+  EXPECT_EQ(open_to_signals, 0U);
+  plan.outgoing = plan.incoming = {.loss = 20000};
+  exchange_watched(plan);
+  EXPECT_EQ(open_to_signals, 0U);
 }
 
 TEST(FaultOverUdp, WithoutFaultsAllIsCarriedWhole) {
