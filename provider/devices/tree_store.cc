@@ -29,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Part of every tree's name: trees of another layout are other trees.
-constexpr std::string_view kLayout = "urxe-tree-4";
+constexpr std::string_view kLayout = "urxe-tree-5";
 
 Unexpected<std::string> failure(const std::string& what) {
   return Unexpected<std::string>(what + ": " + std::strerror(errno));
@@ -126,6 +126,45 @@ bool let_all_read(const fs::path& root, const TreeContent& content) {
   });
 }
 
+/// The links in a directory of the tree, by number: uverbs9 comes before uverbs10.
+std::vector<std::string> numbered_links(const TreeContent& content, const std::string& directory) {
+  std::vector<std::string> names;
+  for (const auto& [path, target] : content.links) {
+    const fs::path link = path;
+    if (link.parent_path() == directory) names.push_back(link.filename());
+  }
+  std::ranges::stable_sort(names, {}, &std::string::size);
+  return names;
+}
+
+std::vector<std::string> links_as_listed(const fs::path& directory) {
+  std::vector<std::string> names;
+  std::error_code failed;
+  fs::directory_iterator at(directory, failed);
+  for (; !failed && at != fs::directory_iterator(); at.increment(failed)) {
+    if (at->is_symlink(failed)) names.push_back(at->path().filename());
+  }
+  return names;
+}
+
+/// Makes the directory list its links in the order of their numbers, if its file system lists them
+/// by age: libibverbs has the devices in the order of the list, and programs take the first. Some
+/// kernels list the newest first. False with errno.
+bool list_by_number(const fs::path& root, const TreeContent& content,
+                    const std::string& directory) {
+  std::vector<std::string> names = numbered_links(content, directory);
+  const std::vector<std::string> wanted = names;
+  for (int attempt = 0; attempt < 2 && links_as_listed(root / directory) != wanted; ++attempt) {
+    for (const std::string& name : names) {
+      const fs::path link = root / directory / name;
+      const std::string& target = content.links.at(directory + "/" + name);
+      if (unlink(link.c_str()) != 0 || symlink(target.c_str(), link.c_str()) != 0) return false;
+    }
+    std::ranges::reverse(names);
+  }
+  return true;
+}
+
 /// False with errno.
 bool write_tree(const fs::path& root, const TreeContent& content) {
   for (const std::string& path : content.directories) {
@@ -147,6 +186,7 @@ bool write_tree(const fs::path& root, const TreeContent& content) {
   for (const auto& [path, size] : content.tables) {
     if (!make_table(root / path, size)) return false;
   }
+  if (!list_by_number(root, content, "sys/class/infiniband_verbs")) return false;
   return let_all_read(root, content);
 }
 

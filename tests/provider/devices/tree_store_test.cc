@@ -59,6 +59,26 @@ TEST_F(TreeStoreTest, WritesEverythingReadOnlyButTheTables) {
   EXPECT_EQ(entries(), 1u);
 }
 
+// Expect: the order of the numbers where the file system lists by age, whichever it has first.
+// Other file systems have an order of their own.
+TEST_F(TreeStoreTest, ListsUverbsByNumber) {
+  std::string shm = "/dev/shm/urxe-tree-store-XXXXXX";
+  ASSERT_NE(mkdtemp(shm.data()), nullptr);
+  const std::string directory = "sys/class/infiniband_verbs/";
+  for (const int number : {10, 9, 192, 194, 193})
+    content_.links[fmt::format("{}uverbs{}", directory, number)] = fmt::format("../{}", number);
+  auto tree = publish_tree(shm, kNamespace, content_);
+  ASSERT_TRUE(tree.has_value()) << tree.error();
+  std::vector<std::string> listed;
+  for (const auto& entry : fs::directory_iterator(*tree + "/" + directory)) {
+    listed.push_back(entry.path().filename());
+    EXPECT_EQ(fs::read_symlink(entry.path()).string(), "../" + listed.back().substr(6));
+  }
+  fs::remove_all(shm);
+  EXPECT_EQ(listed, (std::vector<std::string>{"uverbs9", "uverbs10", "uverbs192", "uverbs193",
+                                              "uverbs194"}));
+}
+
 // Expect: a page of memory for a text, not for a file; but those that are locked are no others.
 TEST_F(TreeStoreTest, TheSameTextIsOneFile) {
   content_.files["a"] = content_.state["b"] = "same\n";
