@@ -65,6 +65,10 @@ std::string sentence(const CLI::App& app, const CLI::Error& error) {
   if (said.ends_with(kOverride)) {
     return "--" + said.substr(0, said.size() - kOverride.size()) + " takes no value";
   }
+  constexpr std::string_view kTwice = ": At Most 1 required but received ";
+  if (const size_t at = said.find(kTwice); at != std::string::npos) {
+    return said.substr(0, at) + " is given more than once";
+  }
   constexpr std::string_view kMissing = ": 1 required ";
   const size_t at = said.find(kMissing);
   if (at == std::string::npos || !said.ends_with(" missing")) return said;

@@ -177,7 +177,8 @@ int doctor_command(DoctorOptions options) {
   }
   const auto choice =
       parse_engine_choice(options.run.engine ? *options.run.engine : get("URXE_ENGINE"));
-  if (!choice) return refuse_doctor(choice.error());
+  if (!choice)
+    return refuse_doctor((options.run.engine ? "--engine: " : "URXE_ENGINE: ") + choice.error());
   const auto presentation = present(options.run, *choice);
   if (!presentation) return refuse_doctor(presentation.error());
 

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -222,9 +223,19 @@ Expected<Presentation, Refusal> present(const RunOptions& options) {
   return *std::move(presentation);
 }
 
+/// An error if the directories that this user makes would be closed to the user.
+Expected<void, Refusal> check_umask() {
+  const mode_t mask = umask(0);
+  umask(mask);
+  if (geteuid() == 0 || (mask & S_IRWXU) == 0) return {};
+  return refuse(fmt::format(
+      "the umask {:04o} closes new directories to their owner. What to do: umask 022", mask));
+}
+
 }  // namespace
 
 Expected<std::string, Refusal> publish_devices(const RunOptions& options) {
+  if (auto usable = check_umask(); !usable) return Unexpected<Refusal>(usable.error());
   auto presentation = present(options);
   if (!presentation) return Unexpected<Refusal>(presentation.error());
   if (presentation->devices.empty()) {

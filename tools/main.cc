@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// The `urxe` program. Each subcommand has a file.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <memory>
@@ -70,6 +71,14 @@ SplitArguments split_arguments(int argc, char** argv) {
   }
   split.from_dashes.assign(argv + i, argv + argc);
   return split;
+}
+
+/// Whether what follows "--" is a program's: of `run` and `lab`. For the other commands these are
+/// operands that may begin with "-".
+bool runs_a_program(const std::vector<std::string>& arguments) {
+  const auto command = std::find_if(arguments.begin() + 1, arguments.end(),
+                                    [](const std::string& word) { return !word.starts_with('-'); });
+  return command == arguments.end() || *command == "run" || *command == "lab";
 }
 
 /// The options of `run` and `env`.
@@ -156,6 +165,9 @@ std::string unknown_word(const CLI::App& app, const std::vector<std::string>& wo
 
 int parse_and_run(int argc, char** argv) {
   SplitArguments split = split_arguments(argc, argv);
+  if (!runs_a_program(split.before)) {
+    split.before.insert(split.before.end(), split.from_dashes.begin(), split.from_dashes.end());
+  }
   CLI::App app{"RDMA devices for programs on a machine that has none"};
   app.name("urxe");
   app.set_version_flag("--version",

@@ -2,12 +2,15 @@
 #include "provider/presence/lack.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "provider/presence/next.h"
 
 static struct iovec piece(const char* text) {
   return (struct iovec){(void*)text, strlen(text)};
@@ -21,7 +24,37 @@ int urxe_claim_lack(int errno_value) {
   return 0;
 }
 
+/// 0: the tree can be entered; otherwise the errno value.
+static int reach_tree(void) {
+  char tree[URXE_LONGEST_TREE];
+  const size_t length = urxe_reach_tree(tree);
+  if (length == 0) return 0;
+  tree[length] = '\0';
+  return syscall(SYS_faccessat, AT_FDCWD, tree, X_OK) == 0 ? 0 : errno;
+}
+
+static void report_unreachable_tree(const char* path) {
+  static atomic_bool is_reported;
+  const int saved_errno = errno;
+  const int error = reach_tree();
+  if ((error == EACCES || error == ENOENT) && !atomic_exchange(&is_reported, true)) {
+    struct iovec line[] = {
+        piece("urxe: cannot open "), piece(path),
+        piece(error == EACCES
+                  ? ": the devices belong to the user who started `urxe run` or `urxe env`: start "
+                    "it as this user, or open a device before changing the user\n"
+                  : ": the description of the devices is gone: start the program by `urxe run`, or "
+                    "take what `urxe env` prints now\n")};
+    (void)!syscall(SYS_writev, STDERR_FILENO, line, 3);
+  }
+  errno = saved_errno;
+}
+
 void urxe_report_lack(const char* path) {
+  if (errno == EACCES || errno == ENOENT) {
+    report_unreachable_tree(path);
+    return;
+  }
   if (urxe_claim_lack(errno) == 0) return;
   int saved_errno = errno;
   bool own_limit = errno == EMFILE;

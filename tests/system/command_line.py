@@ -12,8 +12,8 @@ import harness
 
 
 def run(*words, **more):
-    return subprocess.run([harness.binary("urxe"), *words], text=True, timeout=harness.PATIENCE, stderr=subprocess.PIPE,
-                          **{"env": harness.environment()} | more)
+    return subprocess.run([harness.binary("urxe"), *words], text=True, timeout=harness.PATIENCE,
+                          **{"env": harness.environment(), "stderr": subprocess.PIPE} | more)
 
 
 def unknown_command():
@@ -72,6 +72,9 @@ WRONG = {
     ("devices", "--capture", "x"): "urxe devices: not expected: --capture x",
     ("analyze", "--nonsense"): "urxe analyze: not expected: --nonsense",
     ("analyze",): "urxe analyze: FILE is required",
+    ("stat", "--", "some"): "urxe stat: not expected: some",
+    ("devices", "--", "--json"): "urxe devices: not expected: --json",
+    ("stat", "--pid", "1", "--pid", "2"): "urxe stat: --pid is given more than once",
     ("--no-such",): "urxe: there is no option '--no-such'",
     (): "urxe: no command given",
 }
@@ -85,6 +88,40 @@ def wrong_words():
         said = f"{words}: {done}"
         harness.expect(done.returncode == 2 and done.stderr.startswith(message) and not done.stdout, said)
         harness.expect("--help` " in done.stderr and "convert" not in done.stderr, said)
+
+
+def operands():
+    """What follows "--" is an operand, though it may begin with "-"."""
+    harness.isolate()
+    with tempfile.TemporaryDirectory() as folder:
+        os.symlink(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "pcap_samples", "loss_request.pcap"),
+                   os.path.join(folder, "-x"))
+        done = run("analyze", "--", "-x", cwd=folder, stdout=subprocess.PIPE)
+    harness.expect(done.returncode in (0, 1) and "frames in" in done.stdout and not done.stderr, done)
+
+
+def closed_stderr():
+    """A remark that nobody can read does not make a report fail."""
+    harness.isolate()
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = run("stat", "--pid", str(os.getpid()), "--json", stdout=subprocess.PIPE, stderr=full)
+        harness.expect(done.returncode == 1 and json.loads(done.stdout)["devices"] == [], done)
+        done = run("stat", stdout=subprocess.PIPE, stderr=full)
+    harness.expect(done.returncode == 0, done)
+
+
+def unusable_umask():
+    """Directories that their owner cannot enter: said before any is made."""
+    harness.need_programs("setpriv", "sh")
+    harness.need_namespaces()
+    with harness.reachable_urxe() as urxe:
+        script = harness.unprivileged(["sh", "-c", 'umask "$1"; shift; exec "$@"', "sh"])
+        for command in (["run", "--", "true"], ["env"]):
+            done = subprocess.run([*script, "0277", urxe, *command], text=True, capture_output=True, env=harness.environment())
+            harness.expect(done.returncode == 125 and "the umask 0277 closes" in done.stderr and not done.stdout, done)
+        done = subprocess.run([*script, "0077", urxe, "run", "--", "true"], text=True, capture_output=True,
+                              env=harness.environment())
+        harness.expect(done.returncode == 0 and not done.stderr, done)
 
 
 def outside_path():
@@ -155,7 +192,7 @@ def completion():
 
 
 CASES = {case.__name__: case for case in (unknown_command, lost_output, unknown_switches, wrong_words, help_of_all, outside_path,
-                                          drill_files, completion)}
+                                          drill_files, completion, operands, closed_stderr, unusable_umask)}
 
 
 def test():

@@ -97,6 +97,39 @@ def uninvolved():
                        f"{script}:\n{plain.stdout}{plain.stderr}\nbut under urxe:\n{with_urxe.stdout}{with_urxe.stderr}")
 
 
+def order():
+    """libibverbs has the devices in the order in which urxe lists them: many programs take the first."""
+    if harness.shares_network():
+        harness.skip("needs root, for interfaces")
+    for number in (3, 1, 2):
+        subprocess.run(["ip", "link", "add", f"v{number}", "type", "veth", "peer", "name", f"w{number}"], check=True)
+        subprocess.run(["ip", "address", "add", f"10.9.{number}.1/24", "dev", f"v{number}"], check=True)
+        for end in "vw":
+            subprocess.run(["ip", "link", "set", f"{end}{number}", "up"], check=True)
+    listed = subprocess.run([harness.binary("urxe"), "devices"], capture_output=True, text=True, check=True).stdout
+    names = re.findall(r"^(urxe_\S+)", listed, re.M)
+    seen = re.findall(r"^ +(\S+)\s+[0-9a-f]{16}$", run_under_urxe("ibv_devices"), re.M)
+    harness.expect(len(names) >= 3 and seen == names, f"{seen} are not {names}")
+    chosen = [word for name in reversed(names) for word in ("--device", name.removeprefix("urxe_"))]
+    seen = re.findall(r"^ +(\S+)\s+[0-9a-f]{16}$", run_under_urxe("ibv_devices", options=chosen), re.M)
+    harness.expect(seen == names[::-1], f"{seen} are not {names[::-1]}")
+
+
+def other_user():
+    """A program that has changed its user before it looks for devices is told why it sees none."""
+    harness.need_programs("setpriv")
+    if not harness.is_root():
+        harness.skip("needs root, to change the user")
+    changed = ["setpriv", f"--reuid={harness.NOBODY}", f"--regid={harness.NOBODY}", "--clear-groups"]
+    done = subprocess.run(harness.urxe_run([*changed, "ibv_devices"]), capture_output=True, text=True, env=harness.environment())
+    lines = [line for line in done.stderr.splitlines() if line.startswith("urxe: ")]
+    harness.expect(len(lines) == 1 and "the devices belong to the user who started `urxe run`" in lines[0], done)
+    gone = subprocess.run(harness.urxe_run(["env", "URXE_TREE=/nonexistent", "ibv_devices"]), capture_output=True, text=True,
+                          env=harness.environment())
+    lines = [line for line in gone.stderr.splitlines() if line.startswith("urxe: ")]
+    harness.expect(len(lines) == 1 and "the description of the devices is gone" in lines[0], gone)
+
+
 def exit_codes():
     for code in (0, 7):
         process = Process(harness.urxe_run(["sh", "-c", f"exit {code}"]), env=without_runtime())
@@ -120,7 +153,8 @@ def printed_environment():
     harness.expect(wrong.returncode == 2 and not wrong.stdout, wrong)
 
 
-CASES = {f.__name__: f for f in (devices, devinfo, sysfs, rename, asyncwatch, uninvolved, exit_codes, printed_environment)}
+CASES = {f.__name__: f for f in (devices, devinfo, sysfs, rename, asyncwatch, uninvolved, exit_codes, printed_environment, order,
+                                   other_user)}
 
 
 def test():

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "tools/exit_status.h"
 #include "tools/stat/completion_queues.h"
@@ -29,8 +30,15 @@ constexpr double kLeastInterval = 0.1;   // seconds: processes publish every 10 
 constexpr double kMostInterval = 86400;  // seconds
 constexpr uint32_t kLargestQpn = 0xffffff;
 
+/// Of what it says beside the report: that nobody can read it is no failure.
+template <class... Args>
+void tell(fmt::format_string<Args...> format, Args&&... args) {
+  const std::string line = fmt::format(format, std::forward<Args>(args)...);
+  (void)std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
 int refuse_stat(const std::string& reason) {
-  fmt::print(stderr, "urxe stat: {}\n", reason);
+  tell("urxe stat: {}\n", reason);
   return kBadInput;
 }
 
@@ -100,7 +108,7 @@ size_t count_queue_pairs(const Observation& seen) {
 bool print_text(const std::string& text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (written && std::fflush(stdout) == 0) return true;
-  fmt::print(stderr, "urxe stat: cannot write the report: {}\n", std::strerror(errno));
+  tell("urxe stat: cannot write the report: {}\n", std::strerror(errno));
   return false;
 }
 
@@ -129,7 +137,7 @@ bool print_report(const StatOptions& options, const Observation& seen, const Obs
 /// What the user should know beside the report.
 void print_remarks(const StatOptions& options, const Observation& seen) {
   const auto remark = [](std::string_view what, size_t count) {
-    if (count != 0) fmt::print(stderr, "urxe stat: {}: {}\n", what, count);
+    if (count != 0) tell("urxe stat: {}: {}\n", what, count);
   };
   remark("files not opened, for which the limit of open files is too low (ulimit -n)",
          seen.unopened);
@@ -144,12 +152,11 @@ void print_remarks(const StatOptions& options, const Observation& seen) {
   if (count_queue_pairs(seen) != 0) return;
   if (tells_of_ended(options, seen)) return;
   if (!options.selection.is_all()) {
-    fmt::print(stderr, "urxe stat: no queue pair matches {}{}\n", stat::describe(options.selection),
-               options.all_namespaces ? "" : ", in this network namespace (--all shows all)");
+    tell("urxe stat: no queue pair matches {}{}\n", stat::describe(options.selection),
+         options.all_namespaces ? "" : ", in this network namespace (--all shows all)");
   } else if (seen.ended.empty() && seen.unopened == 0) {
-    fmt::print(stderr,
-               "urxe stat: no queue pair to show: is a program of this user under `urxe run`{}?\n",
-               options.all_namespaces ? "" : ", in this network namespace (--all shows all)");
+    tell("urxe stat: no queue pair to show: is a program of this user under `urxe run`{}?\n",
+         options.all_namespaces ? "" : ", in this network namespace (--all shows all)");
   }
 }
 
@@ -180,8 +187,7 @@ void pause_for(double seconds) {
 /// The user waits for something of a process that has ended, or has left its devices.
 bool is_gone(const StatOptions& options, const Observation& seen) {
   if (!options.selection.pid || !seen.devices.empty()) return false;
-  fmt::print(stderr, "urxe stat: process {} has ended, or uses no device any more\n",
-             *options.selection.pid);
+  tell("urxe stat: process {} has ended, or uses no device any more\n", *options.selection.pid);
   return true;
 }
 
