@@ -156,8 +156,9 @@ bool list_by_number(const fs::path& root, const TreeContent& content,
   const std::vector<std::string> wanted = names;
   for (int attempt = 0; attempt < 2 && links_as_listed(root / directory) != wanted; ++attempt) {
     for (const std::string& name : names) {
-      const fs::path link = root / directory / name;
-      const std::string& target = content.links.at(directory + "/" + name);
+      const fs::path path = fs::path(directory) / name;
+      const fs::path link = root / path;
+      const std::string& target = content.links.at(path);
       if (unlink(link.c_str()) != 0 || symlink(target.c_str(), link.c_str()) != 0) return false;
     }
     std::ranges::reverse(names);

@@ -153,8 +153,8 @@ def printed_environment():
     harness.expect(wrong.returncode == 2 and not wrong.stdout, wrong)
 
 
-CASES = {f.__name__: f for f in (devices, devinfo, sysfs, rename, asyncwatch, uninvolved, exit_codes, printed_environment, order,
-                                   other_user)}
+CASES = {f.__name__: f for f in (devices, devinfo, sysfs, rename, asyncwatch, uninvolved, exit_codes, printed_environment,
+                                 order, other_user)}
 
 
 def test():

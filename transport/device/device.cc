@@ -39,7 +39,7 @@ Turn take_turn(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now, b
   }
   const size_t packets_before = batch.packets();
   const bool ack_goes_first =
-      qp.responder.ack && leaves_ack_behind(qp, batch.limits().segments_per_message);
+      owes_ack(qp) && leaves_ack_behind(qp, batch.limits().segments_per_message);
   if (qp.answers_go_first || ack_goes_first) {
     const Turn answers =
         transmit_responses(ca, qp, batch, kTurnPackets, all_acks || ack_goes_first);

@@ -88,6 +88,10 @@ void set_resource_capacity(QueuePair& qp, uint32_t capacity);
 inline Psn expected_psn(const QueuePair& qp) {
   return qp.responder.expected_psn;
 }
+/// Whether an ACK or NAK is to be sent.
+inline bool owes_ack(const QueuePair& qp) {
+  return qp.responder.ack.has_value();
+}
 /// READs and atomics whose responses have not all been sent.
 inline uint32_t pending_resources(const QueuePair& qp) {
   return qp.responder.pending_resources;

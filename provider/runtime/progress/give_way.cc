@@ -9,8 +9,8 @@
 #include <span>
 
 #include "packet/host/clock.h"
-#include "packet/host/uncancelled.h"
 #include "packet/host/held_signals.h"
+#include "packet/host/uncancelled.h"
 #include "provider/runtime/progress/watch.h"
 
 namespace urxe {
