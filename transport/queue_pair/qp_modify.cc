@@ -9,6 +9,7 @@
 #include "transport/queue_pair/qp_error.h"
 #include "transport/queue_pair/qp_state.h"
 #include "transport/requester/completer.h"
+#include "transport/requester/read_piece.h"
 #include "transport/requester/requester.h"
 #include "transport/requester/retry.h"
 #include "transport/responder/receive_source.h"
@@ -94,7 +95,10 @@ void apply_values(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, in
                   Instant now) {
   copy_values(qp.attr, attr, mask);
   if ((mask & IBV_QP_DEST_QPN) != 0) qp.dest_qpn = Qpn(attr.dest_qp_num);
-  if ((mask & IBV_QP_PATH_MTU) != 0) qp.mtu = 128U << attr.path_mtu;
+  if ((mask & IBV_QP_PATH_MTU) != 0) {
+    qp.mtu = 128U << attr.path_mtu;
+    qp.read_piece = read_piece_packets(ca.config.socket_window, qp.mtu);
+  }
   if ((mask & IBV_QP_AV) != 0) resolve_address(ca, qp);
   if ((mask & IBV_QP_RQ_PSN) != 0) set_expected_psn(qp, Psn(attr.rq_psn));
   if ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) != 0) set_resource_capacity(qp, attr.max_dest_rd_atomic);

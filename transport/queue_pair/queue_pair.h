@@ -135,8 +135,9 @@ struct QueuePair : ListHook<struct ActiveTag>,
   const void* const context;
 
   // These fill space that the alignment of `sq` would leave unused.
-  uint32_t mtu = 0;      ///< path MTU in bytes
-  Path* path = nullptr;  ///< from RTR on
+  uint32_t mtu = 0;         ///< path MTU in bytes
+  uint32_t read_piece = 1;  ///< read_piece_packets()
+  Path* path = nullptr;     ///< from RTR on
   Qpn dest_qpn;
   PKey pkey = kDefaultPKey;
   std::unique_ptr<Sge[]> taken_list;  ///< copy of a shared queue's element

@@ -25,7 +25,7 @@ void advance_oldest(ChannelAdapter& ca, QueuePair& qp, uint32_t packets) {
     note_responses(ca, qp, packets);
     req.kept.remove(req.oldest_unacked);
     // The responder keeps so many requests, and has to keep this one no longer.
-    const bool ends_piece = ends || (packet_index(wqe, target) % read_piece_packets(qp)) == 0;
+    const bool ends_piece = ends || (packet_index(wqe, target) % qp.read_piece) == 0;
     if (ends_piece && req.rd_atomic_in_flight > 0) --req.rd_atomic_in_flight;
   }
   req.oldest_unacked = target;

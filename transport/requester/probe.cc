@@ -41,7 +41,7 @@ void ask_for(const QueuePair& qp, const SendWqe& wqe, RequestPacket& packet, uin
 /// request may be lost; it must then arrive as it was, since a responder counts requests (MSN).
 void shorten_read(const QueuePair& qp, const SendWqe& wqe, RequestPacket& packet) {
   const uint32_t index = packet_index(wqe, packet.headers.bth.psn);
-  if (index % read_piece_packets(qp) == 0) return;
+  if (index % qp.read_piece == 0) return;
   ask_for(qp, wqe, packet, 1);
 }
 

@@ -36,7 +36,7 @@ Operation write_operation(const SendWqe& wqe, bool first, bool last) {
 }
 
 void describe_read(const QueuePair& qp, const SendWqe& wqe, uint32_t index, RequestPacket& packet) {
-  const uint32_t piece = read_piece_packets(qp);
+  const uint32_t piece = qp.read_piece;
   const uint32_t end = std::min(wqe.packets, (index / piece + 1) * piece);
   const uint64_t end_bytes = std::min<uint64_t>(wqe.length, static_cast<uint64_t>(end) * qp.mtu);
   packet.headers.bth.opcode = Opcode(qp.service, Operation::kReadRequest);

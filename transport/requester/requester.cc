@@ -17,7 +17,6 @@
 namespace urxe {
 namespace {
 
-constexpr uint32_t kReadPieceBytes = 65536;
 /// How long a queue pair without RNR retries waits for credits.
 constexpr Duration kCreditPatience = milliseconds(1000);
 
@@ -229,18 +228,13 @@ void start_message(ChannelAdapter& ca, QueuePair& qp, uint32_t position) {
   wqe.failed_locally = wqe.local_status != IBV_WC_SUCCESS;
   wqe.first_psn = req.next_psn;
   wqe.packets = message_packets(qp, wqe);
-  const uint32_t piece = read_piece_packets(qp);
-  const uint32_t messages = is_read(wqe) ? (wqe.packets + piece - 1) / piece : 1;
+  const uint32_t messages = is_read(wqe) ? (wqe.packets + qp.read_piece - 1) / qp.read_piece : 1;
   wqe.ssn = req.ssn + 1;
   req.ssn = req.ssn + messages;
 }
 
 void stop_waiting_for_credits(ChannelAdapter& ca, QueuePair& qp) {
   if (qp.requester.credits_due) ca.active.push_back(qp);
-}
-
-uint32_t read_piece_packets(const QueuePair& qp) {
-  return std::clamp(kReadPieceBytes / qp.mtu, 16U, 64U);
 }
 
 void go_back(ChannelAdapter& ca, QueuePair& qp) {

@@ -27,10 +27,6 @@ void start_message(ChannelAdapter& ca, QueuePair& qp, uint32_t position);
 /// sent, for which it may have to wait.
 void go_back(ChannelAdapter& ca, QueuePair& qp);
 
-/// The most PSNs that one READ request asks for. A longer READ is requested in pieces of this size,
-/// so that the responses do not overrun this side's receive buffer.
-uint32_t read_piece_packets(const QueuePair& qp);
-
 // What other parts of a queue pair ask its requester, and tell it.
 
 /// Whether the requester is at the end of the send queue: no request waits to go out.
