@@ -14,7 +14,7 @@ Message begin_message(const CapturedPacket& packet, LongPsn psn) {
   message.kind = message_kind(headers.bth.opcode.operation());
   message.frame = packet.frame;
   message.start_ns = packet.time_ns;
-  message.first = message.end = message.next_response = psn;
+  message.first = message.end = message.responses_end = message.seen_until = psn;
   message.started = message.in_order = info.starts_message;
   if (has(info.extensions, Ext::kReth)) {
     message.announced = headers.reth.dma_length;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string_view>
 
 #include "tools/analyze/captured_packet.h"
@@ -34,12 +35,16 @@ struct Message {
   uint64_t bytes = 0;         ///< seen, without repeats; of a READ those it asks for
   uint64_t announced = 0;     ///< by the RETH
   bool knows_length = true;   ///< false if the capture cut the RETH
-  LongPsn next_response = 0;  ///< of a READ
-  LongPsn responses_end = 0;  ///< behind the newest one, which may follow missing ones
+  LongPsn responses_end = 0;  ///< of a READ: behind the newest one of the answer that comes now
+  LongPsn seen_until = 0;     ///< behind all its responses that were seen
   bool exact_end = true;      ///< false for a READ while the path MTU is not known
   bool sent_again = false;    ///< a packet of it was
   bool in_parts = false;      ///< a part of this READ was asked for again by itself
   bool overtaken = false;     ///< a later message was answered
+  /// Behind the response that says that it is the last one.
+  std::optional<LongPsn> responses_stop;
+  /// From here on all was asked for again, and that answer has not begun.
+  std::optional<LongPsn> asked_from;
 };
 
 /// From the first packet of a message to its answer.

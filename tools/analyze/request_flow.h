@@ -14,6 +14,7 @@
 #include "tools/analyze/message_queue.h"
 #include "tools/analyze/psn_line.h"
 #include "tools/analyze/rate_series.h"
+#include "tools/analyze/read_responses.h"
 #include "tools/analyze/silences.h"
 #include "tools/analyze/violation.h"
 
@@ -165,7 +166,7 @@ class RequestFlow {
   [[nodiscard]] bool is_newest_alone(const CapturedPacket& packet, LongPsn psn) const;
   void settle_twice(LongPsn next);
   void settle_lone_repeat(std::optional<LongPsn> next, int64_t now_ns = 0);
-  void take_probe(LongPsn psn);
+  void take_probe(const CapturedPacket& packet, LongPsn psn);
   [[nodiscard]] bool timer_ran_out(const CapturedPacket& packet) const;
   void restart_timer(int64_t time_ns);
   bool repeats_tell_timeout(LongPsn psn, const PsnRecord* record);
@@ -177,7 +178,6 @@ class RequestFlow {
   [[nodiscard]] Psn wire_psn(LongPsn psn) const {
     return trace_origin() + static_cast<uint32_t>(psn);
   }
-  uint64_t missing_responses(LongPsn from, LongPsn to);
   void take_back_loss(LongPsn psn);
   // What urxe says of losses: request_flow_gaps.cc
   void take_late_query(Psn number);
@@ -199,13 +199,21 @@ class RequestFlow {
   void on_cut_answer(const CapturedPacket& packet, LongPsn psn);
   void on_nak(const CapturedPacket& packet, LongPsn psn, uint8_t code);
   void on_sequence_nak(LongPsn psn);
-  void on_read_response(const CapturedPacket& packet, LongPsn psn, ViolationLog& log);
-  void extend_read(const CapturedPacket& packet, LongPsn psn);
   void on_atomic_ack(const CapturedPacket& packet, LongPsn psn);
   void learn_mtu(const CapturedPacket& packet);
+  // Responses to READs: request_flow_reads.cc
+  void on_read_response(const CapturedPacket& packet, LongPsn psn, ViolationLog& log);
+  [[nodiscard]] bool ends_read(const CapturedPacket& packet, LongPsn psn);
+  void extend_read(const CapturedPacket& packet, LongPsn psn);
+  void put_response(const CapturedPacket& packet, Message& message, LongPsn psn);
+  void note_missing(LongPsn from, LongPsn to);
+  void count_missing(LongPsn from, LongPsn to);
+  void take_back_missing(LongPsn psn);
+  void ask_again(Message& message, const CapturedPacket& packet, LongPsn psn);
 
   FlowCounts counts_;
   MessageQueue messages_;
+  ReadResponses responses_;
   RateSeries rate_;
   PsnLine line_;
   FlowTrace trace_;

@@ -124,11 +124,12 @@ bool RequestFlow::is_probe(const CapturedPacket& packet, LongPsn psn, const PsnR
   return probe;
 }
 
-void RequestFlow::take_probe(LongPsn psn) {
+void RequestFlow::take_probe(const CapturedPacket& packet, LongPsn psn) {
   sends_probes_ = true;
   Message* const message = messages_.find(psn);
   if (message == nullptr) return;
   message->sent_again = true;
+  ask_again(*message, packet, psn);
   if (psn != message->first) message->in_parts = true;
 }
 

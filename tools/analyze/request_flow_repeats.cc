@@ -127,13 +127,10 @@ void RequestFlow::take_repeat(const CapturedPacket& packet, LongPsn psn) {
   mark(repeat_event(reason), psn);
   if (record != nullptr) renew_record(*record, packet, psn, reason);
   if (reason == RepeatReason::kDuplicate) return;
-  if (reason == RepeatReason::kProbe && episode_next_ != psn) return take_probe(psn);
+  if (reason == RepeatReason::kProbe && episode_next_ != psn) return take_probe(packet, psn);
   Message* const message = messages_.find(psn);
   if (message != nullptr) message->sent_again = true;
-  if (message != nullptr && message->kind == MessageKind::kRead) {
-    message->in_parts = message->in_parts || is_part_of_read(packet, psn);
-    message->next_response = psn;
-  }
+  if (message != nullptr) ask_again(*message, packet, psn);
   // A READ that goes on in its middle ends where the first one ended.
   const int64_t end = found ? found->first + record->span : psn + 1;
   episode_next_ = std::max(end, psn + 1);
@@ -225,7 +222,7 @@ RepeatReason RequestFlow::reason_for(const CapturedPacket& packet, LongPsn psn,
     reason = RepeatReason::kSequenceNak;
   } else if (rnr_ && rnr_->psn == psn) {
     reason = RepeatReason::kRnrNak;
-  } else if (message != nullptr && message->overtaken) {
+  } else if (message != nullptr && (message->overtaken || responses_.lacks(psn))) {
     reason = RepeatReason::kImpliedNak;
   } else if (cut_answer_ && *cut_answer_ <= psn) {
     reason = RepeatReason::kUnknown;

@@ -42,6 +42,8 @@ struct Found {
   uint64_t corrupted = 0;
   uint64_t corrupted_responses = 0;
   uint64_t missing_responses = 0;
+  uint64_t reads = 0;
+  uint64_t reads_answered = 0;
 };
 
 Found sum_of(const urxe::analyze::Analysis& analysis) {
@@ -55,6 +57,10 @@ Found sum_of(const urxe::analyze::Analysis& analysis) {
     found.corrupted += counts.corrupted;
     found.corrupted_responses += counts.corrupted_responses;
     found.missing_responses += counts.missing_responses;
+    const auto& reads = stream.requests.messages().counts().at(
+        static_cast<size_t>(urxe::analyze::MessageKind::kRead));
+    found.reads += reads.sent;
+    found.reads_answered += reads.answered;
   }
   return found;
 }
@@ -125,6 +131,8 @@ bool judge(const Witness& witness, size_t host, uint64_t seed, Found& total, Fat
   total.out_of_order += found.out_of_order;
   total.duplicates += found.duplicates;
   total.corrupted += found.corrupted;
+  total.reads += found.reads;
+  total.reads_answered += found.reads_answered;
   truth.sent += requests.sent;
   truth.arrived += requests.arrived;
   truth.late += requests.late;
@@ -187,9 +195,10 @@ int main(int argc, char** argv) {
   fmt::print(
       "{} seeds, {} captures wrong; found: {} lost before, {} behind, {} out of order, {} twice, "
       "{} "
-      "corrupted; happened: {} lost, {} late, {} twice, {} corrupted of {} requests\n",
+      "corrupted, {} of {} READs answered; happened: {} lost, {} late, {} twice, {} corrupted of "
+      "{} requests\n",
       options.count, wrong, found.lost_before, found.lost_after, found.out_of_order,
-      found.duplicates, found.corrupted, truth.lost(), truth.late, truth.duplicated,
-      truth.corrupted, truth.sent);
+      found.duplicates, found.corrupted, found.reads_answered, found.reads, truth.lost(),
+      truth.late, truth.duplicated, truth.corrupted, truth.sent);
   return wrong == 0 ? 0 : 1;
 }
