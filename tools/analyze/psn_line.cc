@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace urxe::analyze {
 
@@ -48,7 +49,17 @@ std::vector<LongPsn> PsnLine::between(LongPsn from, LongPsn to, size_t most) con
 
 void PsnLine::open_hole(LongPsn first, const Hole& hole) {
   holes_[first] = hole;
-  if (holes_.size() > kMaxHoles) holes_.erase(holes_.begin());
+  bound_holes();
+}
+
+/// The lowest ones go first: all that are forgotten are below those that are kept, mostly.
+void PsnLine::bound_holes() {
+  while (holes_.size() > kMaxHoles) {
+    const auto& [first, hole] = *holes_.begin();
+    forgotten_until_ = forgotten_ == 0 ? hole.end : std::max(forgotten_until_, hole.end);
+    forgotten_ += static_cast<uint64_t>(hole.end - first);
+    holes_.erase(holes_.begin());
+  }
 }
 
 PsnLine::Holes::const_iterator PsnLine::hole_of(LongPsn psn) const {
@@ -81,6 +92,7 @@ void PsnLine::fill(LongPsn psn, int64_t span) {
     if (end < hole.end) holes_[end] = hole;
     psn = hole.end;
   }
+  bound_holes();
 }
 
 std::vector<LongPsn> PsnLine::asked_in_vain(LongPsn from, LongPsn to, Psn query) const {
@@ -119,11 +131,12 @@ void PsnLine::ask_for(LongPsn from, LongPsn to, Asked how, std::optional<ReportQ
     }
     holes_[std::max(first, from)] = middle;
   }
-  while (holes_.size() > kMaxHoles) holes_.erase(holes_.begin());
+  bound_holes();
 }
 
 uint64_t PsnLine::close_holes_below(LongPsn end) {
-  uint64_t closed = 0;
+  // Where in front of forgotten_until_ the missing ones are is not known any more.
+  uint64_t closed = forgotten_until_ <= end ? std::exchange(forgotten_, 0) : 0;
   while (!holes_.empty() && holes_.begin()->first < end) {
     const auto [first, hole] = *holes_.begin();
     holes_.erase(holes_.begin());
@@ -141,7 +154,7 @@ void PsnLine::doubt_all() {
 }
 
 uint64_t PsnLine::missing() const {
-  uint64_t sum = 0;
+  uint64_t sum = forgotten_;
   for (const auto& [first, hole] : holes_) sum += static_cast<uint64_t>(hole.end - first);
   return sum;
 }

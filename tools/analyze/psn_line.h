@@ -57,7 +57,7 @@ struct ReportQueries {
 };
 
 /// The request packets of a flow by PSN: the newest ones, and the holes between them. Bounded: the
-/// oldest ones are forgotten.
+/// oldest ones are forgotten, but what is missing is still counted.
 class PsnLine {
  public:
   static constexpr size_t kMaxRecords = 2048;
@@ -99,15 +99,18 @@ class PsnLine {
   }
   /// All packets turn out to have come behind a hole.
   void doubt_all();
-  /// How many PSNs the holes have now.
+  /// How many PSNs the holes have now, with those that were forgotten.
   [[nodiscard]] uint64_t missing() const;
 
  private:
   using Holes = std::map<LongPsn, Hole>;
   [[nodiscard]] Holes::const_iterator hole_of(LongPsn psn) const;
+  void bound_holes();
 
   std::map<LongPsn, PsnRecord> records_;
   Holes holes_;
+  uint64_t forgotten_ = 0;       ///< PSNs of holes that were forgotten
+  LongPsn forgotten_until_ = 0;  ///< and the end of the last one of these
 };
 
 }  // namespace urxe::analyze
