@@ -64,28 +64,53 @@ Message* MessageQueue::find(LongPsn psn) {
   return psn < message.end || !message.ended ? &message : nullptr;
 }
 
-/// The place of a message that starts at `psn`. What was seen of it before its first packet came is
-/// in `message` then.
-MessageQueue::Iterator MessageQueue::place_for(LongPsn psn, Message& message) {
-  const auto next = after(psn);
-  if (next != queue_.begin() && psn < (next - 1)->end) {
-    // The last packet of the message before was missing, too, and its packets went there.
-    Message& before = *(next - 1);
-    message.end = before.end;
-    message.ended = before.ended;
-    message.in_order = false;
-    before.end = psn;
-    before.ended = true;
-    before.in_order = false;
-    return next;
+/// The packets of a message from `at` on turn out to be those of another one, whose first packet
+/// was not seen. Returns it.
+MessageQueue::Iterator MessageQueue::cut(const Iterator& message, LongPsn at) {
+  Message rest = *message;
+  rest.first = at;
+  rest.started = rest.in_order = false;
+  rest.bytes = 0;
+  message->end = at;
+  message->ended = true;
+  message->in_order = false;
+  ++counts(rest.kind).sent;
+  return queue_.insert(message + 1, rest);
+}
+
+/// What was taken for a message belongs to another one.
+MessageQueue::Iterator MessageQueue::forget(const Iterator& message) {
+  --counts(message->kind).sent;
+  return queue_.erase(message);
+}
+
+/// A message of which `packet` is the first packet that is there. Others may have come before it,
+/// and went to the message before, or to one that has not started.
+Message& MessageQueue::begin(const CapturedPacket& packet, LongPsn psn, int64_t span) {
+  const OpcodeInfo& info = opcode_info(packet.view.headers.bth.opcode);
+  Message message = begin_message(packet, psn);
+  auto next = after(psn);
+  if (info.starts_message && next != queue_.begin() && psn < (next - 1)->end) {
+    const auto before = next - 1;
+    if (has_own_answer(before->kind)) {
+      before->end = psn;  // a READ that was taken for longer than it is has no other packets
+    } else {
+      next = before->first == psn && !before->started ? before : cut(before, psn);
+    }
   }
-  if (message.ended || next == queue_.end() || next->started) return next;
-  message.end = next->end;
-  message.ended = next->ended;
-  message.in_order = false;
-  message.bytes = next->bytes;
-  --counts(next->kind).sent;
-  return queue_.erase(next);
+  const bool follows = next != queue_.end() && !next->started && next->kind == message.kind;
+  if (follows && !info.ends_message) {
+    message.end = next->end;
+    message.ended = next->ended;
+    message.in_order = false;
+    message.bytes = next->bytes;
+    next = forget(next);
+  } else if (next != queue_.end() && !next->started && next->first < psn + span) {
+    next->first = psn + span;
+    if (next->first >= next->end) next = forget(next);
+  }
+  ++counts(message.kind).sent;
+  return *queue_.insert(next, message);
 }
 
 Message& MessageQueue::add(const CapturedPacket& packet, LongPsn psn, int64_t span, bool in_order) {
@@ -94,12 +119,9 @@ Message& MessageQueue::add(const CapturedPacket& packet, LongPsn psn, int64_t sp
   // The end of one message and the beginning of the next may both be missing.
   const MessageKind kind = message_kind(packet.view.headers.bth.opcode.operation());
   if (message != nullptr && message->kind != kind) message = nullptr;
-  if (message == nullptr) {
-    Message begun = begin_message(packet, psn);
-    begun.ended = info.ends_message;
-    const auto place = info.starts_message ? place_for(psn, begun) : after(psn);
-    message = &*queue_.insert(place, begun);
-    ++counts(message->kind).sent;
+  if (message == nullptr) message = &begin(packet, psn, span);
+  if (info.ends_message && message->end > psn + span) {
+    message = &*(cut(after(psn) - 1, psn + span) - 1);
   }
   message->in_order = message->in_order && in_order && message->end == psn;
   message->end = std::max(message->end, psn + span);
@@ -108,7 +130,7 @@ Message& MessageQueue::add(const CapturedPacket& packet, LongPsn psn, int64_t sp
   const uint64_t bytes = read ? message->announced : packet.view.payload.size();
   message->bytes += bytes;
   counts(message->kind).bytes += bytes;
-  if (queue_.size() > kMaxOutstanding) {
+  while (queue_.size() > kMaxOutstanding) {
     // The one at hand is the newest, or close to it.
     queue_.pop_front();
     ++given_up_;

@@ -95,7 +95,9 @@ class MessageQueue {
  private:
   using Iterator = std::deque<Message>::iterator;
   Iterator after(LongPsn psn);
-  Iterator place_for(LongPsn psn, Message& message);
+  Message& begin(const CapturedPacket& packet, LongPsn psn, int64_t span);
+  Iterator cut(const Iterator& message, LongPsn at);
+  Iterator forget(const Iterator& message);
   void finish(const Message& message, int64_t time_ns);
   void keep_span(const Message& message, int64_t time_ns, bool failed);
   MessageCounts& counts(MessageKind kind) { return counts_.at(static_cast<size_t>(kind)); }
