@@ -139,6 +139,10 @@ Message& MessageQueue::add(const CapturedPacket& packet, LongPsn psn, int64_t sp
   return message != nullptr ? *message : queue_.back();
 }
 
+void MessageQueue::forget_old() {
+  while (queue_.size() > kMaxUnanswered) queue_.pop_front();
+}
+
 void MessageQueue::forget_ended() {
   const bool goes_on = !queue_.empty() && !queue_.back().ended;
   queue_.erase(queue_.begin(), queue_.end() - (goes_on ? 1 : 0));

@@ -72,6 +72,7 @@ struct MessageCounts {
 class MessageQueue {
  public:
   static constexpr size_t kMaxOutstanding = 4096;
+  static constexpr size_t kMaxUnanswered = 256;  ///< of UC
   static constexpr size_t kMaxSpans = 1024;
 
   /// A request packet that was not seen before. `in_order`: it follows the newest one.
@@ -83,7 +84,10 @@ class MessageQueue {
   /// The message at `psn` has its answer.
   void answer(LongPsn psn, int64_t time_ns);
   [[nodiscard]] Message* find(LongPsn psn);
-  /// UC: nothing is ever answered. Keeps a message that has begun and not ended.
+  /// UC: nothing is ever answered. Keeps the newest messages, since late packets may belong to
+  /// them.
+  void forget_old();
+  /// At the end of the capture: keeps a message that has begun and not ended.
   void forget_ended();
 
   [[nodiscard]] const std::deque<Message>& outstanding() const { return queue_; }

@@ -54,6 +54,7 @@ void RequestFlow::count_request(const CapturedPacket& packet) {
   if (counts_.packets == 0) {
     counts_.first_ns = packet.time_ns;
     counts_.first_frame = packet.frame;
+    reliable_ = is_reliable(packet);
     source_port_ = packet.flow.source_port;
     first_identification_ = packet.identification;
   }
@@ -110,7 +111,7 @@ bool RequestFlow::on_request(const CapturedPacket& packet, ViolationLog& log) {
   } else {
     take_repeat(packet, psn);
   }
-  if (!is_reliable(packet)) messages_.forget_ended();
+  if (!reliable_) messages_.forget_old();
   if (!is_older(packet.identification, newest_identification_).value_or(false)) {
     newest_identification_ = packet.identification;
   }
@@ -228,6 +229,7 @@ void RequestFlow::take_missing(const CapturedPacket& packet, LongPsn psn, const 
 void RequestFlow::finish() {
   settle_lone_repeat(std::nullopt);
   if (fill_) resolve_fill(nak_.has_value());
+  if (!reliable_) messages_.forget_ended();
 }
 
 }  // namespace urxe::analyze

@@ -222,7 +222,8 @@ class RequestFlow {
   int64_t now_ns_ = 0;
 
   bool begun_ = false;
-  Psn anchor_;  ///< stands for anchor_long_
+  bool reliable_ = true;  ///< not UC
+  Psn anchor_;            ///< stands for anchor_long_
   LongPsn anchor_long_ = 0;
   LongPsn first_ = 0;     ///< the lowest PSN that was seen
   LongPsn expected_ = 0;  ///< the least that the next new packet may have

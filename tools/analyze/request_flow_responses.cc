@@ -136,6 +136,9 @@ void RequestFlow::on_atomic_ack(const CapturedPacket& packet, LongPsn psn) {
 
 RequestFlow::Turn RequestFlow::turn() const {
   const auto& queue = messages_.outstanding();
+  if (!reliable_) {
+    return queue.empty() || queue.back().ended ? Turn::kNobody : Turn::kRequester;
+  }
   const auto waiting =
       std::find_if(queue.begin(), queue.end(), [](const Message& m) { return !m.overtaken; });
   if (failed_ || waiting == queue.end()) return Turn::kNobody;
