@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`urxe analyze` tells the truth.
 
-usage: analyze.py stories FOLDER | standard_input FOLDER | wrong_use | progress
+usage: analyze.py stories FOLDER | standard_input FOLDER | wrong_use | lost_output FOLDER | progress
        analyze.py live clean|corruption|duplication|loss|loss_behind|reordering
 
 stories: what is written by hand beside a capture of FOLDER, FILE.story, is what it reports of it.
@@ -87,6 +87,21 @@ def wrong_use(_arguments):
             code = process.wait()
             harness.expect(code == 2, f"{words} ends with {code}: {process.output}")
         compressed(folder)
+
+
+def lost_output(arguments):
+    """What cannot be written is an error that says why. The defects: "cannot write to file", and SIGXFSZ ended the program."""
+    file = os.path.join(arguments[0], "rc_send.pcap")
+    with tempfile.TemporaryDirectory() as folder:
+        small = os.path.join(folder, "report")
+        for words in ([], ["--json"]):
+            command = [harness.binary("urxe"), "analyze", *words, file]
+            for limit, place, why in (([], "/dev/full", "No space left on device"),
+                                      (["prlimit", "--fsize=100"], small, "File too large")):
+                with open(place, "w", encoding="ascii") as out:
+                    done = subprocess.run([*limit, *command], stdout=out, stderr=subprocess.PIPE, text=True, check=False,
+                                          env=harness.environment())
+                harness.expect((done.returncode, done.stderr) == (125, f"urxe analyze: cannot write the output: {why}\n"), done)
 
 
 def compressed(folder):
@@ -280,7 +295,7 @@ def live(arguments):
         expect_named(found["out_of_order"], found["lost_before"], late, made["fault_tx_reordered"], case)
 
 
-CASES = {f.__name__: f for f in (stories, standard_input, wrong_use, progress, live)}
+CASES = {f.__name__: f for f in (stories, standard_input, wrong_use, lost_output, progress, live)}
 
 
 def test():

@@ -47,16 +47,17 @@ PLACE = """((selector) => {
   const box = element.getBoundingClientRect();
   return [box.x, box.y, box.width, box.height];
 })"""
-NAMES = {"lost_before": "packets lost before they came to the capture point", "timeouts": "time-outs of the requester",
+NAMES = {"lost_before": "packets lost before the capture point", "timeouts": "time-outs of the requester",
          "lost_after": "packets lost or overtaken behind the capture point", "rnr_naks": "RNR NAKs", "acks": "ACKs",
          "packets": "request packets", "out_of_order": "packets out of order", "bytes": "bytes of payload",
          "lost_messages": "messages LOST: sent again in vain"}
 
 
-def analyze(file, *options):
-    """The exit status, and what was written to stdout and stderr."""
-    done = subprocess.run([harness.binary("urxe"), "analyze", *options, file], capture_output=True, text=True, check=False,
-                          env=harness.environment())
+def analyze(file, *options, largest_file=None):
+    """The exit status, and what was written to stdout and stderr. The program may write files of `largest_file` bytes."""
+    limit = ["prlimit", f"--fsize={largest_file}"] if largest_file is not None else []
+    done = subprocess.run([*limit, harness.binary("urxe"), "analyze", *options, file], capture_output=True, text=True,
+                          check=False, env=harness.environment())
     return done.returncode, done.stdout, done.stderr
 
 
@@ -300,13 +301,17 @@ def output(_arguments):
         harness.expect(stat.S_IMODE(os.stat(page).st_mode) & 0o111 == 0, "the page is a program")
         before = sorted(os.listdir(folder))
         for place, words in ((page, "exists"), ("/dev/full", "exists"), (folder, "exists"), ("", "is empty"),
-                             (os.path.join(folder, "none", "page.html"), "No such file")):
+                             ("-", "standard output"), (os.path.join(folder, "none", "page.html"), "No such file")):
             status, text, errors = analyze(capture, "--html", place)
             expect_equal(status, 2, place)
             harness.expect(words in errors and "--html" in errors, f"{place}: {errors}")
             expect_equal(text, "", f"{place}: the report")
         status, _, errors = analyze(os.path.join(folder, "none.pcap"), "--html", os.path.join(folder, "none.html"))
         expect_equal((status, sorted(os.listdir(folder))), (2, before), errors)
+        # The defect: SIGXFSZ ended the program, and a part of the page stayed.
+        status, text, errors = analyze(capture, "--html", os.path.join(folder, "large.html"), largest_file=4096)
+        expect_equal((status, sorted(os.listdir(folder))), (125, before), errors)
+        harness.expect("File too large" in errors and "RoCEv2" in text, errors)
 
 
 def full_disk(_arguments):
@@ -319,7 +324,7 @@ def full_disk(_arguments):
         harness.mount_tmpfs(disk, "size=16k")
         stack.callback(subprocess.run, ["umount", disk], check=True)
         status, text, errors = analyze(capture, "--html", os.path.join(disk, "page.html"))
-        expect_equal(status, 2, errors)
+        expect_equal(status, 125, errors)
         harness.expect("No space left" in errors and "RoCEv2" in text, errors)
         expect_equal(os.listdir(disk), [], "the disk")
 

@@ -180,10 +180,9 @@ void append_repeats(Out out, const FlowCounts& counts) {
 
 void append_losses(Out out, const RequestFlow& flow) {
   const FlowCounts& counts = flow.counts();
-  count_line(out, counts.lost_before, kPackets, "lost before they came to the capture point");
-  count_line(out, counts.corrupted, kPackets, "corrupted before they came to the capture point");
-  count_line(out, counts.corrupted_responses, kResponses,
-             "corrupted before they came to the capture point");
+  count_line(out, counts.lost_before, kPackets, "lost before the capture point");
+  count_line(out, counts.corrupted, kPackets, "corrupted before the capture point");
+  count_line(out, counts.corrupted_responses, kResponses, "corrupted before the capture point");
   count_line(out, counts.lost_after, kPackets, "lost or overtaken behind the capture point");
   count_line(out, counts.timeouts, {"time-out", "time-outs"}, "of the requester");
   count_line(out, counts.answers_lost_after, {"of them", "of them"},

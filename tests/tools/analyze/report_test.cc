@@ -22,7 +22,7 @@ TEST(AnalyzeReport, OneThingIsNoPlural) {
   script.ack(7);
   const std::string text = analyze::text_report(script.finish());
   for (const char* const words :
-       {" 1 ACK,", " 1 NAK,", "1 packet lost before", "1 packet sent again"}) {
+       {" 1 ACK,", " 1 NAK,", "1 packet lost before the capture point", "1 packet sent again"}) {
     EXPECT_TRUE(contains(text, words)) << words << "\n" << text;
   }
   for (const char* const words : {" 1 ACKs", " 1 NAKs", "1 packets", "1 bytes", "1 frames"}) {

@@ -13,9 +13,9 @@ const REPEATS = {
   unknown: "packets sent again, perhaps after an answer that the capture cut",
 };
 const COUNTS = {
-  lost_before: "packets lost before they came to the capture point",
-  corrupted: "packets corrupted before they came to the capture point",
-  corrupted_responses: "responses corrupted before they came to the capture point",
+  lost_before: "packets lost before the capture point",
+  corrupted: "packets corrupted before the capture point",
+  corrupted_responses: "responses corrupted before the capture point",
   lost_after: "packets lost or overtaken behind the capture point",
   timeouts: "time-outs of the requester",
   answers_lost_after: "of them although an answer had been seen",
