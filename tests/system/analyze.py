@@ -4,11 +4,13 @@
 
 usage: analyze.py stories FOLDER | standard_input FOLDER | wrong_use | lost_output FOLDER | progress
        analyze.py live clean|corruption|duplication|loss|loss_behind|reordering
+       analyze.py reads loss|reordering
 
 stories: what is written by hand beside a capture of FOLDER, FILE.story, is what it reports of it.
 progress: a terminal gets a bar if it takes more than two seconds, and is clean at the end; others get none.
 live: faults that `urxe run --fault` makes are found in a capture of `urxe run --capture`. Faults that are made on the
 way out are made before the packets come to the capture, those on the way in behind it.
+reads: the same of READs whose responses are lost or overtaken.
 """
 
 import decimal
@@ -175,12 +177,12 @@ def counters():
     return {path.rsplit("/", 1)[1]: int(value) for path, value in (line.split(":") for line in lines)}
 
 
-def traffic(file, client_faults, server_faults, capture_at):
-    """WRITEs from the client to the server, which only acknowledges. Returns what was counted of faults."""
-    harness.need_programs("ib_write_bw")
+def traffic(file, client_faults, server_faults, capture_at, program="ib_write_bw", size=8000, count=1000):
+    """WRITEs from the client to the server, which only acknowledges; or another program's. Returns what was counted of faults."""
+    harness.need_programs(program)
     before = counters()
     port = harness.free_port()
-    command = ["ib_write_bw", "-d", "urxe_lo", "-x", "0", "-F", "-p", str(port), "-n", "1000", "-s", "8000", "-m", "1024"]
+    command = [program, "-d", "urxe_lo", "-x", "0", "-F", "-p", str(port), "-n", str(count), "-s", str(size), "-m", "1024"]
     options = {"client": client_faults, "server": server_faults}
     options = {end: ["--fault", words + ",seed=5"] if words else [] for end, words in options.items()}
     options[capture_at] += ["--capture", file]
@@ -295,7 +297,23 @@ def live(arguments):
         expect_named(found["out_of_order"], found["lost_before"], late, made["fault_tx_reordered"], case)
 
 
-CASES = {f.__name__: f for f in (stories, standard_input, wrong_use, lost_output, progress, live)}
+def reads(arguments):
+    """Each READ is answered, though some responses are lost or overtaken, and only these are asked for again."""
+    harness.isolate()
+    fault = arguments[0]
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "capture.pcapng")
+        made = traffic(file, "", f"{fault}=1%,direction=out", "client", program="ib_read_bw", size=100000, count=200)
+        status, report = analyze(file)
+    (found,) = [d for c in report["connections"] for d in c["directions"] if d["packets"]]
+    counts = found["messages"]["read"]
+    print(fault, {name: value for name, value in made.items() if value}, counts, report["violations"])
+    harness.expect(any(made.values()), f"no fault was made: {made}")
+    harness.expect(counts["sent"] >= 200 and counts["answered"] == counts["sent"], counts)
+    harness.expect(report["violation_count"] == 0 and status == 0, f"ends with {status}: {report['violations']}")
+
+
+CASES = {f.__name__: f for f in (stories, standard_input, wrong_use, lost_output, progress, live, reads)}
 
 
 def test():

@@ -57,7 +57,7 @@ bool complain(const Expected<void, std::string>& result) {
 Expected<void, std::string> check_page(const std::string& path) {
   if (path != "-") return analyze::check_new_file(path);
   return Unexpected<std::string>(
-      "- is not a file name here, since the account goes to the standard output: name a file, or "
+      "- is not a file name here, since the report goes to the standard output: name a file, or "
       "./- for one of this name");
 }
 

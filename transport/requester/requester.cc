@@ -206,9 +206,10 @@ bool is_idle(const ChannelAdapter& ca, const QueuePair& qp) {
 }
 
 bool leaves_ack_behind(QueuePair& qp, size_t segments) {
-  if (has_sent_all(qp)) return false;
-  const SendWqe& next = qp.sq.at(qp.requester.send_position);
-  return !is_local(next) && !shares_datagram_with_ack(qp, next, segments);
+  const uint32_t position = qp.requester.send_position;
+  if (qp.sq.posted() - position != 1) return false;
+  const SendWqe& last = qp.sq.at(position);
+  return !is_local(last) && !shares_datagram_with_ack(qp, last, segments);
 }
 
 bool beyond_credits(const RequesterState& req, const SendWqe& wqe) {

@@ -33,7 +33,8 @@ void go_back(ChannelAdapter& ca, QueuePair& qp);
 inline bool has_sent_all(const QueuePair& qp) {
   return qp.requester.send_position == qp.sq.posted();
 }
-/// Whether an ACK would have to follow the next request in a datagram of its own.
+/// Whether one request is left to send, and an ACK would have to follow it in a datagram of its
+/// own. Where there are more, the peer is busy with those before.
 bool leaves_ack_behind(QueuePair& qp, size_t segments);
 /// For RC and XRC: whether there is nothing to send, no turn to end and no place in a line to give
 /// away.

@@ -160,7 +160,17 @@ TEST(Responder, AckThatCannotShareTheReplysDatagramGoesFirst) {
   EXPECT_FALSE(reply(IBV_WR_SEND, kMtu, 1).ack_is_first);
 }
 
-// The same. A WRITE's first packet is longer than the others, the last one with immediate data,
+// Expect: in a stream ACKs do not become more frequent: they wait for the last request.
+TEST(Responder, AckInAStreamWaitsForTheLastRequest) {
+  Bench bench;
+  bench.post_receive();
+  bench.receive(Operation::kSendOnly, 200, with_ack_req());
+  bench.post(IBV_WR_SEND, kMtu + 4);
+  bench.post(IBV_WR_SEND, kMtu + 4);
+  EXPECT_EQ(bench.sent(AckPolicy::kUrgentOnly, 64).back(), "ACK psn 200 credits 0 msn 1");
+}
+
+// The same as for SENDs. A WRITE's first packet is longer than the others, the last one with immediate data,
 // too.
 TEST(Responder, AckAndAReplyByWrite) {
   for (const uint32_t bytes : {1U, kMtu, 2 * kMtu + 1, 4 * kMtu, 20 * kMtu}) {
