@@ -170,8 +170,8 @@ TEST(Responder, AckInAStreamWaitsForTheLastRequest) {
   EXPECT_EQ(bench.sent(AckPolicy::kUrgentOnly, 64).back(), "ACK psn 200 credits 0 msn 1");
 }
 
-// The same as for SENDs. A WRITE's first packet is longer than the others, the last one with immediate data,
-// too.
+// The same as for SENDs. A WRITE's first packet is longer than the others, the last one with
+// immediate data, too.
 TEST(Responder, AckAndAReplyByWrite) {
   for (const uint32_t bytes : {1U, kMtu, 2 * kMtu + 1, 4 * kMtu, 20 * kMtu}) {
     const Reply shared = reply(IBV_WR_RDMA_WRITE, bytes);
