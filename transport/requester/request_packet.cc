@@ -113,12 +113,13 @@ uint32_t message_packets(const QueuePair& qp, const SendWqe& wqe) {
 }
 
 bool shares_datagram_with_ack(const QueuePair& qp, const SendWqe& wqe, size_t segments) {
+  const uint32_t packets = has_response(wqe) ? 1 : message_packets(qp, wqe);
+  if (packets == 1 && wqe.length > 0) return true;
   const Opcode ack(qp.service, Operation::kAcknowledge);
   const auto size_of = [&](uint32_t index) {
     const RequestPacket packet = request_packet_at(qp, wqe, wqe.first_psn + index);
     return packet_size(packet.headers.bth.opcode, packet.payload);
   };
-  const uint32_t packets = has_response(wqe) ? 1 : message_packets(qp, wqe);
   const size_t last = size_of(packets - 1);
   if (packets == 1) return last >= packet_size(ack, 0);
   if (segments == 1) return false;
