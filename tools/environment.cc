@@ -241,6 +241,11 @@ Expected<std::string, Refusal> publish_devices(const RunOptions& options) {
   if (presentation->devices.empty()) {
     fmt::print(stderr, "urxe: no interface is up and has an IP address: no devices\n");
   }
+  if (access("/dev/null", F_OK) != 0) {
+    fmt::print(stderr,
+               "urxe: there is no /dev/null, which stands for the devices' nodes: programs see no "
+               "devices. What to do: give the sandbox a /dev (bwrap --dev /dev)\n");
+  }
   if (std::string error = check_fault_interfaces(options.faults, presentation->devices);
       !error.empty()) {
     return refuse(error, kBadInput);

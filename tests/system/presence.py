@@ -130,6 +130,17 @@ def other_user():
     harness.expect(len(lines) == 1 and "the description of the devices is gone" in lines[0], gone)
 
 
+def no_null_device():
+    """A jail without /dev/null, which stands for the devices' nodes: programs see no device, and are told why."""
+    harness.need_programs("unshare", "mount")
+    if not harness.is_root():
+        harness.skip("needs root, for mounts")
+    script = 'mount -t tmpfs none /dev && mkdir /dev/shm && exec "$@"'
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", *harness.urxe_run(["ibv_devices"])],
+                          capture_output=True, text=True, env=harness.environment())
+    harness.expect("urxe_" not in done.stdout and "urxe: there is no /dev/null" in done.stderr, done)
+
+
 def exit_codes():
     for code in (0, 7):
         process = Process(harness.urxe_run(["sh", "-c", f"exit {code}"]), env=without_runtime())
@@ -154,7 +165,7 @@ def printed_environment():
 
 
 CASES = {f.__name__: f for f in (devices, devinfo, sysfs, rename, asyncwatch, uninvolved, exit_codes, printed_environment,
-                                 order, other_user)}
+                                 order, other_user, no_null_device)}
 
 
 def test():

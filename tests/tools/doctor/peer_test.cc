@@ -103,6 +103,11 @@ TEST(DoctorPeer, TheAdviceOnSilenceFitsWhatElseIsKnown) {
 TEST(DoctorPeer, AProbeThatFailsIsAProblem) {
   EXPECT_NE(judge_peer("h", saying("failure there is no route\n")).what.find("there is no route"),
             std::string::npos);
+  const std::string silent = judge_peer("h", saying("failure its neighbour is silent\n")).advice;
+  EXPECT_NE(silent.find("`ping h`"), std::string::npos) << silent;
+  EXPECT_EQ(silent.find("package"), std::string::npos) << silent;
+  const std::string lacking = judge_peer("h", saying("failure librdmacm.so.1: no file\n")).advice;
+  EXPECT_NE(lacking.find("package librdmacm1"), std::string::npos) << lacking;
   EXPECT_EQ(judge_peer("h", saying("")).level, Level::kProblem);
   EXPECT_EQ(judge_peer("h", saying("answer x\n")).level, Level::kProblem);
   ChildResult crashed = saying("answer 1000\n");

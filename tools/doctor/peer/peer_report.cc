@@ -51,8 +51,11 @@ Finding judge_peer(const std::string& address, const ChildResult& child,
                    const PeerSurroundings& known) {
   Answers answers = parse(child.out);
   if (!answers.failure.empty()) {
+    const bool lacks_library = answers.failure.find("librdmacm") != std::string::npos;
     return problem(kPeerCheck, address + " was not asked: " + answers.failure,
-                   "see the other checks; librdmacm is in Debian's package librdmacm1");
+                   lacks_library
+                       ? "see the other checks; librdmacm is in Debian's package librdmacm1"
+                       : "see the other checks, and whether `ping " + address + "` finds the peer");
   }
   if (!answers.is_silent && (answers.took_ns.empty() || !child.succeeded())) {
     return problem(kPeerCheck, address + ": the program that asks failed, or hangs",
