@@ -223,13 +223,13 @@ Expected<Presentation, Refusal> present(const RunOptions& options) {
   return *std::move(presentation);
 }
 
-/// An error if the directories that this user makes would be closed to the user.
+/// Fails if the umask would deny this user access to new directories. Root has access anyway.
 Expected<void, Refusal> check_umask() {
   const mode_t mask = umask(0);
   umask(mask);
   if (geteuid() == 0 || (mask & S_IRWXU) == 0) return {};
   return refuse(fmt::format(
-      "the umask {:04o} closes new directories to their owner. What to do: umask 022", mask));
+      "the umask {:04o} denies the owner access to new directories. What to do: umask 022", mask));
 }
 
 }  // namespace
@@ -243,8 +243,8 @@ Expected<std::string, Refusal> publish_devices(const RunOptions& options) {
   }
   if (access("/dev/null", F_OK) != 0) {
     fmt::print(stderr,
-               "urxe: there is no /dev/null, which stands for the devices' nodes: programs see no "
-               "devices. What to do: give the sandbox a /dev (bwrap --dev /dev)\n");
+               "urxe: there is no /dev/null, which stands in for the device nodes, so programs "
+               "see no devices. What to do: give the sandbox a /dev (bwrap --dev /dev)\n");
   }
   if (std::string error = check_fault_interfaces(options.faults, presentation->devices);
       !error.empty()) {

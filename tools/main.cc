@@ -73,8 +73,8 @@ SplitArguments split_arguments(int argc, char** argv) {
   return split;
 }
 
-/// Whether what follows "--" is a program's: of `run` and `lab`. For the other commands these are
-/// operands that may begin with "-".
+/// Whether the words after "--" are a program and its arguments, as for `run` and `lab`. For the
+/// other commands they are operands, which may begin with "-".
 bool runs_a_program(const std::vector<std::string>& arguments) {
   const auto command = std::find_if(arguments.begin() + 1, arguments.end(),
                                     [](const std::string& word) { return !word.starts_with('-'); });

@@ -14,6 +14,10 @@
 #include "packet/host/uncancelled.h"
 #include "packet/wire/icrc.h"
 
+// Copies of packets need memory, unlike the rest of the data path. A signal handler of the
+// application may allocate, too, as perftest's for SIGALRM does. If it interrupted an allocation
+// here, it would wait for the allocator's lock for ever: hence HeldSignals.
+
 namespace urxe {
 namespace {
 
@@ -26,11 +30,6 @@ TxBatch::Limits single_packets(TxBatch::Limits limits) {
   limits.identification = Identification::kZero;
   return limits;
 }
-
-/// Copies take memory, which the data path does not do otherwise. A handler of the application's
-/// that allocates, as perftest's for SIGALRM does, must not interrupt that: it would wait for the
-/// allocator's lock for ever.
-using Allocating = HeldSignals;
 
 /// With an ICRC, which corruption must break.
 FaultLine::Packet copy_of(const RxPacket& packet) {
@@ -120,7 +119,7 @@ void FaultyLane::take_simple(std::span<const RxPacket> arrived) {
 }
 
 void FaultyLane::take_copies(std::span<const RxPacket> arrived) {
-  const Allocating now;
+  const HeldSignals signals;
   received_.clear();
   for (size_t i = 0; i < arrived.size(); ++i) {
     incoming_.pass(copy_of(arrived[i]), fates_[i], received_);
@@ -172,14 +171,14 @@ void FaultyLane::transmit_simple(TxBatch& batch) {
     lossless = lossless && !fate.lost;
   }
   if (!lossless) {
-    const Allocating now;
+    const HeldSignals signals;
     batch.remove_packets([&](size_t i) { return fates_[i].lost; });
   }
   pass_on(batch);
 }
 
 void FaultyLane::transmit_copies(TxBatch& batch) {
-  const Allocating now;
+  const HeldSignals signals;
   batch.gather();
   batch.seal();  // corrupted packets must keep their ICRC
   std::deque<FaultLine::Packet> out;
@@ -231,9 +230,9 @@ void FaultyLane::set_timer() {
   timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &time, nullptr);
 }
 
-/// Sends what is held back on its way out, or is due.
+/// Sends the outgoing packets that are held back or due.
 void FaultyLane::flush_outgoing() {
-  const Allocating now;
+  const HeldSignals signals;
   std::deque<FaultLine::Packet> late;
   outgoing_.flush(late);
   send_delayed(std::move(late));
@@ -280,7 +279,7 @@ void FaultyLane::send(std::deque<FaultLine::Packet> packets) {
 /// False: the inner lane has no room, or waits for the caller's batch.
 bool FaultyLane::send_left() {
   if (is_drawn_) return false;
-  const Allocating now;
+  const HeldSignals signals;
   while (has_left()) {
     // A batch that has found no room stays as it is. Each packet came out of a batch with limits no
     // larger than these, so an empty one takes it.

@@ -126,7 +126,7 @@ bool let_all_read(const fs::path& root, const TreeContent& content) {
   });
 }
 
-/// The links in a directory of the tree, by number: uverbs9 comes before uverbs10.
+/// The names of the links in a directory of the tree, by number: uverbs9 comes before uverbs10.
 std::vector<std::string> numbered_links(const TreeContent& content, const std::string& directory) {
   std::vector<std::string> names;
   for (const auto& [path, target] : content.links) {
@@ -147,9 +147,9 @@ std::vector<std::string> links_as_listed(const fs::path& directory) {
   return names;
 }
 
-/// Makes the directory list its links in the order of their numbers, if its file system lists them
-/// by age: libibverbs has the devices in the order of the list, and programs take the first. Some
-/// kernels list the newest first. False with errno.
+/// Makes readdir(3) return the links by number, if the file system returns them by age: tmpfs has
+/// the newest first in some kernels, and last in others. libibverbs keeps that order, and programs
+/// take the first device. False with errno.
 bool list_by_number(const fs::path& root, const TreeContent& content,
                     const std::string& directory) {
   std::vector<std::string> names = numbered_links(content, directory);

@@ -24,7 +24,7 @@ int urxe_claim_lack(int errno_value) {
   return 0;
 }
 
-/// 0: the tree can be entered; otherwise the errno value.
+/// Returns 0 if the tree can be entered, otherwise the errno value.
 static int reach_tree(void) {
   char tree[URXE_LONGEST_TREE];
   const size_t length = urxe_reach_tree(tree);
@@ -41,10 +41,10 @@ static void report_unreachable_tree(const char* path) {
     struct iovec line[] = {
         piece("urxe: cannot open "), piece(path),
         piece(error == EACCES
-                  ? ": the devices belong to the user who started `urxe run` or `urxe env`: start "
+                  ? ": the devices belong to the user who started `urxe run` or `urxe env`. Start "
                     "it as this user, or open a device before changing the user\n"
-                  : ": the description of the devices is gone: start the program by `urxe run`, or "
-                    "take what `urxe env` prints now\n")};
+                  : ": the directory that describes the devices does not exist any more. Start the "
+                    "program with `urxe run`, or evaluate the output of `urxe env` again\n")};
     (void)!syscall(SYS_writev, STDERR_FILENO, line, 3);
   }
   errno = saved_errno;

@@ -111,14 +111,14 @@ def closed_stderr():
 
 
 def unusable_umask():
-    """Directories that their owner cannot enter: said before any is made."""
+    """A umask that denies the owner access to new directories is refused; a strict one is not."""
     harness.need_programs("setpriv", "sh")
     harness.need_namespaces()
     with harness.reachable_urxe() as urxe:
         script = harness.unprivileged(["sh", "-c", 'umask "$1"; shift; exec "$@"', "sh"])
         for command in (["run", "--", "true"], ["env"]):
             done = subprocess.run([*script, "0277", urxe, *command], text=True, capture_output=True, env=harness.environment())
-            harness.expect(done.returncode == 125 and "the umask 0277 closes" in done.stderr and not done.stdout, done)
+            harness.expect(done.returncode == 125 and "the umask 0277 denies" in done.stderr and not done.stdout, done)
         done = subprocess.run([*script, "0077", urxe, "run", "--", "true"], text=True, capture_output=True,
                               env=harness.environment())
         harness.expect(done.returncode == 0 and not done.stderr, done)

@@ -127,7 +127,7 @@ def other_user():
     gone = subprocess.run(harness.urxe_run(["env", "URXE_TREE=/nonexistent", "ibv_devices"]), capture_output=True, text=True,
                           env=harness.environment())
     lines = [line for line in gone.stderr.splitlines() if line.startswith("urxe: ")]
-    harness.expect(len(lines) == 1 and "the description of the devices is gone" in lines[0], gone)
+    harness.expect(len(lines) == 1 and "that describes the devices does not exist any more" in lines[0], gone)
 
 
 def no_null_device():

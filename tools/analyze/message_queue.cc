@@ -78,14 +78,14 @@ MessageQueue::Iterator MessageQueue::cut(const Iterator& message, LongPsn at) {
   return queue_.insert(message + 1, rest);
 }
 
-/// What was taken for a message belongs to another one.
+/// Removes a message whose packets belong to another one.
 MessageQueue::Iterator MessageQueue::forget(const Iterator& message) {
   --counts(message->kind).sent;
   return queue_.erase(message);
 }
 
-/// A message of which `packet` is the first packet that is there. Others may have come before it,
-/// and went to the message before, or to one that has not started.
+/// Begins a message with `packet`. Packets of it that came earlier were added to the message
+/// before, or to one whose first packet is missing.
 Message& MessageQueue::begin(const CapturedPacket& packet, LongPsn psn, int64_t span) {
   const OpcodeInfo& info = opcode_info(packet.view.headers.bth.opcode);
   Message message = begin_message(packet, psn);

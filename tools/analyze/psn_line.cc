@@ -52,7 +52,7 @@ void PsnLine::open_hole(LongPsn first, const Hole& hole) {
   bound_holes();
 }
 
-/// The lowest ones go first: all that are forgotten are below those that are kept, mostly.
+/// Forgets the lowest holes, which are mostly the oldest.
 void PsnLine::bound_holes() {
   while (holes_.size() > kMaxHoles) {
     const auto& [first, hole] = *holes_.begin();
@@ -135,7 +135,7 @@ void PsnLine::ask_for(LongPsn from, LongPsn to, Asked how, std::optional<ReportQ
 }
 
 uint64_t PsnLine::close_holes_below(LongPsn end) {
-  // Where in front of forgotten_until_ the missing ones are is not known any more.
+  // It is not known how many of the forgotten PSNs are below an `end` that is lower.
   uint64_t closed = forgotten_until_ <= end ? std::exchange(forgotten_, 0) : 0;
   while (!holes_.empty() && holes_.begin()->first < end) {
     const auto [first, hole] = *holes_.begin();

@@ -30,7 +30,7 @@ void ReadResponses::miss(LongPsn from, LongPsn to) {
   asked_.remove(from, to);
 }
 
-/// Of what is asked for twice, a second copy tells nothing.
+/// A second copy of a response that was requested twice tells nothing.
 void ReadResponses::ask_again(LongPsn from, LongPsn to) {
   asked_.remove(from, to);
   for (LongPsn psn = missing_.next(from, to); psn < to; psn = missing_.next(psn, to)) {

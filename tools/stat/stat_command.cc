@@ -30,7 +30,7 @@ constexpr double kLeastInterval = 0.1;   // seconds: processes publish every 10 
 constexpr double kMostInterval = 86400;  // seconds
 constexpr uint32_t kLargestQpn = 0xffffff;
 
-/// Of what it says beside the report: that nobody can read it is no failure.
+/// Prints a remark on stderr. Unlike fmt::print() it ignores errors: the report counts.
 template <class... Args>
 void tell(fmt::format_string<Args...> format, Args&&... args) {
   const std::string line = fmt::format(format, std::forward<Args>(args)...);

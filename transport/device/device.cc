@@ -26,10 +26,9 @@ constexpr uint32_t kTurnPackets = 32;
 
 /// One turn of a queue pair. Requests go first: an ACK that follows them can share their datagram,
 /// and the peer then sees the request no later than the ACK. An ACK that cannot share it goes
-/// first: programs rely on a send's completion that is there when the peer's reply is, as with
-/// adapters, which acknowledge before the program knows of a message. If the requests alone filled
-/// the batch, the answers go first in the next turn; otherwise small batches would never let them
-/// out.
+/// first: programs expect the completion of a SEND before the peer's reply, since adapters
+/// acknowledge a message before the peer's program learns of it. If the requests alone filled the
+/// batch, the answers go first in the next turn; otherwise small batches would never let them out.
 Turn take_turn(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now, bool all_acks) {
   if (qp.notification_due && !send_notification(ca, qp, batch)) return Turn::kBatchFull;
   if (is_unreliable(qp.service)) {

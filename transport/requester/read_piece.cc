@@ -3,14 +3,15 @@
 
 #include <algorithm>
 
+#include "packet/wire/tx_batch.h"
 #include "transport/path/congestion.h"
 
 namespace urxe {
 namespace {
 
 constexpr uint32_t kSmallPieceBytes = 65536;
-/// What a responder of this kind puts into one segmented datagram.
-constexpr uint32_t kDatagramBytes = 65000;
+/// The limits of a segmented datagram, if the responder uses the engine udp.
+constexpr uint32_t kDatagramBytes = TxBatch::Limits{}.message_bytes;
 constexpr uint32_t kDatagramPackets = 60;
 constexpr uint32_t kHeaderBytes = 16;  // BTH and ICRC
 

@@ -126,7 +126,7 @@ bool shares_datagram_with_ack(const QueuePair& qp, const SendWqe& wqe, size_t se
   const size_t before = size_of(packets - 2);
   const bool begins_datagram = last > before || (packets == 3 && before < size_of(0));
   if (begins_datagram) return true;
-  // A FIRST that is longer, as of a WRITE, is in a datagram with the second packet.
+  // The FIRST of a WRITE is longer than the others: it fills a datagram with the second packet.
   const uint32_t alike = size_of(0) > before ? packets - 2 : packets;
   return last == before && alike % segments != 0;
 }

@@ -28,9 +28,8 @@ bool needs_receive(const SendWqe& wqe);
 /// PSNs that the message takes.
 uint32_t message_packets(const QueuePair& qp, const SendWqe& wqe);
 
-/// Whether an ACK right behind the message can be in the datagram of its last packet, where up to
-/// `segments` packets share one. They have one size but for a shorter last one, as UDP_SEGMENT
-/// wants.
+/// Whether an ACK right behind the message shares the datagram of its last packet. A datagram holds
+/// up to `segments` packets of equal size, of which the last may be shorter (TxBatch).
 bool shares_datagram_with_ack(const QueuePair& qp, const SendWqe& wqe, size_t segments);
 
 /// The packet of `wqe` that begins at `psn`, which lies in the message. AckReq is not set.

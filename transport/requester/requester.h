@@ -33,8 +33,9 @@ void go_back(ChannelAdapter& ca, QueuePair& qp);
 inline bool has_sent_all(const QueuePair& qp) {
   return qp.requester.send_position == qp.sq.posted();
 }
-/// Whether one request is left to send, and an ACK would have to follow it in a datagram of its
-/// own. Where there are more, the peer is busy with those before.
+/// Whether exactly one request is left to send, and an ACK behind it would need a datagram of its
+/// own, if a datagram holds up to `segments` packets. An ACK in a stream of requests waits for the
+/// last one.
 bool leaves_ack_behind(QueuePair& qp, size_t segments);
 /// For RC and XRC: whether there is nothing to send, no turn to end and no place in a line to give
 /// away.

@@ -80,7 +80,7 @@ struct ResponderState {
   uint64_t position = 0;  ///< PSNs executed so far: tells those apart that have wrapped
   Psn acknowledgeable;    ///< the last packet executed that an ACK may name: no READ, no atomic
   Msn msn;
-  Msn told_msn;  ///< in the last answer that was sent
+  Msn told_msn;  ///< that of the last answer that was sent
   /// A sequence or RNR NAK was sent: no further one until expected_psn comes.
   bool nak_outstanding = false;
   bool rnr_nak_outstanding = false;  ///< of the two, the latter

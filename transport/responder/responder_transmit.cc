@@ -37,9 +37,9 @@ void note_credits(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
   announce_receives(ca, qp);  // one may have been posted meanwhile
 }
 
-/// The MSN in a response: that of the request. The response to a duplicate carries the one that was
-/// told last, since an MSN must not go back, neither in this response nor in the next ones: READs
-/// behind it may wait for theirs, and the present MSN counts them.
+/// The MSN in a response: that of the request. The response to a duplicate repeats the last MSN
+/// that was sent, since an MSN must not go back. The present MSN already counts READs that wait for
+/// their responses behind this one, which carry lower ones.
 Msn msn_of(const ResponderState& resp, const ResponderResource& resource) {
   return resource.answered ? resp.told_msn : resource.msn;
 }
@@ -60,7 +60,7 @@ void count_sent(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, size_
   qp.counters.count_sent(bytes);
 }
 
-/// Of a packet of a message whose first or last packet has an AETH.
+/// Counts a packet of an answer, and remembers the MSN that it carries.
 void count_answer(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, size_t payload) {
   qp.responder.told_msn = headers.aeth.msn;
   count_sent(ca, qp, headers, payload);

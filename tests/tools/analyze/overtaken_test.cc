@@ -2,6 +2,7 @@
 // Messages are counted right in whatever order their packets come.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <random>
 

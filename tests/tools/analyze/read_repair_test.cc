@@ -33,6 +33,12 @@ class ReadScript : public WireScript {
     return flow().messages().counts().at(static_cast<size_t>(MessageKind::kRead)).answered;
   }
   [[nodiscard]] uint64_t missing() const { return flow().counts().missing_responses; }
+  /// At the end: one READ was answered, and so many responses count as missing.
+  void expect_answered(uint64_t responses_missing) {
+    EXPECT_FALSE(finish().found_something());
+    EXPECT_EQ(answered(), 1U);
+    EXPECT_EQ(missing(), responses_missing);
+  }
 };
 
 // The defect: a READ was answered only if its responses came in order up to its end.
@@ -45,9 +51,7 @@ TEST(AnalyzeReadRepair, OnlyWhatIsMissingIsAskedForAgain) {
   script.last(9);
   script.read(6, kMtu);
   script.only(6);
-  EXPECT_FALSE(script.finish().found_something());
-  EXPECT_EQ(script.answered(), 1U);
-  EXPECT_EQ(script.missing(), 1U);
+  script.expect_answered(1);
   EXPECT_EQ(script.repeats(RepeatReason::kImpliedNak), 1U);
   EXPECT_EQ(script.flow().counts().repeated_responses, 0U);
   EXPECT_TRUE(script.flow().messages().outstanding().empty());
@@ -63,9 +67,7 @@ TEST(AnalyzeReadRepair, OtherResponsesFollowTheRepair) {
   script.middle(8);
   script.only(6);
   script.last(9);
-  EXPECT_FALSE(script.finish().found_something());
-  EXPECT_EQ(script.answered(), 1U);
-  EXPECT_EQ(script.missing(), 1U);
+  script.expect_answered(1);
 }
 
 // The defect: the second request counted as a probe.
@@ -79,9 +81,7 @@ TEST(AnalyzeReadRepair, TwoGapsAreAskedForInARow) {
   script.read(8, kMtu);
   script.only(6);
   script.only(8);
-  EXPECT_FALSE(script.finish().found_something());
-  EXPECT_EQ(script.answered(), 1U);
-  EXPECT_EQ(script.missing(), 2U);
+  script.expect_answered(2);
   EXPECT_EQ(script.repeats(RepeatReason::kImpliedNak), 2U);
 }
 
@@ -94,9 +94,7 @@ TEST(AnalyzeReadRepair, ALongGapIsAskedForByOneRequest) {
   script.first(6);
   script.last(8, kMtu);
   script.only(7);
-  EXPECT_FALSE(script.finish().found_something());
-  EXPECT_EQ(script.answered(), 1U);
-  EXPECT_EQ(script.missing(), 3U);
+  script.expect_answered(3);
 }
 
 TEST(AnalyzeReadRepair, AnOvertakenResponseIsNotMissing) {
@@ -107,9 +105,7 @@ TEST(AnalyzeReadRepair, AnOvertakenResponseIsNotMissing) {
   script.middle(6);
   script.middle(7);
   script.last(9);
-  EXPECT_FALSE(script.finish().found_something());
-  EXPECT_EQ(script.answered(), 1U);
-  EXPECT_EQ(script.missing(), 0U);
+  script.expect_answered(0);
   EXPECT_EQ(script.flow().counts().repeated_responses, 0U);
 }
 
@@ -124,9 +120,7 @@ TEST(AnalyzeReadRepair, AnOvertakenResponseIsNotMissingThoughAskedFor) {
   script.middle(8);
   script.last(9);
   script.only(6);
-  EXPECT_FALSE(script.finish().found_something());
-  EXPECT_EQ(script.answered(), 1U);
-  EXPECT_EQ(script.missing(), 0U);
+  script.expect_answered(0);
   EXPECT_EQ(script.flow().counts().repeated_responses, 1U);
 }
 
@@ -139,9 +133,7 @@ TEST(AnalyzeReadRepair, TheFirstResponseComesLast) {
   script.middle(8);
   script.last(9);
   script.first(5);
-  EXPECT_FALSE(script.finish().found_something());
-  EXPECT_EQ(script.answered(), 1U);
-  EXPECT_EQ(script.missing(), 0U);
+  script.expect_answered(0);
 }
 
 /// Each response was seen, although none of the two answers came as a whole.
@@ -156,9 +148,7 @@ TEST(AnalyzeReadRepair, ARequesterThatGoesBackAsksForAll) {
   script.first(6);
   script.middle(8);
   script.last(9);
-  EXPECT_FALSE(script.finish().found_something());
-  EXPECT_EQ(script.answered(), 1U);
-  EXPECT_EQ(script.missing(), 1U);
+  script.expect_answered(1);
 }
 
 /// Two answers lack the same response. What is on its way when the requester goes back is no gap.
@@ -191,9 +181,7 @@ TEST(AnalyzeReadRepair, WhatWasSeenIsAskedForAgain) {
   script.last(9);
   script.read(6, kMtu);
   script.only(6);
-  EXPECT_FALSE(script.finish().found_something());
-  EXPECT_EQ(script.answered(), 1U);
-  EXPECT_EQ(script.missing(), 0U);
+  script.expect_answered(0);
   EXPECT_EQ(script.flow().counts().repeated_responses, 1U);
 }
 
@@ -227,9 +215,7 @@ TEST(AnalyzeReadRepair, ARepairDoesNotEndAReadOfUnknownLength) {
   EXPECT_EQ(script.flow().messages().outstanding().size(), 1U);
   script.middle(8);
   script.last(9);
-  EXPECT_FALSE(script.finish().found_something());
-  EXPECT_EQ(script.answered(), 1U);
-  EXPECT_EQ(script.missing(), 1U);
+  script.expect_answered(1);
 }
 
 /// Before the first packet that the capture has: PSNs below 0 here.

@@ -19,12 +19,22 @@ TEST(ReadPiece, IsLargeWhereTheReceiveBufferIs) {
   EXPECT_EQ(read_piece_packets(1, 256), 64U);
 }
 
-TEST(ReadPiece, IsTheQueuePairs) {
+/// The lengths of the requests for a READ of 40,000 bytes, with a path MTU of 256.
+std::vector<uint32_t> requested(uint32_t socket_window) {
   BenchOptions options;
-  options.socket_window = 170000;
-  EXPECT_EQ(Bench(options).qp->read_piece, 64U);
-  options.socket_window = 1024 * 1024;
-  EXPECT_EQ(Bench(options).qp->read_piece, 123U);
+  options.socket_window = socket_window;
+  options.connect.mtu = IBV_MTU_256;
+  Bench bench(options);
+  bench.post(IBV_WR_RDMA_READ, 40000);
+  bench.sent();
+  std::vector<uint32_t> lengths;
+  for (const Headers& headers : bench.headers()) lengths.push_back(headers.reth.dma_length);
+  return lengths;
+}
+
+TEST(ReadPiece, IsAskedForByOneRequest) {
+  EXPECT_EQ(requested(1024 * 1024), (std::vector<uint32_t>{123 * 256, 40000 - 123 * 256}));
+  EXPECT_EQ(requested(100000), (std::vector<uint32_t>{64 * 256, 64 * 256, 40000 - 2 * 64 * 256}));
 }
 
 // Expect: the last response of a READ shares a datagram with the first two of the next one. The

@@ -138,8 +138,8 @@ Reply reply(ibv_wr_opcode opcode, uint32_t bytes, size_t segments = 64) {
   return {lines.front() == ack, bench.datagrams()};
 }
 
-// ib_send_lat -e takes it that the completion of its SEND is there when the reply is. Expect: an
-// ACK that cannot share the datagram of the reply's last packet goes first.
+// The defect: ib_send_lat -e expects the completion of its SEND before the reply. Expect: an ACK
+// that cannot share the datagram of the reply's last packet goes first.
 TEST(Responder, AckThatCannotShareTheReplysDatagramGoesFirst) {
   for (const uint32_t bytes : {1U, kMtu, 2 * kMtu, 20 * kMtu}) {
     const Reply shared = reply(IBV_WR_SEND, bytes);
