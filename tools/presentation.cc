@@ -14,8 +14,6 @@
 namespace urxe {
 namespace {
 
-constexpr const char* kPresenceFile = "liburxe-presence.so";
-
 Expected<std::vector<DeviceRequest>, std::string> parse_requests(
     const std::vector<std::string>& device_arguments) {
   std::vector<DeviceRequest> requests;
@@ -93,7 +91,7 @@ Expected<std::string, std::string> library_directory() {
   const std::filesystem::path beside = program.parent_path();
   const auto installed = (beside / URXE_INSTALLED_LIBRARIES).lexically_normal();
   const auto built = beside.parent_path() / "lib";
-  return (std::filesystem::exists(installed / kPresenceFile, failed) ? installed : built).string();
+  return (std::filesystem::is_directory(installed, failed) ? installed : built).string();
 }
 
 }  // namespace urxe

@@ -11,6 +11,9 @@ namespace {
 
 /// So many responses of one gap are marked in the plots.
 constexpr LongPsn kMostMarked = 64;
+/// So many responses of one gap are looked for among those with a wrong ICRC. Whoever makes a
+/// capture may let each READ ask for millions of them.
+constexpr LongPsn kMostLookedFor = 1024;
 
 const OpcodeInfo& info_of(const CapturedPacket& packet) {
   return opcode_info(packet.view.headers.bth.opcode);
@@ -42,7 +45,8 @@ void RequestFlow::extend_read(const CapturedPacket& packet, LongPsn psn) {
 
 /// [from, to) were passed over. Those that came with a wrong ICRC do not count.
 void RequestFlow::note_missing(LongPsn from, LongPsn to) {
-  for (LongPsn psn = from; psn < to && !corrupted_responses_.empty(); ++psn) {
+  const LongPsn stop = std::min(to, from + kMostLookedFor);
+  for (LongPsn psn = from; psn < stop && !corrupted_responses_.empty(); ++psn) {
     if (!corrupted_responses_.take(wire_psn(psn), last_response_ns_, now_ns_)) continue;
     count_missing(from, psn);
     from = psn + 1;

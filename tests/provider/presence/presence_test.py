@@ -177,11 +177,15 @@ class RunTest(Scratch):
         self.assertEqual(names, "inner\n")
 
     def test_missing_library(self):
-        os.makedirs(os.path.join(self.scratch, "bin"))
-        copy = shutil.copy(urxe(), os.path.join(self.scratch, "bin"))
-        result = call(copy, "run", "true")
-        self.assertEqual(result.returncode, 125)
-        self.assertIn("cannot preload " + self.scratch + "/lib/liburxe-presence.so", result.stderr)
+        for made in ("built/lib", "installed/lib/urxe"):
+            with self.subTest(made):
+                libraries = os.path.join(self.scratch, made)
+                programs = os.path.join(self.scratch, made.split("/", maxsplit=1)[0], "bin")
+                os.makedirs(libraries)
+                os.makedirs(programs)
+                result = call(shutil.copy(urxe(), programs), "run", "true")
+                self.assertEqual(result.returncode, 125)
+                self.assertIn(f"cannot preload {libraries}/liburxe-presence.so", result.stderr)
 
     def test_directory_that_cannot_be_preloaded_from(self):
         place = self.scratch + "/my programs"

@@ -23,6 +23,16 @@ void corrupted(WireScript& script, uint32_t psn, size_t flipped) {
   script.feed(frame);
 }
 
+void corrupted_response(WireScript& script, uint32_t psn) {
+  Headers headers;
+  headers.bth.opcode = Opcode(Service::kRc, Operation::kReadResponseMiddle);
+  headers.bth.dest_qp = kRequesterQpn;
+  headers.bth.psn = Psn(psn);
+  std::vector<uint8_t> frame = script.build(false, headers, 256);
+  frame.back() ^= 1;
+  script.feed(frame);
+}
+
 struct Bit {
   const char* name;
   size_t bit;
@@ -100,19 +110,26 @@ TEST(AnalyzeCorrupted, AResponseIsNotMissingBesides) {
   WireScript script;
   script.request(Operation::kReadRequest, 5, 0, 1000);
   script.respond(Operation::kReadResponseFirst, 5, 256);
-  Headers headers;
-  headers.bth.opcode = Opcode(Service::kRc, Operation::kReadResponseMiddle);
-  headers.bth.dest_qp = kRequesterQpn;
-  headers.bth.psn = Psn(6);
-  std::vector<uint8_t> frame = script.build(false, headers, 256);
-  frame.back() ^= 1;
-  script.feed(frame);
+  corrupted_response(script, 6);
   script.respond(Operation::kReadResponseMiddle, 7, 256);
   script.respond(Operation::kReadResponseLast, 8, 232);
   script.request(Operation::kReadRequest, 6, 0, 744);
   script.finish();
   EXPECT_EQ(script.flow().counts().corrupted_responses, 1U);
   EXPECT_EQ(script.flow().counts().missing_responses, 0U);
+}
+
+/// In a gap of a million responses not each one is looked for among those with a wrong ICRC.
+TEST(AnalyzeCorrupted, AHugeGapIsNotLookedThrough) {
+  constexpr uint32_t kResponses = 1 << 20;
+  WireScript script;
+  script.request(Operation::kReadRequest, 5, 0, kResponses * 256);
+  script.respond(Operation::kReadResponseFirst, 5, 256);
+  corrupted_response(script, 6 + kResponses / 2);
+  script.respond(Operation::kReadResponseLast, 4 + kResponses, 256);
+  script.finish();
+  EXPECT_EQ(script.flow().counts().corrupted_responses, 1U);
+  EXPECT_EQ(script.flow().counts().missing_responses, kResponses - 2);
 }
 
 /// The defect: each response behind a missing one counted the others before it, too.
