@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# self_test.sh format|shell|python|tidy|includes|lengths|names|portable|links|labels|imports: the lint of that name passes a good
+# self_test.sh format|shell|python|tidy|includes|lengths|names|portable|counters|links|labels|imports: the lint of that name passes a good
 # sample and finds the fault in a bad one. The samples are in a temporary copy of the tree's outline.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -155,6 +155,15 @@ __NR_open syscall(__NR_open);
 none #if defined(__x86_64__)\nint i;\n#endif
 x86_64-linux-gnu open("/lib/x86_64-linux-gnu/libc.so.6");
 END
+    ;;
+  counters)
+    mkdir -p provider/devices
+    printf '%s\n' 'inline constexpr auto kHardwareCounterNames = to_array({' '    "sent_pkts",' '    "drop_bad_icrc",  // why' '});' \
+      >provider/devices/counter_names.h
+    echo "\`sent_pkts\`, \`drop_bad_icrc\`" >provider/devices/README.md
+    expect 0 '' tests/lint/check_counters .
+    echo "\`sent_pkts_too\`, \`drop_bad_icrc\`" >provider/devices/README.md
+    expect 1 'sent_pkts is not explained' tests/lint/check_counters .
     ;;
   links)
     mkdir build
