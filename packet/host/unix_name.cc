@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "packet/host/unix_name.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -68,6 +69,12 @@ UnixName socket_name(int directory, std::string_view path, std::string_view file
     return name_by_descriptor(directory, file);
   }
   return make_name(directory, path, file);
+}
+
+bool has_file(const UnixName& name) {
+  struct stat status {};
+  const char* const file = file_of(name).data();  // to the end of the path, which has a NUL
+  return fstatat(name.directory, file, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 UnixName by_descriptor(const UnixName& name) {

@@ -29,6 +29,9 @@ UnixName socket_name(int directory, std::string_view path, std::string_view file
 /// right to the directories above it: for a process that has changed its user.
 UnixName by_descriptor(const UnixName& name);
 
+/// Whether its directory has the socket's file, wherever the process has its root directory.
+bool has_file(const UnixName& name);
+
 /// A nonblocking datagram socket that has no name yet. EMFILE, ENFILE, ENOMEM.
 Expected<FileDescriptor, Errno> open_unix_socket();
 

@@ -43,12 +43,14 @@ AddressSharing::AddressSharing(const Slot& slot, uint32_t interface_index)
       beacon_(slot.directory().make_beacon()),
       epoll_(epoll_create1(EPOLL_CLOEXEC)) {
   watch(forward_fd(), kForwardId);
-  watch(beacon_.fd(), kBeaconId);
+  watch(beacon_.fd(), kBeaconId, EPOLLET);
 }
 
-void AddressSharing::watch(int fd, uint32_t id) const {
+/// EPOLLET in `more`: each caller of a beacon is told once, since without a free descriptor it
+/// stays where it is. Anybody can call.
+void AddressSharing::watch(int fd, uint32_t id, uint32_t more) const {
   epoll_event event{};
-  event.events = EPOLLIN;
+  event.events = EPOLLIN | more;
   event.data.u32 = id;
   epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
 }
@@ -59,7 +61,7 @@ Expected<void, EngineError> AddressSharing::follow_user(const Gid& local) {
   if (geteuid() == known) return {};
   if (auto alone = slot_.directory().check_alone(); !alone) return alone;
   later_beacon_.emplace(slot_.directory().make_beacon());
-  watch(later_beacon_->fd(), kLaterBeaconId);
+  watch(later_beacon_->fd(), kLaterBeaconId, EPOLLET);
   return {};
 }
 

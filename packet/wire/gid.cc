@@ -33,4 +33,13 @@ std::string Gid::to_string() const {
   return text;
 }
 
+Gid source_network(const Gid& address) {
+  constexpr size_t kPrefixBytes = 8;
+  Gid network = address;
+  if (!address.is_ipv4() && !address.is_ipv6_link_local()) {
+    std::fill(network.bytes.begin() + kPrefixBytes, network.bytes.end(), uint8_t{0});
+  }
+  return network;
+}
+
 }  // namespace urxe

@@ -34,4 +34,8 @@ struct Gid {
   }
 };
 
+/// What bounds per source count by: an IPv4 address, a link-local address, or the first 64 bits of
+/// an IPv6 address, with zeros behind them, since a host may have all addresses of its network.
+[[nodiscard]] Gid source_network(const Gid& address);
+
 }  // namespace urxe

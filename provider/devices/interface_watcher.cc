@@ -164,14 +164,17 @@ bool InterfaceWatcher::update() try {
 void InterfaceWatcher::before_fork() {
   lifecycle_.lock();
   mutex_.lock();
+  links_mutex_.lock();
 }
 
 void InterfaceWatcher::after_fork_in_parent() {
+  links_mutex_.unlock();
   mutex_.unlock();
   lifecycle_.unlock();
 }
 
 void InterfaceWatcher::after_fork_in_child() {
+  links_mutex_.unlock();
   followers_.clear();
   running_ = false;
   release();

@@ -147,6 +147,13 @@ void CmCore::send_message(const Flow& flow, CmBody body, uint64_t transaction_id
   outbox.send(flow, compose(std::move(body), transaction_id));
 }
 
+void CmCore::answer_peer(const MadContext& context, CmBody body) {
+  const SentMessage answer = compose(std::move(body), context.transaction_id);
+  const Gid& peer = context.flow.source;
+  if (recent_answers.has(peer, answer.mad, kLeastRetryInterval, context.now)) return;
+  outbox.send(reversed(context.flow), answer);
+}
+
 MadFate CmCore::send_unowned(const MadContext& context, CmBody body) {
   const SentMessage answer = compose(std::move(body), context.transaction_id);
   const Gid& peer = context.flow.source;

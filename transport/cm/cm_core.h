@@ -82,6 +82,9 @@ struct CmCore {
   static bool may_repeat(Communication& c, Instant now);
   /// Sends a message that is not kept.
   void send_message(const Flow& flow, CmBody body, uint64_t transaction_id);
+  /// Answers a message of a communication's peer that changes nothing; the same answer only once in
+  /// kLeastRetryInterval.
+  void answer_peer(const MadContext& context, CmBody body);
   /// Answers a message that belongs to no communication, as kMadReceived; one that exceeds the
   /// budget is counted as kOverQuota. The same answer goes to the same peer only once in
   /// kLeastRetryInterval: kMadDuplicate.

@@ -65,7 +65,7 @@ void fail_if_cq_failed(ChannelAdapter& ca, QueuePair& qp) {
   if (qp.state() == IBV_QPS_ERR || qp.state() == IBV_QPS_RESET) return;
   note_cause(qp, {.reason = ErrorReason::kCompletionLost});
   ca.raise(IBV_EVENT_QP_FATAL, &qp);
-  enter_error(ca, qp, OwedAnswers::kDrop);
+  enter_error(ca, qp, OwedAnswers::kSend);
 }
 
 Device::Device(const DeviceConfig& config) : impl_(std::make_unique<Impl>(config)) {}

@@ -47,10 +47,14 @@ std::optional<uint16_t> GeneralServices::source_port(const Gid& local) const {
 void GeneralServices::receive(ChannelAdapter& ca, const PacketView& packet, const Flow& flow,
                               Instant now) {
   if (const auto reason = reason_to_drop(ca, packet, flow)) return ca.counters.drop(*reason);
-  if (packet.payload.size() == kMadBytes && mads_.wants(packet.payload.first<kMadBytes>())) {
-    mads_.receive(packet.payload.first<kMadBytes>(), flow, packet.headers.deth.source_qp);
+  if (packet.payload.size() != kMadBytes) return cm_.receive(packet.payload, flow, now);
+  // The sender of a packet that came through memory may go on writing there.
+  MadBytes mad;
+  std::ranges::copy(packet.payload, mad.begin());
+  if (mads_.wants(mad)) {
+    mads_.receive(mad, flow, packet.headers.deth.source_qp);
   } else {
-    cm_.receive(packet.payload, flow, now);
+    cm_.receive(mad, flow, now);
   }
 }
 

@@ -22,10 +22,8 @@ bool overlap(const MadMethods& a, const MadMethods& b) {
   return (a[0] & b[0]) != 0 || (a[1] & b[1]) != 0;
 }
 
-/// A host with IPv6 has all addresses of its subnet.
 bool is_same_source(const Gid& a, const Gid& b) {
-  const bool is_subnet = !a.is_ipv4() && !a.is_ipv6_link_local();
-  return std::equal(a.bytes.begin(), a.bytes.begin() + (is_subnet ? 8 : 16), b.bytes.begin());
+  return source_network(a) == source_network(b);
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ void enter_error(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed) {
 void fail_oldest_send(ChannelAdapter& ca, QueuePair& qp, ibv_wc_status status) {
   note_failed_send(ca, qp, status);
   complete_send_in_error(ca, qp, status);
-  if (!is_unreliable(qp.service)) return enter_error(ca, qp, OwedAnswers::kDrop);
+  if (!is_unreliable(qp.service)) return enter_error(ca, qp, OwedAnswers::kSend);
   note_circumstances(ca, qp);
   qp.set_state(IBV_QPS_SQE);
   flush_sends(ca, qp);

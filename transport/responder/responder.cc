@@ -29,14 +29,14 @@ void end_message(ResponderState& resp) {
   resp.msn = resp.msn + 1;
 }
 
-/// The request needs a receive work queue element, and there is none (9.7.5.2.8).
-void owe_rnr_nak(ChannelAdapter& ca, QueuePair& qp) {
-  ++ca.counters.rnr_naks_sent;
-  ++qp.counters.rnr_naks_sent;
-  qp.responder.rnr_nak_outstanding = true;
-  const uint8_t syndrome = rnr_syndrome(qp.attr.min_rnr_timer);
-  note_no_receive(ca, qp, syndrome);
-  owe_nak(ca, qp, qp.responder.expected_psn, syndrome);
+/// Ends the message that holds a receive. kAnswered: the completion is lost; the queue pair is
+/// about to fail, and the peer must not hear that the message is done.
+Verdict end_received_message(ChannelAdapter& ca, QueuePair& qp, const Headers& headers,
+                             uint64_t bytes) {
+  complete_receive(ca, qp, headers, static_cast<uint32_t>(bytes));
+  if (qp.cq_failed) return Verdict::kAnswered;
+  end_message(qp.responder);
+  return Verdict::kExecuted;
 }
 
 /// Invalidates a key for the SEND that holds a receive. A key that cannot be invalidated is the
@@ -46,7 +46,7 @@ bool invalidate(ChannelAdapter& ca, QueuePair& qp, RKey rkey) {
   if (ca.memory.invalidate(qp.responder.pd, qp.qpn, rkey)) return true;
   note_failed_invalidate(qp, rkey);
   complete_receive_in_error(ca, qp, IBV_WC_MW_BIND_ERR);
-  enter_error(ca, qp, OwedAnswers::kDrop);
+  enter_error(ca, qp, OwedAnswers::kSend);
   return false;
 }
 
@@ -82,11 +82,7 @@ Verdict execute_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet
   if (with_invalidate(op) && !invalidate(ca, qp, packet.headers.invalidate)) {
     return Verdict::kAnswered;
   }
-  if (info.ends_message) {
-    complete_receive(ca, qp, packet.headers, static_cast<uint32_t>(end));
-    end_message(resp);
-  }
-  return Verdict::kExecuted;
+  return info.ends_message ? end_received_message(ca, qp, packet.headers, end) : Verdict::kExecuted;
 }
 
 Verdict execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
@@ -117,7 +113,9 @@ Verdict execute_write(ChannelAdapter& ca, QueuePair& qp, const PacketView& packe
     ++ca.counters.write_requests;
     qp.completion_counters.note(Counted::kRemoteWrite, true, resp.write_length);
     ++qp.counters.requests_executed;
-    if (with_immediate(op)) complete_receive(ca, qp, packet.headers, resp.write_length);
+    if (with_immediate(op)) {
+      return end_received_message(ca, qp, packet.headers, resp.write_length);
+    }
     end_message(resp);
   }
   return Verdict::kExecuted;
@@ -293,8 +291,7 @@ void resume_held_send(ChannelAdapter& ca, QueuePair& qp) {
     return static_cast<void>(refuse_operation(ca, qp, headers, Check::kSharedQueue));
   }
   if (!invalidate(ca, qp, headers.invalidate)) return;
-  complete_receive(ca, qp, headers, static_cast<uint32_t>(resp.received));
-  end_message(resp);
+  if (end_received_message(ca, qp, headers, resp.received) != Verdict::kExecuted) return;
   note_executed(ca, qp, headers.bth);
   if (resp.dropped_behind_held) owe_sequence_nak(ca, qp);
 }

@@ -57,6 +57,8 @@ void announce_receives(ChannelAdapter& ca, QueuePair& qp);
 /// Owes a NAK, sequence error or RNR, for the expected PSN. All others end the connection: call
 /// refuse().
 void owe_nak(ChannelAdapter& ca, QueuePair& qp, Psn psn, uint8_t syndrome);
+/// The request needs a receive work queue element, and there is none (9.7.5.2.8).
+void owe_rnr_nak(ChannelAdapter& ca, QueuePair& qp);
 
 /// How the responder's application is told of a bad request (9.9.3, 11.6.3.2).
 enum class RequestFault : uint8_t {
@@ -74,7 +76,7 @@ void refuse(ChannelAdapter& ca, QueuePair& qp, Psn psn, NakCode code, RequestFau
 void reset_responder(QueuePair& qp);
 /// What stop_responder() does with answers that are still owed.
 enum class OwedAnswers : uint8_t {
-  kSend,  ///< sends a NAK, with the READ responses before it, so that the peer learns the reason
+  kSend,  ///< sends them, and an ACK or NAK, so that the peer learns what was done, and why no more
   kDrop,
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "transport/queue_pair/qp_error.h"
+#include "transport/responder/note_refusal.h"
 #include "transport/responder/responder.h"
 
 namespace urxe {
@@ -51,6 +52,15 @@ void owe_nak(ChannelAdapter& ca, QueuePair& qp, Psn psn, uint8_t syndrome) {
   resp.ack = PendingAck{psn, syndrome, true};
   resp.nak_outstanding = true;
   ca.active.push_back(qp);
+}
+
+void owe_rnr_nak(ChannelAdapter& ca, QueuePair& qp) {
+  ++ca.counters.rnr_naks_sent;
+  ++qp.counters.rnr_naks_sent;
+  qp.responder.rnr_nak_outstanding = true;
+  const uint8_t syndrome = rnr_syndrome(qp.attr.min_rnr_timer);
+  note_no_receive(ca, qp, syndrome);
+  owe_nak(ca, qp, qp.responder.expected_psn, syndrome);
 }
 
 void refuse(ChannelAdapter& ca, QueuePair& qp, Psn psn, NakCode code, RequestFault fault) {

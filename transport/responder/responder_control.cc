@@ -18,12 +18,17 @@ void stop_responder(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed) {
   resp.gaps_due = 0;
   ca.held.forget_all(qp);
   ca.deferred.remove(qp);
-  if (owed == OwedAnswers::kDrop || !resp.ack || !resp.ack->is_nak) {
+  if (owed == OwedAnswers::kDrop) {
     resp.ack.reset();
     resp.pending_resources = 0;
-    ca.active.remove(qp);
-  } else {
+  } else if (resp.unacked_packets > 0 && resp.acknowledgeable + 1 == resp.expected_psn) {
+    owe_ack(ca, qp, true);  // behind a NAK there is none
+  }
+  resp.ack_urgent = resp.ack.has_value();
+  if (resp.ack || resp.pending_resources > 0) {
     ca.active.push_back(qp);
+  } else {
+    ca.active.remove(qp);
   }
 }
 

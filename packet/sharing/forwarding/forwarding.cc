@@ -45,10 +45,14 @@ int send_to(int fd, UnixName to, std::span<iovec> parts) {
   return uncancelled::sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? errno : 0;
 }
 
-/// A process that is another user by now may no longer go by the path.
+/// A process that is another user by now may no longer go by the path, and one that has another
+/// root directory does not find it. ENETUNREACH: it finds no way to the socket's file, which is
+/// there.
 int send_parts(int fd, const UnixName& to, std::span<iovec> parts) {
-  const int result = send_to(fd, to, parts);
-  return result == EACCES ? send_to(fd, by_descriptor(to), parts) : result;
+  int result = send_to(fd, to, parts);
+  const bool is_hidden = result == ENOENT && has_file(to);
+  if (result == EACCES || is_hidden) result = send_to(fd, by_descriptor(to), parts);
+  return result == ENOENT && is_hidden ? ENETUNREACH : result;
 }
 
 ForwardReader::Item decode(std::span<const uint8_t> datagram) {

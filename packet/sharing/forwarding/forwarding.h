@@ -22,7 +22,8 @@ struct ProbeAnswer {
 };
 
 /// Forwards packets to the process whose socket is bound to `to`. Never blocks. Returns 0 or the
-/// errno: ENOENT or ECONNREFUSED if no socket is bound to the name, EAGAIN if that socket is full.
+/// errno: ENOENT or ECONNREFUSED if no socket is bound to the name, EAGAIN if that socket is full,
+/// ENETUNREACH if this process has left the root directory that the name is for (chroot(2)).
 int forward_packets(int from_fd, const UnixName& to, const PacketRun& packets);
 /// Never blocks. An answer that cannot be sent is lost.
 void send_answer(int from_fd, const UnixName& to, const ProbeAnswer& answer);

@@ -62,9 +62,12 @@ bool GsiSharing::pass_request(ServiceId service, const PacketRun& packets, Insta
 }
 
 size_t GsiSharing::unclaimed_of(const Gid& source) const {
+  const Gid network = source_network(source);
   size_t count = 0;
   for (const Unclaimed& unclaimed : unclaimed_) {
-    if (unclaimed.request.flow.source == source) count += unclaimed.request.run().packets();
+    if (source_network(unclaimed.request.flow.source) == network) {
+      count += unclaimed.request.run().packets();
+    }
   }
   return count;
 }

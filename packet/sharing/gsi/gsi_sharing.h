@@ -32,8 +32,8 @@ class GsiSharing {
   /// Requests that wait for a listener; the kernel may have joined several to one datagram. Further
   /// ones stay here at once.
   static constexpr size_t kMaxUnclaimed = 1024;
-  /// Of them, those that one address has sent. Further ones are lost, so that a flood costs only
-  /// the reading; an honest sender repeats its request.
+  /// Of them, those of one source (source_network()). Further ones are lost, so that a flood costs
+  /// only the reading; an honest sender repeats its request.
   static constexpr size_t kMaxUnclaimedOfOne = 256;
   static constexpr Duration kMaxUnclaimedWait = milliseconds(100);
   static constexpr uint32_t kMaxToEveryone = 8;  ///< a second; further ones stay here only

@@ -54,8 +54,10 @@ Expected<void, Errno> resolve_address(CmFile& file, uint32_t number, uint32_t ti
   });
 }
 
-// On RoCE the resolved address is all there is to a route.
-Expected<void, Errno> resolve_route(CmFile& file, uint32_t number, uint32_t /*timeout_ms*/) {
+// On RoCE the resolved address is all there is to a route. Linux refuses to wait no time, all the
+// same.
+Expected<void, Errno> resolve_route(CmFile& file, uint32_t number, uint32_t timeout_ms) {
+  if (timeout_ms == 0) return error(EINVAL);
   return Service::run(file, number, [&](Service& service, CmId& id) -> Expected<void, Errno> {
     if (id.state != IdState::kAddressResolved) return error(EINVAL);
     id.paths[0].traffic_class = id.options.tos.value_or(0);

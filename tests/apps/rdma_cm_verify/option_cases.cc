@@ -53,6 +53,7 @@ void call_with_options(const Place& place) {
   need(set_byte(id, RDMA_OPTION_ID_ACK_TIMEOUT, kChosenTimeout), "RDMA_OPTION_ID_ACK_TIMEOUT");
   need(rdma_resolve_addr(id, nullptr, info.address(), 5000), "rdma_resolve_addr");
   channel.expect(RDMA_CM_EVENT_ADDR_RESOLVED);
+  need_errno(rdma_resolve_route(id, 0), EINVAL, "no time for a route");
   need(rdma_resolve_route(id, 5000), "rdma_resolve_route");
   channel.expect(RDMA_CM_EVENT_ROUTE_RESOLVED);
   create_qp(id);

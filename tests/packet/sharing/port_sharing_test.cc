@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -253,6 +254,32 @@ TEST(MemberWithoutAnAddress, AnswersWhoLooksForItsDirectory) {
   const auto links = find_beacons("", geteuid(), 64);
   ASSERT_FALSE(links.empty());
   ASSERT_EQ(poll(&wait, 1, 10000), 1);
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_TRUE(idle.engine.receive().empty());
+    return poll(&wait, 1, 0) == 0;
+  }));
+  EXPECT_TRUE(std::ranges::any_of(
+      links, [](const BeaconLink& link) { return receive_directory(link).has_value(); }));
+}
+
+/// Whoever calls then stays in line. Expect: it wakes the program once, not for ever, and is
+/// answered when another one calls.
+TEST(MemberWithoutAnAddress, IsNotKeptAwakeByACallerThatItHasNoDescriptorFor) {
+  Member idle;
+  pollfd wait{idle.engine.wait_fd(), POLLIN, 0};
+  const auto links = find_beacons("", geteuid(), 64);
+  ASSERT_FALSE(links.empty());
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{3, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const bool sleeps = eventually([&] {
+    EXPECT_TRUE(idle.engine.receive().empty());
+    return poll(&wait, 1, 0) == 0;
+  });
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(sleeps);
+  const auto later = find_beacons("", geteuid(), 64);
   EXPECT_TRUE(eventually([&] {
     EXPECT_TRUE(idle.engine.receive().empty());
     return poll(&wait, 1, 0) == 0;

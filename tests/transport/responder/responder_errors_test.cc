@@ -368,5 +368,37 @@ TEST(ResponderErrors, BadRequestsBehindAGapAreNotJudged) {
   EXPECT_EQ(bench.qp->state(), IBV_QPS_RTS);
 }
 
+// 10.10.2.3. Expect: the peer hears of the SENDs whose receives have completed, and not of the one
+// whose completion is lost.
+TEST(ResponderErrors, CompletionQueueOverflow) {
+  BenchOptions options;
+  options.cq_entries = 2;
+  Bench bench(options);
+  for (int i = 0; i < 4; ++i) bench.post_receive();
+  Headers headers;
+  for (uint32_t psn = 200; psn < 204; ++psn) {
+    headers.bth.ack_req = psn % 2 != 0;
+    bench.receive(Operation::kSendOnly, psn, headers);
+  }
+  const Lines lines = bench.sent();
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0], "ACK psn 201 credits 0 msn 2");
+  EXPECT_EQ(bench.qp->state(), IBV_QPS_ERR);
+  EXPECT_EQ(bench.receive_statuses(), (Statuses{{1, IBV_WC_SUCCESS}, {2, IBV_WC_SUCCESS}}));
+}
+
+// Expect: the failure of a request of this end does not take the peer's success away.
+TEST(ResponderErrors, FailureOfAnOwnRequestLeavesAnAckOwed) {
+  Bench bench;
+  bench.post_receive();
+  bench.receive(Operation::kSendOnly, 200);
+  sim::SendRequest request;
+  request.sges = {{bench.local(4).addr, 4, LKey{0xfffffe01}}};
+  bench.post(request);
+  EXPECT_EQ(bench.sent(), (Lines{"ACK psn 200 credits 0 msn 1"}));
+  EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_LOC_PROT_ERR}}));
+  EXPECT_EQ(bench.qp->state(), IBV_QPS_ERR);
+}
+
 }  // namespace
 }  // namespace urxe::test::responder_errors_test

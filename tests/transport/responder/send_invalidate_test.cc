@@ -253,6 +253,40 @@ const Refusal kRefusals[] = {
      }},
 };
 
+/// The request before one that fails without a NAK.
+struct Before {
+  Operation operation;
+  const char* answer;
+};
+const Before kBefore[] = {
+    {Operation::kSendOnly, "ACK psn 200 credits 0 msn 1"},
+    {Operation::kWriteOnly, "ACK psn 200 credits 0 msn 1"},
+    {Operation::kReadRequest, "READ Response Only psn 200 credits 0 msn 1 len 4"},
+    {Operation::kFetchAdd, "ATOMIC ACK psn 200 credits 0 msn 1 original 0x0"},
+};
+
+/// The defect: such a peer was told nothing of what had been executed for it. Expect: it gets the
+/// answers, also without having asked for an ACK.
+TEST(SendInvalidate, OfWhatMayNotBeLeavesEarlierAnswersOwed) {
+  for (const Before& before : kBefore) {
+    for (const bool ack_req : {false, true}) {
+      BoundBench bench;
+      bench.post_receive();
+      Headers headers = bench.reth(kVa, bench.key, 4);
+      headers.bth.ack_req = ack_req;
+      headers.atomic = {kVa, bench.key, 1, 0};
+      const bool has_payload = opcode_info(Opcode(Service::kRc, before.operation)).has_payload;
+      bench.receive(before.operation, 200, headers,
+                    has_payload ? counting(4) : std::vector<uint8_t>{});
+      bench.receive(Operation::kSendOnlyInvalidate, 201, invalidate(RKey{0}), counting(4));
+      EXPECT_EQ(bench.sent(), Lines{before.answer});
+      EXPECT_EQ(bench.qp->state(), IBV_QPS_ERR);
+      bench.pass(seconds(1));
+      EXPECT_EQ(bench.sent(), Lines{});
+    }
+  }
+}
+
 // 9.9.6.3, class J. Expect: the receive in error, the Error state, and nothing to the peer.
 TEST(SendInvalidate, OfWhatMayNotBe) {
   for (const Refusal& refusal : kRefusals) {

@@ -19,6 +19,7 @@ struct PeerProcess;
 struct PeerProcessMembers;
 struct RequestSource;
 struct HalfOpenMembers;
+struct RepliedOfSource;
 struct TimeWaitMembers;
 
 /// How far a peer's request has come, for the bounds of request_gate.h.
@@ -39,6 +40,7 @@ struct SentMessage {
 /// One end of a connection, or of a service resolution.
 struct Communication : ListHook<PeerProcessMembers>,
                        ListHook<HalfOpenMembers>,
+                       ListHook<RepliedOfSource>,
                        ListHook<TimeWaitMembers>,
                        DeadlineHook<struct CommunicationTimer> {
   CommId id;

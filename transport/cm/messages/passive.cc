@@ -56,7 +56,7 @@ bool introduce(CmCore& core, Communication& c) {
 }
 
 MadFate take_req(CmCore& core, const CmReq& req, const MadContext& context, ListenerId listener) {
-  make_room_for_requests(core, context.now);
+  make_room_for_requests(core, context.flow.source, context.now);
   RequestSource* const source =
       core.requests.admit(context.flow.source, req.local_comm_id, req.local_qpn, context.now);
   if (source == nullptr) return mad_dropped(MadDropReason::kOverQuota);
@@ -97,6 +97,9 @@ void reject_again(CmCore& core, Communication& c, const MadContext& context) {
 }
 
 MadFate repeat_answer(CmCore& core, Communication& c, const MadContext& context) {
+  if (c.half_open == HalfOpen::kWaiting) {
+    make_room_for_requests(core, context.flow.source, context.now);
+  }
   const CmStep step = cm_step(c.state, CmInput::kReq);
   if (step.verdict != CmVerdict::kDuplicate || !c.passive) {
     return mad_dropped(MadDropReason::kWrongState);

@@ -8,9 +8,10 @@
 namespace urxe {
 namespace {
 
-constexpr size_t kPrefixBytes = 8;
 /// A REP that was not answered for so long makes room for others. An answer takes a round trip.
 constexpr Duration kOverdue = seconds(1);
+/// The same for others of its source only. Of many programs on a busy host some answer late.
+constexpr Duration kOverdueOfOne = seconds(4);
 // One source may take 1/kWaitingPart or 1/kRepliedPart of the room that is left.
 constexpr uint32_t kWaitingPart = 2;
 constexpr uint32_t kRepliedPart = 4;
@@ -27,11 +28,7 @@ constexpr int kLooks = 32;
 }  // namespace
 
 RequestSource::Key source_key(const Gid& address) {
-  RequestSource::Key key = address.bytes;
-  if (!address.is_ipv4() && !address.is_ipv6_link_local()) {
-    std::fill(key.begin() + kPrefixBytes, key.end(), uint8_t{0});
-  }
-  return key;
+  return source_network(address).bytes;
 }
 
 RequestGate::RequestGate(const CmConfig& config)
@@ -89,8 +86,14 @@ bool RequestGate::is_full(bool known) const {
 bool RequestGate::may_tell(const RequestSource& source) const {
   const bool known = source.is_known();
   if (is_full(known) || source.told >= limits_.max_told - told_) return false;
+  return has_share_left(source);
+}
+
+/// Not if the whole room is full.
+bool RequestGate::has_share_left(const RequestSource& source) const {
   if (source.replied == 0) return true;
-  const uint32_t left = limit_for(known, limits_.max_replied) - told_ - replied_;
+  const uint32_t limit = limit_for(source.is_known(), limits_.max_replied);
+  const uint32_t left = limit - std::min(limit, told_ + replied_);
   const uint32_t part = std::max(1U, left / kRepliedPart);
   return source.told + source.replied < std::min(limits_.max_replied_of_one, part);
 }
@@ -126,6 +129,7 @@ void RequestGate::on_reply(Communication& c, Instant now) {
   change(c, HalfOpen::kReplied);
   c.replied_at = now;
   replied_list_.push_back(c);
+  c.source->unanswered.push_back(c);
 }
 
 void RequestGate::on_confirmed(Communication& c) {
@@ -147,6 +151,14 @@ Communication* RequestGate::overdue(Instant now) {
   if (!is_full(false)) return nullptr;
   Communication* const oldest = replied_list_.front();
   return oldest != nullptr && now - oldest->replied_at >= kOverdue ? oldest : nullptr;
+}
+
+/// Peers say how long their REPs are to wait, which may be hours.
+Communication* RequestGate::overdue_of(const Gid& peer, Instant now) {
+  RequestSource* const source = find(source_key(peer));
+  if (source == nullptr || has_share_left(*source)) return nullptr;
+  Communication* const oldest = source->unanswered.front();
+  return oldest != nullptr && now - oldest->replied_at >= kOverdueOfOne ? oldest : nullptr;
 }
 
 void RequestGate::count(RequestSource& source, HalfOpen stage, uint32_t change) {
@@ -175,6 +187,7 @@ void RequestGate::change(Communication& c, HalfOpen next) {
   RequestSource& source = *c.source;
   const bool was_half_open = source.half_open() > 0;
   static_cast<ListHook<HalfOpenMembers>&>(c).unlink();
+  static_cast<ListHook<RepliedOfSource>&>(c).unlink();
   count(source, c.half_open, static_cast<uint32_t>(-1));
   c.half_open = next;
   count(source, next, 1);

@@ -18,7 +18,8 @@ struct RequestSource : ListHook<struct SourcesThatWait> {
   using Key = std::array<uint8_t, 16>;
   Key key{};
   IntrusiveList<Communication, HalfOpenMembers> waiting;
-  uint32_t waits = 0;      ///< size of `waiting`
+  IntrusiveList<Communication, RepliedOfSource> unanswered;  ///< the REP was not; oldest first
+  uint32_t waits = 0;                                        ///< size of `waiting`
   uint32_t told = 0;       ///< the consumer has them and has not answered
   uint32_t replied = 0;    ///< the REP was not answered
   uint32_t confirmed = 0;  ///< connections
@@ -61,6 +62,8 @@ class RequestGate {
   /// The communication whose REP has been unanswered for longest, if it must make room for others;
   /// nullptr: none.
   [[nodiscard]] Communication* overdue(Instant now);
+  /// The same among those of `peer`'s source, if that has reached its bound.
+  [[nodiscard]] Communication* overdue_of(const Gid& peer, Instant now);
 
  private:
   [[nodiscard]] bool is_suspect(const RequestSource* source) const;
@@ -68,6 +71,7 @@ class RequestGate {
   IntrusiveList<RequestSource, SourcesThatWait>& turns_of(const RequestSource& source);
   Communication* take_turn(IntrusiveList<RequestSource, SourcesThatWait>& turns);
   [[nodiscard]] bool may_tell(const RequestSource& source) const;
+  [[nodiscard]] bool has_share_left(const RequestSource& source) const;
   Communication* take_from(RequestSource& source);
   RequestSource* find(const RequestSource::Key& key);
   RequestSource* make(const RequestSource::Key& key);

@@ -141,18 +141,20 @@ MadFate find_peer_gone(CmCore& core, Communication& c, const CmDrep& drep,
   return kMadReceived;
 }
 
+/// The answer has no part in the budget of those that strangers get: a flood of theirs must not let
+/// a connection seem to be over.
 MadFate receive_probe(CmCore& core, Communication& c, const MadContext& context) {
   if (c.state == CmState::kTimeWait) {
     CmDrep drep;
     drep.local_comm_id = c.id;
     drep.remote_comm_id = c.remote_id;
-    core.send_unowned(context, drep);
+    core.answer_peer(context, drep);
   } else {
     CmMra mra;
     mra.local_comm_id = c.id;
     mra.remote_comm_id = c.remote_id;
     mra.answered = CmAnswered::kOther;
-    core.send_unowned(context, mra);
+    core.answer_peer(context, mra);
   }
   return kMadDuplicate;
 }

@@ -73,8 +73,20 @@ Duration pause_before_retry(const CmCore& core, Communication& c) {
   return c.request_timeout * (c.retries_left == 0 ? 1 + c.early_retries : 1);
 }
 
-void make_room_for_requests(CmCore& core, Instant now) {
+namespace {
+
+/// REPs that one request lets make room: as many as a source may have.
+constexpr int kOverdueAtOnce = 64;
+
+}  // namespace
+
+void make_room_for_requests(CmCore& core, const Gid& peer, Instant now) {
   if (Communication* c = core.requests.overdue(now)) time_out(core, *c, now);
+  for (int left = kOverdueAtOnce; left > 0; --left) {
+    Communication* const c = core.requests.overdue_of(peer, now);
+    if (c == nullptr) return;
+    time_out(core, *c, now);
+  }
 }
 
 namespace {

@@ -10,8 +10,9 @@ namespace urxe {
 /// How long to wait for an answer before the next retry or, if no retry is left, before giving up.
 Duration pause_before_retry(const CmCore& core, Communication& c);
 
-/// If requests cannot be taken for want of room: gives up a communication whose REP has been
-/// unanswered for long, as if its retries were over.
-void make_room_for_requests(CmCore& core, Instant now);
+/// A request of `peer` has come. If there is no room for it, or for those of its source that came
+/// before: gives up communications whose REPs have been unanswered for long, as if their retries
+/// were over.
+void make_room_for_requests(CmCore& core, const Gid& peer, Instant now);
 
 }  // namespace urxe

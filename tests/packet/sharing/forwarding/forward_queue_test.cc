@@ -2,13 +2,19 @@
 #include "packet/sharing/forwarding/forward_queue.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
+#include <cstddef>
+#include <cstring>
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
 #include "packet/sharing/slots/slots.h"
+#include "tests/packet/host/scratch_place.h"
 
 namespace urxe::test {
 namespace {
@@ -102,6 +108,41 @@ TEST_F(ForwardQueueTest, NoMoreBytesWaitThanMay) {
   bytes_.resize(1 << 16);
   for (size_t i = 0; i < ForwardQueue::kMaxWaitingBytes >> 16; ++i) EXPECT_TRUE(send(0));
   EXPECT_GT(counters_.forward_lost, 0U);
+}
+
+/// A name whose path leads nowhere from the root directory that this process has.
+UnixName elsewhere(const UnixName& name) {
+  UnixName hidden = name;
+  const std::string file(name.path().substr(name.path().rfind('/')));
+  const std::string path = "/nowhere" + file;
+  std::memset(hidden.address.sun_path, 0, sizeof hidden.address.sun_path);
+  path.copy(hidden.address.sun_path, sizeof hidden.address.sun_path - 1);
+  hidden.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + 1);
+  return hidden;
+}
+
+TEST_F(ForwardQueueTest, AProcessWithAnotherRootGoesByTheDescriptor) {
+  EXPECT_TRUE(queue_.send(elsewhere(name_of(other_)), {Flow{}, 280, bytes_}, now_));
+  EXPECT_EQ(counters_.forwarded, 1U);
+  EXPECT_TRUE(read());
+  const UnixName nobody = elsewhere(self_.directory().slot_name(kSlots + 1));
+  EXPECT_FALSE(queue_.send(nobody, {Flow{}, 280, bytes_}, now_));
+}
+
+/// Expect: packets that it cannot pass on are lost. "Nobody" would let it refuse connections in the
+/// name of another process.
+TEST_F(ForwardQueueTest, AProcessWithoutAWayDoesNotSayNobody) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  const ScratchPlace root;
+  const pid_t child = fork();
+  if (child == 0) {
+    if (chroot(root.path().c_str()) != 0) _exit(2);
+    const bool sent = queue_.send(name_of(other_), {Flow{}, 280, bytes_}, now_);
+    _exit(sent && counters_.forward_lost == 1 && counters_.forwarded == 0 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(ForwardQueueTest, WhereNobodyHasTheNameItSaysSo) {

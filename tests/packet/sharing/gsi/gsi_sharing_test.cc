@@ -451,8 +451,11 @@ class Unclaimed : public ::testing::Test {
   GsiSharing sharing_{self_.directory(), self_.number(), 0x7ffffffe, queue_, counters_};
   GsiSharing others_{other_.directory(), other_.number(), 0x7ffffffe, others_queue_, counters_};
   std::vector<uint8_t> bytes_ = std::vector<uint8_t>(280, 0x5a);
-  PacketRun packets_{Flow{}, 280, bytes_};
+  PacketRun packets_{Flow{.source = Gid::from_ipv4(kSource), .destination = {}}, 280, bytes_};
   Instant now_{1000000000};
+
+ private:
+  static constexpr uint8_t kSource[4] = {192, 0, 2, 0};
 };
 
 TEST_F(Unclaimed, AreThisProcesssOnceItListens) {
@@ -526,6 +529,20 @@ TEST_F(Unclaimed, OneAddressHasItsShare) {
   EXPECT_FALSE(request());
   ASSERT_TRUE(sharing_.directory().listen(kService, std::nullopt));
   EXPECT_EQ(sharing_.retry(now_).size(), GsiSharing::kMaxUnclaimedOfOne + 1);
+}
+
+TEST_F(Unclaimed, AHostWithManyIpv6AddressesHasOneShare) {
+  const uint8_t address[16] = {0x20, 1, 0xd, 0xb8};
+  packets_.flow.source = Gid::from_ipv6(address);
+  for (size_t i = 0; i < 10 + GsiSharing::kMaxUnclaimedOfOne; ++i) {
+    packets_.flow.source.bytes[15] = static_cast<uint8_t>(i);
+    packets_.flow.source.bytes[14] = static_cast<uint8_t>(i >> 8);
+    EXPECT_FALSE(request());
+  }
+  EXPECT_EQ(counters_.gsi_over_quota, 10U);
+  packets_.flow.source.bytes[7] = 1;
+  EXPECT_FALSE(request());
+  EXPECT_EQ(counters_.gsi_over_quota, 10U);
 }
 
 }  // namespace

@@ -59,6 +59,22 @@ TEST(CmProbe, AnEndThatIsThereAnswersAndStaysAsItIs) {
   bench.expect_sent<CmRtu>();
 }
 
+/// Strangers ask after connections that do not exist, as fast as they can. Expect: the answer to
+/// the peer has no part in what they get.
+TEST(CmProbe, AnEndThatIsThereAnswersBesideAFlood) {
+  Bench bench;
+  const CommId id = bench.connect_established();
+  for (uint32_t i = 0; i < 10000; ++i)
+    bench.receive(CmDreq{CommId{i}, CommId{i}, kProbeQpn, {}}, i);
+  while (bench.sent()) {
+  }
+  ASSERT_GT(bench.count_of(MadDropReason::kOverQuota), 0U);
+  bench.receive(CmDreq{kPeerId, id, kProbeQpn, {}}, 77);
+  EXPECT_EQ(bench.expect_sent<CmMra>().local_comm_id, id);
+  bench.receive(CmDreq{kPeerId, id, kProbeQpn, {}}, 77);
+  bench.expect_quiet();
+}
+
 TEST(CmProbe, AnEndWhoseRtuIsLostAnswers) {
   Bench bench;
   const CommId id = bench.accept();
