@@ -232,13 +232,30 @@ Communication* find_for_verb(CmCore& core, CommId id, CmInput input, CmStep* ste
   return step->verdict == CmVerdict::kIllegal ? nullptr : c;
 }
 
-Addressee find_addressee(CmCore& core, CommId local_id, std::optional<CommId> remote_id,
-                         const Flow& flow) {
+namespace {
+
+Addressee find_of_peer(CmCore& core, CommId local_id, const Flow& flow) {
   Communication* c = core.table.find(local_id);
   if (c == nullptr || c->state == CmState::kIdle) return {nullptr, MadDropReason::kUnknownId};
   if (!(c->flow.destination == flow.source)) return {nullptr, MadDropReason::kWrongPeer};
-  if (remote_id && c->remote_id != *remote_id) return {nullptr, MadDropReason::kUnknownId};
   return {c, MadDropReason::kCount};
+}
+
+}  // namespace
+
+Addressee find_addressee(CmCore& core, CommId local_id, CommId remote_id, const Flow& flow) {
+  const Addressee found = find_of_peer(core, local_id, flow);
+  const bool is_anothers =
+      found.communication != nullptr && found.communication->remote_id != remote_id;
+  return is_anothers ? Addressee{nullptr, MadDropReason::kUnknownId} : found;
+}
+
+Addressee find_answered(CmCore& core, CommId local_id, const MadContext& context) {
+  const Addressee found = find_of_peer(core, local_id, context.flow);
+  const Communication* c = found.communication;
+  const bool is_forged =
+      c != nullptr && c->remote_id == CommId{} && c->transaction_id != context.transaction_id;
+  return is_forged ? Addressee{nullptr, MadDropReason::kWrongPeer} : found;
 }
 
 }  // namespace urxe

@@ -135,8 +135,9 @@ struct Addressee {
   Communication* communication = nullptr;
   MadDropReason reason = MadDropReason::kUnknownId;
 };
-/// `remote_id` nullopt: the peer may not have told its id yet.
-Addressee find_addressee(CmCore& core, CommId local_id, std::optional<CommId> remote_id,
-                         const Flow& flow);
+Addressee find_addressee(CmCore& core, CommId local_id, CommId remote_id, const Flow& flow);
+/// The same for an answer to the first message, of a peer that may not have told its id yet. It is
+/// known by the transaction id then, which nobody can guess who has not seen that message.
+Addressee find_answered(CmCore& core, CommId local_id, const MadContext& context);
 
 }  // namespace urxe

@@ -63,12 +63,17 @@ CmConfig Bench::default_config() {
   return config;
 }
 
-void Bench::receive(const CmBody& body, uint64_t transaction) {
+void Bench::receive(const CmBody& body, std::optional<uint64_t> transaction) {
   receive_from(peer, body, transaction);
 }
 
-void Bench::receive_from(const Gid& source, const CmBody& body, uint64_t transaction) {
-  cm.receive(emit_cm_message({transaction, body}), flow_between(source, ours), now);
+void Bench::receive_from(const Gid& source, const CmBody& body,
+                         std::optional<uint64_t> transaction) {
+  const bool is_answer =
+      std::holds_alternative<CmRep>(body) || std::holds_alternative<CmMra>(body) ||
+      std::holds_alternative<CmRej>(body) || std::holds_alternative<CmSidrRep>(body);
+  const uint64_t id = transaction.value_or(is_answer ? transaction_id : kPeerTransaction);
+  cm.receive(emit_cm_message({id, body}), flow_between(source, ours), now);
 }
 
 void Bench::advance(Duration time) {

@@ -47,10 +47,11 @@ class Bench {
   Gid ours = gid_of(1);
   Gid peer = gid_of(2);
 
-  /// A message of the peer's arrives.
-  void receive(const CmBody& body, uint64_t transaction_id = kPeerTransaction);
+  /// A message of the peer's arrives. Without a transaction id, an answer has that of the last
+  /// message that was expected, any other one kPeerTransaction.
+  void receive(const CmBody& body, std::optional<uint64_t> transaction_id = std::nullopt);
   void receive_from(const Gid& source, const CmBody& body,
-                    uint64_t transaction_id = kPeerTransaction);
+                    std::optional<uint64_t> transaction_id = std::nullopt);
   void advance(Duration time);
   /// To the next deadline; false: there is none.
   bool advance_to_deadline();

@@ -101,6 +101,7 @@ TEST(CmBounds, ThousandsOfConnectionsEndWithoutARest) {
     const auto id = bench.cm.connect(request_template(), flow_between(bench.ours, bench.peer),
                                      kLifetime, bench.now);
     ASSERT_TRUE(id);
+    bench.expect_sent<CmReq>();
     CmRep rep = peer_reply(*id);
     rep.local_comm_id = CommId{0x7000'0000 + i};
     rep.local_qpn = Qpn{i + 2};

@@ -114,7 +114,7 @@ MadFate repeat_answer(CmCore& core, Communication& c, const CmStep& step, Instan
 }  // namespace
 
 MadFate receive_rep(CmCore& core, const CmRep& rep, const MadContext& context) {
-  const Addressee to = find_addressee(core, rep.remote_comm_id, std::nullopt, context.flow);
+  const Addressee to = find_answered(core, rep.remote_comm_id, context);
   Communication* c = to.communication;
   const bool is_anothers =
       c != nullptr && c->remote_id != CommId{} && c->remote_id != rep.local_comm_id;

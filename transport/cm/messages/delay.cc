@@ -57,9 +57,9 @@ void send_mra(CmCore& core, Communication& c, CmAnswered answered, uint8_t servi
 
 MadFate receive_mra(CmCore& core, const CmMra& mra, const MadContext& context) {
   const bool of_req = mra.answered == CmAnswered::kReq;
-  const std::optional<CommId> remote_id =
-      of_req ? std::nullopt : std::optional<CommId>(mra.local_comm_id);
-  const Addressee to = find_addressee(core, mra.remote_comm_id, remote_id, context.flow);
+  const Addressee to =
+      of_req ? find_answered(core, mra.remote_comm_id, context)
+             : find_addressee(core, mra.remote_comm_id, mra.local_comm_id, context.flow);
   if (to.communication == nullptr) return mad_dropped(to.reason);
   Communication& c = *to.communication;
   if (answers_probe(c, context)) return receive_probe_answer(core, c, context.now);

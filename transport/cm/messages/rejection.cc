@@ -34,9 +34,10 @@ Communication* find_timed_out(CmCore& core, const CmRej& rej, const Flow& flow) 
   return core.table.find_remote_id(flow.source, guid, rej.local_comm_id);
 }
 
-Addressee find_rejected(CmCore& core, const CmRej& rej, const Flow& flow) {
-  if (Communication* c = find_timed_out(core, rej, flow)) return {c, MadDropReason::kCount};
-  const Addressee to = find_addressee(core, rej.remote_comm_id, std::nullopt, flow);
+Addressee find_rejected(CmCore& core, const CmRej& rej, const MadContext& context) {
+  Communication* const timed_out = find_timed_out(core, rej, context.flow);
+  if (timed_out != nullptr) return {timed_out, MadDropReason::kCount};
+  const Addressee to = find_answered(core, rej.remote_comm_id, context);
   Communication* c = to.communication;
   if (c == nullptr) return to;
   // A peer that has not told its id yet may reject with it or without.
@@ -78,7 +79,7 @@ MadFate answer_rej(CmCore& core, const MadContext& context, CmAnswered rejected,
 }
 
 MadFate receive_rej(CmCore& core, const CmRej& rej, const MadContext& context) {
-  const Addressee to = find_rejected(core, rej, context.flow);
+  const Addressee to = find_rejected(core, rej, context);
   if (to.communication == nullptr) return mad_dropped(to.reason);
   Communication& c = *to.communication;
   const bool stale = rej.reason == CmRejectReason::kStaleConnection;

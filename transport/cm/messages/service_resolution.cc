@@ -20,12 +20,13 @@ Expected<CommId, Errno> ConnectionManager::resolve_service(const CmSidrReq& requ
   CmSidrReq sent = request;
   sent.request_id = c->id;
   core.enter(*c, cm_step(c->state, CmInput::kResolveService).next, now);
-  core.send_request(*c, sent, core.ids.next_transaction(), timeout, now);
+  c->transaction_id = core.ids.next_transaction();
+  core.send_request(*c, sent, c->transaction_id, timeout, now);
   return c->id;
 }
 
 MadFate receive_sidr_rep(CmCore& core, const CmSidrRep& reply, const MadContext& context) {
-  const Addressee to = find_addressee(core, reply.request_id, std::nullopt, context.flow);
+  const Addressee to = find_answered(core, reply.request_id, context);
   if (to.communication == nullptr) return mad_dropped(to.reason);
   Communication& c = *to.communication;
   const CmStep step = cm_step(c.state, CmInput::kSidrRep);

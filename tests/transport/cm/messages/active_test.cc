@@ -207,6 +207,26 @@ TEST(CmActive, RejectsAReplyToNobody) {
   bench.expect_quiet();
 }
 
+// Who shares the peer's address may try all ids, but has not seen the REQ. Expect: what answers it
+// has to have its transaction id.
+TEST(CmActive, AnAnswerWithoutTheTransactionChangesNothing) {
+  Bench bench;
+  const CommId id = bench.connect();
+  const uint64_t other = bench.transaction_id + 1;
+  CmRej rej;
+  rej.remote_comm_id = id;
+  rej.reason = CmRejectReason::kConsumer;
+  for (const CmBody& forged : {CmBody(peer_reply(id)), CmBody(rej),
+                               CmBody(CmMra{kPeerId, id, CmAnswered::kReq, 20, {}})}) {
+    bench.receive(forged, other);
+    bench.expect_quiet();
+  }
+  EXPECT_EQ(bench.count_of(MadDropReason::kWrongPeer), 3u);
+  EXPECT_EQ(bench.cm.state(id), CmState::kReqSent);
+  bench.receive(peer_reply(id));
+  bench.expect_event(Kind::kReply);
+}
+
 TEST(CmActive, AReplyFromAnotherAddressChangesNothing) {
   Bench bench;
   const CommId id = bench.connect();

@@ -35,6 +35,9 @@ TEST(CmService, AsksAndGetsAQueuePair) {
   rep.request_id = id;
   rep.qpn = Qpn{0x33};
   rep.qkey = QKey{0x44};
+  bench.receive(rep, bench.transaction_id + 1);
+  bench.expect_no_event();
+  EXPECT_EQ(bench.count_of(MadDropReason::kWrongPeer), 1u) << "a forged one";
   bench.receive(rep, bench.transaction_id);
   const CmEvent event = bench.expect_event(Kind::kServiceReply);
   EXPECT_EQ(event.id, id);

@@ -141,7 +141,8 @@ TEST(CmStale, AReplyThatNamesAQueuePairInUseIsRejected) {
   const CommId id = bench.connect();
   CmRep rep = peer_reply(id);
   rep.local_comm_id = kOtherId;
-  bench.receive(rep, bench.transaction_id);
+  const uint64_t transaction = bench.transaction_id;
+  bench.receive(rep, transaction);
   const auto rej = bench.expect_sent<CmRej>();
   EXPECT_EQ(rej.reason, CmRejectReason::kStaleConnection);
   EXPECT_EQ(rej.rejected, CmAnswered::kRep);
@@ -152,7 +153,7 @@ TEST(CmStale, AReplyThatNamesAQueuePairInUseIsRejected) {
   // Once the old one is over, the reply is as good as any.
   bench.receive(CmDrep{kPeerId, old, {}});
   bench.expect_event(Kind::kDisconnected);
-  bench.receive(rep);
+  bench.receive(rep, transaction);
   EXPECT_EQ(bench.expect_event(Kind::kReply).id, id);
 }
 
