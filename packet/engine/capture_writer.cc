@@ -18,6 +18,7 @@
 #include "packet/engine/capture_record.h"
 #include "packet/host/file_size.h"
 #include "packet/host/guarded_open.h"
+#include "packet/host/stderr_line.h"
 #include "packet/host/uncancelled.h"
 
 namespace urxe {
@@ -262,9 +263,8 @@ void CaptureWriter::append(std::span<const uint8_t> records) {
 void CaptureWriter::stop(const char* why) {
   if (!on_.exchange(false)) return;
   flock(fd_.get(), LOCK_UN);
-  const Uncancelled uncancelled;
-  std::fprintf(stderr, "urxe: capture file %s: %s; capturing stops, traffic goes on\n",
-               path_.c_str(), why);
+  write_stderr_line(
+      {"urxe: capture file ", path_, ": ", why, "; capturing stops, traffic goes on\n"});
 }
 
 }  // namespace urxe

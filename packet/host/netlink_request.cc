@@ -7,6 +7,8 @@
 
 #include <cerrno>
 
+#include "packet/host/uncancelled.h"
+
 namespace urxe {
 namespace {
 
@@ -79,12 +81,14 @@ void NetlinkRequest::add(uint16_t type, const Gid& address) {
 }
 
 Expected<NetlinkAnswer, Errno> NetlinkRequest::ask() const {
+  const Uncancelled uncancelled;  // until the socket is closed
   const auto fd = open_netlink();
   if (!fd) return error(fd.error().value);
   return ask(fd->get());
 }
 
 Expected<NetlinkAnswer, Errno> NetlinkRequest::ask(int fd) const {
+  const Uncancelled uncancelled;
   nlmsghdr header{};
   header.nlmsg_len = static_cast<uint32_t>(sizeof header + payload_.size());
   header.nlmsg_type = type_;

@@ -33,6 +33,14 @@ std::string Gid::to_string() const {
   return text;
 }
 
+bool is_no_source(const Gid& address) {
+  if (address.is_ipv4())
+    return address.ipv4()[0] == 127 || address.ipv4()[0] == 0 || address.is_multicast();
+  Gid rest = address;
+  rest.bytes[15] &= 0xfe;  // ::1 and ::
+  return address.is_multicast() || rest.is_zero();
+}
+
 Gid source_network(const Gid& address) {
   constexpr size_t kPrefixBytes = 8;
   Gid network = address;

@@ -34,6 +34,9 @@ struct Gid {
   }
 };
 
+/// Whether no packet on a link may come from it: a loopback address, a group, or none.
+[[nodiscard]] bool is_no_source(const Gid& address);
+
 /// What bounds per source count by: an IPv4 address, a link-local address, or the first 64 bits of
 /// an IPv6 address, with zeros behind them, since a host may have all addresses of its network.
 [[nodiscard]] Gid source_network(const Gid& address);

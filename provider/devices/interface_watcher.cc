@@ -100,15 +100,15 @@ bool InterfaceWatcher::take_wake() {
 }
 
 void InterfaceWatcher::set_link(const std::string& device, bool is_up) {
-  std::lock_guard lock(links_mutex_);
-  links_[device] = is_up;
-  if (can_wake_) wake();
+  std::lock_guard lock(links_->mutex);
+  links_->up[device] = is_up;
+  if (links_->can_wake) wake();
 }
 
 void InterfaceWatcher::allow_wake(bool allowed) {
-  std::lock_guard lock(links_mutex_);
-  can_wake_ = allowed;
-  if (!allowed) links_.clear();
+  std::lock_guard lock(links_->mutex);
+  links_->can_wake = allowed;
+  if (!allowed) links_->up.clear();
 }
 
 void InterfaceWatcher::release() {
@@ -144,8 +144,8 @@ bool InterfaceWatcher::update() try {
   std::lock_guard lock(mutex_);
   std::map<std::string, bool> links;
   {
-    std::lock_guard links_lock(links_mutex_);
-    links = links_;
+    std::lock_guard links_lock(links_->mutex);
+    links = links_->up;
   }
   auto now = update_tree(device_tree(), links);
   if (!now) return false;
@@ -164,17 +164,16 @@ bool InterfaceWatcher::update() try {
 void InterfaceWatcher::before_fork() {
   lifecycle_.lock();
   mutex_.lock();
-  links_mutex_.lock();
 }
 
 void InterfaceWatcher::after_fork_in_parent() {
-  links_mutex_.unlock();
   mutex_.unlock();
   lifecycle_.unlock();
 }
 
 void InterfaceWatcher::after_fork_in_child() {
-  links_mutex_.unlock();
+  (void)links_.release();  // a thread of the parent may hold its lock, or be changing it
+  links_ = std::make_unique<Links>();
   followers_.clear();
   running_ = false;
   release();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -71,11 +72,14 @@ class InterfaceWatcher {
   ChangeSocket changes_;
   FileDescriptor tree_use_;
 
-  /// No other is taken while it is held. During a fork() nobody has it: who takes it has one of
-  /// those above, or the lock of a device.
-  std::mutex links_mutex_;
-  std::map<std::string, bool> links_;
-  bool can_wake_ = false;
+  /// Of the links that set_link() tells of, whatever lock its caller has. No other lock is taken
+  /// while this one is held. A fork() cannot wait for it; the child makes another one.
+  struct Links {
+    std::mutex mutex;
+    std::map<std::string, bool> up;
+    bool can_wake = false;
+  };
+  std::unique_ptr<Links> links_ = std::make_unique<Links>();
 
   std::mutex mutex_;  ///< held throughout an update; taken after lifecycle_
   std::vector<const Follower*> followers_;

@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "provider/devices/leftovers.h"
+#include "provider/devices/tree_update.h"
 #include "provider/devices/tree_users.h"
 
 namespace urxe {
@@ -80,7 +81,8 @@ bool is_stale(const fs::path& tree, const NetworkNamespace& netns, Namespaces& n
   const bool is_ours = is_same_number && identity == netns.identity;
   if (is_same_number && !is_ours && !identity.empty()) return true;
   return read_file(tree / kTreeProcessesFile) == netns.pid_namespace &&
-         is_old(tree, is_ours, namespaces) && !is_in_use(tree.string());
+         is_old(tree, is_ours, namespaces) && !has_users(tree.string()) &&
+         !is_in_use(tree.string());
 }
 
 }  // namespace

@@ -277,6 +277,17 @@ Expected<std::string, std::string> publish_and_clean_up(const std::string& runti
 
 }  // namespace
 
+namespace {
+
+/// The kernel names files without symbolic links, and processes compare.
+std::string real_path(const std::string& path) {
+  std::error_code failed;
+  const auto real = std::filesystem::canonical(path, failed);
+  return failed ? path : real.string();
+}
+
+}  // namespace
+
 std::vector<std::string> runtime_directory_places() {
   std::vector<std::string> places = user_directory_places();
   const char* const runtime = secure_getenv("XDG_RUNTIME_DIR");
@@ -293,7 +304,7 @@ Expected<std::string, std::string> publish_tree_in(const std::vector<std::string
   std::string reasons;
   for (const std::string& place : places) {
     auto directory = open_user_directory(place, IfMissing::kMake);
-    auto tree = directory ? publish_and_clean_up(directory->path, netns, content)
+    auto tree = directory ? publish_and_clean_up(real_path(directory->path), netns, content)
                           : Unexpected<std::string>(directory.error().what);
     if (tree) return tree;
     reasons += (reasons.empty() ? "" : "; ") + tree.error();

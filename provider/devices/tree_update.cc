@@ -64,11 +64,15 @@ struct flock whole_file(short type) {
   return lock;
 }
 
+}  // namespace
+
 bool has_users(const std::string& tree) {
   FileDescriptor fd = open_file(tree + "/users");
   struct flock lock = whole_file(F_WRLCK);
   return fd && fcntl(fd.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
+
+namespace {
 
 /// Replaces a file's text atomically. The lock keeps other processes from using the draft's name.
 bool replace_file(const std::string& tree, const std::string& path, const std::string& text) {

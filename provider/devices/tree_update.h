@@ -18,6 +18,9 @@ namespace urxe {
 /// descriptor if the file cannot be locked.
 FileDescriptor hold_tree(const std::string& tree);
 
+/// Whether somebody does that.
+bool has_users(const std::string& tree);
+
 /// Whether the tree is for the calling thread's network namespace.
 bool is_of_this_namespace(const std::string& tree);
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <exception>
 
+#include "packet/host/uncancelled.h"
 #include "provider/devices/device_tree.h"
 #include "provider/netlink/kernel.h"
 #include "provider/netlink/program_socket.h"
@@ -134,6 +135,7 @@ Expected<ssize_t, Errno> try_send(int fd, const msghdr* message) {
 }
 
 ssize_t send_hook(int fd, const msghdr* message) noexcept {
+  const Uncancelled uncancelled;
   try {
     const auto sent = try_send(fd, message);
     return sent ? *sent : static_cast<ssize_t>(fail(sent.error().value));

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/observation/failure_log.h"
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <cerrno>
 #include <cinttypes>
 
+#include "packet/host/stderr_line.h"
 #include "provider/observation/explanation.h"
 
 namespace urxe {
@@ -15,25 +12,9 @@ namespace {
 
 constinit std::atomic<uint64_t> failures{0};
 
-/// Whether a write of a line would neither wait nor raise SIGPIPE. A pipe that is writable has room
-/// for PIPE_BUF bytes, which is more than a line has.
-bool stderr_takes_a_line() {
-  pollfd target{STDERR_FILENO, POLLOUT, 0};
-  return poll(&target, 1, 0) == 1 && target.revents == POLLOUT;
-}
-
 void print_line(std::string_view line) {
-  const int saved = errno;
-  ShortText text;
-  text.add("urxe: ");
-  // The newline must fit, too.
-  text.add(line.substr(0, ShortText::kCapacity - text.view().size() - 1));
-  text.add("\n");
-  if (stderr_takes_a_line()) {
-    [[maybe_unused]] const ssize_t written =
-        write(STDERR_FILENO, text.view().data(), text.view().size());
-  }
-  errno = saved;
+  constexpr std::string_view kBegin = "urxe: ";
+  write_stderr_line({kBegin, line.substr(0, ShortText::kCapacity - kBegin.size() - 1), "\n"});
 }
 
 }  // namespace

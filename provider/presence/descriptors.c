@@ -11,6 +11,7 @@
 struct urxe_fd_set urxe_nodes;
 struct urxe_fd_set urxe_directories;
 _Atomic(bool) urxe_is_inside;
+_Atomic(pid_t) urxe_inside_of;
 
 enum { kBitsPerWord = sizeof(unsigned long) * CHAR_BIT, kTracked = 1024 * kBitsPerWord };
 

@@ -27,6 +27,7 @@ extern struct urxe_fd_set urxe_nodes;
 extern struct urxe_fd_set urxe_directories;
 /// Whether the working directory may lie in the tree.
 extern _Atomic(bool) urxe_is_inside;
+extern _Atomic(pid_t) urxe_inside_of;  ///< the process that was last seen to enter it
 
 /// Whether `fd`, which was opened as `path` beside `dirfd`, is of a file of the tree. Two loads for
 /// nearly all. `path` was not translated, and can be read. Keeps errno.

@@ -6,11 +6,21 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/poll.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "provider/presence/next.h"
+
+/// Writes three pieces, unless that would have to wait or raise SIGPIPE: stderr is the program's.
+static void write_line(const struct iovec line[3]) {
+  struct pollfd target = {STDERR_FILENO, POLLOUT, 0};
+  const struct timespec at_once = {0, 0};
+  const long ready = syscall(SYS_ppoll, &target, 1, &at_once, NULL, 0);
+  if (ready == 1 && target.revents == POLLOUT) (void)!syscall(SYS_writev, STDERR_FILENO, line, 3);
+}
 
 static struct iovec piece(const char* text) {
   return (struct iovec){(void*)text, strlen(text)};
@@ -45,7 +55,7 @@ static void report_unreachable_tree(const char* path) {
                     "it as this user, or open a device before changing the user\n"
                   : ": the directory that describes the devices does not exist any more. Start the "
                     "program with `urxe run`, or evaluate the output of `urxe env` again\n")};
-    (void)!syscall(SYS_writev, STDERR_FILENO, line, 3);
+    write_line(line);
   }
   errno = saved_errno;
 }
@@ -62,7 +72,6 @@ void urxe_report_lack(const char* path) {
       piece("urxe: cannot open "), piece(path),
       piece(own_limit ? ": Too many open files: raise the limit of this process with ulimit -n\n"
                       : ": Too many open files in the system: fs.file-max is reached\n")};
-  // If stderr is closed there is nothing to be done.
-  (void)!syscall(SYS_writev, STDERR_FILENO, line, 3);
+  write_line(line);
   errno = saved_errno;
 }

@@ -191,7 +191,9 @@ URXE_VERSIONED(brk)
 int urxe_versioned_brk(void* address) {
   const struct urxe_taking taking = begin_break((uintptr_t)address);
   int result = URXE_NEXT(brk)(address);
-  urxe_end_loss(&taking, result != 0);
+  // The C library does not tell that the kernel has refused an address below the heap.
+  const bool stays = result != 0 || (uintptr_t)URXE_NEXT(sbrk)(0) != (uintptr_t)address;
+  urxe_end_loss(&taking, stays);
   return result;
 }
 

@@ -55,6 +55,7 @@ static void note_working_directory(void) {
   ssize_t length = urxe_next.readlink_function("/proc/self/cwd", path, sizeof(path));
   errno = saved_errno;
   if (length > (ssize_t)urxe_tree_length && memcmp(path, urxe_tree, urxe_tree_length) == 0) {
+    atomic_store(&urxe_inside_of, getpid());
     atomic_store(&urxe_is_inside, true);
   }
 }

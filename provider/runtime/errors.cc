@@ -3,16 +3,13 @@
 
 #include <dlfcn.h>
 #include <sys/resource.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cstring>
-#include <initializer_list>
 #include <string_view>
 
-#include "packet/host/uncancelled.h"
+#include "packet/host/stderr_line.h"
 #include "provider/observation/short_text.h"
 #include "provider/presence/presence_abi.h"
 
@@ -113,43 +110,26 @@ bool is_first(unsigned kind, int errno_value) {
   return !is_shared || !was_told_by_presence(errno_value);
 }
 
-/// Writes the line "urxe: ", and the texts.
-void print(std::initializer_list<std::string_view> texts) noexcept {
-  const Uncancelled uncancelled;
-  constexpr size_t kMost = 10;
-  const int saved = errno;
-  std::array<iovec, kMost> parts{};
-  size_t count = 0;
-  const auto add = [&](std::string_view text) {
-    if (count < kMost) parts[count++] = {const_cast<char*>(text.data()), text.size()};
-  };
-  add("urxe: ");
-  for (const std::string_view text : texts) add(text);
-  add("\n");
-  // If stderr is closed there is nothing to be done.
-  [[maybe_unused]] ssize_t written = writev(STDERR_FILENO, parts.data(), static_cast<int>(count));
-  errno = saved;
-}
-
 }  // namespace
 
 void print_error(const std::string& text) noexcept {
-  print({text});
+  write_stderr_line({"urxe: ", text, "\n"});
 }
 
 void print_failure(const std::string& text, int errno_value) noexcept {
   const Limit limit = limit_behind(errno_value);
-  if (limit.kind == 0) return print({text});
+  if (limit.kind == 0) return print_error(text);
   const bool first = is_first(limit.kind, errno_value);
   const bool follows = limit.kind == kDescriptors || limit.kind == kHostsDescriptors;
-  if (first || !follows) print({text, " (", limit.hint.view(), ")"});
+  if (first || !follows) write_stderr_line({"urxe: ", text, " (", limit.hint.view(), ")\n"});
 }
 
 void report_lack(const char* what, int errno_value) noexcept {
   const int saved = errno;
   const Limit limit = limit_behind(errno_value);
   if (limit.kind != 0 && is_first(limit.kind, errno_value)) {
-    print({"cannot ", what, ": ", std::strerror(errno_value), " (", limit.hint.view(), ")"});
+    write_stderr_line(
+        {"urxe: cannot ", what, ": ", std::strerror(errno_value), " (", limit.hint.view(), ")\n"});
   }
   errno = saved;
 }

@@ -11,6 +11,7 @@
 #include <functional>
 #include <mutex>
 
+#include "packet/host/uncancelled.h"
 #include "provider/presence/presence_abi.h"
 #include "provider/runtime/locks/spinlock.h"
 #include "provider/runtime/memory/mapped_memory.h"
@@ -147,6 +148,7 @@ MemoryUser* lose(const Pages& pages, Loss loss, const MemoryUser* last) {
 }
 
 [[gnu::noinline]] size_t length_of_mapping(const void* address) {
+  const Uncancelled uncancelled;
   const int saved_errno = errno;
   const size_t length = mapping_length(address);
   errno = saved_errno;

@@ -154,11 +154,12 @@ ssize_t write_hook(int fd, const void* buffer, size_t length) noexcept {
 /// Waits until there is something to read, where the read would block. A thread that is cancelled
 /// unwinds through this function.
 int read_hook(int fd) {
+  // First, since to look at a socket of the program's takes its error away.
+  const Channel channel = ChannelTable::instance().find(fd);
+  if (channel.events == nullptr) return 1;
   char byte = 0;
   if (recv(fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT) >= 0) return 0;
   if (errno == ENOTSOCK) return 1;
-  const Channel channel = ChannelTable::instance().find(fd);
-  if (channel.events == nullptr) return 1;
   const auto device = channel.device.lock();
   const int flags = fcntl(fd, F_GETFL);
   if (device == nullptr || device->is_forked() || (flags & O_NONBLOCK) != 0) return 0;

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "provider/devices/stale_trees.h"
+#include "provider/devices/tree_update.h"
 #include "provider/devices/tree_users.h"
 
 namespace urxe {
@@ -277,6 +278,20 @@ TEST_F(TreeStoreTest, ATreeInUseStays) {
   const TreeUser user(directory_, *tree, "echo; read line");
   remove_stale_trees(directory_, kNamespace);
   EXPECT_TRUE(fs::exists(*tree));
+}
+
+// Programs may write over their environment to show a title.
+TEST_F(TreeStoreTest, ATreeThatIsHeldStays) {
+  auto tree = publish_tree(directory_, kNamespace, content_);
+  std::ofstream(*tree + "/users").put('\n');
+  fs::last_write_time(*tree, fs::file_time_type::clock::now() - std::chrono::hours(24 * 30));
+  FileDescriptor held = hold_tree(*tree);
+  ASSERT_TRUE(held);
+  remove_stale_trees(directory_, kNamespace);
+  EXPECT_TRUE(fs::exists(*tree));
+  held.reset();
+  remove_stale_trees(directory_, kNamespace);
+  EXPECT_FALSE(fs::exists(*tree));
 }
 
 // The environment of a process cannot be read while it becomes another program.

@@ -364,6 +364,16 @@ print(open('1/state').read())
                          "b'1: CA\\n'\n['0', '1'] ../../devices/urxe/fe75:00:00.0/infiniband/dev0\n"
                          "4: ACTIVE\n\n")
 
+    def test_a_child_of_vfork_goes_elsewhere(self):
+        """It shares the memory of its parent, not its working directory."""
+        code = """
+import os, subprocess
+os.chdir('/sys/class/infiniband/dev0/ports/1')
+subprocess.run(['/bin/true'], cwd='/')
+print(open('counters/port_xmit_packets').read())
+"""
+        self.assertEqual(self.shown("/usr/bin/python3", "-c", code), "0\n\n")
+
     def test_calls_of_programs_linked_with_glibc_before_2_33(self):
         self.shown(os.path.join(BUILD, "bin", "presence_status_probe"), "dev0")
 
@@ -640,6 +650,7 @@ class MemoryTest(Scratch):
             "sbrk up:",
             "sbrk down: gone +65536 65536 .",
             "brk down: gone +0 65536 .",
+            "brk below the heap: in vain",
             "malloc and free: there +0 1 uncertain +0 1 .",
             "malloc and free of a mapping: there +0 1 gone +0 1 .",
             "free nothing:",
@@ -680,6 +691,13 @@ class RuntimeDirectoryTest(Scratch):
         tree = self.tree(XDG_RUNTIME_DIR=self.scratch)
         self.assertTrue(tree.startswith(self.scratch + "/urxe/"), tree)
         self.assertEqual(stat.S_IMODE(os.stat(self.scratch + "/urxe").st_mode), 0o700)
+
+    def test_below_a_symbolic_link(self):
+        os.mkdir(self.scratch + "/real")
+        os.symlink("real", self.scratch + "/link")
+        changes = environment(XDG_RUNTIME_DIR=self.scratch + "/link")
+        read = "cd /sys/class/infiniband/dev0/ports/1/counters; cat port_xmit_packets"
+        self.assertEqual(self.output("sh", "-c", read, options=("--device", "dev0=lo"), env=changes), "0\n")
 
     def test_the_same_tree_again(self):
         self.assertEqual(self.tree(XDG_RUNTIME_DIR=self.scratch),

@@ -83,6 +83,7 @@ Expected<void, Errno> CmStage::call(const Statement& statement) {
 
 void CmStage::message_in(const Statement& statement) {
   CmMessage message = message_of(static_cast<CmAttribute>(statement.subject_id), current_);
+  answer_request(message, requested_);
   for (const Word& word : statement.words) set_field(message, word.key, value_of_id(word));
   cm_.receive(emit_cm_message(message), flow_of_messages(false), now_);
 }
@@ -90,6 +91,7 @@ void CmStage::message_in(const Statement& statement) {
 void CmStage::settle() {
   cm_.advance(now_);
   while (const OutgoingMad* out = cm_.take_outgoing()) {
+    if (const auto message = parse_cm_message(out->mad)) note_request(*message, requested_);
     sent.push_back({now_, {out->mad.begin(), out->mad.end()}, out->flow, std::nullopt, false});
   }
   while (const auto event = cm_.take_event()) {

@@ -36,7 +36,8 @@ class CmStage final : public Stage {
 
   Instant now_{1'000'000'000};
   ConnectionManager cm_;
-  CommId current_;  ///< of the last CONNECT or REQUEST
+  CommId current_;                     ///< of the last CONNECT or REQUEST
+  std::optional<uint64_t> requested_;  ///< the transaction of the last REQ
 };
 
 }  // namespace urxe::drill

@@ -145,6 +145,17 @@ CmMessage message_of(CmAttribute attribute, CommId ours) {
   return message;
 }
 
+void note_request(const CmMessage& sent, std::optional<uint64_t>& transaction) {
+  if (std::holds_alternative<CmReq>(sent.body)) transaction = sent.transaction_id;
+}
+
+void answer_request(CmMessage& message, const std::optional<uint64_t>& transaction) {
+  const bool is_answer = std::holds_alternative<CmRep>(message.body) ||
+                         std::holds_alternative<CmMra>(message.body) ||
+                         std::holds_alternative<CmRej>(message.body);
+  if (is_answer && transaction) message.transaction_id = *transaction;
+}
+
 CmReq request_of(const Statement& call) {
   CmMessage message{0, request_template()};
   set_field(message, "qpn", kScriptQpn);

@@ -26,6 +26,11 @@ std::optional<uint64_t> field_of(const CmMessage& message, std::string_view key)
 void set_field(CmMessage& message, std::string_view key, uint64_t value);
 /// A message of the peer's, to `ours`, before the fields of a statement are set.
 CmMessage message_of(CmAttribute attribute, CommId ours);
+
+/// Remembers the transaction of a REQ that was sent: a REP, MRA or REJ that answers it has the same
+/// (answer_request()), unless the script says otherwise.
+void note_request(const CmMessage& sent, std::optional<uint64_t>& transaction);
+void answer_request(CmMessage& message, const std::optional<uint64_t>& transaction);
 /// The request of a `call CONNECT`.
 CmReq request_of(const Statement& call);
 

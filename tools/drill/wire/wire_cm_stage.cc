@@ -87,6 +87,7 @@ Outcome WireCmStage::message_in(const Statement& statement) {
   CmMessage message = message_of(static_cast<CmAttribute>(statement.subject_id), ours_);
   set_field(message, "local", kScriptPeerId.value() + salt_);
   message.transaction_id += uint64_t{salt_} << 32U;
+  answer_request(message, requested_);
   if (auto* request = std::get_if<CmReq>(&message.body)) complete(*request);
   if (auto* reply = std::get_if<CmRep>(&message.body)) reply->local_ca_guid += salt_;
   for (const Word& word : statement.words) set_field(message, word.key, value_of(word));
@@ -130,6 +131,7 @@ void WireCmStage::take_message(SentPacket packet) {
   if (is_other) return;  // of a script before
   const bool is_first =
       std::holds_alternative<CmReq>(message->body) || std::holds_alternative<CmRep>(message->body);
+  note_request(*message, requested_);
   if (is_first) ours_ = CommId(static_cast<uint32_t>(*field_of(*message, "local")));
   MadBytes mad;
   std::copy(packet.bytes.begin(), packet.bytes.end(), mad.begin());

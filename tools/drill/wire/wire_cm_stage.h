@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -46,9 +47,10 @@ class WireCmStage final : public RealStage {
   [[nodiscard]] uint64_t meaning_of(const Word& word, uint64_t came, CmAttribute attribute);
 
   const Script& script_;
-  uint32_t salt_;                                        ///< of the peer's numbers
-  CommId ours_;                                          ///< of the device's last communication
-  Psn next_psn_;                                         ///< of the packets to QP1
+  uint32_t salt_;                      ///< of the peer's numbers
+  std::optional<uint64_t> requested_;  ///< the transaction of the device's last REQ
+  CommId ours_;                        ///< of the device's last communication
+  Psn next_psn_;                       ///< of the packets to QP1
   std::map<std::string, uint64_t, std::less<>> chosen_;  ///< by librdmacm, by the field's name
   std::set<MadBytes> seen_;
   size_t answers_expected_ = 0;     ///< ANSWER_DISCONNECT statements to come

@@ -168,19 +168,21 @@ std::span<const RxPacket> DpdkEngine::receive() {
   register_thread();
   release_frames();
   if (calls_until_look_-- == 0) look_around();
-  for (size_t i = 0; i < Port::kBurst && sender_.has_local(); ++i) take(sender_.take_local());
-  for (size_t i = 0; i < early_count_; ++i) take(early_[i]);
+  for (size_t i = 0; i < Port::kBurst && sender_.has_local(); ++i) {
+    take(sender_.take_local(), From::kOurselves);
+  }
+  for (size_t i = 0; i < early_count_; ++i) take(early_[i], From::kLink);
   early_count_ = 0;
   std::array<rte_mbuf*, Port::kBurst> frames;
   const uint16_t count = port_.receive(frames.data());
-  for (uint16_t i = 0; i < count; ++i) take(frames[i]);
+  for (uint16_t i = 0; i < count; ++i) take(frames[i], From::kLink);
   if (sender_.is_blocked()) sender_.flush();
   counters_.rx_packets += packets_.size();
   return packets_;
 }
 
 /// The packet in the frame is handed out, or else the frame is somebody else's or the link's.
-void DpdkEngine::take(rte_mbuf* frame) {
+void DpdkEngine::take(rte_mbuf* frame, From from) {
   held_[held_count_++] = frame;
   // A driver may have it in pieces; those of a RoCE packet fit into the first buffer.
   if (frame->nb_segs != 1 && rte_pktmbuf_linearize(frame) != 0) {
@@ -191,7 +193,10 @@ void DpdkEngine::take(rte_mbuf* frame) {
   const bool has_tag = (frame->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0;
   if (bytes.size() < kSmallestFrame || has_tag) return;
   if (const auto received = parse_frame(bytes, {})) {
-    if (!is_ours(received->packets.flow.destination)) {
+    const Flow& flow = received->packets.flow;
+    const bool is_forged =
+        from == From::kLink && (is_ours(flow.source) || is_no_source(flow.source));
+    if (!is_ours(flow.destination) || is_forged) {
       ++counters_.rx_refused;
       return;
     }

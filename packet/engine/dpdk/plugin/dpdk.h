@@ -65,7 +65,8 @@ class DpdkEngine final : public OneLaneEngine {
   [[nodiscard]] rte_mbuf* make_frame(const TxBatch::Message& packet, const uint8_t* memory,
                                      uint16_t identification, const MacAddress& to);
   void release_frames();
-  void take(rte_mbuf* frame);
+  enum class From : uint8_t { kOurselves, kLink };
+  void take(rte_mbuf* frame, From from);
   [[nodiscard]] bool is_ours(const Gid& destination) const;
   void look_around();
   void follow_link();

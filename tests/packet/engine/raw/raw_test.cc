@@ -177,6 +177,13 @@ TEST_F(RawEngineTest, TakesOnlyWhatIsForIt) {
   Flow elsewhere = flow_between(*right_, *left_);
   elsewhere.destination = ipv4(10, 98, 0, 77);  // to be routed by this host
   inject_frame(elsewhere, left.qpn(), left_->mac());
+  inject_frame(flow_between(*left_, *left_), left.qpn(), left_->mac());  // from itself
+  inject_frame(flow_between(*left_, *left_, true), left.qpn(), left_->mac());
+  for (const Gid& forged : {ipv4(127, 0, 0, 1), ipv4(0, 0, 0, 0), ipv4(224, 1, 2, 3)}) {
+    Flow flow = flow_between(*right_, *left_);
+    flow.source = forged;
+    inject_frame(flow, left.qpn(), left_->mac());
+  }
   inject_changed(14 + 6, 0x60);  // a fragment
   inject_changed(14 + 9, 6);     // TCP
   inject_changed(34 + 3, 0xb8);  // another port
