@@ -14,8 +14,8 @@
 namespace urxe {
 namespace {
 
-/// A pipe that is writable has room for PIPE_BUF bytes, which is more than a line has. One that
-/// nobody reads is in error, too.
+/// A writable pipe has room for PIPE_BUF bytes, more than a line has. A pipe without a reader
+/// reports POLLERR besides.
 bool stderr_takes_a_line() {
   pollfd target{STDERR_FILENO, POLLOUT, 0};
   return poll(&target, 1, 0) == 1 && target.revents == POLLOUT;

@@ -29,7 +29,7 @@ UnixName socket_name(int directory, std::string_view path, std::string_view file
 /// right to the directories above it: for a process that has changed its user.
 UnixName by_descriptor(const UnixName& name);
 
-/// Whether its directory has the socket's file, wherever the process has its root directory.
+/// Whether the socket's file is in its directory. Also right after chroot(2).
 bool has_file(const UnixName& name);
 
 /// A nonblocking datagram socket that has no name yet. EMFILE, ENFILE, ENOMEM.

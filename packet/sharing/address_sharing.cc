@@ -46,8 +46,8 @@ AddressSharing::AddressSharing(const Slot& slot, uint32_t interface_index)
   watch(beacon_.fd(), kBeaconId, EPOLLET);
 }
 
-/// EPOLLET in `more`: each caller of a beacon is told once, since without a free descriptor it
-/// stays where it is. Anybody can call.
+/// `more`: EPOLLET for beacons. Any user may connect to one. If no descriptor is free the
+/// connection stays in the queue, and must not keep this process awake.
 void AddressSharing::watch(int fd, uint32_t id, uint32_t more) const {
   epoll_event event{};
   event.events = EPOLLIN | more;

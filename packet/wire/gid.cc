@@ -34,11 +34,11 @@ std::string Gid::to_string() const {
 }
 
 bool is_no_source(const Gid& address) {
-  if (address.is_ipv4())
-    return address.ipv4()[0] == 127 || address.ipv4()[0] == 0 || address.is_multicast();
+  if (address.is_multicast()) return true;
+  if (address.is_ipv4()) return address.ipv4()[0] == 127 || address.ipv4()[0] == 0;
   Gid rest = address;
   rest.bytes[15] &= 0xfe;  // ::1 and ::
-  return address.is_multicast() || rest.is_zero();
+  return rest.is_zero();
 }
 
 Gid source_network(const Gid& address) {

@@ -34,11 +34,11 @@ struct Gid {
   }
 };
 
-/// Whether no packet on a link may come from it: a loopback address, a group, or none.
+/// Whether no packet on a link may have this source: a loopback address, a group, or no address.
 [[nodiscard]] bool is_no_source(const Gid& address);
 
-/// What bounds per source count by: an IPv4 address, a link-local address, or the first 64 bits of
-/// an IPv6 address, with zeros behind them, since a host may have all addresses of its network.
+/// The key of bounds per source: an IPv4 or link-local address itself; of another IPv6 address the
+/// first 64 bits, followed by zeros, since a host may use all addresses of its network.
 [[nodiscard]] Gid source_network(const Gid& address);
 
 }  // namespace urxe

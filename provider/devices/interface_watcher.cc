@@ -100,15 +100,15 @@ bool InterfaceWatcher::take_wake() {
 }
 
 void InterfaceWatcher::set_link(const std::string& device, bool is_up) {
-  std::lock_guard lock(links_->mutex);
-  links_->up[device] = is_up;
-  if (links_->can_wake) wake();
+  std::lock_guard lock(links_.mutex);
+  links_.up[device] = is_up;
+  if (links_.can_wake) wake();
 }
 
 void InterfaceWatcher::allow_wake(bool allowed) {
-  std::lock_guard lock(links_->mutex);
-  links_->can_wake = allowed;
-  if (!allowed) links_->up.clear();
+  std::lock_guard lock(links_.mutex);
+  links_.can_wake = allowed;
+  if (!allowed) links_.up.clear();
 }
 
 void InterfaceWatcher::release() {
@@ -144,8 +144,8 @@ bool InterfaceWatcher::update() try {
   std::lock_guard lock(mutex_);
   std::map<std::string, bool> links;
   {
-    std::lock_guard links_lock(links_->mutex);
-    links = links_->up;
+    std::lock_guard links_lock(links_.mutex);
+    links = links_.up;
   }
   auto now = update_tree(device_tree(), links);
   if (!now) return false;
@@ -172,8 +172,8 @@ void InterfaceWatcher::after_fork_in_parent() {
 }
 
 void InterfaceWatcher::after_fork_in_child() {
-  (void)links_.release();  // a thread of the parent may hold its lock, or be changing it
-  links_ = std::make_unique<Links>();
+  // Not destroyed: a thread of the parent may have held its lock, or have been changing it.
+  std::construct_at(&links_);
   followers_.clear();
   running_ = false;
   release();

@@ -72,14 +72,14 @@ class InterfaceWatcher {
   ChangeSocket changes_;
   FileDescriptor tree_use_;
 
-  /// Of the links that set_link() tells of, whatever lock its caller has. No other lock is taken
-  /// while this one is held. A fork() cannot wait for it; the child makes another one.
+  /// What set_link() has told. No other lock is taken while this one is held. A fork() cannot wait
+  /// for it, since a thread that waits for it may have a device's lock; the child begins anew.
   struct Links {
     std::mutex mutex;
     std::map<std::string, bool> up;
     bool can_wake = false;
   };
-  std::unique_ptr<Links> links_ = std::make_unique<Links>();
+  Links links_;
 
   std::mutex mutex_;  ///< held throughout an update; taken after lifecycle_
   std::vector<const Follower*> followers_;

@@ -275,14 +275,10 @@ Expected<std::string, std::string> publish_and_clean_up(const std::string& runti
   return tree ? tree : publish_tree(runtime_directory, netns, content);
 }
 
-}  // namespace
-
-namespace {
-
-/// The kernel names files without symbolic links, and processes compare.
+/// Without symbolic links, as the kernel names open files, which programs compare with it.
 std::string real_path(const std::string& path) {
   std::error_code failed;
-  const auto real = std::filesystem::canonical(path, failed);
+  const auto real = fs::canonical(path, failed);
   return failed ? path : real.string();
 }
 

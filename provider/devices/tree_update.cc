@@ -64,16 +64,6 @@ struct flock whole_file(short type) {
   return lock;
 }
 
-}  // namespace
-
-bool has_users(const std::string& tree) {
-  FileDescriptor fd = open_file(tree + "/users");
-  struct flock lock = whole_file(F_WRLCK);
-  return fd && fcntl(fd.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-}
-
-namespace {
-
 /// Replaces a file's text atomically. The lock keeps other processes from using the draft's name.
 bool replace_file(const std::string& tree, const std::string& path, const std::string& text) {
   const std::string draft = tree + "/draft";
@@ -145,6 +135,12 @@ FileDescriptor hold_tree(const std::string& tree) {
   struct flock lock = whole_file(F_RDLCK);
   if (fd && fcntl(fd.get(), F_OFD_SETLK, &lock) != 0) fd.reset();
   return fd;
+}
+
+bool has_users(const std::string& tree) {
+  FileDescriptor fd = open_file(tree + "/users");
+  struct flock lock = whole_file(F_WRLCK);
+  return fd && fcntl(fd.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 Expected<TreeUpdate, std::string> update_tree(const std::string& tree,

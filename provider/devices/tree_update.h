@@ -18,7 +18,7 @@ namespace urxe {
 /// descriptor if the file cannot be locked.
 FileDescriptor hold_tree(const std::string& tree);
 
-/// Whether somebody does that.
+/// Whether some process holds the tree.
 bool has_users(const std::string& tree);
 
 /// Whether the tree is for the calling thread's network namespace.

@@ -22,6 +22,13 @@ bool waits_for_rtu_in(CmState state) {
   return state == CmState::kRepSent || state == CmState::kMraRepReceived;
 }
 
+Addressee find_of_peer(CmCore& core, CommId local_id, const Flow& flow) {
+  Communication* c = core.table.find(local_id);
+  if (c == nullptr || c->state == CmState::kIdle) return {nullptr, MadDropReason::kUnknownId};
+  if (!(c->flow.destination == flow.source)) return {nullptr, MadDropReason::kWrongPeer};
+  return {c, MadDropReason::kCount};
+}
+
 }  // namespace
 
 Duration cm_time(uint8_t exponent) {
@@ -231,17 +238,6 @@ Communication* find_for_verb(CmCore& core, CommId id, CmInput input, CmStep* ste
   *step = cm_step(c->state, input);
   return step->verdict == CmVerdict::kIllegal ? nullptr : c;
 }
-
-namespace {
-
-Addressee find_of_peer(CmCore& core, CommId local_id, const Flow& flow) {
-  Communication* c = core.table.find(local_id);
-  if (c == nullptr || c->state == CmState::kIdle) return {nullptr, MadDropReason::kUnknownId};
-  if (!(c->flow.destination == flow.source)) return {nullptr, MadDropReason::kWrongPeer};
-  return {c, MadDropReason::kCount};
-}
-
-}  // namespace
 
 Addressee find_addressee(CmCore& core, CommId local_id, CommId remote_id, const Flow& flow) {
   const Addressee found = find_of_peer(core, local_id, flow);

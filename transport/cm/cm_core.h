@@ -136,8 +136,8 @@ struct Addressee {
   MadDropReason reason = MadDropReason::kUnknownId;
 };
 Addressee find_addressee(CmCore& core, CommId local_id, CommId remote_id, const Flow& flow);
-/// The same for an answer to the first message, of a peer that may not have told its id yet. It is
-/// known by the transaction id then, which nobody can guess who has not seen that message.
+/// The same for an answer to the first message. The peer may not have told its id yet; the answer
+/// must then have the transaction id of that message, which strangers have not seen.
 Addressee find_answered(CmCore& core, CommId local_id, const MadContext& context);
 
 }  // namespace urxe

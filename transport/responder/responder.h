@@ -76,7 +76,7 @@ void refuse(ChannelAdapter& ca, QueuePair& qp, Psn psn, NakCode code, RequestFau
 void reset_responder(QueuePair& qp);
 /// What stop_responder() does with answers that are still owed.
 enum class OwedAnswers : uint8_t {
-  kSend,  ///< sends them, and an ACK or NAK, so that the peer learns what was done, and why no more
+  kSend,  ///< sends them, with an ACK or NAK: the peer learns which requests were executed
   kDrop,
 };
 

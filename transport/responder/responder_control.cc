@@ -22,7 +22,7 @@ void stop_responder(ChannelAdapter& ca, QueuePair& qp, OwedAnswers owed) {
     resp.ack.reset();
     resp.pending_resources = 0;
   } else if (resp.unacked_packets > 0 && resp.acknowledgeable + 1 == resp.expected_psn) {
-    owe_ack(ca, qp, true);  // behind a NAK there is none
+    owe_ack(ca, qp, true);  // no effect if a NAK is owed
   }
   resp.ack_urgent = resp.ack.has_value();
   if (resp.ack || resp.pending_resources > 0) {

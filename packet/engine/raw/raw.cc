@@ -196,8 +196,8 @@ void RawEngine::take_frames() {
 
 void RawEngine::take(const ReceivedFrame& frame) {
   const PacketRun& run = frame.packets;
-  // Packets to other addresses are for this host to route, or for another host of the link. What
-  // this host sends to itself does not come from the link.
+  // Packets to other addresses are for this host to route, or for another host of the link. This
+  // host's packets to itself do not come from the link.
   const Gid& source = run.flow.source;
   if (!is_open(run.flow.destination) || is_open(source) || is_no_source(source)) {
     ++counters_.rx_refused;

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "urxe/";
 constexpr int kBacklog = 64;
-/// All that can wait, since those who are left would not be told of again.
+/// As many as the queue holds: epoll would not report those left in it again.
 constexpr int kAnswersAtOnce = kBacklog + 1;
 constexpr int kAnswerMilliseconds = 1000;
 constexpr std::array<uint8_t, 1> kOneByte{};  ///< a message without bytes would look like the end

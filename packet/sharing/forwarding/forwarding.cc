@@ -45,9 +45,9 @@ int send_to(int fd, UnixName to, std::span<iovec> parts) {
   return uncancelled::sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? errno : 0;
 }
 
-/// A process that is another user by now may no longer go by the path, and one that has another
-/// root directory does not find it. ENETUNREACH: it finds no way to the socket's file, which is
-/// there.
+/// A process that has changed its user may no longer use the path, and one that has changed its
+/// root directory does not find it. ENETUNREACH: the socket's file exists, but neither way leads to
+/// it.
 int send_parts(int fd, const UnixName& to, std::span<iovec> parts) {
   int result = send_to(fd, to, parts);
   const bool is_hidden = result == ENOENT && has_file(to);

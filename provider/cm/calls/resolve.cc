@@ -54,8 +54,7 @@ Expected<void, Errno> resolve_address(CmFile& file, uint32_t number, uint32_t ti
   });
 }
 
-// On RoCE the resolved address is all there is to a route. Linux refuses to wait no time, all the
-// same.
+// On RoCE the resolved address is all there is to a route. Linux still refuses a timeout of 0.
 Expected<void, Errno> resolve_route(CmFile& file, uint32_t number, uint32_t timeout_ms) {
   if (timeout_ms == 0) return error(EINVAL);
   return Service::run(file, number, [&](Service& service, CmId& id) -> Expected<void, Errno> {

@@ -92,8 +92,8 @@ std::optional<Refusal> check_device(DeviceUse& device, const CmEvent& event, Inc
 }
 
 /// The kernel drops what comes from the network and claims to be from one of the host's IPv4
-/// addresses. It delivers what claims to be from an IPv6 address of the host: such a request is
-/// told, but no connection comes of it, since the REP goes to the host itself.
+/// addresses. It delivers packets that claim to be from an IPv6 address of the host: such a request
+/// is reported, but never becomes a connection, since the REP goes to the host itself.
 bool is_from_this_host(const CmEvent& event) {
   const Gid& source = event.flow.source;
   if (source.is_ipv4() && source.ipv4()[0] == 127) return true;

@@ -10,7 +10,7 @@ namespace {
 
 /// A REP that was not answered for so long makes room for others. An answer takes a round trip.
 constexpr Duration kOverdue = seconds(1);
-/// The same for others of its source only. Of many programs on a busy host some answer late.
+/// The same, if only its source has reached a bound. On a busy host some programs answer late.
 constexpr Duration kOverdueOfOne = seconds(4);
 // One source may take 1/kWaitingPart or 1/kRepliedPart of the room that is left.
 constexpr uint32_t kWaitingPart = 2;
@@ -89,7 +89,7 @@ bool RequestGate::may_tell(const RequestSource& source) const {
   return has_share_left(source);
 }
 
-/// Not if the whole room is full.
+/// Whether the source may have one more REP unanswered.
 bool RequestGate::has_share_left(const RequestSource& source) const {
   if (source.replied == 0) return true;
   const uint32_t limit = limit_for(source.is_known(), limits_.max_replied);

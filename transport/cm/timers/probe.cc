@@ -141,8 +141,8 @@ MadFate find_peer_gone(CmCore& core, Communication& c, const CmDrep& drep,
   return kMadReceived;
 }
 
-/// The answer has no part in the budget of those that strangers get: a flood of theirs must not let
-/// a connection seem to be over.
+/// The answer is not counted in the budget for strangers: a flood must not make a living connection
+/// look dead.
 MadFate receive_probe(CmCore& core, Communication& c, const MadContext& context) {
   if (c.state == CmState::kTimeWait) {
     CmDrep drep;

@@ -59,7 +59,7 @@ int membarrier(int command) {
 constinit std::atomic<bool> MemoryUse::in_use{false};
 
 void run_in_interrupt_thread(void (*function)(void*), void* argument) {
-  const Uncancelled uncancelled;  // the function uses what lies on this stack
+  const Uncancelled uncancelled;  // the function uses objects on this stack
   Call call{function, argument, {}, {}};
   if (rte_thread_is_intr() != 0 || rte_eal_alarm_set(1, run_call, &call) != 0) {
     function(argument);
