@@ -8,9 +8,13 @@
 #include <cstdlib>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include "packet/engine/engine_choice.h"
 #include "provider/devices/link_rate.h"
+#include "provider/devices/network_namespace.h"
+#include "provider/devices/sysfs_tree.h"
+#include "provider/devices/tree_store.h"
 #include "provider/devices/tree_update.h"
 #include "tools/environment.h"
 #include "tools/exit_status.h"
@@ -69,9 +73,27 @@ void print_device(const DeviceDescription& device, std::string_view engine, size
              device.mtu, device.link_up ? "active" : "down", engine,
              rate != nullptr ? rate->text : "");
   for (size_t i = 0; i < device.gids.size(); ++i) {
-    fmt::print(" {} {}={}", i == 0 ? "" : ",", i, device.gids[i].to_string());
+    fmt::print("{}{}={}", i == 0 ? "  " : ", ", i, device.gids[i].to_string());
   }
   fmt::print("\n");
+}
+
+/// Programs that run now may have other GID indexes than new ones would have, if addresses have
+/// changed since they started: a new program joins them.
+std::vector<DeviceDescription> as_running_programs_see(const Presentation& presentation) {
+  const auto netns = current_network_namespace();
+  if (!netns) return presentation.devices;
+  const auto tree = find_tree_in(runtime_directory_places(), *netns,
+                                 describe_tree(presentation.devices, presentation.real));
+  if (!tree || !has_users(*tree)) return presentation.devices;
+  const auto update = update_tree(*tree);
+  if (!update) return presentation.devices;
+  std::vector<DeviceDescription> devices = presentation.devices;
+  for (DeviceDescription& device : devices) {
+    const auto same = std::ranges::find(update->devices, device.name, &DeviceDescription::name);
+    if (same != update->devices.end()) device = *same;
+  }
+  return devices;
 }
 
 }  // namespace
@@ -88,6 +110,7 @@ int devices_command(const DevicesOptions& options) {
                                                         variable != nullptr ? variable : ""))
           : make_presentation(options.devices);
   if (!presentation) return refuse_devices(presentation.error());
+  presentation->devices = as_running_programs_see(*presentation);
   size_t name_width = 6;
   for (const DeviceDescription& device : presentation->devices) {
     name_width = std::max(name_width, device.name.size());

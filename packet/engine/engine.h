@@ -35,8 +35,8 @@ inline constexpr size_t kUsualPacketsAtOnce = 1024;
 // A decorator may hand on a batch of its own instead, by the same rule.
 //
 // In: receive() returns packets whose bytes belong to the lane. They are valid until the next call
-// of the lane's receive(), or of a control function that reads sockets (leave()). The caller reads
-// or copies them until then, and frees nothing.
+// of the lane's receive(), or of a control function that reads sockets (close_address(), leave()).
+// The caller reads or copies them until then, and frees nothing.
 //
 // Threads: one thread at a time uses a lane; several lanes may be in use at once. No control
 // function runs beside another, or while a lane is in use. Any thread may wait on wait_fd() at any
@@ -155,6 +155,11 @@ class PacketEngine {
   /// Begins to receive on a local address (a GID of the device) and makes it usable as a source.
   /// Does nothing if the address is open already.
   virtual Expected<void, EngineError> open_address(const Gid& local) = 0;
+
+  /// Undoes open_address(). For an address that the interface has lost, whose source ports have
+  /// been released: what has arrived there for this process is lost, what has arrived for others is
+  /// forwarded. Does nothing if the address is not open, or if it could not be opened again.
+  virtual void close_address(const Gid& local) = 0;
 
   /// Whether packets for an address that was opened may still come by way of other processes, and
   /// so late. It ends by itself, as the lanes receive(), mostly within some milliseconds.

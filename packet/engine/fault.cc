@@ -36,6 +36,15 @@ FaultEngine::~FaultEngine() {
   for (const auto& lane : lanes_) lane->send_rest();
 }
 
+void FaultEngine::close_address(const Gid& local) {
+  std::erase_if(released_ports_, [&](const ReleasedPort& released) {
+    if (released.local != local) return false;
+    inner().release_source_port(local, released.port);
+    return true;
+  });
+  inner().close_address(local);
+}
+
 Expected<uint16_t, EngineError> FaultEngine::claim_source_port(const Gid& local, uint16_t wanted) {
   release_ports();
   return inner().claim_source_port(local, wanted);

@@ -23,6 +23,8 @@ class FaultEngine final : public ForwardingEngine {
   FaultEngine& operator=(const FaultEngine&) = delete;
 
   [[nodiscard]] EngineLane& lane(size_t index) override { return *lanes_[index]; }
+  /// Packets that are still delayed are lost.
+  void close_address(const Gid& local) override;
   Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override;
   /// The port stays until the packets have left that are on their way now: they may need it.
   void release_source_port(const Gid& local, uint16_t port) override;

@@ -18,6 +18,7 @@ class ForwardingEngine : public PacketEngine {
   Expected<void, EngineError> open_address(const Gid& local) override {
     return inner_->open_address(local);
   }
+  void close_address(const Gid& local) override { inner_->close_address(local); }
   [[nodiscard]] bool is_joining() const override { return inner_->is_joining(); }
   Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override {
     return inner_->claim_source_port(local, wanted);

@@ -11,17 +11,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <map>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "packet/base/fnv.h"
-#include "packet/host/file_size.h"
 #include "packet/host/user_directory.h"
 #include "provider/devices/leftovers.h"
 #include "provider/devices/stale_trees.h"
+#include "provider/devices/tree_writer.h"
 
 namespace urxe {
 namespace {
@@ -47,148 +45,6 @@ uint64_t hash_content(const TreeContent& content) {
   for (const auto& [path, target] : content.links) hash = add_text(target, add_text(path, hash));
   for (const auto& [path, size] : content.tables) hash = add_text(path, hash ^ size);
   return hash;
-}
-
-/// False with errno.
-bool make_directories(const fs::path& path) {
-  std::error_code failed;
-  fs::create_directories(path, failed);
-  errno = failed.value();
-  return !failed;
-}
-
-/// Makes the directories on the way to it. False with errno.
-bool write_file(const fs::path& path, std::string_view text) {
-  if (!make_directories(path.parent_path())) return false;
-  int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0) return false;
-  errno = ENOSPC;  // if only a part is written
-  bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-                 fchmod(fd, 0444) == 0;
-  return close(fd) == 0 && written;
-}
-
-/// Writes the files of a tree. Those with the same text, as most entries of GID tables are, are one
-/// file with several names: each file takes a page of memory. Nobody changes a file in place. Empty
-/// ones are files of their own, because processes lock them.
-class FileWriter {
- public:
-  explicit FileWriter(fs::path root) : root_(std::move(root)) {}
-  /// False with errno.
-  bool write(const std::string& path, const std::string& text) {
-    const auto same = text.empty() ? written_.end() : written_.find(text);
-    if (same == written_.end()) {
-      written_.emplace(text, path);
-      return write_file(root_ / path, text);
-    }
-    return make_directories((root_ / path).parent_path()) &&
-           link((root_ / same->second).c_str(), (root_ / path).c_str()) == 0;
-  }
-
- private:
-  fs::path root_;
-  std::map<std::string_view, std::string> written_;  ///< path by text
-};
-
-bool make_table(const fs::path& path, size_t size) {
-  if (!may_grow_file_to(size)) {
-    errno = EFBIG;
-    return false;
-  }
-  int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0) return false;
-  bool sized = ftruncate(fd, static_cast<off_t>(size)) == 0;
-  return close(fd) == 0 && sized;
-}
-
-/// The directories of a tree, by their paths in it.
-std::set<fs::path> directories_of(const TreeContent& content) {
-  std::set<fs::path> directories{content.directories.begin(), content.directories.end()};
-  const auto add_parents = [&](fs::path path) {
-    while (path.has_relative_path()) {
-      path = path.parent_path();
-      directories.insert(path);
-    }
-  };
-  for (const std::string& path : content.directories) add_parents(path);
-  for (const auto& [path, text] : content.files) add_parents(path);
-  for (const auto& [path, text] : content.state) add_parents(path);
-  for (const auto& [path, target] : content.links) add_parents(path);
-  for (const auto& [path, size] : content.tables) add_parents(path);
-  return directories;
-}
-
-/// The directory around the tree keeps other users out. A process that holds the tree open and has
-/// become another user still reads it, but must not be able to change it. False with errno.
-bool let_all_read(const fs::path& root, const TreeContent& content) {
-  return std::ranges::all_of(directories_of(content), [&](const fs::path& path) {
-    return chmod((root / path).c_str(), 0755) == 0;
-  });
-}
-
-/// The names of the links in a directory of the tree, by number: uverbs9 comes before uverbs10.
-std::vector<std::string> numbered_links(const TreeContent& content, const std::string& directory) {
-  std::vector<std::string> names;
-  for (const auto& [path, target] : content.links) {
-    const fs::path link = path;
-    if (link.parent_path() == directory) names.push_back(link.filename());
-  }
-  std::ranges::stable_sort(names, {}, &std::string::size);
-  return names;
-}
-
-std::vector<std::string> links_as_listed(const fs::path& directory) {
-  std::vector<std::string> names;
-  std::error_code failed;
-  fs::directory_iterator at(directory, failed);
-  for (; !failed && at != fs::directory_iterator(); at.increment(failed)) {
-    if (at->is_symlink(failed)) names.push_back(at->path().filename());
-  }
-  return names;
-}
-
-/// Makes readdir(3) return the links by number, if the file system returns them by age: tmpfs has
-/// the newest first in some kernels, and last in others. libibverbs keeps that order, and programs
-/// take the first device. False with errno.
-bool list_by_number(const fs::path& root, const TreeContent& content,
-                    const std::string& directory) {
-  std::vector<std::string> names = numbered_links(content, directory);
-  const std::vector<std::string> wanted = names;
-  for (int attempt = 0; attempt < 2 && links_as_listed(root / directory) != wanted; ++attempt) {
-    for (const std::string& name : names) {
-      const fs::path path = fs::path(directory) / name;
-      const fs::path link = root / path;
-      const std::string& target = content.links.at(path);
-      if (unlink(link.c_str()) != 0 || symlink(target.c_str(), link.c_str()) != 0) return false;
-    }
-    std::ranges::reverse(names);
-  }
-  return true;
-}
-
-/// False with errno.
-bool write_tree(const fs::path& root, const TreeContent& content) {
-  for (const std::string& path : content.directories) {
-    if (!make_directories(root / path)) return false;
-  }
-  FileWriter writer(root);
-  for (const auto& [path, text] : content.files) {
-    if (!writer.write(path, text)) return false;
-  }
-  for (const auto& [path, text] : content.state) {
-    if (!writer.write(path, text)) return false;
-  }
-  for (const auto& [path, target] : content.links) {
-    fs::path link = root / path;
-    if (!make_directories(link.parent_path()) || symlink(target.c_str(), link.c_str()) != 0) {
-      return false;
-    }
-  }
-  for (const auto& [path, size] : content.tables) {
-    if (!make_table(root / path, size)) return false;
-  }
-  if (!list_by_number(root, content, "sys/class/infiniband_verbs")) return false;
-  return let_all_read(root, content);
 }
 
 bool is_file(const fs::path& path) {
@@ -223,6 +79,17 @@ void remove_tree(const fs::path& path) {
   fs::remove_all(path, ignored);
 }
 
+void add_namespaces(TreeContent& content, const NetworkNamespace& netns) {
+  content.files[kTreeNetworkFile] = netns.identity;
+  content.files[kTreeProcessesFile] = netns.pid_namespace;
+}
+
+std::string path_of_tree(const std::string& runtime_directory, const NetworkNamespace& netns,
+                         const TreeContent& content) {
+  return fmt::format("{}/{}{:016x}", runtime_directory, tree_name_prefix(netns),
+                     hash_content(content));
+}
+
 bool refresh(const fs::path& tree) {
   return utimensat(AT_FDCWD, tree.c_str(), nullptr, 0) == 0;
 }
@@ -239,10 +106,8 @@ void set_aside(const std::string& runtime_directory, const fs::path& tree) {
 Expected<std::string, std::string> publish_tree(const std::string& runtime_directory,
                                                 const NetworkNamespace& netns,
                                                 TreeContent content) {
-  content.files[kTreeNetworkFile] = netns.identity;
-  content.files[kTreeProcessesFile] = netns.pid_namespace;
-  std::string tree = fmt::format("{}/{}{:016x}", runtime_directory, tree_name_prefix(netns),
-                                 hash_content(content));
+  add_namespaces(content, netns);
+  std::string tree = path_of_tree(runtime_directory, netns, content);
   if (refresh(tree)) {
     if (is_whole(tree, content)) return tree;
     set_aside(runtime_directory, tree);
@@ -292,6 +157,18 @@ std::vector<std::string> runtime_directory_places() {
                           [&](const std::string& p) { return p == runtime; });
   }
   return places;
+}
+
+std::optional<std::string> find_tree_in(const std::vector<std::string>& places,
+                                        const NetworkNamespace& netns, TreeContent content) {
+  add_namespaces(content, netns);
+  for (const std::string& place : places) {
+    const auto directory = open_user_directory(place, IfMissing::kFail);
+    if (!directory) continue;
+    std::string tree = path_of_tree(real_path(directory->path), netns, content);
+    if (is_whole(tree, content)) return tree;
+  }
+  return std::nullopt;
 }
 
 Expected<std::string, std::string> publish_tree_in(const std::vector<std::string>& places,

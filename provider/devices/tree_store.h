@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ Expected<std::string, std::string> publish_tree(const std::string& runtime_direc
 /// The directories in which to look for the user's directory that holds the trees: $XDG_RUNTIME_DIR
 /// first, then as user_directory_places().
 std::vector<std::string> runtime_directory_places();
+
+/// The tree that publish_tree_in() would use again; none: it would write one.
+std::optional<std::string> find_tree_in(const std::vector<std::string>& places,
+                                        const NetworkNamespace& netns, TreeContent content);
 
 /// publish_tree() in the user's directory in the first of `places` that has room for the tree, and
 /// remove_leftovers() and remove_stale_trees() there. The error is a sentence for the user, with

@@ -41,9 +41,9 @@ void release_ports(Ah& ah) {
   for (uint32_t number = 0; number < ah.source_ports.size(); ++number) {
     const uint16_t port = ah.source_ports[number].exchange(0);
     if (port == 0) continue;
-    Progress& progress = ah.owner->device().lane(number).progress();
-    progress.transmit_posted();  // requests to this address need its source port
-    progress.engine()->release_source_port(ah.flow.source, port);
+    Lane& lane = ah.owner->device().lane(number);
+    lane.progress().transmit_posted();  // requests to this address need its source port
+    lane.release_source_port(ah.flow.source, port);
   }
 }
 
@@ -77,8 +77,7 @@ int prepare(Ah& ah, Lane& lane) {
   if (source_port.load(std::memory_order_relaxed) != 0) return 0;
   auto opened = RuntimeDevice::open_address(lane, ah.flow.source);
   if (!opened) return opened.error().value;
-  PacketEngine& engine = *lane.progress().engine();
-  auto port = engine.claim_source_port(ah.flow.source, ah.flow.source_port);
+  auto port = lane.claim_source_port(ah.flow.source, ah.flow.source_port);
   if (!port) {
     print_failure(port.error().what, port.error().errno_value);
     return port.error().errno_value != 0 ? port.error().errno_value : EIO;

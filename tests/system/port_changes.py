@@ -109,6 +109,12 @@ def gids():
         harness.wait_until(lambda process=process: len([e for e in events(process) if e[0] == "GID table change"]) >= 3,
                            "an event of each change")
         harness.expect(port(process) == port(watchers[0]), "two processes see different tables")
+    listed = subprocess.run([harness.binary("urxe"), "devices"], check=True, capture_output=True, text=True).stdout
+    line = next(line for line in listed.splitlines() if line.startswith("urxe_urxa "))
+    indexes = dict(word.rstrip(",").split("=") for word in line.split() if "=" in word)
+    harness.expect(indexes == {index: gid.removeprefix("::ffff:") for index, gid in port(watchers[0])[2].items()},
+                   f"urxe devices has other indexes than the programs, {port(watchers[0])}: {listed}")
+    for process in watchers:
         process.kill()
     # Nobody uses the device: the order is the one of a fresh start.
     order = port(watch())[2]
@@ -207,7 +213,29 @@ def renamed():
                   "the interface under its new name")
 
 
-CASES = {f.__name__: f for f in (link, mtu, gids, burst, held_lock, gone, gone_while_receiving, renamed)}
+def fleeting():
+    """A listener on all addresses closes its sockets for those that go, and still takes connections."""
+    harness.need_programs("rping")
+    limit = 128
+    server = Process(["prlimit", f"--nofile={limit}", *harness.urxe_run(["rping", "-s", "-P", "-v"])], name="server")
+    harness.wait_until(lambda: sockets("10.99.0.1"), "the server to listen")
+    for number in range(1, limit):
+        ip("addr", "add", f"198.51.100.{number}/32", "dev", "urxa")
+        if number % 40 == 0:
+            harness.wait_until(lambda number=number: sockets(f"198.51.100.{number}"), "a socket for a new address")
+        ip("addr", "del", f"198.51.100.{number}/32", "dev", "urxa")
+    harness.wait_until(lambda: not sockets("198.51.100."), "the sockets to go")
+    Process(harness.urxe_run(["rping", "-c", "-a", "10.99.0.1", "-C", "3", "-v"])).expect_success()
+    harness.expect(server.running(), "the server")
+
+
+def sockets(address):
+    """The UDP sockets of this network that are bound to an address."""
+    listed = subprocess.run(["ss", "-uanH"], capture_output=True, text=True, check=True).stdout
+    return [line for line in listed.splitlines() if f" {address}" in line]
+
+
+CASES = {f.__name__: f for f in (link, mtu, gids, burst, held_lock, gone, gone_while_receiving, renamed, fleeting)}
 
 
 def test():

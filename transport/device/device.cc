@@ -100,6 +100,9 @@ const MadAgents& Device::mads() const {
 void Device::set_gsi_source_port(const Gid& local, uint16_t port) {
   impl_->ca.gsi.set_source_port(local, port);
 }
+void Device::forget_gsi_source_port(const Gid& local) {
+  impl_->ca.gsi.forget_source_port(local);
+}
 std::optional<uint16_t> Device::gsi_source_port(const Gid& local) const {
   return impl_->ca.gsi.source_port(local);
 }

@@ -176,6 +176,7 @@ class Device {
   [[nodiscard]] const MadAgents& mads() const;
   /// The UDP source port that the engine granted for what QP1 sends from `local`.
   void set_gsi_source_port(const Gid& local, uint16_t port);
+  void forget_gsi_source_port(const Gid& local);
   [[nodiscard]] std::optional<uint16_t> gsi_source_port(const Gid& local) const;
 
   // --- Driving.

@@ -38,6 +38,10 @@ void GeneralServices::set_source_port(const Gid& local, uint16_t port) {
   }
 }
 
+void GeneralServices::forget_source_port(const Gid& local) {
+  std::erase_if(source_ports_, [&](const SourcePort& port) { return port.local == local; });
+}
+
 std::optional<uint16_t> GeneralServices::source_port(const Gid& local) const {
   const auto found = std::ranges::find(source_ports_, local, &SourcePort::local);
   if (found == source_ports_.end()) return std::nullopt;

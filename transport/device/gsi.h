@@ -28,6 +28,7 @@ class GeneralServices {
 
   /// Sets the UDP source port of packets from `local`.
   void set_source_port(const Gid& local, uint16_t port);
+  void forget_source_port(const Gid& local);
   /// nullopt: none was set.
   [[nodiscard]] std::optional<uint16_t> source_port(const Gid& local) const;
 

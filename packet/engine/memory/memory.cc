@@ -82,6 +82,11 @@ Expected<void, EngineError> MemoryEngine::open_address(const Gid& local) {
   return {};
 }
 
+void MemoryEngine::close_address(const Gid& local) {
+  std::erase_if(network_->ports_,
+                [&](const MemoryNetwork::Port& p) { return p.engine == this && p.gid == local; });
+}
+
 Expected<uint16_t, EngineError> MemoryEngine::claim_source_port(const Gid& /*local*/,
                                                                 uint16_t wanted) {
   return wanted;

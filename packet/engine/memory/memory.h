@@ -55,6 +55,7 @@ class MemoryEngine final : public OneLaneEngine {
 
   [[nodiscard]] EnginePromises promises() const override;
   Expected<void, EngineError> open_address(const Gid& local) override;
+  void close_address(const Gid& local) override;
   Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override;
   void release_source_port(const Gid& local, uint16_t port) override;
   Expected<void, EngineError> join_group(const Gid& group) override;

@@ -119,6 +119,12 @@ Expected<void, EngineError> RawEngine::open_address(const Gid& local) {
   return opened;
 }
 
+void RawEngine::close_address(const Gid& local) {
+  packets_.clear();
+  udp_.close_address(local);
+  if (udp_.receive_fd(local) < 0) std::erase(addresses_, local);
+}
+
 Expected<void, EngineError> RawEngine::join_group(const Gid& group) {
   packets_.clear();
   return udp_.join_group(group);

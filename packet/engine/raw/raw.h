@@ -39,6 +39,7 @@ class RawEngine final : public OneLaneEngine {
 
   [[nodiscard]] EnginePromises promises() const override { return udp_.promises(); }
   Expected<void, EngineError> open_address(const Gid& local) override;
+  void close_address(const Gid& local) override;
   [[nodiscard]] bool is_joining() const override { return udp_.is_joining(); }
   Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override {
     return udp_.claim_source_port(local, wanted);

@@ -50,6 +50,11 @@ class ShmEngine final : public ForwardingEngine, public ForwardingLane {
     return promises;
   }
   Expected<void, EngineError> open_address(const Gid& local) override;
+  /// The links keep the address: what the peer sends to it comes as before.
+  void close_address(const Gid& local) override {
+    packets_.clear();
+    inner().close_address(local);
+  }
   void leave() override;
   void abandon() override;
   /// Looks at the rings every time, and at the inner engine rarely while packets come through

@@ -87,4 +87,9 @@ void SendSockets::release(uint16_t port) {
   ports_->release(port);
 }
 
+void SendSockets::close() {
+  for (const Socket& socket : sockets_) ports_->release(socket.port);
+  sockets_.clear();
+}
+
 }  // namespace urxe

@@ -28,6 +28,8 @@ class SendSockets {
   [[nodiscard]] const Gid& local() const { return local_; }
   Expected<uint16_t, EngineError> claim(uint16_t wanted);
   void release(uint16_t port);
+  /// Closes all of them, for good.
+  void close();
   /// The socket that is bound to `port`; -1 if there is none.
   [[nodiscard]] int find(uint16_t port) const;
   [[nodiscard]] size_t size() const { return sockets_.size(); }

@@ -69,12 +69,18 @@ void UdpEngine::pass_on_rest(Receiver& receiver) {
     receiver.calibration->stop(clock_now());
     receiver.calibration.reset();
   }
+  read_rest(receiver);
+  receiver.fd.reset();
+}
+
+/// Forwards what has arrived for other processes.
+void UdpEngine::read_rest(Receiver& receiver) {
   for (int burst = 0; burst < kLastBursts; ++burst) {
     packets_.clear();
     read_receiver(receiver);
     if (!expect_more_) break;
   }
-  receiver.fd.reset();
+  packets_.clear();
 }
 
 void UdpEngine::watch(int fd, uint32_t id, uint32_t events) const {
@@ -122,6 +128,23 @@ Expected<void, EngineError> UdpEngine::open_address(const Gid& local) {
   Receiver& receiver = add_receiver(local, std::move(*fd));
   if (config_.sharing != nullptr) meet_others(receiver);
   return {};
+}
+
+void UdpEngine::close_address(const Gid& local) {
+  Receiver* const receiver = find_receiver(local);
+  if (receiver == nullptr) return;
+  if (config_.sharing != nullptr && config_.sharing->spare_sockets().are_needed()) return;
+  const Uncancelled uncancelled;
+  packets_.clear();
+  sender_.close_address(local);
+  watch_blocked_sockets();
+  if (receiver->calibration) {
+    receiver->calibration->stop(clock_now());
+    receiver->calibration.reset();
+    read_rest(*receiver);
+    tick();
+  }
+  receiver->fd.reset();
 }
 
 Expected<void, EngineError> UdpEngine::join_group(const Gid& group) {
@@ -232,7 +255,8 @@ void UdpEngine::take(Receiver& receiver, const PacketRun& datagram) {
 }
 
 int UdpEngine::receive_fd(const Gid& local) const {
-  const auto found = std::ranges::find(receivers_, local, &Receiver::local);
+  const auto found =
+      std::ranges::find_if(receivers_, [&](const Receiver& r) { return r.fd && r.local == local; });
   return found != receivers_.end() ? found->fd.get() : -1;
 }
 

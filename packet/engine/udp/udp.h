@@ -45,6 +45,9 @@ class UdpEngine final : public OneLaneEngine {
   [[nodiscard]] EnginePromises promises() const override;
   /// If other processes share the port, begins to search for the order of the sockets.
   Expected<void, EngineError> open_address(const Gid& local) override;
+  /// Keeps the socket of a process that has become another user: it would get none of the same
+  /// user.
+  void close_address(const Gid& local) override;
   [[nodiscard]] bool is_joining() const override { return searching_; }
   Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override;
   void release_source_port(const Gid& local, uint16_t port) override;
@@ -90,6 +93,7 @@ class UdpEngine final : public OneLaneEngine {
   void watch_blocked_sockets();
   void watch_room(int fd, bool on) const;
   void read_receiver(Receiver& receiver);
+  void read_rest(Receiver& receiver);
   void pass_on_rest(Receiver& receiver);
   void take_from_others();
   void look_around();

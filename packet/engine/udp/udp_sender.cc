@@ -42,6 +42,14 @@ void UdpSender::open_address(const Gid& local, int receiver) {
   prepare_backlogs();
 }
 
+void UdpSender::close_address(const Gid& local) {
+  SendSockets* const address = find_address(local);
+  if (address == nullptr) return;
+  address->close();
+  addresses_.erase(addresses_.begin() + (address - addresses_.data()));
+  forget_closed_sockets();
+}
+
 SendSockets* UdpSender::find_address(const Gid& local) {
   const auto found = std::find_if(addresses_.begin(), addresses_.end(),
                                   [&](const SendSockets& a) { return a.local() == local; });
@@ -69,6 +77,10 @@ void UdpSender::release_source_port(const Gid& local, uint16_t port) {
   SendSockets* const address = find_address(local);
   if (address == nullptr) return;
   address->release(port);
+  forget_closed_sockets();
+}
+
+void UdpSender::forget_closed_sockets() {
   last_fd_ = express_.fd = -1;
   for (size_t i = blocked_fds_.size(); i-- > 0;) lose_if_closed(i);
 }

@@ -24,6 +24,7 @@ class UdpSender {
             Duration patience, UdpCounters& counters);
 
   void open_address(const Gid& local, int receiver);
+  void close_address(const Gid& local);
   Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted);
   void release_source_port(const Gid& local, uint16_t port);
   [[nodiscard]] bool segments() const { return segments_; }
@@ -65,6 +66,7 @@ class UdpSender {
   SendBacklog* block(int fd);
   void unblock(size_t index);
   void flush(int fd, SendBacklog& backlog);
+  void forget_closed_sockets();
   void lose_if_closed(size_t index);
 
   UdpSocketOptions options_;

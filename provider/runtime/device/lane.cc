@@ -96,9 +96,14 @@ void Lane::configure_cm(uint64_t ca_guid) {
 }
 
 Expected<void, EngineError> Lane::open_address(const Gid& local) {
+  return open(local, true);
+}
+
+Expected<void, EngineError> Lane::open(const Gid& local, bool asked_for) {
   if (auto alone = sharing_->follow_user(local); !alone) return alone;
   PacketEngine& engine = *progress_.engine();
   if (auto opened = engine.open_address(local); !opened) return opened;
+  addresses_.open(local, asked_for);
   if (engine.is_joining()) progress_.wait_for_joining();
   if (device_.gsi_source_port(local)) return {};
   auto port = engine.claim_source_port(local, wanted_source_port(slot_->number()));
@@ -113,7 +118,7 @@ Expected<void, EngineError> Lane::open_addresses() {
   bool any = false;
   for (const Gid& gid : device_.config().gids) {
     if (gid.is_zero()) continue;
-    auto opened = open_address(gid);
+    auto opened = open(gid, false);
     any = any || opened;
     if (!opened && !first) first = std::move(opened.error());
   }
@@ -126,7 +131,35 @@ void Lane::follow(const DeviceDescription& now, bool has_new_addresses) {
   device_.set_interface_mtu(now.mtu);
   if (!has_new_addresses) return;
   device_.set_gids(now.gids);
+  if (!is_started()) return;
+  close_lost_addresses();
+  for (const Gid& gid : addresses_.returned(now.gids)) (void)open_address(gid);
   if (opens_addresses_) (void)open_addresses();
+}
+
+void Lane::close_lost_addresses() {
+  for (;;) {
+    const Gid lost = addresses_.take_lost(device_.config().gids);
+    if (lost.is_zero()) return;
+    PacketEngine& engine = *progress_.engine();
+    if (const auto port = device_.gsi_source_port(lost)) {
+      engine.release_source_port(lost, *port);
+      device_.forget_gsi_source_port(lost);
+    }
+    engine.close_address(lost);
+  }
+}
+
+Expected<uint16_t, EngineError> Lane::claim_source_port(const Gid& local, uint16_t wanted) {
+  auto port = progress_.engine()->claim_source_port(local, wanted);
+  if (port) addresses_.claim(local);
+  return port;
+}
+
+void Lane::release_source_port(const Gid& local, uint16_t port) {
+  progress_.engine()->release_source_port(local, port);
+  addresses_.release(local);
+  close_lost_addresses();
 }
 
 void Lane::after_fork_in_child() {

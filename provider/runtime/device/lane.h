@@ -12,6 +12,7 @@
 #include "packet/sharing/slots/slots.h"
 #include "provider/devices/device_file.h"
 #include "provider/observation/stat_directory.h"
+#include "provider/runtime/device/local_addresses.h"
 #include "provider/runtime/progress/progress.h"
 #include "transport/device/device.h"
 
@@ -59,6 +60,10 @@ class Lane {
   /// Makes all local addresses usable, because datagrams may come to any. If none can be, returns
   /// the first one's error.
   Expected<void, EngineError> open_addresses();
+  /// As PacketEngine. An address stays open while a port of it is claimed, even if the interface
+  /// has lost it: it may come back while queue pairs still repeat their requests.
+  Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted);
+  void release_source_port(const Gid& local, uint16_t port);
 
   /// The interface, or what is known of it, has changed.
   void follow(const DeviceDescription& now, bool has_new_addresses);
@@ -68,6 +73,8 @@ class Lane {
   Expected<std::unique_ptr<PacketEngine>, EngineError> make_engine(const DeviceDescription& of);
   Expected<std::unique_ptr<PacketEngine>, EngineError> make_carrier(const DeviceDescription& of);
   void configure_cm(uint64_t ca_guid);
+  Expected<void, EngineError> open(const Gid& local, bool asked_for);
+  void close_lost_addresses();
 
   const uint32_t number_;
   bool opens_addresses_ = false;  ///< open_addresses() was called
@@ -75,6 +82,7 @@ class Lane {
   Device device_;
   std::optional<Slot> slot_;
   std::optional<AddressSharing> sharing_;
+  LocalAddresses addresses_;
   Progress progress_;
 };
 

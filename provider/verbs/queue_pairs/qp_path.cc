@@ -12,7 +12,7 @@ namespace {
 
 void release(Qp& qp, std::optional<SourcePort>& port) {
   if (!port) return;
-  qp.progress->engine()->release_source_port(port->local, port->port);
+  qp.lane->release_source_port(port->local, port->port);
   port.reset();
 }
 
@@ -39,7 +39,7 @@ int claim(Qp& qp, std::optional<SourcePort>& port, const Flow& flow) {
     return 0;
   }
   release(qp, port);
-  auto claimed = qp.progress->engine()->claim_source_port(flow.source, flow.source_port);
+  auto claimed = qp.lane->claim_source_port(flow.source, flow.source_port);
   if (!claimed) {
     print_failure(claimed.error().what, claimed.error().errno_value);
     return claimed.error().errno_value;

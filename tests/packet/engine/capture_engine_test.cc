@@ -39,6 +39,7 @@ using test::IcrcVerdict;
 class FakeEngine final : public OneLaneEngine {
  public:
   Expected<void, EngineError> open_address(const Gid&) override { return {}; }
+  void close_address(const Gid& /*local*/) override {}
   Expected<uint16_t, EngineError> claim_source_port(const Gid&, uint16_t wanted) override {
     return wanted;
   }

@@ -52,6 +52,7 @@ class ScarceEngine final : public OneLaneEngine {
             .elsewhere_from = limits_.elsewhere_from};
   }
   Expected<void, EngineError> open_address(const Gid& /*local*/) override { return {}; }
+  void close_address(const Gid& /*local*/) override {}
   Expected<uint16_t, EngineError> claim_source_port(const Gid& /*local*/,
                                                     uint16_t wanted) override {
     return wanted;

@@ -448,6 +448,24 @@ TEST_F(SharedPort, NothingOfOthersIsLostWithAMemberThatLeaves) {
   EXPECT_GT(stayer.sharing.counters().rx_forwarded, 0U) << "none had gone astray";
 }
 
+// As before, but the member stays and only closes the address.
+TEST_F(SharedPort, NothingOfOthersIsLostWithAnAddressThatIsClosed) {
+  Member leaver;
+  Member stayer;
+  ASSERT_TRUE(stayer.engine.open_address(address_));
+  ASSERT_TRUE(leaver.engine.open_address(address_));
+  constexpr size_t kPorts = 8;  // no more than the socket that they are forwarded to holds
+  for (uint32_t i = 0; i < kPorts; ++i) {
+    sender_->send(stayer.slot.number(), i);
+    sender_->change_port();
+  }
+  leaver.engine.close_address(address_);
+  EXPECT_EQ(receive_packets(stayer.engine, kPorts).size(), kPorts);
+  EXPECT_GT(stayer.sharing.counters().rx_forwarded, 0U) << "none had gone astray";
+  EXPECT_FALSE(leaver.engine.is_joining());
+  EXPECT_TRUE(leaver.engine.receive().empty());
+}
+
 // The last of four members gets the index of the first when that one leaves. Then the second
 // leaves. Expect: it has given the kernel the new order, in most cases; a crowded machine may leave
 // it no time.

@@ -54,6 +54,10 @@ void LinkServices::add_address(const IpNetwork& network) {
   if (!is_own(network.address)) identity_.addresses.push_back(network);
 }
 
+void LinkServices::remove_address(const Gid& address) {
+  std::erase_if(identity_.addresses, [&](const IpNetwork& own) { return own.address == address; });
+}
+
 void LinkServices::announce(Instant now) {
   if (!identity_.answers) return;
   announcements_ = kAnnouncements;

@@ -53,6 +53,8 @@ class LinkServices {
   void announce(Instant now);
   /// Another address of the host. Does nothing if it is one already.
   void add_address(const IpNetwork& network);
+  /// Undoes add_address().
+  void remove_address(const Gid& address);
   [[nodiscard]] bool is_own(const Gid& address) const;
 
   void join(const Gid& group, Instant now);

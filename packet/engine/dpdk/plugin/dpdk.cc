@@ -113,6 +113,14 @@ Expected<void, EngineError> DpdkEngine::open_address(const Gid& local) {
   return {};
 }
 
+void DpdkEngine::close_address(const Gid& local) {
+  packets_.clear();
+  std::erase(addresses_, local);
+  if (is_fixed_) return;
+  services_.remove_address(local);
+  kernel_.stop_silencing(local);
+}
+
 bool DpdkEngine::find_hop(const Gid& destination) {
   if (left_ || abandoned_ || is_ours(destination) || destination.is_multicast()) return true;
   calls_until_look_ = 0;  // to ask again in time

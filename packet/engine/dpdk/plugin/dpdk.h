@@ -37,6 +37,7 @@ class DpdkEngine final : public OneLaneEngine {
 
   [[nodiscard]] EnginePromises promises() const override;
   Expected<void, EngineError> open_address(const Gid& local) override;
+  void close_address(const Gid& local) override;
   Expected<uint16_t, EngineError> claim_source_port(const Gid& /*local*/,
                                                     uint16_t wanted) override {
     return wanted;

@@ -80,7 +80,11 @@ void KernelSockets::silence(const Gid& address) {
   FileDescriptor fd = open_socket(name.family());
   if (!fd) return;
   drop_everything(fd.get());
-  if (bind(fd.get(), name.get(), name.size()) == 0) silent_.push_back(std::move(fd));
+  if (bind(fd.get(), name.get(), name.size()) == 0) silent_.push_back({address, std::move(fd)});
+}
+
+void KernelSockets::stop_silencing(const Gid& address) {
+  std::erase_if(silent_, [&](const Silent& silent) { return silent.address == address; });
 }
 
 bool KernelSockets::join(const Gid& group) {

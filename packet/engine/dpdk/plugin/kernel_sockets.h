@@ -19,18 +19,23 @@ class KernelSockets {
   /// Takes UDP port 4791 of the address and drops what comes there. Where another program has it,
   /// that one keeps the kernel from answering.
   void silence(const Gid& address);
+  void stop_silencing(const Gid& address);
   /// False: the kernel cannot join, errno tells why.
   bool join(const Gid& group);
   void leave(const Gid& group);
 
  private:
+  struct Silent {
+    Gid address;
+    FileDescriptor fd;
+  };
   struct Member {
     Gid group;
     FileDescriptor fd;
   };
 
   uint32_t interface_index_;
-  std::vector<FileDescriptor> silent_;
+  std::vector<Silent> silent_;
   std::vector<Member> members_;
 };
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <set>
 
@@ -22,6 +23,11 @@ namespace urxe::test::udp_test {
 namespace {
 
 constexpr uint16_t kWanted = 0xc123;
+
+size_t open_descriptors() {
+  const std::filesystem::directory_iterator descriptors("/proc/self/fd");
+  return static_cast<size_t>(std::distance(begin(descriptors), end(descriptors)));
+}
 
 struct Pair {
   explicit Pair(const Gid& a, const Gid& b, const UdpConfig& config = {})
@@ -245,6 +251,36 @@ TEST(UdpEngine, ReceivesOnSeveralAddresses) {
       EXPECT_EQ(packet.flow, packet.headers->bth.psn == Psn(1) ? to_third : pair.to_right);
     }
   }
+}
+
+// Expect: a closed address leaves no socket, to receive or to send, nor a held port; it can be
+// opened again; and what waited for room at one of its sockets is lost, not sent by another.
+TEST(UdpEngine, AClosedAddressLeavesNoSocket) {
+  const Gid self = own_loopback(1);
+  const Gid peer = own_loopback(2);
+  UdpEngine engine{UdpConfig()};
+  UdpEngine other{UdpConfig()};
+  ASSERT_TRUE(other.open_address(peer));
+  ASSERT_TRUE(engine.open_address(own_loopback(3)));
+  const size_t before = open_descriptors();
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_TRUE(engine.open_address(self));
+    const uint16_t port = engine.claim_source_port(self, kWanted).value();
+    expect_carried(engine, other, {self, peer, port, 0, 64}, 3, 16);
+    EXPECT_GT(open_descriptors(), before);
+    if (round != 1) engine.release_source_port(self, port);
+    engine.close_address(self);
+    engine.close_address(self);
+    EXPECT_EQ(open_descriptors(), before);
+    TxBatch batch(engine.batch_limits());
+    append(batch, {self, peer, port, 0, 64}, send_only(7, 9), 16);
+    engine.transmit(batch);
+    EXPECT_TRUE(batch.empty());
+    EXPECT_TRUE(engine.receive().empty());
+    EXPECT_FALSE(engine.claim_source_port(self, kWanted)) << "the address is not open";
+  }
+  EXPECT_EQ(engine.counters().tx_no_socket, 3U);
+  EXPECT_TRUE(other.receive().empty());
 }
 
 TEST(UdpEngine, FindsTheAddressThatWokeItAtOnce) {

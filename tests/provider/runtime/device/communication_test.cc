@@ -197,6 +197,47 @@ TEST_F(Communication, AListenerOnAllAddressesHasThoseThatComeLater) {
   EXPECT_EQ(a_.next_event().kind, CmEvent::Kind::kRequest);
 }
 
+// The defect: the sockets of each address that the interface had ever had stayed open, up to
+// EMFILE. Expect: they are closed, and a listener has the address again if it comes back.
+TEST_F(Communication, AnAddressThatIsLostLeavesNoSockets) {
+  const Gid fleeting = own_loopback(72);
+  const auto has_sockets = [&] { return find_socket(fleeting, kRoceUdpPort) != -1; };
+  a_.device->follow(description({address_, fleeting}));
+  ASSERT_TRUE(a_.listen(fleeting));
+  EXPECT_TRUE(has_sockets());
+  for (int round = 0; round < 2; ++round) {
+    a_.device->follow(description({address_}));
+    EXPECT_FALSE(has_sockets());
+    a_.device->follow(description({address_, fleeting}));
+    EXPECT_TRUE(has_sockets());
+  }
+  b_.connect(address_, fleeting);
+  EXPECT_EQ(a_.next_event().kind, CmEvent::Kind::kRequest);
+}
+
+// Expect: what a queue pair sends from stays open, because the address may come back while it
+// repeats its requests; with the last port the socket goes.
+TEST_F(Communication, ALostAddressStaysOpenWhileSomethingSendsFromIt) {
+  const Gid fleeting = own_loopback(72);
+  ASSERT_TRUE(a_.listen(std::nullopt));
+  a_.device->follow(description({address_, fleeting}));
+  Lane& lane = a_.device->first_lane();
+  const auto locked = [&](auto act) {
+    Progress::Guard guard(a_.device->progress());
+    return act();
+  };
+  const auto port = locked([&] { return lane.claim_source_port(fleeting, 0xc123); });
+  ASSERT_TRUE(port);
+  a_.device->follow(description({address_}));
+  EXPECT_NE(find_socket(fleeting, kRoceUdpPort), -1);
+  locked([&] {
+    lane.release_source_port(fleeting, *port);
+    return 0;
+  });
+  EXPECT_EQ(find_socket(fleeting, kRoceUdpPort), -1);
+  EXPECT_EQ(find_socket(fleeting, *port), -1);
+}
+
 TEST_F(Communication, AnInterfaceThatGoesIsTold) {
   DeviceDescription gone = description({});
   gone.gone = true;
