@@ -7,6 +7,7 @@
 
 #include "packet/engine/capture_record.h"
 #include "packet/host/clock.h"
+#include "packet/host/held_signals.h"
 #include "packet/wire/icrc.h"
 
 namespace urxe {
@@ -32,8 +33,11 @@ size_t CapturedLane::transmit(TxBatch& batch) {
   return taken;
 }
 
+/// A signal handler of the program may allocate, too, as perftest's does; it must not interrupt an
+/// allocation here.
 template <class AddRecords>
 void CapturedLane::record(AddRecords add_records) {
+  const HeldSignals signals;
   try {
     add_records(static_cast<uint64_t>(wall_clock_ns()));
     writer_.append(records_);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/netlink/program_socket.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -57,9 +59,16 @@ bool send_to(int fd, uint32_t port, const Bytes& message, int flags) {
                 reinterpret_cast<const sockaddr*>(&address), sizeof address) >= 0;
 }
 
+ino_t inode_of(int fd) {
+  struct stat status {};
+  return fstat(fd, &status) == 0 ? status.st_ino : 0;
+}
+
 /// What is still to be sent to a program's socket.
 struct Rest {
   FileDescriptor from;
+  int to = -1;  ///< the program's: it may close it
+  ino_t to_inode = 0;
   uint32_t port = 0;
   std::vector<Bytes> messages;
   size_t next = 0;
@@ -74,6 +83,9 @@ void* send_rest(void* argument) {
     }
     ++rest->next;
   }
+  // Whoever gets the port of `from` next could send to the program.
+  const FileDescriptor to(fcntl(rest->to, F_DUPFD_CLOEXEC, 0));
+  if (to && inode_of(to.get()) == rest->to_inode) (void)listen_to(to.get(), rest->port);
   return nullptr;
 }
 
@@ -108,7 +120,8 @@ bool has_option(int fd, int option) {
 }
 
 Expected<void, Errno> deliver(int fd, uint32_t port, std::vector<Bytes> messages) {
-  Rest rest{FileDescriptor(open_socket(NETLINK_USERSOCK)), port, std::move(messages), 0};
+  Rest rest{FileDescriptor(open_socket(NETLINK_USERSOCK)), fd, inode_of(fd), port,
+            std::move(messages), 0};
   if (!rest.from) return error(errno);
   const auto from = port_of(rest.from.get());
   if (!from) return error(from.error().value);

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "packet/base/mix_bits.h"
+#include "packet/host/held_signals.h"
 
 namespace urxe {
 
@@ -21,8 +22,15 @@ size_t RouteCache::Hash::operator()(const Key& key) const {
 
 RouteCache::Entry* RouteCache::find_entry(const Key& key) noexcept {
   if (last_ != nullptr && last_key_ == key) return last_;
+  const auto known = entries_.find(key);
+  if (known != entries_.end()) {
+    last_ = &known->second;
+    last_key_ = key;
+    return last_;
+  }
+  const HeldSignals signals;  // a handler of the program may allocate, too
   try {
-    if (entries_.size() >= kMaxRoutes && !entries_.contains(key)) entries_.clear();
+    if (entries_.size() >= kMaxRoutes) entries_.clear();
     last_ = &entries_[key];  // stays where it is until it is erased
     last_key_ = key;
   } catch (const std::bad_alloc&) {

@@ -25,6 +25,7 @@
 #include "tests/packet/wire/sample_packets.h"
 #include "tests/support/capture_file.h"
 #include "tests/support/datagram.h"
+#include "tests/support/frees_seen.h"
 #include "tests/support/icrc_check.h"
 
 namespace urxe {
@@ -118,6 +119,21 @@ uint16_t ones_complement_sum(std::span<const uint8_t> bytes, uint32_t sum = 0) {
   for (size_t i = 0; i < bytes.size(); ++i) sum += i % 2 == 0 ? bytes[i] * 256U : bytes[i];
   while (sum > 0xffff) sum = (sum >> 16) + (sum & 0xffff);
   return static_cast<uint16_t>(sum);
+}
+
+// As with faults: the signal handler of ib_atomic_bw -D allocates, too.
+TEST_F(CaptureEngineTest, MemoryIsTakenWhileSignalsAreHeldBack) {
+  if (!test::can_fail_allocations()) GTEST_SKIP() << "a sanitizer's operator delete";
+  const auto engine = open_engine();
+  ASSERT_TRUE(engine);
+  TxBatch batch(segmenting());
+  for (int i = 0; i < 200; ++i) add(batch, flow_v4(), 900);
+  test::frees_seen = {};
+  test::watch_frees(test::see_free);
+  engine->lane(0).transmit(batch);
+  test::watch_frees(nullptr);
+  EXPECT_GT(test::frees_seen.all, 0U) << "memory grows";
+  EXPECT_EQ(test::frees_seen.open_to_signals, 0U);
 }
 
 TEST_F(CaptureEngineTest, SentSegmentsAreRecordsOfTheirOwn) {

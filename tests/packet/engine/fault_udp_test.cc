@@ -2,8 +2,6 @@
 // FaultEngine around sockets, as a process's device has it.
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 
 #include <memory>
 
@@ -12,7 +10,7 @@
 #include "packet/engine/udp/udp_socket.h"
 #include "packet/host/clock.h"
 #include "tests/packet/engine/engine_fixture.h"
-#include "tests/support/failing_allocations.h"
+#include "tests/support/frees_seen.h"
 
 namespace urxe::test {
 namespace {
@@ -93,26 +91,16 @@ TEST(FaultOverUdp, LaterPacketsDoNotKeepAReleasedPort) {
   EXPECT_TRUE(is_free(pair.to_right));
 }
 
-/// Frees, and those during which a signal handler could run.
-size_t frees = 0;
-size_t open_to_signals = 0;
-void count_free() {
-  sigset_t blocked;
-  ++frees;
-  pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
-  if (sigismember(&blocked, SIGALRM) == 0) ++open_to_signals;
-}
-
 /// Sends packets both ways through the faults.
 void exchange_watched(const FaultPlan& plan) {
   FaultyPair pair(plan);
-  frees = open_to_signals = 0;
+  frees_seen = {};
   TxBatch batch(pair.left.batch_limits());
   for (int round = 0; round < 200; ++round) {
     batch.clear();
     for (uint32_t i = 0; i < 20; ++i) append(batch, pair.to_right, send_only(7, i), 64);
     send(pair.right, pair.to_left, 0, 20, 64);
-    watch_frees(count_free);
+    watch_frees(see_free);
     pair.left.lane(0).transmit(batch);
     pair.left.lane(0).receive();
     watch_frees(nullptr);
@@ -129,16 +117,16 @@ TEST(FaultOverUdp, MemoryIsTakenWhileSignalsAreHeldBack) {
   plan.outgoing = {.loss = 20000, .duplication = 20000, .reordering = 20000, .corruption = 20000};
   plan.incoming = plan.outgoing;
   exchange_watched(plan);
-  EXPECT_GT(frees, 0U);
-  EXPECT_EQ(open_to_signals, 0U);
+  EXPECT_GT(frees_seen.all, 0U);
+  EXPECT_EQ(frees_seen.open_to_signals, 0U);
   plan.outgoing.delay = plan.incoming.delay = microseconds(200);
   exchange_watched(plan);
-  EXPECT_GT(frees, 0U);
-  EXPECT_EQ(open_to_signals, 0U);
+  EXPECT_GT(frees_seen.all, 0U);
+  EXPECT_EQ(frees_seen.open_to_signals, 0U);
   plan.outgoing = plan.incoming = {.loss = 20000};
   exchange_watched(plan);
-  EXPECT_GT(frees, 0U);
-  EXPECT_EQ(open_to_signals, 0U);
+  EXPECT_GT(frees_seen.all, 0U);
+  EXPECT_EQ(frees_seen.open_to_signals, 0U);
 }
 
 TEST(FaultOverUdp, WithoutFaultsAllIsCarriedWhole) {

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 
 #include "packet/host/file_descriptor.h"
 #include "tests/provider/netlink/reading.h"
@@ -35,6 +37,13 @@ int send_as_stranger(uint32_t port, uint32_t number) {
   const bool sent = sendto(stranger.get(), message.data(), message.size(), 0,
                            reinterpret_cast<sockaddr*>(&address), sizeof address) >= 0;
   return sent ? 0 : errno;
+}
+
+/// The port from which the socket takes messages.
+uint32_t peer_of(int fd) {
+  sockaddr_nl peer{};
+  socklen_t size = sizeof peer;
+  return getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) == 0 ? peer.nl_pid : 0;
 }
 
 class ProgramSocket : public testing::Test {
@@ -75,6 +84,10 @@ TEST_F(ProgramSocket, GetsMoreThanItsBufferHolds) {
   for (uint32_t i = 0; i < kMessages; ++i) messages.push_back(numbered(i));
   ASSERT_TRUE(deliver(fd_.get(), port, std::move(messages)));
   for (uint32_t i = 0; i < kMessages; ++i) ASSERT_EQ(receive(fd_.get(), 0), i);
+  // The sender's port is free then, and anybody may take it.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (peer_of(fd_.get()) != port && std::chrono::steady_clock::now() < end) usleep(1000);
+  EXPECT_EQ(peer_of(fd_.get()), port);
 }
 
 }  // namespace
