@@ -73,7 +73,7 @@ void print_device(const DeviceDescription& device, std::string_view engine, size
              device.mtu, device.link_up ? "active" : "down", engine,
              rate != nullptr ? rate->text : "");
   for (size_t i = 0; i < device.gids.size(); ++i) {
-    fmt::print("{}{}={}", i == 0 ? "  " : ", ", i, device.gids[i].to_string());
+    fmt::print(" {} {}={}", i == 0 ? "" : ",", i, device.gids[i].to_string());
   }
   fmt::print("\n");
 }

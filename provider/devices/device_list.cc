@@ -80,7 +80,8 @@ DeviceDescription describe(const Interface& interface, const std::string& name,
 /// to the peer. The loopback interface does not lead to other hosts, and the others lead to this
 /// one, too.
 bool leads_to_other_hosts(const Interface& interface) {
-  return is_presentable(interface) && interface.link_up && !interface.is_loopback;
+  return is_presentable(interface) && !interface.is_port && interface.link_up &&
+         !interface.is_loopback;
 }
 
 std::vector<DeviceDescription> all_devices(const std::vector<Interface>& interfaces,
@@ -89,7 +90,8 @@ std::vector<DeviceDescription> all_devices(const std::vector<Interface>& interfa
   std::vector<DeviceDescription> devices;
   std::set<std::string> used = taken;
   for (const Interface& interface : interfaces) {
-    if (!is_presentable(interface) || (interface.is_loopback && has_network)) continue;
+    if (!is_presentable(interface) || interface.is_port) continue;
+    if (interface.is_loopback && has_network) continue;
     std::string name = default_device_name(interface.name);
     if (used.contains(name)) name += fmt::format("_{}", interface.ifindex);
     used.insert(name);

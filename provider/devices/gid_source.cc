@@ -80,6 +80,18 @@ Interface describe(rtnl_link* link) {
   return interface;
 }
 
+/// Interfaces of a VRF are masters of their own packets.
+bool is_port(nl_cache* links, rtnl_link* link) {
+  const int master_index = rtnl_link_get_master(link);
+  if (master_index == 0) return false;
+  rtnl_link* const master = rtnl_link_get(links, master_index);
+  if (master == nullptr) return true;
+  const char* const kind = rtnl_link_get_type(master);
+  const bool is_vrf = kind != nullptr && std::strcmp(kind, "vrf") == 0;
+  rtnl_link_put(master);
+  return !is_vrf;
+}
+
 }  // namespace
 
 std::vector<Gid> order_gids(const std::vector<InterfaceAddress>& addresses) {
@@ -140,7 +152,9 @@ Expected<std::vector<Interface>, std::string> list_interfaces() {
   auto groups = group_addresses(addresses.get());
   std::vector<Interface> interfaces;
   for (nl_object* at = nl_cache_get_first(links.get()); at != nullptr; at = nl_cache_get_next(at)) {
-    interfaces.push_back(describe(reinterpret_cast<rtnl_link*>(at)));
+    auto* const link = reinterpret_cast<rtnl_link*>(at);
+    interfaces.push_back(describe(link));
+    interfaces.back().is_port = is_port(links.get(), link);
     interfaces.back().gids = order_gids(groups[interfaces.back().ifindex]);
   }
   std::sort(interfaces.begin(), interfaces.end(),

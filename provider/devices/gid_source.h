@@ -16,11 +16,13 @@ namespace urxe {
 struct Interface {
   std::string name;
   uint32_t ifindex = 0;
-  uint32_t mtu = 0;                           ///< bytes
-  bool up = false;                            ///< administratively
-  bool link_up = false;                       ///< has a carrier
-  bool is_loopback = false;                   ///< lo
-  bool is_virtual = false;                    ///< lo, veth, bridge, ...: no hardware of its own
+  uint32_t mtu = 0;          ///< bytes
+  bool up = false;           ///< administratively
+  bool link_up = false;      ///< has a carrier
+  bool is_loopback = false;  ///< lo
+  bool is_virtual = false;   ///< lo, veth, bridge, ...: no hardware of its own
+  /// A port of a bridge or bond, say: its frames are that one's. Not of a VRF.
+  bool is_port = false;
   std::optional<std::array<uint8_t, 6>> mac;  ///< none if it has none or it is zero
   std::vector<Gid> gids;                      ///< in the order of the GID table
 };

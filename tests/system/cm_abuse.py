@@ -40,15 +40,16 @@ def counters(group="hw_counters"):
 class Victims:
     """A server and a client with connections between them, and a record of how they were made."""
 
-    def __init__(self, options=()):
+    def __init__(self, options=(), address=HERE):
         self.port = harness.free_port()
+        self.address = address
         recorder = mad.Recorder()
-        self.server = start(["server", self.port, HERE, *options], "server")
+        self.server = start(["server", self.port, address, *options], "server")
         self._wait(self.server, "ready", 1)
-        finished = start(["client", self.port, HERE, "--connects", 4, "--at-once", 4], "recorded client")
+        finished = start(["client", self.port, address, "--connects", 4, "--at-once", 4], "recorded client")
         finished.expect_success()
         self.finished = recorder.packets()
-        self.client = start(["client", self.port, HERE, "--connects", HELD, "--at-once", HELD, "--hold"], "client")
+        self.client = start(["client", self.port, address, "--connects", HELD, "--at-once", HELD, "--hold"], "client")
         self._wait(self.client, "holding", 1)
         self.live = recorder.packets()
         recorder.close()
@@ -77,7 +78,7 @@ class Victims:
         self.exchanges += 1
         os.kill(self.client.pid, signal.SIGUSR1)
         self._wait(self.client, "exchanged", self.exchanges)
-        new = start(["client", self.port, HERE, "--connects", 4, "--at-once", 4, "--send"], "new client")
+        new = start(["client", self.port, self.address, "--connects", 4, "--at-once", 4, "--send"], "new client")
         result = json.loads(new.expect_success().splitlines()[-1][len("client "):])
         harness.expect(result["established"] == 4, f"a new client's connections: {result}")
 
@@ -326,15 +327,46 @@ def loopback_listener():
     victims.finish()
 
 
+def false_addresses():
+    """Another host cannot pose as this one, as a third one or as none: neither in the addresses that applications see,
+    nor in the path that the connection would take. The defect: whoever a REQ named was the peer, 127.0.0.1 for one."""
+    global COUNTERS
+    here, other = harness.two_hosts()
+    COUNTERS = f"/sys/class/infiniband/{here.device}/ports/1"
+    victims = Victims(address=here.ipv4)
+    asked = victims.report()["requests"]
+    sent = counters("cm_tx_msgs")
+    mapped = lambda address: bytes(10) + b"\xff\xff" + bytes(map(int, address.split(".")))
+    private = 24 + 140
+    honest = mad.changed(victims.live_of(mad.REQ)[0], (private + 4, mapped(other.ipv4)))
+    lies = [(private + 4, mapped(source)) for source in ("127.0.0.1", here.ipv4, "0.0.0.0", "224.1.1.1", "192.0.2.7")]
+    lies += [(private + 20, mapped(destination)) for destination in ("127.0.0.1", other.ipv4, "192.0.2.7")]
+    lies += [(private + 1, b"\x60"), (24 + 56, mapped("192.0.2.7")), (24 + 56, bytes(16)), (24 + 72, mapped(other.ipv4))]
+    lies += [(24 + 48, b"\x80\x01")]  # not a partition of the device
+    requests = [mad.changed(request_like(honest, number, other.ipv4), lie) for number, lie in enumerate(lies)]
+
+    def send(packets):
+        said = [packet.hex() for packet in packets]
+        code = f"import mad; s = mad.Sender({other.ipv4!r}, {here.ipv4!r}); [s.send(bytes.fromhex(x)) for x in {said!r}]"
+        subprocess.run(other.command([sys.executable, "-B", "-c", code]), check=True, cwd=os.path.dirname(mad.__file__))
+
+    send(requests)
+    wait_counted(sent, {"rej": len(lies)}, "cm_tx_msgs")
+    harness.expect(victims.report()["requests"] == asked, "the server has believed one of them")
+    send([request_like(honest, 100, other.ipv4)])
+    harness.wait_until(lambda: victims.report()["requests"] == asked + 1, "the request without a lie")
+    victims.finish()
+
+
 CASES = {case.__name__: case
          for case in (garbage, random_fields, replays, forgeries, flood, flood_of_one, flood_of_many, hasty_flood,
-                      service_flood, lies, loopback_listener)}
+                      service_flood, lies, loopback_listener, false_addresses)}
 
 
 def test():
     case = sys.argv[1] if len(sys.argv) > 1 else ""
     harness.expect(case in CASES, f"no case {case}")
-    if case != "loopback_listener":
+    if case not in ("loopback_listener", "false_addresses"):
         harness.need_namespaces()
     CASES[case]()
 

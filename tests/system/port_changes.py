@@ -229,13 +229,52 @@ def fleeting():
     harness.expect(server.running(), "the server")
 
 
+def ports():
+    """A port of a bridge is no device unless it is asked for; an interface of a VRF is one."""
+    def listed(*options):
+        return subprocess.run([harness.binary("urxe"), "devices", *options], check=True, capture_output=True, text=True).stdout
+
+    ip("link", "add", "urxbr", "type", "bridge")
+    ip("link", "set", "urxa", "master", "urxbr")
+    harness.expect("urxe_urxa " not in listed(), "a port of a bridge is a device")
+    harness.expect("urxe_urxa " in listed("--device", "urxa"), "it was asked for")
+    report = Process([harness.binary("urxe"), "doctor"])
+    report.wait()
+    harness.expect("urxa is a port of a bridge or bond" in report.output, report.output)
+    if subprocess.run(["ip", "link", "add", "urxvrf", "type", "vrf", "table", "10"], check=False).returncode == 0:
+        ip("link", "set", "urxa", "master", "urxvrf")
+        harness.expect("urxe_urxa " in listed(), "an interface of a VRF is no device")
+
+
+def many():
+    """A listener on all addresses of a host with more interfaces than it can have devices for leaves descriptors for
+    its connections, and has the devices with addresses first."""
+    harness.need_programs("rping")
+    for number in range(20):
+        ip("link", "add", f"a{number}", "type", "veth", "peer", "name", f"b{number}")
+        for name in ("a", "b"):
+            ip("link", "set", f"{name}{number}", "up")
+
+    def are_ready():
+        listed = subprocess.run(["ip", "-6", "-o", "addr", "show"], capture_output=True, text=True, check=True).stdout
+        return listed.count("fe80::") > 40 and "tentative" not in listed
+
+    harness.wait_until(are_ready, "the link-local addresses")
+    limit = 512
+    server = Process(["prlimit", f"--nofile={limit}", *harness.urxe_run(["rping", "-s", "-P", "-v"])], name="server")
+    harness.wait_until(lambda: "nothing listens on urxe_" in server.output, "the line about descriptors")
+    for _ in range(3):
+        Process(harness.urxe_run(["rping", "-c", "-a", "10.99.0.1", "-C", "3", "-v"])).expect_success()
+    harness.expect(server.output.count("urxe: ") == 1, server.output)
+
+
 def sockets(address):
     """The UDP sockets of this network that are bound to an address."""
     listed = subprocess.run(["ss", "-uanH"], capture_output=True, text=True, check=True).stdout
     return [line for line in listed.splitlines() if f" {address}" in line]
 
 
-CASES = {f.__name__: f for f in (link, mtu, gids, burst, held_lock, gone, gone_while_receiving, renamed, fleeting)}
+CASES = {f.__name__: f for f in (link, mtu, gids, burst, held_lock, gone, gone_while_receiving, renamed, fleeting, ports, many)}
 
 
 def test():

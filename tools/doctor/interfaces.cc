@@ -77,6 +77,12 @@ Findings judge_interfaces(const std::vector<Interface>& interfaces,
                                                  "beside the others unless --device asks for it"));
       continue;
     }
+    if (interface.is_port && is_presentable(interface)) {
+      findings.push_back(ok(kInterfaceCheck, interface.name +
+                                                 " is a port of a bridge or bond, so it is no "
+                                                 "device unless --device asks for it"));
+      continue;
+    }
     // The loopback interface gets its addresses when it comes up.
     if (!interface.up && (!interface.gids.empty() || interface.name == "lo")) {
       findings.push_back(note(kInterfaceCheck, interface.name + " is down, so it is no device",

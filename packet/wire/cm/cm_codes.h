@@ -78,6 +78,9 @@ enum class CmRejectReason : uint16_t {
   kVendorOptionNotSupported = 35,
 };
 
+/// The answer in a REP to an alternate path in the REQ (12.6.8).
+inline constexpr uint8_t kFailoverNotSupported = 1;
+
 /// 12.8.2. Any other number is possible in a message that was parsed.
 enum class CmAprStatus : uint8_t {
   kSuccess = 0,

@@ -124,7 +124,7 @@ struct CmRep {
   uint8_t responder_resources = 0;
   uint8_t initiator_depth = 0;
   uint8_t target_ack_delay = 0;   ///< 5 bits
-  uint8_t failover_accepted = 0;  ///< 2 bits
+  uint8_t failover_accepted = 0;  ///< 2 bits: 0 the alternate path is accepted, or there is none
   bool flow_control = false;
   uint8_t rnr_retry_count = 0;  ///< 3 bits
   bool srq = false;

@@ -139,6 +139,7 @@ Expected<CmRep, Errno> make_reply(const CmId& id, const rdma_ucm_conn_param& par
   (is_xrc ? reply.local_eecn : reply.local_qpn) = qpn;
   reply.starting_psn = id.psn;
   reply.target_ack_delay = kLocalCaAckDelay;
+  if (id.connection.alternate_refused) reply.failover_accepted = kFailoverNotSupported;
   reply.responder_resources = parameters.responder_resources;
   reply.initiator_depth = is_xrc ? uint8_t{0} : parameters.initiator_depth;
   reply.flow_control = !is_xrc && parameters.flow_control != 0;
@@ -171,6 +172,7 @@ void take_received_request(CmId& id, const CmReq& request) {
   take_common(id, request);
   id.connection.remote_qpn = request.local_qpn;
   id.connection.local_psn = request.starting_psn;
+  id.connection.alternate_refused = request.has_alternate;
   id.connection.responder_resources = request.initiator_depth;
   id.connection.initiator_depth = request.responder_resources;
   id.connection.rnr_retry_count = request.rnr_retry_count;

@@ -25,6 +25,7 @@ struct Refusal {
 constexpr Refusal kNoListener{CmRejectReason::kInvalidServiceId, CmSidrStatus::kUnsupported, {}};
 constexpr Refusal kNoRoom{CmRejectReason::kNoResources, CmSidrStatus::kReject, {}};
 constexpr Refusal kWrongType{CmRejectReason::kInvalidTransportType, CmSidrStatus::kUnsupported, {}};
+constexpr Refusal kFalseAddress{CmRejectReason::kConsumer, CmSidrStatus::kReject, {}};
 constexpr Refusal kBadGid{CmRejectReason::kInvalidGid, CmSidrStatus::kReject, {}};
 
 /// The parts of a REQ or SIDR_REQ and of the device that the new id needs.
@@ -73,7 +74,9 @@ Incoming describe(const CmEvent& event) {
   return incoming;
 }
 
-/// Checks that the path leads to an address of the device and that its MTU fits.
+/// Checks that the path leads from the sender to an address of the device, and that its partition
+/// and its MTU fit. Linux's reasons (a path that it cannot resolve is a bad GID). A sender that
+/// named another host's address would make the application send there.
 std::optional<Refusal> check_device(DeviceUse& device, const CmEvent& event, Incoming& incoming) {
   RuntimeDevice::Guard guard(*device.runtime);
   const DeviceConfig& config = device.runtime->device().config();
@@ -84,6 +87,8 @@ std::optional<Refusal> check_device(DeviceUse& device, const CmEvent& event, Inc
   incoming.ifindex = device.runtime->described().ifindex;
   const auto* request = std::get_if<CmReq>(&event.body);
   if (request == nullptr) return std::nullopt;
+  if (incoming.remote != event.flow.source) return kBadGid;
+  if (!pkeys_match(request->pkey, kDefaultPKey)) return kBadGid;
   if (request->path_mtu < IBV_MTU_256 || request->path_mtu > config.active_mtu) {
     return Refusal{CmRejectReason::kInvalidMtu, CmSidrStatus::kReject,
                    static_cast<uint8_t>(config.active_mtu)};
@@ -100,6 +105,18 @@ bool is_from_this_host(const CmEvent& event) {
   return std::ranges::any_of(list_runtime_devices(), [&](const DeviceDescription& device) {
     return std::ranges::find(device.gids, source) != device.gids.end();
   });
+}
+
+/// Applications believe the addresses that a request names, for whom they let in for instance: they
+/// must be those that it came by. One that a program of this host makes may name loopback ones.
+bool has_true_addresses(const CmEvent& event, const IpCmHeader& header) {
+  const sa_family_t family = header.ip_version == 4 ? AF_INET : AF_INET6;
+  const auto is_true = [&](const Gid& named, const Gid& actual) {
+    if (make_address(family, named, 0).is_loopback()) return is_from_this_host(event);
+    return named == actual;
+  };
+  return is_true(header.source, event.flow.source) &&
+         is_true(header.destination, event.flow.destination);
 }
 
 /// Whether the request is for the listener. A wildcard listener may take one IP version only. One
@@ -213,6 +230,9 @@ void handle_request(Service& service, DeviceUse& device, CmEvent& event) {
   const auto header = parse_ip_cm_header(incoming.private_data);
   CmId* listener = find_listener(service, device, event, header);
   if (listener == nullptr) return refuse(device, event, kNoListener);
+  if (listener->uses_ip() && !has_true_addresses(event, *header)) {
+    return refuse(device, event, kFalseAddress);
+  }
   if (listener->qp_type != incoming.qp_type) return refuse(device, event, kWrongType);
   const RequestSource::Key source = source_key(event.flow.source);
   if (!listener->backlog.take(source)) return refuse(device, event, kNoRoom);

@@ -50,6 +50,7 @@ struct ConnectionParameters {
   uint8_t min_rnr_timer = 0;
   QKey qkey;  ///< UD
   std::optional<AlternatePath> alternate;
+  bool alternate_refused = false;  ///< the peer's REQ names an alternate path, which nobody loads
 };
 
 }  // namespace urxe::cm

@@ -1,14 +1,44 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/cm/ids/device_use.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 
 #include "packet/host/clock.h"
+#include "packet/host/descriptor_room.h"
 #include "provider/cm/ids/id_report.h"
 #include "provider/cm/ids/service.h"
 #include "provider/runtime/device/device_registry.h"
+#include "provider/runtime/errors.h"
 
 namespace urxe::cm {
+namespace {
+
+/// Of one that listens, with some connections.
+constexpr size_t kDescriptorsOfADevice = 32;
+
+bool leads_further(const DeviceDescription& device) {
+  return std::ranges::any_of(
+      device.gids, [](const Gid& gid) { return !gid.is_zero() && !gid.is_ipv6_link_local(); });
+}
+
+/// A host with many interfaces, as of containers, has many devices. Without the first one nothing
+/// works.
+bool has_room_for(const Service& service, const DeviceDescription& device) {
+  if (service.devices.empty() || service.devices.contains(device.name)) return true;
+  return has_descriptors(kDescriptorsOfADevice + spare_descriptors());
+}
+
+void tell_of_lack(const DeviceDescription& first) {
+  static std::atomic<bool> told{false};
+  if (told.exchange(true)) return;
+  print_error("too few descriptors to use all devices, so nothing listens on " + first.name +
+              ", nor on some others. What to do: raise the limit with ulimit -n, or name the "
+              "interfaces that are needed: urxe run --device INTERFACE");
+}
+
+}  // namespace
 
 Expected<DeviceUse*, Errno> use_device(Service& service, const std::string& name) {
   if (auto known = service.devices.find(name); known != service.devices.end()) {
@@ -27,14 +57,27 @@ Expected<DeviceUse*, Errno> use_device(Service& service, const std::string& name
   return service.devices.emplace(name, std::move(use)).first->second.get();
 }
 
+void for_all_devices(Service& service,
+                     const std::function<void(Expected<DeviceUse*, Errno>)>& use) {
+  auto devices = list_runtime_devices();
+  std::stable_partition(devices.begin(), devices.end(), leads_further);
+  for (const DeviceDescription& device : devices) {
+    if (device.gone) continue;
+    if (has_room_for(service, device)) {
+      use(use_device(service, device.name));
+    } else {
+      tell_of_lack(device);
+      use(error(EMFILE));
+    }
+  }
+}
+
 void prepare_devices(Service& service) {
-  for (const DeviceDescription& description : list_runtime_devices()) {
-    if (description.gone) continue;
-    auto device = use_device(service, description.name);
-    if (!device) continue;
+  for_all_devices(service, [](Expected<DeviceUse*, Errno> device) {
+    if (!device) return;
     RuntimeDevice::Guard guard(*(*device)->runtime);
     (void)(*device)->runtime->open_addresses();
-  }
+  });
 }
 
 Expected<void, Errno> attach(CmId& id, DeviceUse& device) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -52,6 +53,10 @@ auto with_cm(DeviceUse& device, Work work) {
 
 /// The device of that name, opened and started. ENODEV and the errors of RuntimeDevice::start().
 Expected<DeviceUse*, Errno> use_device(Service& service, const std::string& name);
+/// Calls `use(DeviceUse* or error)` for each device there is, those first whose addresses lead
+/// further than their link. EMFILE: the device would leave the program too few descriptors, so it
+/// is not used; a line on stderr says so once.
+void for_all_devices(Service& service, const std::function<void(Expected<DeviceUse*, Errno>)>& use);
 /// Starts all devices and opens their addresses, so that a later listen is quick. Ignores errors.
 void prepare_devices(Service& service);
 /// Binds the id to the device. EINVAL: it is bound to another one.

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The lanes of a device: their locks, and who gets which.
-#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <new>
 
-#include "packet/host/file_descriptor.h"
+#include "packet/host/descriptor_room.h"
 #include "provider/observation/process_state.h"
 #include "provider/runtime/device/config.h"
 #include "provider/runtime/device/runtime_device.h"
@@ -18,7 +17,7 @@ namespace {
 constexpr size_t kMostThreads = 1024;
 
 /// What the application may still need itself.
-constexpr rlim_t kSpareDescriptors = 256;
+constexpr size_t kSpareDescriptors = 256;
 
 bool is_limited(__rlimit_resource_t resource) {
   rlimit limit{};
@@ -28,11 +27,7 @@ bool is_limited(__rlimit_resource_t resource) {
 /// A lane takes some 20 descriptors and some memory. The application must not lack them.
 bool has_enough_for_a_lane() {
   if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA)) return false;
-  rlimit limit{};
-  // The lowest number that is free: mostly, as many are in use.
-  const FileDescriptor next(eventfd(0, EFD_CLOEXEC));
-  return next && getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
-         static_cast<rlim_t>(next.get()) + kSpareDescriptors <= limit.rlim_cur;
+  return has_descriptors(kSpareDescriptors);
 }
 
 }  // namespace

@@ -99,6 +99,17 @@ TEST(ChooseDevices, LoopbackIsLeftOutBesideALinkToOthers) {
   EXPECT_EQ(names({loopback(), interface_named("x1", 7)}, {{"urxe_lo", "lo"}}), Names{"urxe_lo"});
 }
 
+// A bridge takes the frames of its ports: of a host with containers, each has one.
+TEST(ChooseDevices, PortsOfBridgesAreLeftOutUnlessAskedFor) {
+  auto port = interface_named("veth0", 5);
+  port.is_port = true;
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names_of(*choose_devices({loopback(), port}, {}, {})), Names{"urxe_lo"});
+  EXPECT_EQ(names_of(*choose_devices({port, interface_named("br0", 6)}, {}, {})),
+            Names{"urxe_br0"});
+  EXPECT_EQ(names_of(*choose_devices({port}, {{"urxe_veth0", "veth0"}}, {})), Names{"urxe_veth0"});
+}
+
 TEST(ChooseDevices, NamesDoNotCollide) {
   auto devices = choose_devices(
       {interface_named("a:b", 5), interface_named("a_b", 6), interface_named("c", 7)}, {},

@@ -89,6 +89,17 @@ TEST(ConnectionMessages, AReplyHasRoomForTheSameDataAsLinux) {
   EXPECT_EQ(make_reply(sample_id(), sample_parameters(197), {}).error().value, EINVAL);
 }
 
+// The defect: the REP accepted an alternate path, which nothing loads.
+TEST(ConnectionMessages, AnAlternatePathIsRefused) {
+  CmId id = sample_id();
+  CmReq request;
+  take_received_request(id, request);
+  EXPECT_EQ(make_reply(id, sample_parameters(), {})->failover_accepted, 0);
+  request.has_alternate = true;
+  take_received_request(id, request);
+  EXPECT_EQ(make_reply(id, sample_parameters(), {})->failover_accepted, kFailoverNotSupported);
+}
+
 TEST(ConnectionMessages, AServiceRequestHasRoomForTheSameDataAsLinux) {
   EXPECT_TRUE(make_service_request(sample_id(), sample_parameters(180)));
   EXPECT_EQ(make_service_request(sample_id(), sample_parameters(181)).error().value, EINVAL);
