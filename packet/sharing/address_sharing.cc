@@ -42,17 +42,18 @@ AddressSharing::AddressSharing(const Slot& slot, uint32_t interface_index)
       gsi_(slot.directory(), slot.number(), interface_index, queue_, counters_),
       beacon_(slot.directory().make_beacon()),
       epoll_(epoll_create1(EPOLL_CLOEXEC)) {
-  watch(forward_fd(), kForwardId);
-  watch(beacon_.fd(), kBeaconId, EPOLLET);
+  // Without it the engine opens no address.
+  if (!watch(forward_fd(), kForwardId)) epoll_.reset();
+  (void)watch(beacon_.fd(), kBeaconId, EPOLLET);
 }
 
 /// `more`: EPOLLET for beacons. Any user may connect to one. If no descriptor is free the
 /// connection stays in the queue, and must not keep this process awake.
-void AddressSharing::watch(int fd, uint32_t id, uint32_t more) const {
+bool AddressSharing::watch(int fd, uint32_t id, uint32_t more) const {
   epoll_event event{};
   event.events = EPOLLIN | more;
   event.data.u32 = id;
-  epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
+  return epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 Expected<void, EngineError> AddressSharing::follow_user(const Gid& local) {
@@ -61,7 +62,7 @@ Expected<void, EngineError> AddressSharing::follow_user(const Gid& local) {
   if (geteuid() == known) return {};
   if (auto alone = slot_.directory().check_alone(); !alone) return alone;
   later_beacon_.emplace(slot_.directory().make_beacon());
-  watch(later_beacon_->fd(), kLaterBeaconId, EPOLLET);
+  (void)watch(later_beacon_->fd(), kLaterBeaconId, EPOLLET);
   return {};
 }
 
@@ -76,7 +77,8 @@ void AddressSharing::end_listening(const ServiceEntry& entry) {
 }
 
 void AddressSharing::watch_services() {
-  if (!std::exchange(watches_services_, true)) watch(gsi_.directory().socket(), kServicesId);
+  // What fails now is tried again for the next service.
+  if (!watches_services_) watches_services_ = watch(gsi_.directory().socket(), kServicesId);
 }
 
 Expected<void, Errno> AddressSharing::listen(ServiceId service, const std::optional<Gid>& local) {

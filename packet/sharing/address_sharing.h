@@ -121,7 +121,7 @@ class AddressSharing {
   [[nodiscard]] const SharingCounters& counters() const { return counters_; }
 
  private:
-  void watch(int fd, uint32_t id, uint32_t more = 0) const;
+  [[nodiscard]] bool watch(int fd, uint32_t id, uint32_t more = 0) const;
   void watch_services();
   size_t take_gsi(const PacketRun& datagram, size_t at, std::vector<RxPacket>& own);
   [[nodiscard]] bool forward(uint32_t slot, const PacketRun& packets);

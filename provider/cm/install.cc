@@ -51,8 +51,10 @@ int open_hook(int flags) noexcept {
   return opened ? *opened : fail(opened.error().value);
 }
 
-int is_file_hook(int fd) noexcept {
+int is_file_hook(int fd) noexcept try {
   return open_files().has(fd) ? 1 : 0;
+} catch (const std::bad_alloc&) {
+  return 0;  // the first call, so there is none yet
 }
 
 std::optional<Expected<size_t, Errno>> try_uncancelled(int fd, const void* buffer,

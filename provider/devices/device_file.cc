@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/devices/device_file.h"
 
+#include <dirent.h>
+
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <cstring>
+#include <memory>
+
+#include "packet/host/read_file.h"
 
 namespace urxe {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr char kHexDigits[] = "0123456789abcdef";
 
@@ -148,21 +149,24 @@ Expected<DeviceDescription, std::string> read_device(const std::string& tree,
     return Unexpected<std::string>("not a device name: " + name);
   }
   std::string path = tree + "/devices/" + name;
-  std::ifstream file(path);
-  if (!file) return Unexpected<std::string>("cannot open " + path);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  auto device = parse_device(text);
+  const auto text = read_file(path);
+  if (!text) {
+    const int why = text.error().value;
+    return Unexpected<std::string>("cannot read " + path + ": " + std::strerror(why));
+  }
+  auto device = parse_device(*text);
   if (!device) return Unexpected<std::string>(path + ": " + device.error());
   return device;
 }
 
 std::vector<DeviceDescription> read_devices(const std::string& tree) {
   std::vector<DeviceDescription> devices;
-  std::error_code failed;
-  fs::directory_iterator at(tree + "/devices", failed);
-  for (; !failed && at != fs::directory_iterator(); at.increment(failed)) {
-    std::string name = at->path().filename().string();
-    if (name.ends_with(".counters")) continue;
+  // Not by std::filesystem, which ends the program if memory is short.
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir((tree + "/devices").c_str()),
+                                                      closedir);
+  while (const dirent* const entry = directory ? readdir(directory.get()) : nullptr) {
+    const std::string name = entry->d_name;
+    if (name.starts_with(".") || name.ends_with(".counters")) continue;
     if (auto device = read_device(tree, name)) devices.push_back(*std::move(device));
   }
   std::ranges::sort(devices, {}, &DeviceDescription::name);

@@ -30,8 +30,8 @@ bool is_presentable(const Interface& interface);
 
 /// The devices to present, without their uverbs numbers: with no requests one for each interface
 /// that is up and has an address, but not the ports of bridges and bonds, which receive nothing for
-/// their addresses, nor the loopback interface if another one has a link; otherwise those asked for. `taken` are names of real devices. The
-/// error is a sentence for the user.
+/// their addresses, nor the loopback interface if another one has a link; otherwise those asked
+/// for. `taken` are names of real devices. The error is a sentence for the user.
 Expected<std::vector<DeviceDescription>, std::string> choose_devices(
     const std::vector<Interface>& interfaces, const std::vector<DeviceRequest>& requests,
     const std::set<std::string>& taken);

@@ -6,6 +6,8 @@
 #include <netlink/netlink.h>
 #include <netlink/route/addr.h>
 #include <netlink/route/link.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 
 #include <algorithm>
 #include <cstring>
@@ -14,6 +16,8 @@
 
 namespace urxe {
 namespace {
+
+constexpr time_t kNetlinkPatience = 2;  ///< seconds; the kernel answers at once
 
 using Socket = std::unique_ptr<nl_sock, decltype(&nl_socket_free)>;
 using Cache = std::unique_ptr<nl_cache, decltype(&nl_cache_free)>;
@@ -138,6 +142,9 @@ Expected<std::vector<Interface>, std::string> list_interfaces() {
   if (int code = nl_connect(socket.get(), NETLINK_ROUTE); code < 0) {
     return netlink_error("cannot open a route netlink socket", code);
   }
+  // libnl waits for the answer to a request even if it could not be sent.
+  const timeval patience{kNetlinkPatience, 0};
+  setsockopt(nl_socket_get_fd(socket.get()), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   nl_cache* links_raw = nullptr;
   if (int code = rtnl_link_alloc_cache(socket.get(), AF_UNSPEC, &links_raw); code < 0) {
     return netlink_error("cannot list the network interfaces", code);

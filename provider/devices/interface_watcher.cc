@@ -46,10 +46,20 @@ Expected<void, EngineError> InterfaceWatcher::add(const Follower& follower) {
     wake();
     return {};
   }
-  auto started = start();
+  auto started = try_to_start(follower);
   if (running_) return {};
   release();
   return std::exchange(complained_, true) ? Expected<void, EngineError>() : started;
+}
+
+/// If memory is short, the follower is none, and has gone when others are told of changes.
+Expected<void, EngineError> InterfaceWatcher::try_to_start(const Follower& follower) try {
+  return start();
+} catch (const std::bad_alloc&) {
+  release();
+  std::lock_guard lock(mutex_);
+  std::erase(followers_, &follower);
+  throw;
 }
 
 void InterfaceWatcher::remove(const Follower& follower) {
@@ -65,8 +75,9 @@ void InterfaceWatcher::remove(const Follower& follower) {
 
 Expected<void, EngineError> InterfaceWatcher::start() {
   errno = 0;
-  if (!is_of_this_namespace(device_tree())) {
-    if (errno == EMFILE || errno == ENFILE) return failed(errno);
+  const auto is_ours = is_of_this_namespace(device_tree());
+  if (!is_ours) return Unexpected<EngineError>({errno, is_ours.error()});
+  if (!*is_ours) {
     return Unexpected<EngineError>({0, "the devices are those of another network namespace"});
   }
   tree_use_ = hold_tree(device_tree());

@@ -53,6 +53,7 @@ class InterfaceWatcher {
   void after_fork_in_child();
 
  private:
+  Expected<void, EngineError> try_to_start(const Follower& follower);
   Expected<void, EngineError> start();
   void stop();
   void wake();

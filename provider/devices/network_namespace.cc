@@ -4,19 +4,26 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "packet/host/network_identity.h"
+#include "packet/host/read_file.h"
 
 namespace urxe {
 namespace {
 
-std::string read_boot_id() {
-  std::string id;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
+Unexpected<std::string> failed(const std::string& what, int errno_value) {
+  return Unexpected<std::string>(what + ": " + std::strerror(errno_value));
+}
+
+/// Empty if the system does not tell.
+Expected<std::string, Errno> read_boot_id() {
+  auto id = read_file("/proc/sys/kernel/random/boot_id");
+  if (!id && is_not_offered(id.error().value)) return std::string();
+  if (id) id->resize(std::min(id->size(), id->find_first_of(" \n")));
   return id;
 }
 
@@ -25,12 +32,16 @@ std::string read_boot_id() {
 Expected<NetworkNamespace, std::string> current_network_namespace() {
   struct stat status {};
   if (stat("/proc/self/ns/net", &status) != 0) {
-    return Unexpected<std::string>(fmt::format("/proc/self/ns/net: {}", std::strerror(errno)));
+    return failed("/proc/self/ns/net", errno);
   }
-  std::error_code failed;
-  auto pid_namespace = std::filesystem::read_symlink("/proc/self/ns/pid", failed);
-  if (failed) return Unexpected<std::string>("/proc/self/ns/pid: " + failed.message());
-  return NetworkNamespace{status.st_ino, fmt::format("{} {}", read_boot_id(), network_cookie()),
+  std::error_code unread;
+  auto pid_namespace = std::filesystem::read_symlink("/proc/self/ns/pid", unread);
+  if (unread) return Unexpected<std::string>("/proc/self/ns/pid: " + unread.message());
+  const auto boot_id = read_boot_id();
+  if (!boot_id) return failed("/proc/sys/kernel/random/boot_id", boot_id.error().value);
+  const auto cookie = network_cookie();
+  if (!cookie) return failed("the network namespace", cookie.error().value);
+  return NetworkNamespace{status.st_ino, fmt::format("{} {}", *boot_id, *cookie),
                           pid_namespace.string()};
 }
 

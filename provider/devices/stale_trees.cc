@@ -7,12 +7,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <set>
 #include <system_error>
 
+#include "packet/host/read_file.h"
 #include "provider/devices/leftovers.h"
 #include "provider/devices/tree_update.h"
 #include "provider/devices/tree_users.h"
@@ -32,9 +31,8 @@ constexpr std::chrono::hours kOthersTreeAge{1};
 /// container's /dev/shm (64 MiB) within an hour.
 constexpr std::chrono::minutes kOrphanAge{1};
 
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+std::string text_of(const fs::path& path) {
+  return read_file(path).value_or("");
 }
 
 bool is_older_than(const fs::path& path, std::chrono::seconds age) {
@@ -77,10 +75,10 @@ bool is_old(const fs::path& tree, bool is_ours, Namespaces& namespaces) {
 /// The kernel reuses the numbers of namespaces that are gone.
 bool is_stale(const fs::path& tree, const NetworkNamespace& netns, Namespaces& namespaces) {
   const bool is_same_number = tree.filename().string().starts_with(tree_name_prefix(netns));
-  const std::string identity = read_file(tree / kTreeNetworkFile);
+  const std::string identity = text_of(tree / kTreeNetworkFile);
   const bool is_ours = is_same_number && identity == netns.identity;
   if (is_same_number && !is_ours && !identity.empty()) return true;
-  return read_file(tree / kTreeProcessesFile) == netns.pid_namespace &&
+  return text_of(tree / kTreeProcessesFile) == netns.pid_namespace &&
          is_old(tree, is_ours, namespaces) && !has_users(tree.string()) &&
          !is_in_use(tree.string());
 }

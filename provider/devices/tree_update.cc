@@ -11,10 +11,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
+#include <cstring>
 #include <utility>
 
+#include "packet/host/read_file.h"
 #include "provider/devices/device_list.h"
 #include "provider/devices/gid_source.h"
 #include "provider/devices/network_namespace.h"
@@ -123,11 +123,14 @@ DeviceDescription follow_links(const DeviceDescription& was,
 
 }  // namespace
 
-bool is_of_this_namespace(const std::string& tree) {
-  std::ifstream file(tree + "/netns", std::ios::binary);
-  const std::string identity(std::istreambuf_iterator<char>(file), {});
-  auto netns = current_network_namespace();
-  return netns && netns->identity == identity;
+Expected<bool, std::string> is_of_this_namespace(const std::string& tree) {
+  const std::string path = tree + "/netns";
+  const auto identity = read_file(path);
+  if (!identity)
+    return Unexpected<std::string>(path + ": " + std::strerror(identity.error().value));
+  const auto netns = current_network_namespace();
+  if (!netns) return Unexpected<std::string>(netns.error());
+  return netns->identity == *identity;
 }
 
 FileDescriptor hold_tree(const std::string& tree) {
@@ -145,7 +148,9 @@ bool has_users(const std::string& tree) {
 
 Expected<TreeUpdate, std::string> update_tree(const std::string& tree,
                                               const std::map<std::string, bool>& links) {
-  if (!is_of_this_namespace(tree)) {
+  const auto is_ours = is_of_this_namespace(tree);
+  if (!is_ours) return Unexpected<std::string>(is_ours.error());
+  if (!*is_ours) {
     return Unexpected<std::string>("the devices are those of another network namespace");
   }
   TreeLock lock(tree);

@@ -21,8 +21,8 @@ FileDescriptor hold_tree(const std::string& tree);
 /// Whether some process holds the tree.
 bool has_users(const std::string& tree);
 
-/// Whether the tree is for the calling thread's network namespace.
-bool is_of_this_namespace(const std::string& tree);
+/// Whether the tree is for the calling thread's network namespace. The error says why nobody knows.
+Expected<bool, std::string> is_of_this_namespace(const std::string& tree);
 
 /// The devices of a tree as their interfaces are.
 struct TreeUpdate {

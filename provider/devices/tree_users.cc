@@ -8,12 +8,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
+
+#include "packet/host/read_file.h"
 
 namespace urxe {
 namespace {
@@ -27,8 +28,7 @@ constexpr std::chrono::milliseconds kPause{1};
 enum class Use { kNo, kYes, kUnknown };
 
 std::string read_environment(const fs::path& process) {
-  std::ifstream file(process / "environ", std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return read_file(process / "environ").value_or("");
 }
 
 /// Whether a program runs in the process: not in threads of the kernel, nor in those that ended.

@@ -120,8 +120,12 @@ bool has_option(int fd, int option) {
 }
 
 Expected<void, Errno> deliver(int fd, uint32_t port, std::vector<Bytes> messages) {
-  Rest rest{FileDescriptor(open_socket(NETLINK_USERSOCK)), fd, inode_of(fd), port,
-            std::move(messages), 0};
+  Rest rest{FileDescriptor(open_socket(NETLINK_USERSOCK)),
+            fd,
+            inode_of(fd),
+            port,
+            std::move(messages),
+            0};
   if (!rest.from) return error(errno);
   const auto from = port_of(rest.from.get());
   if (!from) return error(from.error().value);

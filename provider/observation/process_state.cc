@@ -33,7 +33,7 @@ std::optional<ProcessState> read_process_state(uint32_t pid) {
 }
 
 uint64_t own_network_namespace() {
-  const uint64_t cookie = network_cookie();
+  const uint64_t cookie = network_cookie().value_or(0);
   return cookie != 0 ? cookie : network_namespace_number();
 }
 

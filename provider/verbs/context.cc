@@ -37,7 +37,13 @@ std::unique_ptr<Context> make_context(const char* name, int* async_fd) {
     report_lack("open a device", errno);
     return nullptr;
   }
-  return std::make_unique<Context>(*std::move(device), *std::move(events));
+  try {
+    return std::make_unique<Context>(*std::move(device), *std::move(events));
+  } catch (const std::bad_alloc&) {
+    close(*async_fd);
+    errno = ENOMEM;
+    return nullptr;
+  }
 }
 
 /// The provider owns the context's descriptor even if it makes no context.
@@ -70,6 +76,16 @@ ibv_context* make_handle(ibv_device* device, int cmd_fd) {
   return handle;
 }
 
+/// False: no memory.
+bool make_known(Context& context, int cmd_fd) try {
+  add_channel_source(cmd_fd, context.device().weak_from_this());
+  ContextTable::instance().add(context);
+  return true;
+} catch (const std::bad_alloc&) {
+  remove_channel_source(cmd_fd);
+  return false;
+}
+
 /// Makes the application's handle of the context. Null and errno: the descriptors are closed.
 verbs_context* give_handle(std::unique_ptr<Context> context, ibv_device* device, int cmd_fd,
                            int async_fd) {
@@ -80,9 +96,14 @@ verbs_context* give_handle(std::unique_ptr<Context> context, ibv_device* device,
   }
   handle->async_fd = async_fd;
   handle->num_comp_vectors = 1;
-  add_channel_source(cmd_fd, context->device().weak_from_this());
   context->handle = handle;
-  ContextTable::instance().add(*context);
+  if (!make_known(*context, cmd_fd)) {
+    verbs_context* const verbs = tail_of(handle).verbs;
+    library().uninit_context(verbs);  // closes both descriptors
+    std::free(verbs);
+    report_lack("open a device", ENOMEM);
+    return fail(ENOMEM);
+  }
   tail_of(handle).self = context.release();
   return tail_of(handle).verbs;
 }
@@ -126,15 +147,13 @@ verbs_context* alloc_context(ibv_device* device, int cmd_fd, void* /*private_dat
   try {
     int async_fd = -1;
     auto context = make_context(device->name, &async_fd);
-    if (context == nullptr) {
-      close_keeping_errno(cmd_fd);
-      return nullptr;
-    }
-    return give_handle(std::move(context), device, cmd_fd, async_fd);
+    if (context != nullptr) return give_handle(std::move(context), device, cmd_fd, async_fd);
   } catch (const std::bad_alloc&) {
     report_lack("open a device", ENOMEM);
-    return fail(ENOMEM);
+    errno = ENOMEM;
   }
+  close_keeping_errno(cmd_fd);
+  return nullptr;
 }
 
 /// libibverbs looks for the device by the number of its node, which is the same for all of urxe's.

@@ -52,7 +52,9 @@ SlotFacts read_slots(const std::vector<PlaceFacts>& places) {
     if (place.own.empty()) continue;
     const auto user = open_user_directory(place.path, IfMissing::kFail);
     if (!user) continue;
-    const auto directory = open_network_directory(*user, network_identity(), IfMissing::kFail);
+    const auto network = network_identity();
+    if (!network) continue;
+    const auto directory = open_network_directory(*user, *network, IfMissing::kFail);
     if (directory) return count(*directory);
     if (directory.error().errno_value != ENOENT) facts.lack = directory.error().what;
   }

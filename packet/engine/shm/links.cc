@@ -29,17 +29,17 @@ Links::Links(const Config& config, const std::vector<Gid>& addresses, ShmCounter
   callers_.reserve(kMostCallers);
   auto listener = open_listening_socket(config.directory->links_name(config.slot), kBacklog);
   if (!listener) return;  // then only this process asks for links
-  listener_ = *std::move(listener);
-  watch(listener_.get());
+  if (watch(listener->get())) listener_ = *std::move(listener);
 }
 
 Links::~Links() = default;
 
-void Links::watch(int fd) const {
+/// False and errno, if fs.epoll.max_user_watches allows no more for instance.
+bool Links::watch(int fd) const {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.fd = fd;
-  epoll_ctl(config_.epoll, EPOLL_CTL_ADD, fd, &event);
+  return epoll_ctl(config_.epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 /// Closing is not enough while a forked child has a copy of the descriptor.
@@ -47,11 +47,12 @@ void Links::unwatch(int fd) const {
   epoll_ctl(config_.epoll, EPOLL_CTL_DEL, fd, nullptr);
 }
 
-Link& Links::add(std::unique_ptr<Link> link) {
+/// Null and errno: nothing would tell of the peer's end, so there is no link.
+Link* Links::add(std::unique_ptr<Link> link) {
+  if (!watch(link->connection())) return nullptr;
   links_.push_back(std::move(link));
-  Link& added = *links_.back();
-  by_slot_[added.slot()] = &added;
-  watch(added.connection());
+  Link* const added = links_.back().get();
+  by_slot_[added->slot()] = added;
   return added;
 }
 
@@ -75,7 +76,7 @@ Expected<void, Errno> Links::try_to_ask(uint32_t slot) try {
                                      addresses_, config_.patience, counters_);
   const std::array<int, 2> descriptors{shared.get(), config_.bell};
   auto sent = say_hello(link->connection(), own_hello(), descriptors);
-  if (sent) add(std::move(link));
+  if (sent && add(std::move(link)) == nullptr) return error(errno);
   return sent;
 } catch (const std::bad_alloc&) {
   return error(ENOMEM);
@@ -100,7 +101,7 @@ void Links::accept_callers(Instant now) {
     FileDescriptor caller(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!caller) return give_up_listening_if(errno);
     if (!config_.directory->is_member(caller.get())) continue;
-    watch(caller.get());
+    if (!watch(caller.get())) continue;
     if (hear(caller, now)) continue;
     if (callers_.size() == kMostCallers) {
       unwatch(callers_.front().get());
@@ -147,7 +148,8 @@ void Links::accept(FileDescriptor caller, HeardHello& heard, Instant now) try {
                                      config_.patience, counters_);
   const std::array<int, 1> descriptors{config_.bell};
   if (!say_hello(link->connection(), own_hello(), descriptors)) return;
-  add(std::move(link)).come_up(std::move(bell), heard.hello.interface_index, now);
+  Link* const added = add(std::move(link));
+  if (added != nullptr) added->come_up(std::move(bell), heard.hello.interface_index, now);
 } catch (const std::bad_alloc&) {
   // refused
 }

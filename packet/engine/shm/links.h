@@ -75,7 +75,7 @@ class Links {
   [[nodiscard]] LinkHello own_hello() const {
     return {LinkHello::kMagic, config_.slot, config_.interface_index};
   }
-  void watch(int fd) const;
+  [[nodiscard]] bool watch(int fd) const;
   void unwatch(int fd) const;
   Expected<void, Errno> try_to_ask(uint32_t slot);
   void accept_callers(Instant now);
@@ -84,7 +84,7 @@ class Links {
   void accept(FileDescriptor caller, HeardHello& heard, Instant now);
   void read_connection(Link& link, Instant now);
   void end(Link& link);
-  Link& add(std::unique_ptr<Link> link);
+  Link* add(std::unique_ptr<Link> link);
 
   Config config_;
   const std::vector<Gid>& addresses_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "packet/host/clock.h"
@@ -28,6 +29,15 @@ UdpSocketOptions socket_options(const UdpConfig& config) {
   return {config.interface_index, config.socket_buffer_bytes, config.segmentation};
 }
 
+Unexpected<EngineError> cannot_watch(const Gid& address) {
+  const int why = errno;
+  const char* const advice =
+      why == ENOSPC ? ". What to do: raise fs.epoll.max_user_watches with sysctl" : "";
+  return Unexpected<EngineError>(
+      {why == ENOSPC ? ENOMEM : why,
+       "cannot wait for packets to " + address.to_string() + ": " + std::strerror(why) + advice});
+}
+
 }  // namespace
 
 UdpEngine::UdpEngine(const UdpConfig& config)
@@ -36,10 +46,12 @@ UdpEngine::UdpEngine(const UdpConfig& config)
       sender_(socket_options(config), config.max_source_ports, config.segmentation, config.patience,
               counters_) {
   packets_.reserve(kUsualPacketsAtOnce);
+  answers_.reserve(kUsualPacketsAtOnce);
   if (config_.sharing != nullptr) {
     timer_ = FileDescriptor(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
-    watch(timer_.get(), kTimerId, EPOLLIN);
-    watch(config_.sharing->wait_fd(), kSharingId, EPOLLIN);
+    const bool is_watched = watch(timer_.get(), kTimerId, EPOLLIN) &&
+                            watch(config_.sharing->wait_fd(), kSharingId, EPOLLIN);
+    if (!is_watched) epoll_.reset();  // no address can be opened
   }
 }
 
@@ -83,11 +95,12 @@ void UdpEngine::read_rest(Receiver& receiver) {
   packets_.clear();
 }
 
-void UdpEngine::watch(int fd, uint32_t id, uint32_t events) const {
+/// False and errno, if fs.epoll.max_user_watches allows no more for instance.
+bool UdpEngine::watch(int fd, uint32_t id, uint32_t events) const {
   epoll_event event{};
   event.events = events;
   event.data.u32 = id;
-  epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
+  return epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 UdpEngine::Receiver* UdpEngine::find_receiver(const Gid& address) {
@@ -96,14 +109,15 @@ UdpEngine::Receiver* UdpEngine::find_receiver(const Gid& address) {
   return found != receivers_.end() ? &*found : nullptr;
 }
 
-UdpEngine::Receiver& UdpEngine::add_receiver(const Gid& address, FileDescriptor fd) {
+/// Null and errno: nothing would tell of what comes to the socket.
+UdpEngine::Receiver* UdpEngine::add_receiver(const Gid& address, FileDescriptor fd) {
   // Reuse the place of a group that was left: epoll remembers receivers by their index.
   auto place = std::ranges::find_if(receivers_, [](const Receiver& r) { return !r.fd; });
   if (place == receivers_.end()) place = receivers_.emplace(place);
+  if (!watch(fd.get(), static_cast<uint32_t>(place - receivers_.begin()), EPOLLIN)) return nullptr;
   *place = {address, std::move(fd), nullptr};
-  watch(place->fd.get(), static_cast<uint32_t>(place - receivers_.begin()), EPOLLIN);
   calls_until_look_ = 0;
-  return *place;
+  return &*place;
 }
 
 Expected<FileDescriptor, EngineError> UdpEngine::open_receive_socket(const Gid& local) const {
@@ -123,10 +137,12 @@ Expected<void, EngineError> UdpEngine::open_address(const Gid& local) {
   if (!can_wait) return Unexpected<EngineError>({EMFILE, "no file descriptor for epoll"});
   auto fd = open_receive_socket(local);
   if (!fd) return Unexpected<EngineError>(std::move(fd.error()));
-  sender_.open_address(local, fd->get());
-  reader_.set_receive_room(granted_receive_room(fd->get()));
-  Receiver& receiver = add_receiver(local, std::move(*fd));
-  if (config_.sharing != nullptr) meet_others(receiver);
+  const int socket = fd->get();
+  Receiver* const receiver = add_receiver(local, std::move(*fd));
+  if (receiver == nullptr) return cannot_watch(local);
+  sender_.open_address(local, socket);
+  reader_.set_receive_room(granted_receive_room(socket));
+  if (config_.sharing != nullptr) meet_others(*receiver);
   return {};
 }
 
@@ -152,7 +168,7 @@ Expected<void, EngineError> UdpEngine::join_group(const Gid& group) {
   if (!epoll_) return Unexpected<EngineError>({EMFILE, "no file descriptor for epoll"});
   auto fd = open_group_socket(group, socket_options(config_));
   if (!fd) return Unexpected<EngineError>(std::move(fd.error()));
-  add_receiver(group, std::move(*fd));
+  if (add_receiver(group, std::move(*fd)) == nullptr) return cannot_watch(group);
   return {};
 }
 
@@ -202,7 +218,10 @@ void UdpEngine::watch_room(int fd, bool on) const {
   const auto receiver =
       std::ranges::find_if(receivers_, [fd](const Receiver& r) { return r.fd.get() == fd; });
   if (receiver == receivers_.end()) {
-    if (on) return watch(fd, kBlockedId, EPOLLOUT);
+    if (on) {
+      (void)watch(fd, kBlockedId, EPOLLOUT);  // without it, receive() tries again
+      return;
+    }
     epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
     return;
   }

@@ -89,7 +89,7 @@ class UdpEngine final : public OneLaneEngine {
     std::unique_ptr<PortCalibration> calibration;
   };
 
-  void watch(int fd, uint32_t id, uint32_t events) const;
+  [[nodiscard]] bool watch(int fd, uint32_t id, uint32_t events) const;
   void watch_blocked_sockets();
   void watch_room(int fd, bool on) const;
   void read_receiver(Receiver& receiver);
@@ -113,7 +113,7 @@ class UdpEngine final : public OneLaneEngine {
   void search_before_leaving(Receiver& receiver);
   [[nodiscard]] Receiver* find_receiver(const Gid& address);
   [[nodiscard]] Expected<FileDescriptor, EngineError> open_receive_socket(const Gid& local) const;
-  Receiver& add_receiver(const Gid& address, FileDescriptor fd);
+  [[nodiscard]] Receiver* add_receiver(const Gid& address, FileDescriptor fd);
 
   UdpConfig config_;
   UdpCounters counters_;

@@ -2,6 +2,7 @@
 #include "packet/sharing/calibration/port_calibration.h"
 
 #include <algorithm>
+#include <new>
 
 #include "packet/host/clock.h"
 #include "packet/host/random.h"
@@ -130,7 +131,7 @@ void PortCalibration::end_burst(Instant now) {
   finish(now);
 }
 
-void PortCalibration::finish(Instant now) {
+void PortCalibration::finish(Instant now) try {
   const std::vector<GroupMember> members = found();
   // One member, or others than this process: perhaps no program was attached, so that the probes
   // were distributed by hash.
@@ -142,6 +143,9 @@ void PortCalibration::finish(Instant now) {
     return;
   }
   conclude(members, now);
+} catch (const std::bad_alloc&) {
+  pace_.give_up();
+  rest(now);
 }
 
 void PortCalibration::conclude(const std::vector<GroupMember>& members, Instant now) {

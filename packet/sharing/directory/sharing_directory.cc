@@ -169,7 +169,13 @@ Expected<SharingDirectory*, EngineError> SharingDirectory::here() try {
   std::lock_guard lock(directories.mutex);
   auto& directory = directories.open[number];
   if (directory == nullptr) {
-    auto opened = open(user_directory_places(), network_identity());
+    const auto network = network_identity();
+    if (!network) {
+      const int why = network.error().value;
+      return Unexpected<EngineError>(
+          {why, std::string("cannot tell which network this is: ") + std::strerror(why)});
+    }
+    auto opened = open(user_directory_places(), *network);
     if (!opened) return Unexpected<EngineError>(std::move(opened.error()));
     directory = *std::move(opened);
   }

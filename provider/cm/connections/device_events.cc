@@ -2,6 +2,7 @@
 #include "provider/cm/connections/device_events.h"
 
 #include <cerrno>
+#include <new>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -123,7 +124,13 @@ bool handle_events(Service& service, DeviceUse& device) {
     }
     more = cm.has_event();
   }
-  for (CmEvent& event : events) handle_event(service, device, event);
+  for (CmEvent& event : events) {
+    try {
+      handle_event(service, device, event);
+    } catch (const std::bad_alloc&) {
+      // This one is lost; the others are not.
+    }
+  }
   if (gone != device.gone) follow_interface(service, device, gone);
   return !more;
 }

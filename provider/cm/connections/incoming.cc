@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <optional>
 #include <span>
 #include <variant>
@@ -182,15 +183,11 @@ Path path_of(const CmEvent& event, const Incoming& incoming) {
   return path;
 }
 
-/// Makes the new id and posts the event by which the listener's application gets it.
-Expected<void, Errno> announce(Service& service, DeviceUse& device, CmId& listener, CmEvent& event,
-                               const Incoming& incoming,
-                               const Expected<IpCmHeader, MadDropReason>& header) {
-  auto file = service.files.find(listener.file);
-  if (file == service.files.end()) return error(ENOENT);
-  auto added = service.add_id(file->second);
-  if (!added) return Unexpected<Errno>(added.error());
-  CmId& id = **added;
+/// Gives the new id the parameters of the request, and posts the event. ENOMEM, or as
+/// Service::post_request().
+Expected<void, Errno> introduce(Service& service, DeviceUse& device, CmId& listener, CmId& id,
+                                const CmEvent& event, const Incoming& incoming,
+                                const Expected<IpCmHeader, MadDropReason>& header) try {
   id.space = listener.space;
   id.qp_type = listener.qp_type;
   id.state = IdState::kConnect;
@@ -208,16 +205,41 @@ Expected<void, Errno> announce(Service& service, DeviceUse& device, CmId& listen
   } else {
     response = service_request(std::get<CmSidrReq>(event.body), prefix);
   }
-  auto posted = service.post_request(listener, id, response);
-  if (!posted) {
+  return service.post_request(listener, id, response);
+} catch (const std::bad_alloc&) {
+  return error(ENOMEM);
+}
+
+/// Makes the new id and posts the event by which the listener's application gets it.
+Expected<void, Errno> announce(Service& service, DeviceUse& device, CmId& listener,
+                               const CmEvent& event, const Incoming& incoming,
+                               const Expected<IpCmHeader, MadDropReason>& header) {
+  auto file = service.files.find(listener.file);
+  if (file == service.files.end()) return error(ENOENT);
+  auto added = service.add_id(file->second);
+  if (!added) return Unexpected<Errno>(added.error());
+  CmId& id = **added;
+  if (auto told = introduce(service, device, listener, id, event, incoming, header); !told) {
     // The caller refuses the request, which ends the communication.
     device.communications.erase(event.id.value());
     id.comm = CommId{};
     service.destroy_id(id);
-    return posted;
+    return told;
   }
   tell_observers(id);
   return {};
+}
+
+/// False: there is no room for the request, nor for anything of it.
+bool admit(Service& service, DeviceUse& device, CmId& listener, const CmEvent& event,
+           const Incoming& incoming, const Expected<IpCmHeader, MadDropReason>& header) try {
+  const RequestSource::Key source = source_key(event.flow.source);
+  if (!listener.backlog.take(source)) return false;
+  if (announce(service, device, listener, event, incoming, header)) return true;
+  listener.backlog.give_back(source);
+  return false;
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
 }  // namespace
@@ -234,10 +256,7 @@ void handle_request(Service& service, DeviceUse& device, CmEvent& event) {
     return refuse(device, event, kFalseAddress);
   }
   if (listener->qp_type != incoming.qp_type) return refuse(device, event, kWrongType);
-  const RequestSource::Key source = source_key(event.flow.source);
-  if (!listener->backlog.take(source)) return refuse(device, event, kNoRoom);
-  if (!announce(service, device, *listener, event, incoming, header)) {
-    listener->backlog.give_back(source);
+  if (!admit(service, device, *listener, event, incoming, header)) {
     refuse(device, event, kNoRoom);
   }
 }

@@ -14,6 +14,8 @@
 namespace urxe::cm {
 namespace {
 
+constexpr size_t kMostMarked = 4096;
+
 constexpr size_t kReadyAtOnce = 64;
 
 constexpr uint64_t pack(Watch::What what, uint32_t number) {
@@ -41,6 +43,8 @@ Expected<void, Errno> Watch::start(void* (*main)(void*), void* argument) {
   if (!epoll || !wake) return error(errno);
   epoll_ = std::move(epoll);
   wake_ = std::move(wake);
+  // More devices than a process has descriptors for. mark() must not lack memory.
+  marked_.reserve(kMostMarked);
   if (auto added = add(wake_.get(), EPOLLIN, What::kWake, 0); !added) return added;
   if (int failed = start_thread(&thread_, main, argument); failed != 0) return error(failed);
   pthread_detach(thread_);
@@ -57,14 +61,16 @@ void Watch::mark(const RuntimeDevice* device) {
   {
     std::lock_guard lock(marks_mutex_);
     if (std::find(marked_.begin(), marked_.end(), device) != marked_.end()) return;
-    marked_.push_back(device);
+    if (marked_.size() < marked_.capacity()) marked_.push_back(device);
   }
   wake();
 }
 
 std::vector<const RuntimeDevice*> Watch::take_marked() {
   std::lock_guard lock(marks_mutex_);
-  return std::exchange(marked_, {});
+  std::vector<const RuntimeDevice*> taken = marked_;
+  marked_.clear();
+  return taken;
 }
 
 Expected<void, Errno> Watch::add(int fd, uint32_t events, What what, uint32_t number) {

@@ -28,16 +28,31 @@ Expected<std::shared_ptr<EventSocket>, Errno> EventSocket::create(size_t event_s
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) return error(errno);
   struct stat status {};
   if (fstat(fds[0], &status) == 0) {
-    std::shared_ptr<EventSocket> made(new (std::nothrow)
-                                          EventSocket(event_size, fds[0], fds[1], status.st_ino));
+    const int writer = std::exchange(fds[1], -1);  // the object's from now on
+    auto made = make(event_size, fds[0], writer, status.st_ino);
     if (made) {
       *reader_fd = fds[0];
       return made;
     }
   }
   uncancelled::close(fds[0]);
-  uncancelled::close(fds[1]);
+  if (fds[1] >= 0) uncancelled::close(fds[1]);
   return error(ENOMEM);
+}
+
+/// Null: no memory, and the writer is closed.
+std::shared_ptr<EventSocket> EventSocket::make(size_t event_size, int reader_fd, int writer_fd,
+                                               ino_t reader_inode) {
+  auto* const made = new (std::nothrow) EventSocket(event_size, reader_fd, writer_fd, reader_inode);
+  if (made == nullptr) {
+    uncancelled::close(writer_fd);
+    return nullptr;
+  }
+  try {
+    return std::shared_ptr<EventSocket>(made);
+  } catch (const std::bad_alloc&) {
+    return nullptr;  // and it is deleted
+  }
 }
 
 EventSocket::EventSocket(size_t event_size, int reader_fd, int writer_fd, ino_t reader_inode)

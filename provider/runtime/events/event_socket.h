@@ -61,6 +61,8 @@ class EventSocket {
 
  private:
   EventSocket(size_t event_size, int reader_fd, int writer_fd, ino_t reader_inode);
+  static std::shared_ptr<EventSocket> make(size_t event_size, int reader_fd, int writer_fd,
+                                           ino_t reader_inode);
   // Nothing is freed while the mutex is held. A thread that frees memory may wait for the thread
   // that drives a device (Progress::wait_for_holder()), which may wait for the mutex in send().
   bool flush_locked(std::list<Event>& sent);

@@ -91,12 +91,14 @@ GuardedAccess guarded_access() {
 }
 
 bool guarded_access_works() {
-  static const bool works = [] {
-    const int from = 1;
-    int to = 0;
-    return read_memory_of_process(&to, &from, sizeof to) &&
-           write_memory_of_process(&to, &from, sizeof to);
-  }();
+  // It may lack memory once, and work later.
+  static std::atomic<bool> has_worked{false};
+  if (has_worked.load(std::memory_order_relaxed)) return true;
+  const int from = 1;
+  int to = 0;
+  const bool works = read_memory_of_process(&to, &from, sizeof to) &&
+                     write_memory_of_process(&to, &from, sizeof to);
+  has_worked.store(works, std::memory_order_relaxed);
   return works;
 }
 

@@ -16,6 +16,7 @@
 #include <new>
 #include <unordered_map>
 
+#include "packet/host/file_descriptor.h"
 #include "packet/host/uncancelled.h"
 #include "provider/presence/presence_abi.h"
 #include "provider/runtime/device/runtime_device.h"
@@ -67,9 +68,10 @@ class ChannelTable {
       made = make_socket(&reader_fd);
     }
     if (!made) return error(made.error().value);
+    FileDescriptor reader(reader_fd);  // closed if there is no memory for the entry
     channels_.insert_or_assign(reader_fd, Channel{*std::move(made), source->second});
     if (presence_ != nullptr) presence_->watch_reads(reader_fd);
-    return reader_fd;
+    return reader.release();
   }
 
   /// Null pointers: the descriptor is not one of a channel.

@@ -10,12 +10,18 @@ namespace {
 
 // The engine is a member of every group that a queue pair is attached to.
 
+Expected<void, EngineError> join(Qp& qp, const Gid& group) try {
+  return qp.progress->engine()->join_group(group);
+} catch (const std::bad_alloc&) {
+  return Unexpected<EngineError>({ENOMEM, "cannot join the group " + group.to_string()});
+}
+
 int attach_locked(Qp& qp, const Gid& group) {
   Device& device = qp.lane->device();
   if (auto attached = device.attach_multicast(*qp.queue_pair, group); !attached) {
     return attached.error().value;
   }
-  auto joined = qp.progress->engine()->join_group(group);
+  auto joined = join(qp, group);
   if (joined) return 0;
   print_failure(joined.error().what, joined.error().errno_value);
   (void)device.detach_multicast(*qp.queue_pair, group);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// ibv_create_qp() when memory runs out.
+// Verbs when memory runs out.
 #include <cerrno>
+#include <filesystem>
 
 #include "pair.h"
 #include "tests/support/failing_allocations.h"
@@ -46,6 +47,70 @@ TEST_F(Allocations, QueuePairThatCannotBeMade) {
       EXPECT_EQ(ibv_dealloc_pd(pd.release()), 0) << n;
       if (all_succeeded) break;
     }
+  }
+}
+
+size_t open_descriptors() {
+  const std::filesystem::directory_iterator descriptors("/proc/self/fd");
+  return static_cast<size_t>(std::distance(begin(descriptors), end(descriptors)));
+}
+
+// The defect: descriptors leaked. Expect: none are left of a device or a channel that cannot be
+// opened.
+TEST_F(Allocations, DeviceThatCannotBeOpened) {
+  if (!urxe::test::can_fail_allocations()) GTEST_SKIP() << "the sanitizer has its own operator new";
+  const size_t before = open_descriptors();
+  for (int n = 1;; ++n) {
+    ASSERT_LT(n, 1000);
+    urxe::test::fail_allocation(n);
+    ibv_context* const context = ibv_open_device(context_->device);
+    ibv_comp_channel* const channel =
+        context != nullptr ? ibv_create_comp_channel(context) : nullptr;
+    const bool all_succeeded = urxe::test::failure_is_due();
+    urxe::test::fail_allocation(0);
+    if (channel != nullptr) {
+      EXPECT_EQ(ibv_destroy_comp_channel(channel), 0);
+    }
+    if (context != nullptr) {
+      EXPECT_EQ(ibv_close_device(context), 0);
+    }
+    ASSERT_EQ(open_descriptors(), before) << n;
+    if (all_succeeded) break;
+  }
+}
+
+// The defect: a queue pair that had got ENOMEM for a group stayed in it, and could not be
+// destroyed.
+TEST_F(Allocations, GroupThatCannotBeJoined) {
+  if (!urxe::test::can_fail_allocations()) GTEST_SKIP() << "the sanitizer has its own operator new";
+  for (int n = 1;; ++n) {
+    ASSERT_LT(n, 1000);
+    PdPtr pd(ibv_alloc_pd(context_.get()));
+    CqPtr cq(ibv_create_cq(context_.get(), 16, nullptr, nullptr, 0));
+    ibv_qp_init_attr init{};
+    init.qp_type = IBV_QPT_UD;
+    init.send_cq = init.recv_cq = cq.get();
+    init.cap = {4, 4, 1, 1, 0};
+    ibv_qp* const qp = ibv_create_qp(pd.get(), &init);
+    ASSERT_NE(qp, nullptr);
+    ibv_gid group{};
+    group.raw[10] = group.raw[11] = 0xff;
+    group.raw[12] = 239;
+    group.raw[13] = 192;
+    group.raw[15] = static_cast<uint8_t>(n);
+    urxe::test::fail_allocation(n);
+    const int attached = ibv_attach_mcast(qp, &group, 0);
+    const bool all_succeeded = urxe::test::failure_is_due();
+    urxe::test::fail_allocation(0);
+    if (attached == 0) {
+      EXPECT_EQ(ibv_detach_mcast(qp, &group, 0), 0);
+    } else {
+      EXPECT_EQ(attached, ENOMEM) << n;
+    }
+    EXPECT_EQ(ibv_destroy_qp(qp), 0) << n;
+    EXPECT_EQ(ibv_destroy_cq(cq.release()), 0) << n;
+    EXPECT_EQ(ibv_dealloc_pd(pd.release()), 0) << n;
+    if (all_succeeded) break;
   }
 }
 

@@ -9,12 +9,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
+#include <new>
 
 #include "provider/devices/device_list.h"
 #include "provider/devices/device_tree.h"
 #include "provider/devices/network_namespace.h"
 #include "provider/devices/sysfs_tree.h"
 #include "provider/devices/tree_store.h"
+#include "tests/support/failing_allocations.h"
 
 namespace urxe {
 namespace {
@@ -49,6 +51,37 @@ class Listener {
   const InterfaceWatcher::Follower follower_{"urxe_lo", [this](const auto&) { tell(); }};
 };
 
+// The defect: a follower whose add() threw stayed among the followers, and was read when it had
+// gone. Expect: such a one is never told anything.
+class ThreatenedFollower {
+ public:
+  /// Whether the n-th allocation of add() is beyond the last one.
+  static bool survives(int n) {
+    InterfaceWatcher& watcher = InterfaceWatcher::instance();
+    bool thrown = false;
+    int calls = 0;
+    const InterfaceWatcher::Follower follower{"urxe_lo", [&](const auto&) {
+                                                EXPECT_FALSE(thrown);
+                                                ++calls;
+                                              }};
+    test::fail_allocation(n);
+    try {
+      (void)watcher.add(follower);
+    } catch (const std::bad_alloc&) {
+      thrown = true;
+    }
+    const bool survived = test::failure_is_due();
+    test::fail_allocation(0);
+    if (!thrown) {
+      watcher.remove(follower);
+    } else {
+      Listener other(watcher);
+      EXPECT_TRUE(other.wait());
+    }
+    return survived;
+  }
+};
+
 // A change between the moment that a device reads its interface's state and add() was missed if
 // the watcher was running. Expect: each new follower is told the state, the second one too.
 TEST(InterfaceWatcherTest, ANewFollowerIsToldTheState) {
@@ -71,6 +104,9 @@ TEST(InterfaceWatcherTest, ANewFollowerIsToldTheState) {
     EXPECT_TRUE(first.wait());
     Listener second(InterfaceWatcher::instance());
     EXPECT_TRUE(second.wait());
+  }
+  for (int n = 1; test::can_fail_allocations() && !ThreatenedFollower::survives(n); ++n) {
+    ASSERT_LT(n, 1000);
   }
   unsetenv("URXE_TREE");
   std::filesystem::remove_all(directory);

@@ -59,7 +59,8 @@ Expected<DeviceLock, EngineError> DeviceLock::take(const DeviceKey& key,
                                                    const std::string& device) {
   DeviceLock lock;
   if (key.text.empty()) return lock;
-  lock.path_ = user_file("dpdk", key.of_network ? key.text + " " + network_identity() : key.text);
+  lock.path_ = user_file(
+      "dpdk", key.of_network ? key.text + " " + network_identity().value_or("0") : key.text);
   if (lock.path_.empty()) return lock;
   int busy = 0;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {

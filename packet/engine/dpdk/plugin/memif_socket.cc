@@ -56,7 +56,7 @@ bool listens_at(int fd, const std::string& path) {
 }  // namespace
 
 std::string default_memif_socket() {
-  return user_file("memif", network_identity());
+  return user_file("memif", network_identity().value_or("0"));
 }
 
 Expected<void, EngineError> clear_memif_socket(const std::string& path) {
