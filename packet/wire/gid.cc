@@ -3,6 +3,8 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
+
 namespace urxe {
 
 bool Gid::is_ipv6_link_local() const {
@@ -35,7 +37,11 @@ std::string Gid::to_string() const {
 
 bool is_no_source(const Gid& address) {
   if (address.is_multicast()) return true;
-  if (address.is_ipv4()) return address.ipv4()[0] == 127 || address.ipv4()[0] == 0;
+  if (address.is_ipv4()) {
+    const uint8_t* const ipv4 = address.ipv4();
+    const bool is_broadcast = std::all_of(ipv4, ipv4 + 4, [](uint8_t b) { return b == 0xff; });
+    return ipv4[0] == 127 || ipv4[0] == 0 || is_broadcast;
+  }
   Gid rest = address;
   rest.bytes[15] &= 0xfe;  // ::1 and ::
   return rest.is_zero();

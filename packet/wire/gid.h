@@ -34,7 +34,8 @@ struct Gid {
   }
 };
 
-/// Whether no packet on a link may have this source: a loopback address, a group, or no address.
+/// Whether no packet on a link may have this source: a loopback address, a group, IPv4's broadcast
+/// address, or none.
 [[nodiscard]] bool is_no_source(const Gid& address);
 
 /// The key of bounds per source: an IPv4 or link-local address itself; of another IPv6 address the

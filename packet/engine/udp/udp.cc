@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "packet/host/clock.h"
@@ -232,7 +233,7 @@ void UdpEngine::watch_room(int fd, bool on) const {
   epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
 }
 
-std::span<const RxPacket> UdpEngine::receive() {
+std::span<const RxPacket> UdpEngine::receive() try {
   packets_.clear();
   if (!sender_.blocked_fds().empty()) {
     sender_.flush();
@@ -249,6 +250,8 @@ std::span<const RxPacket> UdpEngine::receive() {
   if (packets_.empty() && returned_packets_) calls_until_look_ = 0;
   returned_packets_ = !packets_.empty();
   return packets_;
+} catch (const std::bad_alloc&) {
+  return packets_;  // what finds no memory is lost
 }
 
 void UdpEngine::read_receiver(Receiver& receiver) {

@@ -101,11 +101,22 @@ std::optional<Refusal> check_device(DeviceUse& device, const CmEvent& event, Inc
 /// addresses. It delivers packets that claim to be from an IPv6 address of the host: such a request
 /// is reported, but never becomes a connection, since the REP goes to the host itself.
 bool is_from_this_host(const CmEvent& event) {
+  // To look costs reading files, so a flood of one stranger's requests is not looked at each time.
+  // The service's lock is held.
+  static struct {
+    Gid address;
+    Instant until{};
+  } stranger;
   const Gid& source = event.flow.source;
   if (source.is_ipv4() && source.ipv4()[0] == 127) return true;
-  return std::ranges::any_of(list_runtime_devices(), [&](const DeviceDescription& device) {
+  const Instant now = clock_now();
+  if (source == stranger.address && now < stranger.until) return false;
+  const auto devices = list_runtime_devices();
+  const bool is_ours = std::ranges::any_of(devices, [&](const DeviceDescription& device) {
     return std::ranges::find(device.gids, source) != device.gids.end();
   });
+  if (!is_ours) stranger = {source, now + milliseconds(100)};
+  return is_ours;
 }
 
 /// Applications believe the addresses that a request names, for whom they let in for instance: they

@@ -36,6 +36,20 @@ TEST(Gid, Ipv6StandsAsItIs) {
   EXPECT_EQ(Gid{}.to_string(), "::");
 }
 
+TEST(Gid, SomeAreNoSources) {
+  const auto of = [](uint8_t a, uint8_t b, uint8_t c, uint8_t d) {
+    const uint8_t bytes[4] = {a, b, c, d};
+    return Gid::from_ipv4(bytes);
+  };
+  for (const Gid& gid : {of(127, 0, 0, 1), of(0, 0, 0, 0), of(0, 1, 2, 3), of(224, 0, 0, 1),
+                         of(255, 255, 255, 255), Gid{}}) {
+    EXPECT_TRUE(is_no_source(gid)) << gid.to_string();
+  }
+  for (const Gid& gid : {of(10, 0, 0, 1), of(10, 255, 255, 255), of(192, 0, 2, 255)}) {
+    EXPECT_FALSE(is_no_source(gid)) << gid.to_string();
+  }
+}
+
 TEST(Gid, LinkLocalIsTenBits) {
   EXPECT_TRUE(v6(0xfe, 0x80, 1).is_ipv6_link_local());
   EXPECT_TRUE(v6(0xfe, 0xbf, 1).is_ipv6_link_local());
