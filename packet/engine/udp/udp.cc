@@ -30,8 +30,7 @@ UdpSocketOptions socket_options(const UdpConfig& config) {
   return {config.interface_index, config.socket_buffer_bytes, config.segmentation};
 }
 
-Unexpected<EngineError> cannot_watch(const Gid& address) {
-  const int why = errno;
+Unexpected<EngineError> cannot_watch(const Gid& address, int why) {
   const char* const advice =
       why == ENOSPC ? ". What to do: raise fs.epoll.max_user_watches with sysctl" : "";
   return Unexpected<EngineError>(
@@ -110,8 +109,8 @@ UdpEngine::Receiver* UdpEngine::find_receiver(const Gid& address) {
   return found != receivers_.end() ? &*found : nullptr;
 }
 
-/// Null and errno: nothing would tell of what comes to the socket.
-UdpEngine::Receiver* UdpEngine::add_receiver(const Gid& address, FileDescriptor fd) {
+/// Null and errno: no memory, or nothing would tell of what comes to the socket.
+UdpEngine::Receiver* UdpEngine::add_receiver(const Gid& address, FileDescriptor fd) try {
   // Reuse the place of a group that was left: epoll remembers receivers by their index.
   auto place = std::ranges::find_if(receivers_, [](const Receiver& r) { return !r.fd; });
   if (place == receivers_.end()) place = receivers_.emplace(place);
@@ -119,6 +118,9 @@ UdpEngine::Receiver* UdpEngine::add_receiver(const Gid& address, FileDescriptor 
   *place = {address, std::move(fd), nullptr};
   calls_until_look_ = 0;
   return &*place;
+} catch (const std::bad_alloc&) {
+  errno = ENOMEM;
+  return nullptr;
 }
 
 Expected<FileDescriptor, EngineError> UdpEngine::open_receive_socket(const Gid& local) const {
@@ -139,10 +141,14 @@ Expected<void, EngineError> UdpEngine::open_address(const Gid& local) {
   auto fd = open_receive_socket(local);
   if (!fd) return Unexpected<EngineError>(std::move(fd.error()));
   const int socket = fd->get();
-  Receiver* const receiver = add_receiver(local, std::move(*fd));
-  if (receiver == nullptr) return cannot_watch(local);
   sender_.open_address(local, socket);
   reader_.set_receive_room(granted_receive_room(socket));
+  Receiver* const receiver = add_receiver(local, std::move(*fd));
+  if (receiver == nullptr) {
+    const int why = errno;
+    sender_.close_address(local);
+    return cannot_watch(local, why);
+  }
   if (config_.sharing != nullptr) meet_others(*receiver);
   return {};
 }
@@ -169,7 +175,7 @@ Expected<void, EngineError> UdpEngine::join_group(const Gid& group) {
   if (!epoll_) return Unexpected<EngineError>({EMFILE, "no file descriptor for epoll"});
   auto fd = open_group_socket(group, socket_options(config_));
   if (!fd) return Unexpected<EngineError>(std::move(fd.error()));
-  if (add_receiver(group, std::move(*fd)) == nullptr) return cannot_watch(group);
+  if (add_receiver(group, std::move(*fd)) == nullptr) return cannot_watch(group, errno);
   return {};
 }
 
@@ -205,32 +211,6 @@ size_t UdpEngine::transmit(TxBatch& batch) {
   const size_t taken = sender_.transmit(batch);
   watch_blocked_sockets();
   return taken;
-}
-
-void UdpEngine::watch_blocked_sockets() {
-  const auto blocked = sender_.blocked_fds();
-  if (std::ranges::equal(blocked, watched_blocked_)) return;
-  for (const int fd : watched_blocked_) watch_room(fd, false);
-  watched_blocked_.assign(blocked.begin(), blocked.end());
-  for (const int fd : watched_blocked_) watch_room(fd, true);
-}
-
-void UdpEngine::watch_room(int fd, bool on) const {
-  const auto receiver =
-      std::ranges::find_if(receivers_, [fd](const Receiver& r) { return r.fd.get() == fd; });
-  if (receiver == receivers_.end()) {
-    if (on) {
-      (void)watch(fd, kBlockedId, EPOLLOUT);  // without it, receive() tries again
-      return;
-    }
-    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
-    return;
-  }
-  // Port 4791 is watched already, for what comes in.
-  epoll_event event{};
-  event.events = on ? EPOLLIN | EPOLLOUT : EPOLLIN;
-  event.data.u32 = static_cast<uint32_t>(receiver - receivers_.begin());
-  epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
 }
 
 std::span<const RxPacket> UdpEngine::receive() try {

@@ -11,7 +11,8 @@ namespace {
 
 using Allocations = PairTest;
 
-// Whichever allocation fails: ENOMEM, and nothing that the queue pair would use is in use.
+// Whichever allocation fails: ENOMEM, nothing that the queue pair would use is in use, and the next
+// one can be made.
 TEST_F(Allocations, QueuePairThatCannotBeMade) {
   if (!urxe::test::can_fail_allocations()) GTEST_SKIP() << "the sanitizer has its own operator new";
   for (const ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UD}) {
@@ -39,6 +40,9 @@ TEST_F(Allocations, QueuePairThatCannotBeMade) {
       urxe::test::fail_allocation(0);
       if (made == nullptr) {
         EXPECT_EQ(errno, ENOMEM) << n;
+        ibv_qp* const later = ibv_create_qp(pd.get(), &init);
+        ASSERT_NE(later, nullptr) << n;
+        EXPECT_EQ(ibv_destroy_qp(later), 0);
       } else {
         EXPECT_EQ(ibv_destroy_qp(made), 0);
       }
