@@ -16,7 +16,6 @@
 #endif
 
 namespace urxe {
-
 namespace {
 
 constexpr const char* kNamespaceFile = "/proc/thread-self/ns/net";

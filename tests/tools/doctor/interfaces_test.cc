@@ -55,6 +55,12 @@ TEST(DoctorInterfaces, TellsWhyAnInterfaceIsNoDevice) {
   EXPECT_EQ(judge_interfaces({eth0, eth1}, {device(eth0)}, true).size(), 1u);
   eth1.up = false;
   EXPECT_EQ(judge_interfaces({eth0, eth1}, {device(eth0)}, false).size(), 1u);
+  Interface port = interface("veth0", 4);
+  port.is_port = true;
+  EXPECT_EQ(
+      judge_interfaces({eth0, port}, {device(eth0)}, false)[1],
+      ok("interface",
+         "veth0 is a port of a bridge or bond, so it is no device unless --device asks for it"));
 }
 
 TEST(DoctorInterfaces, TellsWhatIsWrongWithADevice) {
