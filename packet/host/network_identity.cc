@@ -36,6 +36,22 @@ Expected<std::string, Errno> machine() {
 
 }  // namespace
 
+bool is_not_offered(int errno_value) {
+  switch (errno_value) {
+    case ENOENT:
+    case ENOTDIR:
+    case EACCES:
+    case EPERM:
+    case ENOSYS:
+    case ENOPROTOOPT:
+    case EAFNOSUPPORT:
+    case EPROTONOSUPPORT:
+      return true;
+    default:
+      return false;
+  }
+}
+
 Expected<uint64_t, Errno> network_cookie() {
   const FileDescriptor fd(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   uint64_t cookie = 0;

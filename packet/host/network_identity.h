@@ -8,6 +8,10 @@
 
 namespace urxe {
 
+/// Whether the error means that this system does not offer or permit the operation, and not that it
+/// has failed.
+bool is_not_offered(int errno_value);
+
 /// The number of the calling thread's network namespace, as in "net:[4026531840]". The kernel may
 /// use it again after the namespace has ended. 0 if /proc does not tell.
 uint64_t network_namespace_number();

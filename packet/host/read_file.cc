@@ -25,20 +25,4 @@ Expected<std::string, Errno> read_file(const std::string& path) {
   }
 }
 
-bool is_not_offered(int errno_value) {
-  switch (errno_value) {
-    case ENOENT:
-    case ENOTDIR:
-    case EACCES:
-    case EPERM:
-    case ENOSYS:
-    case ENOPROTOOPT:
-    case EAFNOSUPPORT:
-    case EPROTONOSUPPORT:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace urxe

@@ -84,7 +84,7 @@ Interface describe(rtnl_link* link) {
   return interface;
 }
 
-/// Interfaces of a VRF are masters of their own packets.
+/// An interface in a VRF has a master, too, but receives its packets itself.
 bool is_port(nl_cache* links, rtnl_link* link) {
   const int master_index = rtnl_link_get_master(link);
   if (master_index == 0) return false;

@@ -21,7 +21,7 @@ struct Interface {
   bool link_up = false;      ///< has a carrier
   bool is_loopback = false;  ///< lo
   bool is_virtual = false;   ///< lo, veth, bridge, ...: no hardware of its own
-  /// A port of a bridge or bond, say: its frames are that one's. Not of a VRF.
+  /// A bridge, a bond or the like receives its frames. False for an interface in a VRF.
   bool is_port = false;
   std::optional<std::array<uint8_t, 6>> mac;  ///< none if it has none or it is zero
   std::vector<Gid> gids;                      ///< in the order of the GID table

@@ -52,7 +52,7 @@ Expected<void, EngineError> InterfaceWatcher::add(const Follower& follower) {
   return std::exchange(complained_, true) ? Expected<void, EngineError>() : started;
 }
 
-/// If memory is short, the follower is none, and has gone when others are told of changes.
+/// If memory runs out, the caller destroys the follower, so it must not stay in the list.
 Expected<void, EngineError> InterfaceWatcher::try_to_start(const Follower& follower) try {
   return start();
 } catch (const std::bad_alloc&) {

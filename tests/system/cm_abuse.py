@@ -40,11 +40,11 @@ def counters(group="hw_counters"):
 class Victims:
     """A server and a client with connections between them, and a record of how they were made."""
 
-    def __init__(self, options=(), address=HERE):
+    def __init__(self, options=(), address=HERE, listen_at=None):
         self.port = harness.free_port()
         self.address = address
         recorder = mad.Recorder()
-        self.server = start(["server", self.port, address, *options], "server")
+        self.server = start(["server", self.port, listen_at or address, *options], "server")
         self._wait(self.server, "ready", 1)
         finished = start(["client", self.port, address, "--connects", 4, "--at-once", 4], "recorded client")
         finished.expect_success()
@@ -333,7 +333,7 @@ def false_addresses():
     global COUNTERS
     here, other = harness.two_hosts()
     COUNTERS = f"/sys/class/infiniband/{here.device}/ports/1"
-    victims = Victims(address=here.ipv4)
+    victims = Victims(address=here.ipv4, listen_at="0.0.0.0")
     asked = victims.report()["requests"]
     sent = counters("cm_tx_msgs")
     mapped = lambda address: bytes(10) + b"\xff\xff" + bytes(map(int, address.split(".")))

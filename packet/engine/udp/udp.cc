@@ -86,12 +86,14 @@ void UdpEngine::pass_on_rest(Receiver& receiver) {
 }
 
 /// Forwards what has arrived for other processes.
-void UdpEngine::read_rest(Receiver& receiver) {
+void UdpEngine::read_rest(Receiver& receiver) try {
   for (int burst = 0; burst < kLastBursts; ++burst) {
     packets_.clear();
     read_receiver(receiver);
     if (!expect_more_) break;
   }
+  packets_.clear();
+} catch (const std::bad_alloc&) {
   packets_.clear();
 }
 
@@ -231,7 +233,7 @@ std::span<const RxPacket> UdpEngine::receive() try {
   returned_packets_ = !packets_.empty();
   return packets_;
 } catch (const std::bad_alloc&) {
-  return packets_;  // what finds no memory is lost
+  return packets_;  // packets for which there is no memory are lost
 }
 
 void UdpEngine::read_receiver(Receiver& receiver) {

@@ -45,8 +45,7 @@ class UdpEngine final : public OneLaneEngine {
   [[nodiscard]] EnginePromises promises() const override;
   /// If other processes share the port, begins to search for the order of the sockets.
   Expected<void, EngineError> open_address(const Gid& local) override;
-  /// Keeps the socket of a process that has become another user: it would get none of the same
-  /// user.
+  /// Keeps the socket if the process has become another user, to whom a new one would belong.
   void close_address(const Gid& local) override;
   [[nodiscard]] bool is_joining() const override { return searching_; }
   Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted) override;

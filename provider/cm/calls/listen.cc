@@ -18,14 +18,14 @@ constexpr uint32_t kMostBacklog = 1024;
 /// Succeeds if one device listens, or if there is no device; else returns the first device's error.
 Expected<void, Errno> listen_everywhere(Service& service, CmId& id, uint64_t service_id) {
   std::optional<Errno> first;
-  if (list_runtime_devices().empty()) {
-    if (auto spare = find_descriptors(); !spare) return spare;
-  }
+  bool any = false;
   for_all_devices(service, [&](Expected<DeviceUse*, Errno> device) {
+    any = true;
     auto listening = device ? listen_on(id, **device, service_id, std::nullopt)
                             : Expected<void, Errno>(Unexpected<Errno>(device.error()));
     if (!listening && !first) first = listening.error();
   });
+  if (!any) return find_descriptors();  // without one, devices cannot be listed
   if (id.listens_on.empty() && first) return Unexpected<Errno>(*first);
   return {};
 }

@@ -128,7 +128,7 @@ bool handle_events(Service& service, DeviceUse& device) {
     try {
       handle_event(service, device, event);
     } catch (const std::bad_alloc&) {
-      // This one is lost; the others are not.
+      // Only this event is lost.
     }
   }
   if (gone != device.gone) follow_interface(service, device, gone);

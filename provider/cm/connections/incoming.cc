@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <variant>
+#include <vector>
 
 #include "packet/host/clock.h"
 #include "provider/cm/connections/connection_messages.h"
@@ -76,8 +77,8 @@ Incoming describe(const CmEvent& event) {
 }
 
 /// Checks that the path leads from the sender to an address of the device, and that its partition
-/// and its MTU fit. Linux's reasons (a path that it cannot resolve is a bad GID). A sender that
-/// named another host's address would make the application send there.
+/// and its MTU fit. A path that named another host as the sender would make the application send
+/// there. The reasons are Linux's, which rejects a path that it cannot resolve as an invalid GID.
 std::optional<Refusal> check_device(DeviceUse& device, const CmEvent& event, Incoming& incoming) {
   RuntimeDevice::Guard guard(*device.runtime);
   const DeviceConfig& config = device.runtime->device().config();
@@ -97,34 +98,37 @@ std::optional<Refusal> check_device(DeviceUse& device, const CmEvent& event, Inc
   return std::nullopt;
 }
 
+constexpr Duration kListInterval = milliseconds(100);
+
+std::vector<Gid> gids_of(const std::vector<DeviceDescription>& devices) {
+  std::vector<Gid> gids;
+  for (const DeviceDescription& device : devices) {
+    gids.insert(gids.end(), device.gids.begin(), device.gids.end());
+  }
+  return gids;
+}
+
 /// The kernel drops what comes from the network and claims to be from one of the host's IPv4
 /// addresses. It delivers packets that claim to be from an IPv6 address of the host: such a request
 /// is reported, but never becomes a connection, since the REP goes to the host itself.
-bool is_from_this_host(const CmEvent& event) {
-  // To look costs reading files, so a flood of one stranger's requests is not looked at each time.
-  // The service's lock is held.
-  static struct {
-    Gid address;
-    Instant until{};
-  } stranger;
+bool is_from_this_host(Service& service, const CmEvent& event) {
   const Gid& source = event.flow.source;
   if (source.is_ipv4() && source.ipv4()[0] == 127) return true;
-  const Instant now = clock_now();
-  if (source == stranger.address && now < stranger.until) return false;
-  const auto devices = list_runtime_devices();
-  const bool is_ours = std::ranges::any_of(devices, [&](const DeviceDescription& device) {
-    return std::ranges::find(device.gids, source) != device.gids.end();
-  });
-  if (!is_ours) stranger = {source, now + milliseconds(100)};
-  return is_ours;
+  // Listing reads files, so a flood of requests must not cause it each time.
+  if (const Instant now = clock_now(); now >= service.own_gids_until) {
+    service.own_gids = gids_of(list_runtime_devices());
+    service.own_gids_until = now + kListInterval;
+  }
+  return std::ranges::find(service.own_gids, source) != service.own_gids.end();
 }
 
-/// Applications believe the addresses that a request names, for whom they let in for instance: they
-/// must be those that it came by. One that a program of this host makes may name loopback ones.
-bool has_true_addresses(const CmEvent& event, const IpCmHeader& header) {
+/// Applications trust the addresses that a request names, for example to decide whom they let in.
+/// So they must be the ones that it came from and to. A program of this host may name loopback
+/// addresses.
+bool has_true_addresses(Service& service, const CmEvent& event, const IpCmHeader& header) {
   const sa_family_t family = header.ip_version == 4 ? AF_INET : AF_INET6;
   const auto is_true = [&](const Gid& named, const Gid& actual) {
-    if (make_address(family, named, 0).is_loopback()) return is_from_this_host(event);
+    if (make_address(family, named, 0).is_loopback()) return is_from_this_host(service, event);
     return named == actual;
   };
   return is_true(header.source, event.flow.source) &&
@@ -133,11 +137,11 @@ bool has_true_addresses(const CmEvent& event, const IpCmHeader& header) {
 
 /// Whether the request is for the listener. A wildcard listener may take one IP version only. One
 /// on a loopback address may wait on a device that leads to other hosts, which are not to reach it.
-bool is_for(const CmId& listener, const CmEvent& event,
+bool is_for(Service& service, const CmId& listener, const CmEvent& event,
             const Expected<IpCmHeader, MadDropReason>& header) {
   if (!listener.uses_ip()) return true;
   if (!header) return false;
-  if (listener.source.is_loopback() && !is_from_this_host(event)) return false;
+  if (listener.source.is_loopback() && !is_from_this_host(service, event)) return false;
   const sa_family_t family = header->ip_version == 4 ? AF_INET : AF_INET6;
   if (listener.source.is_any()) return family == listener.source.family() || !listener.af_only();
   return family == listener.source.family() && header->destination == listener.source.gid();
@@ -149,7 +153,7 @@ CmId* find_listener(Service& service, DeviceUse& device, const CmEvent& event,
   if (point == device.listen_points.end()) return nullptr;
   for (uint32_t number : point->second.owners) {
     CmId* listener = service.ids.find(number);
-    if (listener != nullptr && is_for(*listener, event, header)) return listener;
+    if (listener != nullptr && is_for(service, *listener, event, header)) return listener;
   }
   return nullptr;
 }
@@ -241,7 +245,7 @@ Expected<void, Errno> announce(Service& service, DeviceUse& device, CmId& listen
   return {};
 }
 
-/// False: there is no room for the request, nor for anything of it.
+/// False: the backlog is full, or memory has run out.
 bool admit(Service& service, DeviceUse& device, CmId& listener, const CmEvent& event,
            const Incoming& incoming, const Expected<IpCmHeader, MadDropReason>& header) try {
   const RequestSource::Key source = source_key(event.flow.source);
@@ -263,7 +267,7 @@ void handle_request(Service& service, DeviceUse& device, CmEvent& event) {
   const auto header = parse_ip_cm_header(incoming.private_data);
   CmId* listener = find_listener(service, device, event, header);
   if (listener == nullptr) return refuse(device, event, kNoListener);
-  if (listener->uses_ip() && !has_true_addresses(event, *header)) {
+  if (listener->uses_ip() && !has_true_addresses(service, event, *header)) {
     return refuse(device, event, kFalseAddress);
   }
   if (listener->qp_type != incoming.qp_type) return refuse(device, event, kWrongType);

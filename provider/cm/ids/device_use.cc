@@ -15,7 +15,7 @@
 namespace urxe::cm {
 namespace {
 
-/// Of one that listens, with some connections.
+/// Descriptors that a listening device and some connections take.
 constexpr size_t kDescriptorsOfADevice = 32;
 
 bool leads_further(const DeviceDescription& device) {
@@ -23,8 +23,8 @@ bool leads_further(const DeviceDescription& device) {
       device.gids, [](const Gid& gid) { return !gid.is_zero() && !gid.is_ipv6_link_local(); });
 }
 
-/// A host with many interfaces, as of containers, has many devices. Without the first one nothing
-/// works.
+/// A host with many interfaces, for containers for example, has many devices. The first one is
+/// always used.
 bool has_room_for(const Service& service, const DeviceDescription& device) {
   if (service.devices.empty() || service.devices.contains(device.name)) return true;
   return has_descriptors(kDescriptorsOfADevice + spare_descriptors());

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "packet/base/expected.h"
 #include "packet/base/time.h"
@@ -85,6 +86,9 @@ class Service {
   /// Address resolutions under way, by the time of their next poll.
   std::set<std::pair<Instant, uint32_t>> resolutions;
   Watch watch;
+  /// The GIDs of all devices, as they were when they were last listed.
+  std::vector<Gid> own_gids;
+  Instant own_gids_until{};  ///< to be listed again then
 
  private:
   Service();

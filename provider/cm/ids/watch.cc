@@ -14,6 +14,7 @@
 namespace urxe::cm {
 namespace {
 
+/// Devices that are marked at a time. A process has fewer.
 constexpr size_t kMostMarked = 4096;
 
 constexpr size_t kReadyAtOnce = 64;
@@ -43,7 +44,7 @@ Expected<void, Errno> Watch::start(void* (*main)(void*), void* argument) {
   if (!epoll || !wake) return error(errno);
   epoll_ = std::move(epoll);
   wake_ = std::move(wake);
-  // More devices than a process has descriptors for. mark() must not lack memory.
+  // mark() must not allocate: its callers cannot handle the failure.
   marked_.reserve(kMostMarked);
   if (auto added = add(wake_.get(), EPOLLIN, What::kWake, 0); !added) return added;
   if (int failed = start_thread(&thread_, main, argument); failed != 0) return error(failed);

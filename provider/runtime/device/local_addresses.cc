@@ -18,8 +18,10 @@ void LocalAddresses::open(const Gid& local, bool asked_for) {
     found->asked_for = found->asked_for || asked_for;
     return;
   }
-  const bool was_asked_for = std::erase(closed_, local) != 0;
-  open_.push_back({local, asked_for || was_asked_for});
+  // take_lost() must not allocate: it also serves the verbs that destroy objects.
+  closed_.reserve(std::min(kMostClosed, closed_.size() + open_.size() + 1));
+  open_.push_back({local, asked_for});
+  if (std::erase(closed_, local) != 0) open_.back().asked_for = true;
 }
 
 void LocalAddresses::claim(const Gid& local) {

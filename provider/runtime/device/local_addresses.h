@@ -9,10 +9,10 @@
 
 namespace urxe {
 
-/// The addresses that a lane has opened, and what sends from them. When an interface loses an
-/// address, the engine's sockets for it can go: a program that listens on all addresses would
-/// otherwise keep those of every address that the interface ever had. If the address comes back,
-/// whoever has asked for it still waits for it.
+/// The addresses that a lane has opened, with the number of source ports claimed on each. When an
+/// interface loses an address, the engine's sockets for it can be closed: a program that listens on
+/// all addresses would otherwise keep those of every address that the interface ever had. An
+/// address that was asked for by name is opened again when it comes back.
 class LocalAddresses {
  public:
   /// Of the addresses that are closed, the last ones that somebody asked for are remembered.

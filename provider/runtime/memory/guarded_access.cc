@@ -91,7 +91,7 @@ GuardedAccess guarded_access() {
 }
 
 bool guarded_access_works() {
-  // It may lack memory once, and work later.
+  // A failure is not remembered: memory may have been short.
   static std::atomic<bool> has_worked{false};
   if (has_worked.load(std::memory_order_relaxed)) return true;
   const int from = 1;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Verbs when memory runs out.
 #include <cerrno>
-#include <filesystem>
 
 #include "pair.h"
 #include "tests/support/failing_allocations.h"
+#include "tests/support/open_descriptors.h"
 
 namespace rc_errors {
 namespace {
@@ -54,16 +54,11 @@ TEST_F(Allocations, QueuePairThatCannotBeMade) {
   }
 }
 
-size_t open_descriptors() {
-  const std::filesystem::directory_iterator descriptors("/proc/self/fd");
-  return static_cast<size_t>(std::distance(begin(descriptors), end(descriptors)));
-}
-
 // The defect: descriptors leaked. Expect: none are left of a device or a channel that cannot be
 // opened.
 TEST_F(Allocations, DeviceThatCannotBeOpened) {
   if (!urxe::test::can_fail_allocations()) GTEST_SKIP() << "the sanitizer has its own operator new";
-  const size_t before = open_descriptors();
+  const size_t before = urxe::test::open_descriptors();
   for (int n = 1;; ++n) {
     ASSERT_LT(n, 1000);
     urxe::test::fail_allocation(n);
@@ -78,7 +73,7 @@ TEST_F(Allocations, DeviceThatCannotBeOpened) {
     if (context != nullptr) {
       EXPECT_EQ(ibv_close_device(context), 0);
     }
-    ASSERT_EQ(open_descriptors(), before) << n;
+    ASSERT_EQ(urxe::test::open_descriptors(), before) << n;
     if (all_succeeded) break;
   }
 }

@@ -59,8 +59,17 @@ Expected<DeviceLock, EngineError> DeviceLock::take(const DeviceKey& key,
                                                    const std::string& device) {
   DeviceLock lock;
   if (key.text.empty()) return lock;
-  lock.path_ = user_file(
-      "dpdk", key.of_network ? key.text + " " + network_identity().value_or("0") : key.text);
+  std::string text = key.text;
+  if (key.of_network) {
+    const auto network = network_identity();
+    if (!network) {
+      const int why = network.error().value;
+      return engine_failure(
+          why, std::string("cannot tell which network this is: ") + std::strerror(why));
+    }
+    text += " " + *network;
+  }
+  lock.path_ = user_file("dpdk", text);
   if (lock.path_.empty()) return lock;
   int busy = 0;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {

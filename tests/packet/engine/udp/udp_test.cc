@@ -12,22 +12,17 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <set>
 
 #include "packet/host/socket_address.h"
 #include "tests/packet/engine/engine_fixture.h"
+#include "tests/support/open_descriptors.h"
 
 namespace urxe::test::udp_test {
 namespace {
 
 constexpr uint16_t kWanted = 0xc123;
-
-size_t open_descriptors() {
-  const std::filesystem::directory_iterator descriptors("/proc/self/fd");
-  return static_cast<size_t>(std::distance(begin(descriptors), end(descriptors)));
-}
 
 struct Pair {
   explicit Pair(const Gid& a, const Gid& b, const UdpConfig& config = {})
