@@ -2,10 +2,12 @@
 #include "provider/runtime/events/event_socket.h"
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
@@ -118,33 +120,75 @@ bool EventSocket::has_waiting() const {
   return !waiting_.empty();
 }
 
-bool EventSocket::read_back(std::list<Event>& events) const {
-  Batch batch;
+/// How many unread events the socket holds.
+size_t EventSocket::unread() const {
+  int bytes = 0;
+  if (!is_reader(reader_fd_) || ioctl(reader_fd_, FIONREAD, &bytes) != 0 || bytes < 0) return 0;
+  return static_cast<size_t>(bytes) / event_size_;
+}
+
+/// How many events were read, `most` at most.
+size_t EventSocket::read_back(Batch& batch, size_t most) const {
+  const Uncancelled uncancelled;
   ssize_t got = 0;
   do {
-    got = recv(reader_fd_, batch.data(), kAtOnce * event_size_, MSG_DONTWAIT);
+    got = recv(reader_fd_, batch.data(), std::min(most, kAtOnce) * event_size_, MSG_DONTWAIT);
   } while (got < 0 && errno == EINTR);
-  for (ssize_t at = 0; at < got; at += static_cast<ssize_t>(event_size_)) {
-    std::memcpy(events.emplace_back().bytes.data(), batch.data() + at, event_size_);
+  return got > 0 ? static_cast<size_t>(got) / event_size_ : 0;
+}
+
+/// Reads each unread event once and sends it again, but those about `element`; returns their
+/// number. Takes memory only if the socket has no room for what it has held. What it cannot take
+/// comes before the events that wait already.
+uint32_t EventSocket::take_unread(uint64_t element, std::list<Event>& waiting) {
+  uint32_t taken = 0;
+  Batch batch;
+  size_t count = 0;
+  for (size_t left = unread(); left != 0; left -= count) {
+    count = read_back(batch, left);
+    if (count == 0) break;  // the application has read them
+    size_t kept = 0;
+    for (size_t i = 0; i < count; ++i) {
+      Event event;
+      std::memcpy(event.bytes.data(), batch.data() + i * event_size_, event_size_);
+      if (event.element() == element) {
+        ++taken;
+      } else {
+        std::memcpy(batch.data() + kept++ * event_size_, event.bytes.data(), event_size_);
+      }
+    }
+    if (kept != 0) send_again(batch, kept, waiting);
   }
-  return got > 0;
+  return taken;
+}
+
+void EventSocket::send_again(const Batch& batch, size_t count, std::list<Event>& waiting) const {
+  size_t sent = waiting.empty() ? offer(batch.data(), count) : 0;
+  for (; sent < count; ++sent) {
+    Event event;
+    std::memcpy(event.bytes.data(), batch.data() + sent * event_size_, event_size_);
+    try {
+      waiting.push_back(event);
+    } catch (const std::bad_alloc&) {
+      return;
+    }
+  }
 }
 
 uint32_t EventSocket::take_back(uint64_t element) {
   std::list<Event> taken;
   std::list<Event> sent;
-  std::list<Event> unread;
+  std::list<Event> unsent;
   std::lock_guard lock(mutex_);
-  while (is_reader(reader_fd_) && read_back(unread)) {
-  }
-  waiting_.splice(waiting_.begin(), unread);
+  uint32_t count = take_unread(element, unsent);
+  waiting_.splice(waiting_.begin(), unsent);
   for (auto one = waiting_.begin(); one != waiting_.end();) {
     const auto next = std::next(one);
     if (one->element() == element) taken.splice(taken.end(), waiting_, one);
     one = next;
   }
   flush_locked(sent);
-  return static_cast<uint32_t>(taken.size());
+  return count + static_cast<uint32_t>(taken.size());
 }
 
 bool EventSocket::is_reader(int fd) const {

@@ -52,7 +52,8 @@ class EventSocket {
   /// Sends the waiting events; false: some still wait.
   bool flush();
   [[nodiscard]] bool has_waiting() const;
-  /// Takes back the unread events about `element`; returns their number.
+  /// Takes back the unread events about `element`; returns their number. Takes no memory as long as
+  /// the socket has room for the others.
   uint32_t take_back(uint64_t element);
   /// Whether `fd` is the reading end of this socket, still open.
   [[nodiscard]] bool is_reader(int fd) const;
@@ -67,11 +68,14 @@ class EventSocket {
   // that drives a device (Progress::wait_for_holder()), which may wait for the mutex in send().
   bool flush_locked(std::list<Event>& sent);
   size_t offer(const uint8_t* events, size_t count) const;
-  bool read_back(std::list<Event>& events) const;
 
   /// Events sent or taken back by one call: so few that the socket takes all of them or none.
   static constexpr size_t kAtOnce = 128;
   using Batch = std::array<uint8_t, kAtOnce * 16>;
+  [[nodiscard]] size_t unread() const;
+  size_t read_back(Batch& batch, size_t most) const;
+  uint32_t take_unread(uint64_t element, std::list<Event>& waiting);
+  void send_again(const Batch& batch, size_t count, std::list<Event>& waiting) const;
   static constexpr size_t kMaxWaiting = 65536;
 
   const size_t event_size_;

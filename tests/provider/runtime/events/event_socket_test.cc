@@ -99,15 +99,54 @@ TEST_F(EventSocketTest, TakesBackWaitingEventsToo) {
   EXPECT_EQ(left, kEach);
 }
 
+// The defect: an object was destroyed without memory, and the program ended by std::bad_alloc.
+TEST_F(EventSocketTest, TakesBackUnreadEventsWithoutMemory) {
+  if (!test::can_fail_allocations()) GTEST_SKIP() << "a sanitizer's operator new";
+  constexpr uint64_t kEvents = 200;  // more than one batch, all of them in the socket
+  std::vector<uint64_t> others;
+  for (uint64_t i = 0; i < kEvents; ++i) {
+    ASSERT_TRUE(socket_->send(event_about(i % 3 == 0 ? 7 : i)));
+    if (i % 3 != 0 && i != 7) others.push_back(i);
+  }
+  ASSERT_FALSE(socket_->has_waiting());
+  test::fail_allocation(1);
+  const uint32_t taken = socket_->take_back(7);
+  const bool took_memory = !test::failure_is_due();
+  test::fail_allocation(0);
+  EXPECT_EQ(taken, kEvents - others.size());
+  EXPECT_FALSE(took_memory);
+  EXPECT_EQ(read_all(), others);
+}
+
+// Expect: events keep their order if the socket is full and others wait.
+TEST_F(EventSocketTest, TakesBackFromAFullSocketInOrder) {
+  constexpr uint64_t kEvents = 5000;
+  for (uint64_t i = 0; i < kEvents; ++i) ASSERT_TRUE(socket_->send(event_about(i)));
+  ASSERT_TRUE(socket_->has_waiting());
+  EXPECT_EQ(socket_->take_back(100), 1U);
+  EXPECT_EQ(socket_->take_back(4999), 1U);
+  std::vector<uint64_t> got = read_all();
+  while (socket_->has_waiting()) {
+    socket_->flush();
+    for (uint64_t element : read_all()) got.push_back(element);
+  }
+  ASSERT_EQ(got.size(), kEvents - 2);
+  for (uint64_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], i < 100 ? i : i + 1);
+}
+
 // The defect: two threads waited for each other for seconds. A thread that frees memory may wait
 // for the thread that drives the device, which may wait for the socket, to send an event.
 TEST_F(EventSocketTest, FreesNothingWhileOthersWaitForIt) {
   if (!test::can_fail_allocations()) GTEST_SKIP() << "operator delete cannot be watched here";
-  for (uint64_t i = 0; i < 2000; ++i) socket_->send(event_about(7 + i % 2));
-  ASSERT_TRUE(socket_->has_waiting());
+  const auto fill = [this] {
+    for (uint64_t i = 0; i < 2000; ++i) socket_->send(event_about(7 + i % 2));
+    return socket_->has_waiting();
+  };
+  ASSERT_TRUE(fill());
   const auto look = [this] { (void)socket_->has_waiting(); };
   read_all();
   EXPECT_GT(test::FreesBeside::count([this] { socket_->flush(); }, look), 0);
+  ASSERT_TRUE(fill());
   EXPECT_GT(test::FreesBeside::count([this] { socket_->take_back(7); }, look), 0);
   const auto another = [this] {
     for (int i = 0; i < 100; ++i) socket_->send(event_about(9));
