@@ -149,6 +149,12 @@ uint64_t PsnLine::close_holes_below(LongPsn end) {
   return closed;
 }
 
+std::optional<LongPsn> PsnLine::end_of_hole_below(LongPsn psn) const {
+  const auto next = holes_.lower_bound(psn);
+  if (next == holes_.begin()) return std::nullopt;
+  return std::prev(next)->second.end;
+}
+
 void PsnLine::doubt_all() {
   for (auto& [psn, record] : records_) record.doubtful = true;
 }

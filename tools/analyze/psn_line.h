@@ -97,6 +97,8 @@ class PsnLine {
   [[nodiscard]] bool has_hole_below(LongPsn psn) const {
     return !holes_.empty() && holes_.begin()->first < psn;
   }
+  /// The end of the last hole that begins below `psn`.
+  [[nodiscard]] std::optional<LongPsn> end_of_hole_below(LongPsn psn) const;
   /// All packets turn out to have come behind a hole.
   void doubt_all();
   /// How many PSNs the holes have now, with those that were forgotten.

@@ -189,6 +189,7 @@ class RequestFlow {
   void check_order(const CapturedPacket& packet, LongPsn psn, int64_t span, ViolationLog& log);
   void check_size(const CapturedPacket& packet, ViolationLog& log);
   void check_length(const CapturedPacket& packet, const Message& message, ViolationLog& log);
+  [[nodiscard]] bool may_count_anew(LongPsn psn, Msn msn) const;
   void check_msn(const CapturedPacket& packet, LongPsn psn, ViolationLog& log);
   void check_response_kind(const CapturedPacket& packet, LongPsn psn, ViolationLog& log);
   void check_read_response(const CapturedPacket& packet, const Message& message, LongPsn psn,

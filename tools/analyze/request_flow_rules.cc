@@ -116,11 +116,19 @@ void RequestFlow::check_length(const CapturedPacket& packet, const Message& mess
 void RequestFlow::check_msn(const CapturedPacket& packet, LongPsn psn, ViolationLog& log) {
   const Msn msn = packet.view.headers.aeth.msn;
   if (last_msn_ && psn <= last_msn_->psn) return;
-  if (peer_is_certain_ && last_msn_ && msn.is_before(last_msn_->msn)) {
+  const bool backwards = last_msn_ && msn.is_before(last_msn_->msn);
+  if (backwards && peer_is_certain_ && !may_count_anew(psn, msn)) {
     log.add(make_violation(packet, Rule::kMsnBackwards,
                            fmt::format("MSN {} after {}", msn.value(), last_msn_->msn.value())));
   }
   last_msn_ = LastMsn{psn, msn};
+}
+
+/// Behind packets that were not seen the queue pair may have been reset, and have begun a little
+/// further on. Its MSN counts from 0 again, so it is no more than the number of packets since.
+bool RequestFlow::may_count_anew(LongPsn psn, Msn msn) const {
+  const auto unseen_until = line_.end_of_hole_below(psn);
+  return unseen_until && *unseen_until > last_msn_->psn && msn.value() <= psn - *unseen_until + 1;
 }
 
 void RequestFlow::check_response_kind(const CapturedPacket& packet, LongPsn psn,

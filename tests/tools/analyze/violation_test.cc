@@ -132,6 +132,30 @@ TEST(AnalyzeViolation, MsnGoesBack) {
   expect_only(script, Rule::kMsnBackwards, 4);
 }
 
+// The defect: a queue pair that was reset and began less than 65,536 PSNs further on was taken for
+// the same one, and its MSN for one that goes back.
+TEST(AnalyzeViolation, AResetQueuePairCountsItsMsnAnew) {
+  WireScript script;
+  for (uint32_t i = 0; i < 5; ++i) {
+    script.request(Operation::kSendOnly, 100 + i);
+    script.ack(100 + i, i + 1);
+  }
+  script.request(Operation::kSendOnly, 200);
+  script.request(Operation::kSendOnly, 201);
+  script.ack(200, 1);
+  script.ack(201, 2);
+  EXPECT_EQ(script.finish().violations().total(), 0U);
+}
+
+TEST(AnalyzeViolation, MsnGoesBackBehindAMissingPacket) {
+  WireScript script;
+  script.request(Operation::kSendOnly, 5);
+  script.ack(5, 9);
+  script.request(Operation::kSendOnly, 7);
+  script.ack(7, 8);
+  expect_only(script, Rule::kMsnBackwards, 4);
+}
+
 TEST(AnalyzeViolation, AcksThatOvertakeEachOtherAreFine) {
   WireScript script;
   script.request(Operation::kSendOnly, 5);
