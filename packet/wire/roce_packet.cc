@@ -195,7 +195,10 @@ std::optional<DropReason> parse(const RxPacket& packet, PacketView& view) {
   if ((head[1] & 0x0f) != 0) return DropReason::kTransportVersion;
 
   const OpcodeInfo& info = opcode_info(Opcode(head[0]));
-  if (info.name.empty()) return DropReason::kUnknownOpcode;
+  if (info.name.empty()) {
+    view.headers.bth = load_bth(head.data());
+    return DropReason::kUnknownOpcode;
+  }
   if (bytes.size() < info.header_bytes + kIcrcBytes) return DropReason::kTruncated;
 
   const size_t padded = bytes.size() - info.header_bytes - kIcrcBytes;

@@ -120,7 +120,7 @@ struct PacketView {
 /// the ICRC must be right for some identification (see icrc.h).
 Expected<PacketView, DropReason> parse(const RxPacket& packet);
 /// The same. Fills in `view`, which must be newly made, and returns nullopt; or returns why the
-/// packet is to be dropped.
+/// packet is to be dropped. If that is kUnknownOpcode, `view` has the BTH.
 std::optional<DropReason> parse(const RxPacket& packet, PacketView& view);
 
 /// Bytes of the UDP payload: BTH, extensions, payload, pad to 4, ICRC.

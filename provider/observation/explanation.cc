@@ -192,6 +192,8 @@ std::string_view check_text(Check check) {
       return "the memory behind the region was unmapped";
     case Check::kPlacement:
       return "the FLUSH names no placement type, or values that the specification reserves";
+    case Check::kReservedOpcode:
+      return "the specification reserves the opcode";
     default:
       return "";
   }
@@ -205,7 +207,12 @@ void add_memory(ShortText& text, const ErrorCause& cause) {
 
 void add_packet(ShortText& text, const ErrorCause& cause) {
   if (cause.opcode == ErrorCause::kNoOpcode) return;
-  text.add(opcode_info(Opcode(cause.opcode)).name);
+  const std::string_view name = opcode_info(Opcode(cause.opcode)).name;
+  if (name.empty()) {
+    text.add_format("opcode 0x%02x", unsigned{cause.opcode});
+  } else {
+    text.add(name);
+  }
   text.add_format(", PSN %" PRIu32, cause.psn.value());
   if (cause.syndrome == 0) return;
   const bool is_ours = cause.reason == ErrorReason::kRefusedRequest;

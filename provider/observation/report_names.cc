@@ -30,11 +30,28 @@ constexpr auto kReasons = std::to_array<std::string_view>(
      "no-receive", "dropped",      "no-response"});
 static_assert(kReasons.size() == static_cast<size_t>(ErrorReason::kCount));
 
-constexpr auto kChecks = std::to_array<std::string_view>(
-    {"", "operation", "opcode-sequence", "payload-length", "message-length", "alignment",
-     "too-many-reads", "receive-length", "q-key", "shared-queue", "unknown-key", "other-domain",
-     "rights", "bounds", "not-bound", "other-queue-pair", "not-mapped", "placement",
-     "other-domain-of-srq"});
+constexpr auto kChecks = std::to_array<std::string_view>({
+    "",
+    "operation",
+    "opcode-sequence",
+    "payload-length",
+    "message-length",
+    "alignment",
+    "too-many-reads",
+    "receive-length",
+    "q-key",
+    "shared-queue",
+    "unknown-key",
+    "other-domain",
+    "rights",
+    "bounds",
+    "not-bound",
+    "other-queue-pair",
+    "not-mapped",
+    "placement",
+    "other-domain-of-srq",
+    "reserved-opcode",
+});
 static_assert(kChecks.size() == static_cast<size_t>(Check::kCount));
 
 constexpr auto kStatusNames = std::to_array<std::string_view>(

@@ -78,7 +78,8 @@ Json cause_of(const ErrorCause& cause, Instant now) {
     json["wr_id"] = cause.wr_id;
   }
   if (cause.opcode != ErrorCause::kNoOpcode) {
-    json["opcode"] = opcode_info(Opcode(cause.opcode)).name;
+    const std::string_view name = opcode_info(Opcode(cause.opcode)).name;
+    json["opcode"] = name.empty() ? fmt::format("0x{:02x}", cause.opcode) : std::string(name);
   }
   if (cause.syndrome != 0) json["syndrome"] = cause.syndrome;
   add_timers(json, cause);

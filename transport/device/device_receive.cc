@@ -6,6 +6,7 @@
 #include "transport/queue_pair/qp_state.h"
 #include "transport/requester/completer.h"
 #include "transport/requester/repair.h"
+#include "transport/responder/refusal.h"
 #include "transport/responder/responder.h"
 #include "transport/responder/uc_responder.h"
 #include "transport/responder/ud_responder.h"
@@ -17,10 +18,17 @@ bool takes_responses_in(ibv_qp_state state) {
   return state == IBV_QPS_RTS || state == IBV_QPS_SQD || state == IBV_QPS_SQE;
 }
 
+/// Of an opcode that the specification reserves nobody knows more than the service; the responder
+/// answers for it.
+bool is_for_responder(Opcode opcode) {
+  const OpcodeInfo& info = opcode_info(opcode);
+  return info.is_request || info.name.empty();
+}
+
 /// An XRC initiator takes responses only, a target requests only (annex A14). Raw packets are none
 /// of RoCE's.
 bool takes(ibv_qp_type type, Opcode opcode) {
-  const bool is_request = opcode_info(opcode).is_request;
+  const bool is_request = is_for_responder(opcode);
   if (type == IBV_QPT_RAW_PACKET) return false;
   return is_request ? type != IBV_QPT_XRC_SEND : type != IBV_QPT_XRC_RECV;
 }
@@ -36,11 +44,21 @@ std::optional<DropReason> reason_to_drop(const ChannelAdapter& ca, QueuePair* qp
   if (!pkeys_match(bth.pkey, qp->pkey)) return DropReason::kBadPKey;
   const bool connected = qp->service != Service::kUd;
   if (connected && !comes_from_peer(*qp, bth, flow)) return DropReason::kWrongPeer;
-  if (!opcode_info(bth.opcode).is_request && !takes_responses_in(qp->state())) {
+  if (!is_for_responder(bth.opcode) && !takes_responses_in(qp->state())) {
     return DropReason::kQpState;
   }
   if (connected && !comes_from_peer_port(ca, *qp, bth, flow, now)) return DropReason::kWrongPeer;
   return std::nullopt;
+}
+
+/// A packet with an opcode that the specification reserves. UC and UD drop it; a
+/// responder of RC or XRC refuses it.
+void receive_reserved_opcode(ChannelAdapter& ca, QueuePair* qp, const PacketView& packet,
+                             const Flow& flow, Instant now) {
+  ca.counters.drop(DropReason::kUnknownOpcode);
+  if (reason_to_drop(ca, qp, packet, flow, now)) return;
+  const bool has_responder = qp->service == Service::kRc || qp->service == Service::kXrc;
+  if (has_responder) refuse_reserved_opcode(ca, *qp, packet.headers);
 }
 
 /// A requester wants to hear of each gap, or a responder tells of one.
@@ -107,7 +125,11 @@ void Device::Impl::receive(const RxPacket& packet, Instant now) {
   ca.now = now;
   ca.through_memory = packet.through_memory;
   PacketView view;
-  if (const auto reason = parse(packet, view)) return ca.counters.drop(*reason);
+  if (const auto reason = parse(packet, view)) {
+    if (*reason != DropReason::kUnknownOpcode) return ca.counters.drop(*reason);
+    QueuePair* const qp = find(view.headers.bth.dest_qp);
+    return receive_reserved_opcode(ca, qp, view, packet.flow, now);
+  }
   ++ca.counters.received_packets;
   ca.counters.received_bytes += packet.bytes.size();
   if (is_marked(packet.flow)) ++ca.counters.ecn_marked_packets;

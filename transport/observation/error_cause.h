@@ -63,6 +63,7 @@ enum class Check : uint8_t {
   kNotMapped,           ///< the application has unmapped the memory
   kPlacement,           ///< a FLUSH with no placement type, or with reserved values
   kOtherDomainOfQueue,  ///< the key is of another protection domain than the shared receive queue
+  kReservedOpcode,      ///< the specification reserves the opcode
   kCount,
 };
 

@@ -26,6 +26,12 @@ Verdict refuse_operation(ChannelAdapter& ca, QueuePair& qp, const Headers& heade
   return Verdict::kAnswered;
 }
 
+void refuse_reserved_opcode(ChannelAdapter& ca, QueuePair& qp, const Headers& headers) {
+  const bool is_expected = headers.bth.psn == qp.responder.expected_psn;
+  if (!is_expected || qp.responder.held_send) return;
+  refuse_operation(ca, qp, headers, Check::kReservedOpcode);
+}
+
 Verdict refuse_request(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, Check check) {
   note_refusal(qp, headers, NakCode::kInvalidRequest, check);
   refuse(ca, qp, qp.responder.expected_psn, NakCode::kInvalidRequest, RequestFault::kAccess);

@@ -27,6 +27,10 @@ Verdict refuse_receive(ChannelAdapter& ca, QueuePair& qp, const Headers& headers
 /// The queue pair does not take this operation, or not in this place.
 Verdict refuse_operation(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, Check check);
 
+/// A packet whose opcode the specification reserves: if it is the one that is expected, an invalid
+/// request (9.7.4.1.3); else nothing, and the requester repeats it.
+void refuse_reserved_opcode(ChannelAdapter& ca, QueuePair& qp, const Headers& headers);
+
 /// The request's length, alignment, or number of READs and atomics is wrong.
 Verdict refuse_request(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, Check check);
 

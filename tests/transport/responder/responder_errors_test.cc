@@ -2,9 +2,13 @@
 // Requests that the responder refuses (IBTA vol. 1, 9.7.4.1, 9.7.5.2, 9.9.3).
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
+#include <optional>
 #include <span>
 
+#include "packet/base/bytes.h"
+#include "packet/wire/icrc.h"
 #include "tests/transport/bench.h"
 
 namespace urxe::test::responder_errors_test {
@@ -40,6 +44,19 @@ Headers atomic_at(const Bench& bench, uint64_t va) {
   Headers headers;
   headers.atomic = {va, bench.target_region->rkey, 1, 0};
   return headers;
+}
+
+/// A packet of 8 bytes behind the BTH, with an opcode that has no headers of its own.
+void receive_reserved(Bench& bench, uint8_t opcode, uint32_t psn,
+                      const std::optional<Flow>& from = std::nullopt) {
+  const Flow flow = from.value_or(bench.flow_from_peer());
+  std::vector<uint8_t> bytes(kBthBytes + 8 + kIcrcBytes);
+  bytes[0] = opcode;
+  store_be16(&bytes[2], 0xffff);
+  store_be24(&bytes[5], Bench::kQpn);
+  store_be24(&bytes[9], psn);
+  write_icrc(flow, 0, bytes);
+  bench.device.receive(RxPacket{bytes, flow, uint16_t{0}}, bench.now);
 }
 
 // 9.7.4.1.2 (opcode sequence), 9.7.4.1.3 (opcodes).
@@ -196,6 +213,34 @@ TEST(ResponderErrors, InvalidAccesses) {
 }
 
 // 9.7.4.1 Expect: an operation that the queue pair does not enable is an invalid request.
+// 9.7.4.1.3. The defect: such a packet was dropped, and the requester spent its retries.
+TEST(ResponderErrors, ReservedOpcodes) {
+  for (const uint8_t opcode : std::to_array<uint8_t>({0x15, 0x18, 0x1b, 0x1e, 0x1f})) {
+    SCOPED_TRACE(unsigned{opcode});
+    Bench bench;
+    bench.post_receive();
+    receive_reserved(bench, opcode, 200);
+    expect_refusal(bench, "invalid request", 200, {IBV_EVENT_QP_REQ_ERR});
+    EXPECT_EQ(bench.qp->error_cause.check, Check::kReservedOpcode);
+    EXPECT_EQ(bench.receive_statuses(), (Statuses{{1, IBV_WC_WR_FLUSH_ERR}}));
+  }
+}
+
+// Expect: only the peer's packet whose turn it is ends the connection.
+TEST(ResponderErrors, ReservedOpcodesThatAreDropped) {
+  Bench bench;
+  receive_reserved(bench, 0x1e, 199);
+  receive_reserved(bench, 0x1e, 201);
+  receive_reserved(bench, 0x3e, 200);  // of UC
+  const uint8_t kStranger[4] = {192, 0, 2, 77};
+  Flow stranger = bench.flow_from_peer();
+  stranger.source = Gid::from_ipv4(kStranger);
+  receive_reserved(bench, 0x1e, 200, stranger);
+  EXPECT_EQ(bench.sent(), Lines{});
+  EXPECT_EQ(bench.qp->state(), IBV_QPS_RTS);
+  EXPECT_EQ(bench.dropped(DropReason::kUnknownOpcode), 4U);
+}
+
 TEST(ResponderErrors, OperationNotEnabled) {
   const struct {
     int access;
