@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "packet/wire/ack_timeout.h"

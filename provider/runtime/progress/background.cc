@@ -28,6 +28,7 @@ constexpr uint64_t kBusyPolls = 2;
 constexpr Duration kSlice = microseconds(100);
 /// Bursts received before other threads can take the lock.
 constexpr int kBurstsAtOnce = 16;
+constexpr Duration kForever{INT64_MAX / 2};
 
 timespec to_timespec(Duration d) {
   int64_t ns = std::max<int64_t>(d.ns, 0);
@@ -195,8 +196,9 @@ void Progress::serve_arrivals(Instant now) {
     if (!drained) transmit(AckPolicy::kUrgentOnly, now);
   }
   const uint64_t packets = device_.counters().received_packets - packets_before;
-  // While the application polls, it would have taken them itself.
-  const bool is_alone = inline_polls_.load(std::memory_order_relaxed) == polls_seen_;
+  // While the application posts or polls, it would have taken them itself.
+  const bool is_alone =
+      inline_polls_.load(std::memory_order_relaxed) == polls_seen_ && !posts_since_look();
   if (is_alone) departures_.serves(packets);
   note_intervals(before, packets, now);
   if (!drained) return;
@@ -222,43 +224,56 @@ void Progress::sleep_until(Instant when) {
   if (fds[4].revents != 0) alarm_.silence();
 }
 
+/// True: it was kicked.
+bool Progress::sleep_until_kicked(Duration time) {
+  pollfd fd{kick_fd_, POLLIN, 0};
+  const timespec timeout = to_timespec(time);
+  ppoll(&fd, 1, time == kForever ? nullptr : &timeout, nullptr);
+  if (fd.revents != 0) uncancelled::silence_bell(kick_fd_);
+  return fd.revents != 0;
+}
+
 /// The application polls, or waits for events and watches the device: sleeps, and checks now and
 /// then that it still does.
 void Progress::rest() {
-  pollfd fd{kick_fd_, POLLIN, 0};
-  const Instant now = clock_now();
-  rests_.begin(now);
-  resting_until_ns_.store((now + rests_.length()).ns);
-  if (held_back_.load()) rests_.limit(kLongestWait);
-  timespec timeout = to_timespec(rests_.length());
-  ppoll(&fd, 1, &timeout, nullptr);
-  resting_until_ns_.store(INT64_MIN);
-  if (fd.revents != 0) uncancelled::silence_bell(kick_fd_);
-  const bool held_back = held_back_.exchange(false);
-  if (held_back) send_held_back();
+  Instant now = clock_now();
+  if (rests_.begin(now)) held_back_.application_polls(now);
+  const Instant end = now + rests_.length();
+  bool kicked = false;
+  while (!kicked && now < end) {
+    kicked = sleep_until_kicked(held_back_.rests(now, end - now));
+    now = clock_now();
+    if (held_back_.are_due(now)) send_held_back();
+  }
   const uint64_t polls = inline_polls_.load(std::memory_order_relaxed);
   const uint64_t waits = waits_.load();
   const bool still_waits = waits == waits_seen_ && waiting_.load();
-  const bool still_drives = polls != polls_seen_ || waits != waits_seen_ || still_waits;
+  const bool polled = polls != polls_seen_;
+  const bool posts_on = posts_since_look() && !polled && rests_.may_post_on(now);
+  const bool still_drives = polled || posts_on || waits != waits_seen_ || still_waits;
   polls_seen_ = polls;
   waits_seen_ = waits;
-  if (fd.revents != 0 || !still_drives) {
-    departures_.returns(why_awake(fd.revents != 0));
+  if (kicked || !still_drives) {
+    departures_.returns(why_awake(kicked));
     mode_.store(Mode::kAwake);
   }
   // Someone waits for an event in another way than was expected.
   if (!still_drives && armed_.load() != 0) watch_epoch_.fetch_add(1);
-  if (still_waits && rests_.are_long() && fd.revents == 0) {
+  if (still_waits && rests_.are_long() && !kicked) {
     rest_deeply();
     return;
   }
-  if (still_drives) {
-    rests_.lengthen(clock_now());
-  } else {
+  if (!still_drives) {
     rests_.end();
+  } else if (!posts_on) {
+    rests_.lengthen(now);
   }
-  // While requests are held back, it looks after them in time.
-  if (held_back) rests_.limit(kLongestWait);
+}
+
+/// Whether the application has posted since the last look.
+bool Progress::posts_since_look() {
+  const uint64_t posts = inline_posts_.load(std::memory_order_relaxed);
+  return std::exchange(posts_seen_, posts) != posts;
 }
 
 Departures::Return Progress::why_awake(bool kicked) const {
@@ -269,16 +284,15 @@ Departures::Return Progress::why_awake(bool kicked) const {
 /// A thread has waited for a whole rest, and may wait for hours. It wakes this one when it
 /// leaves.
 void Progress::rest_deeply() {
-  pollfd fd{kick_fd_, POLLIN, 0};
-  resting_until_ns_.store(INT64_MAX);
+  bool kicked = false;
   rests_deeply_.store(true);
-  if (waiting_.load()) ppoll(&fd, 1, nullptr, nullptr);
+  const bool none_are_held = held_back_.rests(clock_now(), kForever) == kForever;
+  if (none_are_held && waiting_.load()) kicked = sleep_until_kicked(kForever);
   rests_deeply_.store(false);
-  resting_until_ns_.store(INT64_MIN);
-  if (fd.revents != 0) uncancelled::silence_bell(kick_fd_);
+  if (held_back_.are_due(clock_now())) send_held_back();
   rests_.end();
   // Kicked for another reason, it looks at once.
-  if (fd.revents != 0 && !watcher_left_.exchange(false)) mode_.store(Mode::kAwake);
+  if (kicked && !watcher_left_.exchange(false)) mode_.store(Mode::kAwake);
 }
 
 /// Sends what waits for others, unless a thread that will send it drives the device.

@@ -27,9 +27,15 @@ class Gathering {
     posted_ = now;
     if (!post.polls && row_ < kManyInARow) return false;
     if (post.is_answered ? !post.answer_due : row_ == 1) return false;
+    if (posts_ == 0) since_ = now;
+    if (now - since_ > kLongest) return false;
     bytes_ += post.bytes;
     return post.bytes <= kSmall && ++posts_ < kMostPosts && bytes_ < kMostBytes;
   }
+  /// Whether the time of the last request will do for the next one: others wait, and it was read
+  /// for one of the last few. To read it takes a good part of a post.
+  [[nodiscard]] bool was_just_now() const { return posts_ % kTimedPost != 0; }
+  [[nodiscard]] Instant last() const { return posted_; }
   /// All waiting requests have been sent.
   void clear() { posts_ = bytes_ = 0; }
   /// The call that sent the last request returns. The time that sending took is no pause between
@@ -42,6 +48,9 @@ class Gathering {
   static constexpr uint32_t kMostPosts = 32;
   /// As many as fit into a datagram of the engine udp.
   static constexpr uint32_t kMostBytes = 61440;
+  static constexpr uint32_t kTimedPost = 4;  ///< one in so many is
+  /// With an application that posts slowly, the oldest one has waited long enough.
+  static constexpr Duration kLongest = microseconds(40);
   static constexpr uint32_t kManyInARow = 8;
   /// Between requests in a row.
   static constexpr Duration kGap = microseconds(3);
@@ -49,6 +58,7 @@ class Gathering {
   uint32_t row_ = 0;
   uint32_t posts_ = 0;  ///< calls whose requests wait
   uint32_t bytes_ = 0;  ///< of those requests
+  Instant since_{};     ///< the first of them waits
   Instant posted_{INT64_MIN / 2};
 };
 

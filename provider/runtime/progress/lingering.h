@@ -23,10 +23,10 @@ class Lingering {
   void came(uint64_t packets, Duration interval, bool little_room, Instant now) {
     if (packets == 0) return;
     if (packets > kSinglePackets) {
-      if (little_room && now >= shared_until_) until_ = now + kLingerForRoom;
-    } else if (interval < kShortInterval) {
-      until_ = std::max(until_, now + kShortInterval);
+      if (now < shared_until_) return;
+      if (little_room) until_ = now + kLingerForRoom;
     }
+    if (interval < kShortInterval) until_ = std::max(until_, now + kShortInterval);
   }
   /// sched_yield(2) has returned after `time`.
   void yielded(Duration time, Instant now) {
@@ -46,8 +46,8 @@ class Lingering {
   static constexpr uint32_t kStream = 8;
   static constexpr Duration kLinger = microseconds(120);
   static constexpr Duration kLingerForRoom = microseconds(60);
-  /// If single packets come at shorter intervals than this, the next one is waited for so long: it
-  /// would wake the thread as soon as it sleeps, which costs more.
+  /// If packets come at shorter intervals than this, the next one is waited for so long: it would
+  /// wake the thread as soon as it sleeps, which costs more.
   static constexpr Duration kShortInterval = microseconds(40);
   static constexpr uint64_t kSinglePackets = 4;
   /// A yield that takes longer gave this processor to another thread for a whole slice, such as one

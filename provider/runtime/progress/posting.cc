@@ -18,7 +18,7 @@ bool is_read_at_once(QueuePair& qp) {
 
 /// Whether the request waits for others. The next poll of the application sends them all, and so
 /// does the arrival of a response. If the application computes instead, the background thread sends
-/// them within kLongestWait.
+/// them: see HeldBack.
 bool Progress::may_gather(QueuePair& qp, Instant now) {
   const Gathering::Post post{
       .bytes = qp.sq.at(qp.sq.posted() - 1).length,
@@ -54,11 +54,14 @@ bool Progress::prepare(Instant now) {
 
 void Progress::on_post(QueuePair& qp) {
   if (!lock_for(qp)) return;
-  const Instant now = clock_now();
+  inline_posts_.store(inline_posts_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  const bool is_early = gathering_.was_just_now();
+  Instant now = is_early ? gathering_.last() : clock_now();
   if (may_gather(qp, now) && (!is_read_at_once(qp) || prepare(now))) {
     hold_back(now);
     return;
   }
+  if (is_early) now = clock_now();
   reply_wait_.posts(now);
   request_came_.store(false, std::memory_order_relaxed);
   transmit(AckPolicy::kUrgentOnly, now);
@@ -67,16 +70,13 @@ void Progress::on_post(QueuePair& qp) {
   unlock();
 }
 
-/// Unlocks. The background thread sends the waiting requests within kLongestWait: if it is awake,
-/// before it sleeps; if it sleeps, an alarm wakes it. If it rests, or is about to, it either sees
-/// the mark first, or has published how long it rests.
+/// Unlocks. The background thread sends the waiting requests in time: if it is awake, before it
+/// sleeps; if it sleeps, an alarm wakes it; if it rests, see HeldBack.
 void Progress::hold_back(Instant now) {
-  const Instant latest = now + kLongestWait;
-  const bool rests = mode_.load() == Mode::kResting;
-  if (!rests) wake_by(latest);
-  const bool was_marked = held_back_.exchange(true);
+  if (mode_.load() != Mode::kResting) wake_by(now + HeldBack::kLongest);
+  const bool must_kick = held_back_.begins(now);
   lock_.unlock();
-  if (rests && !was_marked && resting_until_ns_.load() > latest.ns) kick();
+  if (must_kick) kick();
 }
 
 }  // namespace urxe

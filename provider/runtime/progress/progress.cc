@@ -96,6 +96,7 @@ AckPolicy Progress::policy_when_idle(Instant now) const {
 void Progress::transmit(AckPolicy policy, Instant now) {
   if (!batch_ || has_left_) return;
   gathering_.clear();
+  held_back_.end();
   transmit_packets(policy, now);
   if (frames_.is_open()) transmit_frames(now);
 }

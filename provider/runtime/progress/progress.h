@@ -25,6 +25,7 @@
 #include "provider/runtime/progress/departures.h"
 #include "provider/runtime/progress/frame_traffic.h"
 #include "provider/runtime/progress/gathering.h"
+#include "provider/runtime/progress/held_back.h"
 #include "provider/runtime/progress/lingering.h"
 #include "provider/runtime/progress/reply_wait.h"
 #include "provider/runtime/progress/rests.h"
@@ -114,9 +115,9 @@ class Progress {
   // Without the lock:
 
   /// Something was posted to `qp`. Transmits; but if another thread holds the lock, only rings the
-  /// doorbell, which that thread looks at. Small requests may wait for others, see Gathering, for
-  /// kLongestWait at most. A UD payload that is not inline is read before this returns, unless the
-  /// engine has no room; for that, this waits for the lock.
+  /// doorbell, which that thread looks at. Small requests may wait for others, see Gathering and
+  /// HeldBack. A UD payload that is not inline is read before this returns, unless the engine has
+  /// no room; for that, this waits for the lock.
   void on_post(QueuePair& qp);
   /// Takes completions by `take`. If it returns 0 or false, because there are none yet, drives the
   /// device and calls it again. The caller holds no lock.
@@ -153,8 +154,6 @@ class Progress {
   void after_fork_in_child();
 
  private:
-  /// How long a request may wait for others if nobody polls.
-  static constexpr Duration kLongestWait = microseconds(50);
   /// Between two times that counters, or reports, are published.
   static constexpr Duration kPublishInterval = milliseconds(10);
 
@@ -207,6 +206,8 @@ class Progress {
   void serve_arrivals(Instant now);
   void note_intervals(Instant before, uint64_t packets, Instant now);
   void sleep_until(Instant when);
+  bool sleep_until_kicked(Duration time);
+  bool posts_since_look();
   void rest();
   [[nodiscard]] Departures::Return why_awake(bool kicked) const;
   void rest_deeply();
@@ -255,6 +256,7 @@ class Progress {
   bool communication_told_ = false;  ///< events were reported since the last Guard
 
   std::atomic<uint64_t> inline_polls_{0};
+  std::atomic<uint64_t> inline_posts_{0};  ///< changed under the lock
   std::atomic<uint32_t> missed_locks_{0};  ///< polls in a row that found the lock taken
   Crowding crowding_;
   std::atomic<int32_t> armed_{0};  ///< completion queues armed for an event
@@ -267,10 +269,10 @@ class Progress {
   Alarm alarm_;
   std::atomic<bool> stop_{false};
   std::atomic<Mode> mode_{Mode::kAwake};
-  std::atomic<int64_t> asleep_until_ns_{INT64_MIN};   ///< INT64_MIN: no need to wake it
-  std::atomic<bool> held_back_{false};                ///< requests wait, or waited, for others
-  std::atomic<int64_t> resting_until_ns_{INT64_MIN};  ///< while the application polls
+  std::atomic<int64_t> asleep_until_ns_{INT64_MIN};  ///< INT64_MIN: no need to wake it
+  HeldBack held_back_;
   uint64_t polls_seen_ = 0;
+  uint64_t posts_seen_ = 0;
   uint64_t waits_seen_ = 0;
   uint64_t arms_seen_ = 0;  ///< under the lock
   Rests rests_;

@@ -15,21 +15,24 @@ namespace urxe {
 /// time for which the application has polled without a pause. One thread uses it.
 class Rests {
  public:
-  /// A rest begins.
-  void begin(Instant now) {
-    if (polls_) return;
+  /// A rest begins. True: the application polls from now on.
+  bool begin(Instant now) {
+    if (polls_) return false;
     polls_ = true;
-    since_ = now;
+    since_ = polled_ = now;
     length_ = kFirst;
+    return true;
   }
   /// Of this rest.
   [[nodiscard]] Duration length() const { return length_; }
-  /// This rest, or the next one, is no longer than `most`.
-  void limit(Duration most) { length_ = std::min(length_, most); }
   /// The application does not poll any more.
   void end() { polls_ = false; }
+  /// Whether it has polled so lately that it polls again if it has only posted since: many requests
+  /// take their time.
+  [[nodiscard]] bool may_post_on(Instant now) const { return now - polled_ < kPostsOn; }
   /// A rest is over, and the application still polls.
   void lengthen(Instant now) {
+    polled_ = now;
     const Duration proportional{(now - since_).ns / kShare};
     length_ = std::min(length_ * 2, std::clamp(proportional, kLong, kLongest));
   }
@@ -43,9 +46,11 @@ class Rests {
   /// milliseconds without an answer.
   static constexpr Duration kLongest = microseconds(1600);
   static constexpr int64_t kShare = 64;
+  static constexpr Duration kPostsOn = microseconds(200);
 
   bool polls_ = false;
-  Instant since_{};  ///< it polls
+  Instant since_{};   ///< it polls
+  Instant polled_{};  ///< it has polled until then
   Duration length_ = kFirst;
 };
 

@@ -61,6 +61,27 @@ TEST(Gathering, NoMoreThanADatagramHolds) {
   EXPECT_FALSE(posts.next(kShortly));
 }
 
+TEST(Gathering, NotForLongIfTheApplicationPostsSlowly) {
+  Posts posts(kPolled);
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(posts.next(kLater));
+  EXPECT_FALSE(posts.next(kLater));
+  posts.gathering().clear();
+  EXPECT_TRUE(posts.next(kLater));
+}
+
+TEST(Gathering, TheTimeIsReadAgainAfterAFewRequestsAndOnceTheyAreSent) {
+  Posts posts(kPolled);
+  EXPECT_FALSE(posts.gathering().was_just_now());
+  EXPECT_EQ(posts.wait_of(3), 3);
+  EXPECT_TRUE(posts.gathering().was_just_now());
+  EXPECT_EQ(posts.gathering().last(), posts.now());
+  EXPECT_EQ(posts.wait_of(1), 1);
+  EXPECT_FALSE(posts.gathering().was_just_now());
+  EXPECT_EQ(posts.wait_of(1), 1);
+  posts.gathering().clear();
+  EXPECT_FALSE(posts.gathering().was_just_now());
+}
+
 TEST(Gathering, NoLargeRequest) {
   Posts posts({4097, true, true, true});
   EXPECT_FALSE(posts.next(kShortly));

@@ -55,10 +55,17 @@ TEST(Lingering, SinglePacketsAtShortIntervals) {
   EXPECT_FALSE(lingering.lasts(kNow + microseconds(40)));
 }
 
+TEST(Lingering, BurstsAtShortIntervals) {
+  Lingering lingering;
+  lingering.came(32, microseconds(39), false, kNow);
+  EXPECT_TRUE(lingering.lasts(kNow + microseconds(39)));
+  EXPECT_FALSE(lingering.lasts(kNow + microseconds(40)));
+}
+
 TEST(Lingering, NotForABurstWhileAnotherThreadTakesTheProcessorForItsSlice) {
   Lingering lingering;
   lingering.yielded(milliseconds(3), kNow);
-  lingering.came(32, kSeldom, true, kNow + milliseconds(199));
+  lingering.came(32, microseconds(39), true, kNow + milliseconds(199));
   EXPECT_FALSE(lingering.lasts(kNow + milliseconds(199)));
   lingering.came(32, kSeldom, true, kNow + milliseconds(200));
   EXPECT_TRUE(lingering.lasts(kNow + milliseconds(200)));

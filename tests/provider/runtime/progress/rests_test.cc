@@ -57,11 +57,15 @@ TEST(Rests, AreShortAgainAfterAPause) {
   EXPECT_EQ(rests.length(), microseconds(800)) << "the pause is no time in which it polled";
 }
 
-TEST(Rests, LastNoLongerThanIsAllowed) {
+TEST(Rests, OfAnApplicationThatHasPolledLatelyButOnlyPostsNow) {
   Rests rests;
-  rest_for(rests, Instant{0}, seconds(10));
-  rests.limit(microseconds(50));
-  EXPECT_EQ(rests.length(), microseconds(50));
+  EXPECT_TRUE(rests.begin(Instant{0}));
+  EXPECT_TRUE(rests.may_post_on(Instant{0} + microseconds(199)));
+  EXPECT_FALSE(rests.may_post_on(Instant{0} + microseconds(200)));
+  const Instant end = rest_for(rests, Instant{0}, milliseconds(5));
+  EXPECT_FALSE(rests.begin(end));
+  EXPECT_TRUE(rests.may_post_on(end + microseconds(199)));
+  EXPECT_FALSE(rests.may_post_on(end + microseconds(200)));
 }
 
 }  // namespace
