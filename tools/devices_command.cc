@@ -34,7 +34,9 @@ int refuse_devices(const std::string& reason) {
 
 Expected<EngineChoice, std::string> find_choice(const std::optional<std::string>& option) {
   const char* const variable = std::getenv("URXE_ENGINE");
-  return parse_engine_choice(option ? *option : variable != nullptr ? variable : "");
+  auto choice = parse_engine_choice(option ? *option : variable != nullptr ? variable : "");
+  if (choice) return choice;
+  return Unexpected<std::string>((option ? "--engine: " : "URXE_ENGINE: ") + choice.error());
 }
 
 int fail_devices(const std::string& reason) {

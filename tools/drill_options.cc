@@ -29,7 +29,8 @@ CLI::App* add_drill(CLI::App& app, DrillOptions& options) {
       app.add_subcommand("drill", "Run packet scripts against the transport, or a device's host");
   CLI::Option* scripts =
       drill->add_option("SCRIPT", options.scripts, "Scripts, or folders of *.drill");
-  drill->add_flag("--verbose", options.verbose, "Name the scripts that pass, too");
+  drill->add_flag("--verbose", options.verbose, "Name the scripts that pass, too")
+      ->disable_flag_override();
   drill->add_flag("--json", options.json, "Print JSON, for programs")->disable_flag_override();
   CLI::Option* peer =
       drill->add_option("--peer", options.peer, kPeerHelp)->type_name("HOST[:PORT]");

@@ -290,7 +290,7 @@ std::vector<std::pair<std::string, std::string>> read_environment() {
   std::vector<std::pair<std::string, std::string>> variables;
   for (const char* const name :
        {"LD_PRELOAD", "RDMAV_DRIVERS", "URXE_TREE", "URXE_ENGINE", "URXE_DPDK_ARGS", "URXE_LANES",
-        "URXE_SHM", "URXE_CAPTURE", "URXE_FAULTS", "URXE_EXPLAIN"}) {
+        "URXE_SHM", "URXE_CAPTURE", "URXE_FAULTS", "URXE_EXPLAIN", "URXE_STAT"}) {
     if (const char* const value = std::getenv(name)) variables.emplace_back(name, value);
   }
   return variables;

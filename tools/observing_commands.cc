@@ -33,7 +33,7 @@ ObservingCommand add_doctor(CLI::App& app) {
   doctor->add_option("--program", options->program, kProgramHelp)->type_name("PROG");
   doctor->add_option("host", options->host, "A peer to reach: its name or address")
       ->type_name("HOST");
-  doctor->add_flag("--json", options->json, "Print the findings as JSON");
+  doctor->add_flag("--json", options->json, "Print the findings as JSON")->disable_flag_override();
   return {doctor, [options] { return doctor_command(std::move(*options)); }};
 }
 

@@ -45,8 +45,10 @@ def unknown_switches():
             done = run(*command, env=harness.environment() | {name: "yes"}, stdout=subprocess.PIPE)
             harness.expect(f"{name}=" not in done.stdout and "yes" not in done.stdout, f"{command} {done}")
             harness.expect(done.stderr == f"urxe: {name} is ignored: 'yes': accepted are 0 and 1\n", f"{command} {done}")
-            done = run(*command, env=harness.environment() | {name: "1"}, stdout=subprocess.PIPE)
-            harness.expect(not done.stderr, f"{command} {done}")
+            for value in "01":
+                done = run(*command, env=harness.environment() | {name: value}, stdout=subprocess.PIPE)
+                said = f"{value}\n" if command[0] == "run" else f"{name}={value}\n"
+                harness.expect(not done.stderr and said in done.stdout, f"{command} {done}")
 
 
 # What is wrong on a command line, and words of the message. None has the words of a parser of command lines.
@@ -61,6 +63,8 @@ WRONG = {
     ("drill", "--peer", "h", "--patience", "0", "f"): "urxe drill: --patience: Value 0 not in range",
     ("stat", "--pid"): "urxe stat: --pid needs a value: PID",
     ("analyze", "--json=3", "f"): "urxe analyze: --json takes no value",
+    ("doctor", "--json=5"): "urxe doctor: --json takes no value",
+    ("drill", "--verbose=3", "f"): "urxe drill: --verbose takes no value",
     ("stat", "--device", ""): "urxe stat: --device is empty: give a value, or leave the option out",
     ("stat", "--pid", ""): "urxe stat: --pid is empty",
     ("lab", "--nodes", "", "--", "true"): "urxe lab: --nodes is empty",
@@ -88,6 +92,23 @@ def wrong_words():
         said = f"{words}: {done}"
         harness.expect(done.returncode == 2 and done.stderr.startswith(message) and not done.stdout, said)
         harness.expect("--help` " in done.stderr and "convert" not in done.stderr, said)
+
+
+def origin_of_engine():
+    """Each command says that a wrong engine is the environment's."""
+    harness.isolate()
+    for command in (["run", "--", "true"], ["env"], ["devices"], ["doctor"]):
+        done = run(*command, env=harness.environment() | {"URXE_ENGINE": "foo"}, stdout=subprocess.PIPE)
+        harness.expect(done.returncode == 2 and f"urxe {command[0]}: URXE_ENGINE: " in done.stderr, done)
+
+
+def long_path():
+    """The reason is told whatever the length of the file's name."""
+    harness.isolate()
+    for length in (10, 240, 300):
+        name = "/tmp/" + "/".join(["n" * 100] * (length // 100) + ["n" * (length % 100 or 1)])
+        done = run("analyze", name, stdout=subprocess.PIPE)
+        harness.expect(done.returncode == 2 and f"{name}: No such file or directory" in done.stderr, done)
 
 
 def operands():
@@ -181,7 +202,7 @@ def completion():
         harness.expect(complete(*words, "--device", "urxe_l") == ["urxe_lo"], complete(*words, "--device", "urxe_l"))
         harness.expect("lo" not in complete(*words, "--device", ""), complete(*words, "--device", ""))
     harness.expect("lo" in complete("run", "--device", ""), complete("run", "--device", ""))
-    for options in (["--lanes", "4"], ["--engine", "udp"], ["--no-shm"]):
+    for options in (["--lanes", "4"], ["--lanes", "=", "4"], ["--engine", "udp"], ["--no-shm"]):
         offered = complete("run", *options, "printen")
         harness.expect("printenv" in offered, f"{options}: {offered}")
         with tempfile.TemporaryDirectory() as folder:
@@ -192,7 +213,8 @@ def completion():
 
 
 CASES = {case.__name__: case for case in (unknown_command, lost_output, unknown_switches, wrong_words, help_of_all, outside_path,
-                                          drill_files, completion, operands, closed_stderr, unusable_umask)}
+                                          drill_files, completion, operands, closed_stderr, unusable_umask,
+                                          origin_of_engine, long_path)}
 
 
 def test():

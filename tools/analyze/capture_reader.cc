@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 #include <pcap/pcap.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -72,6 +75,8 @@ std::string_view uncompressor_of(const std::string& path) {
 }
 
 std::string reason_not_opened(const std::string& path, const char* why) {
+  // libpcap has room for 256 bytes, of which the path may take all.
+  if (path != "-" && access(path.c_str(), R_OK) != 0) return std::strerror(errno);
   const std::string_view program = uncompressor_of(path);
   if (program.empty()) {
     // libpcap names the file before some of its reasons; the caller names it before all.

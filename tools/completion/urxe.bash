@@ -18,8 +18,9 @@ _urxe_program_at() {
   for ((i = 2; i < COMP_CWORD; i++)); do
     case "${COMP_WORDS[i]}" in
       --) echo $((i + 1)); return ;;
-      --device | --engine | --capture | --fault | --lanes | --dpdk-args | --nodes | --mtu | --loss | --delay | --rate | --topology) ((i++)) ;;
-      =) ((i++)) ;;
+      --device | --engine | --capture | --fault | --lanes | --dpdk-args | --nodes | --mtu | --loss | --delay | --rate | --topology)
+        # Bash makes three words of --device=lo.
+        if [ "${COMP_WORDS[i + 1]}" = "=" ]; then ((i += 2)); else ((i++)); fi ;;
       -*) ;;
       *) echo "$i"; return ;;
     esac

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 
 #include <cerrno>
 #include <csignal>
@@ -75,6 +76,16 @@ TEST(DoctorPath, ReadsAddresses) {
   const auto v6 = resolve_peer("2001:db8::1");
   ASSERT_TRUE(v6.has_value());
   EXPECT_EQ(v6->text, "2001:db8::1");
+}
+
+// The defect: no answer to such an address was heard, so the way to it was a problem.
+TEST(DoctorPath, ReadsAnIpv4AddressAsVerbsProgramsPrintIt) {
+  const auto mapped = resolve_peer("::ffff:192.0.2.1");
+  ASSERT_TRUE(mapped.has_value());
+  EXPECT_EQ(mapped->text, "192.0.2.1");
+  EXPECT_EQ(mapped->address.ss_family, AF_INET);
+  EXPECT_EQ(mapped->size, resolve_peer("192.0.2.1")->size);
+  EXPECT_EQ(reinterpret_cast<const sockaddr_in*>(&mapped->address)->sin_port, htons(4791));
 }
 
 TEST(DoctorPeer, TheMedianOfTheAnswersCounts) {

@@ -172,6 +172,21 @@ Finding judge_size(const PeerAddress& peer, const PathFacts& facts) {
                                     peer.text, facts.ip_mtu, path_mtu_bytes(told)));
 }
 
+/// Verbs programs print IPv4 addresses as IPv6 addresses (::ffff:192.0.2.1). The kernel tells an
+/// IPv6 socket less of what became of packets to one.
+void unmap_ipv4(PeerAddress& peer) {
+  if (peer.address.ss_family != AF_INET6) return;
+  const auto mapped = *reinterpret_cast<const sockaddr_in6*>(&peer.address);
+  if (!IN6_IS_ADDR_V4MAPPED(&mapped.sin6_addr)) return;
+  sockaddr_in plain{};
+  plain.sin_family = AF_INET;
+  plain.sin_port = mapped.sin6_port;
+  std::memcpy(&plain.sin_addr, &mapped.sin6_addr.s6_addr[12], sizeof plain.sin_addr);
+  peer.address = {};
+  std::memcpy(&peer.address, &plain, sizeof plain);
+  peer.size = sizeof plain;
+}
+
 }  // namespace
 
 Expected<PeerAddress, std::string> resolve_peer(const std::string& host) {
@@ -183,10 +198,12 @@ Expected<PeerAddress, std::string> resolve_peer(const std::string& host) {
   PeerAddress peer;
   std::memcpy(&peer.address, found->ai_addr, found->ai_addrlen);
   peer.size = found->ai_addrlen;
-  char text[NI_MAXHOST] = {};
-  getnameinfo(found->ai_addr, found->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
-  peer.text = text;
   freeaddrinfo(found);
+  unmap_ipv4(peer);
+  char text[NI_MAXHOST] = {};
+  getnameinfo(reinterpret_cast<sockaddr*>(&peer.address), peer.size, text, sizeof text, nullptr, 0,
+              NI_NUMERICHOST);
+  peer.text = text;
   return peer;
 }
 
