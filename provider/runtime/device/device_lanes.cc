@@ -96,8 +96,10 @@ void RuntimeDevice::before_fork() {
   for_each_lane([](Lane& lane) { lane.progress().before_fork(); });
 }
 
+/// The first lane comes last: a thread that has waited for its lock may add a lane, whose lock is
+/// not this thread's.
 void RuntimeDevice::after_fork_in_parent() {
-  for_each_lane([](Lane& lane) { lane.progress().after_fork_in_parent(); });
+  for (uint32_t i = lane_count(); i-- > 0;) lane(i).progress().after_fork_in_parent();
 }
 
 void RuntimeDevice::after_fork_in_child() {

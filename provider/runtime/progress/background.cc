@@ -139,7 +139,7 @@ void Progress::serve() {
     lingering_.yielded(now - before, now);
     serve_arrivals(now);
   }
-  flush_events();
+  flush_events(now);
   deliver_events();
   publish_counters(now);
   publish_reports(now);
@@ -302,10 +302,6 @@ void Progress::send_held_back() {
   transmit(AckPolicy::kUrgentOnly, now);
   finish(now);
   unlock();
-}
-
-void Progress::flush_events() {
-  std::erase_if(clogged_, [](const auto& socket) { return socket->flush(); });
 }
 
 }  // namespace urxe

@@ -137,6 +137,13 @@ void Progress::flush_later(std::shared_ptr<EventSocket> socket) {
   }
 }
 
+/// Sends the events that have waited for room in their sockets. Each look is a system call.
+void Progress::flush_events(Instant now) {
+  if (clogged_.empty() || now - last_flush_ < kEventRetryDelay) return;
+  last_flush_ = now;
+  std::erase_if(clogged_, [](const auto& socket) { return socket->flush(); });
+}
+
 void Progress::deliver_events() {
   if (!device_.has_news()) return;
   while (CompletionQueue* cq = device_.take_notified()) {
@@ -167,6 +174,7 @@ Instant Progress::deadline(Instant now) const {
 
 void Progress::finish(Instant now) {
   ++turns_;
+  flush_events(now);
   deliver_events();
   if (now - last_published_ > kPublishInterval) publish_counters(now);
   if (device_.counters().failures != failures_told_) tell_failures(now);
@@ -261,13 +269,19 @@ void Progress::before_fork() {
 }
 
 void Progress::after_fork_in_parent() {
+  unlock_after_fork();
+  // A thread that posted during the fork has found the lock taken.
+  if (device_.doorbell_pending() && kick_fd_ >= 0) kick();
+}
+
+void Progress::unlock_after_fork() {
   is_forking_.store(false);
   full_fence();
   lock_.unlock();
 }
 
 void Progress::after_fork_in_child() {
-  after_fork_in_parent();
+  unlock_after_fork();
   if (engine_) engine_->abandon();
   engine_.reset();
   lane_ = nullptr;

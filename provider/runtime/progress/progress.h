@@ -222,7 +222,8 @@ class Progress {
 
   void kick();
   void send_held_back();
-  void flush_events();
+  void flush_events(Instant now);
+  void unlock_after_fork();
 
   Device& device_;
   RuntimeDevice* const owner_ = nullptr;  ///< null: a further lane
@@ -241,6 +242,7 @@ class Progress {
   Instant last_arrival_{};
   Instant last_empty_poll_{};
   Instant last_yield_{};
+  Instant last_flush_{};
   Instant last_published_{};
   Instant last_reports_{};
   ReplyWait reply_wait_;
