@@ -32,13 +32,6 @@ int refuse_devices(const std::string& reason) {
   return kBadInput;
 }
 
-Expected<EngineChoice, std::string> find_choice(const std::optional<std::string>& option) {
-  const char* const variable = std::getenv("URXE_ENGINE");
-  auto choice = parse_engine_choice(option ? *option : variable != nullptr ? variable : "");
-  if (choice) return choice;
-  return Unexpected<std::string>((option ? "--engine: " : "URXE_ENGINE: ") + choice.error());
-}
-
 int fail_devices(const std::string& reason) {
   fmt::print(stderr, "urxe devices: {}\n", reason);
   return kOurFailure;
@@ -103,7 +96,7 @@ std::vector<DeviceDescription> as_running_programs_see(const Presentation& prese
 int devices_command(const DevicesOptions& options) {
   if (options.interval && !options.sysfs) return refuse_devices("--interval needs --sysfs");
   if (options.sysfs) return copy_sysfs(options);
-  const auto choice = find_choice(options.engine);
+  const auto choice = choose_engine(options.engine);
   if (!choice) return refuse_devices(choice.error());
   const char* const variable = std::getenv("URXE_DPDK_ARGS");
   auto presentation =

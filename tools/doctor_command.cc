@@ -175,10 +175,8 @@ int doctor_command(DoctorOptions options) {
   if (options.host && options.host->empty()) {
     return refuse_doctor("HOST is empty: give the name or address of a peer, or leave it out");
   }
-  const auto choice =
-      parse_engine_choice(options.run.engine ? *options.run.engine : get("URXE_ENGINE"));
-  if (!choice)
-    return refuse_doctor((options.run.engine ? "--engine: " : "URXE_ENGINE: ") + choice.error());
+  const auto choice = choose_engine(options.run.engine);
+  if (!choice) return refuse_doctor(choice.error());
   const auto presentation = present(options.run, *choice);
   if (!presentation) return refuse_doctor(presentation.error());
 

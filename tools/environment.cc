@@ -196,17 +196,10 @@ Expected<void, Refusal> check_engines(EngineChoice choice,
   return {};
 }
 
-Expected<EngineChoice, Refusal> choose_engine(const std::optional<std::string>& option) {
-  const auto choice = parse_engine_choice(option ? *option : get("URXE_ENGINE"));
-  const char* const origin = option ? "--engine: " : "URXE_ENGINE: ";
-  if (!choice) return refuse(origin + choice.error(), kBadInput);
-  return *choice;
-}
-
 /// The devices, and the environment in which the program will make the same of them.
 Expected<Presentation, Refusal> present(const RunOptions& options) {
   const auto choice = choose_engine(options.engine);
-  if (!choice) return Unexpected<Refusal>(choice.error());
+  if (!choice) return refuse(choice.error(), kBadInput);
   const bool dpdk = *choice == EngineChoice::kDpdk;
   if (options.dpdk_arguments && !dpdk) {
     return refuse("--dpdk-args is for --engine dpdk", kBadInput);
@@ -233,6 +226,12 @@ Expected<void, Refusal> check_umask() {
 }
 
 }  // namespace
+
+Expected<EngineChoice, std::string> choose_engine(const std::optional<std::string>& option) {
+  auto choice = parse_engine_choice(option ? *option : get("URXE_ENGINE"));
+  if (choice) return choice;
+  return Unexpected<std::string>((option ? "--engine: " : "URXE_ENGINE: ") + choice.error());
+}
 
 Expected<std::string, Refusal> publish_devices(const RunOptions& options) {
   if (auto usable = check_umask(); !usable) return Unexpected<Refusal>(usable.error());

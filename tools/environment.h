@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "packet/base/expected.h"
+#include "packet/engine/engine_choice.h"
 #include "tools/exit_status.h"
 
 namespace urxe {
@@ -29,6 +30,9 @@ struct Refusal {
   int status = kOurFailure;  ///< the exit status; 2: an option that cannot be had
   std::string reason;
 };
+
+/// The engine that the option names, else URXE_ENGINE. The error says which of the two is wrong.
+Expected<EngineChoice, std::string> choose_engine(const std::optional<std::string>& option);
 
 /// Publishes the devices. Returns what URXE_TREE would be.
 Expected<std::string, Refusal> publish_devices(const RunOptions& options);

@@ -18,8 +18,7 @@ bool takes_responses_in(ibv_qp_state state) {
   return state == IBV_QPS_RTS || state == IBV_QPS_SQD || state == IBV_QPS_SQE;
 }
 
-/// Of an opcode that the specification reserves nobody knows more than the service; the responder
-/// answers for it.
+/// A reserved opcode tells no more than its service. The responder handles it.
 bool is_for_responder(Opcode opcode) {
   const OpcodeInfo& info = opcode_info(opcode);
   return info.is_request || info.name.empty();
@@ -51,8 +50,8 @@ std::optional<DropReason> reason_to_drop(const ChannelAdapter& ca, QueuePair* qp
   return std::nullopt;
 }
 
-/// A packet with an opcode that the specification reserves. UC and UD drop it; a
-/// responder of RC or XRC refuses it.
+/// A packet with an opcode that the specification reserves. UC and UD drop it; a responder of RC or
+/// XRC refuses it.
 void receive_reserved_opcode(ChannelAdapter& ca, QueuePair* qp, const PacketView& packet,
                              const Flow& flow, Instant now) {
   ca.counters.drop(DropReason::kUnknownOpcode);

@@ -27,8 +27,8 @@ Verdict refuse_receive(ChannelAdapter& ca, QueuePair& qp, const Headers& headers
 /// The queue pair does not take this operation, or not in this place.
 Verdict refuse_operation(ChannelAdapter& ca, QueuePair& qp, const Headers& headers, Check check);
 
-/// A packet whose opcode the specification reserves: if it is the one that is expected, an invalid
-/// request (9.7.4.1.3); else nothing, and the requester repeats it.
+/// A packet with an opcode that the specification reserves. It is an invalid request if it has the
+/// expected PSN (9.7.4.1.3), and is ignored otherwise.
 void refuse_reserved_opcode(ChannelAdapter& ca, QueuePair& qp, const Headers& headers);
 
 /// The request's length, alignment, or number of READs and atomics is wrong.

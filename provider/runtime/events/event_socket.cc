@@ -137,9 +137,9 @@ size_t EventSocket::read_back(Batch& batch, size_t most) const {
   return got > 0 ? static_cast<size_t>(got) / event_size_ : 0;
 }
 
-/// Reads each unread event once and sends it again, but those about `element`; returns their
-/// number. Takes memory only if the socket has no room for what it has held. What it cannot take
-/// comes before the events that wait already.
+/// Reads each unread event once, and sends all of them again except those about `element`. Returns
+/// the number of those. If the socket has no room for the others, they go to `waiting`, which takes
+/// memory; they are older than the events that wait already.
 uint32_t EventSocket::take_unread(uint64_t element, std::list<Event>& waiting) {
   uint32_t taken = 0;
   Batch batch;

@@ -32,8 +32,8 @@ class Gathering {
     bytes_ += post.bytes;
     return post.bytes <= kSmall && ++posts_ < kMostPosts && bytes_ < kMostBytes;
   }
-  /// Whether the time of the last request will do for the next one: others wait, and it was read
-  /// for one of the last few. To read it takes a good part of a post.
+  /// Whether the next request may use last() as its time: requests wait, and the clock was read for
+  /// one of the last few. Reading the clock costs a good part of a post.
   [[nodiscard]] bool was_just_now() const { return posts_ % kTimedPost != 0; }
   [[nodiscard]] Instant last() const { return posted_; }
   /// All waiting requests have been sent.
@@ -48,8 +48,8 @@ class Gathering {
   static constexpr uint32_t kMostPosts = 32;
   /// As many as fit into a datagram of the engine udp.
   static constexpr uint32_t kMostBytes = 61440;
-  static constexpr uint32_t kTimedPost = 4;  ///< one in so many is
-  /// With an application that posts slowly, the oldest one has waited long enough.
+  static constexpr uint32_t kTimedPost = 4;  ///< the clock is read for every fourth waiting post
+  /// No more requests join one that has waited longer than this: the application posts slowly.
   static constexpr Duration kLongest = microseconds(40);
   static constexpr uint32_t kManyInARow = 8;
   /// Between requests in a row.

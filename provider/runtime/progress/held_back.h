@@ -9,14 +9,14 @@
 
 namespace urxe {
 
-/// Requests that wait for others (Gathering) while the application polls. It sends them itself when
-/// it posts or polls again. If it computes instead, the background thread sends them, which looks
-/// for them now and then. A look costs the application tens of microseconds, so looks become rare
-/// if they find nothing that has waited for long: the time between two looks is at most a share of
-/// the time for which nothing has.
+/// Requests that wait for others (Gathering) while the application polls. The application sends
+/// them when it posts or polls again. If it computes instead, the background thread sends them: it
+/// looks for them now and then. A look costs the application tens of microseconds. So the longer no
+/// look has found a request that had waited for kLongest, the rarer looks become: one per 1/kShare
+/// of that time, and at least one per kMost.
 class HeldBack {
  public:
-  /// Requests wait no longer than this if nobody polls, unless looks are rare.
+  /// A request that has waited for this long is due.
   static constexpr Duration kLongest = microseconds(50);
 
   // Under the device's lock:
@@ -49,7 +49,7 @@ class HeldBack {
     } else if (were_any_) {
       length = std::min(length, allowance);
     }
-    // Who holds requests back either sees this, or what it did is seen here.
+    // A thread that holds requests back sees this, or its mark is seen here.
     resting_until_ns_.store((now + length).ns);
     if (since_ns_.load() != kNone) length = std::min(length, allowance);
     return length;

@@ -27,8 +27,8 @@ class Rests {
   [[nodiscard]] Duration length() const { return length_; }
   /// The application does not poll any more.
   void end() { polls_ = false; }
-  /// Whether it has polled so lately that it polls again if it has only posted since: many requests
-  /// take their time.
+  /// Whether an application that has only posted since the last look counts as polling: it polled
+  /// a moment ago, and posting many requests takes a while.
   [[nodiscard]] bool may_post_on(Instant now) const { return now - polled_ < kPostsOn; }
   /// A rest is over, and the application still polls.
   void lengthen(Instant now) {

@@ -166,7 +166,6 @@ bool Progress::serve_until_idle(const EventSocket& channel, uint64_t sent_before
       now = clock_now();
       has_event = serve_until_event(channel, sent_before, now);
     }
-    flush_events(now);
     finish(now);
     end = deadline(now);
     const bool is_idle = !has_event && !lane_->begin_wait();

@@ -212,7 +212,6 @@ TEST(ResponderErrors, InvalidAccesses) {
   expect_all_refused(kInvalidAccesses, IBV_EVENT_QP_ACCESS_ERR);
 }
 
-// 9.7.4.1 Expect: an operation that the queue pair does not enable is an invalid request.
 // 9.7.4.1.3. The defect: such a packet was dropped, and the requester spent its retries.
 TEST(ResponderErrors, ReservedOpcodes) {
   for (const uint8_t opcode : std::to_array<uint8_t>({0x15, 0x18, 0x1b, 0x1e, 0x1f})) {
@@ -232,7 +231,7 @@ TEST(ResponderErrors, ReservedOpcodesThatAreDropped) {
   receive_reserved(bench, 0x1e, 199);
   receive_reserved(bench, 0x1e, 201);
   receive_reserved(bench, 0x3e, 200);  // of UC
-  const uint8_t kStranger[4] = {192, 0, 2, 77};
+  constexpr uint8_t kStranger[4] = {192, 0, 2, 77};
   Flow stranger = bench.flow_from_peer();
   stranger.source = Gid::from_ipv4(kStranger);
   receive_reserved(bench, 0x1e, 200, stranger);
@@ -241,6 +240,7 @@ TEST(ResponderErrors, ReservedOpcodesThatAreDropped) {
   EXPECT_EQ(bench.dropped(DropReason::kUnknownOpcode), 4U);
 }
 
+// 9.7.4.1 Expect: an operation that the queue pair does not enable is an invalid request.
 TEST(ResponderErrors, OperationNotEnabled) {
   const struct {
     int access;
