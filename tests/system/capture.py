@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Captures of urxe's traffic, made by tcpdump on the interface or by `urxe run --capture`, hold up: tshark names
-every opcode and finds no malformed frame, and the ICRC checker accepts every one. usage: capture.py tap|tcpdump"""
+every opcode and finds no malformed frame, and the ICRC checker accepts every one. usage: capture.py tap|tcpdump|offload"""
 
 import collections
+import json
 import os
 import re
 import signal
@@ -94,9 +95,33 @@ def tcpdump():
         check_icrc(file)
 
 
+def offload():
+    """tcpdump sees datagrams of several packets on lo, and urxe's probes of its port. `urxe analyze` finds nothing wrong."""
+    harness.need_programs("tcpdump")
+    harness.isolate()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o777)
+        file = os.path.join(folder, "lo.pcap")
+        recorder = Process(["tcpdump", "-i", "lo", "-U", "-B", "65536", "-s", "0", "-w", file, "udp port 4791"])
+        harness.wait_until(lambda: "listening on" in recorder.output, "tcpdump to listen")
+        port = harness.free_port()
+        program = [harness.binary("urxe_rc_verify"), "-d", "urxe_lo", "-p", str(port)]
+        harness.run_pair(harness.urxe_run(program, ["--no-shm"]),
+                         harness.urxe_run([*program, *SMALL, "127.0.0.1"], ["--no-shm"]), port)
+        recorder.kill(signal.SIGINT)
+        recorder.wait()
+        analysis = subprocess.run([harness.binary("urxe"), "analyze", "--json", file], capture_output=True, text=True)
+        found = json.loads(analysis.stdout)["capture"]
+        harness.expect(analysis.returncode == 0, f"urxe analyze: {analysis.returncode}, {found}")
+        harness.expect(found["split"] > 0 and found["urxe_probe"] > 0, str(found))
+        harness.expect(found["merged"] == 0 and found["bad_icrc"] == 0, str(found))
+
+
 def test():
-    harness.need_programs("tshark")
-    {"tap": tap, "tcpdump": tcpdump}[sys.argv[1]]()
+    cases = {"tap": tap, "tcpdump": tcpdump, "offload": offload}
+    if sys.argv[1] != "offload":
+        harness.need_programs("tshark")
+    cases[sys.argv[1]]()
 
 
 harness.main(test)

@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "packet/base/bytes.h"
+#include "packet/wire/port_probe.h"
 #include "tools/analyze/packet_rules.h"
+#include "tools/analyze/segments.h"
 
 namespace urxe::analyze {
 
@@ -36,32 +38,49 @@ void Analysis::on_steady_frame(const CapturedFrame& frame) {
   }
 }
 
+/// A datagram is one packet, unless the capture was made above an offload.
 void Analysis::on_datagram(const CapturedFrame& frame, const Datagram& datagram) {
-  constexpr size_t kLargestPacket = 4096 + 64;
-  if (datagram.wire_size > kLargestPacket) {
-    ++counts_.merged;
+  Probe probe;
+  if (decode_probe(datagram.bytes, probe) && datagram.flow.source == datagram.flow.destination) {
+    ++counts_.about_ports;
     return;
   }
-  switch (check_icrc(datagram)) {
-    case IcrcVerdict::kGood:
-      break;
-    case IcrcVerdict::kUnchecked:
-      ++counts_.unchecked_icrc;
-      break;
-    case IcrcVerdict::kBad:
-      ++counts_.bad_icrc;
-      if (counts_.bad_icrc_frames.size() < CaptureCounts::kKeptFrames) {
-        counts_.bad_icrc_frames.push_back(frame.number);
-      }
-      if (const auto packet = read_corrupted(frame, datagram)) connections_.on_corrupted(*packet);
-      return;  // nothing else in it can be trusted
+  const bool too_long = datagram.wire_size > kLargestPacket;
+  const IcrcVerdict verdict = too_long ? IcrcVerdict::kBad : check_icrc(datagram);
+  if (verdict != IcrcVerdict::kBad) return on_single(frame, datagram, verdict);
+  const std::optional<size_t> size = find_segment_size(datagram);
+  if (size) {
+    ++counts_.split;
+    for (size_t at = 0; at < datagram.bytes.size(); at += *size) {
+      const Datagram segment = segment_at(datagram, *size, at);
+      on_single(frame, segment, check_icrc(segment));
+    }
+  } else if (too_long) {
+    ++counts_.merged;
+  } else {
+    on_single(frame, datagram, verdict);
   }
+}
+
+void Analysis::on_single(const CapturedFrame& frame, const Datagram& datagram,
+                         IcrcVerdict verdict) {
+  if (verdict == IcrcVerdict::kBad) return on_bad_icrc(frame, datagram);
+  if (verdict == IcrcVerdict::kUnchecked) ++counts_.unchecked_icrc;
   const auto packet = decoder_.decode(frame, datagram);
   if (packet) {
     on_packet(*packet);
   } else {
     on_dropped(frame, datagram, packet.error());
   }
+}
+
+/// Nothing else in it can be trusted.
+void Analysis::on_bad_icrc(const CapturedFrame& frame, const Datagram& datagram) {
+  ++counts_.bad_icrc;
+  if (counts_.bad_icrc_frames.size() < CaptureCounts::kKeptFrames) {
+    counts_.bad_icrc_frames.push_back(frame.number);
+  }
+  if (const auto packet = read_corrupted(frame, datagram)) connections_.on_corrupted(*packet);
 }
 
 void Analysis::on_dropped(const CapturedFrame& frame, const Datagram& datagram, DropReason reason) {

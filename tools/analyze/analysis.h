@@ -23,7 +23,8 @@ struct CaptureCounts {
   uint64_t roce = 0;       ///< UDP datagrams to port 4791
   uint64_t fragments = 0;  ///< of IP packets; not looked into
   uint64_t cut = 0;        ///< too short to be looked into
-  uint64_t merged = 0;     ///< longer than any packet: the capture was made above an offload
+  uint64_t split = 0;      ///< datagrams that were several packets (see segments.h)
+  uint64_t merged = 0;     ///< longer than any packet, but not whole, or of no known packets
   uint64_t bad_icrc = 0;
   uint64_t unchecked_icrc = 0;
   std::vector<uint64_t> bad_icrc_frames;  ///< the first ones
@@ -31,6 +32,7 @@ struct CaptureCounts {
   uint64_t cnps = 0;                      ///< congestion notifications
   uint64_t about_gaps = 0;                ///< urxe's GAP queries and reports
   uint64_t about_buffers = 0;             ///< urxe's DRAIN queries and answers
+  uint64_t about_ports = 0;               ///< urxe's probes of port 4791
   uint64_t datagrams = 0;                 ///< UD, without those to QP1
   uint64_t datagram_bytes = 0;
   uint64_t multicast = 0;    ///< of the datagrams
@@ -60,6 +62,8 @@ class Analysis {
  private:
   void on_steady_frame(const CapturedFrame& frame);
   void on_datagram(const CapturedFrame& frame, const Datagram& datagram);
+  void on_single(const CapturedFrame& frame, const Datagram& datagram, IcrcVerdict verdict);
+  void on_bad_icrc(const CapturedFrame& frame, const Datagram& datagram);
   void on_dropped(const CapturedFrame& frame, const Datagram& datagram, DropReason reason);
   void on_packet(const CapturedPacket& packet);
   void on_unconnected(const CapturedPacket& packet);

@@ -11,6 +11,18 @@ uint32_t mtu_bytes(uint8_t code) {
   return code >= 1 && code <= kLargestCode ? 128U << code : 0;
 }
 
+Service transport_of(const CmReq& req) {
+  constexpr uint8_t kXrc = 1;
+  switch (req.transport) {
+    case CmTransport::kUc:
+      return Service::kUc;
+    case CmTransport::kExtended:
+      return req.extended_transport == kXrc ? Service::kXrc : Service::kRc;
+    default:
+      return Service::kRc;
+  }
+}
+
 }  // namespace
 
 CmExchange& CmExchanges::begin(const Message& message, CommId id) {
@@ -44,6 +56,7 @@ void CmExchanges::take(const Message& message, const CmReq& req) {
                      exchange->active_qpn == req.local_qpn && exchange->dreq_ns == 0;
   if (!known) exchange = &begin(message, req.local_comm_id);
   exchange->service = req.service_id;
+  exchange->transport = transport_of(req);
   exchange->active_qpn = req.local_qpn;
   exchange->active_starting_psn = req.starting_psn;
   exchange->path_mtu = mtu_bytes(req.path_mtu);

@@ -20,8 +20,9 @@ struct CmExchange {
   CommId active_id;  ///< or the id of the SIDR request
   CommId passive_id;
   ServiceId service;
-  bool datagrams = false;  ///< SIDR
-  uint64_t frame = 0;      ///< of the first message
+  Service transport = Service::kRc;  ///< of the queue pairs, as the REQ asks for
+  bool datagrams = false;            ///< SIDR
+  uint64_t frame = 0;                ///< of the first message
   int64_t req_ns = 0;
   int64_t rep_ns = 0;  ///< or the SIDR_REP
   int64_t rtu_ns = 0;

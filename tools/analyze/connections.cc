@@ -134,7 +134,7 @@ void Connections::on_established(const CmExchange& exchange) {
   const auto begin = [&](const Gid& from, const Gid& to, Qpn qpn, Psn start) {
     const auto it = current_.find({from.bytes, to.bytes, qpn.value()});
     if (it != current_.end()) retire(*it->second);
-    Stream& stream = create(from, to, qpn, Service::kRc);
+    Stream& stream = create(from, to, qpn, exchange.transport);
     stream.requests = RequestFlow(start, exchange.path_mtu, exchange.ack_timeout);
     stream.from_cm = true;
     std::erase(alone_[{from.bytes, to.bytes}], &stream);

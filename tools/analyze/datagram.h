@@ -10,6 +10,9 @@
 
 namespace urxe::analyze {
 
+/// Bytes from the BTH to the ICRC: a path MTU of 4096, and all headers.
+inline constexpr size_t kLargestPacket = 4096 + 64;
+
 /// What a frame of a capture holds.
 enum class FrameKind : uint8_t {
   kOther,     ///< no RoCEv2

@@ -89,6 +89,8 @@ void append_capture(Out out, const CaptureCounts& counts) {
                          duration_text(counts.stepped_ns)));
   count_line(out, counts.fragments, {"IP fragment was", "IP fragments were"}, "not looked into");
   count_line(out, counts.cut, {"packet is", "packets are"}, "too short to be looked into");
+  count_line(out, counts.split, {"datagram was", "datagrams were"},
+             "captured above an offload: each is several packets, which were looked at one by one");
   count_line(out, counts.merged, {"datagram is", "datagrams are"},
              "longer than any packet: capture with segmentation offload off");
   count_line(out, counts.unchecked_icrc, {"ICRC", "ICRCs"}, "could not be checked");
@@ -102,6 +104,7 @@ void append_capture(Out out, const CaptureCounts& counts) {
   count_line(out, counts.cnps, {"congestion notification", "congestion notifications"});
   count_line(out, counts.about_gaps, kPackets, "of urxe's own about losses (GAP)");
   count_line(out, counts.about_buffers, kPackets, "of urxe's own about receive buffers (DRAIN)");
+  count_line(out, counts.about_ports, kPackets, "of urxe's own about port 4791 (PROBE)");
   if (counts.datagrams != 0) {
     fmt::format_to(out, "    {}, {} of them multicast, {}\n",
                    counted(counts.datagrams, {"datagram", "datagrams"}), counts.multicast,

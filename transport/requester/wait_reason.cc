@@ -17,6 +17,8 @@ bool waits_for_read_room(const QueuePair& qp) {
 
 /// UC and UD wait for tokens, or for room at a receiver on this host.
 WaitReason reason_without_answers(const ChannelAdapter& ca, const QueuePair& qp) {
+  const bool has_begun = qp.requester.send_position != qp.requester.assign_position;
+  if (qp.state() == IBV_QPS_SQD && !has_begun) return WaitReason::kDrain;
   if (ca.pacing.contains(qp)) return WaitReason::kPacing;
   return ca.timers.contains(qp) ? WaitReason::kWindow : WaitReason::kNothing;
 }

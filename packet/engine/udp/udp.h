@@ -15,6 +15,7 @@
 #include "packet/host/file_descriptor.h"
 #include "packet/sharing/address_sharing.h"
 #include "packet/sharing/calibration/port_calibration.h"
+#include "packet/wire/port_probe.h"
 
 namespace urxe {
 

@@ -6,6 +6,7 @@
 
 #include "packet/host/clock.h"
 #include "packet/host/random.h"
+#include "packet/wire/port_probe.h"
 #include "packet/wire/qpn_layout.h"
 
 namespace urxe {

@@ -6,12 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <vector>
 
-#include "packet/base/bytes.h"
 #include "packet/wire/cm/cm_codes.h"
 #include "packet/wire/cm/mad.h"
+#include "packet/wire/port_probe.h"
 #include "packet/wire/qpn_layout.h"
 
 #ifndef SO_ATTACH_REUSEPORT_CBPF
@@ -20,13 +19,6 @@
 
 namespace urxe {
 namespace {
-
-// Offsets of a probe's fields; opcode and index lie where a BTH has opcode and destination QP.
-constexpr size_t kIndexAt = 5;
-constexpr size_t kMagicAt = 8;
-constexpr size_t kTokenAt = 16;
-constexpr size_t kProberAt = 24;
-constexpr uint64_t kProbeMagic = 0x7572786570726f62;  // "urxeprob"
 
 /// The offset of the communication id that a message of the connection manager answers: after BTH,
 /// DETH, MAD header and the sender's own id. A request has none; the process that gets it forwards
@@ -38,25 +30,6 @@ constexpr uint32_t kAttributeAt = 12 + 8 + 16;  ///< the MAD's attribute id
 constexpr uint32_t kNobody = 0xffffffff;  // no such index: the kernel falls back to its hash
 
 }  // namespace
-
-std::array<uint8_t, kProbeBytes> encode_probe(const Probe& probe) {
-  std::array<uint8_t, kProbeBytes> bytes{};
-  bytes[0] = kProbeOpcode;
-  store_be24(bytes.data() + kIndexAt, probe.index);
-  store_be64(bytes.data() + kMagicAt, kProbeMagic);
-  store_be64(bytes.data() + kTokenAt, probe.token);
-  store_be32(bytes.data() + kProberAt, probe.prober);
-  return bytes;
-}
-
-bool decode_probe(std::span<const uint8_t> bytes, Probe& probe) {
-  if (bytes.size() != kProbeBytes || bytes[0] != kProbeOpcode) return false;
-  if (load_be64(bytes.data() + kMagicAt) != kProbeMagic) return false;
-  probe.index = load_be24(bytes.data() + kIndexAt);
-  probe.token = load_be64(bytes.data() + kTokenAt);
-  probe.prober = load_be32(bytes.data() + kProberAt);
-  return probe.prober < kSlots;
-}
 
 Expected<void, Errno> attach_reuseport_program(int fd, std::span<const GroupMember> members) {
   // The program sees the UDP payload. A load beyond its end makes it return 0, a valid index.

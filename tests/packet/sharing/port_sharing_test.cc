@@ -14,6 +14,7 @@
 #include "packet/base/bytes.h"
 #include "packet/sharing/directory/beacon.h"
 #include "packet/wire/cm/cm_message.h"
+#include "packet/wire/port_probe.h"
 #include "tests/packet/engine/engine_fixture.h"
 #include "tests/packet/sharing/child_process.h"
 #include "tests/packet/sharing/sharing_fixture.h"

@@ -2,6 +2,8 @@
 // What is said of the messages of the communication managers.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "tests/tools/analyze/wire_script.h"
 #include "tools/analyze/report.h"
 #include "tools/analyze/report_object.h"
@@ -27,6 +29,26 @@ TEST(AnalyzeCm, QuestionsWhetherThePeerExistsAreNoDisconnect) {
             std::string::npos)
       << text;
   EXPECT_EQ(report_object(script.finish())["cm"][0]["questions"], 3);
+}
+
+// Expect: the packets of a connection of any service belong to the one that the messages made.
+// The defect: it counted as RC, and the packets of UC and XRC began one of their own, without the
+// path MTU, the ACK timeout and the first PSN.
+TEST(AnalyzeCm, ConnectionsOfAllServicesAreKnown) {
+  const std::pair<CmTransport, Service> services[] = {{CmTransport::kRc, Service::kRc},
+                                                      {CmTransport::kUc, Service::kUc},
+                                                      {CmTransport::kExtended, Service::kXrc}};
+  for (const auto& [transport, service] : services) {
+    WireScript script;
+    script.use(service);
+    script.connect(14, transport);
+    script.request(Operation::kSendOnly, 5);
+    const analyze::Analysis& analysis = script.finish();
+    ASSERT_EQ(analysis.connections().streams().size(), 2U) << static_cast<int>(service);
+    EXPECT_EQ(analysis.connections().streams().front().service, service);
+    EXPECT_TRUE(analysis.connections().streams().front().from_cm);
+    EXPECT_EQ(script.flow().counts().packets, 1U);
+  }
 }
 
 TEST(AnalyzeCm, ADisconnectThatComesTwiceIsARepeat) {

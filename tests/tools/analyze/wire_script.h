@@ -71,8 +71,10 @@ class WireScript {
     feed(build(false, headers, payload.size(), payload));
   }
   /// An exchange of CM messages. Its REP lets the requester begin with PSN 5.
-  void connect(uint8_t ack_timeout) {
+  void connect(uint8_t ack_timeout, CmTransport transport = CmTransport::kRc) {
     CmReq req;
+    req.transport = transport;
+    req.extended_transport = transport == CmTransport::kExtended ? 1 : 0;
     req.local_comm_id = CommId{3};
     req.local_qpn = kRequesterQpn;
     req.primary.ack_timeout = ack_timeout;

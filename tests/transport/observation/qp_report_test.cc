@@ -268,6 +268,23 @@ TEST(QpReport, WaitsForTheEndOfSqd) {
   EXPECT_EQ(waits_for(bench), WaitReason::kDrain);
 }
 
+TEST(QpReport, UcAndUdWaitForTheEndOfSqd) {
+  for (const ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_UD}) {
+    BenchOptions options;
+    options.type = type;
+    Bench bench(options);
+    ASSERT_EQ(bench.move_to(IBV_QPS_SQD), 0);
+    EXPECT_EQ(waits_for(bench), WaitReason::kNothing);
+    if (type == IBV_QPT_UD) {
+      bench.post_datagram(8);
+    } else {
+      bench.post(IBV_WR_SEND, 0);
+    }
+    bench.sent();
+    EXPECT_EQ(waits_for(bench), WaitReason::kDrain);
+  }
+}
+
 TEST(QpReport, WaitsInAStateThatSendsNothing) {
   BenchOptions options;
   options.type = IBV_QPT_UD;

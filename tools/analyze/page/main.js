@@ -4,12 +4,14 @@
 const CAPTURE_NOTES = {
   fragments: "IP fragments were not looked into",
   cut: "packets are too short to be looked into",
+  split: "datagrams were captured above an offload: each is several packets, which were looked at one by one",
   merged: "datagrams are longer than any packet: capture with segmentation offload off",
   unchecked_icrc: "ICRCs could not be checked",
   unknown_opcodes: "packets have opcodes that are not known",
   congestion_notifications: "congestion notifications",
   urxe_gap: "packets of urxe's own about losses (GAP)",
   urxe_drain: "packets of urxe's own about receive buffers (DRAIN)",
+  urxe_probe: "packets of urxe's own about port 4791 (PROBE)",
   qp1: "packets to QP1",
 };
 
