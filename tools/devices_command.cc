@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <set>
 #include <thread>
 #include <vector>
 
@@ -98,6 +97,9 @@ int devices_command(const DevicesOptions& options) {
   if (options.sysfs) return copy_sysfs(options);
   const auto choice = choose_engine(options.engine);
   if (!choice) return refuse_devices(choice.error());
+  if (const auto right = check_dpdk_option(options.dpdk_arguments, *choice); !right) {
+    return refuse_devices(right.error().reason);
+  }
   const char* const variable = std::getenv("URXE_DPDK_ARGS");
   auto presentation =
       *choice == EngineChoice::kDpdk
@@ -112,11 +114,9 @@ int devices_command(const DevicesOptions& options) {
   }
   fmt::print("{:<{}}  {:<15}  {:>5}  {:<6}  {:<6}  {:<20}  {}\n", "DEVICE", name_width, "INTERFACE",
              "MTU", "LINK", "ENGINE", "RATE", "GIDS");
-  std::set<EngineKind> engines;
   for (const DeviceDescription& device : presentation->devices) {
     const EngineKind engine = engine_for(*choice, device.ifindex);
     print_device(device, check_engine(engine) ? engine_name(engine) : "none", name_width);
-    engines.insert(engine);
   }
   for (const std::string& name : presentation->real.devices) {
     fmt::print("{:<{}}  (of the machine, also visible)\n", name, name_width);
@@ -125,8 +125,8 @@ int devices_command(const DevicesOptions& options) {
     fmt::print("({0} leads to no other host, so it is no device beside these: --device {0})\n",
                presentation->left_out);
   }
-  for (const EngineKind engine : engines) {
-    if (auto usable = check_engine(engine); !usable) return refuse_devices(usable.error().what);
+  if (const auto usable = check_engines(*choice, presentation->devices); !usable) {
+    return refuse_devices(usable.error().reason);
   }
   return 0;
 }

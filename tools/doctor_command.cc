@@ -116,16 +116,26 @@ Findings check_network(const DoctorOptions& options, const Presentation& present
   return findings;
 }
 
+/// What programs of this user could have for these devices.
+doctor::EngineFacts read_engines(EngineChoice choice,
+                                 const std::vector<DeviceDescription>& devices) {
+  doctor::EngineFacts facts = doctor::read_engines(choice, library_directory().value_or(""));
+  if (choice == EngineChoice::kRaw && facts.raw_lack.empty()) {
+    const auto usable = check_engines(choice, devices);
+    if (!usable) facts.raw_lack = usable.error().reason;
+  }
+  return facts;
+}
+
 /// What programs of this user share.
-Findings check_host(EngineChoice choice) {
+Findings check_host(EngineChoice choice, const std::vector<DeviceDescription>& devices) {
   Findings findings;
   findings.push_back(doctor::judge_buffers(doctor::read_buffers()));
   findings.push_back(doctor::judge_limits(doctor::read_limits()));
   const auto places = doctor::read_places();
   append(findings, doctor::judge_places(places));
   findings.push_back(doctor::judge_slots(doctor::read_slots(places)));
-  append(findings,
-         doctor::judge_engines(doctor::read_engines(choice, library_directory().value_or(""))));
+  append(findings, doctor::judge_engines(read_engines(choice, devices)));
   return findings;
 }
 
@@ -182,7 +192,7 @@ int doctor_command(DoctorOptions options) {
 
   Findings findings = check_libraries(options);
   append(findings, check_network(options, *presentation));
-  append(findings, check_host(*choice));
+  append(findings, check_host(*choice, presentation->devices));
   if (!presentation->devices.empty()) {
     append(findings, check_stack(options, *presentation));
     if (options.host) append(findings, check_peer(*options.host));

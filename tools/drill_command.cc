@@ -85,7 +85,7 @@ void print_json(const nlohmann::json& results) {
 class Runner {
  public:
   explicit Runner(const DrillOptions& options) : options_(options) {}
-  /// Returns an empty string, or why the words of --peer are wrong.
+  /// Returns an empty string, or what is wrong with the options.
   std::string prepare();
   std::optional<drill::Failure> run(const drill::Script& script);
 
@@ -109,7 +109,13 @@ std::string Runner::prepare() {
         "which can be a node of `urxe lab`",
         options_.peer);
   }
-  auto socket = drill::WireSocket::open(options_.local, agent_->gid());
+  std::optional<Gid> local;
+  if (!options_.local.empty()) {
+    const auto parsed = drill::parse_local_address(options_.local, agent_->gid());
+    if (!parsed) return "--local: " + parsed.error();
+    local = *parsed;
+  }
+  auto socket = drill::WireSocket::open(local, agent_->gid());
   if (!socket) throw drill::AgentFailure(socket.error());
   socket_ = std::move(*socket);
   return "";

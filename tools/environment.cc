@@ -179,30 +179,13 @@ std::string check_fault_interfaces(const std::optional<std::string>& faults,
   return "";
 }
 
-/// Whether this process may use the devices' engines.
-Expected<void, Refusal> check_engines(EngineChoice choice,
-                                      const std::vector<DeviceDescription>& devices) {
-  bool is_had = choice != EngineChoice::kRaw || devices.empty();
-  for (const DeviceDescription& device : devices) {
-    const EngineKind engine = engine_for(choice, device.ifindex);
-    const auto usable = check_engine(engine);
-    if (!usable) return refuse(usable.error().what, kBadInput);
-    is_had = is_had || engine == EngineKind::kRaw;
-  }
-  if (!is_had) {
-    return refuse("the engine raw needs an Ethernet interface, and no device has one; use udp",
-                  kBadInput);
-  }
-  return {};
-}
-
 /// The devices, and the environment in which the program will make the same of them.
 Expected<Presentation, Refusal> present(const RunOptions& options) {
   const auto choice = choose_engine(options.engine);
   if (!choice) return refuse(choice.error(), kBadInput);
   const bool dpdk = *choice == EngineChoice::kDpdk;
-  if (options.dpdk_arguments && !dpdk) {
-    return refuse("--dpdk-args is for --engine dpdk", kBadInput);
+  if (auto right = check_dpdk_option(options.dpdk_arguments, *choice); !right) {
+    return Unexpected<Refusal>(right.error());
   }
   auto presentation =
       dpdk ? make_dpdk_presentation(options.devices,
@@ -231,6 +214,28 @@ Expected<EngineChoice, std::string> choose_engine(const std::optional<std::strin
   auto choice = parse_engine_choice(option ? *option : get("URXE_ENGINE"));
   if (choice) return choice;
   return Unexpected<std::string>((option ? "--engine: " : "URXE_ENGINE: ") + choice.error());
+}
+
+Expected<void, Refusal> check_dpdk_option(const std::optional<std::string>& dpdk_arguments,
+                                          EngineChoice choice) {
+  if (!dpdk_arguments || choice == EngineChoice::kDpdk) return {};
+  return refuse("--dpdk-args is for --engine dpdk", kBadInput);
+}
+
+Expected<void, Refusal> check_engines(EngineChoice choice,
+                                      const std::vector<DeviceDescription>& devices) {
+  bool is_had = choice != EngineChoice::kRaw || devices.empty();
+  for (const DeviceDescription& device : devices) {
+    const EngineKind engine = engine_for(choice, device.ifindex);
+    const auto usable = check_engine(engine);
+    if (!usable) return refuse(usable.error().what, kBadInput);
+    is_had = is_had || engine == EngineKind::kRaw;
+  }
+  if (!is_had) {
+    return refuse("the engine raw needs an Ethernet interface, and no device has one; use udp",
+                  kBadInput);
+  }
+  return {};
 }
 
 Expected<std::string, Refusal> publish_devices(const RunOptions& options) {

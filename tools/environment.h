@@ -8,6 +8,7 @@
 
 #include "packet/base/expected.h"
 #include "packet/engine/engine_choice.h"
+#include "provider/devices/sysfs_tree.h"
 #include "tools/exit_status.h"
 
 namespace urxe {
@@ -33,6 +34,14 @@ struct Refusal {
 
 /// The engine that the option names, else URXE_ENGINE. The error says which of the two is wrong.
 Expected<EngineChoice, std::string> choose_engine(const std::optional<std::string>& option);
+
+/// Refuses --dpdk-args for another engine.
+Expected<void, Refusal> check_dpdk_option(const std::optional<std::string>& dpdk_arguments,
+                                          EngineChoice choice);
+
+/// Whether this process may use the devices' engines, and one of them is the one that was chosen.
+Expected<void, Refusal> check_engines(EngineChoice choice,
+                                      const std::vector<DeviceDescription>& devices);
 
 /// Publishes the devices. Returns what URXE_TREE would be.
 Expected<std::string, Refusal> publish_devices(const RunOptions& options);

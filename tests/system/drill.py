@@ -255,11 +255,16 @@ WRONG = (["--agent", "--peer", "10.0.0.2"], ["--agent", SEND], ["--local", "10.0
          ["--peer", "10.0.0.2", "--patience", "0", SEND])
 
 
-def wrong_use(_other, _peer):
+def wrong_use(other, peer):
     for arguments in WRONG:
         ended = subprocess.run([harness.binary("urxe"), "drill", *arguments], capture_output=True, text=True, check=False)
         harness.expect(ended.returncode == WRONG_USE, f"{arguments}: exit code {ended.returncode}: {ended.stderr}")
         harness.expect(ended.stderr.startswith("urxe"), f"{arguments}: {ended.stderr}")
+    start_agent(other, "--keep")
+    for address, reason in (("nowhere", "'nowhere' is no IP address"), ("fd00::1", "different families"),
+                            ("192.0.2.1", "192.0.2.1 is no address of this host")):
+        _, _, err = expect_code(run(peer, "--local", address, SEND), WRONG_USE)
+        harness.expect("--local: " in err and reason in err, f"no reason: {err}")
     for arguments, reason in ((["--device", "nobody"], "no RDMA device nobody"), (["--gid-index", "99"], "no such GID"),
                               (["--listen", "192.0.2.1"], "cannot listen on 192.0.2.1")):
         command = harness.urxe_run([harness.binary("urxe"), "drill", "--agent", *arguments])

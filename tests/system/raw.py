@@ -224,6 +224,8 @@ def refused():
         expect_refused([program, *command], names, env={**harness.environment(), "URXE_ENGINE": "dpkd"})
     expect_refused([program, "run", "--engine", "raw", "--device", "x=nope", "true"], ["there is no interface 'nope'"])
     expect_refused([program, "run", "--engine", "raw", "--device", "x=lo", "true"], ["Ethernet interface", "use udp"])
+    expect_refused([program, "devices", "--engine", "raw", "--device", "lo"], ["Ethernet interface", "use udp"])
+    expect_refused([program, "devices", "--dpdk-args", "x"], ["--dpdk-args is for --engine dpdk"])
     for command in (["run", "--engine", "raw", "true"], ["devices", "--engine", "raw"]):
         printed = expect_refused(harness.unprivileged([program, *command]),
                                  ["CAP_NET_RAW", "setpriv", "ambient", "--engine udp"])

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <rdma/rdma_user_cm.h>
 #include <sys/socket.h>
 
 #include <cstddef>
@@ -9,6 +8,7 @@
 
 #include "packet/base/expected.h"
 #include "provider/cm/files/cm_file.h"
+#include "provider/cm/files/user_cm.h"
 
 namespace urxe::cm {
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <rdma/rdma_user_cm.h>
-
 #include <cstdint>
 #include <vector>
 
 #include "packet/base/expected.h"
 #include "provider/cm/files/cm_file.h"
+#include "provider/cm/files/user_cm.h"
 
 namespace urxe::cm {
 

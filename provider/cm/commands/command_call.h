@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <rdma/rdma_user_cm.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -11,6 +9,7 @@
 
 #include "packet/base/expected.h"
 #include "provider/cm/commands/dispatch.h"
+#include "provider/cm/files/user_cm.h"
 #include "provider/runtime/memory/user_memory.h"
 
 namespace urxe::cm {

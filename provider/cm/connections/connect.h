@@ -2,12 +2,12 @@
 #pragma once
 
 #include <infiniband/verbs.h>
-#include <rdma/rdma_user_cm.h>
 
 #include <cstdint>
 
 #include "packet/base/expected.h"
 #include "provider/cm/files/cm_file.h"
+#include "provider/cm/files/user_cm.h"
 
 namespace urxe::cm {
 

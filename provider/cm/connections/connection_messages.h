@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <rdma/rdma_user_cm.h>
-
 #include <cstdint>
 
 #include "packet/base/expected.h"
 #include "packet/wire/cm/cm_message.h"
+#include "provider/cm/files/user_cm.h"
 #include "provider/cm/ids/cm_id.h"
 
 namespace urxe::cm {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <rdma/rdma_user_cm.h>
 #include <sys/types.h>
 
 #include <cstddef>
@@ -13,6 +12,7 @@
 
 #include "packet/base/expected.h"
 #include "packet/host/file_descriptor.h"
+#include "provider/cm/files/user_cm.h"
 
 namespace urxe {
 

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <infiniband/verbs.h>
-#include <rdma/rdma_user_cm.h>
 
 #include <cstddef>
 #include <cstdint>
 
 #include "packet/wire/cm/cm_message.h"
 #include "provider/cm/addresses/path_record.h"
+#include "provider/cm/files/user_cm.h"
 
 namespace urxe::cm {
 

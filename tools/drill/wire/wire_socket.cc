@@ -10,6 +10,7 @@
 
 #include "packet/engine/udp/udp_socket.h"
 #include "packet/host/clock.h"
+#include "packet/host/local_address.h"
 #include "packet/host/socket_address.h"
 #include "packet/wire/types.h"
 
@@ -24,11 +25,11 @@ Unexpected<std::string> socket_failure(std::string what) {
   return Unexpected<std::string>(std::move(what));
 }
 
-Expected<Gid, std::string> parse_address(const std::string& text) {
+std::optional<Gid> parse_address(const std::string& text) {
   uint8_t bytes[16];
   if (inet_pton(AF_INET, text.c_str(), bytes) == 1) return Gid::from_ipv4(bytes);
   if (inet_pton(AF_INET6, text.c_str(), bytes) == 1) return Gid::from_ipv6(bytes);
-  return socket_failure(text + ": not an address of this host");
+  return std::nullopt;
 }
 
 /// The address that the kernel sends from.
@@ -63,13 +64,22 @@ Instant arrival(const msghdr& message) {
 
 }  // namespace
 
-Expected<WireSocket, std::string> WireSocket::open(const std::string& local, const Gid& peer) {
-  const auto address = local.empty() ? address_towards(peer) : parse_address(local);
-  if (!address) return socket_failure(address.error());
+Expected<Gid, std::string> parse_local_address(const std::string& text, const Gid& peer) {
+  const std::optional<Gid> address = parse_address(text);
+  if (!address) return socket_failure(fmt::format("'{}' is no IP address", text));
   if (address->is_ipv4() != peer.is_ipv4()) {
     return socket_failure(fmt::format("{} and the device's address {} are of different families",
-                                      address->to_string(), peer.to_string()));
+                                      text, peer.to_string()));
   }
+  if (!address->is_ipv6_link_local() && !is_address_of_this_host(*address)) {
+    return socket_failure(text + " is no address of this host");
+  }
+  return *address;
+}
+
+Expected<WireSocket, std::string> WireSocket::open(std::optional<Gid> local, const Gid& peer) {
+  const auto address = local ? Expected<Gid, std::string>(*local) : address_towards(peer);
+  if (!address) return socket_failure(address.error());
   WireSocket opened;
   opened.flow_.source = *address;
   opened.flow_.destination = peer;

@@ -13,11 +13,16 @@
 
 namespace urxe::drill {
 
+/// The address of this host that `text` names, from which packets can go to `peer`. The error says
+/// what is wrong with it.
+Expected<Gid, std::string> parse_local_address(const std::string& text, const Gid& peer);
+
 /// The UDP sockets of a script: port 4791 of an address here, and the packets of one peer.
 class WireSocket {
  public:
-  /// `local` is empty: the address that leads to the peer. The error is a line for the user.
-  static Expected<WireSocket, std::string> open(const std::string& local, const Gid& peer);
+  /// `local`: an address of the peer's family; nullopt: the one that leads to the peer. The error
+  /// is a line for the user.
+  static Expected<WireSocket, std::string> open(std::optional<Gid> local, const Gid& peer);
 
   /// The flow of packets to the peer, for their ICRC.
   [[nodiscard]] const Flow& flow() const { return flow_; }
