@@ -171,11 +171,13 @@ static __attribute__((noinline)) void* watched_realloc(void* block, size_t size)
   void* result = URXE_NEXT_OF(realloc)(block, size);
   // Without a result the old block is as it was, unless it was freed (size 0).
   bool failed = result == NULL && size != 0;
-  urxe_end_loss(&taking, failed);
   const struct urxe_memory_hooks* hooks = urxe_current_memory_hooks();
-  if (hooks == NULL) return result;
+  // Before the end, by which only what is left of the old block goes.
+  if (hooks != NULL && result != NULL && result == block) note_block(hooks, result, true);
+  urxe_end_loss(&taking, failed);
+  if (hooks == NULL || result == block) return result;
   if (failed && block != NULL) note_block(hooks, block, false);
-  return note_block(hooks, result, result == block);
+  return note_block(hooks, result, false);
 }
 
 URXE_EXPORT void* realloc(void* block, size_t size) {

@@ -71,27 +71,35 @@ int urxe_versioned_munmap(void* address, size_t length) {
 }
 
 /// Only the pages of the tail go where the mapping shrinks in place, and nothing where it grows.
+/// Whether it stays in place is known afterwards if it may move.
 URXE_VERSIONED(mremap)
 void* urxe_versioned_mremap(void* address, size_t old_length, size_t new_length, int flags, ...) {
   va_list arguments;
   va_start(arguments, flags);
   void* target = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void*) : NULL;
   va_end(arguments);
-  bool stays = (flags & (MREMAP_MAYMOVE | MREMAP_FIXED)) == 0;
-  size_t kept = stays ? round_to_page(new_length) : 0;
-  struct urxe_taking source_taking = kUrxeNothingTaken;
-  if (old_length > kept && starts_a_page(address)) {
-    source_taking = urxe_begin_loss((const char*)address + kept, old_length - kept, URXE_GONE);
+  const bool may_move = (flags & (MREMAP_MAYMOVE | MREMAP_FIXED)) != 0;
+  const size_t rounded = round_to_page(new_length);
+  const size_t kept = rounded < old_length ? rounded : old_length;
+  struct urxe_taking kept_taking = kUrxeNothingTaken;
+  struct urxe_taking tail_taking = kUrxeNothingTaken;
+  if (starts_a_page(address)) {
+    if (may_move && kept > 0) kept_taking = urxe_begin_loss(address, kept, URXE_GONE);
+    if (old_length > kept) {
+      tail_taking = urxe_begin_loss((const char*)address + kept, old_length - kept, URXE_GONE);
+    }
   }
   const struct urxe_taking target_taking = target != NULL && starts_a_page(target)
                                                ? urxe_begin_loss(target, new_length, URXE_GONE)
                                                : kUrxeNothingTaken;
   void* result = URXE_NEXT(mremap)(address, old_length, new_length, flags, target);
-  bool failed = result == MAP_FAILED;
+  const bool failed = result == MAP_FAILED;
   urxe_end_loss(&target_taking, failed && has_left(target, new_length));
   // With a target, a tail is cut off first.
-  bool cuts_first = target != NULL && old_length > new_length;
-  urxe_end_loss(&source_taking, failed && (!cuts_first || has_left(address, old_length)));
+  const bool cuts_first = target != NULL && old_length > new_length;
+  const bool is_left = failed && (!cuts_first || has_left(address, old_length));
+  urxe_end_loss(&tail_taking, is_left);
+  urxe_end_loss(&kept_taking, is_left || result == address);
   return result;
 }
 

@@ -79,9 +79,14 @@ struct urxe_memory_hooks {
   /// After the call, on the same thread, with the same range. `unchanged`: the call has failed and
   /// taken nothing away.
   void (*after)(int begun, const void* address, size_t length, int unchanged);
-  /// The allocator returns a block. It undoes URXE_UNCERTAIN there; if `same`, also URXE_GONE: a
-  /// block that was expected to move has stayed.
+  /// The allocator returns a block. It undoes URXE_UNCERTAIN there; if `same`, also what a `before`
+  /// of this thread that has not ended has begun: a block that was expected to move has stayed.
   void (*allocated)(const void* block, size_t length, int same);
+  /// This moment, for `unloaded`.
+  uint64_t (*moment)(void);
+  /// Memory was taken away since `moment`, and nobody could tell before. What was registered there
+  /// before `moment` is gone.
+  void (*unloaded)(const void* address, size_t length, uint64_t moment);
 };
 
 /// RDMA netlink. Carries out a sendmsg() on a descriptor that socket() has returned for it, which
@@ -94,7 +99,7 @@ typedef ssize_t (*urxe_netlink_hook)(int fd, const struct msghdr* message);
 typedef ssize_t (*urxe_failed_send_hook)(int fd, const struct msghdr* message);
 
 struct urxe_presence {
-  uint32_t version;  ///< 8
+  uint32_t version;  ///< 9
   /// Absolute path of the directory tree that describes the devices, without a trailing slash; null
   /// if the environment names none. Valid as long as the process exists.
   const char* tree;
@@ -103,7 +108,7 @@ struct urxe_presence {
   void (*set_write_hook)(urxe_write_hook hook);
   /// 1 if `fd` was opened as one of urxe's device nodes, else 0. Thread-safe.
   int (*is_node)(int fd);
-  /// Since version 5 with these hooks. Installs hooks, which must stay valid, or removes them
+  /// Since version 9 with these hooks. Installs hooks, which must stay valid, or removes them
   /// (null). Thread-safe. A call that is under way may still use the old ones.
   void (*set_memory_hooks)(const struct urxe_memory_hooks* hooks);
   /// Since version 3. Installs hooks, which must stay valid, or removes them (null). Thread-safe.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// dlclose(): libc unmaps a library by calls of its own. Whether it will, and which others go with
-/// it, is known only afterwards. So the library's memory is uncertain before the call, and what has
-/// been unloaded is gone after it.
+/// it, is known only afterwards. So the library's memory is uncertain before the call, and what had
+/// been registered before it is gone where something has been unloaded.
 #include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>
@@ -82,7 +82,9 @@ static struct urxe_taking begin_unloading(void* library) {
 }
 
 URXE_EXPORT int dlclose(void* library) {
-  if (URXE_LIKELY(urxe_current_memory_hooks() == NULL)) return URXE_NEXT(dlclose)(library);
+  const struct urxe_memory_hooks* hooks = urxe_current_memory_hooks();
+  if (URXE_LIKELY(hooks == NULL)) return URXE_NEXT(dlclose)(library);
+  const uint64_t moment = hooks->moment();
   struct objects objects;
   objects.count = 0;
   dl_iterate_phdr(note_object, &objects);
@@ -92,9 +94,7 @@ URXE_EXPORT int dlclose(void* library) {
   for (size_t i = 0; i < kMostObjects && i < objects.count; ++i) {
     const uintptr_t begin = objects.range[i].begin;
     if (begin == 0 || begin >= objects.range[i].end) continue;
-    const struct urxe_taking gone =
-        urxe_begin_loss((const void*)begin, objects.range[i].end - begin, URXE_GONE);
-    urxe_end_loss(&gone, false);
+    hooks->unloaded((const void*)begin, objects.range[i].end - begin, moment);
   }
   urxe_end_loss(&unloading, false);
   return result;

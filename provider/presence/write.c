@@ -86,7 +86,7 @@ static int is_node(int fd) {
 }
 
 URXE_EXPORT const struct urxe_presence* urxe_presence_v1(void) {
-  static const struct urxe_presence kWithTree = {8,
+  static const struct urxe_presence kWithTree = {9,
                                                  urxe_tree,
                                                  set_write_hook,
                                                  is_node,
@@ -100,7 +100,7 @@ URXE_EXPORT const struct urxe_presence* urxe_presence_v1(void) {
                                                  urxe_set_netlink_hook,
                                                  urxe_set_mad_hooks,
                                                  urxe_set_failed_send_hook};
-  static const struct urxe_presence kWithoutTree = {8,
+  static const struct urxe_presence kWithoutTree = {9,
                                                     NULL,
                                                     set_write_hook,
                                                     is_node,

@@ -21,12 +21,13 @@
 namespace urxe {
 namespace {
 
-constexpr uint32_t kFirstWithHooks = 5;
+constexpr uint32_t kFirstWithHooks = 9;
 
 // A leaf: nothing is taken or waited for with it held, except in fork(), which holds it throughout.
 constinit Spinlock lock;
 constinit std::atomic<pthread_t> forking{};  // the thread that is in fork(), if any
 constinit RangeTree tree;                    // under the lock
+constinit uint64_t last_serial = 0;          // under the lock
 constinit UnmapGate gate;
 constinit std::atomic<void (*)()> barrier{nullptr};
 
@@ -107,14 +108,15 @@ void mark(WatchedRange& memory, const Pages& pages, Loss loss) {
   uncertain.include(begin, end);
 }
 
-/// Marks the loss in all regions that have some of the pages. Returns the user of one of them: of
-/// those whose address is above `last`, the one with the lowest; null: there is none. The caller
-/// leaves it (MemoryUser::leave()).
-MemoryUser* lose(const Pages& pages, Loss loss, const MemoryUser* last) {
+/// Marks the loss in all regions that have some of the pages and are not newer than `newest`.
+/// Returns the user of one of them: of those whose address is above `last`, the one with the
+/// lowest; null: there is none. The caller leaves it (MemoryUser::leave()).
+MemoryUser* lose(const Pages& pages, Loss loss, uint64_t newest, const MemoryUser* last) {
   const Holder holder;
   MemoryUser* next = nullptr;
   tree.visit_overlapping(pages.begin, pages.end, [&](RangeTree::Node& node) {
     auto& memory = static_cast<WatchedRange&>(node);
+    if (memory.serial > newest) return;
     mark(memory, pages, loss);
     const bool is_next =
         std::less<>()(last, memory.user) && (next == nullptr || std::less<>()(memory.user, next));
@@ -125,10 +127,10 @@ MemoryUser* lose(const Pages& pages, Loss loss, const MemoryUser* last) {
 }
 
 /// False: no region has any of the pages.
-[[gnu::noinline]] bool lose_range(const Pages& pages, Loss loss) {
+[[gnu::noinline]] bool lose_range(const Pages& pages, Loss loss, uint64_t newest = UINT64_MAX) {
   const int saved_errno = errno;
   const MemoryUser* last = nullptr;
-  while (MemoryUser* user = lose(pages, loss, last)) {
+  while (MemoryUser* user = lose(pages, loss, newest, last)) {
     user->wait_for_accesses();  // one that has not seen the loss may be under way
     last = user;
     user->leave();
@@ -188,12 +190,23 @@ void after_allocation(const void* block, size_t length, int same) noexcept {
   tree.visit_overlapping(pages.begin, pages.end, [&](RangeTree::Node& node) {
     MemoryLosses& losses = static_cast<WatchedRange&>(node).region->losses;
     losses.regain(pages.begin, pages.end, Loss::kUncertain);
-    if (same != 0) losses.regain(pages.begin, pages.end, Loss::kGone);
+    if (same != 0) losses.regain(pages.begin, pages.end, Loss::kGoing);
   });
 }
 
+uint64_t this_moment() noexcept {
+  const Holder holder;
+  return last_serial;
+}
+
+void after_unloading(const void* address, size_t length, uint64_t moment) noexcept {
+  const Pages pages = pages_of(address, length);
+  if (regions.may_have(pages.begin, pages.end)) lose_range(pages, Loss::kGone, moment);
+}
+
 void install_hooks() {
-  static constexpr urxe_memory_hooks kHooks = {before_unmap, after_unmap, after_allocation};
+  static constexpr urxe_memory_hooks kHooks = {before_unmap, after_unmap, after_allocation,
+                                               this_moment, after_unloading};
   static std::once_flag installed;
   std::call_once(installed, [] {
     void* symbol = dlsym(RTLD_DEFAULT, "urxe_presence_v1");
@@ -227,6 +240,7 @@ void watch_memory(WatchedRange& memory, MemoryRegion& region, const void* addres
   memory.region = &region;
   memory.user = &user;
   const Holder holder;
+  memory.serial = ++last_serial;
   tree.insert(memory);
   note_bounds();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "provider/runtime/memory/range_tree.h"
 #include "transport/memory/memory_region.h"
@@ -15,6 +16,7 @@ class UnmapGate;
 struct WatchedRange : RangeTree::Node {
   MemoryRegion* region = nullptr;  ///< null: not watched
   MemoryUser* user = nullptr;
+  uint64_t serial = 0;  ///< regions that are watched later have larger ones
 };
 
 // A region of a NIC holds its pages. One of urxe has only addresses, so it must not be used where

@@ -51,7 +51,23 @@ static void allocated(const void* block, size_t length, int same) {
   note(block, length, same ? -2 : -1);
 }
 
-static const struct urxe_memory_hooks kHooks = {before, after, allocated};
+enum { kMoment = 7 };
+static int moments;
+static uint64_t unloaded_since;  ///< what an `unloaded` was told whose range is that of a library
+static const char* library;      ///< an address in it
+
+static uint64_t this_moment(void) {
+  ++moments;
+  return kMoment;
+}
+
+static void unloaded(const void* address, size_t length, uint64_t moment) {
+  if (library >= (const char*)address && library < (const char*)address + length) {
+    unloaded_since = moment;
+  }
+}
+
+static const struct urxe_memory_hooks kHooks = {before, after, allocated, this_moment, unloaded};
 static const struct urxe_presence* presence;
 
 static void watch_from(const void* from) {
@@ -108,6 +124,12 @@ static void try_moves(void) {
   char* at = map();
   watch_from(at);
   report("mremap smaller", mremap(at, kBytes, kPage, 0) == at);
+  munmap(at, kPage);
+  at = map();
+  watch_from(at);
+  report("mremap smaller, might move", mremap(at, kBytes, kPage, MREMAP_MAYMOVE) == at);
+  watch_from(at);
+  report("mremap to what it is, might move", mremap(at, kPage, kPage, MREMAP_MAYMOVE) == at);
   munmap(at, kPage);
   at = map();
   char* target = map();
@@ -242,6 +264,17 @@ static void try_blocks(void) {
   free(block);
 }
 
+/// Of a library that nothing else has loaded.
+static void try_unloading(void) {
+  void* handle = dlopen("libresolv.so.2", RTLD_NOW);
+  library = handle != NULL ? dlsym(handle, "ns_get16") : NULL;
+  if (library == NULL && handle != NULL) library = dlsym(handle, "__dn_skipname");
+  watch_from(NULL);
+  dlclose(handle);
+  presence->set_memory_hooks(NULL);
+  printf("dlclose:%s unloaded %d\n", moments == 1 ? " moment" : "", (int)unloaded_since);
+}
+
 static const char* object_of(const void* function) {
   Dl_info info;
   if (function == NULL || dladdr(function, &info) == 0) return "nothing";
@@ -273,6 +306,7 @@ int main(void) {
   try_replacements();
   try_others();
   try_blocks();
+  try_unloading();
   try_names();
   return 0;
 }

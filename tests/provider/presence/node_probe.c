@@ -171,7 +171,7 @@ static void check_reads(void) {
 int main(int argc, char** argv) {
   EXPECT(argc == 2);
   presence = find_presence();
-  EXPECT(presence->version == 8 && presence->tree != NULL);
+  EXPECT(presence->version == 9 && presence->tree != NULL);
   EXPECT(strcmp(presence->tree, getenv("URXE_TREE")) == 0);
   check_node_is_null_device(argv[1]);
   check_hook(argv[1]);

@@ -636,6 +636,8 @@ class MemoryTest(Scratch):
             "mmap64 over: gone +0 65536 .",
             "mmap elsewhere:",
             "mremap smaller: gone +65536 458752 .",
+            "mremap smaller, might move: gone +0 65536 gone +65536 458752 . in vain.",
+            "mremap to what it is, might move: gone +0 65536 in vain.",
             "mremap over: gone +0 65536 gone -1 131072 . .",
             "mmap of no file: gone +0 65536 in vain.",
             "mmap at no page:",
@@ -654,10 +656,11 @@ class MemoryTest(Scratch):
             "malloc and free: there +0 1 uncertain +0 1 .",
             "malloc and free of a mapping: there +0 1 gone +0 1 .",
             "free nothing:",
-            "realloc: uncertain +0 1 . same +0 2",
-            "realloc to less: uncertain +0 1 . same +0 2",
-            "realloc of a mapping to less: gone +0 1 . same +0 2",
+            "realloc: uncertain +0 1 same +0 2 .",
+            "realloc to less: uncertain +0 1 same +0 2 .",
+            "realloc of a mapping to less: gone +0 1 same +0 2 .",
             "posix_memalign: there +0 1",
+            "dlclose: moment unloaded 7",
             *(f"{name}: default another object, next another object"
               for name in ("munmap", "mremap", "mmap", "mmap64", "shmat", "shmdt", "brk", "sbrk", "madvise")),
         ])

@@ -120,11 +120,35 @@ TEST_F(UnmapWatchTest, WhatIsGoneIsNotRegainedByANewBlock) {
   EXPECT_EQ(page(0), Loss::kGone);
 }
 
+// A realloc() of three pages stays where it is and gives up the last. What was gone before belongs
+// to a region that was registered in other memory.
+// The defect: that came back, and a peer could write into the new block.
 TEST_F(UnmapWatchTest, ABlockThatStayedIsThere) {
-  lose(page_, 2 * page_, URXE_GONE);
-  allocate(page_, page_, true);
-  EXPECT_EQ(page(1), Loss::kNone);
-  EXPECT_EQ(page(2), Loss::kGone);
+  lose(page_, page_, URXE_GONE);
+  size_t length = 3 * page_;
+  const int begun = hooks->before(bytes_ + page_, &length, URXE_GONE);
+  EXPECT_EQ(page(2), Loss::kGoing);
+  allocate(page_, 2 * page_, true);
+  EXPECT_EQ(page(2), Loss::kNone);
+  hooks->after(begun, bytes_ + page_, length, 0);
+  EXPECT_EQ(page(0), Loss::kNone);
+  EXPECT_EQ(page(1), Loss::kGone);
+  EXPECT_EQ(page(2), Loss::kNone);
+  EXPECT_EQ(page(3), Loss::kGone);
+}
+
+// The defect: a region that another thread had registered since dlclose() began was lost.
+TEST_F(UnmapWatchTest, OnlyOlderRegionsAreGoneWithALibrary) {
+  const uint64_t moment = hooks->moment();
+  MemoryRegion later;
+  WatchedRange watched;
+  watch_memory(watched, later, bytes_, page_, device_->memory_user());
+  hooks->unloaded(bytes_, 2 * page_, moment);
+  EXPECT_FALSE(later.losses.any());
+  EXPECT_EQ(page(0), Loss::kGone);
+  EXPECT_EQ(page(1), Loss::kGone);
+  EXPECT_EQ(page(2), Loss::kNone);
+  unwatch_memory(watched);
 }
 
 // A region that a free() overlapped once went to slow accesses for good. Expect: only the pages of
@@ -203,7 +227,7 @@ TEST_F(UnmapWatchTest, TheDevicesEndWaitsForThreadsThatUnmap) {
 /// The preloaded object's. The program exports it.
 extern "C" __attribute__((visibility("default"))) const urxe_presence* urxe_presence_v1() {
   static const urxe_presence kPresence = {
-      .version = 8,
+      .version = 9,
       .tree = nullptr,
       .set_write_hook = [](urxe_write_hook) {},
       .is_node = [](int) { return 0; },
