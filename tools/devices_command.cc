@@ -51,6 +51,8 @@ int copy_sysfs(const DevicesOptions& options) {
     fmt::print(stderr, "urxe devices: {}\n", tree.error().reason);
     return tree.error().status;
   }
+  // Else another program may take it for one that nobody uses, and remove it.
+  const FileDescriptor use = hold_tree(*tree);
   auto copy = SysfsCopy::begin(*tree, *options.sysfs);
   if (!copy) return refuse_devices(copy.error());
   for (;;) {

@@ -2,6 +2,7 @@
 #include "tools/doctor_command.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <cstdlib>
 #include <iterator>
@@ -185,6 +186,8 @@ int doctor_command(DoctorOptions options) {
   if (options.host && options.host->empty()) {
     return refuse_doctor("HOST is empty: give the name or address of a peer, or leave it out");
   }
+  signal(SIGCHLD,
+         SIG_DFL);  // ignored, as this process may have inherited it, children leave no status
   const auto choice = choose_engine(options.run.engine);
   if (!choice) return refuse_doctor(choice.error());
   const auto presentation = present(options.run, *choice);

@@ -58,11 +58,11 @@ std::string join(const std::string& first, const std::string& second) {
   return first.empty() || second.empty() ? first + second : first + ":" + second;
 }
 
-/// The members of a list separated by colons, without those that end in `file`.
-std::string without(const std::string& list, const std::string& file) {
+/// The members of a list, which one of `separators` separates, without those that end in `file`.
+std::string without(const std::string& list, const std::string& file, const char* separators) {
   std::string rest;
   for (size_t start = 0; start <= list.size();) {
-    size_t end = std::min(list.find(':', start), list.size());
+    size_t end = std::min(list.find_first_of(separators, start), list.size());
     std::string member = list.substr(start, end - start);
     if (!member.ends_with("/" + file)) rest = join(rest, member);
     start = end + 1;
@@ -71,7 +71,14 @@ std::string without(const std::string& list, const std::string& file) {
 }
 
 std::string preloaded_by_others() {
-  return without(without(get("LD_PRELOAD"), kPresenceFile), kUnversionedFile);
+  constexpr const char* kSeparators = ": ";  // ld.so(8)
+  return without(without(get("LD_PRELOAD"), kPresenceFile, kSeparators), kUnversionedFile,
+                 kSeparators);
+}
+
+/// The drivers of this list that are not urxe's.
+std::string other_drivers(const std::string& list) {
+  return without(list, kProviderStem, ":;");
 }
 
 void set_or_unset(const char* variable, const std::string& value) {
@@ -106,7 +113,7 @@ Expected<fs::path, std::string> find_libraries() {
 void set_drivers(const fs::path& libraries) {
   std::string others = get("RDMAV_DRIVERS");
   if (others.empty()) others = get("IBV_DRIVERS");
-  set("RDMAV_DRIVERS", join(libraries / kProviderStem, without(others, kProviderStem)));
+  set("RDMAV_DRIVERS", join(libraries / kProviderStem, other_drivers(others)));
 }
 
 /// An object that must come before all others is the run-time library of a sanitizer: that of the
@@ -304,7 +311,7 @@ void leave_outer_run(char** argv) {
   if (get("URXE_TREE").empty()) return;
   unsetenv("URXE_TREE");
   set_or_unset("LD_PRELOAD", preloaded_by_others());
-  set_or_unset("RDMAV_DRIVERS", without(get("RDMAV_DRIVERS"), kProviderStem));
+  set_or_unset("RDMAV_DRIVERS", other_drivers(get("RDMAV_DRIVERS")));
   execv("/proc/self/exe", argv);
 }
 

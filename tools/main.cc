@@ -60,13 +60,31 @@ struct SplitArguments {
   std::vector<std::string> from_dashes;
 };
 
+/// Whether the next word is the option's value, in `urxe run`.
+bool takes_a_value(std::string_view option) {
+  constexpr std::string_view kOptions[] = {"--device", "--engine", "--capture",
+                                           "--fault",  "--lanes",  kDpdkOption};
+  return std::ranges::find(kOptions, option) != std::end(kOptions);
+}
+
+/// Where the program of `urxe run` begins, or "--", if that comes first; argc: nowhere.
+int find_program(int argc, char** argv) {
+  int i = 2;
+  while (i < argc && argv[i][0] == '-' && std::string_view(argv[i]) != "--") {
+    i += takes_a_value(argv[i]) ? 2 : 1;
+  }
+  return std::min(i, argc);
+}
+
 SplitArguments split_arguments(int argc, char** argv) {
+  const bool is_run = argc > 1 && std::string_view(argv[1]) == "run";
+  const int program = is_run ? find_program(argc, argv) : argc;
   SplitArguments split;
   int i = 0;
   for (; i < argc && std::string_view(argv[i]) != "--"; ++i) {
     split.before.emplace_back(argv[i]);
     // Its value begins like an option, which CLI11 does not expect of one that stands alone.
-    if (split.before.back() != kDpdkOption || i + 1 == argc) continue;
+    if (split.before.back() != kDpdkOption || i + 1 >= program) continue;
     split.before.back() += std::string("=") + argv[++i];
   }
   split.from_dashes.assign(argv + i, argv + argc);

@@ -81,17 +81,20 @@ Expected<FileDescriptor, Errno> hold(int fd) {
 /// unwound through this function.
 ssize_t write_hook(int fd, const void* buffer, size_t length) {
   FileDescriptor held;
+  bool lacks_descriptors = false;
   for (;;) {
     const int used = held ? held.get() : fd;
     if (auto result = try_uncancelled(used, buffer, length)) {
       return *result ? static_cast<ssize_t>(**result) : fail(result->error().value);
     }
-    if (!held) {
+    if (!held && !lacks_descriptors) {
       auto copy = hold(fd);
       // The file can get no event any more; the kernel lets such a thread wait forever.
       if (!copy && copy.error().value == EBADF) pause();
-      if (!copy) return fail(copy.error().value == EBADF ? EINTR : copy.error().value);
-      held = *std::move(copy);
+      if (!copy && copy.error().value == EBADF) return fail(EINTR);
+      // Then it is lost for this thread if another one closes it.
+      lacks_descriptors = !copy;
+      if (copy) held = *std::move(copy);
       continue;
     }
     if (auto waited = CmFile::wait(used); !waited) return fail(waited.error().value);

@@ -160,6 +160,7 @@ bool InterfaceWatcher::update() try {
   }
   auto now = update_tree(device_tree(), links);
   if (!now) return false;
+  is_ahead_.store(now->is_ahead);
   ifindexes_.clear();
   for (const DeviceDescription& description : now->devices) {
     ifindexes_.push_back(description.ifindex);
@@ -187,6 +188,7 @@ void InterfaceWatcher::after_fork_in_child() {
   std::construct_at(&links_);
   followers_.clear();
   running_ = false;
+  is_ahead_.store(false);
   release();
   mutex_.unlock();
   lifecycle_.unlock();

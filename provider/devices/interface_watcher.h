@@ -47,6 +47,10 @@ class InterfaceWatcher {
   /// be held; the thread tells the followers and writes the tree.
   void set_link(const std::string& device, bool is_up);
 
+  /// Whether this process knows of changes that it could not write into the tree: it may have given
+  /// up its rights, or the file system be full. Any lock may be held.
+  [[nodiscard]] bool is_ahead_of_tree() const { return is_ahead_.load(); }
+
   // fork(): the child begins without devices, thread and descriptors.
   void before_fork();
   void after_fork_in_parent();
@@ -69,6 +73,7 @@ class InterfaceWatcher {
   bool complained_ = false;
   pthread_t thread_{};
   std::atomic<bool> stop_{false};
+  std::atomic<bool> is_ahead_{false};
   FileDescriptor wake_fd_;
   ChangeSocket changes_;
   FileDescriptor tree_use_;

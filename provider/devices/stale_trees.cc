@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -72,8 +73,37 @@ bool is_old(const fs::path& tree, bool is_ours, Namespaces& namespaces) {
          (is_older_than(tree, kOrphanAge) && namespaces.is_gone(tree));
 }
 
+/// A part of a tree whose removal was cut short: new trees appear whole.
+bool is_remainder(const fs::path& tree) {
+  constexpr const char* kHexadecimal = "0123456789abcdef";
+  constexpr size_t kHashDigits = 16;
+  const std::string name = tree.filename();
+  const size_t dash = name.find_first_not_of("0123456789");
+  const bool is_named_so = dash != 0 && dash != std::string::npos && name[dash] == '-' &&
+                           name.size() == dash + 1 + kHashDigits &&
+                           name.find_first_not_of(kHexadecimal, dash + 1) == std::string::npos;
+  if (!is_named_so) return false;
+  std::error_code failed;
+  const bool has_network = fs::exists(tree / kTreeNetworkFile, failed) || failed;
+  const bool has_processes = fs::exists(tree / kTreeProcessesFile, failed) || failed;
+  return !has_network && !has_processes;
+}
+
+/// Moves a tree out of the way first: nobody would know what is left of it if this process is
+/// killed meanwhile.
+void remove_aside(const fs::path& tree, const std::string& runtime_directory) {
+  std::string aside = fmt::format("{}/{}XXXXXX", runtime_directory, kDamagedTree);
+  std::error_code failed;
+  if (mkdtemp(aside.data()) != nullptr && std::rename(tree.c_str(), aside.c_str()) != 0) {
+    fs::remove(aside, failed);
+    aside = tree;
+  }
+  fs::remove_all(aside, failed);
+}
+
 /// The kernel reuses the numbers of namespaces that are gone.
 bool is_stale(const fs::path& tree, const NetworkNamespace& netns, Namespaces& namespaces) {
+  if (is_remainder(tree)) return is_older_than(tree, kDamagedAge);
   const bool is_same_number = tree.filename().string().starts_with(tree_name_prefix(netns));
   const std::string identity = text_of(tree / kTreeNetworkFile);
   const bool is_ours = is_same_number && identity == netns.identity;
@@ -96,11 +126,9 @@ void remove_stale_trees(const std::string& runtime_directory, const NetworkNames
   for (; !failed && at != fs::directory_iterator(); at.increment(failed)) {
     const fs::path& path = at->path();
     const bool is_damaged = path.filename().string().starts_with(kDamagedTree);
-    if (!(is_damaged ? is_older_than(path, kDamagedAge) : is_stale(path, netns, namespaces))) {
-      continue;
-    }
     std::error_code ignored;
-    fs::remove_all(path, ignored);
+    if (is_damaged && is_older_than(path, kDamagedAge)) fs::remove_all(path, ignored);
+    if (!is_damaged && is_stale(path, netns, namespaces)) remove_aside(path, runtime_directory);
   }
 }
 

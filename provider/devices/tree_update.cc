@@ -94,8 +94,8 @@ int rank(const std::string& name, const std::string& text) {
 }
 
 /// The device's own file is written last. If it differs from the interface, the other files may
-/// differ too, because the last writer may have been killed.
-void write_device(const std::string& tree, const DeviceDescription& now) {
+/// differ too, because the last writer may have been killed. False: they could not be written.
+bool write_device(const std::string& tree, const DeviceDescription& now) {
   const std::string port = tree + "/sys/class/infiniband/" + now.name + "/ports/1/";
   bool written = true;
   const auto files = describe_port_state(now);
@@ -106,7 +106,7 @@ void write_device(const std::string& tree, const DeviceDescription& now) {
       written = written && (has_text(path, text) || replace_file(tree, path, text));
     }
   }
-  if (written) replace_file(tree, tree + "/devices/" + now.name, format_device(now));
+  return written && replace_file(tree, tree + "/devices/" + now.name, format_device(now));
 }
 
 DeviceDescription follow_links(const DeviceDescription& was,
@@ -168,8 +168,8 @@ Expected<TreeUpdate, std::string> update_tree(const std::string& tree,
       now = follow_interface(now, find_interface(*interfaces, device.ifindex));
     }
     if (now == device) continue;
-    if (lock.held()) write_device(tree, now);
     update.was_locked_out = !lock.held();
+    if (!lock.held() || !write_device(tree, now)) update.is_ahead = true;
     device = std::move(now);
   }
   return update;

@@ -30,6 +30,8 @@ struct TreeUpdate {
   /// Another process has kept the lock for so long that the tree was left as it is. The indexes of
   /// new GIDs may not be those that the other processes see; a later update settles them.
   bool was_locked_out = false;
+  /// The tree could not be written, and has older devices than these.
+  bool is_ahead = false;
 };
 
 /// Brings the tree up to date with the interfaces of the calling thread's network namespace, and

@@ -60,8 +60,8 @@ ssize_t write_hook(int fd, const void* buffer, size_t length) noexcept {
   const auto written = guarded([&]() -> Expected<size_t, Errno> {
     const auto file = OpenFiles::instance().find(fd);
     if (!file) return error(file.error().value);
-    return Service::run(
-        [&](Service& service) { return send_mad(service, **file, buffer, length); });
+    return Service::run_for(
+        **file, [&](Service& service) { return send_mad(service, **file, buffer, length); });
   });
   return written ? static_cast<ssize_t>(*written) : fail(written.error().value);
 }
@@ -70,8 +70,8 @@ int ioctl_hook(int fd, unsigned long request, void* argument) noexcept {
   const auto done = guarded([&]() -> Expected<void, Errno> {
     const auto file = OpenFiles::instance().find(fd);
     if (!file) return error(file.error().value);
-    return Service::run(
-        [&](Service& service) { return command(service, **file, request, argument); });
+    return Service::run_for(
+        **file, [&](Service& service) { return command(service, **file, request, argument); });
   });
   return done ? 0 : fail(done.error().value);
 }

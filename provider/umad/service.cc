@@ -79,6 +79,11 @@ void Service::add_file(const std::shared_ptr<UmadFile>& file) {
   OpenFiles::instance().add(file);
 }
 
+bool Service::has(const UmadFile& file) const {
+  const auto found = files_.find(file.own_fd());
+  return found != files_.end() && found->second.get() == &file;
+}
+
 void Service::close_file(UmadFile& file) {
   for (uint32_t number = 0; number < UmadFile::kMostAgents; ++number) {
     if (file.agent(number) != nullptr) detach(file, number);

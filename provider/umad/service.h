@@ -55,8 +55,20 @@ class Service {
     }
   }
 
+  /// The same, with a file that was found before the lock was taken. EBADF: it has been closed
+  /// since.
+  template <class Work>
+  static auto run_for(const UmadFile& file, Work work) -> decltype(work(std::declval<Service&>())) {
+    return run([&](Service& self) -> decltype(work(self)) {
+      if (!self.has(file)) return error(EBADF);
+      return work(self);
+    });
+  }
+
   // With the lock held:
 
+  /// Whether the file was taken in, and not closed.
+  [[nodiscard]] bool has(const UmadFile& file) const;
   /// Takes a new file in, and forgets those that were closed unnoticed.
   void add_file(const std::shared_ptr<UmadFile>& file);
   /// The application has closed the file.

@@ -121,6 +121,21 @@ def operands():
     harness.expect(done.returncode in (0, 1) and "frames in" in done.stdout and not done.stderr, done)
 
 
+def programs_own_words():
+    """Words behind the program are its own, and so are other objects and drivers in the environment."""
+    harness.isolate()
+    for words in (["echo"], ["--no-shm", "echo"], ["--lanes", "2", "--", "echo"]):
+        done = run("run", *words, "--dpdk-args", "a", "b", stdout=subprocess.PIPE)
+        harness.expect(done.returncode == 0 and done.stdout == "--dpdk-args a b\n", done)
+    preloaded = "/lib/x86_64-linux-gnu/libdl.so.2" if os.path.exists("/lib/x86_64-linux-gnu/libdl.so.2") else "libdl.so.2"
+    for separator in (" ", ":"):
+        outer = dict(line.split("=", 1) for line in run("env", stdout=subprocess.PIPE).stdout.splitlines())
+        outer["LD_PRELOAD"] = preloaded + separator + outer["LD_PRELOAD"].split(":")[-1]
+        outer["RDMAV_DRIVERS"] = "mlx5" + separator.replace(" ", ";") + outer["RDMAV_DRIVERS"]
+        done = run("env", env=harness.environment() | outer, stdout=subprocess.PIPE)
+        harness.expect(preloaded in done.stdout and "mlx5" in done.stdout, f"'{separator}': {done}")
+
+
 def closed_stderr():
     """A remark that nobody can read does not make a report fail."""
     harness.isolate()
@@ -202,7 +217,9 @@ def completion():
         harness.expect(complete(*words, "--device", "urxe_l") == ["urxe_lo"], complete(*words, "--device", "urxe_l"))
         harness.expect("lo" not in complete(*words, "--device", ""), complete(*words, "--device", ""))
     harness.expect("lo" in complete("run", "--device", ""), complete("run", "--device", ""))
-    for options in (["--lanes", "4"], ["--lanes", "=", "4"], ["--engine", "udp"], ["--no-shm"]):
+    for options in (["--lanes", "4"], ["--lanes", "=", "4"], ["--engine", "udp"], ["--no-shm"],
+                    ["--fault", "loss", "=", "1%,seed", "=", "2"], ["--device", "=", "a", "=", "lo"]):
+        harness.expect(complete("run", *options, "--cap") == ["--capture"], f"{options}: {complete('run', *options, '--cap')}")
         offered = complete("run", *options, "printen")
         harness.expect("printenv" in offered, f"{options}: {offered}")
         with tempfile.TemporaryDirectory() as folder:
@@ -214,7 +231,7 @@ def completion():
 
 CASES = {case.__name__: case for case in (unknown_command, lost_output, unknown_switches, wrong_words, help_of_all, outside_path,
                                           drill_files, completion, operands, closed_stderr, unusable_umask,
-                                          origin_of_engine, long_path)}
+                                          origin_of_engine, long_path, programs_own_words)}
 
 
 def test():

@@ -9,6 +9,7 @@ import pty
 import re
 import select
 import shutil
+import shlex
 import signal
 import socket
 import subprocess
@@ -286,6 +287,15 @@ def exit_codes(ordinary):
         script(command, "ssh node7 true", status=255)
 
 
+def ignored_children(ordinary):
+    """Whoever starts the lab may have SIGCHLD ignored: then the lab hung, and could not tell the status."""
+    ignoring = ["python3", "-c", "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); "
+                "os.execvp(sys.argv[1], sys.argv[1:])"]
+    with lab_command(ordinary) as command:
+        run([*ignoring, *command, "--nodes", "2", "--", "sh", "-c", "exit 7"], 7)
+        script(command, f"{shlex.join(ignoring)} urxe lab exec node2 -- sh -c 'exit 9'", status=9)
+
+
 def one_line(command, status, *words):
     out = run(command, status)
     lines = [line for line in out.splitlines() if "--help" not in line]
@@ -484,8 +494,8 @@ def no_hosts_file(ordinary):
         expect("10.0.0.2" in out, "node2 has no address")
 
 
-CASES = {case.__name__: case for case in (names, outside, pingpong, loss, delay, topology, narrow, stat, exit_codes, wrong_use,
-                                          gone, shell, no_hosts_file, forbidden)}
+CASES = {case.__name__: case for case in (names, outside, pingpong, loss, delay, topology, narrow, stat, exit_codes,
+                                          ignored_children, wrong_use, gone, shell, no_hosts_file, forbidden)}
 
 
 def test():

@@ -20,7 +20,9 @@ _urxe_program_at() {
       --) echo $((i + 1)); return ;;
       --device | --engine | --capture | --fault | --lanes | --dpdk-args | --nodes | --mtu | --loss | --delay | --rate | --topology)
         # Bash makes three words of --device=lo.
-        if [ "${COMP_WORDS[i + 1]}" = "=" ]; then ((i += 2)); else ((i++)); fi ;;
+        if [ "${COMP_WORDS[i + 1]}" = "=" ]; then ((i += 2)); else ((i++)); fi
+        # And several of loss=1% or of [fd00::1].
+        while [ "${COMP_WORDS[i + 1]-}" = "=" ] || [ "${COMP_WORDS[i + 1]-}" = ":" ]; do ((i += 2)); done ;;
       -*) ;;
       *) echo "$i"; return ;;
     esac

@@ -88,6 +88,7 @@ int exec_in_node(const std::string& name, const std::vector<std::string>& comman
 }
 
 int lab_exec(const ExecRequest& request) {
+  expect_children();
   if (request.keeper == 0 && !read_nodes().empty()) {
     return exec_in_node(request.node, request.command);
   }

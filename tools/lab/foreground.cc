@@ -29,6 +29,10 @@ void OwnTerminal::take_back() const {
   tcsetpgrp(file_.get(), getpgrp());
 }
 
+void expect_children() {
+  signal(SIGCHLD, SIG_DFL);
+}
+
 int wait_for(pid_t pid) {
   while (true) {
     int status = 0;

@@ -19,6 +19,10 @@ class OwnTerminal {
   bool had_ = false;
 };
 
+/// Before children are made whose status counts: if this process was started with SIGCHLD ignored,
+/// they would leave none.
+void expect_children();
+
 /// Waits for the process, and takes the exit status of others that have lost their parents. Returns
 /// its exit status, 128 and the number of the signal that ended it, or 125 after a line on stderr.
 int wait_for(pid_t pid);

@@ -68,6 +68,7 @@ bool has_ended(int pipe) {
 }  // namespace
 
 int run_session(const Session& session) {
+  expect_children();
   const OwnTerminal terminal;
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return complain(std::string("pipe2(): ") + std::strerror(errno));

@@ -33,7 +33,7 @@ Expected<void, Errno> set_af_only(CmId& id, bool af_only) {
   return {};
 }
 
-/// For services with acknowledgements, at the end that connects.
+/// For services with acknowledgements.
 Expected<void, Errno> set_ack_timeout(CmId& id, uint8_t timeout) {
   if (id.qp_type != IBV_QPT_RC && id.qp_type != IBV_QPT_XRC_SEND) return error(EINVAL);
   id.options.ack_timeout = timeout;

@@ -185,7 +185,7 @@ Expected<ib_uverbs_qp_attr, Errno> init_qp_attr(CmFile& file, uint32_t number, i
       (void)set_qkey(id, QKey{});
       id.connection.qkey = id.qkey;
     }
-    return qp_attributes(id.connection, state);
+    return qp_attributes(id, state);
   });
 }
 

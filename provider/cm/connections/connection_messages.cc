@@ -12,7 +12,6 @@ namespace urxe::cm {
 namespace {
 
 constexpr uint8_t kMostRetries = 7;
-constexpr uint8_t kLongestTimeout = 31;
 constexpr uint32_t kQpnMask = 0xffffff;
 
 std::span<const uint8_t> private_data_of(const rdma_ucm_conn_param& parameters) {
@@ -101,7 +100,7 @@ uint8_t ack_timeout_of(const CmId& id, uint8_t ack_delay) {
   const int shorter = std::min(lifetime + 1, int{ack_delay});
   const int timeout = shorter + 1 >= longer ? longer + 1 : longer;
   return static_cast<uint8_t>(
-      std::min<int>(id.options.ack_timeout.value_or(timeout), kLongestTimeout));
+      std::min<int>(id.options.ack_timeout.value_or(timeout), kLongestAckTimeout));
 }
 
 Expected<CmReq, Errno> make_request(const CmId& id, const rdma_ucm_conn_param& parameters,

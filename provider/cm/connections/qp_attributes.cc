@@ -116,4 +116,12 @@ Expected<ib_uverbs_qp_attr, Errno> qp_attributes(const ConnectionParameters& con
   return attributes;
 }
 
+Expected<ib_uverbs_qp_attr, Errno> qp_attributes(const CmId& id, ibv_qp_state state) {
+  ConnectionParameters connection = id.connection;
+  if (const auto timeout = id.options.ack_timeout) {
+    connection.ack_timeout = std::min(*timeout, kLongestAckTimeout);
+  }
+  return qp_attributes(connection, state);
+}
+
 }  // namespace urxe::cm

@@ -5,6 +5,7 @@
 #include <rdma/ib_user_verbs.h>
 
 #include "packet/base/expected.h"
+#include "provider/cm/ids/cm_id.h"
 #include "provider/cm/ids/connection_parameters.h"
 
 namespace urxe::cm {
@@ -15,5 +16,9 @@ namespace urxe::cm {
 /// rest. EINVAL: another state, or RTR or RTS while the peer's queue pair is unknown.
 Expected<ib_uverbs_qp_attr, Errno> qp_attributes(const ConnectionParameters& connection,
                                                  ibv_qp_state state);
+
+/// The same for an id's connection. RDMA_OPTION_ID_ACK_TIMEOUT counts whenever it was set, and at
+/// either end.
+Expected<ib_uverbs_qp_attr, Errno> qp_attributes(const CmId& id, ibv_qp_state state);
 
 }  // namespace urxe::cm

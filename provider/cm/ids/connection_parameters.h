@@ -12,6 +12,8 @@
 
 namespace urxe::cm {
 
+inline constexpr uint8_t kLongestAckTimeout = 31;  ///< a field of 5 bits
+
 /// The path that a connection may migrate to.
 struct AlternatePath {
   uint8_t port = 1;

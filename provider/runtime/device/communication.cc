@@ -19,6 +19,7 @@ Expected<std::pair<ListenerId, ServiceEntry>, Errno> RuntimeDevice::begin_listen
   refresh_gids();
   auto opened = local ? open_address(*local) : open_addresses();
   if (!opened) return Unexpected<Errno>(opened.error());
+  if (!local) report_unopened();
   auto entry = first_.sharing().begin_listening(service, local);
   if (!entry) return Unexpected<Errno>(entry.error());
   auto listener = device().cm().listen(service, kOneService, local);

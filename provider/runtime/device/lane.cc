@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "packet/engine/engine_choice.h"
@@ -114,13 +115,18 @@ Expected<void, EngineError> Lane::open(const Gid& local, bool asked_for) {
 
 Expected<void, EngineError> Lane::open_addresses() {
   opens_addresses_ = true;
+  lacks_addresses_ = false;
+  unopened_.reset();
   std::optional<EngineError> first;
   bool any = false;
   for (const Gid& gid : device_.config().gids) {
     if (gid.is_zero()) continue;
     auto opened = open(gid, false);
     any = any || opened;
-    if (!opened && !first) first = std::move(opened.error());
+    if (opened) continue;
+    lacks_addresses_ = true;
+    if (opened.error().errno_value != EADDRNOTAVAIL && !unopened_) unopened_ = opened.error();
+    if (!first) first = std::move(opened.error());
   }
   if (!any && first) return Unexpected<EngineError>(*std::move(first));
   return {};
@@ -133,8 +139,14 @@ void Lane::follow(const DeviceDescription& now, bool has_new_addresses) {
   device_.set_gids(now.gids);
   if (!is_started()) return;
   close_lost_addresses();
-  for (const Gid& gid : addresses_.returned(now.gids)) (void)open_address(gid);
-  if (opens_addresses_) (void)open_addresses();
+  lacks_addresses_ = true;
+  open_missing();
+}
+
+void Lane::open_missing() {
+  if (!is_started()) return;
+  for (const Gid& gid : addresses_.returned(device_.config().gids)) (void)open_address(gid);
+  if (opens_addresses_ && lacks_addresses_) (void)open_addresses();
 }
 
 void Lane::close_lost_addresses() {

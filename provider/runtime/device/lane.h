@@ -60,6 +60,11 @@ class Lane {
   /// Makes all local addresses usable, because datagrams may come to any. If none can be, returns
   /// the first one's error.
   Expected<void, EngineError> open_addresses();
+  /// Why the last open_addresses() could not open one of them; nullopt: it could, or the kernel has
+  /// not confirmed the address yet.
+  [[nodiscard]] const std::optional<EngineError>& unopened() const { return unopened_; }
+  /// Tries again to open what could not be opened.
+  void open_missing();
   /// As PacketEngine. An address stays open while a port of it is claimed, even if the interface
   /// has lost it: it may come back while queue pairs still repeat their requests.
   Expected<uint16_t, EngineError> claim_source_port(const Gid& local, uint16_t wanted);
@@ -78,7 +83,9 @@ class Lane {
 
   const uint32_t number_;
   bool opens_addresses_ = false;  ///< open_addresses() was called
-  LaneFiles files_;               ///< until the lane has started
+  bool lacks_addresses_ = false;  ///< and could not open all
+  std::optional<EngineError> unopened_;
+  LaneFiles files_;  ///< until the lane has started
   Device device_;
   std::optional<Slot> slot_;
   std::optional<AddressSharing> sharing_;

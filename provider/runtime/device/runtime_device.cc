@@ -74,6 +74,8 @@ DeviceDescription RuntimeDevice::description() {
 void RuntimeDevice::follow(const DeviceDescription& now) {
   Guard guard(*this);
   follow_locked(now);
+  // The kernel may only have confirmed an address (duplicate address detection).
+  for_each_lane([](Lane& lane) { lane.open_missing(); });
 }
 
 void RuntimeDevice::follow_locked(const DeviceDescription& found) {
@@ -150,6 +152,7 @@ bool RuntimeDevice::is_own(Qpn qpn) const {
 }
 
 void RuntimeDevice::refresh_gids() {
+  if (InterfaceWatcher::instance().is_ahead_of_tree()) return;
   if (auto now = read_device(device_tree(), name_)) follow_locked(*now);
 }
 
@@ -157,6 +160,11 @@ Expected<void, Errno> RuntimeDevice::open_address(Lane& lane, const Gid& local) 
   auto opened = lane.open_address(local);
   if (!opened) return Unexpected<Errno>(report(opened.error()));
   return {};
+}
+
+void RuntimeDevice::report_unopened() {
+  if (!first_.unopened() || std::exchange(said_unopened_, true)) return;
+  (void)report(*first_.unopened());
 }
 
 Expected<void, Errno> RuntimeDevice::open_addresses(Lane& lane) {

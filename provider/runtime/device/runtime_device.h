@@ -140,6 +140,8 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   Lane& next_lane(uint32_t most);
   Lane* add_lane();
   void follow_locked(const DeviceDescription& found);
+  /// Says once that an address could not be opened by open_addresses().
+  void report_unopened();
   void tell(ibv_event_type type);
   Expected<std::pair<ListenerId, ServiceEntry>, Errno> begin_listening(
       ServiceId service, const std::optional<Gid>& local);
@@ -155,6 +157,7 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
     std::optional<Gid> local;
   };
 
+  bool said_unopened_ = false;  ///< report_unopened() has said something
   const std::string name_;
   const uint32_t ifindex_;
   const bool is_ethernet_;

@@ -257,6 +257,26 @@ uint64_t leave_mounted_namespace(const std::string& at) {
   return is_mounted ? neighbour.number() : 0;
 }
 
+// The defect: what was left of a tree when its removal was cut short stayed for good.
+TEST_F(TreeStoreTest, RemaindersOfTreesGoAfterADay) {
+  auto tree = publish_tree(directory_, kNamespace, content_);
+  fs::remove(*tree + "/netns");
+  fs::remove(*tree + "/pidns");
+  const std::string other = directory_ + "/7-things";
+  fs::create_directory(other);
+  const auto age = [&](std::chrono::hours hours) {
+    for (const std::string& path : {*tree, other}) {
+      fs::last_write_time(path, fs::file_time_type::clock::now() - hours);
+    }
+    remove_stale_trees(directory_, kNamespace);
+  };
+  age(std::chrono::hours(23));
+  EXPECT_TRUE(fs::exists(*tree));
+  age(std::chrono::hours(25));
+  EXPECT_FALSE(fs::exists(*tree));
+  EXPECT_TRUE(fs::exists(other)) << "no tree has such a name";
+}
+
 TEST_F(TreeStoreTest, AMountedNamespaceLives) {
   constexpr int kCannot = 77;
   const pid_t child = fork();

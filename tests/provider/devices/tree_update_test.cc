@@ -132,6 +132,24 @@ TEST_F(TreeUpdateTest, SaysThatAnotherKeepsTheLock) {
   EXPECT_EQ(read_device(tree, "urxe_lo").value_or(old), lo_);
 }
 
+// A program that has given up its rights cannot write the tree any more, nor can one if /dev/shm is
+// full. The defect: what it read there later, older state, counted as the new one.
+TEST_F(TreeUpdateTest, SaysThatTheTreeIsOlder) {
+  DeviceDescription old = lo_;
+  old.mtu = 576;
+  const std::string tree = publish(old);
+  fs::create_directories(tree + "/draft/in_the_way");  // where a file is written first
+  auto update = update_tree(tree);
+  ASSERT_TRUE(update);
+  EXPECT_TRUE(update->is_ahead);
+  EXPECT_EQ(update->devices.front().mtu, lo_.mtu);
+  EXPECT_EQ(read_device(tree, "urxe_lo")->mtu, 576U);
+  fs::remove_all(tree + "/draft");
+  update = update_tree(tree);
+  EXPECT_FALSE(update->is_ahead);
+  EXPECT_EQ(read_device(tree, "urxe_lo")->mtu, lo_.mtu);
+}
+
 TEST_F(TreeUpdateTest, RefusesAnotherNamespacesTree) {
   const std::string tree = publish(lo_);
   fs::remove(tree + "/netns");

@@ -45,6 +45,7 @@ Expected<FileDescriptor, std::string> open_stream(const Endpoint& endpoint, int 
     if (fd && use(fd.get(), *at) == 0) return fd;
     errno_value = errno;
   }
+  if (errno_value == EINPROGRESS) errno_value = ETIMEDOUT;  // what SO_SNDTIMEO makes of it
   if (errno_value == ECONNREFUSED) {
     return Unexpected<std::string>(
         fmt::format("nobody listens at {} port {}", endpoint.host, endpoint.port));

@@ -163,5 +163,17 @@ TEST(QpAttributes, OtherStatesAreRefused) {
   }
 }
 
+// The defect: the option counted only if it was set before rdma_connect(), and never at the end
+// that accepts.
+TEST(QpAttributes, TheOptionSetsTheAckTimeout) {
+  CmId id;
+  id.connection = connected(IBV_QPT_RC);
+  EXPECT_EQ(qp_attributes(id, IBV_QPS_RTS)->timeout, 18);
+  id.options.ack_timeout = 22;
+  EXPECT_EQ(qp_attributes(id, IBV_QPS_RTS)->timeout, 22);
+  id.options.ack_timeout = 200;
+  EXPECT_EQ(qp_attributes(id, IBV_QPS_RTS)->timeout, 31);
+}
+
 }  // namespace
 }  // namespace urxe::cm
