@@ -90,15 +90,16 @@ bool is_remainder(const fs::path& tree) {
 }
 
 /// Moves a tree out of the way first: nobody would know what is left of it if this process is
-/// killed meanwhile.
+/// killed meanwhile. If there is no room for that, it is removed where it is.
 void remove_aside(const fs::path& tree, const std::string& runtime_directory) {
   std::string aside = fmt::format("{}/{}XXXXXX", runtime_directory, kDamagedTree);
-  std::error_code failed;
-  if (mkdtemp(aside.data()) != nullptr && std::rename(tree.c_str(), aside.c_str()) != 0) {
-    fs::remove(aside, failed);
-    aside = tree;
+  std::error_code ignored;
+  if (mkdtemp(aside.data()) != nullptr) {
+    if (std::rename(tree.c_str(), aside.c_str()) != 0) fs::remove_all(tree, ignored);
+    fs::remove_all(aside, ignored);
+  } else {
+    fs::remove_all(tree, ignored);
   }
-  fs::remove_all(aside, failed);
 }
 
 /// The kernel reuses the numbers of namespaces that are gone.

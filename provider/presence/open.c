@@ -19,9 +19,15 @@ static int open_node(const char* path, int flags, unsigned mode) {
   return fd;
 }
 
+/// A descriptor opened with O_PATH may be a directory's, by which counter files are opened later.
+static int note_path(int fd) {
+  if (fd >= 0) urxe_fd_set_add(&urxe_directories, fd);
+  return fd;
+}
+
 /// Files of the tree can only be read, even by root, like most of sysfs.
 static int open_in_tree(const char* path, int flags, unsigned mode) {
-  if ((flags & O_PATH) != 0) return URXE_NEXT(open)(path, flags, mode);
+  if ((flags & O_PATH) != 0) return note_path(URXE_NEXT(open)(path, flags, mode));
   if ((flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC)) != 0) {
     errno = EACCES;
     return -1;
@@ -61,9 +67,10 @@ static __attribute__((noinline)) int report_if_in_tree(int dirfd, const char* pa
 /// of a counter file.
 static inline int finish(int dirfd, const char* path, int fd, int flags) {
   if (URXE_UNLIKELY(fd < 0 && errno == EMFILE)) return report_if_in_tree(dirfd, path);
-  bool may_be_counter = fd >= 0 && (flags & (O_PATH | O_ACCMODE)) == O_RDONLY;
+  const bool is_path = (flags & O_PATH) != 0;
+  const bool may_be_counter = fd >= 0 && (is_path || (flags & O_ACCMODE) == O_RDONLY);
   if (!may_be_counter || !urxe_opened_in_tree(dirfd, path, fd)) return fd;
-  return urxe_finish_tree_open(fd, flags);
+  return is_path ? note_path(fd) : urxe_finish_tree_open(fd, flags);
 }
 
 static unsigned mode_argument(int flags, va_list arguments) {

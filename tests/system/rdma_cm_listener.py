@@ -5,7 +5,9 @@
 usage: rdma_cm_listener.py CASE
 """
 
+import errno
 import random
+import socket
 import subprocess
 import sys
 
@@ -96,6 +98,12 @@ def many_listeners(node):
     other.kill()
 
 
+def no_descriptors():
+    """Events come to a program without descriptors. It was told EMFILE."""
+    harness.isolate()
+    Process(["prlimit", "--nofile=256", *listener("waits", ADDRESS)], name="no descriptors").expect_success(PATIENCE)
+
+
 def few_descriptors(node):
     """Who has no descriptors left is told so, and nothing else, until there are enough."""
     harness.need_programs("prlimit")
@@ -135,6 +143,20 @@ def no_route():
         harness.expect(told == expected, f"{told}, not {expected}")
 
 
+def taken():
+    """An id whose address could not be opened resolves one of another device. It was tied to the first device."""
+    harness.need_namespaces()
+    with harness.veth_pair() as (_other, ours, _theirs), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+        for words in (["link", "add", "urxc", "type", "veth", "peer", "name", "urxd"], ["link", "set", "urxd", "up"],
+                      ["link", "set", "urxc", "up"], ["addr", "add", "10.97.0.1/24", "dev", "urxc"]):
+            subprocess.run(["ip", *words], check=True)
+        stranger.bind((ours, 4791))
+        told = Process(listener("resolve", ours, "10.97.0.1"), name="resolve").expect_success(PATIENCE).splitlines()
+        told = [line for line in told if not line.startswith("urxe: ")]
+        expected = [f"{ours} RDMA_CM_EVENT_ADDR_ERROR -{errno.EADDRINUSE}", "10.97.0.1 RDMA_CM_EVENT_ADDR_RESOLVED 0"]
+        harness.expect(told == expected, f"{told}, not {expected}")
+
+
 CASES = {
     "overflow": lambda: alone("overflow", ADDRESS),
     "destroyed": lambda: alone("destroyed", ADDRESS),
@@ -143,6 +165,8 @@ CASES = {
     "removed": removed,
     "many_ids": lambda: alone("ids", "10000"),
     "no_route": no_route,
+    "no_descriptors": no_descriptors,
+    "taken": taken,
     "few_descriptors": lambda: few_descriptors(ADDRESS),
     "few_descriptors_wildcard": lambda: few_descriptors("0.0.0.0"),
     "many_listeners": lambda: many_listeners(ADDRESS),

@@ -37,6 +37,7 @@ ShmEngine::ShmEngine(std::unique_ptr<PacketEngine> inner, const ShmConfig& confi
   packets_.reserve(kUsualPacketsAtOnce);
   left_.reserve(TxBatch::Limits{}.packets);
   addresses_.reserve(LinkEnd::kAddresses);
+  closed_.reserve(LinkEnd::kAddresses);
   bell_ = FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   FileDescriptor epoll(epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};
@@ -63,11 +64,19 @@ int ShmEngine::wait_fd() const {
 Expected<void, EngineError> ShmEngine::open_address(const Gid& local) {
   packets_.clear();
   auto opened = inner().open_address(local);
+  if (opened) std::erase(closed_, local);
   if (!opened || links_ == nullptr || addresses_.size() == LinkEnd::kAddresses) return opened;
   if (std::ranges::find(addresses_, local) != addresses_.end()) return opened;
   addresses_.push_back(local);
   for (const auto& link : links_->all()) link->publish_new_address();
   return opened;
+}
+
+void ShmEngine::close_address(const Gid& local) {
+  packets_.clear();
+  const bool is_known = std::ranges::find(addresses_, local) != addresses_.end();
+  if (is_known && std::ranges::find(closed_, local) == closed_.end()) closed_.push_back(local);
+  inner().close_address(local);
 }
 
 void ShmEngine::leave() {
@@ -132,6 +141,7 @@ bool ShmEngine::send(const TxBatch& batch, const TxBatch::Message& message) {
   // All packets of a message are for one process.
   const Qpn qpn(load_be24(bytes.data() + 5));
   if (qpn.value() <= kGsiQpn.value() || qpn.value() == kMulticastQpn) return false;
+  if (std::ranges::find(closed_, message.flow.destination) != closed_.end()) return false;
   Link* const link = links_->find(slot_of(qpn));
   if (link == nullptr) {
     // Only a process of this host can have one of this process's addresses.

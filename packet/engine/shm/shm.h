@@ -51,10 +51,7 @@ class ShmEngine final : public ForwardingEngine, public ForwardingLane {
   }
   Expected<void, EngineError> open_address(const Gid& local) override;
   /// The links keep the address: what the peer sends to it comes as before.
-  void close_address(const Gid& local) override {
-    packets_.clear();
-    inner().close_address(local);
-  }
+  void close_address(const Gid& local) override;
   void leave() override;
   void abandon() override;
   /// Looks at the rings every time, and at the inner engine rarely while packets come through
@@ -96,6 +93,7 @@ class ShmEngine final : public ForwardingEngine, public ForwardingLane {
   FileDescriptor epoll_;          ///< watches the inner engine, the bell, and what the links need
   FileDescriptor bell_;           ///< other processes ring it while this one sleeps
   std::vector<Gid> addresses_;    ///< opened, at most LinkEnd::kAddresses
+  std::vector<Gid> closed_;       ///< of these: another host may have them now
   std::unique_ptr<Links> links_;  ///< null: not possible, or over
   OwnPackets own_;
   std::vector<RxPacket> packets_;

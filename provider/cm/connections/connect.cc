@@ -35,7 +35,7 @@ Expected<void, Errno> send_request(CmId& id, const rdma_ucm_conn_param& paramete
   return {};
 }
 
-/// Waits as long as Linux does, but repeats the request more often, because datagrams get lost.
+/// As many requests as Linux sends, but one in a second, where Linux waits for 4.1 s each.
 Expected<void, Errno> send_service_request(CmId& id, const rdma_ucm_conn_param& parameters) {
   constexpr Duration kTimeout = milliseconds(1000);
   auto request = make_service_request(id, parameters);

@@ -25,10 +25,11 @@ Expected<void, Errno> watch(Service& service, CmId& id) {
 Expected<void, Errno> use_route(Service& service, CmId& id, const Resolved& route) {
   auto device = use_device(service, route.device);
   if (!device) return Unexpected<Errno>(device.error());
-  if (auto attached = attach(id, **device); !attached) return attached;
   RuntimeDevice::Guard guard(*(*device)->runtime);
   (*device)->runtime->refresh_gids();
   if (auto opened = (*device)->runtime->open_address(route.local); !opened) return opened;
+  // Not before: after an error the program may try another device's address.
+  if (auto attached = attach(id, **device); !attached) return attached;
   id.source = route.source;
   id.destination = route.destination;
   id.port = route.port;

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "tests/apps/rdma_cm_listener/ids.h"
@@ -60,6 +62,28 @@ void listen_with_few_descriptors(const char* node) {
                 listens ? "OK" : strerrorname_np(why));
     check(rdma_destroy_id(id) == 0, "rdma_destroy_id");
   }
+}
+
+void wait_without_descriptors(const char* node) {
+  constexpr int kTimeoutMs = 5000;
+  constexpr std::chrono::milliseconds kUntilItWaits{100};
+  const Channel channel;
+  rdma_cm_id* id = nullptr;
+  check(rdma_create_id(channel.channel, &id, nullptr, RDMA_PS_TCP) == 0, "rdma_create_id");
+  sockaddr* const address = look_up(node, "7471")->ai_addr;
+  check(rdma_resolve_addr(id, nullptr, address, kTimeoutMs) == 0, "rdma_resolve_addr");
+  check(channel.next().type == RDMA_CM_EVENT_ADDR_RESOLVED, "ADDR_RESOLVED");
+  const Hoard hoard(0);
+  std::thread later([&] {
+    std::this_thread::sleep_for(kUntilItWaits);
+    check(rdma_resolve_route(id, kTimeoutMs) == 0, "rdma_resolve_route");
+  });
+  check(channel.next().type == RDMA_CM_EVENT_ROUTE_RESOLVED, "ROUTE_RESOLVED");
+  later.join();
+  check(fcntl(channel.channel->fd, F_SETFL, O_NONBLOCK) == 0, "O_NONBLOCK");
+  rdma_cm_event* event = nullptr;
+  check(rdma_get_cm_event(channel.channel, &event) == -1 && errno == EAGAIN, "EAGAIN");
+  check(rdma_destroy_id(id) == 0, "rdma_destroy_id");
 }
 
 }  // namespace urxe::test

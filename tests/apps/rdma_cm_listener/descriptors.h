@@ -7,4 +7,7 @@ namespace urxe::test {
 /// of each.
 void listen_with_few_descriptors(const char* node);
 
+/// Waits for events, and looks for them, without a descriptor to spare.
+void wait_without_descriptors(const char* node);
+
 }  // namespace urxe::test

@@ -13,6 +13,7 @@
 //   many NODE COUNT  prints the ports of so many listeners, and of each request, which it rejects
 //   bind NODE PORT   prints what comes of it
 //   descriptors NODE listens with 0, 1, 2, ... descriptors to spare; prints what comes of it
+//   waits NODE       waits for events without a descriptor to spare
 #include <poll.h>
 
 #include <cerrno>
@@ -163,9 +164,11 @@ int main(int argc, char** argv) {
     bind_once(argv[2], argv[3]);
   } else if (part == "descriptors" && argc == 3) {
     listen_with_few_descriptors(argv[2]);
+  } else if (part == "waits" && argc == 3) {
+    wait_without_descriptors(argv[2]);
   } else {
     std::fprintf(stderr,
-                 "usage: %s overflow|destroyed|exits|exits_busy|listens|descriptors NODE | "
+                 "usage: %s overflow|destroyed|exits|exits_busy|listens|descriptors|waits NODE | "
                  "connect|bind NODE PORT | resolve NODE... | ids COUNT | many NODE COUNT\n",
                  argv[0]);
     return 2;

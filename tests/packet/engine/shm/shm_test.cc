@@ -334,6 +334,26 @@ TEST_F(TwoShmMembers, TellEachOtherOfAddressesThatComeLater) {
   EXPECT_EQ(packets[0].flow.destination, later);
 }
 
+// An address that this host has lost may be another host's, whose process has the same slot.
+// The defect: what was sent there went to a process of this host, for good.
+TEST_F(TwoShmMembers, SendNothingThroughMemoryToAnAddressThatWasClosed) {
+  link();
+  const Gid moved = own_loopback(43);
+  ASSERT_TRUE(a_.engine->open_address(moved));
+  ASSERT_TRUE(b_.engine->open_address(moved));
+  settle();
+  flow_.destination = moved;
+  send(a_, b_, 1);
+  EXPECT_EQ(collect(b_, a_, 1).size(), 1U);
+  const uint64_t before = a_.counters().sent_packets;
+  a_.engine->close_address(moved);
+  send(a_, b_, 2);
+  EXPECT_EQ(a_.counters().sent_packets, before);
+  ASSERT_TRUE(a_.engine->open_address(moved));
+  send(a_, b_, 3);
+  EXPECT_EQ(a_.counters().sent_packets, before + 1) << "it has come back";
+}
+
 TEST_F(TwoShmMembers, WakeOneThatSleeps) {
   link();
   fall_asleep(b_);
