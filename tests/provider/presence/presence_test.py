@@ -364,6 +364,19 @@ print(open('1/state').read())
                          "b'1: CA\\n'\n['0', '1'] ../../devices/urxe/fe75:00:00.0/infiniband/dev0\n"
                          "4: ACTIVE\n\n")
 
+    def test_counters_below_a_descriptor_that_only_names_a_directory(self):
+        """The defect: they read "@0", the place of the value."""
+        code = """
+import os
+port = os.open('/sys/class/infiniband/dev0/ports/1', os.O_PATH)
+print(os.read(os.open('counters/port_xmit_data', os.O_RDONLY, dir_fd=port), 99))
+below = os.open('counters', os.O_PATH, dir_fd=port)
+print(os.read(os.open('port_xmit_data', os.O_RDONLY, dir_fd=below), 99))
+os.fchdir(below)
+print(open('port_xmit_data').read())
+"""
+        self.assertEqual(self.shown("/usr/bin/python3", "-c", code), "b'0\\n'\nb'0\\n'\n0\n\n")
+
     def test_a_child_of_vfork_goes_elsewhere(self):
         """It shares the memory of its parent, not its working directory."""
         code = """
