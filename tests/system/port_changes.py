@@ -275,6 +275,7 @@ def confirmed():
     harness.wait_until(lambda: sockets("[fe80"), "the server to listen")
     ip("link", "set", "urxa", "down")
     harness.wait_until(lambda: not sockets("[fe80"), "the socket to go")
+    subprocess.run(["sysctl", "-q", "-w", "net.ipv6.conf.urxa.accept_dad=1"], check=True)
     ip("link", "set", "urxa", "up")
     harness.wait_until(lambda: sockets("[fe80"), "a socket for the confirmed address")
     harness.expect(server.running(), "the server")
