@@ -186,8 +186,8 @@ int doctor_command(DoctorOptions options) {
   if (options.host && options.host->empty()) {
     return refuse_doctor("HOST is empty: give the name or address of a peer, or leave it out");
   }
-  signal(SIGCHLD,
-         SIG_DFL);  // ignored, as this process may have inherited it, children leave no status
+  // If this process was started with SIGCHLD ignored, its children would leave no status.
+  signal(SIGCHLD, SIG_DFL);
   const auto choice = choose_engine(options.run.engine);
   if (!choice) return refuse_doctor(choice.error());
   const auto presentation = present(options.run, *choice);

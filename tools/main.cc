@@ -60,25 +60,20 @@ struct SplitArguments {
   std::vector<std::string> from_dashes;
 };
 
-/// Whether the next word is the option's value, in `urxe run`.
-bool takes_a_value(std::string_view option) {
-  constexpr std::string_view kOptions[] = {"--device", "--engine", "--capture",
-                                           "--fault",  "--lanes",  kDpdkOption};
-  return std::ranges::find(kOptions, option) != std::end(kOptions);
-}
-
 /// Where the program of `urxe run` begins, or "--", if that comes first; argc: nowhere.
-int find_program(int argc, char** argv) {
+int find_program(const CLI::App& run, int argc, char** argv) {
   int i = 2;
   while (i < argc && argv[i][0] == '-' && std::string_view(argv[i]) != "--") {
-    i += takes_a_value(argv[i]) ? 2 : 1;
+    const CLI::Option* const option = run.get_option_no_throw(argv[i]);
+    const bool takes_a_value = option != nullptr && option->get_items_expected_min() > 0;
+    i += takes_a_value ? 2 : 1;
   }
   return std::min(i, argc);
 }
 
-SplitArguments split_arguments(int argc, char** argv) {
+SplitArguments split_arguments(const CLI::App& run, int argc, char** argv) {
   const bool is_run = argc > 1 && std::string_view(argv[1]) == "run";
-  const int program = is_run ? find_program(argc, argv) : argc;
+  const int program = is_run ? find_program(run, argc, argv) : argc;
   SplitArguments split;
   int i = 0;
   for (; i < argc && std::string_view(argv[i]) != "--"; ++i) {
@@ -182,10 +177,6 @@ std::string unknown_word(const CLI::App& app, const std::vector<std::string>& wo
 }
 
 int parse_and_run(int argc, char** argv) {
-  SplitArguments split = split_arguments(argc, argv);
-  if (!runs_a_program(split.before)) {
-    split.before.insert(split.before.end(), split.from_dashes.begin(), split.from_dashes.end());
-  }
   CLI::App app{"RDMA devices for programs on a machine that has none"};
   app.name("urxe");
   app.set_version_flag("--version",
@@ -213,6 +204,10 @@ int parse_and_run(int argc, char** argv) {
   const std::vector<ObservingCommand> observing = add_observing_commands(app);
   LabArguments lab(app);
 
+  SplitArguments split = split_arguments(*run, argc, argv);
+  if (!runs_a_program(split.before)) {
+    split.before.insert(split.before.end(), split.from_dashes.begin(), split.from_dashes.end());
+  }
   if (const std::string wrong = unknown_word(app, split.before); !wrong.empty()) {
     std::cerr << "urxe: " << wrong << "; `urxe --help` lists them\n";
     return kUsageError;

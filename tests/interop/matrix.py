@@ -16,11 +16,10 @@ usage: matrix.py [--peer PEER] [--only PATTERN]... [--except PATTERN]... [--mtu 
 
 Prints a line for each cell, for a failed one also what both ends' programs wrote, the devices' counters that changed
 and what the peer's kernel said; then a table, also where it is interrupted. Ends with 0 where none has failed, with 77
-where all were skipped. A cell in which rxe's requester stalls, or rxe hangs (stalls.py), runs again, up to twice.
+where all were skipped. A cell in which rxe's requester stalls (stalls.py) runs again, up to twice.
 """
 
 import argparse
-import collections
 import contextlib
 import fnmatch
 import glob
@@ -40,7 +39,7 @@ import stalls
 from remote import AgentLost, harness
 from reports import FAILED, OK, SKIPPED, STALLED, Result
 
-RERUNS = 2  # Of a cell in which rxe's requester stalls, or rxe hangs.
+RERUNS = 2  # Of a cell in which rxe's requester stalls.
 PEER_ENDS = 30  # Seconds that a program may take to notice that the other one has ended.
 
 
@@ -64,37 +63,24 @@ def chosen(arguments):
 class Runner:
     """Runs cells on one link, and keeps their results."""
 
-    def __init__(self, link, fixed_mtu=False, results=None, hangs=None):
-        """fixed_mtu: leave the interfaces' MTU as it is. results, hangs: of earlier links, to be added to."""
+    def __init__(self, link, fixed_mtu=False):
+        """fixed_mtu: leave the interfaces' MTU as it is."""
         self._link, self._fixed_mtu = link, fixed_mtu or link.fixed_mtu
         self._mtu = min(side.mtu for side in link)
         self._counters = [side.counters() for side in link]
-        self.results = [] if results is None else results
-        self._hangs = collections.Counter() if hangs is None else hangs
+        self.results = []
 
     def run_all(self, wanted):
-        """Cells that need the same MTU run together. Where the peer is lost, those that are left fail, or, if rxe hangs,
-        are returned to be run on another link."""
+        """Cells that need the same MTU run together. Where the peer is lost, those that are left fail."""
         for cell in sorted(wanted, key=lambda each: each.mtu):
             try:
                 self._record(cell, *self._run(cell))
             except AgentLost as lost:
-                return self._give_up(cell, wanted, str(lost))
-        return []
-
-    def _give_up(self, cell, wanted, reason):
-        """The peer is lost, in this cell. The cells that another link can run."""
-        left = [each for each in wanted if each.name not in [result.name for result in self.results]]
-        if stalls.is_hang(reason) and self._hangs[cell.name] < RERUNS:
-            self._hangs[cell.name] += 1
-            print(reports.stall_line(cell.name, 0, again=True), flush=True)
-            print(_indented(reason.splitlines()), end="", flush=True)
-            return left
-        self._record(cell, FAILED, 0, reason, stalled=self._hangs[cell.name])
-        for each in left:
-            if each is not cell:
-                self._record(each, FAILED, 0, "the peer was lost before")
-        return []
+                self._record(cell, FAILED, 0, str(lost))
+                for left in wanted:
+                    if left.name not in [result.name for result in self.results]:
+                        self._record(left, FAILED, 0, "the peer was lost before")
+                return
 
     def _record(self, cell, outcome, seconds, text, counters=(), stalled=0):
         """text: why skipped, or what is to be shown of a failure. stalled: runs before that stalled, or with it."""
@@ -116,7 +102,7 @@ class Runner:
         for stalled in range(1 + RERUNS):
             outcome, *rest = self._run_once(cell)
             if outcome != STALLED:
-                return outcome, *rest, stalled + self._hangs[cell.name]
+                return outcome, *rest, stalled
             seconds, text, _ = rest
             print(reports.stall_line(cell.name, seconds, again=stalled < RERUNS))
             print(_indented(dict.fromkeys(stalls.failures(text))), end="", flush=True)
@@ -138,6 +124,10 @@ class Runner:
             seconds = time.monotonic() - start
             if outcome == FAILED and self._has_stalled(self._counters):
                 outcome = STALLED
+            if outcome == FAILED and isinstance(self._link.far, peers.AgentSide):
+                # If a program cannot be killed the peer is lost, and nobody can ask it any more.
+                print(f"counters of {self._link.far.name} before its programs were ended, that had changed: "
+                      f"{_difference(self._counters[1], self._link.far.counters())}")
             # A server that goes on may have the device for itself (DPDK): nobody else could read its counters.
             harness.Process.kill_all()
             changed = self._changed_counters()
@@ -260,12 +250,12 @@ def run_cells(arguments, wanted):
             harness.need_raw_engine()
         os.environ["URXE_ENGINE"] = arguments.engine  # every program of urxe's sides inherits it
     try:
-        left, hangs = wanted, collections.Counter()
-        while left:
-            with peers.link(arguments.peer, arguments.mtu or cells.ETHERNET_MTU) as link:
-                near, far = (f"{side.name} ({side.device})" for side in link)
-                print(f"{near} and {far}: {len(left)} cells; ready after {time.monotonic() - start:.0f} s", flush=True)
-                left = Runner(link, arguments.mtu is not None, results, hangs).run_all(left)
+        with peers.link(arguments.peer, arguments.mtu or cells.ETHERNET_MTU) as link:
+            near, far = (f"{side.name} ({side.device})" for side in link)
+            print(f"{near} and {far}: {len(wanted)} cells; ready after {time.monotonic() - start:.0f} s", flush=True)
+            runner = Runner(link, fixed_mtu=arguments.mtu is not None)
+            results = runner.results
+            runner.run_all(wanted)
     except AgentLost as lost:
         harness.fail(str(lost))
     except KeyboardInterrupt:

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The matrix's runner tells what works from what does not, and says why."""
 
-import collections
 import contextlib
 import io
 import json
@@ -70,33 +69,6 @@ def shows_what_was_printed_before_a_loss():
         harness.expect(words in said.getvalue(), f"no {words!r} in:\n{said.getvalue()}")
 
 
-HANG = """rxe: client (rxe) goes on 120 s after SIGKILL
-/proc/222/wchan:
-__rxe_cleanup
-/proc/222/stack:
-[<0>] __rxe_cleanup+0x114/0x160 [rdma_rxe]
-[<0>] rxe_destroy_qp+0x26/0x30 [rdma_rxe]"""
-
-
-def goes_on_where_rxe_hangs():
-    """On another link, with the cell again, up to twice. Any other loss fails."""
-    for losses, outcome, runs in (([HANG], reports.OK, 2), ([HANG] * 3, reports.FAILED, 3),
-                                  ([HANG.replace("__rxe_cleanup+", "wait_woken+")], reports.FAILED, 1)):
-        still = list(losses)
-
-        def hangs(_near, _far, still=still):
-            if still:
-                raise remote.AgentLost(still.pop(0))
-
-        left, links, results, counts = [cells.Cell("a.hangs", hangs), cells.Cell("a.next", fine)], 0, [], collections.Counter()
-        with contextlib.redirect_stdout(io.StringIO()):
-            while left:
-                with peers.link("urxe") as link:
-                    left, links = matrix.Runner(link, True, results, counts).run_all(left), links + 1
-        harness.expect([result.outcome for result in results] == [outcome] * 2 and links == runs, f"{links} links: {results}")
-        harness.expect(results[0].stalls == runs - 1, results)
-
-
 def serve_without_killing(stream):
     """An agent whose processes do not end, and have a stack."""
     for line in stream:
@@ -128,7 +100,6 @@ def shows_the_stack_of_a_process_that_does_not_end():
 
 def test():
     shows_what_was_printed_before_a_loss()
-    goes_on_where_rxe_hangs()
     shows_the_stack_of_a_process_that_does_not_end()
     results, printed = run()
     outcomes = {name: result.outcome for name, result in results.items()}

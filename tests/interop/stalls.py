@@ -36,15 +36,6 @@ class Missing(typing.NamedTuple):
     stood: bool  # Whether none came for the whole of the program's patience.
 
 
-_HANGS = re.compile(r"^\s*/proc/\d+/stack:\n\s*\[<0>\] __rxe_cleanup\b", re.MULTILINE)
-
-
-def is_hang(text):
-    """Whether the guest was lost because its kernel does not end a killed process: rxe waits for its own queue pair's end,
-    whatever came from the network."""
-    return _HANGS.search(text) is not None
-
-
 def failures(text):
     """The lines by which the programs say why they fail."""
     return _FAILURE.findall(text)

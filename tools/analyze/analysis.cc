@@ -52,8 +52,14 @@ void Analysis::on_datagram(const CapturedFrame& frame, const Datagram& datagram)
   if (size) {
     ++counts_.split;
     for (size_t at = 0; at < datagram.bytes.size(); at += *size) {
-      const Datagram segment = segment_at(datagram, *size, at);
-      on_single(frame, segment, check_icrc(segment));
+      Datagram segment = segment_at(datagram, *size, at);
+      IcrcVerdict of_segment = check_icrc(segment);
+      if (of_segment == IcrcVerdict::kBad) {
+        // A receiver may have put together packets with one identification.
+        segment.identification = datagram.identification;
+        of_segment = check_icrc(segment);
+      }
+      on_single(frame, segment, of_segment);
     }
   } else if (too_long) {
     ++counts_.merged;

@@ -40,12 +40,7 @@ Datagram segment_at(const Datagram& datagram, size_t size, size_t at) {
   Datagram segment = datagram;
   segment.bytes = datagram.bytes.subspan(at, std::min(size, datagram.bytes.size() - at));
   segment.wire_size = segment.bytes.size();
-  // The sender's offload counts identifications up. Packets that a receiver put together may all
-  // have had the same one.
-  const auto counted = static_cast<uint16_t>(datagram.identification + at / size);
-  if (segment.wire_size >= kIcrcBytes && icrc_matches(datagram.flow, counted, segment.bytes)) {
-    segment.identification = counted;
-  }
+  segment.identification = static_cast<uint16_t>(datagram.identification + at / size);
   return segment;
 }
 

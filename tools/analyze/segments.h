@@ -15,6 +15,8 @@ namespace urxe::analyze {
 std::optional<size_t> find_segment_size(const Datagram& datagram);
 
 /// The packet that begins `at` bytes into `datagram`, which consists of packets of `size` bytes.
+/// Its identification is that of the datagram and the number of packets before: offloads count it
+/// up.
 Datagram segment_at(const Datagram& datagram, size_t size, size_t at);
 
 }  // namespace urxe::analyze

@@ -85,11 +85,6 @@ ibv_dm* give_out(std::unique_ptr<Dm> dm) {
 
 }  // namespace
 
-bool dm_access_is_valid(unsigned access) {
-  const unsigned unknown = access & ~(kKnownDmAccess | IBV_ACCESS_OPTIONAL_RANGE);
-  return unknown == 0 && (access & IBV_ACCESS_ZERO_BASED) != 0;
-}
-
 DmPages::~DmPages() {
   if (mapping != nullptr) munmap(mapping, mapped_bytes);
 }
@@ -154,8 +149,9 @@ ibv_mr* reg_dm_mr(ibv_pd* handle, ibv_dm* memory, uint64_t offset, size_t length
   Pd& pd = pd_of(handle);
   Dm& dm = dm_of(memory);
   if (pd.owner->is_forked()) return fail(ENODEV);
-  if (!is_handle_of(*pd.owner, memory) || !dm_access_is_valid(access) ||
-      !range_is_inside(dm, offset, length)) {
+  if (!is_handle_of(*pd.owner, memory) ||
+      (access & ~(kKnownDmAccess | IBV_ACCESS_OPTIONAL_RANGE)) != 0 ||
+      (access & IBV_ACCESS_ZERO_BASED) == 0 || !range_is_inside(dm, offset, length)) {
     return fail(EINVAL);
   }
   try {

@@ -75,14 +75,6 @@ void watch(Mr& mr, const Span& span) {
   }
 }
 
-/// A region of device memory stays one.
-int check_device_memory(const Mr& mr, int flags, int access) {
-  if (mr.device_memory == nullptr) return 0;
-  if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0) return EOPNOTSUPP;
-  const bool changes_access = (flags & IBV_REREG_MR_CHANGE_ACCESS) != 0;
-  return changes_access && !dm_access_is_valid(static_cast<unsigned>(access)) ? EINVAL : 0;
-}
-
 /// The region as it will be after a change.
 Span changed_span(const Mr& mr, int flags, void* addr, size_t length, int access) {
   const MemoryRegion& now = *mr.region;
@@ -196,7 +188,6 @@ int rereg_mr(abi::VerbsMr* handle, int flags, ibv_pd* new_pd, void* addr, size_t
   if (changes_pd && (new_pd == nullptr || !is_handle_of(*mr.owner, new_pd))) {
     return EINVAL;
   }
-  if (int wrong = check_device_memory(mr, flags, access); wrong != 0) return wrong;
   const Span span = changed_span(mr, flags, addr, length, access);
   if (int wrong = check(span); wrong != 0) return wrong;
   const int wrong = change(mr, changes_pd ? pd_of(new_pd).id : mr.region->pd, span);

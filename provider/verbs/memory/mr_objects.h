@@ -8,9 +8,6 @@ namespace urxe {
 /// The access flags that the transport enforces; the others are hints.
 int mr_rights(int access);
 
-/// Whether a region of device memory may have these rights: known ones, and zero based.
-bool dm_access_is_valid(unsigned access);
-
 /// Makes `mr` the handle of `region`, a region of `pd`. With the device's lock held.
 void attach_region(Mr& mr, Pd& pd, MemoryRegion* region);
 
