@@ -44,9 +44,11 @@ void handle_marked(Service& service) {
   }
 }
 
-std::optional<Instant> next_deadline(Service& service) {
-  if (service.resolutions.empty()) return std::nullopt;
-  return service.resolutions.begin()->first;
+std::optional<Instant> next_deadline(const Service& service) {
+  const auto expiry = service.closed_ports.next_expiry();
+  if (service.resolutions.empty()) return expiry;
+  const Instant poll = service.resolutions.begin()->first;
+  return std::min(poll, expiry.value_or(poll));
 }
 
 // If memory runs out it goes on: the next wake-up tries again.
@@ -59,6 +61,7 @@ void* serve(void* argument) {
       handle_ready(self, ready);
       handle_marked(self);
       poll_due_resolutions(self, clock_now());
+      self.closed_ports.expire(clock_now());
       deadline = next_deadline(self);
       return {};
     });

@@ -5,7 +5,9 @@
 usage: rdma_cm_verify.py CASE [ipv4|ipv4_other|ipv6|ib|ib_ipv6|veth_ipv4|veth_ipv6|veth_ib|veth_link_local]
 """
 
+import contextlib
 import signal
+import socket
 import sys
 import time
 
@@ -67,7 +69,12 @@ def killed(case, kind):
         client = Process(there(command("client", case, theirs, service, ib)), name="client")
         harness.wait_until(lambda: "established" in client.output or not client.running(), "the connection")
         server.kill(signal.SIGKILL)
-        client.expect_success(PATIENCE)
+        with contextlib.ExitStack() as strangers:
+            if case == "killed_silent":
+                # Somebody else has its port now, and answers nothing.
+                stranger = strangers.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+                stranger.bind((ours, 4791))
+            client.expect_success(PATIENCE)
 
 
 def stopped(kind):
@@ -96,7 +103,7 @@ def test():
     kind = sys.argv[2] if len(sys.argv) > 2 else "ipv4"
     if case == "ports":
         ports(kind)
-    elif case in ("killed", "killed_idle", "killed_alone"):
+    elif case in ("killed", "killed_idle", "killed_alone", "killed_silent"):
         killed(case, kind)
     elif case == "stopped":
         stopped(kind)

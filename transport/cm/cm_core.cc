@@ -53,7 +53,9 @@ CmCore::CmCore(const CmConfig& cm_config)
       requests(cm_config),
       answers(cm_config.id_secret),
       recent_answers(cm_config.id_secret),
-      outbox(cm_config.max_ids, counters) {}
+      outbox(cm_config.max_ids, counters) {
+  quiet.reserve(kMaxQuiet);
+}
 
 /// Time-wait keeps late messages from a new connection, and may last minutes if the peer says so.
 /// That is worth less than the new connection: otherwise a peer that connects and disconnects often
@@ -128,7 +130,7 @@ void CmCore::send_request(Communication& c, CmBody body, uint64_t transaction_id
   c.early_retries = 0;
   c.retries_early = config.first_retry > Duration{};
   outbox.send(c.flow, c.request);
-  arm(c, pause_before_retry(*this, c), now);
+  await_answer(*this, c, now);
 }
 
 void CmCore::send_response(Communication& c, CmBody body, uint64_t transaction_id) {
@@ -186,6 +188,15 @@ void CmCore::tell(Communication& c, CmEvent::Kind kind, CmBody body, const Flow&
 
 void CmCore::tell(Communication& c, CmEvent::Kind kind, CmBody body) {
   tell(c, kind, std::move(body), reversed(c.flow));
+}
+
+void CmCore::tell_quiet(const Flow& flow) {
+  const Flow from_peer = reversed(flow);
+  const auto is_same = [&](const Flow& other) {
+    return other.source == from_peer.source && other.destination == from_peer.destination;
+  };
+  if (quiet.size() == kMaxQuiet || std::ranges::any_of(quiet, is_same)) return;
+  quiet.push_back(from_peer);
 }
 
 void CmCore::take_request(RequestSource& source, Communication& c, CmBody body, const Flow& flow) {

@@ -16,6 +16,7 @@
 #include "transport/cm/requests/listener_table.h"
 #include "transport/cm/requests/recent_answers.h"
 #include "transport/cm/requests/request_gate.h"
+#include "transport/cm/timers/closed_ports.h"
 #include "transport/cm/timers/peer_process.h"
 
 namespace urxe {
@@ -33,6 +34,10 @@ Duration cm_time_of_peer(uint8_t exponent);
 inline constexpr Duration kLeastRetryInterval = milliseconds(100);
 /// The longest time-wait of a communication whose peer has never proved that it exists.
 inline constexpr Duration kUnconfirmedTimeWait = milliseconds(1000);
+
+/// Events kPeerQuiet that wait for the consumer. The processes that find no room tell at their next
+/// question.
+inline constexpr size_t kMaxQuiet = 16;
 
 /// The result of a received MAD. Each MAD is counted exactly once.
 struct MadFate {
@@ -95,6 +100,9 @@ struct CmCore {
   /// The same for an event that no message has caused: its flow names the peer as the source, as if
   /// a message had come from there.
   void tell(Communication& c, CmEvent::Kind kind, CmBody body);
+  /// Tells the consumer kPeerQuiet, for a communication's flow; unless one with these addresses
+  /// waits for the consumer, or kMaxQuiet others do.
+  void tell_quiet(const Flow& flow);
   /// Takes a request in, which has `held_back`: tells the consumer now, or when the bounds allow
   /// it.
   void take_request(RequestSource& source, Communication& c, CmBody body, const Flow& flow);
@@ -109,7 +117,9 @@ struct CmCore {
   DeadlineHeap<Communication, CommunicationTimer> deadlines;
   IntrusiveList<Communication, TimeWaitMembers> forgotten_time_waits;  ///< oldest first
   PeerProcessTable processes;
+  ClosedPortMemory closed_ports;
   CmEventQueue events;
+  std::vector<Flow> quiet;  ///< of kPeerQuiet; the sources are the peers
   RequestGate requests;
   AnswerBudget answers;
   RecentAnswers recent_answers;

@@ -109,13 +109,26 @@ bool ConnectionManager::has_outgoing() const {
   return !core_->outbox.empty();
 }
 
+namespace {
+
+std::optional<CmEvent> take_quiet(CmCore& core) {
+  if (core.quiet.empty()) return std::nullopt;
+  CmEvent event;
+  event.kind = CmEvent::Kind::kPeerQuiet;
+  event.flow = core.quiet.front();
+  core.quiet.erase(core.quiet.begin());
+  return event;
+}
+
+}  // namespace
+
 std::optional<CmEvent> ConnectionManager::take_event() {
   CmCore& core = begin_call();
-  if (core.events.empty()) return std::nullopt;
+  if (core.events.empty()) return take_quiet(core);
   return core.events.pop(core.table.find(core.events.front().id));
 }
 bool ConnectionManager::has_event() const {
-  return !core_->events.empty();
+  return !core_->events.empty() || !core_->quiet.empty();
 }
 
 }  // namespace urxe

@@ -54,6 +54,7 @@ struct CmConfig {
   Duration probe_interval;
   Duration probe_again = milliseconds(250);  ///< the interval while there is no answer
   uint32_t probe_limit = 100;           ///< unanswered questions in a row until the process is gone
+  uint32_t quiet_after = 0;             ///< unanswered questions until kPeerQuiet; 0: never
   Duration probe_round = seconds(100);  ///< in which each connection has its turn once
   uint32_t probes_per_second = 1000;    ///< to all processes together
   uint64_t probe_guid_mask = 0;
@@ -104,6 +105,9 @@ struct CmEvent {
     // The other end of an established connection is gone without a DREQ; time-wait follows.
     kPeerGone,    ///< its host has answered that it is gone
     kPeerSilent,  ///< nobody answers
+    /// No event of a communication, so without `id`: a process of the flow's source does not answer
+    /// questions. Does that host still take RoCE packets? If not, tell port_is_closed().
+    kPeerQuiet,
   };
   Kind kind = Kind::kRequest;
   CommId id;
@@ -193,6 +197,10 @@ class ConnectionManager {
                                           Duration timeout, uint8_t retries, Instant now);
   /// Sends a SIDR_REP. Fills in request_id and service_id. The id becomes idle.
   Expected<void, Errno> answer_service(CommId id, const CmSidrRep& reply, Instant now);
+  /// After kPeerQuiet, whose flow had this destination and source: the kernel of the peer's host
+  /// says that nobody has port 4791. The connections with processes that still do not answer end
+  /// with kPeerGone.
+  void port_is_closed(const Gid& local, const Gid& peer, Instant now);
   /// The consumer forgets the id: no more events. Sends the peer the message that the state
   /// requires (REJ, DREQ or DREP). Time-wait continues without the consumer.
   void destroy(CommId id, Instant now);

@@ -67,7 +67,19 @@ void refuse_alternate_path(CmId& id) {
   });
 }
 
+/// A peer does not answer. If its host has no program with a device left, its kernel says so.
+void look_at_port(Service& service, DeviceUse& device, const Flow& from_peer) {
+  const Gid& local = from_peer.destination;
+  const Gid& peer = from_peer.source;
+  RuntimeDevice::Guard guard(*device.runtime);
+  const uint32_t ifindex = device.runtime->described().ifindex;
+  const Instant now = clock_now();
+  if (!service.closed_ports.look(local, peer, ifindex, now)) return;
+  device.runtime->device().cm().port_is_closed(local, peer, now);
+}
+
 void handle_event(Service& service, DeviceUse& device, CmEvent& event) {
+  if (event.kind == CmEvent::Kind::kPeerQuiet) return look_at_port(service, device, event.flow);
   if (event.kind == CmEvent::Kind::kRequest || event.kind == CmEvent::Kind::kServiceRequest) {
     return handle_request(service, device, event);
   }

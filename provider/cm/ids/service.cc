@@ -52,6 +52,7 @@ void Service::reset_in_child() {
   memberships = {};
   files.clear();
   resolutions.clear();
+  closed_ports = {};
 }
 
 /// Sends the last messages of an exiting process's connections. The device's lock is held, which

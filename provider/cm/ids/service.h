@@ -14,6 +14,7 @@
 
 #include "packet/base/expected.h"
 #include "packet/base/time.h"
+#include "packet/host/closed_ports.h"
 #include "provider/cm/files/cm_file.h"
 #include "provider/cm/ids/cm_id.h"
 #include "provider/cm/ids/device_use.h"
@@ -86,6 +87,7 @@ class Service {
   /// Address resolutions under way, by the time of their next poll.
   std::set<std::pair<Instant, uint32_t>> resolutions;
   Watch watch;
+  ClosedPorts closed_ports;
   /// The GIDs of all devices, as they were when they were last listed.
   std::vector<Gid> own_gids;
   Instant own_gids_until{};  ///< to be listed again then

@@ -417,6 +417,8 @@ const std::vector<Case> kConnectionCases = {
     {"killed_idle", serve_until_killed,
      [](const Place& place) { call_killed_idle(place, -ECONNRESET); }},
     {"killed_alone", serve_until_killed,
+     [](const Place& place) { call_killed_idle(place, -ECONNRESET); }},
+    {"killed_silent", serve_until_killed,
      [](const Place& place) { call_killed_idle(place, -ETIMEDOUT); }},
     {"stopped", serve_stopped, call_stopped},
 };

@@ -68,6 +68,7 @@ struct Communication : ListHook<PeerProcessMembers>,
   Duration time_wait;
   Duration own_response_time;  ///< the time to answer that we have told the peer
   Instant answer_due;          ///< when the peer may expect an answer to its REQ or REP
+  Instant retry_at;            ///< of the request
   uint8_t max_retries = 0;
   uint8_t retries_left = 0;
   uint8_t early_retries = 0;   ///< those made within the first time-out

@@ -36,6 +36,8 @@ struct PeerProcess : DeadlineHook<struct ProbeTimer> {
   Instant asked_at;                ///< last
   std::optional<Instant> silence;  ///< start of the present wait for an answer
   uint32_t unanswered = 0;         ///< questions in a row
+  bool told_quiet = false;         ///< kPeerQuiet was told, and the question comes next
+  bool port_closed = false;        ///< of its host
   bool slot_taken = false;         ///< the deadline is that of its turn
 };
 

@@ -7,13 +7,14 @@ namespace urxe {
 namespace {
 
 constexpr Duration kNextMoment = nanoseconds(1);
+/// From kPeerQuiet to the question: the consumer looks at the port meanwhile.
+constexpr Duration kForTheConsumer = milliseconds(10);
 
 bool is_probed(const CmCore& core, const Communication& c) {
   const CmConfig& config = core.config;
   // The target end of XRC may outlive its communication.
   return config.probe_interval > Duration{} && config.probes_per_second > 0 && !c.forgotten &&
-         c.transport != CmTransport::kExtended &&
-         (c.remote_ca_guid & config.probe_guid_mask) == config.probe_guid_value;
+         c.transport != CmTransport::kExtended && is_urxe(config, c);
 }
 
 void send_probe(CmCore& core, Communication& c) {
@@ -62,17 +63,39 @@ void count_unanswered(const CmConfig& config, PeerProcess& process, Instant now)
   }
 }
 
+bool is_quiet(const CmCore& core, const PeerProcess& process) {
+  return core.config.quiet_after > 0 && process.unanswered >= core.config.quiet_after;
+}
+
+/// Each question to a quiet process comes after a look at its host's port. False: now it is the
+/// question's turn.
+bool looks_at_port(CmCore& core, PeerProcess& process) {
+  process.told_quiet = is_quiet(core, process) && !process.told_quiet;
+  if (process.told_quiet) core.tell_quiet(process.members.front()->flow);
+  return process.told_quiet;
+}
+
+/// The pauses of a quiet process differ, so that they do not keep step with those that the kernel
+/// of its host makes.
+Duration pause_while_unanswered(CmCore& core, const PeerProcess& process) {
+  const Duration again = core.config.probe_again;
+  if (!is_quiet(core, process)) return again;
+  const auto part = core.ids.next_transaction() % static_cast<uint64_t>(again.ns / 8 + 1);
+  return again + nanoseconds(static_cast<int64_t>(part));
+}
+
 /// Connections of a silent process that end in one turn: there may be tens of thousands, and the
 /// caller holds up others.
 constexpr size_t kGivenUpAtOnce = 16;
 
 void give_up(CmCore& core, PeerProcess& process, Instant now) {
   const size_t all = process.size;
+  const auto kind = process.port_closed ? CmEvent::Kind::kPeerGone : CmEvent::Kind::kPeerSilent;
   if (all > kGivenUpAtOnce) arm(core, process, now, now);
   // The last member takes the PeerProcess with it.
   for (size_t left = std::min(all, kGivenUpAtOnce); left > 0; --left) {
     Communication& c = *process.members.front();
-    core.tell(c, CmEvent::Kind::kPeerSilent, CmDrep{});
+    core.tell(c, kind, CmDrep{});
     core.enter(c, cm_step(c.state, CmInput::kPeerGone).next, now);
   }
 }
@@ -80,11 +103,17 @@ void give_up(CmCore& core, PeerProcess& process, Instant now) {
 void hear(CmCore& core, PeerProcess& process, Instant now) {
   process.silence.reset();
   process.unanswered = 0;
+  process.told_quiet = false;
+  process.port_closed = false;
   if (process.slot_taken) return;  // it is about to be asked again, which does no harm
   arm(core, process, process.asked_at + pause_of(core.config, process), now);
 }
 
 }  // namespace
+
+bool is_urxe(const CmConfig& config, const Communication& c) {
+  return (c.remote_ca_guid & config.probe_guid_mask) == config.probe_guid_value;
+}
 
 void start_probing(CmCore& core, Communication& c, Instant now) {
   if (!is_probed(core, c)) return;
@@ -98,16 +127,21 @@ void start_probing(CmCore& core, Communication& c, Instant now) {
 
 void run_probe(CmCore& core, PeerProcess& process, Instant now) {
   const uint32_t limit = core.config.probe_limit;
-  if (process.unanswered >= limit) return give_up(core, process, now);
+  const auto is_over = [&] { return process.unanswered >= limit || process.port_closed; };
+  if (is_over()) return give_up(core, process, now);
   if (!take_turn(core, process, now)) return;
   count_unanswered(core.config, process, now);
-  if (process.unanswered >= limit) return give_up(core, process, now);
+  process.port_closed =
+      is_quiet(core, process) && core.closed_ports.has(process.members.front()->flow, now);
+  if (is_over()) return give_up(core, process, now);
+  if (looks_at_port(core, process)) return arm(core, process, now + kForTheConsumer, now);
   Communication& c = *process.members.front();
   process.members.move_to_back(c);
   send_probe(core, c);
   process.asked_at = now;
   if (process.suspects > 0) --process.suspects;
-  const Duration pause = std::min(pause_of(core.config, process), core.config.probe_again);
+  const Duration pause =
+      std::min(pause_of(core.config, process), pause_while_unanswered(core, process));
   arm(core, process, now + pause, now);
 }
 
@@ -117,6 +151,10 @@ bool ask_soon(CmCore& core, Communication& c, Instant now) {
   process->members.move_to_front(c);
   if (!process->slot_taken) arm(core, *process, now, now);
   return true;
+}
+
+void ConnectionManager::port_is_closed(const Gid& local, const Gid& peer, Instant now) {
+  begin_call().closed_ports.note(local, peer, now);
 }
 
 bool answers_probe(const Communication& c, const MadContext& context) {

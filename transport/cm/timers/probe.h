@@ -15,9 +15,13 @@ namespace urxe {
 //   two apart by their transaction ids.
 // - If the communication is unknown there, another process of the killed one's host, or its
 //   successor, answers the DREQ with a DREP (12.6.11). The connection ends at once.
-// - If nobody is left to answer, the connection ends after many unanswered questions in a row. The
-//   questions are counted and the time is not measured, so a process that was stopped for a long
-//   time does not take its peers for gone when it continues.
+// - If nobody is left to answer, the kernel of the host says that port 4791 is closed, to whoever
+//   asks it by a socket. That is the consumer's part, from the second unanswered question on, and
+//   just before each question: kernels answer so only once a second, and the question would use up
+//   that answer.
+// - Otherwise the connection ends after many unanswered questions in a row. The questions are
+//   counted and the time is not measured, so a process that was stopped for a long time does not
+//   take its peers for gone when it continues.
 //
 // Processes die, rather than single connections, so the questions go to processes: each question
 // uses the next connection with that process, and an answer for one connection is an answer of the
@@ -38,6 +42,8 @@ void run_probe(CmCore& core, PeerProcess& process, Instant now);
 /// Asks for the other end of this connection as soon as the turn of the process comes. False: the
 /// peer is not one that is asked.
 bool ask_soon(CmCore& core, Communication& c, Instant now);
+/// Whether the peer's GUID marks it as urxe.
+bool is_urxe(const CmConfig& config, const Communication& c);
 /// Whether the message has the transaction id of the communication's questions.
 bool answers_probe(const Communication& c, const MadContext& context);
 /// The peer answers that it exists.

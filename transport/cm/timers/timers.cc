@@ -58,8 +58,7 @@ void time_out(CmCore& core, Communication& c, Instant now) {
   core.enter(c, step.next, now);
 }
 
-}  // namespace
-
+/// How long to wait for an answer before the next retry or, if no retry is left, before giving up.
 Duration pause_before_retry(const CmCore& core, Communication& c) {
   if (c.retries_early) {
     const Duration next = core.config.first_retry * (int64_t{1} << c.early_retries);
@@ -73,12 +72,33 @@ Duration pause_before_retry(const CmCore& core, Communication& c) {
   return c.request_timeout * (c.retries_left == 0 ? 1 + c.early_retries : 1);
 }
 
-namespace {
+/// A peer that was killed leaves a DREQ unanswered; the kernel of its host may say so, see probe.h.
+bool looks_at_port(const CmCore& core, const Communication& c) {
+  return c.state == CmState::kDreqSent && core.config.quiet_after > 0 && is_urxe(core.config, c);
+}
+
+/// Between two retries, too. True: there is nothing else to do yet.
+bool look_at_port(CmCore& core, Communication& c, Instant now) {
+  if (core.closed_ports.has(c.flow, now)) {
+    time_out(core, c, now);
+    return true;
+  }
+  core.tell_quiet(c.flow);
+  if (now >= c.retry_at) return false;
+  core.arm(c, std::min(c.retry_at - now, core.config.probe_again), now);
+  return true;
+}
 
 /// REPs that one request lets make room: as many as a source may have.
 constexpr int kOverdueAtOnce = 64;
 
 }  // namespace
+
+void await_answer(CmCore& core, Communication& c, Instant now) {
+  const Duration pause = pause_before_retry(core, c);
+  c.retry_at = now + pause;
+  core.arm(c, looks_at_port(core, c) ? std::min(pause, core.config.probe_again) : pause, now);
+}
 
 void make_room_for_requests(CmCore& core, const Gid& peer, Instant now) {
   if (Communication* c = core.requests.overdue(now)) time_out(core, *c, now);
@@ -97,11 +117,12 @@ constexpr int kTimersAtOnce = 64;
 /// The deadline of a communication has come.
 void run_timer(CmCore& core, Communication& c, Instant now) {
   if (!is_retransmitted(c)) return time_out(core, c, now);
+  if (looks_at_port(core, c) && look_at_port(core, c, now)) return;
   if (c.retries_left > 0) {
     --c.retries_left;
     if (c.retries_early) ++c.early_retries;
     core.repeat_request(c);
-    core.arm(c, pause_before_retry(core, c), now);
+    await_answer(core, c, now);
     return;
   }
   if (c.state == CmState::kEstablished) return time_out_alternate_path(core, c);

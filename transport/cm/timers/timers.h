@@ -7,8 +7,8 @@ namespace urxe {
 
 // Retransmission, time-outs, and the end of time-wait.
 
-/// How long to wait for an answer before the next retry or, if no retry is left, before giving up.
-Duration pause_before_retry(const CmCore& core, Communication& c);
+/// A request was sent. Arms the timer for the next retry or, if no retry is left, for giving up.
+void await_answer(CmCore& core, Communication& c, Instant now);
 
 /// A request of `peer` has come. If there is no room for it, or for those of its source that came
 /// before: gives up communications whose REPs have been unanswered for long, as if their retries
