@@ -8,6 +8,7 @@ usage: rdma_cm_verify.py CASE [ipv4|ipv4_other|ipv6|ib|ib_ipv6|veth_ipv4|veth_ip
 import contextlib
 import signal
 import socket
+import subprocess
 import sys
 import time
 
@@ -46,6 +47,8 @@ def pair(case, kind):
 def alone(case, kind):
     with place(kind) as where:
         ours, ib = where.server, where.ib
+        if case == "bindv6only":
+            subprocess.run(["sysctl", "-q", "-w", "net.ipv6.bindv6only=1"], check=True)
         client = Process(command("client", case, ours, str(harness.free_port()), ib), name="client")
         client.expect_success(PATIENCE)
 
@@ -95,7 +98,7 @@ def stopped(kind):
 PAIRS = ("endpoint", "client_disconnects", "server_disconnects", "reject", "nonblocking", "migrate", "private_data",
          "datagrams", "options", "settled", "own_queue_pair", "notify", "path", "data_first", "reply_rejected",
          "fork_idle", "fork_meddling", "fork_beside_channels", "fork_both")
-ALONE = ("nobody", "bind_loopback", "reuse_address", "af_only")
+ALONE = ("nobody", "bind_loopback", "reuse_address", "af_only", "bindv6only")
 
 
 def test():

@@ -264,6 +264,7 @@ void RawEngine::stop_raw() {
   if (!ring_) return;
   for (const Gid& address : addresses_) detach_udp_filter(udp_.receive_fd(address));
   addresses_.clear();
+  sender_.drop_waiting();
   (void)counters();  // the last ones of the socket
   ring_.reset();
   socket_.reset();  // epoll forgets it

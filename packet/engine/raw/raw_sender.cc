@@ -150,6 +150,13 @@ void RawSender::flush(Instant now) {
   }
 }
 
+void RawSender::drop_waiting() {
+  while (is_blocked()) {
+    count_lost(backlog_->messages()[0], ENETDOWN);
+    backlog_->pop(1);
+  }
+}
+
 void RawSender::count_sent(size_t first, size_t count) {
   counters_.tx_frames += count;
   for (size_t i = first; i < first + count; ++i) {

@@ -32,6 +32,8 @@ class RawSender {
   /// may be a little late.
   [[nodiscard]] std::span<const TxBatch::Message> transmit(TxBatch& batch, Instant now);
   void flush(Instant now);
+  /// The socket will never have room again: what waits for it is lost.
+  void drop_waiting();
   /// Whether messages wait for room in the socket's buffer.
   [[nodiscard]] bool is_blocked() const { return backlog_ != nullptr && !backlog_->empty(); }
   /// Whether packets of the flow leave by the interface, as frames or until then by UDP.

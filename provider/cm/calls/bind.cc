@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "packet/host/read_file.h"
 #include "provider/cm/addresses/device_lookup.h"
 
 namespace urxe::cm {
@@ -19,6 +20,12 @@ Expected<void, Errno> bind_device(Service& service, CmId& id, const Address& add
   id.port = local->port;
   id.gid_index = local->gid_index;
   return {};
+}
+
+/// Whether listeners on IPv6's wildcard leave IPv4 alone unless told otherwise, as sockets do.
+bool is_ipv6_only_by_default() {
+  const auto file = read_file("/proc/sys/net/ipv6/bindv6only");
+  return file && file->starts_with('1');
 }
 
 Expected<void, Errno> bind_port(CmId& id, BindFor what) {
@@ -50,6 +57,9 @@ Expected<void, Errno> bind_id(Service& service, CmId& id, const Address& address
     if (auto bound = bind_device(service, id, address); !bound) return bound;
   }
   const Address before = std::exchange(id.source, address);
+  if (!id.options.af_only && address.family() == AF_INET6 && address.is_any()) {
+    id.options.af_only = is_ipv6_only_by_default();
+  }
   if (auto bound = bind_port(id, what); !bound) {
     id.source = before;
     detach(id);

@@ -208,12 +208,35 @@ void keep_families_apart(const Place& place) {
   destroy(of_ipv4);
 }
 
+/// The network namespace's net.ipv6.bindv6only is 1.
+void follow_bindv6only(const Place& place) {
+  const Channel channel;
+  const auto port = htons(static_cast<uint16_t>(std::atoi(place.service.c_str())));
+  sockaddr_in ipv4{};
+  ipv4.sin_family = AF_INET;
+  ipv4.sin_port = port;
+  sockaddr_in6 ipv6{};
+  ipv6.sin6_family = AF_INET6;
+  ipv6.sin6_port = port;
+  rdma_cm_id* of_ipv6 = create_id(channel);
+  need(rdma_bind_addr(of_ipv6, reinterpret_cast<sockaddr*>(&ipv6)), "rdma_bind_addr");
+  rdma_cm_id* of_ipv4 = create_id(channel);
+  need(rdma_bind_addr(of_ipv4, reinterpret_cast<sockaddr*>(&ipv4)), "rdma_bind_addr");
+  rdma_cm_id* of_both = create_id(channel);
+  need(set(of_both, RDMA_OPTION_ID_AFONLY, 0), "RDMA_OPTION_ID_AFONLY");
+  need_errno(rdma_bind_addr(of_both, reinterpret_cast<sockaddr*>(&ipv6)), EADDRINUSE,
+             "the option goes before");
+  destroy(of_both);
+  destroy(of_ipv4);
+  destroy(of_ipv6);
+}
+
 }  // namespace
 
 const std::vector<Case> kOptionCases = {
     {"options", serve_one, call_with_options}, {"settled", serve_settling, call_settling},
     {"bind_loopback", nullptr, bind_loopback}, {"reuse_address", nullptr, share_a_port},
-    {"af_only", nullptr, keep_families_apart},
+    {"af_only", nullptr, keep_families_apart}, {"bindv6only", nullptr, follow_bindv6only},
 };
 
 }  // namespace verify

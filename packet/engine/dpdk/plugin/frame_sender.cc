@@ -120,6 +120,7 @@ void FrameSender::retry_unresolved(Instant now) {
 void FrameSender::drop_backlog() {
   counters_.tx_link_down += backlog_.size();
   while (!backlog_.empty()) rte_pktmbuf_free(backlog_.pop().frame);
+  stall_.note_left();
 }
 
 void FrameSender::drop_all() {
