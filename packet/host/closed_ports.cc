@@ -16,13 +16,24 @@ namespace urxe {
 namespace {
 
 constexpr uint32_t kRefusalsWanted = 2;
+constexpr int kPortsTried = 4;
+
+/// To a port as RoCE packets come from, so that a firewall treats the datagram as it does those.
+bool bind_to_any_port(int fd, const Gid& local, uint32_t scope) {
+  constexpr uint16_t kFirst = 0xc000;
+  for (int i = 0; i < kPortsTried; ++i) {
+    const auto port = static_cast<uint16_t>(kFirst | (random_number() & 0x3fff));
+    const SocketAddress from(local, port, scope);
+    if (bind(fd, from.get(), from.size()) == 0) return true;
+  }
+  return false;
+}
 
 /// A socket that has sent a datagram; none if that was not possible.
 FileDescriptor send_datagram(const Gid& local, const Gid& peer, uint32_t scope) {
   FileDescriptor fd = open_udp_socket(local.is_ipv4());
-  const SocketAddress from(local, 0, scope);
   const SocketAddress to(peer, kRoceUdpPort, scope);
-  if (!fd || bind(fd.get(), from.get(), from.size()) != 0) return {};
+  if (!fd || !bind_to_any_port(fd.get(), local, scope)) return {};
   if (connect(fd.get(), to.get(), to.size()) != 0) return {};
   const auto datagram = encode_probe({0, random_number(), 0});
   if (send(fd.get(), datagram.data(), datagram.size(), 0) < 0) return {};

@@ -13,9 +13,9 @@ namespace urxe {
 
 /// Finds out whether a host still has a socket on UDP port 4791: if it has none, its kernel answers
 /// a datagram there with an ICMP error. Each look sends a datagram that no RoCE end takes for a
-/// packet, from a port of its own. An error must name that port, so it is hard to forge for who
-/// cannot see the datagram; and it takes two. Hosts limit such errors, Linux to one a second, and a
-/// firewall may drop them: that nothing is found means nothing. Not thread-safe.
+/// packet, from a port of its own, chosen at random. An error must name that port, so it is hard to
+/// forge for who cannot see the datagram; and it takes two. Hosts limit such errors, Linux to one a
+/// second, and a firewall may drop them: that nothing is found means nothing. Not thread-safe.
 class ClosedPorts {
  public:
   /// Hosts that are looked at at a time; each takes a descriptor until an error comes, or for

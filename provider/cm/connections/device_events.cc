@@ -71,11 +71,9 @@ void refuse_alternate_path(CmId& id) {
 void look_at_port(Service& service, DeviceUse& device, const Flow& from_peer) {
   const Gid& local = from_peer.destination;
   const Gid& peer = from_peer.source;
-  RuntimeDevice::Guard guard(*device.runtime);
-  const uint32_t ifindex = device.runtime->described().ifindex;
-  const Instant now = clock_now();
-  if (!service.closed_ports.look(local, peer, ifindex, now)) return;
-  device.runtime->device().cm().port_is_closed(local, peer, now);
+  const uint32_t ifindex = device.runtime->description().ifindex;
+  if (!service.closed_ports.look(local, peer, ifindex, clock_now())) return;
+  with_cm(device, [&](ConnectionManager& cm) { cm.port_is_closed(local, peer, clock_now()); });
 }
 
 void handle_event(Service& service, DeviceUse& device, CmEvent& event) {
