@@ -124,10 +124,8 @@ class Runner:
             seconds = time.monotonic() - start
             if outcome == FAILED and self._has_stalled(self._counters):
                 outcome = STALLED
-            if outcome == FAILED and isinstance(self._link.far, peers.AgentSide):
-                # If a program cannot be killed the peer is lost, and nobody can ask it any more.
-                print(f"counters of {self._link.far.name} before its programs were ended, that had changed: "
-                      f"{_difference(self._counters[1], self._link.far.counters())}")
+            if outcome in (FAILED, STALLED) and isinstance(self._link.far, peers.AgentSide):
+                self._show_peer()
             # A server that goes on may have the device for itself (DPDK): nobody else could read its counters.
             harness.Process.kill_all()
             changed = self._changed_counters()
@@ -169,9 +167,13 @@ class Runner:
                 process.show()
         for side, counters in zip(self._link, changed):
             print(f"counters of {side.name} ({side.device}) that changed: {counters}")
-        if isinstance(self._link.far, peers.AgentSide):
-            print("the end of the peer's dmesg:")
-            print(self._link.far.start_plain(["sh", "-c", "dmesg | tail -n 15"]).expect_success())
+
+    def _show_peer(self):
+        """Before its programs are ended: if one cannot be killed the peer is lost, and nobody can ask it any more."""
+        print(f"counters of {self._link.far.name} before its programs were ended, that had changed: "
+              f"{_difference(self._counters[1], self._link.far.counters())}")
+        print("the end of the peer's dmesg:")
+        print(self._link.far.start_plain(["sh", "-c", "dmesg | tail -n 15"]).expect_success())
 
 
 def _indented(lines):
