@@ -146,7 +146,7 @@ void receive_acknowledge(ChannelAdapter& ca, QueuePair& qp, const Headers& heade
   const bool is_ack = ack_kind(headers.aeth.syndrome) == AckKind::kAck;
   const uint32_t count = is_ack ? offset + 1 : offset;
   const uint32_t acknowledged = acknowledge(ca, qp, count);
-  if (acknowledged > 0) take_round_trip(qp, qp.requester.oldest_unacked - 1, now);
+  if (acknowledged > 0) take_round_trip(ca, qp, qp.requester.oldest_unacked - 1, now);
   settle(ca, qp, now, acknowledged);
   if (qp.state() == IBV_QPS_ERR) return;
   if (acknowledged < count) {
@@ -170,7 +170,7 @@ void receive_read_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& 
   if (!scatter(ca.memory, qp.pd, qp.sq.sges(position), offset, packet.payload)) {
     return fail_oldest_send(ca, qp, IBV_WC_LOC_PROT_ERR);
   }
-  take_round_trip(qp, packet.headers.bth.psn, now);
+  take_round_trip(ca, qp, packet.headers.bth.psn, now);
   advance_oldest(ca, qp, 1);
   settle(ca, qp, now, 1);
 }
@@ -178,7 +178,7 @@ void receive_read_response(ChannelAdapter& ca, QueuePair& qp, const PacketView& 
 /// The one response of the oldest element has come.
 void complete_answered(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, Instant now) {
   if (qp.requester.rd_atomic_in_flight > 0) --qp.requester.rd_atomic_in_flight;
-  take_round_trip(qp, packet.headers.bth.psn, now);
+  take_round_trip(ca, qp, packet.headers.bth.psn, now);
   advance_oldest(ca, qp, 1);
   settle(ca, qp, now, 1);
 }

@@ -113,6 +113,7 @@ void note_sent(ChannelAdapter& ca, QueuePair& qp, const SendWqe& wqe, const Requ
   if (first_time && ack_req && !req.sample_sent && req.repairs_used == 0) {
     req.sample_sent = now;
     req.sample_is_doubtful = false;
+    req.sample_end.reset();
     req.sample_psn = psn;
   }
   if (req.send_psn == wqe.last_psn() + 1) ++req.send_position;

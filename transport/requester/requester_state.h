@@ -93,6 +93,8 @@ struct RequesterState {
   MaybeInstant sample_sent;
   Psn sample_psn;
   bool sample_is_doubtful = false;  ///< there was silence since
+  /// This process did not run from then on, for a while: the answer may have come meanwhile.
+  MaybeInstant sample_end;
   /// A sample that was doubtful in the end: from the packet to an answer, perhaps the probe's.
   MaybeDuration doubtful_sample;
 

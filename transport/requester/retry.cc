@@ -13,6 +13,7 @@
 #include "transport/requester/repair.h"
 #include "transport/requester/requester.h"
 #include "transport/requester/room.h"
+#include "transport/requester/round_trip.h"
 
 namespace urxe {
 namespace {
@@ -26,6 +27,8 @@ constexpr Duration kCrowdedPatience = seconds(4);
 /// are repeated, up to a bound: a busy host may keep a process waiting for a second.
 constexpr uint32_t kMostAckDoublings = 2;
 constexpr Duration kLongestDoubled = milliseconds(300);
+constexpr int64_t kMostStretched = 4;
+constexpr Duration kLongestStretched = seconds(1);
 /// So many packets are found to be missing one by one. A peer that is only slow has the packets
 /// behind the one that it is asked about, and so acknowledges more.
 constexpr uint32_t kLoneAnswers = 2;
@@ -48,13 +51,17 @@ void start_probe_timer(QueuePair& qp, Instant now, MaybeDuration timeout) {
 }
 
 /// The local ACK timeout is never shorter than what an answer takes that is on its way, through the
-/// queues at both ends. What it takes cannot be measured while everything is sent again.
+/// queues at both ends. What it takes cannot be measured while everything is sent again. But a peer
+/// that was once stopped must not hide for minutes that it is gone: four times what is asked for is
+/// the most that the specification allows (9.7.6.1.3), and short times are made no longer than
+/// kLongestStretched.
 MaybeDuration effective_timeout(const ChannelAdapter& ca, const QueuePair& qp) {
   const MaybeDuration timeout = ack_timeout(ca, qp);
   if (!timeout) return {};
   const Duration doubled = *timeout * (int64_t{1} << qp.requester.ack_doublings);
   const Duration longest = std::max(*timeout, std::min(doubled, kLongestDoubled));
-  return std::max(longest, qp.path->round_trip_bound());
+  const Duration most = std::max(*timeout * kMostStretched, kLongestStretched);
+  return std::max(longest, std::min(most, qp.path->round_trip_bound()));
 }
 
 void stop_timers(RequesterState& req) {
@@ -293,6 +300,7 @@ void retry_after_rnr(ChannelAdapter& ca, QueuePair& qp, Instant now, uint8_t tim
 
 void on_retry_timer(ChannelAdapter& ca, QueuePair& qp, Instant now) {
   RequesterState& req = qp.requester;
+  note_absence(ca, req, now);
   if (req.rnr_until && *req.rnr_until <= now) {
     req.rnr_until.reset();
     ca.active.push_back(qp);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "packet/base/time.h"
+#include "transport/device/channel_adapter.h"
 #include "transport/queue_pair/queue_pair.h"
 
 namespace urxe {
@@ -11,7 +12,13 @@ namespace urxe {
 // or sends again what is on its way.
 
 /// Packets up to `acknowledged` have been answered: takes the sample that this ends.
-void take_round_trip(QueuePair& qp, Psn acknowledged, Instant now);
+void take_round_trip(const ChannelAdapter& ca, QueuePair& qp, Psn acknowledged, Instant now);
+
+/// Before timers are served, and before an answer is: if one has run out so long ago that this
+/// process cannot have run since, because it was stopped, the sample that is being measured ends
+/// there. On a crowded host it may as well have waited for a processor, as the peer does: that
+/// counts.
+void note_absence(const ChannelAdapter& ca, RequesterState& req, Instant now);
 
 /// An answer to what has been answered. If there was a probe, it is the probe's answer: the first
 /// one was not, and the sample counts after all. The peer is slow.

@@ -92,6 +92,64 @@ TEST(LossOrSlowness, SecondAnswerShowsSlowness) {
   EXPECT_EQ(bench.qp->path->round_trip().ns, kRoundTrip.ns + (sample.ns - kRoundTrip.ns) / 8);
 }
 
+/// A stop of this process, while an answer is on its way.
+constexpr Duration kStop = seconds(5);
+/// What the timers may make of it.
+constexpr Duration kStillShort = milliseconds(20);
+
+// The defect: a stop was taken for a round trip. A peer that was gone then went unnoticed for
+// minutes. Expect: the answer may have come before, whether it is read first or the timers are
+// served first.
+TEST(LossOrSlowness, AStopOfThisProcessIsNoSlowness) {
+  for (const bool timers_first : {false, true}) {
+    Known bench;
+    bench.post(IBV_WR_SEND, 0);
+    bench.sent();
+    bench.pass(kStop);
+    if (timers_first) bench.sent();
+    bench.receive_ack(101);
+    if (timers_first) bench.receive_ack(101);  // to the probe
+    EXPECT_EQ(bench.send_statuses().size(), 2U);
+    EXPECT_LE(bench.qp->path->round_trip_bound(), kStillShort) << timers_first;
+    bench.post(IBV_WR_SEND, 0);
+    bench.sent();
+    bench.pass(milliseconds(3));
+    bench.receive_ack(102);
+    EXPECT_GT(bench.qp->path->round_trip(), kRoundTrip) << "the next sample counts in full";
+  }
+}
+
+TEST(LossOrSlowness, OnACrowdedHostAWaitForAProcessorIsSlowness) {
+  for (const bool timers_first : {false, true}) {
+    Known bench;
+    bench.device.set_host_is_crowded(true);
+    bench.post(IBV_WR_SEND, 0);
+    bench.sent();
+    bench.pass(kStop);
+    if (timers_first) bench.sent();
+    bench.receive_ack(101);
+    if (timers_first) bench.receive_ack(101);
+    EXPECT_GT(bench.qp->path->round_trip_bound(), milliseconds(500)) << timers_first;
+  }
+}
+
+// The peer was stopped for a minute, which its answers show as slowness. Then it is gone. Expect:
+// that is noticed in a second for each try, not in a minute.
+TEST(LossOrSlowness, AfterAStopOfThePeerItsEndIsStillNoticed) {
+  Known bench;
+  bench.qp->path->on_round_trip(seconds(60));
+  ASSERT_GT(bench.qp->path->round_trip_bound(), seconds(20));
+  bench.post(IBV_WR_SEND, 0);
+  bench.sent();
+  const Instant start = bench.now;
+  while (bench.qp->state() == IBV_QPS_RTS) {
+    bench.now = bench.device.next_deadline().value();
+    bench.sent();
+  }
+  EXPECT_EQ(bench.send_statuses().back(), IBV_WC_RETRY_EXC_ERR);
+  EXPECT_LE(bench.now - start, seconds(1) * (usual().connect.retry_cnt + 1));
+}
+
 // Expect: an answer within a round trip of the probe is the probe's: something was lost. For a
 // while the next silence is then a loss, too, and probed for much earlier.
 TEST(LossOrSlowness, AfterALossProbesAreEarly) {
