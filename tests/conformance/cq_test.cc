@@ -414,6 +414,27 @@ TEST_F(Cq, DestroyedChannelsGiveTheirDescriptorsBack) {
   EXPECT_LT(open_descriptors(), before + kChannels * 3 / 2) << "some may be noticed later";
 }
 
+// A server whose clients leave, one after the other.
+TEST_F(Cq, ChannelsGiveTheirDescriptorsBackAsTheirQueuesAreDestroyed) {
+  checks("ibv_destroy_comp_channel(3)");
+  constexpr size_t kClients = 100;
+  constexpr size_t kNoticedLater = 16;
+  const size_t before = open_descriptors();
+  std::vector<std::pair<ChannelPtr, CqPtr>> clients;
+  for (size_t i = 0; i < kClients; ++i) {
+    ChannelPtr channel(ibv_create_comp_channel(context()));
+    ASSERT_NE(channel, nullptr) << std::strerror(errno);
+    CqPtr cq(ibv_create_cq(context(), 1, nullptr, channel.get(), 0));
+    ASSERT_NE(cq, nullptr) << std::strerror(errno);
+    clients.emplace_back(std::move(channel), std::move(cq));
+  }
+  while (!clients.empty()) {
+    clients.back().second.reset();
+    clients.pop_back();
+  }
+  EXPECT_LE(open_descriptors(), before + kNoticedLater);
+}
+
 TEST_F(Cq, ChannelsLeaveNoDescriptorsBehindWhenTheDeviceIsClosed) {
   checks("ibv_close_device(3)");
   const auto make_channels = [] {

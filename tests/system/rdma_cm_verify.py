@@ -96,7 +96,7 @@ def stopped(kind):
 
 
 PAIRS = ("endpoint", "client_disconnects", "server_disconnects", "reject", "nonblocking", "migrate", "private_data",
-         "datagrams", "options", "settled", "own_queue_pair", "notify", "path", "data_first", "reply_rejected",
+         "datagrams", "options", "settled", "replies", "own_queue_pair", "notify", "path", "data_first", "reply_rejected",
          "fork_idle", "fork_meddling", "fork_beside_channels", "fork_both")
 ALONE = ("nobody", "bind_loopback", "reuse_address", "af_only", "bindv6only")
 

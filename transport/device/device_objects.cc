@@ -99,6 +99,10 @@ void Device::set_receive_buffer(size_t bytes) {
 
 Expected<PdId, Errno> Device::alloc_pd(uint32_t owner) {
   if (impl_->protection_domains.size() >= static_cast<size_t>(kMaxPds)) return error(ENOMEM);
+  // The numbers have gone round after 2^32.
+  while (impl_->next_pd == 0 || impl_->protection_domains.contains(impl_->next_pd)) {
+    ++impl_->next_pd;
+  }
   const PdId pd(impl_->next_pd++);
   impl_->protection_domains.emplace(pd.value(), ProtectionDomain{.references = 0, .owner = owner});
   impl_->note_change();

@@ -12,6 +12,7 @@
 #include "packet/base/fetch_ahead.h"
 #include "packet/host/clock.h"
 #include "packet/host/uncancelled.h"
+#include "transport/device/receive_order.h"
 
 namespace urxe {
 namespace {
@@ -65,7 +66,10 @@ bool Progress::receive(Instant now) {
   takes_from_memory_ = lane_->reads_memory();
   for (size_t i = 0; i < packets.size(); ++i) {
     if (takes_from_memory_ && i + 1 < packets.size()) fetch_ahead(packets[i + 1].bytes);
+    const bool ack_first = ack_goes_first(packets, i);
+    if (ack_first) device_.receive(packets[i + 1], now);
     device_.receive(packets[i], now);
+    if (ack_first) ++i;
   }
   if (takes_from_memory_) lingering_.passed_through_memory(packets.size());
   const bool any = frames_.receive(device_, now) || !packets.empty();

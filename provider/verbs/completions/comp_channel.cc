@@ -82,6 +82,11 @@ class ChannelTable {
     return is_there ? found->second : Channel{};
   }
 
+  void note_destroyed_cq() {
+    std::lock_guard lock(mutex_);
+    if (++destroyed_cqs_ > std::max(kMostClosed, channels_.size() / 4)) drop_closed();
+  }
+
  private:
   ChannelTable() {
     if (void* symbol = dlsym(RTLD_DEFAULT, "urxe_presence_v1")) {
@@ -105,19 +110,23 @@ class ChannelTable {
   }
 
   /// The application's close() of a channel goes unnoticed, so closed ones are looked for: when
-  /// their number has grown by a quarter, when a device is closed, and when descriptors run out. It
-  /// takes one system call per channel.
+  /// their number has grown by a quarter, when completion queues of a quarter of them have been
+  /// destroyed, when a device is closed, and when descriptors run out. It takes one system call per
+  /// channel.
   void drop_closed() {
     std::erase_if(channels_,
                   [](const auto& entry) { return entry.second.events->reader_is_gone(); });
     sweep_at_ = channels_.size() + std::max(kFirstSweep, channels_.size() / 4);
+    destroyed_cqs_ = 0;
   }
 
   static constexpr size_t kFirstSweep = 16;
+  static constexpr size_t kMostClosed = 8;
   std::mutex mutex_;
   std::map<int, std::weak_ptr<RuntimeDevice>> sources_;  ///< open contexts, by their device nodes
   std::unordered_map<int, Channel> channels_;            ///< by what the application reads
   size_t sweep_at_ = kFirstSweep;
+  size_t destroyed_cqs_ = 0;                 ///< since channels were swept
   const urxe_presence* presence_ = nullptr;  ///< null: it cannot watch reads
 };
 
@@ -179,6 +188,10 @@ void remove_channel_source(int cmd_fd) {
 }
 std::shared_ptr<EventSocket> find_channel(const ibv_comp_channel* channel) {
   return ChannelTable::instance().find(channel->fd).events;
+}
+
+void note_destroyed_cq() {
+  ChannelTable::instance().note_destroyed_cq();
 }
 
 }  // namespace urxe

@@ -22,4 +22,8 @@ void remove_channel_source(int cmd_fd);
 /// The channel behind the application's handle; null if it is not one of ours.
 std::shared_ptr<EventSocket> find_channel(const ibv_comp_channel* channel);
 
+/// A completion queue of a channel was destroyed: the channel is mostly closed next. Now and then
+/// this closes our ends of those that the application has closed. With no lock held.
+void note_destroyed_cq();
+
 }  // namespace urxe

@@ -169,6 +169,7 @@ int destroy_cq(ibv_cq* handle) noexcept {
     await_acknowledgements(cq);
   }
   cq.domain = DomainUse();
+  if (cq.channel != nullptr && !cq.owner->is_forked()) note_destroyed_cq();
   cq.channel.reset();
   cq.owner->retired.add(cq);
   return 0;

@@ -13,8 +13,9 @@ namespace {
 using namespace verify;
 
 const Case* find_case(const std::string& name) {
-  for (const auto* cases : {&kConnectionCases, &kDataCases, &kForkCases, &kKilledCases,
-                            &kOptionCases, &kPathCases, &kQueuePairCases, &kSlowCases}) {
+  for (const auto* cases :
+       {&kConnectionCases, &kDataCases, &kForkCases, &kKilledCases, &kOptionCases, &kPathCases,
+        &kQueuePairCases, &kReplyCases, &kSlowCases}) {
     for (const Case& candidate : *cases) {
       if (candidate.name == name) return &candidate;
     }

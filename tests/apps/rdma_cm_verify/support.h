@@ -154,6 +154,7 @@ extern const std::vector<Case> kKilledCases;
 extern const std::vector<Case> kOptionCases;
 extern const std::vector<Case> kPathCases;
 extern const std::vector<Case> kQueuePairCases;
+extern const std::vector<Case> kReplyCases;
 extern const std::vector<Case> kSlowCases;
 
 }  // namespace verify

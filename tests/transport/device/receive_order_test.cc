@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/device/receive_order.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <vector>
+
+#include "packet/wire/opcode.h"
+
+namespace urxe::test::receive_order_test {
+namespace {
+
+constexpr uint8_t kQp = 5;
+
+/// A batch of packets, which have a BTH and nothing else.
+class Batch {
+ public:
+  Batch& add(Operation operation, uint8_t qp = kQp, uint16_t source_port = 0xc001,
+             size_t size = 12) {
+    std::vector<uint8_t>& bytes = bytes_.emplace_back(size);
+    if (size > 0) bytes[0] = Opcode(Service::kRc, operation).value;
+    if (size > 7) bytes[7] = qp;
+    RxPacket& packet = packets_.emplace_back();
+    packet.bytes = bytes;
+    packet.flow.source_port = source_port;
+    return *this;
+  }
+  [[nodiscard]] bool ack_goes_first(size_t i = 0) const {
+    return urxe::ack_goes_first(packets_, i);
+  }
+
+ private:
+  std::deque<std::vector<uint8_t>> bytes_;
+  std::vector<RxPacket> packets_;
+};
+
+TEST(ReceiveOrder, AnAckBehindWhatCompletesAReceiveGoesFirst) {
+  using enum Operation;
+  for (const Operation reply : {kSendLast, kSendLastImm, kSendLastInvalidate, kSendOnly,
+                                kSendOnlyImm, kSendOnlyInvalidate, kWriteLastImm, kWriteOnlyImm}) {
+    EXPECT_TRUE(Batch().add(reply).add(kAcknowledge).ack_goes_first()) << static_cast<int>(reply);
+  }
+}
+
+TEST(ReceiveOrder, OtherPacketsStayInOrder) {
+  using enum Operation;
+  for (const Operation first :
+       {kSendFirst, kSendMiddle, kWriteOnly, kWriteLast, kReadRequest, kReadResponseOnly,
+        kReadResponseLast, kAcknowledge, kAtomicAcknowledge, kFetchAdd}) {
+    EXPECT_FALSE(Batch().add(first).add(kAcknowledge).ack_goes_first()) << static_cast<int>(first);
+  }
+  for (const Operation next : {kSendOnly, kReadResponseOnly, kAtomicAcknowledge}) {
+    EXPECT_FALSE(Batch().add(kSendOnly).add(next).ack_goes_first()) << static_cast<int>(next);
+  }
+}
+
+TEST(ReceiveOrder, AnAckOfAnotherConnectionStaysInOrder) {
+  using enum Operation;
+  EXPECT_FALSE(Batch().add(kSendOnly).add(kAcknowledge, kQp + 1).ack_goes_first());
+  EXPECT_FALSE(Batch().add(kSendOnly).add(kAcknowledge, kQp, 0xc002).ack_goes_first());
+}
+
+TEST(ReceiveOrder, ShortPacketsAndTheLastOne) {
+  using enum Operation;
+  EXPECT_FALSE(Batch().add(kSendOnly).ack_goes_first());
+  EXPECT_FALSE(Batch().add(kSendOnly).add(kAcknowledge).ack_goes_first(1));
+  for (const size_t size : {0, 1, 11}) {
+    EXPECT_FALSE(Batch().add(kSendOnly, kQp, 1, size).add(kAcknowledge, kQp, 1).ack_goes_first());
+    EXPECT_FALSE(Batch().add(kSendOnly, kQp, 1).add(kAcknowledge, kQp, 1, size).ack_goes_first());
+  }
+}
+
+}  // namespace
+}  // namespace urxe::test::receive_order_test

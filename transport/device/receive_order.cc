@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transport/device/receive_order.h"
+
+#include <cstring>
+
+#include "packet/wire/opcode.h"
+
+namespace urxe {
+namespace {
+
+constexpr size_t kBthBytes = 12;
+constexpr size_t kDestQpAt = 5;
+constexpr size_t kDestQpBytes = 3;
+
+Operation operation_of(const RxPacket& packet) {
+  return Opcode(packet.bytes[0]).operation();
+}
+
+bool completes_receive(Operation operation) {
+  switch (operation) {
+    case Operation::kSendLast:
+    case Operation::kSendLastImm:
+    case Operation::kSendLastInvalidate:
+    case Operation::kSendOnly:
+    case Operation::kSendOnlyImm:
+    case Operation::kSendOnlyInvalidate:
+    case Operation::kWriteLastImm:
+    case Operation::kWriteOnlyImm:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool have_one_way(const RxPacket& a, const RxPacket& b) {
+  return a.flow.source == b.flow.source && a.flow.source_port == b.flow.source_port &&
+         std::memcmp(a.bytes.data() + kDestQpAt, b.bytes.data() + kDestQpAt, kDestQpBytes) == 0;
+}
+
+}  // namespace
+
+bool ack_goes_first(std::span<const RxPacket> packets, size_t i) {
+  if (i + 1 >= packets.size()) return false;
+  const RxPacket& first = packets[i];
+  const RxPacket& next = packets[i + 1];
+  if (first.bytes.size() < kBthBytes || next.bytes.size() < kBthBytes) return false;
+  return operation_of(next) == Operation::kAcknowledge && completes_receive(operation_of(first)) &&
+         have_one_way(first, next);
+}
+
+}  // namespace urxe
