@@ -18,8 +18,8 @@ namespace urxe {
 /// second, and a firewall may drop them: that nothing is found means nothing. Not thread-safe.
 class ClosedPorts {
  public:
-  /// Hosts that are looked at at a time; each takes a descriptor until an error comes, or for
-  /// kKeep. Looks at others find nothing.
+  /// Hosts that are looked at at a time. Each takes a descriptor, which is given back kKeep after
+  /// the last look. Looks at others find nothing.
   static constexpr size_t kMost = 16;
   static constexpr Duration kKeep = seconds(2);
 

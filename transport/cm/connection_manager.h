@@ -199,7 +199,7 @@ class ConnectionManager {
   Expected<void, Errno> answer_service(CommId id, const CmSidrRep& reply, Instant now);
   /// After kPeerQuiet, whose flow had this destination and source: the kernel of the peer's host
   /// says that nobody has port 4791. The connections with processes that still do not answer end
-  /// with kPeerGone.
+  /// with kPeerGone, and DREQs to them with kDisconnectTimeout.
   void port_is_closed(const Gid& local, const Gid& peer, Instant now);
   /// The consumer forgets the id: no more events. Sends the peer the message that the state
   /// requires (REJ, DREQ or DREP). Time-wait continues without the consumer.

@@ -9,6 +9,7 @@ namespace urxe {
 namespace {
 
 constexpr size_t kBthBytes = 12;
+constexpr size_t kMostAckBytes = 20;  ///< BTH, AETH and, perhaps, ICRC
 constexpr size_t kDestQpAt = 5;
 constexpr size_t kDestQpBytes = 3;
 
@@ -44,8 +45,9 @@ bool ack_goes_first(std::span<const RxPacket> packets, size_t i) {
   const RxPacket& first = packets[i];
   const RxPacket& next = packets[i + 1];
   if (first.bytes.size() < kBthBytes || next.bytes.size() < kBthBytes) return false;
-  return operation_of(next) == Operation::kAcknowledge && completes_receive(operation_of(first)) &&
-         have_one_way(first, next);
+  // The bytes of the next packet are looked at last: they may still be on their way to the cache.
+  return next.bytes.size() <= kMostAckBytes && completes_receive(operation_of(first)) &&
+         operation_of(next) == Operation::kAcknowledge && have_one_way(first, next);
 }
 
 }  // namespace urxe

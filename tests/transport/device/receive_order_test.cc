@@ -65,6 +65,8 @@ TEST(ReceiveOrder, ShortPacketsAndTheLastOne) {
   using enum Operation;
   EXPECT_FALSE(Batch().add(kSendOnly).ack_goes_first());
   EXPECT_FALSE(Batch().add(kSendOnly).add(kAcknowledge).ack_goes_first(1));
+  EXPECT_TRUE(Batch().add(kSendOnly).add(kAcknowledge, kQp, 0xc001, 20).ack_goes_first());
+  EXPECT_FALSE(Batch().add(kSendOnly).add(kAcknowledge, kQp, 0xc001, 21).ack_goes_first());
   for (const size_t size : {0, 1, 11}) {
     EXPECT_FALSE(Batch().add(kSendOnly, kQp, 1, size).add(kAcknowledge, kQp, 1).ack_goes_first());
     EXPECT_FALSE(Batch().add(kSendOnly, kQp, 1).add(kAcknowledge, kQp, 1, size).ack_goes_first());
