@@ -4,6 +4,7 @@
 #include <rdma/ib_user_verbs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -86,6 +87,12 @@ bool make_known(Context& context, int cmd_fd) try {
   return false;
 }
 
+/// One for each processor, as rxe has them: programs spread their queues over the vectors, or name
+/// one that every device of theirs has had. They all mean the same.
+int completion_vectors() {
+  return static_cast<int>(std::max(sysconf(_SC_NPROCESSORS_CONF), 1L));
+}
+
 /// Makes the application's handle of the context. Null and errno: the descriptors are closed.
 verbs_context* give_handle(std::unique_ptr<Context> context, ibv_device* device, int cmd_fd,
                            int async_fd) {
@@ -95,7 +102,7 @@ verbs_context* give_handle(std::unique_ptr<Context> context, ibv_device* device,
     return nullptr;
   }
   handle->async_fd = async_fd;
-  handle->num_comp_vectors = 1;
+  handle->num_comp_vectors = completion_vectors();
   context->handle = handle;
   if (!make_known(*context, cmd_fd)) {
     verbs_context* const verbs = tail_of(handle).verbs;

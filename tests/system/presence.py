@@ -36,6 +36,7 @@ def devinfo():
     harness.expect(number("max_sge") >= 32, output)
     harness.expect(number("max_msg_sz") >= 2**31, output)
     harness.expect(number("max_qp") > 0 and number("max_cq") > 0 and number("max_mr") > 0, output)
+    harness.expect(number("num_comp_vectors") == os.sysconf("SC_NPROCESSORS_CONF"), output)
     harness.expect(not values["active_speed"].startswith("2.5"), output)
     gids = re.findall(r"GID\[\s*(\d+)\]:\s+(\S+?),? (RoCE v2)", output)
     harness.expect([gid for _, gid, _ in gids] == ["::ffff:127.0.0.1", "::1"], f"GIDs {gids} in:\n{output}")
