@@ -18,7 +18,8 @@ namespace {
 constexpr uint32_t kRefusalsWanted = 2;
 constexpr int kPortsTried = 4;
 
-/// To a port as RoCE packets come from, so that a firewall treats the datagram as it does those.
+/// Binds to a random port of the range that RoCE packets are sent from, so that firewalls treat the
+/// datagram like them.
 bool bind_to_any_port(int fd, const Gid& local, uint32_t scope) {
   constexpr uint16_t kFirst = 0xc000;
   for (int i = 0; i < kPortsTried; ++i) {

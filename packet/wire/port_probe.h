@@ -11,7 +11,7 @@ namespace urxe {
 // A probe is a datagram that a process sends to its own address, to find out how the kernel shares
 // port 4791 between the sockets of a host's processes. It cannot be taken for a RoCE packet. It
 // names the member `index` of the group in the field where packets have the destination queue pair
-// number. ClosedPorts sends one to another host, where nobody answers it.
+// number. ClosedPorts sends probes to other hosts, which do not answer them.
 
 inline constexpr size_t kProbeBytes = 32;
 inline constexpr uint8_t kProbeOpcode = 0xff;

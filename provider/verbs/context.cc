@@ -87,8 +87,8 @@ bool make_known(Context& context, int cmd_fd) try {
   return false;
 }
 
-/// One for each processor, as rxe has them: programs spread their queues over the vectors, or name
-/// one that every device of theirs has had. They all mean the same.
+/// One per processor, as rxe has. Programs spread their queues over the vectors, or use a fixed
+/// one. All vectors are equivalent.
 int completion_vectors() {
   return static_cast<int>(std::max(sysconf(_SC_NPROCESSORS_CONF), 1L));
 }

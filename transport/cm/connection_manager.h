@@ -105,8 +105,8 @@ struct CmEvent {
     // The other end of an established connection is gone without a DREQ; time-wait follows.
     kPeerGone,    ///< its host has answered that it is gone
     kPeerSilent,  ///< nobody answers
-    /// No event of a communication, so without `id`: a process of the flow's source does not answer
-    /// questions. Does that host still take RoCE packets? If not, tell port_is_closed().
+    /// A process at the flow's source does not answer questions. The consumer finds out whether
+    /// that host's port 4791 is closed, and if so calls port_is_closed(). No `id`.
     kPeerQuiet,
   };
   Kind kind = Kind::kRequest;
@@ -197,9 +197,9 @@ class ConnectionManager {
                                           Duration timeout, uint8_t retries, Instant now);
   /// Sends a SIDR_REP. Fills in request_id and service_id. The id becomes idle.
   Expected<void, Errno> answer_service(CommId id, const CmSidrRep& reply, Instant now);
-  /// After kPeerQuiet, whose flow had this destination and source: the kernel of the peer's host
-  /// says that nobody has port 4791. The connections with processes that still do not answer end
-  /// with kPeerGone, and DREQs to them with kDisconnectTimeout.
+  /// The kernel of the peer's host has reported that port 4791 is closed there (kPeerQuiet). Ends
+  /// the connections with processes of that host that still do not answer (kPeerGone), and their
+  /// unanswered DREQs (kDisconnectTimeout).
   void port_is_closed(const Gid& local, const Gid& peer, Instant now);
   /// The consumer forgets the id: no more events. Sends the peer the message that the state
   /// requires (REJ, DREQ or DREP). Time-wait continues without the consumer.

@@ -3,13 +3,14 @@
 
 #include <cstring>
 
+#include "packet/wire/icrc.h"
 #include "packet/wire/opcode.h"
 
 namespace urxe {
 namespace {
 
-constexpr size_t kBthBytes = 12;
-constexpr size_t kMostAckBytes = 20;  ///< BTH, AETH and, perhaps, ICRC
+constexpr size_t kAethBytes = 4;
+constexpr size_t kMostAckBytes = kBthBytes + kAethBytes + kIcrcBytes;
 constexpr size_t kDestQpAt = 5;
 constexpr size_t kDestQpBytes = 3;
 
@@ -33,7 +34,7 @@ bool completes_receive(Operation operation) {
   }
 }
 
-bool have_one_way(const RxPacket& a, const RxPacket& b) {
+bool are_of_one_connection(const RxPacket& a, const RxPacket& b) {
   return a.flow.source == b.flow.source && a.flow.source_port == b.flow.source_port &&
          std::memcmp(a.bytes.data() + kDestQpAt, b.bytes.data() + kDestQpAt, kDestQpBytes) == 0;
 }
@@ -47,7 +48,7 @@ bool ack_goes_first(std::span<const RxPacket> packets, size_t i) {
   if (first.bytes.size() < kBthBytes || next.bytes.size() < kBthBytes) return false;
   // The bytes of the next packet are looked at last: they may still be on their way to the cache.
   return next.bytes.size() <= kMostAckBytes && completes_receive(operation_of(first)) &&
-         operation_of(next) == Operation::kAcknowledge && have_one_way(first, next);
+         operation_of(next) == Operation::kAcknowledge && are_of_one_connection(first, next);
 }
 
 }  // namespace urxe

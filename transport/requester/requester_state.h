@@ -93,7 +93,7 @@ struct RequesterState {
   MaybeInstant sample_sent;
   Psn sample_psn;
   bool sample_is_doubtful = false;  ///< there was silence since
-  /// This process did not run from then on, for a while: the answer may have come meanwhile.
+  /// When the sample ends because this process did not run afterwards (note_absence()).
   MaybeInstant sample_end;
   /// A sample that was doubtful in the end: from the packet to an answer, perhaps the probe's.
   MaybeDuration doubtful_sample;

@@ -51,10 +51,10 @@ void start_probe_timer(QueuePair& qp, Instant now, MaybeDuration timeout) {
 }
 
 /// The local ACK timeout is never shorter than what an answer takes that is on its way, through the
-/// queues at both ends. What it takes cannot be measured while everything is sent again. But a peer
-/// that was once stopped must not hide for minutes that it is gone: four times what is asked for is
-/// the most that the specification allows (9.7.6.1.3), and short times are made no longer than
-/// kLongestStretched.
+/// queues at both ends. What it takes cannot be measured while everything is sent again. It
+/// is at most four times the attribute, as the specification allows (9.7.6.1.3), or
+/// kLongestStretched if that is longer: otherwise a peer that was stopped once could be gone for
+/// minutes before that is noticed.
 MaybeDuration effective_timeout(const ChannelAdapter& ca, const QueuePair& qp) {
   const MaybeDuration timeout = ack_timeout(ca, qp);
   if (!timeout) return {};

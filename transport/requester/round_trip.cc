@@ -10,8 +10,8 @@ namespace {
 /// probe is rare.
 constexpr int64_t kLongSilence = 32;
 
-/// A timer that is served later than this, and than twice its time, was not served for want of this
-/// process.
+/// If a timer is served later than this, and after more than twice its time, this process did not
+/// run in between.
 constexpr Duration kLate = milliseconds(20);
 
 /// An answer has come to a packet sent at `sent`, after a long silence. If it came within a round

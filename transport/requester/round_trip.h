@@ -14,10 +14,10 @@ namespace urxe {
 /// Packets up to `acknowledged` have been answered: takes the sample that this ends.
 void take_round_trip(const ChannelAdapter& ca, QueuePair& qp, Psn acknowledged, Instant now);
 
-/// Before timers are served, and before an answer is: if one has run out so long ago that this
-/// process cannot have run since, because it was stopped, the sample that is being measured ends
-/// there. On a crowded host it may as well have waited for a processor, as the peer does: that
-/// counts.
+/// To be called before timers are served and before an answer is taken. If a timer ran out so long
+/// ago that this process cannot have run since (it was stopped), the sample being measured ends
+/// when the timer ran out. On a crowded host the process may have waited for a processor, as its
+/// peers do; such waits count as part of the round trip.
 void note_absence(const ChannelAdapter& ca, RequesterState& req, Instant now);
 
 /// An answer to what has been answered. If there was a probe, it is the probe's answer: the first

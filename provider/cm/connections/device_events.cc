@@ -67,7 +67,7 @@ void refuse_alternate_path(CmId& id) {
   });
 }
 
-/// A peer does not answer. If its host has no program with a device left, its kernel says so.
+/// A peer does not answer. If no program on its host has a device, that host's kernel reports it.
 void look_at_port(Service& service, DeviceUse& device, const Flow& from_peer) {
   const Gid& local = from_peer.destination;
   const Gid& peer = from_peer.source;

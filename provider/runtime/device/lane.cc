@@ -19,14 +19,15 @@ namespace {
 
 /// Most losses are of full queues on this host, whose peers respond sooner than this.
 constexpr Duration kFirstRetry = milliseconds(250);
-/// An idle connection probes its peer so often. It so learns that the peer's process was killed, if
-/// another process of the peer's host is left to say so, or its kernel.
+/// How often an idle connection probes its peer, to learn that the peer's process was killed.
+/// Another process on the peer's host reports it, or that host's kernel.
 constexpr Duration kProbeInterval = seconds(2);
-/// From the second unanswered probe on, the kernel of the peer's host is asked, too.
+/// From the second unanswered probe on, urxe looks at the port of the peer's host, too.
 constexpr uint32_t kQuietAfter = 2;
 /// Otherwise a peer counts as dead after 25 s of silence. That outlasts a short stop in a debugger,
 /// a busy host and a link that is down for a while. If half of all packets are lost each way, so
-/// many probes in a row fail once in ten thousand years. There are 10 to 40 ms more between them.
+/// many probes in a row fail once in ten thousand years. While the
+/// port is looked at, the interval is 10 to 42 ms longer.
 constexpr Duration kProbeAgain = milliseconds(250);
 constexpr uint32_t kProbeLimit = 90;
 

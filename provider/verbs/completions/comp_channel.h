@@ -22,8 +22,9 @@ void remove_channel_source(int cmd_fd);
 /// The channel behind the application's handle; null if it is not one of ours.
 std::shared_ptr<EventSocket> find_channel(const ibv_comp_channel* channel);
 
-/// A completion queue of a channel was destroyed: the channel is mostly closed next. Now and then
-/// this closes our ends of those that the application has closed. With no lock held.
+/// To be called when a completion queue of a channel was destroyed: programs usually close the
+/// channel next. From time to time this closes our ends of the channels that the application has
+/// closed. The caller holds no lock.
 void note_destroyed_cq();
 
 }  // namespace urxe

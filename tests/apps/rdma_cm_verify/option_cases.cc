@@ -183,25 +183,36 @@ void share_a_port(const Place& place) {
   destroy(first);
 }
 
+/// All addresses of each family, with the place's port.
+class Wildcards {
+ public:
+  explicit Wildcards(const Place& place) {
+    const auto port = htons(static_cast<uint16_t>(std::atoi(place.service.c_str())));
+    ipv4_.sin_family = AF_INET;
+    ipv4_.sin_port = port;
+    ipv6_.sin6_family = AF_INET6;
+    ipv6_.sin6_port = port;
+  }
+  sockaddr* ipv4() { return reinterpret_cast<sockaddr*>(&ipv4_); }
+  sockaddr* ipv6() { return reinterpret_cast<sockaddr*>(&ipv6_); }
+
+ private:
+  sockaddr_in ipv4_{};
+  sockaddr_in6 ipv6_{};
+};
+
 void keep_families_apart(const Place& place) {
   const Channel channel;
-  const auto port = htons(static_cast<uint16_t>(std::atoi(place.service.c_str())));
-  sockaddr_in ipv4{};
-  ipv4.sin_family = AF_INET;
-  ipv4.sin_port = port;
-  sockaddr_in6 ipv6{};
-  ipv6.sin6_family = AF_INET6;
-  ipv6.sin6_port = port;
+  Wildcards any(place);
   rdma_cm_id* of_ipv4 = create_id(channel);
-  need(rdma_bind_addr(of_ipv4, reinterpret_cast<sockaddr*>(&ipv4)), "rdma_bind_addr");
+  need(rdma_bind_addr(of_ipv4, any.ipv4()), "rdma_bind_addr");
   rdma_cm_id* of_both = create_id(channel);
   need(set(of_both, RDMA_OPTION_ID_AFONLY, 0), "RDMA_OPTION_ID_AFONLY");
-  need_errno(rdma_bind_addr(of_both, reinterpret_cast<sockaddr*>(&ipv6)), EADDRINUSE,
-             "all addresses, IPv4 too");
+  need_errno(rdma_bind_addr(of_both, any.ipv6()), EADDRINUSE, "all addresses, IPv4 too");
   destroy(of_both);
   rdma_cm_id* of_ipv6 = create_id(channel);
   need(set(of_ipv6, RDMA_OPTION_ID_AFONLY, 1), "RDMA_OPTION_ID_AFONLY");
-  need(rdma_bind_addr(of_ipv6, reinterpret_cast<sockaddr*>(&ipv6)), "rdma_bind_addr");
+  need(rdma_bind_addr(of_ipv6, any.ipv6()), "rdma_bind_addr");
   need(rdma_listen(of_ipv4, 1), "rdma_listen");
   need(rdma_listen(of_ipv6, 1), "rdma_listen");
   destroy(of_ipv6);
@@ -211,21 +222,14 @@ void keep_families_apart(const Place& place) {
 /// The network namespace's net.ipv6.bindv6only is 1.
 void follow_bindv6only(const Place& place) {
   const Channel channel;
-  const auto port = htons(static_cast<uint16_t>(std::atoi(place.service.c_str())));
-  sockaddr_in ipv4{};
-  ipv4.sin_family = AF_INET;
-  ipv4.sin_port = port;
-  sockaddr_in6 ipv6{};
-  ipv6.sin6_family = AF_INET6;
-  ipv6.sin6_port = port;
+  Wildcards any(place);
   rdma_cm_id* of_ipv6 = create_id(channel);
-  need(rdma_bind_addr(of_ipv6, reinterpret_cast<sockaddr*>(&ipv6)), "rdma_bind_addr");
+  need(rdma_bind_addr(of_ipv6, any.ipv6()), "rdma_bind_addr");
   rdma_cm_id* of_ipv4 = create_id(channel);
-  need(rdma_bind_addr(of_ipv4, reinterpret_cast<sockaddr*>(&ipv4)), "rdma_bind_addr");
+  need(rdma_bind_addr(of_ipv4, any.ipv4()), "rdma_bind_addr");
   rdma_cm_id* of_both = create_id(channel);
   need(set(of_both, RDMA_OPTION_ID_AFONLY, 0), "RDMA_OPTION_ID_AFONLY");
-  need_errno(rdma_bind_addr(of_both, reinterpret_cast<sockaddr*>(&ipv6)), EADDRINUSE,
-             "the option goes before");
+  need_errno(rdma_bind_addr(of_both, any.ipv6()), EADDRINUSE, "the option goes before");
   destroy(of_both);
   destroy(of_ipv4);
   destroy(of_ipv6);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who replies has acknowledged: programs with one completion queue, and a send queue of one, wait
-// for the completion of their SEND first, then for the reply.
+// A program with one completion queue, and a send queue of one element, waits for the completion of
+// its SEND first, then for the reply.
 #include "tests/apps/rdma_cm_verify/support.h"
 
 namespace verify {

@@ -9,8 +9,8 @@
 
 namespace urxe {
 
-/// The hosts of which the consumer has said of late that nobody there takes RoCE packets, see
-/// ConnectionManager::port_is_closed(). The oldest makes room.
+/// The hosts whose port 4791 the consumer has reported closed within the last second
+/// (ConnectionManager::port_is_closed()). A new entry replaces the oldest.
 class ClosedPortMemory {
  public:
   static constexpr size_t kHosts = 16;
@@ -24,7 +24,7 @@ class ClosedPortMemory {
   struct Entry {
     Gid local;
     Gid peer;
-    Instant end;  ///< of what is known
+    Instant end;  ///< of the report's validity
   };
   std::array<Entry, kHosts> entries_{};
   size_t next_ = 0;

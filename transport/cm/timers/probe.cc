@@ -67,16 +67,16 @@ bool is_quiet(const CmCore& core, const PeerProcess& process) {
   return core.config.quiet_after > 0 && process.unanswered >= core.config.quiet_after;
 }
 
-/// Each question to a quiet process comes after a look at its host's port. False: now it is the
-/// question's turn.
+/// Before each question to a quiet process, has the consumer look at its host's port. Returns false
+/// if it is the question's turn.
 bool looks_at_port(CmCore& core, PeerProcess& process) {
   process.told_quiet = is_quiet(core, process) && !process.told_quiet;
   if (process.told_quiet) core.tell_quiet(process.members.front()->flow);
   return process.told_quiet;
 }
 
-/// The pauses of a quiet process differ, so that they do not keep step with those that the kernel
-/// of its host makes.
+/// Questions to a quiet process come at random intervals: at regular ones, each report of the
+/// host's kernel, one a second, could go to a question instead of to a look.
 Duration pause_while_unanswered(CmCore& core, const PeerProcess& process) {
   const Duration again = core.config.probe_again;
   if (!is_quiet(core, process)) return again;

@@ -15,10 +15,10 @@ namespace urxe {
 //   two apart by their transaction ids.
 // - If the communication is unknown there, another process of the killed one's host, or its
 //   successor, answers the DREQ with a DREP (12.6.11). The connection ends at once.
-// - If nobody is left to answer, the kernel of the host says that port 4791 is closed, to whoever
-//   asks it by a socket. That is the consumer's part, from the second unanswered question on, and
-//   just before each question: kernels answer so only once a second, and the question would use up
-//   that answer.
+// - If no process of the host is left, its kernel reports port 4791 as closed (ICMP). The consumer
+//   finds that out with a socket, from the second unanswered question on (kPeerQuiet). It does so
+//   just before each question, because kernels send only one such report a second, and the question
+//   would use it up.
 // - Otherwise the connection ends after many unanswered questions in a row. The questions are
 //   counted and the time is not measured, so a process that was stopped for a long time does not
 //   take its peers for gone when it continues.

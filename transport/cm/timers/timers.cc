@@ -77,7 +77,7 @@ bool looks_at_port(const CmCore& core, const Communication& c) {
   return c.state == CmState::kDreqSent && core.config.quiet_after > 0 && is_urxe(core.config, c);
 }
 
-/// Between two retries, too. True: there is nothing else to do yet.
+/// Has the consumer look at the port, also between two retries. Returns false if a retry is due.
 bool look_at_port(CmCore& core, Communication& c, Instant now) {
   if (core.closed_ports.has(c.flow, now)) {
     time_out(core, c, now);
