@@ -172,6 +172,55 @@ def hung_up():
         server.expect_success()
 
 
+def busy_server():
+    """A memif's client does not wait for a server that takes no connection, and connects once there is one that does.
+
+    The defect: the driver waits for the server, and the program waited with it, in ibv_create_qp() or ibv_poll_cq()."""
+    harness.need_programs("ibv_rc_pingpong")
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        path = os.path.join(folder, "memif.sock")
+        more = f",socket={path},socket-abstract=no"
+        listener = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+        listener.bind(path)
+        listener.listen(0)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                peer = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK))
+                peer.connect(path)
+        port = harness.free_port()
+        words = ["ibv_rc_pingpong", "-d", DEVICE, "-g", IPV4, "-c", "-p", str(port)]
+        client = Process(harness.urxe_run(words, memif("client", THEIRS, more)), "client")
+        client.wait_for_listener(port)
+        listener.close()
+        os.unlink(path)
+        server = Process(harness.urxe_run([*words, "127.0.0.1"], memif("server", OURS, more)), "server")
+        server.expect_success()
+        client.expect_success()
+
+
+def executed():
+    """Programs that a memif's server has executed outlive it, and do not hinder the next server.
+
+    The defect: they had DPDK's listening descriptor, so the socket of the process that had ended was still in use."""
+    program = ("import subprocess, sys, time\n"
+               f"{MAKE}"
+               "made = make()\n"
+               "child = subprocess.Popen(['sleep', '600'], close_fds=False, start_new_session=True)\n"
+               "print(child.pid, flush=True)\n"
+               "time.sleep(600)\n")
+    python = need_pyverbs()
+    server = Process(harness.urxe_run([python, "-W", "ignore", "-c", program], ENDS[0]), "server")
+    printed = lambda: re.search(r"^\d+$", server.output, re.MULTILINE)
+    harness.wait_until(lambda: printed() or not server.running(), "the child")
+    harness.expect(printed(), server.output)
+    child = int(printed().group())
+    try:
+        server.kill()
+        pair("ibv_rc_pingpong", "-c")
+    finally:
+        os.kill(child, signal.SIGKILL)
+
+
 def sockets(process):
     """The sockets of a process. (DPDK reopens some of its other descriptors under other numbers.)"""
     folder = f"/proc/{process.pid}/fd"
@@ -425,8 +474,8 @@ def af_packet(engine):
 
 
 CASES = {f.__name__: f for f in (pingpongs_ipv4, pingpongs_ipv6, perftest, rping, verify, capture, killed, refused,
-                                 memif_path, second, two_servers, hung_up, stranger, absent, devices, uninvolved, forked,
-                                 unprivileged, af_packet)}
+                                 memif_path, second, two_servers, hung_up, busy_server, executed, stranger, absent,
+                                 devices, uninvolved, forked, unprivileged, af_packet)}
 
 
 def test():

@@ -159,7 +159,7 @@ Expected<void, std::string> complete_memif(Parsed& option, const std::string& so
 
 DeviceKey key_of_memif(std::string_view device) {
   const std::string role = argument_of(device, "role").value_or("client");
-  const std::string socket = argument_of(device, "socket").value_or("/run/memif.sock");
+  const std::string socket = memif_socket_of(device);
   const bool abstract = argument_of(device, "socket-abstract").value_or("yes") != "no";
   const bool server = role == "server" || role == "master";
   DeviceKey key;
@@ -176,6 +176,11 @@ DeviceKey key_of_memif(std::string_view device) {
 
 std::string name_of_device(std::string_view device) {
   return std::string(device.substr(0, device.find(',')));
+}
+
+std::string memif_socket_of(std::string_view device) {
+  if (!device.starts_with("net_memif")) return "";
+  return argument_of(device, "socket").value_or("/run/memif.sock");
 }
 
 DeviceKey key_of_device(std::string_view device) {

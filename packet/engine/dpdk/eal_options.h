@@ -21,7 +21,7 @@ struct EalHost {
 };
 
 /// The user's options of DPDK's environment (EAL), and those that a library in somebody's process
-/// needs where the user has not said otherwise. The error is a sentence for the user: a word is no
+/// needs unless the user has said otherwise. The error is a sentence for the user: a word is no
 /// option, or one that would print, end the process, or make it another one's secondary. (EAL
 /// itself prints its usage on stdout where it finds a mistake.)
 Expected<std::vector<std::string>, std::string> complete_eal_options(
@@ -39,6 +39,9 @@ struct DeviceKey {
 };
 /// `device` is one of named_devices().
 DeviceKey key_of_device(std::string_view device);
+
+/// By what a memif meets its peer: a path, or an abstract name. Empty: it is no memif.
+std::string memif_socket_of(std::string_view device);
 
 /// The name of the device, which its port has too: what is before the first comma.
 std::string name_of_device(std::string_view device);

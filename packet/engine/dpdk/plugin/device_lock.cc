@@ -76,7 +76,7 @@ Expected<DeviceLock, EngineError> DeviceLock::take(const DeviceKey& key,
     FileDescriptor fd(open(lock.path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd) return lock;
     if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-      // Who looks whether the owner lives has the lock for a moment.
+      // A process that looks whether the owner lives has the lock for a moment.
       if (nanosleep(&kPause, nullptr) == 0 && ++busy < kBusyAttempts) continue;
       return engine_failure(EBUSY, "the DPDK device '" + device + "' is in use by " +
                                        read_holder(fd.get()) + ": only one process can have it");

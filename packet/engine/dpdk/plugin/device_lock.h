@@ -21,7 +21,7 @@ class DeviceLock {
  public:
   DeviceLock() = default;
   /// EBUSY: another process has the device; the error tells its number. `device` is for the error.
-  /// Where there is no directory for the file, nothing is locked: the driver will refuse a second
+  /// If there is no directory for the file, nothing is locked: the driver will refuse a second
   /// one, or not.
   static Expected<DeviceLock, EngineError> take(const DeviceKey& key, const std::string& device);
   DeviceLock(DeviceLock&&) noexcept = default;

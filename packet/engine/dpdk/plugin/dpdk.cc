@@ -235,6 +235,7 @@ void DpdkEngine::follow_link() {
   }
   if (is_up == link_up_) return;
   link_up_ = is_up;
+  if (is_up) port_.note_connected();
   if (is_up && !addresses_.empty()) services_.announce(now_);
   if (link_changed_) link_changed_(is_up);
 }

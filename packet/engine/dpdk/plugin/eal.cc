@@ -8,6 +8,7 @@
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_log.h>
+#include <rte_mempool.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -216,6 +217,7 @@ const std::string* Eal::device_named(const std::string& name) const {
 
 Expected<uint16_t, EngineError> Eal::open_port(const std::string& name) {
   const std::lock_guard lock(mutex_);
+  if (auto removed = remove_left(name); !removed) return Unexpected<EngineError>(removed.error());
   uint16_t port = 0;
   if (rte_eth_dev_get_port_by_name(name.c_str(), &port) == 0) return port;
   const std::string* const device = is_ours_ ? device_named(name) : nullptr;
@@ -234,8 +236,35 @@ Expected<uint16_t, EngineError> Eal::open_port(const std::string& name) {
       ENODEV, "DPDK has no port '" + name + "'; it has " + (found.empty() ? "none" : found));
 }
 
+void Eal::close_on_exec(const std::string& name) const {
+  const std::string* const device = device_named(name);
+  if (device != nullptr) close_memif_on_exec(memif_socket_of(*device));
+}
+
+void Eal::leave_port(const std::string& name, ConnectAttempt attempt, rte_mempool* pool) {
+  const std::lock_guard lock(mutex_);
+  left_.insert_or_assign(name, LeftPort{std::move(attempt), pool});
+}
+
+Expected<void, EngineError> Eal::remove_left(const std::string& name) {
+  const auto left = left_.find(name);
+  if (left == left_.end()) return {};
+  if (!left->second.attempt.wait()) {
+    return engine_failure(EBUSY, "the server of " + name +
+                                     " takes no connection: it was stopped, or has no descriptors "
+                                     "left");
+  }
+  if (remove_in_interrupt_thread(name)) rte_mempool_free(left->second.pool);
+  left_.erase(left);
+  return {};
+}
+
 bool Eal::close_port(const std::string& name) {
   const std::lock_guard lock(mutex_);
+  return remove_in_interrupt_thread(name);
+}
+
+bool Eal::remove_in_interrupt_thread(const std::string& name) {
   struct Closing {
     Eal* eal;
     const std::string& name;

@@ -17,7 +17,7 @@ class FrameQueue {
  public:
   struct Entry {
     rte_mbuf* frame = nullptr;
-    Gid destination;  ///< these two where the queue's user needs them
+    Gid destination;  ///< these two if the queue's user needs them
     Instant since{};
   };
 

@@ -13,7 +13,9 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "packet/base/engine_error.h"
@@ -42,15 +44,41 @@ std::string find_listener(const std::string& path) {
   return "process " + std::to_string(peer.pid);
 }
 
+/// `get`: getsockname() or getpeername(). `path` may be an abstract name.
+bool has_name(int fd, int (*get)(int, sockaddr*, socklen_t*), const std::string& path) {
+  sockaddr_un name{};
+  socklen_t size = sizeof name;
+  if (get(fd, reinterpret_cast<sockaddr*>(&name), &size) != 0 || name.sun_family != AF_UNIX ||
+      size <= offsetof(sockaddr_un, sun_path)) {
+    return false;
+  }
+  const size_t start = name.sun_path[0] == '\0' ? 1 : 0;
+  const char* const text = name.sun_path + start;
+  return path == std::string(text, strnlen(text, sizeof name.sun_path - start));
+}
+
 bool listens_at(int fd, const std::string& path) {
   int listens = 0;
   socklen_t size = sizeof listens;
-  if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0) return false;
-  sockaddr_un name{};
-  size = sizeof name;
-  return getsockname(fd, reinterpret_cast<sockaddr*>(&name), &size) == 0 &&
-         name.sun_family == AF_UNIX && size > offsetof(sockaddr_un, sun_path) &&
-         path == std::string(name.sun_path, strnlen(name.sun_path, sizeof name.sun_path));
+  return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens != 0 &&
+         has_name(fd, getsockname, path);
+}
+
+/// The memory of memifs, as DPDK names it.
+bool is_memif_region(int fd) {
+  std::error_code error;
+  const auto file = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), error);
+  return file.native().starts_with("/memfd:memif_region_");
+}
+
+/// Calls `use(fd)` with each descriptor of the process.
+template <class Use>
+void for_each_descriptor(Use use) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir("/proc/self/fd"), closedir);
+  if (open == nullptr) return;
+  while (const dirent* const entry = readdir(open.get())) {
+    if (entry->d_name[0] != '.') use(std::atoi(entry->d_name));
+  }
 }
 
 }  // namespace
@@ -86,13 +114,19 @@ Expected<void, EngineError> clear_memif_socket(const std::string& path) {
 
 void silence_memif_listener(const std::string& path) {
   const FileDescriptor silent(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir("/proc/self/fd"), closedir);
-  if (!silent || open == nullptr) return;
-  while (const dirent* const entry = readdir(open.get())) {
-    if (entry->d_name[0] == '.') continue;
-    const int fd = std::atoi(entry->d_name);
+  if (!silent) return;
+  for_each_descriptor([&](int fd) {
     if (listens_at(fd, path)) dup3(silent.get(), fd, O_CLOEXEC);
-  }
+  });
+}
+
+void close_memif_on_exec(const std::string& path) {
+  if (path.empty()) return;
+  for_each_descriptor([&](int fd) {
+    const bool is_memifs =
+        has_name(fd, getsockname, path) || has_name(fd, getpeername, path) || is_memif_region(fd);
+    if (is_memifs) fcntl(fd, F_SETFD, FD_CLOEXEC);
+  });
 }
 
 }  // namespace urxe

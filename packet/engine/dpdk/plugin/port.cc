@@ -114,12 +114,17 @@ Port::Port(Port&& other) noexcept
       mtu_(other.mtu_),
       interface_index_(other.interface_index_),
       pool_(std::exchange(other.pool_, nullptr)),
+      attempt_(std::move(other.attempt_)),
       next_try_(other.next_try_) {}
 
 void Port::close() {
   if (!is_open_) return;
   if (is_memif_ && has_sent_ && is_link_up()) nanosleep(&kReadingTime, nullptr);
   is_open_ = false;
+  if (!attempt_.wait()) {
+    eal_->leave_port(name_, std::move(attempt_), pool_);
+    return;
+  }
   // Drivers complain, also later in DPDK's thread, about peers that are gone already; and memif
   // about memory that it frees twice, which DPDK notices. Until a port is opened again nobody is
   // told.
@@ -152,11 +157,11 @@ Expected<void, EngineError> Port::set_up(uint32_t mtu) {
   for (const bool interrupts : {true, false}) {
     result = configure(mtu_, interrupts);
     if (result != 0) result = configure(0, interrupts);
-    if (result == 0 && (start() || connects_)) break;
+    if (result == 0 && (connects_ || start())) break;
   }
   if (result != 0) return engine_failure(-result, "DPDK cannot set up port " + name_);
   if (!started_ && !connects_) return engine_failure(EIO, "DPDK cannot start port " + name_);
-  if (started_) next_try_ = clock_now() + kConnectTime;
+  eal_->close_on_exec(name_);        // of a memif's server the descriptor that it listens by
   rte_eth_allmulticast_enable(id_);  // some drivers have no filter to open
   interrupt_fd_ = started_ ? rte_eth_dev_rx_intr_ctl_q_get_fd(id_, 0) : -1;
   if (interrupt_fd_ >= 0 && rte_eth_dev_rx_intr_enable(id_, 0) != 0) interrupt_fd_ = -1;
@@ -225,16 +230,14 @@ bool Port::is_link_up() const {
 }
 
 void Port::keep_connected(Instant now) {
-  if (!connects_ || now < next_try_) return;
-  EalLog::instance().keep();  // the driver complains about each attempt
-  run_in_interrupt_thread([](void* port) { static_cast<Port*>(port)->restart(); }, this);
-  next_try_ = now + (started_ ? kConnectTime : kRetryInterval);
-  (void)EalLog::instance().take();
-}
-
-void Port::restart() {
-  if (started_) rte_eth_dev_stop(id_);
-  (void)start();
+  if (!connects_ || attempt_.is_under_way()) return;
+  if (attempt_.take_started()) {
+    started_ = true;
+    next_try_ = now + kConnectTime;
+  }
+  if (now < next_try_) return;
+  attempt_.begin(id_, std::exchange(started_, false));
+  next_try_ = now + kRetryInterval;
 }
 
 void Port::arm_interrupt(bool on) {

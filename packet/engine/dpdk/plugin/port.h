@@ -8,6 +8,7 @@
 #include "packet/base/engine_error.h"
 #include "packet/base/expected.h"
 #include "packet/base/time.h"
+#include "packet/engine/dpdk/plugin/connect_attempt.h"
 #include "packet/engine/dpdk/plugin/eal.h"
 #include "packet/engine/dpdk/plugin_abi.h"
 #include "packet/engine/raw/frame.h"
@@ -43,7 +44,11 @@ class Port {
 
   [[nodiscard]] bool is_link_up() const;
   /// Call it while the link is down: connects a memif to its server, as soon as that is there.
+  /// Never waits for it.
   void keep_connected(Instant now);
+
+  /// The link is up: keeps the driver's descriptors from programs that this process executes.
+  void note_connected() { eal_->close_on_exec(name_); }
 
   /// A descriptor that is readable once frames arrive, after arm_interrupt(); -1: there is none.
   [[nodiscard]] int interrupt_fd() const { return interrupt_fd_; }
@@ -62,14 +67,13 @@ class Port {
   [[nodiscard]] int configure(uint32_t mtu, bool interrupts);
   Expected<void, EngineError> make_pool();
   [[nodiscard]] bool start();
-  void restart();
 
   Eal* eal_;
   std::string name_;
   uint16_t id_;
   bool is_open_ = true;
   bool connects_ = false;  ///< a memif that needs another process's
-  bool started_ = false;
+  bool started_ = false;   ///< and no attempt is under way
   bool is_memif_ = false;
   bool has_sent_ = false;
   int interrupt_fd_ = -1;
@@ -77,6 +81,7 @@ class Port {
   uint32_t mtu_ = 0;
   uint32_t interface_index_ = 0;
   rte_mempool* pool_ = nullptr;
+  ConnectAttempt attempt_;
   Instant next_try_{};
 };
 
