@@ -148,7 +148,11 @@ void LinkServices::handle_icmpv6(const Icmpv6Message& message, Instant now) {
   const auto neighbour = parse_neighbour_message(message);
   if (!neighbour || is_own(neighbour->source)) return;
   const Gid& learnt = neighbour->is_solicitation ? neighbour->source : neighbour->target;
-  if (neighbour->link_address && !is_own(learnt)) learn(learnt, *neighbour->link_address, now);
+  // RFC 4861, 7.2.5: what is known stays, as with two hosts that answer for one address.
+  const bool is_wanted = neighbour->overrides || !knows(learnt);
+  if (neighbour->link_address && !is_own(learnt) && is_wanted) {
+    learn(learnt, *neighbour->link_address, now);
+  }
   if (neighbour->is_solicitation && identity_.answers && is_own(neighbour->target)) {
     handle_solicitation(*neighbour);
   }
@@ -183,6 +187,11 @@ void LinkServices::handle_query(const MembershipQuery& query, Instant now) {
     group.reports = 1;
     group.next = now;
   }
+}
+
+bool LinkServices::knows(const Gid& address) {
+  const Neighbour* const neighbour = neighbours_.find(address);
+  return neighbour != nullptr && neighbour->state == Neighbour::State::kKnown;
 }
 
 void LinkServices::learn(const Gid& address, const MacAddress& mac, Instant now) {

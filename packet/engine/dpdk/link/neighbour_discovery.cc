@@ -62,6 +62,7 @@ std::optional<NeighbourMessage> parse_neighbour_message(const Icmpv6Message& mes
   result.destination = message.destination;
   result.target = Gid::from_ipv6(bytes.data() + 8);
   result.solicited = !result.is_solicitation && (bytes[4] & kSolicitedFlag) != 0;
+  result.overrides = result.is_solicitation || (bytes[4] & kOverrideFlag) != 0;
   const uint8_t wanted = result.is_solicitation ? kSourceLinkAddress : kTargetLinkAddress;
   if (!read_options(bytes.subspan(kFixedBytes), wanted, result.link_address)) return std::nullopt;
   if (result.target.is_multicast() || result.source.is_multicast()) return std::nullopt;
@@ -75,7 +76,8 @@ ControlFrame make_neighbour_message(const NeighbourMessage& message, const MacAd
   std::array<uint8_t, kFixedBytes + kOptionUnit> bytes{};
   bytes[0] = message.is_solicitation ? kSolicitation : kAdvertisement;
   if (!message.is_solicitation) {
-    bytes[4] = static_cast<uint8_t>(kOverrideFlag | (message.solicited ? kSolicitedFlag : 0));
+    bytes[4] = static_cast<uint8_t>((message.overrides ? kOverrideFlag : 0) |
+                                    (message.solicited ? kSolicitedFlag : 0));
   }
   std::ranges::copy(message.target.bytes, bytes.begin() + 8);
   size_t size = kFixedBytes;

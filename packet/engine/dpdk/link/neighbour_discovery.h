@@ -15,12 +15,13 @@ struct NeighbourMessage {
   Gid target;
   std::optional<MacAddress> link_address;  ///< of the source or the target
   bool solicited = false;                  ///< advertisements: in answer to a solicitation
+  bool overrides = true;                   ///< advertisements: what others know is old
 };
 
 /// Nullopt: no such message, or one that section 7.1 of the RFC tells to drop.
 std::optional<NeighbourMessage> parse_neighbour_message(const Icmpv6Message& message);
 
-/// The message in a frame. Advertisements override what others know.
+/// The message in a frame.
 ControlFrame make_neighbour_message(const NeighbourMessage& message, const MacAddress& to,
                                     const MacAddress& from);
 

@@ -8,7 +8,6 @@
 namespace urxe {
 namespace {
 
-constexpr uint8_t kDefaultHopLimit = 64;
 constexpr size_t kChecksumInUdp = 6;
 
 /// The sum that the Internet checksum is made of, eight bytes at a time; its byte order does not

@@ -174,6 +174,22 @@ TEST_F(LinkServicesTest, FollowsANeighbourThatChangesItsLinkAddress) {
   EXPECT_EQ(link_.resolve(address("10.0.0.2"), now_).mac, other);
 }
 
+// RFC 4861, 7.2.5. The defect: traffic went to whoever answered last, for half a minute.
+TEST_F(LinkServicesTest, KeepsANeighbourIfAnAdvertisementDoesNotOverride) {
+  expect_kind("fd00::2", kAsking);
+  NeighbourMessage answer{
+      false, address("fd00::2"), address("fd00::1"), address("fd00::2"), kPeerMac, true, false};
+  link_.handle(bytes(make_neighbour_message(answer, kOurMac, kPeerMac)), now_);
+  EXPECT_EQ(link_.resolve(address("fd00::2"), now_).mac, kPeerMac);
+  const MacAddress other = {2, 0, 0, 0, 0, 9};
+  answer.link_address = other;
+  link_.handle(bytes(make_neighbour_message(answer, kOurMac, other)), now_);
+  EXPECT_EQ(link_.resolve(address("fd00::2"), now_).mac, kPeerMac);
+  answer.overrides = true;
+  link_.handle(bytes(make_neighbour_message(answer, kOurMac, other)), now_);
+  EXPECT_EQ(link_.resolve(address("fd00::2"), now_).mac, other);
+}
+
 // Expect: only what was asked for is learnt; nobody can fill the table or claim our address.
 TEST_F(LinkServicesTest, LearnsNothingThatWasNotAskedFor) {
   answer_arp("10.0.0.3");
