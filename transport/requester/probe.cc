@@ -54,7 +54,8 @@ bool newest_can_ask(QueuePair& qp) {
 
 void owe_probe(ChannelAdapter& ca, QueuePair& qp) {
   RequesterState& req = qp.requester;
-  const bool newest = req.last_probe != Probe::kNewest && newest_can_ask(qp);
+  // Once: a responder that has said what it waits for does not answer it.
+  const bool newest = req.last_probe == Probe::kNone && newest_can_ask(qp);
   req.probe_due = newest ? Probe::kNewest : Probe::kOldest;
   ca.active.push_back(qp);
 }
