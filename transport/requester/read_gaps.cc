@@ -39,13 +39,14 @@ bool keep(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet) {
   return true;
 }
 
-/// Whether data of a READ before `wqe` is missing. It will be read anew, later than what comes now;
-/// but a READ must not return older data than one before it (10.8.3.3, table 79).
-bool is_behind_missing_read(QueuePair& qp, const SendWqe& wqe) {
+/// Whether data of a READ before `wqe` is missing, or the result of an atomic. The data will be
+/// read anew, later than what comes now; but a READ must not return older data than one before it
+/// (10.8.3.3, table 79). The result may be for the same memory as what comes now, which must stay.
+bool is_behind_missing_result(QueuePair& qp, const SendWqe& wqe) {
   Psn from = qp.requester.oldest_unacked;
   while (const auto missing = find_missing(qp, from, wqe.first_psn)) {
     const SendWqe& earlier = qp.sq.at(missing->position);
-    if (is_read(earlier) && earlier.length > 0) return true;
+    if ((is_read(earlier) && earlier.length > 0) || is_atomic(earlier)) return true;
     from = missing->from + missing->packets;
   }
   return false;
@@ -99,7 +100,7 @@ bool take_response_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& pa
     return true;
   }
   const SendWqe& wqe = qp.sq.at(position_of(qp, psn));
-  if (is_read(wqe) && is_behind_missing_read(qp, wqe)) {
+  if (is_read(wqe) && is_behind_missing_result(qp, wqe)) {
     ca.counters.drop(DropReason::kUnexpectedPsn);
     note_ahead(ca, qp, wqe.first_psn, psn + 1, true, now);
     // With all that follows, whose responses will be dropped, too. The responder sends them behind

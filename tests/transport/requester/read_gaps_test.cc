@@ -113,6 +113,24 @@ TEST(ReadGaps, AWholeReadBehindAGapIsReadAgain) {
   EXPECT_EQ(bench.send_statuses(), (Statuses{{2, IBV_WC_SUCCESS}, {3, IBV_WC_SUCCESS}}));
 }
 
+// The defect: the atomic's old value, which came last, overwrote what a later READ had brought to
+// the same memory. Expect: the READ is requested again, behind the atomic.
+TEST(ReadGaps, AReadBehindAMissingAtomicIsReadAgain) {
+  Keeping bench;
+  bench.post(IBV_WR_ATOMIC_FETCH_AND_ADD, 8);
+  const Lines atomic = bench.sent();
+  bench.read(1);
+  bench.respond(101);
+  EXPECT_EQ(bench.sent(), (Lines{atomic[0], request(101, 0, 1), "GAP Query psn 1"}));
+  Headers original;
+  original.atomic_original = 0x1111111111111111;
+  bench.receive(Operation::kAtomicAcknowledge, 100, original);
+  EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_SUCCESS}}));
+  bench.respond(101);
+  EXPECT_EQ(bench.send_statuses(), (Statuses{{2, IBV_WC_SUCCESS}}));
+  for (uint32_t i = 0; i < 8; ++i) EXPECT_EQ(bench.memory[i], 101) << i;
+}
+
 // Expect: each gap is requested when it is seen; the first, once it is closed, does not matter to
 // the second.
 TEST(ReadGaps, EachGapIsRequestedOnce) {
