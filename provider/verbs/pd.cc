@@ -25,7 +25,7 @@ ibv_pd* alloc_pd(ibv_context* context) noexcept {
 }
 
 void end_pd(Pd& pd) {
-  if (pd.base == nullptr && !pd.imported) (void)pd.owner->device().device().dealloc_pd(pd.id);
+  if (pd.base == nullptr && !pd.imported) pd.owner->device().device().release_pd(pd.id);
   pd.owner->pds.remove(pd);
 }
 

@@ -124,6 +124,14 @@ bool Device::host_is_crowded() const {
   return impl_->ca.host_is_crowded;
 }
 
+void Device::set_gids(std::span<const Gid> gids) {
+  impl_->ca.config.gids.assign(gids.begin(), gids.end());
+}
+
+void Device::set_active_mtu(ibv_mtu mtu) {
+  impl_->ca.config.active_mtu = mtu;
+}
+
 void Device::advance(Instant now) {
   ChannelAdapter& ca = impl_->ca;
   ca.now = now;
@@ -132,7 +140,7 @@ void Device::advance(Instant now) {
       ca.active.push_back(*qp);  // waits for room at the receiver
       continue;
     }
-    stop_waiting_for_credits(ca, *qp);
+    look_at_credits_again(ca, *qp);
     on_retry_timer(ca, *qp, now);
     fail_if_cq_failed(ca, *qp);
   }

@@ -88,7 +88,10 @@ class Device {
 
   /// ENOMEM. `owner` is only told to observers.
   Expected<PdId, Errno> alloc_pd(uint32_t owner = 0);
-  Expected<void, Errno> dealloc_pd(PdId pd);  ///< EBUSY: regions or queue pairs use it
+  /// EBUSY: regions, windows, queue pairs or shared receive queues use it. EINVAL: it is not there.
+  Expected<void, Errno> dealloc_pd(PdId pd);
+  /// The same, but one that is in use goes with the last object that uses it.
+  void release_pd(PdId pd);
 
   /// EINVAL: access flags; ENOMEM: too many. See MemoryTable::add. The caller checks that the
   /// memory is mapped.

@@ -52,6 +52,7 @@ void fail_if_cq_failed(ChannelAdapter& ca, QueuePair& qp);
 struct ProtectionDomain {
   uint32_t references = 0;  ///< objects that belong to it
   uint32_t owner = 0;
+  bool is_released = false;  ///< goes with the last of them
 };
 
 struct Device::Impl {
@@ -80,7 +81,11 @@ struct Device::Impl {
   void count_references(const QueuePair& qp, int by);
   /// An object that belongs to the domain was made (+1), or destroyed (-1).
   void count_user(PdId pd, int by) {
-    first->protection_domains[pd.value()].references += static_cast<uint32_t>(by);
+    const auto [found, was_gone] = first->protection_domains.try_emplace(pd.value());
+    ProtectionDomain& domain = found->second;
+    domain.is_released = domain.is_released || was_gone;
+    domain.references += static_cast<uint32_t>(by);
+    if (domain.is_released && domain.references == 0) first->protection_domains.erase(pd.value());
     note_change();
   }
   /// Something has changed that one of the lanes tells of.

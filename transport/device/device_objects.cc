@@ -80,14 +80,6 @@ void Device::Impl::take_doorbells() {
   doorbells.drain([this](QueuePair& qp) { take_posted(qp); });
 }
 
-void Device::set_gids(std::span<const Gid> gids) {
-  impl_->ca.config.gids.assign(gids.begin(), gids.end());
-}
-
-void Device::set_active_mtu(ibv_mtu mtu) {
-  impl_->ca.config.active_mtu = mtu;
-}
-
 void Device::set_receive_buffer(size_t bytes) {
   ChannelAdapter& ca = impl_->ca;
   ca.backpressure.set_receive_buffer(bytes);
@@ -116,6 +108,11 @@ Expected<void, Errno> Device::dealloc_pd(PdId pd) {
   impl_->protection_domains.erase(found);
   impl_->note_change();
   return {};
+}
+
+void Device::release_pd(PdId pd) {
+  if (auto freed = dealloc_pd(pd); freed || freed.error().value != EBUSY) return;
+  impl_->protection_domains[pd.value()].is_released = true;
 }
 
 Expected<MemoryRegion*, Errno> Device::register_memory(PdId pd, uint8_t* host, uint64_t length,

@@ -19,7 +19,6 @@ namespace urxe {
 namespace {
 
 constexpr uint32_t kQpnMask = 0xffffff;
-constexpr uint8_t kMaxRetry = 7;
 
 bool address_values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, int mask) {
   if ((mask & IBV_QP_PKEY_INDEX) != 0 && attr.pkey_index != 0) return false;
@@ -39,7 +38,9 @@ bool fits_pending(const QueuePair& qp, const ibv_qp_attr& attr, int mask) {
 }
 
 /// Access flags are not checked, as in the kernel: programs pass the flags of their regions, newer
-/// ones too. Those without a meaning for queue pairs grant nothing.
+/// ones too. Those without a meaning for queue pairs grant nothing. Nor are retry_cnt and
+/// rnr_retry: no packet of a queue pair has them, and programs for devices that use 3 bits pass 8
+/// and 10. They mean what they say, as with soft-RoCE.
 bool values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, int mask) {
   const auto within = [&](int bit, uint32_t value, uint32_t most) {
     return (mask & bit) == 0 || value <= most;
@@ -50,17 +51,13 @@ bool values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, int mas
          within(IBV_QP_MAX_QP_RD_ATOMIC, attr.max_rd_atomic, kMaxRdAtomic) &&
          within(IBV_QP_TIMEOUT, attr.timeout, kMaxTimeout) &&
          within(IBV_QP_MIN_RNR_TIMER, attr.min_rnr_timer, kMaxTimeout) &&
-         within(IBV_QP_RETRY_CNT, attr.retry_cnt, kMaxRetry) &&
-         within(IBV_QP_RNR_RETRY, attr.rnr_retry, kMaxRetry) &&
          ((mask & IBV_QP_RATE_LIMIT) == 0 || rate_is_valid(attr.rate_limit));
 }
 
-void resolve_address(ChannelAdapter& ca, QueuePair& qp) {
-  const ibv_ah_attr& av = qp.attr.ah_attr;
+void resolve_address(ChannelAdapter& ca, QueuePair& qp, const ibv_ah_attr& av, uint32_t peer_qpn) {
   Flow flow = flow_to(ca.config, av);
-  flow.source_port = source_port_for(av.grh.flow_label, qp.qpn, Qpn(qp.attr.dest_qp_num));
-  change_flow(ca, qp, flow,
-              ca.paths.acquire(flow.destination, qp.attr.dest_qp_num, ca.config.socket_window));
+  flow.source_port = source_port_for(av.grh.flow_label, qp.qpn, Qpn(peer_qpn));
+  change_flow(ca, qp, flow, ca.paths.acquire(flow.destination, peer_qpn, ca.config.socket_window));
   qp.migration.on_alternate = false;
 }
 
@@ -93,15 +90,19 @@ void copy_values(ibv_qp_attr& to, const ibv_qp_attr& from, int mask) {
 
 void apply_values(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, int mask,
                   Instant now) {
+  // What may throw std::bad_alloc comes first: then no attribute has changed.
+  if ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) != 0) set_resource_capacity(qp, attr.max_dest_rd_atomic);
+  if ((mask & IBV_QP_AV) != 0) {
+    const uint32_t peer = (mask & IBV_QP_DEST_QPN) != 0 ? attr.dest_qp_num : qp.attr.dest_qp_num;
+    resolve_address(ca, qp, attr.ah_attr, peer);
+  }
   copy_values(qp.attr, attr, mask);
   if ((mask & IBV_QP_DEST_QPN) != 0) qp.dest_qpn = Qpn(attr.dest_qp_num);
   if ((mask & IBV_QP_PATH_MTU) != 0) {
     qp.mtu = 128U << attr.path_mtu;
     qp.read_piece = read_piece_packets(ca.config.socket_window, qp.mtu);
   }
-  if ((mask & IBV_QP_AV) != 0) resolve_address(ca, qp);
   if ((mask & IBV_QP_RQ_PSN) != 0) set_expected_psn(qp, Psn(attr.rq_psn));
-  if ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) != 0) set_resource_capacity(qp, attr.max_dest_rd_atomic);
   if ((mask & IBV_QP_SQ_PSN) != 0) set_first_psn(qp, Psn(attr.sq_psn));
   if ((mask & IBV_QP_RETRY_CNT) != 0) restore_retries(qp);
   if ((mask & IBV_QP_RNR_RETRY) != 0) restore_rnr_retries(qp);

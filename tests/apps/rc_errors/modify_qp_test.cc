@@ -109,8 +109,6 @@ TEST_F(ModifyQp, ValuesOutOfRange) {
   expect_refused(rtr(), kRtrMask, [](ibv_qp_attr& attr) { attr.ah_attr.is_global = 0; });
   ASSERT_EQ(modify(qp(), rtr(), kRtrMask), 0);
   expect_refused(rts(), kRtsMask, [](ibv_qp_attr& attr) { attr.timeout = 32; });
-  expect_refused(rts(), kRtsMask, [](ibv_qp_attr& attr) { attr.retry_cnt = 8; });
-  expect_refused(rts(), kRtsMask, [](ibv_qp_attr& attr) { attr.rnr_retry = 8; });
   expect_refused(rts(), kRtsMask, [](ibv_qp_attr& attr) { attr.max_rd_atomic = 255; });
 }
 
