@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "packet/base/fence.h"
-#include "packet/engine/udp/udp_socket.h"
 #include "packet/host/clock.h"
 #include "packet/host/uncancelled.h"
+#include "packet/wire/types.h"
 
 namespace urxe {
 namespace {
@@ -35,7 +35,6 @@ Link::Link(uint32_t slot, FileDescriptor connection, LinkMemory memory, unsigned
     : slot_(slot),
       connection_(std::move(connection)),
       memory_(std::move(memory)),
-      addresses_(addresses),
       patience_(patience),
       counters_(counters),
       own_(memory_.end(number)),
@@ -45,11 +44,14 @@ Link::Link(uint32_t slot, FileDescriptor connection, LinkMemory memory, unsigned
       mapped_to_write_(memory_.ring_from(number)),
       mapped_to_read_(memory_.ring_from(1 - number)),
       peer_addresses_(peer_) {
-  for (uint32_t i = 0; i < addresses_.size(); ++i) publish_address(own_, i, addresses_[i]);
+  addresses_.reserve(LinkEnd::kAddresses);
+  for (const Gid& address : addresses) add_address(address);
 }
 
-void Link::publish_new_address() {
-  publish_address(own_, static_cast<uint32_t>(addresses_.size() - 1), addresses_.back());
+void Link::add_address(const Gid& address) {
+  if (addresses_.size() == LinkEnd::kAddresses) return;
+  publish_address(own_, static_cast<uint32_t>(addresses_.size()), address);
+  addresses_.push_back(address);
 }
 
 void Link::come_up(FileDescriptor bell, uint32_t interface_index, Instant now) {

@@ -39,15 +39,16 @@ class Link {
   enum class State : uint8_t { kAsked, kUp, kEnding, kEnded };
 
   /// `number`: the end of the memory that this process has. `addresses`: those that it has opened,
-  /// which grow (add_address()). They and `counters` outlive this.
+  /// of which it tells the peer. `counters` outlive this.
   Link(uint32_t slot, FileDescriptor connection, LinkMemory memory, unsigned number,
        const std::vector<Gid>& addresses, Duration patience, ShmCounters& counters);
 
   [[nodiscard]] uint32_t slot() const { return slot_; }
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] int connection() const { return connection_.get(); }
-  /// Tells the peer of the newest of the addresses.
-  void publish_new_address();
+  /// Tells the peer of another address. At most LinkEnd::kAddresses in all; one that is ending
+  /// needs no more.
+  void add_address(const Gid& address);
 
   /// The other process has the memory and can be woken by `bell`.
   void come_up(FileDescriptor bell, uint32_t interface_index, Instant now);
@@ -91,6 +92,9 @@ class Link {
     return result;
   }
   [[nodiscard]] const Gid* peer_address(uint8_t index) { return peer_addresses_.at(index); }
+  [[nodiscard]] const Gid* own_address(uint8_t index) const {
+    return index < addresses_.size() ? &addresses_[index] : nullptr;
+  }
   /// Frees what was read. The packets are no longer valid.
   void free();
   /// Whether the ring may be read: the sockets were empty after its first record was there.
@@ -115,8 +119,8 @@ class Link {
   FileDescriptor connection_;
   FileDescriptor bell_;  ///< the peer's
   LinkMemory memory_;
-  const std::vector<Gid>& addresses_;
-  Duration patience_;  ///< with a peer that takes nothing
+  std::vector<Gid> addresses_;  ///< this process's, by their numbers in the memory
+  Duration patience_;           ///< with a peer that takes nothing
   ShmCounters& counters_;
   LinkEnd& own_;
   LinkEnd& peer_;

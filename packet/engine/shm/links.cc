@@ -186,10 +186,14 @@ void Links::free_read() {
   std::erase_if(links_, [](const auto& link) { return link->state() == Link::State::kEnded; });
 }
 
+void Links::begin_anew() {
+  for (const auto& link : links_) end(*link);
+}
+
 void Links::close() {
   for (const FileDescriptor& caller : callers_) unwatch(caller.get());
   callers_.clear();
-  for (const auto& link : links_) end(*link);
+  begin_anew();
   links_.clear();
   if (listener_) unwatch(listener_.get());
   listener_.reset();

@@ -61,6 +61,9 @@ class Links {
   /// Frees what has been read of all rings, and removes links that have ended and are empty.
   void free_read();
 
+  /// Ends all. What the other processes have written is still read, and new links are asked for as
+  /// packets want them.
+  void begin_anew();
   /// Ends all, and listens no more.
   void close();
   /// In a forked child: closes only descriptors, and tells nobody.

@@ -65,10 +65,12 @@ Expected<void, EngineError> ShmEngine::open_address(const Gid& local) {
   packets_.clear();
   auto opened = inner().open_address(local);
   if (opened) std::erase(closed_, local);
-  if (!opened || links_ == nullptr || addresses_.size() == LinkEnd::kAddresses) return opened;
+  if (!opened || links_ == nullptr) return opened;
   if (std::ranges::find(addresses_, local) != addresses_.end()) return opened;
+  if (addresses_.size() == LinkEnd::kAddresses) forget_closed();
+  if (addresses_.size() == LinkEnd::kAddresses) return opened;
   addresses_.push_back(local);
-  for (const auto& link : links_->all()) link->publish_new_address();
+  for (const auto& link : links_->all()) link->add_address(local);
   return opened;
 }
 
@@ -77,6 +79,18 @@ void ShmEngine::close_address(const Gid& local) {
   const bool is_known = std::ranges::find(addresses_, local) != addresses_.end();
   if (is_known && std::ranges::find(closed_, local) == closed_.end()) closed_.push_back(local);
   inner().close_address(local);
+}
+
+/// Makes places for new addresses. What a link's memory says of them never changes, so it takes new
+/// links; packets go by the inner engine meanwhile.
+void ShmEngine::forget_closed() {
+  if (closed_.empty()) return;
+  flush();
+  links_->begin_anew();
+  std::erase_if(addresses_, [this](const Gid& address) {
+    return std::ranges::find(closed_, address) != closed_.end();
+  });
+  closed_.clear();
 }
 
 void ShmEngine::leave() {

@@ -74,6 +74,7 @@ class ShmEngine final : public ForwardingEngine, public ForwardingLane {
   [[nodiscard]] bool send(const TxBatch& batch, const TxBatch::Message& message);
   [[nodiscard]] bool send_to_self(const TxBatch::Message& message, const uint8_t* memory);
   [[nodiscard]] bool take_own();
+  void forget_closed();
   void hand_on(const PacketRun& run, bool numbered, bool sealed);
   void try_again();
   void send_rest();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What an engine sends to its own process.
 #include "packet/engine/shm/shm.h"
-#include "packet/engine/udp/udp_socket.h"
 #include "packet/host/uncancelled.h"
+#include "packet/wire/types.h"
 
 namespace urxe {
 

@@ -112,10 +112,11 @@ void ShmEngine::take_from(Link& link, size_t& room) {
 bool ShmEngine::take(Link& link, const RingReader::Record& record) {
   const RecordInfo& info = record.info;
   const Gid* const source = link.peer_address(info.source);
-  if (source == nullptr || info.destination >= addresses_.size()) return false;
+  const Gid* const destination = link.own_address(info.destination);
+  if (source == nullptr || destination == nullptr) return false;
   PacketRun run;
   run.flow.source = *source;
-  run.flow.destination = addresses_[info.destination];
+  run.flow.destination = *destination;
   run.flow.source_port = info.source_port;
   run.flow.traffic_class = info.traffic_class;
   run.flow.hop_limit = info.hop_limit;

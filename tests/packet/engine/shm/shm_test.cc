@@ -354,6 +354,51 @@ TEST_F(TwoShmMembers, SendNothingThroughMemoryToAnAddressThatWasClosed) {
   EXPECT_EQ(a_.counters().sent_packets, before + 1) << "it has come back";
 }
 
+// As a program's that lives for months does, whose host has a new temporary address every day.
+// The defect: memory carried packets of the first 64 addresses only.
+TEST_F(TwoShmMembers, ForgetClosedAddressesAsNewOnesCome) {
+  link();
+  const auto address = [](uint32_t i) { return own_loopback(static_cast<uint8_t>(100 + i)); };
+  for (uint32_t i = 0; i < 2 * LinkEnd::kAddresses; ++i) {
+    for (ShmMember* member : {&a_, &b_}) {
+      ASSERT_TRUE(member->engine->open_address(address(i)));
+      if (i > 0) member->engine->close_address(address(i - 1));
+    }
+  }
+  settle();
+  flow_.destination = address(2 * LinkEnd::kAddresses - 1);
+  EXPECT_TRUE(eventually([&] {
+    const uint64_t before = a_.counters().sent_packets;
+    send(a_, b_, 0);
+    settle_briefly();
+    return a_.counters().sent_packets > before;
+  }));
+  settle();
+  send(a_, b_, 1);
+  const auto packets = collect(b_, a_, 1);
+  ASSERT_EQ(packets.size(), 1U);
+  EXPECT_EQ(packets[0].flow.destination, flow_.destination);
+}
+
+// Nothing that the other process has sent is lost with the link.
+TEST_F(TwoShmMembers, ReadTheRestOfALinkThatBeginsAnew) {
+  link();
+  const Gid closed = own_loopback(99);
+  ASSERT_TRUE(a_.engine->open_address(closed));
+  a_.engine->close_address(closed);
+  flow_.destination = own_loopback(98);
+  ASSERT_TRUE(a_.engine->open_address(flow_.destination));
+  const uint64_t before = b_.counters().sent_packets;
+  send(b_, a_, 1, 20);
+  EXPECT_EQ(b_.counters().sent_packets, before + 20);
+  for (uint32_t i = 0; i <= LinkEnd::kAddresses; ++i) {
+    ASSERT_TRUE(a_.engine->open_address(own_loopback(static_cast<uint8_t>(100 + i))));
+  }
+  const auto packets = collect(a_, b_, 20);
+  EXPECT_EQ(packets.size(), 20U);
+  for (const Received& packet : packets) EXPECT_EQ(packet.flow.destination, flow_.destination);
+}
+
 TEST_F(TwoShmMembers, WakeOneThatSleeps) {
   link();
   fall_asleep(b_);
