@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/verbs/queue_pairs/qp_path.h"
 
+#include <cerrno>
+#include <new>
 #include <utility>
 
 #include "packet/host/clock.h"
 #include "packet/host/local_address.h"
 #include "provider/runtime/errors.h"
+#include "transport/device/address.h"
 
 namespace urxe {
 namespace {
@@ -16,24 +19,28 @@ void release(Qp& qp, std::optional<SourcePort>& port) {
   port.reset();
 }
 
-/// Only a process of the same network namespace can have the address then, with sockets.
-PeerHost host_of(const Flow& flow) {
-  return is_address_of_this_host(flow.destination) ? PeerHost::kThis : PeerHost::kOther;
+/// Only a process of the same network namespace can have the address then, with sockets; only this
+/// one, if the engine has addresses that the kernel does not know (dpdk).
+PeerHost host_of(const Qp& qp, const Flow& flow) {
+  return is_address_of_this_host(flow.destination) ||
+                 is_own_address(qp.lane->device().config(), flow.destination)
+             ? PeerHost::kThis
+             : PeerHost::kOther;
 }
 
 /// Whether the port that is held stays: the peer knows it. A peer on this host takes packets of the
 /// same connection from no other (PeerPorts), whatever flow label is wanted later.
-bool stays(const SourcePort& port, const Flow& flow, uint32_t peer_qpn) {
+bool stays(const Qp& qp, const SourcePort& port, const Flow& flow, uint32_t peer_qpn) {
   if (port.local != flow.source) return false;
   if (port.wanted == flow.source_port) return true;
   return port.peer == flow.destination && port.peer_qpn == peer_qpn &&
-         host_of(flow) == PeerHost::kThis;
+         host_of(qp, flow) == PeerHost::kThis;
 }
 
 /// Claims a port and releases the one held, unless it stays; 0 or an errno.
-int claim(Qp& qp, std::optional<SourcePort>& port, const Flow& flow) {
+int claim(Qp& qp, std::optional<SourcePort>& port, const Flow& flow) try {
   const uint32_t peer_qpn = qp.queue_pair->attr.dest_qp_num;
-  if (port && stays(*port, flow, peer_qpn)) {
+  if (port && stays(qp, *port, flow, peer_qpn)) {
     port->peer = flow.destination;
     port->peer_qpn = peer_qpn;
     return 0;
@@ -46,6 +53,8 @@ int claim(Qp& qp, std::optional<SourcePort>& port, const Flow& flow) {
   }
   port = SourcePort{flow.source, *claimed, flow.source_port, flow.destination, peer_qpn};
   return 0;
+} catch (const std::bad_alloc&) {
+  return ENOMEM;
 }
 
 int claim_primary(Qp& qp) {
@@ -57,7 +66,7 @@ int claim_primary(Qp& qp) {
     return failed;
   }
   const Flow& flow = qp.queue_pair->flow();
-  device.set_source_port(*qp.queue_pair, qp.source_port->port, host_of(flow));
+  device.set_source_port(*qp.queue_pair, qp.source_port->port, host_of(qp, flow));
   const Gid& peer = flow.destination;
   const bool repairs = qp.queue_pair->service != Service::kUc;
   if (!qp.progress->engine()->find_hop(peer) && !repairs) qp.progress->wait_for_hop(peer);
@@ -71,7 +80,7 @@ int claim_alternate(Qp& qp) {
     return failed;
   }
   device.set_alternate_source_port(*qp.queue_pair, qp.alternate_port->port,
-                                   host_of(qp.queue_pair->migration.alternate));
+                                   host_of(qp, qp.queue_pair->migration.alternate));
   return 0;
 }
 
