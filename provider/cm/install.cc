@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/cm/install.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -12,7 +11,7 @@
 #include "packet/host/throwing.h"
 #include "packet/host/uncancelled.h"
 #include "provider/cm/commands/dispatch.h"
-#include "provider/presence/presence_abi.h"
+#include "provider/devices/preloaded.h"
 #include "provider/runtime/errors.h"
 
 namespace urxe::cm {
@@ -106,11 +105,9 @@ constexpr urxe_cm_hooks kHooks = {open_hook, is_file_hook, write_hook};
 }  // namespace
 
 void install() noexcept {
-  void* symbol = dlsym(RTLD_DEFAULT, "urxe_presence_v1");
-  if (symbol == nullptr) return;
-  const urxe_presence* presence = reinterpret_cast<urxe_presence_v1_function>(symbol)();
   constexpr uint32_t kFirstWithHooks = 3;
-  if (presence->version >= kFirstWithHooks) presence->set_cm_hooks(&kHooks);
+  const urxe_presence* const presence = find_presence(kFirstWithHooks);
+  if (presence != nullptr) presence->set_cm_hooks(&kHooks);
 }
 
 }  // namespace urxe::cm

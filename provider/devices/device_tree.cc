@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/devices/device_tree.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -10,18 +9,12 @@
 #include <cerrno>
 
 #include "packet/host/file_descriptor.h"
-#include "provider/presence/presence_abi.h"
+#include "provider/devices/preloaded.h"
 
 namespace urxe {
 namespace {
 
 constexpr uint32_t kFirstWithHold = 5;
-
-/// Null if there is none in this process.
-const urxe_presence* find_presence() {
-  void* const symbol = dlsym(RTLD_DEFAULT, "urxe_presence_v1");
-  return symbol != nullptr ? reinterpret_cast<urxe_presence_v1_function>(symbol)() : nullptr;
-}
 
 std::string find_tree() {
   const urxe_presence* const presence = find_presence();
@@ -55,8 +48,8 @@ void hold_device_tree() {
   FileDescriptor fd(open(named_tree().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   int none = -1;
   if (!fd || !held_tree.compare_exchange_strong(none, fd.get())) return;
-  const urxe_presence* const presence = find_presence();
-  if (presence != nullptr && presence->version >= kFirstWithHold) presence->hold_tree(fd.get());
+  const urxe_presence* const presence = find_presence(kFirstWithHold);
+  if (presence != nullptr) presence->hold_tree(fd.get());
   (void)fd.release();
 }
 

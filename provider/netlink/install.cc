@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/netlink/install.h"
 
-#include <dlfcn.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -11,10 +10,10 @@
 
 #include "packet/host/uncancelled.h"
 #include "provider/devices/device_tree.h"
+#include "provider/devices/preloaded.h"
 #include "provider/netlink/kernel.h"
 #include "provider/netlink/program_socket.h"
 #include "provider/netlink/requests.h"
-#include "provider/presence/presence_abi.h"
 #include "provider/runtime/errors.h"
 #include "provider/runtime/memory/guarded_access.h"
 
@@ -147,11 +146,9 @@ ssize_t send_hook(int fd, const msghdr* message) noexcept {
 }  // namespace
 
 void install() noexcept {
-  void* const symbol = dlsym(RTLD_DEFAULT, "urxe_presence_v1");
-  if (symbol == nullptr) return;
-  const urxe_presence* const presence = reinterpret_cast<urxe_presence_v1_function>(symbol)();
   constexpr uint32_t kFirstWithNetlink = 6;
-  if (presence->version >= kFirstWithNetlink) presence->set_netlink_hook(send_hook);
+  const urxe_presence* const presence = find_presence(kFirstWithNetlink);
+  if (presence != nullptr) presence->set_netlink_hook(send_hook);
 }
 
 }  // namespace urxe::netlink

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/runtime/errors.h"
 
-#include <dlfcn.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -10,8 +9,8 @@
 #include <string_view>
 
 #include "packet/host/stderr_line.h"
+#include "provider/devices/preloaded.h"
 #include "provider/observation/short_text.h"
-#include "provider/presence/presence_abi.h"
 
 namespace urxe {
 namespace {
@@ -97,10 +96,8 @@ constinit std::atomic<unsigned> reported{0};  ///< kinds of limits
 
 /// Whether the preloaded object has told of a lack of descriptors; from now on it does not.
 bool was_told_by_presence(int errno_value) {
-  void* const symbol = dlsym(RTLD_DEFAULT, "urxe_presence_v1");
-  if (symbol == nullptr) return false;
-  const urxe_presence* presence = reinterpret_cast<urxe_presence_v1_function>(symbol)();
-  return presence->version >= kFirstWithClaim && presence->claim_lack(errno_value) == 0;
+  const urxe_presence* const presence = find_presence(kFirstWithClaim);
+  return presence != nullptr && presence->claim_lack(errno_value) == 0;
 }
 
 /// Whether nobody has told of the limit yet.

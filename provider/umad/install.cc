@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/umad/install.h"
 
-#include <dlfcn.h>
-
 #include <cerrno>
 #include <fstream>
 
 #include "packet/host/uncancelled.h"
 #include "provider/devices/device_tree.h"
-#include "provider/presence/presence_abi.h"
+#include "provider/devices/preloaded.h"
 #include "provider/runtime/errors.h"
 #include "provider/umad/open_files.h"
 #include "provider/umad/registration.h"
@@ -87,11 +85,9 @@ constexpr urxe_mad_hooks kHooks = {open_hook, is_file_hook, write_hook, ioctl_ho
 }  // namespace
 
 void install() noexcept {
-  void* const symbol = dlsym(RTLD_DEFAULT, "urxe_presence_v1");
-  if (symbol == nullptr) return;
-  const urxe_presence* const presence = reinterpret_cast<urxe_presence_v1_function>(symbol)();
   constexpr uint32_t kFirstWithHooks = 7;
-  if (presence->version < kFirstWithHooks) return;
+  const urxe_presence* const presence = find_presence(kFirstWithHooks);
+  if (presence == nullptr) return;
   try {
     OpenFiles::instance();
   } catch (...) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Objects that are shared between contexts of one process: ibv_import_pd(3), ibv_import_mr(3). An
 // imported object is another handle; what is behind it belongs to the context that made it.
-#include <dlfcn.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
@@ -10,7 +9,7 @@
 #include <new>
 #include <optional>
 
-#include "provider/presence/presence_abi.h"
+#include "provider/devices/preloaded.h"
 #include "provider/runtime/errors.h"
 #include "provider/verbs/context_table.h"
 #include "provider/verbs/verbs.h"
@@ -85,10 +84,7 @@ void take_region(Mr& mr, Pd& pd, const SharedRegion& region) {
 bool take_commands() {
   constexpr uint32_t kFirstWithHook = 6;
   static const urxe_presence* const presence = [] {
-    void* const symbol = dlsym(RTLD_DEFAULT, "urxe_presence_v1");
-    const auto* found =
-        symbol != nullptr ? reinterpret_cast<urxe_presence_v1_function>(symbol)() : nullptr;
-    if (found == nullptr || found->version < kFirstWithHook) found = nullptr;
+    const urxe_presence* const found = find_presence(kFirstWithHook);
     if (found != nullptr) found->set_ioctl_hook(command_hook);
     return found;
   }();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/runtime/memory/unmap_watch.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -12,7 +11,7 @@
 #include <mutex>
 
 #include "packet/host/uncancelled.h"
-#include "provider/presence/presence_abi.h"
+#include "provider/devices/preloaded.h"
 #include "provider/runtime/locks/spinlock.h"
 #include "provider/runtime/memory/mapped_memory.h"
 #include "provider/runtime/memory/memory_user.h"
@@ -209,10 +208,8 @@ void install_hooks() {
                                                this_moment, after_unloading};
   static std::once_flag installed;
   std::call_once(installed, [] {
-    void* symbol = dlsym(RTLD_DEFAULT, "urxe_presence_v1");
-    if (symbol == nullptr) return;
-    const urxe_presence* presence = reinterpret_cast<urxe_presence_v1_function>(symbol)();
-    if (presence->version >= kFirstWithHooks) presence->set_memory_hooks(&kHooks);
+    const urxe_presence* const presence = find_presence(kFirstWithHooks);
+    if (presence != nullptr) presence->set_memory_hooks(&kHooks);
   });
 }
 

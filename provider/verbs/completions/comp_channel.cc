@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "provider/verbs/completions/comp_channel.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <rdma/ib_user_verbs.h>
@@ -18,7 +17,7 @@
 
 #include "packet/host/file_descriptor.h"
 #include "packet/host/uncancelled.h"
-#include "provider/presence/presence_abi.h"
+#include "provider/devices/preloaded.h"
 #include "provider/runtime/device/runtime_device.h"
 #include "provider/runtime/errors.h"
 #include "provider/verbs/completions/cq_lanes.h"
@@ -89,14 +88,11 @@ class ChannelTable {
 
  private:
   ChannelTable() {
-    if (void* symbol = dlsym(RTLD_DEFAULT, "urxe_presence_v1")) {
-      const auto* const presence = reinterpret_cast<urxe_presence_v1_function>(symbol)();
+    if (const urxe_presence* const presence = find_presence()) {
       presence->set_write_hook(write_hook);
-      if (presence->version >= kFirstWithReads) {
-        presence->set_read_hook(read_hook);
-        presence_ = presence;
-      }
     }
+    presence_ = find_presence(kFirstWithReads);
+    if (presence_ != nullptr) presence_->set_read_hook(read_hook);
     pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
                    [] {
                      instance().sources_.clear();
@@ -162,7 +158,7 @@ ssize_t write_hook(int fd, const void* buffer, size_t length) noexcept {
   }
 }
 
-/// Waits until there is something to read, where the read would block. A thread that is cancelled
+/// Waits until there is something to read, if the read would block. A thread that is cancelled
 /// unwinds through this function.
 int read_hook(int fd) {
   // First, since to look at a socket of the program's takes its error away.
