@@ -21,10 +21,8 @@ constexpr int kPortsTried = 4;
 /// Binds to a random port of the range that RoCE packets are sent from, so that firewalls treat the
 /// datagram like them.
 bool bind_to_any_port(int fd, const Gid& local, uint32_t scope) {
-  constexpr uint16_t kFirst = 0xc000;
   for (int i = 0; i < kPortsTried; ++i) {
-    const auto port = static_cast<uint16_t>(kFirst | (random_number() & 0x3fff));
-    const SocketAddress from(local, port, scope);
+    const SocketAddress from(local, source_port_by(random_number()), scope);
     if (bind(fd, from.get(), from.size()) == 0) return true;
   }
   return false;

@@ -11,6 +11,7 @@
 #include "packet/base/expected.h"
 #include "packet/wire/gid.h"
 #include "packet/wire/headers.h"
+#include "packet/wire/types.h"
 
 namespace urxe {
 
@@ -18,9 +19,9 @@ namespace urxe {
 struct Flow {
   Gid source;
   Gid destination;
-  uint16_t source_port = 0xc000;  ///< UDP, host order
-  uint8_t traffic_class = 0;      ///< DSCP and ECN
-  uint8_t hop_limit = 64;
+  uint16_t source_port = kFirstSourcePort;  ///< UDP, host order
+  uint8_t traffic_class = 0;                ///< DSCP and ECN
+  uint8_t hop_limit = kDefaultHopLimit;
   uint32_t flow_label = 0;  ///< IPv6, 20 bits, of received packets; sent ones have 0
   /// 0 to 15: the host's priority for sent packets, if the engine can tell it; received ones have
   /// 0.

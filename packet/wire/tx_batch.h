@@ -158,7 +158,7 @@ class TxBatch {
   }
 
   /// Removes the packets for which `is_gone(index)` returns true; the index counts all packets of
-  /// the batch. Computes the ICRCs of those behind anew, where the identification changes.
+  /// the batch. Computes the ICRCs of those behind anew, if the identification changes.
   /// Allocates. No packet may be open.
   template <class IsGone>
   void remove_packets(IsGone is_gone) {

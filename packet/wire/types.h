@@ -16,13 +16,28 @@ using Srqn = StrongInt<struct SrqnTag, uint32_t>;  ///< shared receive queue num
 
 inline constexpr PKey kDefaultPKey{0xffff};
 inline constexpr uint16_t kRoceUdpPort = 4791;
+/// RoCEv2 packets are sent from the dynamic ports (RFC 6335): 0xC000 to 0xFFFF, host order.
+inline constexpr uint16_t kFirstSourcePort = 0xc000;
+inline constexpr uint16_t kSourcePorts = 0x4000;
+/// IPv4's time to live and IPv6's hop limit of packets for which nobody has chosen one.
+inline constexpr uint8_t kDefaultHopLimit = 64;
 inline constexpr uint32_t kMulticastQpn = 0xffffff;
+
+/// The source port that the low 14 bits of `bits` choose.
+constexpr uint16_t source_port_by(uint64_t bits) {
+  return static_cast<uint16_t>(kFirstSourcePort | (bits & (kSourcePorts - 1)));
+}
+
+/// The partition that a P_Key names, 0 if it is none (IBTA vol. 1, 10.9.1). The highest bit is of
+/// the membership.
+constexpr uint16_t partition_of(PKey pkey) {
+  return pkey.value() & 0x7fff;
+}
 
 /// IBTA vol. 1, 10.9.3: the same partition, and not two limited members.
 constexpr bool pkeys_match(PKey a, PKey b) {
-  constexpr uint16_t kPartition = 0x7fff;
   constexpr uint16_t kFull = 0x8000;
-  return ((a.value() ^ b.value()) & kPartition) == 0 && ((a.value() | b.value()) & kFull) != 0;
+  return partition_of(a) == partition_of(b) && ((a.value() | b.value()) & kFull) != 0;
 }
 
 }  // namespace urxe

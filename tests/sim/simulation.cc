@@ -94,9 +94,9 @@ void Simulation::transmit(size_t host, const Packet& packet, Instant now) {
   const Opcode opcode = view->headers.bth.opcode;
   const bool is_drain = opcode == kDrainQueryOpcode || opcode == kDrainAnswerOpcode;
   const uint16_t port = packet.flow.source_port;
-  require(
-      hosts_[host]->has(packet.flow.source) && (is_drain ? port == kRoceUdpPort : port >= 0xc000),
-      [] { return std::string("wire: wrong source address or port"); });
+  require(hosts_[host]->has(packet.flow.source) &&
+              (is_drain ? port == kRoceUdpPort : port >= kFirstSourcePort),
+          [] { return std::string("wire: wrong source address or port"); });
   const std::vector<size_t> receivers = hosts_of(packet.flow.destination);
   uint64_t tail = 0;
   std::memcpy(&tail, packet.bytes.data() + packet.bytes.size() - 8, 8);

@@ -45,14 +45,13 @@ void Connections::retire(Stream& stream) {
 }
 
 void Connections::check_pkey(Stream& stream, const CapturedPacket& packet, ViolationLog& log) {
-  constexpr uint16_t kPartition = 0x7fff;
   stream.pkey = packet.view.headers.bth.pkey;
   if (stream.opposite == nullptr || !stream.opposite->pkey || stream.pkey_reported) return;
-  const uint16_t other = stream.opposite->pkey->value();
-  if (((stream.pkey->value() ^ other) & kPartition) == 0) return;
+  const PKey other = *stream.opposite->pkey;
+  if (partition_of(*stream.pkey) == partition_of(other)) return;
   stream.pkey_reported = stream.opposite->pkey_reported = true;
   log.add(make_violation(packet, Rule::kPKeyMismatch,
-                         fmt::format("{:#06x} and {:#06x}", stream.pkey->value(), other)));
+                         fmt::format("{:#06x} and {:#06x}", stream.pkey->value(), other.value())));
 }
 
 void Connections::on_packet(const CapturedPacket& packet, ViolationLog& log) {

@@ -57,8 +57,7 @@ void check_packet(const CapturedPacket& packet, ViolationLog& log) {
   const auto report = [&](Rule rule, std::string detail = {}) {
     log.add(make_violation(packet, rule, std::move(detail)));
   };
-  constexpr uint16_t kPartition = 0x7fff;
-  if ((headers.bth.pkey.value() & kPartition) == 0) report(Rule::kInvalidPKey);
+  if (partition_of(headers.bth.pkey) == 0) report(Rule::kInvalidPKey);
   if (opcode == kCnpOpcode) {
     constexpr size_t kCnpBytes = 16;
     if (payload != kCnpBytes) report(Rule::kCnpFormat, fmt::format("{} bytes", payload));

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "packet/wire/ack_timeout.h"
+
 namespace urxe::analyze {
 namespace {
 
@@ -22,9 +24,9 @@ int64_t packets_for(uint64_t bytes, int64_t mtu) {
 
 RequestFlow::RequestFlow(Psn start, uint32_t path_mtu, uint8_t ack_timeout)
     : begun_(true), anchor_(start), path_mtu_(path_mtu) {
-  constexpr int64_t kUnitNs = 4096;
-  constexpr uint8_t kMost = 31;
-  if (ack_timeout != 0 && ack_timeout <= kMost) ack_timeout_ns_ = kUnitNs << ack_timeout;
+  if (ack_timeout != 0 && ack_timeout <= kMaxTimeout) {
+    ack_timeout_ns_ = ack_timeout_of(ack_timeout).ns;
+  }
 }
 
 LongPsn RequestFlow::lengthen(Psn psn) const {

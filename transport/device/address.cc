@@ -6,19 +6,17 @@
 
 #include "packet/base/mix_bits.h"
 #include "packet/wire/qpn_layout.h"
+#include "packet/wire/types.h"
 
 namespace urxe {
 namespace {
 
 constexpr uint8_t kServiceLevelMask = 0xf;
-constexpr uint8_t kDefaultHopLimit = 64;
 constexpr uint32_t kLabelMask = 0xfffff;
-constexpr uint16_t kFirstSourcePort = 0xc000;
 
 uint16_t fold(uint32_t flow_label) {
-  constexpr uint32_t kPortBits = 0x3fff;
   flow_label &= kLabelMask;
-  return static_cast<uint16_t>(((flow_label & kPortBits) ^ (flow_label >> 14)) | kFirstSourcePort);
+  return source_port_by(flow_label ^ (flow_label >> 14));
 }
 
 }  // namespace

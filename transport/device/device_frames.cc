@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Raw packets: flow steering, and whole Ethernet frames in and out.
-#include <algorithm>
 #include <cerrno>
 
 #include "packet/base/bytes.h"
 #include "packet/base/check.h"
 #include "packet/wire/ethernet/frame_checksum.h"
+#include "transport/device/address.h"
 #include "transport/device/device_impl.h"
 #include "transport/queue_pair/qp_state.h"
 #include "transport/requester/raw_requester.h"
@@ -32,8 +32,7 @@ bool is_rdma(const ChannelAdapter& ca, std::span<const uint8_t> frame,
   if (headers.transport != FrameHeaders::Transport::kUdp) return false;
   if (load_be16(frame.data() + headers.transport_at + 2) != kRoceUdpPort) return false;
   const Gid destination = ip_destination(frame, headers);
-  return std::ranges::find(ca.config.gids, destination) != ca.config.gids.end() ||
-         ca.multicast.has(destination);
+  return is_own_address(ca.config, destination) || ca.multicast.has(destination);
 }
 
 /// Gives a frame to the queue pairs that its rules lead to, but for those of the context that has

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "transport/device/address.h"
 #include "transport/device/channel_adapter.h"
 
 namespace urxe {
@@ -20,8 +21,7 @@ std::optional<DropReason> reason_to_drop(const ChannelAdapter& ca, const PacketV
   }
   if (!pkeys_match(headers.bth.pkey, kDefaultPKey)) return DropReason::kBadPKey;
   if (headers.deth.qkey != kGsiQKey) return DropReason::kBadQKey;
-  const auto& gids = ca.config.gids;
-  if (flow.destination.is_zero() || std::ranges::find(gids, flow.destination) == gids.end()) {
+  if (flow.destination.is_zero() || !is_own_address(ca.config, flow.destination)) {
     return DropReason::kNoSuchGid;
   }
   return std::nullopt;

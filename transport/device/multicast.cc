@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "transport/device/address.h"
 #include "transport/limits.h"
 #include "transport/queue_pair/queue_pair.h"
 
@@ -52,7 +53,7 @@ std::span<QueuePair* const> MulticastTable::members(const Gid& group) const {
 bool is_own_unwanted(const ChannelAdapter& ca, const QueuePair& qp, const PacketView& packet,
                      const Flow& flow) {
   return qp.blocks_own_multicast && packet.headers.deth.source_qp == qp.qpn &&
-         std::ranges::find(ca.config.gids, flow.source) != ca.config.gids.end();
+         is_own_address(ca.config, flow.source);
 }
 
 }  // namespace urxe

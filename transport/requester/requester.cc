@@ -235,7 +235,7 @@ void start_message(ChannelAdapter& ca, QueuePair& qp, uint32_t position) {
   req.ssn = req.ssn + messages;
 }
 
-void stop_waiting_for_credits(ChannelAdapter& ca, QueuePair& qp) {
+void look_at_credits_again(ChannelAdapter& ca, QueuePair& qp) {
   if (qp.requester.credits_due) ca.active.push_back(qp);
 }
 

@@ -17,7 +17,7 @@ Turn transmit_requests(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instan
 
 /// A timer has run out: a queue pair that waits for credits looks whether it has waited long
 /// enough.
-void stop_waiting_for_credits(ChannelAdapter& ca, QueuePair& qp);
+void look_at_credits_again(ChannelAdapter& ca, QueuePair& qp);
 
 /// Gives the element at `position`, which is the next, its PSNs, or records why it cannot be
 /// carried out. Executes it if it is a local operation.

@@ -7,17 +7,17 @@
 #include <string>
 #include <utility>
 
+#include "packet/wire/types.h"
+
 namespace urxe {
 namespace {
 
-constexpr unsigned kFirstPort = 0xc000;
-constexpr unsigned kPorts = 0x4000;
 constexpr unsigned kAttempts = 64;  ///< at finding a free port
 
 /// The `attempt`-th port to try: the wanted one, then ones scattered over the range. The step is
 /// odd, so no port comes twice.
 uint16_t candidate(uint16_t wanted, unsigned attempt) {
-  return static_cast<uint16_t>(kFirstPort + (wanted + attempt * 6689U) % kPorts);
+  return source_port_by(wanted + attempt * 6689U);
 }
 
 }  // namespace
@@ -63,6 +63,7 @@ Expected<uint16_t, EngineError> SendSockets::open_near(uint16_t wanted) {
 }
 
 Expected<void, Errno> SendSockets::open(uint16_t port) {
+  sockets_.reserve(sockets_.size() + 1);  // nothing may fail once the port is held
   const auto holder = ports_->hold(port);
   if (!holder) return error(holder.error().value);
   auto fd = open_send_socket(local_, port, *holder, options_);

@@ -11,7 +11,6 @@ namespace urxe {
 
 /// The hop limit of packets that are sent without a control message. A flow with hop limit 0, which
 /// no IP packet can have, gets it too.
-inline constexpr uint8_t kDefaultHopLimit = 64;
 
 struct UdpSocketOptions {
   uint32_t scope = 0;    ///< interface index, for link-local IPv6 addresses and multicast

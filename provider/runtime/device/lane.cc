@@ -26,17 +26,16 @@ constexpr Duration kProbeInterval = seconds(2);
 constexpr uint32_t kQuietAfter = 2;
 /// Otherwise a peer counts as dead after 25 s of silence. That outlasts a short stop in a debugger,
 /// a busy host and a link that is down for a while. If half of all packets are lost each way, so
-/// many probes in a row fail once in ten thousand years. While the
-/// port is looked at, the interval is 10 to 42 ms longer.
+/// many probes in a row fail once in ten thousand years. While the port is looked at, the interval
+/// is 10 to 42 ms longer.
 constexpr Duration kProbeAgain = milliseconds(250);
 constexpr uint32_t kProbeLimit = 90;
 
 /// QP1 of each lane has a source port of its own, so each lane begins its search for a free one
 /// elsewhere.
 uint16_t wanted_source_port(uint32_t slot) {
-  constexpr uint32_t kFirst = 0xc000;
   constexpr uint32_t kApart = 31;
-  return static_cast<uint16_t>(kFirst | (slot * kApart & 0x3fff));
+  return source_port_by(slot * kApart);
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 namespace urxe::replay {
 namespace {
 
-constexpr uint16_t kFirstDynamicPort = 0xc000;
 constexpr size_t kBthBytes = 12;
 constexpr size_t kIcrcBytes = 4;
 
@@ -51,7 +50,7 @@ class Comparison {
     expect(ours.destination == recorded.destination, "destination address");
     expect(ours.traffic_class == recorded.traffic_class, "traffic class");
     expect(ours.hop_limit == recorded.hop_limit, "hop limit");
-    expect(ours.source_port >= kFirstDynamicPort, "source port range");
+    expect(ours.source_port >= kFirstSourcePort, "source port range");
     if (ours.source_port != recorded.source_port) note(Difference::kSourcePort);
   }
 

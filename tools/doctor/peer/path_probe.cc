@@ -18,12 +18,12 @@
 #include "packet/host/socket_address.h"
 #include "packet/wire/icrc.h"
 #include "packet/wire/roce_packet.h"
+#include "packet/wire/types.h"
 #include "provider/devices/path_mtu.h"
 
 namespace urxe::doctor {
 namespace {
 
-constexpr uint16_t kFirstSourcePort = 0xc000;
 constexpr int kPortAttempts = 8;
 /// Longer than most round trips.
 constexpr int kPathPatienceMs = 500;
@@ -45,7 +45,7 @@ SocketAddress to_socket_address(const sockaddr* address, socklen_t size) {
 
 bool bind_source_port(int fd, int family) {
   for (int attempt = 0; attempt < kPortAttempts; ++attempt) {
-    const auto port = static_cast<uint16_t>(kFirstSourcePort | (random_number() & 0x3fff));
+    const auto port = source_port_by(random_number());
     const Gid any = family == AF_INET ? Gid::from_ipv4(kAnyAddress) : Gid{};
     const SocketAddress local(any, port, 0);
     if (bind(fd, local.get(), local.size()) == 0) return true;

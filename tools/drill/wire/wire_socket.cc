@@ -18,8 +18,7 @@ namespace urxe::drill {
 namespace {
 
 constexpr size_t kMostBytes = 65536;
-constexpr uint16_t kFirstSourcePort = 0xc000;
-constexpr uint16_t kSourcePorts = 64;
+constexpr uint16_t kPortsTried = 64;
 
 Unexpected<std::string> socket_failure(std::string what) {
   return Unexpected<std::string>(std::move(what));
@@ -92,7 +91,7 @@ Expected<WireSocket, std::string> WireSocket::open(std::optional<Gid> local, con
   const int on = 1;
   setsockopt(opened.receiver_.get(), SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
   int errno_value = 0;
-  for (uint16_t i = 0; i < kSourcePorts; ++i) {
+  for (uint16_t i = 0; i < kPortsTried; ++i) {
     const auto port = static_cast<uint16_t>(kFirstSourcePort + i);
     auto holder = take_port(port);
     if (!holder) {
