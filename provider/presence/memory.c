@@ -70,7 +70,7 @@ int urxe_versioned_munmap(void* address, size_t length) {
   return result;
 }
 
-/// Only the pages of the tail go where the mapping shrinks in place, and nothing where it grows.
+/// Only the pages of the tail go if the mapping shrinks in place, and nothing if it grows.
 /// Whether it stays in place is known afterwards if it may move.
 URXE_VERSIONED(mremap)
 void* urxe_versioned_mremap(void* address, size_t old_length, size_t new_length, int flags, ...) {

@@ -122,11 +122,21 @@ static bool is_plain(const struct open_how* how) {
   return how->flags <= INT_MAX && (how->resolve & ~(uint64_t)RESOLVE_NO_MAGICLINKS) == 0;
 }
 
+/// The kernel reads `how` first, and then finds that there is no such file. EFAULT: it cannot be
+/// read.
+static bool is_readable(const struct open_how* how, size_t size) {
+  return next_openat2(AT_FDCWD, "", how, size) >= 0 || errno != EFAULT;
+}
+
 URXE_EXPORT int openat2(int dirfd, const char* path, const struct open_how* how, size_t size) {
   if (size != sizeof(*how)) return next_openat2(dirfd, path, how, size);
-  if (urxe_is_elsewhere(path) || !is_plain(how)) {
-    return finish(dirfd, path, next_openat2(dirfd, path, how, size), (int)how->flags);
+  if (urxe_is_elsewhere(path)) {
+    int fd = next_openat2(dirfd, path, how, size);
+    return finish(dirfd, path, fd, fd < 0 ? 0 : (int)how->flags);
   }
+  if (!is_readable(how, size)) return -1;
+  if (!is_plain(how))
+    return finish(dirfd, path, next_openat2(dirfd, path, how, size), (int)how->flags);
   return open_presented(path, (int)how->flags, (unsigned)how->mode);
 }
 

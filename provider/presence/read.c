@@ -13,14 +13,14 @@
 #include "provider/presence/next.h"
 
 static _Atomic(urxe_read_hook) read_hook;
-static struct urxe_fd_set channels;
+static struct urxe_fd_set watched;  ///< completion channels and umad files
 
 void urxe_set_read_hook(urxe_read_hook hook) {
   atomic_store(&read_hook, hook);
 }
 
 void urxe_watch_reads(int fd) {
-  urxe_fd_set_add(&channels, fd);
+  urxe_fd_set_add(&watched, fd);
 }
 
 /// False, and errno is set: it has none.
@@ -31,7 +31,7 @@ static bool has_room_for_mad(int fd, size_t length) {
 }
 
 /// False: the read has failed, and errno is set.
-static __attribute__((noinline)) bool wait_for_channel(int fd, size_t length) {
+static __attribute__((noinline)) bool prepare_read(int fd, size_t length) {
   if (urxe_fd_set_may_have(&urxe_mad_files, fd)) {
     if (urxe_is_mad_file(fd)) return has_room_for_mad(fd, length);
     urxe_fd_set_remove(&urxe_mad_files, fd);
@@ -39,12 +39,12 @@ static __attribute__((noinline)) bool wait_for_channel(int fd, size_t length) {
   urxe_read_hook hook = atomic_load(&read_hook);
   if (hook == NULL) return true;
   int outcome = hook(fd);
-  if (outcome > 0) urxe_fd_set_remove(&channels, fd);
+  if (outcome > 0) urxe_fd_set_remove(&watched, fd);
   return outcome >= 0;
 }
 
 static inline bool may_read(int fd, size_t length) {
-  return URXE_LIKELY(!urxe_fd_set_may_have(&channels, fd)) || wait_for_channel(fd, length);
+  return URXE_LIKELY(!urxe_fd_set_may_have(&watched, fd)) || prepare_read(fd, length);
 }
 
 URXE_EXPORT ssize_t read(int fd, void* buffer, size_t length) {

@@ -19,6 +19,16 @@ static int open_for_stream(const char* target_path, const char* mode) {
   return urxe_finish_tree_open(URXE_NEXT(open)(target_path, flags), flags);
 }
 
+/// Closes `fd` if that fails.
+static FILE* stream_of(int fd, const char* mode) {
+  FILE* stream = fdopen(fd, mode);
+  if (stream != NULL) return stream;
+  int saved_errno = errno;
+  close(fd);
+  errno = saved_errno;
+  return NULL;
+}
+
 static __attribute__((noinline)) FILE* open_stream(const char* path, const char* mode) {
   struct urxe_target target;
   urxe_translate(path, &target);
@@ -28,9 +38,7 @@ static __attribute__((noinline)) FILE* open_stream(const char* path, const char*
     urxe_report_lack(path);
     return NULL;
   }
-  FILE* stream = fdopen(fd, mode);
-  if (stream == NULL) close(fd);
-  return stream;
+  return stream_of(fd, mode);
 }
 
 static __attribute__((noinline)) FILE* reopen_stream(const char* path, const char* mode,
@@ -52,17 +60,19 @@ static __attribute__((noinline)) FILE* reopen_stream(const char* path, const cha
   return result;
 }
 
-/// A relative name may be that of a counter file.
+/// A relative name may be that of a counter file. NULL and EMFILE: no descriptor is left to read
+/// the counter by.
 static FILE* finish_stream(const char* path, FILE* stream, const char* mode) {
   if (stream == NULL || mode[0] != 'r' || !urxe_opened_in_tree(AT_FDCWD, path, fileno(stream))) {
     return stream;
   }
   bool closes = strchr(mode, 'e') != NULL;
   int fd = fcntl(fileno(stream), closes ? F_DUPFD_CLOEXEC : F_DUPFD, 0);
-  if (fd < 0) return stream;
+  int saved_errno = errno;
   fclose(stream);
-  fd = urxe_finish_tree_open(fd, closes ? O_CLOEXEC : 0);
-  return fd < 0 ? NULL : fdopen(fd, mode);
+  errno = saved_errno;
+  if (fd >= 0) fd = urxe_finish_tree_open(fd, closes ? O_CLOEXEC : 0);
+  return fd >= 0 ? stream_of(fd, mode) : NULL;
 }
 
 URXE_EXPORT FILE* fopen(const char* path, const char* mode) {

@@ -41,7 +41,7 @@ void Analysis::on_steady_frame(const CapturedFrame& frame) {
 /// A datagram is one packet, unless the capture was made above an offload.
 void Analysis::on_datagram(const CapturedFrame& frame, const Datagram& datagram) {
   Probe probe;
-  if (decode_probe(datagram.bytes, probe) && datagram.flow.source == datagram.flow.destination) {
+  if (decode_probe(datagram.bytes, probe)) {
     ++counts_.about_ports;
     return;
   }

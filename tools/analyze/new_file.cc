@@ -40,7 +40,7 @@ bool write_all(int fd, std::string_view text) {
   return true;
 }
 
-/// Also where the file system cannot refuse to replace (EINVAL): then it looks first.
+/// Also if the file system cannot refuse to replace (EINVAL): then it looks first.
 int rename_to_new(const std::string& from, const std::string& to) {
   const int result = renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
   if (result == 0 || (errno != EINVAL && errno != ENOSYS)) return result;

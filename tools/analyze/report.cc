@@ -16,6 +16,11 @@ std::vector<ConnectionView> list_connections(const Connections& connections) {
   return views;
 }
 
+uint64_t unmatched_responses(const ConnectionView& view) {
+  return view.forth->unmatched_responses +
+         (view.back != nullptr ? view.back->unmatched_responses : 0);
+}
+
 std::string_view service_name(Service service) {
   switch (service) {
     case Service::kUc:

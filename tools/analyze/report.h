@@ -13,6 +13,8 @@ struct ConnectionView {
   const Stream* forth = nullptr;  ///< the one that began first
   const Stream* back = nullptr;   ///< null: the queue pair that sends `forth` is not known
 };
+/// Responses of both ends to requests that are not in the capture.
+uint64_t unmatched_responses(const ConnectionView& view);
 std::vector<ConnectionView> list_connections(const Connections& connections);
 
 /// "RC", "UC", "XRC".

@@ -158,14 +158,12 @@ Json connection_json(const ConnectionView& view, int64_t start_ns) {
   const Stream& forth = *view.forth;
   Json directions = Json::array({direction_json(forth, start_ns)});
   if (view.back != nullptr) directions.push_back(direction_json(*view.back, start_ns));
-  const uint64_t unmatched =
-      forth.unmatched_responses + (view.back != nullptr ? view.back->unmatched_responses : 0);
   const char* const learnt = view.back == nullptr ? "peer unknown" : forth.from_cm ? "cm" : "psn";
   return {{"service", service_name(forth.service)},
           {"learnt_from", learnt},
           {"ends",
            Json::array({end_json(forth.source, view.back), end_json(forth.destination, &forth)})},
-          {"unmatched_responses", unmatched},
+          {"unmatched_responses", unmatched_responses(view)},
           {"directions", std::move(directions)}};
 }
 

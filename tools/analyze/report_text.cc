@@ -253,7 +253,7 @@ void append_connection(Out out, const ConnectionView& view, const CaptureCounts&
   fmt::format_to(out, "\n");
   append_direction(out, forth, view.back, capture);
   if (view.back != nullptr) append_direction(out, *view.back, &forth, capture);
-  count_line(out, forth.unmatched_responses, kResponses, "to requests that were not found");
+  count_line(out, unmatched_responses(view), kResponses, "to requests that were not found");
 }
 
 std::string since_text(std::string_view what, int64_t time_ns, int64_t start_ns) {

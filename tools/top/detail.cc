@@ -67,7 +67,7 @@ std::vector<std::string> facts_of(const QpReport& report) {
   };
 }
 
-/// Breaks the text where it is too long, and indents what follows.
+/// Breaks the text if it is too long, and indents what follows.
 void add_text(const std::string& text, size_t columns, std::vector<Line>& lines) {
   const size_t width = std::max(columns, 2 * kIndent);
   std::istringstream input(text);

@@ -148,6 +148,13 @@ std::string format_end(const std::array<std::string, 6>& end) {
 
 }  // namespace
 
+std::string name_of(const Row& row, Lines lines) {
+  if (row.report != nullptr) {
+    return fmt::format("{} {} {}", row.process, row.device, row.report->qpn);
+  }
+  return lines == Lines::kProcesses ? row.process : row.device;
+}
+
 std::vector<Row> rows_of(const Looks& looks, const DeviceObservation& device) {
   std::vector<Row> rows;
   for (const QpReport& report : device.queue_pairs) rows.push_back(row_of(looks, device, report));

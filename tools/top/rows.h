@@ -30,6 +30,9 @@ struct Row {
 /// The lines that the filter lets through, in order.
 std::vector<Row> make_rows(const View& view, const Looks& looks);
 
+/// What tells the row from all others, now and in later looks.
+std::string name_of(const Row& row, Lines lines);
+
 /// A line for each queue pair of a device.
 std::vector<Row> rows_of(const Looks& looks, const DeviceObservation& device);
 

@@ -128,7 +128,7 @@ std::string title(const View& view, const Looks& looks, size_t rows) {
 /// Keeps the chosen line among those that there are, and on the screen.
 void scroll(View& view, size_t rows, size_t room) {
   view.chosen = std::min(view.chosen, rows == 0 ? 0 : rows - 1);
-  view.first = std::min(view.first, view.chosen);
+  view.first = std::min({view.first, view.chosen, rows > room ? rows - room : 0});
   if (view.chosen >= view.first + room) view.first = view.chosen + 1 - room;
 }
 
@@ -167,6 +167,20 @@ void fit(std::vector<Line>& lines, const Size& size) {
   for (Line& line : lines) {
     if (line.text.size() > size.columns) line.text.resize(size.columns);
   }
+}
+
+/// The page of the row that was chosen when it was asked for.
+std::vector<Line> detail_page(View& view, const std::vector<Row>& rows, const Looks& looks,
+                              size_t columns) {
+  view.chosen = std::min(view.chosen, rows.size() - 1);
+  if (view.detail_of.empty()) view.detail_of = name_of(rows[view.chosen], view.lines);
+  const auto row = std::ranges::find_if(
+      rows, [&](const Row& one) { return name_of(one, view.lines) == view.detail_of; });
+  if (row == rows.end()) return {{"It is not there any more. Enter: back to the table", {}}};
+  view.chosen = static_cast<size_t>(row - rows.begin());
+  std::vector<Line> page;
+  add_detail(*row, looks, columns, page);
+  return page;
 }
 
 /// Beyond the end is the end, which compose() knows.
@@ -208,6 +222,7 @@ bool press(View& view, const Key& key) {
       return press_character(view, key.character);
     case Key::Kind::kEnter:
       view.shows_detail = !view.shows_detail;
+      view.detail_of.clear();
       view.page_first = 0;
       return true;
     case Key::Kind::kEscape:
@@ -225,10 +240,7 @@ std::vector<Line> compose(View& view, const Looks& looks, const Size& size) {
   if (view.shows_help) {
     add_page(view, help_page(), size, lines);
   } else if (view.shows_detail && !rows.empty()) {
-    scroll(view, rows.size(), 1);
-    std::vector<Line> page;
-    add_detail(rows[view.chosen], looks, size.columns, page);
-    add_page(view, page, size, lines);
+    add_page(view, detail_page(view, rows, looks, size.columns), size, lines);
   } else {
     add_table(view, rows, size, lines);
   }

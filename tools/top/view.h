@@ -23,6 +23,7 @@ struct View {
   bool is_typing = false;  ///< the filter is being typed
   bool is_paused = false;
   bool shows_detail = false;  ///< of the chosen line, instead of the table
+  std::string detail_of;      ///< that line's name_of(), also when others come before it
   Lines lines = Lines::kQueuePairs;
   bool shows_help = false;
   size_t chosen = 0;      ///< line of the table

@@ -50,13 +50,17 @@ static long closed_stream(FILE* stream) {
 }
 
 /// The function if libc, or the preloaded object, has it.
-static long open_at_2(int dirfd, const char* path, uint64_t flags, uint64_t resolve, size_t size) {
-  const struct open_how how = {.flags = flags, .resolve = resolve};
+static long open_at_2_as(int dirfd, const char* path, const struct open_how* how, size_t size) {
   int (*function)(int, const char*, const struct open_how*, size_t) = NULL;
   void* found = dlsym(RTLD_DEFAULT, "openat2");
   memcpy(&function, &found, sizeof(found));
-  if (function != NULL) return closed(function(dirfd, path, &how, size));
-  return closed((int)syscall(SYS_openat2, dirfd, path, &how, size));
+  if (function != NULL) return closed(function(dirfd, path, how, size));
+  return closed((int)syscall(SYS_openat2, dirfd, path, how, size));
+}
+
+static long open_at_2(int dirfd, const char* path, uint64_t flags, uint64_t resolve, size_t size) {
+  const struct open_how how = {.flags = flags, .resolve = resolve};
+  return open_at_2_as(dirfd, path, &how, size);
 }
 
 static void try_opens(const char* path) {
@@ -75,6 +79,7 @@ static void try_opens(const char* path) {
   report("openat2 beneath", path, open_at_2(AT_FDCWD, path, O_RDONLY, RESOLVE_BENEATH, size));
   report("openat2 flags", path, open_at_2(AT_FDCWD, path, UINT64_MAX, 0, size));
   report("openat2 short", path, open_at_2(AT_FDCWD, path, O_RDONLY, 0, 8));
+  report("openat2 unreadable", path, open_at_2_as(AT_FDCWD, path, NULL, size));
 }
 
 static void try_streams(const char* path) {

@@ -406,6 +406,20 @@ print(open_at(b'/sys/class/infiniband/dev0/node_type', resolve=4))
         self.assertEqual(self.shown("/usr/bin/python3", "-c", code),
                          "b'1: CA\\n' Permission denied\nb'1: CA\\n'\nNo such file or directory\n")
 
+    def test_a_counter_without_a_descriptor(self):
+        """The defect: the stream gave what the file of the tree holds, "@21"."""
+        code = """
+import ctypes, os, resource
+libc = ctypes.CDLL(None, use_errno=True)
+libc.fopen.restype = ctypes.c_void_p
+os.chdir('/sys/class/infiniband/dev0/ports/1/hw_counters')
+free = os.dup(0)
+os.close(free)
+resource.setrlimit(resource.RLIMIT_NOFILE, (free + 1, free + 1))
+print(libc.fopen(b'sent_pkts', b'r'), os.strerror(ctypes.get_errno()))
+"""
+        self.assertEqual(self.shown("/usr/bin/python3", "-c", code), "None Too many open files\n")
+
     def test_missing_entries(self):
         for path in ("/sys/class/infiniband/none", "/sys/class/infiniband/dev0/none",
                      "/dev/infiniband/uverbs0", "/sys/class/infiniband_verbs/uverbs0"):

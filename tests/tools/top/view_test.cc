@@ -327,6 +327,21 @@ TEST(TopView, DetailSaysWhy) {
   EXPECT_EQ(table(view, both).size(), 4U);
 }
 
+// The defect: with the busiest first, the details were those of another queue pair at each look.
+TEST(TopView, DetailStaysWithItsQueuePair) {
+  Looks both = looks();
+  View view;
+  top::press(view, {Key::Kind::kEnter});
+  EXPECT_TRUE(any_contains(screen(view, both), "0x000013"));
+  both.now.devices[0].queue_pairs[0].counters.sent_bytes = 100'000;
+  EXPECT_TRUE(any_contains(screen(view, both), "0x000013"));
+  EXPECT_EQ(view.chosen, 1U);
+  both.now.devices[1].queue_pairs.pop_back();
+  EXPECT_TRUE(any_contains(screen(view, both), "not there any more"));
+  top::press(view, {Key::Kind::kEnter});
+  EXPECT_EQ(table(view, both).size(), 3U);
+}
+
 TEST(TopView, HelpAndPause) {
   View view;
   press(view, "h");
