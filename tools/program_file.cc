@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 #include <vector>
 
 #include "tools/doctor/env_arguments.h"
@@ -60,7 +62,9 @@ std::string resolve_program(const std::string& program) {
   std::istringstream directories(path);
   for (std::string directory; std::getline(directories, directory, ':');) {
     std::string candidate = (directory.empty() ? "." : directory) + "/" + program;
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+    std::error_code error;
+    const bool is_file = std::filesystem::is_regular_file(candidate, error);
+    if (is_file && access(candidate.c_str(), X_OK) == 0) return candidate;
   }
   return program;
 }

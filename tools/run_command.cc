@@ -25,7 +25,7 @@ constexpr int kNotFound = 127;
 /// not search one of them.
 bool is_in_path(const std::string& program) {
   const char* const value = std::getenv("PATH");
-  const std::string path = value != nullptr ? value : "";
+  const std::string path = value != nullptr ? value : "/bin:/usr/bin";  // as execvp(3)
   for (size_t start = 0; start <= path.size();) {
     size_t end = std::min(path.find(':', start), path.size());
     if (access((std::filesystem::path(path.substr(start, end - start)) / program).c_str(), F_OK) ==

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "packet/engine/engine_choice.h"
 
+#include <cerrno>
+
 #include "packet/engine/raw/packet_socket.h"
 
 namespace urxe {
@@ -30,10 +32,18 @@ bool has_ethernet_frames(uint32_t ifindex) {
   return is_ethernet(ifindex).value_or(false);
 }
 
-EngineKind engine_for(EngineChoice choice, uint32_t ifindex) {
+Expected<EngineKind, Errno> find_engine(EngineChoice choice, uint32_t ifindex) {
   if (choice == EngineChoice::kDpdk) return EngineKind::kDpdk;
-  const bool raw = choice == EngineChoice::kRaw && has_ethernet_frames(ifindex);
-  return raw ? EngineKind::kRaw : EngineKind::kUdp;
+  if (choice != EngineChoice::kRaw) return EngineKind::kUdp;
+  const auto has_frames = is_ethernet(ifindex);
+  if (!has_frames && has_frames.error().value != ENODEV) {
+    return Unexpected<Errno>(has_frames.error());
+  }
+  return has_frames.value_or(false) ? EngineKind::kRaw : EngineKind::kUdp;
+}
+
+EngineKind engine_for(EngineChoice choice, uint32_t ifindex) {
+  return find_engine(choice, ifindex).value_or(EngineKind::kUdp);
 }
 
 Expected<void, EngineError> check_engine(EngineKind kind) {

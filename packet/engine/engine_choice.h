@@ -32,6 +32,9 @@ bool has_ethernet_frames(uint32_t ifindex);
 /// The engine that a device on the network interface gets. Raw needs an Ethernet interface: the
 /// devices of others, lo for instance, get UDP.
 EngineKind engine_for(EngineChoice choice, uint32_t ifindex);
+/// The same, but tells if the kernel could not be asked what the interface is: EMFILE, ENOMEM and
+/// the like.
+Expected<EngineKind, Errno> find_engine(EngineChoice choice, uint32_t ifindex);
 
 /// Whether this process may use the engine. The error says why not, and what to do about it.
 Expected<void, EngineError> check_engine(EngineKind kind);

@@ -66,13 +66,13 @@ Expected<void, EngineError> AddressSharing::follow_user(const Gid& local) {
   return {};
 }
 
-Expected<ServiceEntry, Errno> AddressSharing::begin_listening(ServiceId service,
-                                                              const std::optional<Gid>& local) {
-  return gsi_.directory().begin_listening(service, local);
+Expected<ServiceEntry, Errno> AddressSharing::prepare_listening(ServiceId service,
+                                                                const std::optional<Gid>& local) {
+  return gsi_.directory().prepare_listening(service, local);
 }
 
-void AddressSharing::end_listening(const ServiceEntry& entry) {
-  gsi_.directory().end_listening(entry);
+void AddressSharing::start_listening(ServiceEntry entry) {
+  gsi_.directory().start_listening(std::move(entry));
   watch_services();
 }
 

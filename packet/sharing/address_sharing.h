@@ -45,8 +45,9 @@ class AddressSharing {
   Expected<void, Errno> listen(ServiceId service, const std::optional<Gid>& local);
   // The same in steps; other calls may come in between, but not for that service. Only enter()
   // waits for other processes, see HolderTable::take(), and may run beside any other call.
-  Expected<ServiceEntry, Errno> begin_listening(ServiceId service, const std::optional<Gid>& local);
-  void end_listening(const ServiceEntry& entry);
+  Expected<ServiceEntry, Errno> prepare_listening(ServiceId service,
+                                                  const std::optional<Gid>& local);
+  void start_listening(ServiceEntry entry);
   /// Undoes listen(). Does nothing if the process does not listen there.
   void stop_listening(ServiceId service, const std::optional<Gid>& local);
 

@@ -45,7 +45,7 @@ class MessageWriter {
   Bytes bytes_;
 };
 
-/// A message that a program has sent. It belongs to who has the bytes.
+/// A message that a program has sent. `payload` is a part of the caller's bytes.
 struct Request {
   nlmsghdr header{};
   std::span<const uint8_t> payload;

@@ -78,10 +78,11 @@ struct Rest {
 void* send_rest(void* argument) {
   const std::unique_ptr<Rest> rest(static_cast<Rest*>(argument));
   while (rest->next < rest->messages.size()) {
-    if (!send_to(rest->from.get(), rest->port, rest->messages[rest->next], 0) && errno != EINTR) {
+    if (send_to(rest->from.get(), rest->port, rest->messages[rest->next], 0)) {
+      ++rest->next;
+    } else if (errno != EINTR) {
       break;
     }
-    ++rest->next;
   }
   // Whoever gets the port of `from` next could send to the program.
   const FileDescriptor to(fcntl(rest->to, F_DUPFD_CLOEXEC, 0));
@@ -137,7 +138,7 @@ Expected<void, Errno> deliver(int fd, uint32_t port, std::vector<Bytes> messages
     if (errno == EAGAIN) return send_later(std::move(rest));
     return error(errno);
   }
-  // Nobody else can have its own port.
+  // No other socket can have the port of `fd`, so nobody else can send to it now.
   return listen_to(fd, port);
 }
 

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <new>
 
 #include "provider/runtime/memory/user_memory.h"
 #include "provider/umad/management.h"
@@ -59,15 +60,26 @@ FileAgent agent_of(const Registration& registration) {
   return agent;
 }
 
+Expected<void, Errno> attach(Service& service, UmadFile& file, uint32_t number) try {
+  return service.attach(file, number);
+} catch (const std::bad_alloc&) {
+  return error(ENOMEM);
+}
+
 Expected<uint32_t, Errno> add(Service& service, UmadFile& file, const Registration& registration) {
   if (auto checked = check(registration); !checked) return Unexpected<Errno>(checked.error());
   const auto number = file.add(agent_of(registration));
   if (!number || !file.agent(*number)->serves()) return number;
-  if (auto attached = service.attach(file, *number); !attached) {
+  if (auto attached = attach(service, file, *number); !attached) {
     file.remove(*number);
     return Unexpected<Errno>(attached.error());
   }
   return number;
+}
+
+void remove(Service& service, UmadFile& file, uint32_t number) {
+  service.detach(file, number);
+  file.remove(number);
 }
 
 template <class Request>
@@ -77,7 +89,9 @@ Expected<void, Errno> register_agent(Service& service, UmadFile& file, void* arg
   const auto number = add(service, file, registration_of(request));
   if (!number) return Unexpected<Errno>(number.error());
   static_assert(offsetof(Request, id) == 0);
-  return write_user(reinterpret_cast<uintptr_t>(argument), &*number, sizeof *number);
+  auto told = write_user(reinterpret_cast<uintptr_t>(argument), &*number, sizeof *number);
+  if (!told) remove(service, file, *number);
+  return told;
 }
 
 Expected<void, Errno> register_with_flags(Service& service, UmadFile& file, void* argument) {
@@ -97,8 +111,7 @@ Expected<void, Errno> unregister_agent(Service& service, UmadFile& file, const v
   uint32_t number = 0;
   if (auto read = read_user(&number, argument, sizeof number); !read) return read;
   if (file.agent(number) == nullptr) return error(EINVAL);
-  service.detach(file, number);
-  file.remove(number);
+  remove(service, file, number);
   return {};
 }
 

@@ -15,7 +15,7 @@ struct Registration {
 };
 
 /// Whether Linux allows such an agent on a port that has QP0, too: libibmad's programs register one
-/// for SMPs and go on without, but not if it is refused. EINVAL.
+/// for SMPs that they do not need, and end if that is refused. EINVAL.
 Expected<void, Errno> check(const Registration& registration);
 
 /// Carries out an ioctl() on the file: registers and unregisters agents, enables P_Key indexes.

@@ -30,8 +30,8 @@ struct FileAgent {
 /// reads whole datagrams as from the kernel's file, and which it can poll. The other end belongs to
 /// this object.
 ///
-/// Only create(), header_bytes() and the numbers are thread-safe; the rest is under the service's
-/// lock.
+/// Only create(), header_bytes(), device(), application_inode() and own_fd() are thread-safe; the
+/// rest is under the service's lock.
 class UmadFile {
  public:
   /// As in the kernel.

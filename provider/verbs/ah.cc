@@ -47,6 +47,22 @@ void release_ports(Ah& ah) {
   }
 }
 
+/// In the lanes that have queue pairs for datagrams. ENOMEM and the like: in some of them, perhaps.
+int prepare_lanes(Ah& ah) try {
+  const Context& owner = *ah.owner;
+  for (uint32_t lane = 0; owner.datagram_lanes >> lane != 0; ++lane) {
+    if ((owner.datagram_lanes >> lane & 1) == 0) continue;
+    if (int wrong = prepare(ah, owner.device().lane(lane)); wrong != 0) return wrong;
+    // Nothing repairs the loss of datagrams that are sent before the answer.
+    Progress& progress = owner.device().lane(lane).progress();
+    const Gid& peer = ah.flow.destination;
+    if (!progress.engine()->find_hop(peer)) progress.wait_for_hop(peer);
+  }
+  return 0;
+} catch (const std::bad_alloc&) {
+  return ENOMEM;
+}
+
 /// With the device's lock held.
 int make_address(Ah& ah, const ibv_ah_attr& attr) {
   Context& owner = *ah.owner;
@@ -54,16 +70,9 @@ int make_address(Ah& ah, const ibv_ah_attr& attr) {
   if (!flow) return flow.error().value;
   ah.flow = *flow;
   if (owner.device().address_handles.load() >= kMaxAhs) return ENOMEM;
-  for (uint32_t lane = 0; owner.datagram_lanes >> lane != 0; ++lane) {
-    if ((owner.datagram_lanes >> lane & 1) == 0) continue;
-    if (int wrong = prepare(ah, owner.device().lane(lane)); wrong != 0) {
-      release_ports(ah);
-      return wrong;
-    }
-    // Nothing repairs the loss of datagrams that are sent before the answer.
-    Progress& progress = owner.device().lane(lane).progress();
-    const Gid& peer = ah.flow.destination;
-    if (!progress.engine()->find_hop(peer)) progress.wait_for_hop(peer);
+  if (int wrong = prepare_lanes(ah); wrong != 0) {
+    release_ports(ah);
+    return wrong;
   }
   owner.device().address_handles.fetch_add(1);
   owner.ahs.push_back(ah);

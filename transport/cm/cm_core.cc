@@ -128,7 +128,7 @@ void CmCore::send_request(Communication& c, CmBody body, uint64_t transaction_id
   c.patience_ends.reset();
   c.request_timeout = timeout;
   c.early_retries = 0;
-  c.retries_early = config.first_retry > Duration{};
+  c.next_is_early = config.first_retry > Duration{};
   outbox.send(c.flow, c.request);
   await_answer(*this, c, now);
 }

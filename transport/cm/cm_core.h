@@ -29,8 +29,8 @@ Duration cm_time(uint8_t exponent);
 /// The same for a value that a peer has sent: at most that of kMaxPeerTimeout.
 Duration cm_time_of_peer(uint8_t exponent);
 
-/// The shortest time between two answers to one message of a peer's, whatever times it names:
-/// retries, and answers to its duplicates.
+/// The shortest time between two packets that one message of a peer's causes (retries of the
+/// answer, answers to duplicates), whatever times the message names.
 inline constexpr Duration kLeastRetryInterval = milliseconds(100);
 /// The longest time-wait of a communication whose peer has never proved that it exists.
 inline constexpr Duration kUnconfirmedTimeWait = milliseconds(1000);

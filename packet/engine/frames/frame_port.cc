@@ -100,7 +100,10 @@ Expected<void, EngineError> FramePort::start() {
   if (!ring_) {
     if (!make_packet_ring(fd, kRingBlocks)) return frames_failed("its ring", errno);
     auto ring = RxRing::map(fd, kRingBlocks);
-    if (!ring) return frames_failed("its ring", ring.error().value);
+    if (!ring) {
+      drop_packet_ring(fd);  // or it could not be made again
+      return frames_failed("its ring", ring.error().value);
+    }
     ring_.emplace(std::move(*ring));
   }
   if (!start_packet_socket(fd, ifindex_)) return frames_failed("bind to the interface", errno);

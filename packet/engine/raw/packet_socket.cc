@@ -76,6 +76,11 @@ bool make_packet_ring(int fd, size_t blocks) {
   return setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &ring, sizeof ring) == 0;
 }
 
+void drop_packet_ring(int fd) {
+  const tpacket_req none{};
+  setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &none, sizeof none);
+}
+
 namespace {
 
 void set_buffers(int fd, int bytes) {

@@ -36,6 +36,8 @@ FileDescriptor open_silent_packet_socket(int buffer_bytes);
 /// A packet socket that only sends by an interface: frames without virtio headers.
 FileDescriptor open_sending_packet_socket(uint32_t ifindex, int buffer_bytes);
 bool make_packet_ring(int fd, size_t blocks);
+/// Undoes that. The ring is not mapped.
+void drop_packet_ring(int fd);
 /// Begins to receive what the socket's filter lets pass.
 bool start_packet_socket(int fd, uint32_t ifindex);
 /// Whether the socket receives what this host sends by other sockets, too.

@@ -50,9 +50,9 @@ bool is_lack_of_resources(const EngineError& why) {
   return why.errno_value == EMFILE || why.errno_value == ENFILE || why.errno_value == ENOMEM;
 }
 
-/// Whether there are descriptors for the search for other processes: a lack of them must not look
-/// like a lack of processes.
-Expected<void, EngineError> find_descriptors() {
+/// Checks that there are descriptors for the search for other processes: a lack of them must not
+/// look like a lack of processes.
+Expected<void, EngineError> check_descriptors() {
   std::array<FileDescriptor, kDescriptorsOfSearch> spare;
   for (FileDescriptor& fd : spare) {
     fd = FileDescriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -135,7 +135,7 @@ void SharingDirectory::prepare() {
 
 Expected<std::unique_ptr<SharingDirectory>, EngineError> SharingDirectory::open(
     const std::vector<std::string>& places, const std::string& network) {
-  if (auto spare = find_descriptors(); !spare) return Unexpected<EngineError>(spare.error());
+  if (auto spare = check_descriptors(); !spare) return Unexpected<EngineError>(spare.error());
   auto directory = find_living(places, network);
   if (!directory && directory.error().errno_value == ENOENT) {
     directory = find_or_make(places, network);

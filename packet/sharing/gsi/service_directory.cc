@@ -21,7 +21,8 @@ bool is_same_place(const HolderTable::Words& a, const HolderTable::Words& b) {
 
 }  // namespace
 
-ServiceDirectory::Key ServiceDirectory::key(ServiceId service, const std::optional<Gid>& local) {
+ServiceDirectory::Places::key_type ServiceDirectory::key(ServiceId service,
+                                                         const std::optional<Gid>& local) {
   return {service, local ? local->bytes : decltype(Gid::bytes){}};
 }
 
@@ -35,36 +36,37 @@ HolderTable::Words ServiceDirectory::words(const std::optional<Gid>& local) cons
 }
 
 Expected<void, Errno> ServiceEntry::enter() {
-  const auto place = table_->take(
-      table_key(service_), record_,
-      [this](const HolderTable::Words& other) { return is_same_place(other, record_.what); });
+  const auto place = table_->take(key_, record_, [this](const HolderTable::Words& other) {
+    return is_same_place(other, record_.what);
+  });
   if (!place) return Unexpected<Errno>(place.error());
-  place_ = *place;
+  kept_.mapped() = *place;
   return {};
 }
 
-Expected<ServiceEntry, Errno> ServiceDirectory::begin_listening(ServiceId service,
-                                                                const std::optional<Gid>& local) {
+Expected<ServiceEntry, Errno> ServiceDirectory::prepare_listening(ServiceId service,
+                                                                  const std::optional<Gid>& local) {
   if (listens(service, local)) return error(EADDRINUSE);
   if (auto ready = open_holder(); !ready) return Unexpected<Errno>(ready.error());
   ServiceEntry entry;
-  entry.service_ = service;
-  entry.local_ = local;
   entry.table_ = table_;
+  entry.key_ = table_key(service);
   entry.record_ = {holder_.number, words(local)};
+  Places places{{key(service, local), 0}};
+  entry.kept_ = places.extract(places.begin());
   return entry;
 }
 
-void ServiceDirectory::end_listening(const ServiceEntry& entry) {
-  services_[key(entry.service_, entry.local_)] = entry.place_;
-  ++begun_;
+void ServiceDirectory::start_listening(ServiceEntry entry) {
+  services_.insert(std::move(entry.kept_));
+  ++started_;
 }
 
 Expected<void, Errno> ServiceDirectory::listen(ServiceId service, const std::optional<Gid>& local) {
-  auto entry = begin_listening(service, local);
+  auto entry = prepare_listening(service, local);
   if (!entry) return Unexpected<Errno>(entry.error());
   if (auto entered = entry->enter(); !entered) return entered;
-  end_listening(*entry);
+  start_listening(*std::move(entry));
   return {};
 }
 
@@ -80,7 +82,7 @@ bool ServiceDirectory::listens(ServiceId service, const std::optional<Gid>& loca
 }
 
 uint32_t ServiceDirectory::changes() {
-  return (table() ? table_->changes() : 0) + begun_;
+  return (table() ? table_->changes() : 0) + started_;
 }
 
 std::optional<UnixName> ServiceDirectory::find_other(ServiceId service,

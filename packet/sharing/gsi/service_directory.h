@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,17 +19,20 @@ namespace urxe {
 /// A process's entry for a service in the table, before and after it is there.
 class ServiceEntry {
  public:
+  /// Service and address (zeros stand for all addresses), and the place in the table.
+  using Places = std::map<std::pair<ServiceId, std::array<uint8_t, 16>>, uint32_t>;
+
   /// Puts it there; errors as HolderTable::take(), for which it may wait. Uses nothing of the
   /// ServiceDirectory.
   Expected<void, Errno> enter();
 
  private:
   friend class ServiceDirectory;
-  ServiceId service_{};
-  std::optional<Gid> local_;
   HolderTable* table_ = nullptr;
+  HolderKey key_{HolderKey::Kind::kService};
   HolderTable::Record record_;
-  uint32_t place_ = 0;
+  /// What ServiceDirectory keeps. It is there before the entry is: nothing may fail after that.
+  Places::node_type kept_;
 };
 
 /// The services that the user's processes listen for at QP1 of an interface. The processes enter
@@ -41,15 +45,16 @@ class ServiceDirectory {
       : directory_(directory), slot_(slot), interface_index_(interface_index) {}
 
   /// An entry for a service of this process, on exactly that address (or on all addresses, if
-  /// `local` is nullopt). After ServiceEntry::enter() has succeeded, end_listening() makes the
+  /// `local` is nullopt). After ServiceEntry::enter() has succeeded, start_listening() makes the
   /// process listen. EADDRINUSE: it does; EMFILE, ENFILE, ENOMEM; ENOSPC: no room in the directory.
-  Expected<ServiceEntry, Errno> begin_listening(ServiceId service, const std::optional<Gid>& local);
-  void end_listening(const ServiceEntry& entry);
+  Expected<ServiceEntry, Errno> prepare_listening(ServiceId service,
+                                                  const std::optional<Gid>& local);
+  void start_listening(ServiceEntry entry);
   /// All of that at once.
   Expected<void, Errno> listen(ServiceId service, const std::optional<Gid>& local);
   void stop_listening(ServiceId service, const std::optional<Gid>& local);
-  /// The descriptor of the socket that requests come to, which the caller watches and reads; -1 if
-  /// no call of listen() has succeeded yet.
+  /// The descriptor of the socket that requests come to, which the caller watches and reads; -1
+  /// before the first prepare_listening() that has succeeded.
   [[nodiscard]] int socket() const { return socket_.get(); }
 
   /// Whether this process listens for the service there.
@@ -60,9 +65,8 @@ class ServiceDirectory {
   std::optional<UnixName> find_other(ServiceId service, const std::optional<Gid>& local);
 
  private:
-  /// Service and address; zero stands for all addresses.
-  using Key = std::pair<ServiceId, std::array<uint8_t, 16>>;
-  static Key key(ServiceId service, const std::optional<Gid>& local);
+  using Places = ServiceEntry::Places;
+  static Places::key_type key(ServiceId service, const std::optional<Gid>& local);
   [[nodiscard]] HolderTable::Words words(const std::optional<Gid>& local) const;
   Expected<HolderTable*, Errno> table();
   Expected<void, Errno> open_holder();
@@ -73,8 +77,8 @@ class ServiceDirectory {
   HolderTable* table_ = nullptr;
   Holder holder_;
   FileDescriptor socket_;
-  std::map<Key, uint32_t> services_;  ///< their places in the table
-  uint32_t begun_ = 0;                ///< calls of end_listening()
+  Places services_;       ///< that the process listens for
+  uint32_t started_ = 0;  ///< calls of start_listening()
 };
 
 }  // namespace urxe

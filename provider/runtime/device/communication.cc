@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The part of RuntimeDevice that serves the connection manager and management agents.
+#include <cerrno>
+#include <new>
 #include <utility>
 
 #include "provider/runtime/device/runtime_device.h"
@@ -12,7 +14,7 @@ constexpr uint64_t kOneService = UINT64_MAX;
 
 }  // namespace
 
-Expected<std::pair<ListenerId, ServiceEntry>, Errno> RuntimeDevice::begin_listening(
+Expected<std::pair<ListenerId, ServiceEntry>, Errno> RuntimeDevice::prepare_listening(
     ServiceId service, const std::optional<Gid>& local) {
   Guard guard(*this);
   if (auto started = start(); !started) return Unexpected<Errno>(started.error());
@@ -20,28 +22,34 @@ Expected<std::pair<ListenerId, ServiceEntry>, Errno> RuntimeDevice::begin_listen
   auto opened = local ? open_address(*local) : open_addresses();
   if (!opened) return Unexpected<Errno>(opened.error());
   if (!local) report_unopened();
-  auto entry = first_.sharing().begin_listening(service, local);
+  auto entry = first_.sharing().prepare_listening(service, local);
   if (!entry) return Unexpected<Errno>(entry.error());
   auto listener = device().cm().listen(service, kOneService, local);
   if (!listener) return Unexpected<Errno>(listener.error());
+  try {
+    services_[listener->value()] = {service, local};
+  } catch (const std::bad_alloc&) {
+    device().cm().stop_listening(*listener);
+    return error(ENOMEM);
+  }
   return std::pair(*listener, *std::move(entry));
 }
 
 // The table is waited for without the lock. Until the entry is there no request comes, and then the
-// listener is there already.
+// listener is there already. Nothing may fail from then on.
 Expected<ListenerId, Errno> RuntimeDevice::listen(ServiceId service,
                                                   const std::optional<Gid>& local) {
-  auto begun = begin_listening(service, local);
-  if (!begun) return Unexpected<Errno>(begun.error());
-  auto& [listener, entry] = *begun;
+  auto prepared = prepare_listening(service, local);
+  if (!prepared) return Unexpected<Errno>(prepared.error());
+  auto& [listener, entry] = *prepared;
   const auto entered = entry.enter();
   Guard guard(*this);
   if (!entered) {
     device().cm().stop_listening(listener);
+    services_.erase(listener.value());
     return Unexpected<Errno>(entered.error());
   }
-  first_.sharing().end_listening(entry);
-  services_[listener.value()] = {service, local};
+  first_.sharing().start_listening(std::move(entry));
   return listener;
 }
 
@@ -52,12 +60,12 @@ Expected<void, Errno> RuntimeDevice::take_agent_requests(const MadAgentKey& key)
     if (auto started = start(); !started) return started;
     refresh_gids();
     if (auto opened = open_addresses(); !opened) return opened;
-    entry = first_.sharing().begin_listening(agent_service(key), std::nullopt);
+    entry = first_.sharing().prepare_listening(agent_service(key), std::nullopt);
     if (!entry) return Unexpected<Errno>(entry.error());
   }
   if (auto entered = entry->enter(); !entered) return entered;
   Guard guard(*this);
-  first_.sharing().end_listening(*entry);
+  first_.sharing().start_listening(*std::move(entry));
   return {};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The engine of a lane: what carries packets, and what wraps it.
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "packet/engine/capture.h"
@@ -61,9 +62,12 @@ Made Lane::make_carrier(const DeviceDescription& of) {
   UdpConfig config;
   config.interface_index = of.ifindex;
   config.sharing = &*sharing_;
-  if (engine_for(*choice, of.ifindex) == EngineKind::kUdp) {
-    return std::make_unique<UdpEngine>(config);
+  const auto kind = find_engine(*choice, of.ifindex);
+  if (!kind) {
+    return refused({kind.error().value, "cannot ask the kernel what the interface of " + of.name +
+                                            " is: " + std::strerror(kind.error().value)});
   }
+  if (*kind == EngineKind::kUdp) return std::make_unique<UdpEngine>(config);
   return RawEngine::open({.udp = config});
 }
 

@@ -143,7 +143,7 @@ class RuntimeDevice : public std::enable_shared_from_this<RuntimeDevice> {
   /// Says once that an address could not be opened by open_addresses().
   void report_unopened();
   void tell(ibv_event_type type);
-  Expected<std::pair<ListenerId, ServiceEntry>, Errno> begin_listening(
+  Expected<std::pair<ListenerId, ServiceEntry>, Errno> prepare_listening(
       ServiceId service, const std::optional<Gid>& local);
 
   void tell_contexts();

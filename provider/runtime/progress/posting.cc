@@ -75,7 +75,7 @@ void Progress::on_post(QueuePair& qp) {
 void Progress::hold_back(Instant now) {
   if (mode_.load() != Mode::kResting) wake_by(now + HeldBack::kLongest);
   const bool must_kick = held_back_.begins(now);
-  lock_.unlock();
+  unlock();
   if (must_kick) kick();
 }
 

@@ -72,7 +72,7 @@ struct Communication : ListHook<PeerProcessMembers>,
   uint8_t max_retries = 0;
   uint8_t retries_left = 0;
   uint8_t early_retries = 0;   ///< those made within the first time-out
-  bool retries_early = false;  ///< the next retry is an early one
+  bool next_is_early = false;  ///< the next retry is an early one
   /// retries_left at the last MRA: the next MRA counts only after another retry.
   std::optional<uint8_t> retries_at_mra;
   std::optional<Instant> patience_ends;  ///< MRAs count until then

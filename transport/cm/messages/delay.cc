@@ -24,7 +24,7 @@ void wait_longer(CmCore& core, Communication& c, const CmMra& mra, Instant now) 
   const Duration left = *c.patience_ends - now;
   if (left <= Duration{}) return;
   c.retries_at_mra = c.retries_left;
-  c.retries_early = false;
+  c.next_is_early = false;
   const Duration asked = cm_time_of_peer(mra.service_timeout) + c.packet_lifetime;
   core.arm(c, std::min(left, std::max(asked, kLeastRetryInterval)), now);
 }

@@ -69,7 +69,7 @@ bool is_quiet(const CmCore& core, const PeerProcess& process) {
 
 /// Before each question to a quiet process, has the consumer look at its host's port. Returns false
 /// if it is the question's turn.
-bool looks_at_port(CmCore& core, PeerProcess& process) {
+bool look_comes_first(CmCore& core, PeerProcess& process) {
   process.told_quiet = is_quiet(core, process) && !process.told_quiet;
   if (process.told_quiet) core.tell_quiet(process.members.front()->flow);
   return process.told_quiet;
@@ -134,7 +134,7 @@ void run_probe(CmCore& core, PeerProcess& process, Instant now) {
   process.port_closed =
       is_quiet(core, process) && core.closed_ports.has(process.members.front()->flow, now);
   if (is_over()) return give_up(core, process, now);
-  if (looks_at_port(core, process)) return arm(core, process, now + kForTheConsumer, now);
+  if (look_comes_first(core, process)) return arm(core, process, now + kForTheConsumer, now);
   Communication& c = *process.members.front();
   process.members.move_to_back(c);
   send_probe(core, c);

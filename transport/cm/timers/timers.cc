@@ -60,12 +60,12 @@ void time_out(CmCore& core, Communication& c, Instant now) {
 
 /// How long to wait for an answer before the next retry or, if no retry is left, before giving up.
 Duration pause_before_retry(const CmCore& core, Communication& c) {
-  if (c.retries_early) {
+  if (c.next_is_early) {
     const Duration next = core.config.first_retry * (int64_t{1} << c.early_retries);
     const Duration passed = next - core.config.first_retry;
     const bool is_within = passed + next < c.request_timeout;
     if (c.early_retries < c.max_retries / 4 && is_within) return next;
-    c.retries_early = false;
+    c.next_is_early = false;
     return c.request_timeout - passed;
   }
   // In all, the peer has as much time as without early retries.
@@ -73,7 +73,7 @@ Duration pause_before_retry(const CmCore& core, Communication& c) {
 }
 
 /// A peer that was killed leaves a DREQ unanswered; the kernel of its host may say so, see probe.h.
-bool looks_at_port(const CmCore& core, const Communication& c) {
+bool may_look_at_port(const CmCore& core, const Communication& c) {
   return c.state == CmState::kDreqSent && core.config.quiet_after > 0 && is_urxe(core.config, c);
 }
 
@@ -97,7 +97,7 @@ constexpr int kOverdueAtOnce = 64;
 void await_answer(CmCore& core, Communication& c, Instant now) {
   const Duration pause = pause_before_retry(core, c);
   c.retry_at = now + pause;
-  core.arm(c, looks_at_port(core, c) ? std::min(pause, core.config.probe_again) : pause, now);
+  core.arm(c, may_look_at_port(core, c) ? std::min(pause, core.config.probe_again) : pause, now);
 }
 
 void make_room_for_requests(CmCore& core, const Gid& peer, Instant now) {
@@ -117,10 +117,10 @@ constexpr int kTimersAtOnce = 64;
 /// The deadline of a communication has come.
 void run_timer(CmCore& core, Communication& c, Instant now) {
   if (!is_retransmitted(c)) return time_out(core, c, now);
-  if (looks_at_port(core, c) && look_at_port(core, c, now)) return;
+  if (may_look_at_port(core, c) && look_at_port(core, c, now)) return;
   if (c.retries_left > 0) {
     --c.retries_left;
-    if (c.retries_early) ++c.early_retries;
+    if (c.next_is_early) ++c.early_retries;
     core.repeat_request(c);
     await_answer(core, c, now);
     return;
@@ -145,7 +145,11 @@ void ConnectionManager::advance(Instant now) {
   for (int left = kTimersAtOnce; left > 0; --left) {
     PeerProcess* const process = core.processes.deadlines.pop_due(now);
     if (process == nullptr) break;
-    run_probe(core, *process, now);
+    try {
+      run_probe(core, *process, now);
+    } catch (const std::bad_alloc&) {
+      core.processes.deadlines.set(*process, now + kLeastRetryInterval);
+    }
   }
   core.tell_of_requests(nullptr);
 }
