@@ -43,7 +43,8 @@ Expected<void, Refusal> check_dpdk_option(const std::optional<std::string>& dpdk
 Expected<void, Refusal> check_engines(EngineChoice choice,
                                       const std::vector<DeviceDescription>& devices);
 
-/// Publishes the devices. Returns what URXE_TREE would be.
+/// Publishes the devices, and sets URXE_ENGINE and URXE_DPDK_ARGS of this process. Returns what
+/// URXE_TREE would be.
 Expected<std::string, Refusal> publish_devices(const RunOptions& options);
 
 /// Publishes the devices, and sets the variables of this process by which a program sees them.

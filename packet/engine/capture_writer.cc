@@ -202,7 +202,7 @@ Expected<void, EngineError> begin_or_join(int fd, const std::string& path, bool 
   return cut_partial_record(fd, path, static_cast<uint64_t>(status->st_size));
 }
 
-/// Whoever writes holds a shared lock, so who gets an exclusive one is alone.
+/// Whoever writes holds a shared lock, so the holder of an exclusive one is alone.
 Expected<void, EngineError> begin_or_join_locked(int fd, const std::string& path) {
   int error = lock(fd, LOCK_EX, 1);
   const bool alone = error == 0;

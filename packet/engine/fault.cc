@@ -21,7 +21,7 @@ void add(FaultCounters& sum, const FaultCounters& more) {
 }  // namespace
 
 /// Nobody calls the control while a lane is in use. An only lane may release ports itself, as soon
-/// as their packets have left; where there are several, the next call of the control does.
+/// as their packets have left; if there are several, the next call of the control does.
 FaultEngine::FaultEngine(std::unique_ptr<PacketEngine> engine, const FaultPlan& plan)
     : ForwardingEngine(std::move(engine)) {
   std::function<void()> sent_delayed;

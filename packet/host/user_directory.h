@@ -31,7 +31,7 @@ struct UserDirectory {
 /// that the processes of a login session and those of a service meet.
 std::vector<std::string> user_directory_places();
 
-/// For the user, where none of these will do.
+/// Advice for the user if none of these will do.
 inline constexpr const char* kHowToHaveADirectory =
     "What to do: mount a file system with room at /dev/shm (\"mount -t tmpfs -o mode=1777 tmpfs "
     "/dev/shm\", as root), or set XDG_RUNTIME_DIR to the absolute path of a directory that belongs "

@@ -50,7 +50,7 @@ def udp_port(frame):
 
 
 def checked(path):
-    """The number of frames whose ICRC is right; fails where there is any other frame."""
+    """The number of frames whose ICRC is right; fails if there is any other frame."""
     result = subprocess.run([harness.binary("urxe_icrc_check"), path], check=False, capture_output=True, text=True)
     match = re.search(r": (\d+) ok, 0 bad, 0 unchecked, 0 other frames", result.stdout)
     harness.expect(result.returncode == 0 and match, result.stdout + result.stderr)

@@ -12,7 +12,7 @@ exception. A module declares its cells when it is imported:
     add_both_roles("cm.rping", echoes, "ipv4")    # The cells cm.rping/urxe_client/ipv4 and cm.rping/urxe_server/ipv4.
 
 Processes are started with Side.start, by pairs.run_pair for instance: what still runs when the cell's function has
-ended is killed, and the output of all is shown where the cell has failed.
+ended is killed, and the output of all is shown if the cell has failed.
 """
 
 import dataclasses

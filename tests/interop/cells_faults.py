@@ -7,7 +7,7 @@ by netem in the guest, at its interface: what leaves, and by an intermediate dev
 urxe_rc_verify checks every byte and completion at both ends. Afterwards the devices' counters are compared with the
 faults: no NAK, no bad ICRC that they do not explain. Without faults there must be none at all.
 
-How much is lost: a transmission fails where the request or its answer is lost, each with probability p = 2 % (or what
+How much is lost: a transmission fails if the request or its answer is lost, each with probability p = 2 % (or what
 loss and corruption come to together): q = 1 - (1 - p)^2 = 4 %. urxe gives up after eight failures in a row of its
 oldest packet, q^8 = 6e-12; a cell has some 3000 packets, all cells some 60000: a spurious failure in 4e-7 of the runs.
 soft-RoCE does not give up. The ACK timeout, 0.54 s, is what a loss that nothing later shows costs soft-RoCE.
@@ -127,7 +127,7 @@ def check(counted, outwards, inwards):
 
 
 def check_exactly(counted, outwards, inwards, at_most):
-    """What can be said where the faults were counted: corrupted packets were noticed by urxe, and not taken by the peer
+    """What can be said if the faults were counted: corrupted packets were noticed by urxe, and not taken by the peer
     (soft-RoCE counts no bad ICRCs, but what it takes). Some flips, of byte 4 of the BTH, are not covered by the ICRC:
     of 20 bytes and more, so one in 20 packets at most."""
     near, far = counted.near, counted.far

@@ -191,7 +191,7 @@ def _provider_folders():
 
 
 def need():
-    """Skips the test where no guest can be started."""
+    """Skips the test if no guest can be started."""
     harness.need_programs(QEMU, "dpkg-deb", "tar", "ip", "rdma", "sysctl", "setpriv", "nsenter")
     if not os.path.exists("/usr/bin/python3"):
         harness.skip("the guest needs the host's /usr/bin/python3")
@@ -204,7 +204,7 @@ def need():
 
 
 def start(number=1, **options):
-    """A Guest, for tests: skips where one cannot be, fails where it should be and is not."""
+    """A Guest, for tests: skips if there cannot be one, fails if there should be one and is not."""
     need()
     try:
         return Guest(number, **options)

@@ -8,7 +8,7 @@ usage: record.py [--out DIR] [--only PATTERN]... [--list]
   --only    cases whose name contains the pattern, or matches it where it has a wildcard; other captures stay
 
 Cases are in case_plans.py and case_programs.py. Frames are as they pass the tap. Both ends verify what they transfer;
-a capture is kept only if they do, if every ICRC is right and if it is small. Ends with 1 where one is not made.
+a capture is kept only if they do, if every ICRC is right and if it is small. Ends with 1 if one is not made.
 """
 
 import argparse

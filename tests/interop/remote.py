@@ -110,7 +110,7 @@ class Agent:
 
     def start(self, command, name=None, env=None, stdin=b""):
         """Starts a command; env is added to the agent's environment. A RemoteProcess, which has failed at once with
-        exit code 127 where there is no such program."""
+        exit code 127 if there is no such program."""
         identity = next(self._ids)
         process = RemoteProcess(self, identity, command, name)
         harness.Process._all.append(process)

@@ -4,7 +4,7 @@
 All sides have the attributes
   name                          the implementation: urxe or rxe, or the host reached by ssh
   device, interface             the verbs device and its network interface
-  ipv4, ipv6, link_local        its addresses (ipv6: a global one); None where there is none
+  ipv4, ipv6, link_local        its addresses (ipv6: a global one); None if there is none
   gid_index_v4, gid_index_v6, gid_index_link_local   where they are in the device's GID table, as RoCE v2
 and the methods of Side. They are found by looking at the device: look() does so again.
 """
@@ -112,7 +112,7 @@ class Side:
                 if text.strip().isdigit()}
 
     def wait_for_tcp_listener(self, process, port, timeout=PATIENCE):
-        """Returns when a socket listens on the TCP port; a failure where the process ends before."""
+        """Returns when a socket listens on the TCP port; a failure if the process ends before."""
         self._wait_for(process, lambda: self._listens_tcp(port), f"{process.name} to listen on TCP port {port}",
                        timeout)
 

@@ -19,8 +19,8 @@ struct Rates {
   Rates& operator+=(const Rates& other);
 };
 
-/// What happened between two observations; nullopt: the queue pair was not in `before`, or nothing
-/// was published in between.
+/// What happened between two observations; nullopt: the queue pair was not in `before`, or no time
+/// has passed between them.
 std::optional<Rates> rates_of(const Observation& before, const DeviceObservation& device,
                               const QpReport& report);
 

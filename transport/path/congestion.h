@@ -29,10 +29,11 @@ inline constexpr uint32_t kWideWindow = 512 * 1024;
 /// The state shared by the queue pairs that send to one peer, since they share its receive buffer:
 /// the window, the round-trip time, and the line of those that wait for room. The window is counted
 /// in bytes of the receiver's buffer (receive_room()). It grows with acknowledgements and halves,
-/// at most once per round trip, with loss. Queue pairs take turns: who has its turn may send a
-/// number of packets in a row, so that they share datagrams, system calls and ACKs. (In transport/,
-/// "path" means this. "Primary path" and "alternate path" are the specification's terms, of path
-/// migration and of the CM's messages; the addresses and ports of a packet are its flow.)
+/// at most once per round trip, with loss. Queue pairs take turns: the one whose turn it is may
+/// send a number of packets in a row, so that they share datagrams, system calls and ACKs. (In
+/// transport/, "path" means this. "Primary path" and "alternate path" are the specification's
+/// terms, of path migration and of the CM's messages; the addresses and ports of a packet are its
+/// flow.)
 class Path {
  public:
   /// `in_flight_of_all`: the sum that this path's in_flight() is part of; null: none.
@@ -93,22 +94,22 @@ class Path {
   [[nodiscard]] Duration round_trip_bound() const;
   /// How long to wait for an answer before a probe.
   [[nodiscard]] Duration probe_timeout() const;
-  /// The same, where it is known that packets are lost and one sent in vain costs little.
+  /// The same, if it is known that packets are lost and one sent in vain costs little.
   [[nodiscard]] Duration repair_timeout() const;
 
   /// Whether the peer has shown that it keeps what comes behind a gap.
   [[nodiscard]] bool keeps_what_follows() const { return keeps_what_follows_; }
   void set_keeps_what_follows(bool keeps) { keeps_what_follows_ = keeps; }
 
-  // The line. Who has nothing in flight and comes late must not wait until all the others had their
-  // turn: there are two lines, and the turns go to them alternately.
+  // The line. A queue pair with nothing in flight that comes late must not wait until all the
+  // others had their turn: there are two lines, and the turns go to them alternately.
 
   /// Whether the queue pair, which has no turn, may begin one now. If not it is in line afterwards.
   bool begin_turn(QueuePair& qp, bool nothing_in_flight);
   /// The queue pair has ended its turn, or had nothing to send in it: the next one has its turn, if
   /// there is room. True: that is the same queue pair again.
   bool end_turn(ChannelAdapter& ca, QueuePair& qp);
-  /// There may be room now: activates who is the next in line.
+  /// There may be room now: activates the next one in line.
   void wake_next(ChannelAdapter& ca);
   /// The queue pair does not wait any more.
   void leave_line(ChannelAdapter& ca, QueuePair& qp);

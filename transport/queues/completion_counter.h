@@ -16,7 +16,7 @@ class CompletionCounter {
 
   explicit CompletionCounter(Type type) : type_(type) {}
 
-  /// Who reads the new value sees what the completed request has written.
+  /// A thread that reads the new value sees what the completed request has written.
   void note(bool succeeded, uint64_t bytes) {
     if (!succeeded) {
       failed.fetch_add(1, std::memory_order_release);

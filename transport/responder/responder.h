@@ -54,8 +54,7 @@ void owe_ack(ChannelAdapter& ca, QueuePair& qp, bool urgent);
 /// now (9.7.7.2, unsolicited ACK).
 void announce_receives(ChannelAdapter& ca, QueuePair& qp);
 
-/// Owes a NAK, sequence error or RNR, for the expected PSN. All others end the connection: call
-/// refuse().
+/// Owes the NAK `syndrome` for `psn`. For one that ends the connection call refuse().
 void owe_nak(ChannelAdapter& ca, QueuePair& qp, Psn psn, uint8_t syndrome);
 /// The request needs a receive work queue element, and there is none (9.7.5.2.8).
 void owe_rnr_nak(ChannelAdapter& ca, QueuePair& qp);

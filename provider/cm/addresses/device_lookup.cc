@@ -70,7 +70,7 @@ bool is_address_of_host(const Address& address) {
 
 }  // namespace
 
-Expected<void, Errno> find_descriptors() {
+Expected<void, Errno> check_descriptors() {
   std::array<FileDescriptor, kDescriptorsOfLookup> spare;
   for (FileDescriptor& fd : spare) {
     fd = FileDescriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -87,7 +87,7 @@ std::vector<DeviceDescription> list_devices() {
 Expected<DeviceGid, Errno> find_device(const Address& local) {
   if (!local.is_set() || local.is_any() || local.is_multicast()) return error(EADDRNOTAVAIL);
   if (auto found = find_among(list_devices(), local)) return *std::move(found);
-  if (auto spare = find_descriptors(); !spare) return Unexpected<Errno>(spare.error());
+  if (auto spare = check_descriptors(); !spare) return Unexpected<Errno>(spare.error());
   if (!is_address_of_host(local)) return error(EADDRNOTAVAIL);
   // While no device is open, nothing keeps the tree up to date.
   const auto update = update_tree(device_tree());

@@ -16,7 +16,7 @@ std::vector<DeviceDescription> list_devices();
 
 /// Checks that there are free descriptors: without them a lookup would report that there is no
 /// device. EMFILE, ENFILE.
-Expected<void, Errno> find_descriptors();
+Expected<void, Errno> check_descriptors();
 
 /// A device's GID.
 struct DeviceGid {

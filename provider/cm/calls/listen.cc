@@ -25,7 +25,7 @@ Expected<void, Errno> listen_everywhere(Service& service, CmId& id, uint64_t ser
                             : Expected<void, Errno>(Unexpected<Errno>(device.error()));
     if (!listening && !first) first = listening.error();
   });
-  if (!any) return find_descriptors();  // without one, devices cannot be listed
+  if (!any) return check_descriptors();  // without one, devices cannot be listed
   if (id.listens_on.empty() && first) return Unexpected<Errno>(*first);
   return {};
 }

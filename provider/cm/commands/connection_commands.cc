@@ -2,6 +2,7 @@
 // The commands that make connections and end them.
 #include <cerrno>
 
+#include "packet/wire/cm/cm_codes.h"
 #include "provider/cm/commands/command_call.h"
 
 namespace urxe::cm {
@@ -21,13 +22,12 @@ Expected<void, Errno> handle_accept(const CommandCall& call) {
   return call.commands().accept(call.file, call.command<rdma_ucm_accept>());
 }
 
-/// Applications may give two reasons; older layouts have zero, which means the first.
+/// An application may give two reasons only; older layouts have zero, which means the first.
 Expected<void, Errno> handle_reject(const CommandCall& call) {
-  constexpr uint8_t kConsumer = 28;
-  constexpr uint8_t kVendorOptionNotSupported = 35;
   auto command = call.command<rdma_ucm_reject>();
-  if (command.reason == 0) command.reason = kConsumer;
-  if (command.reason != kConsumer && command.reason != kVendorOptionNotSupported) {
+  if (command.reason == 0) command.reason = static_cast<uint8_t>(CmRejectReason::kConsumer);
+  const auto reason = static_cast<CmRejectReason>(command.reason);
+  if (reason != CmRejectReason::kConsumer && reason != CmRejectReason::kVendorOptionNotSupported) {
     return error(EINVAL);
   }
   return call.commands().reject(call.file, command);

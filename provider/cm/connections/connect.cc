@@ -116,7 +116,6 @@ void take_queue_pair(CmId& id, const rdma_ucm_conn_param& parameters) {
 
 Expected<void, Errno> connect(CmFile& file, uint32_t number, const rdma_ucm_conn_param& parameters,
                               const rdma_ucm_ece& ece) {
-  if (parameters.valid == 0) return error(EINVAL);
   return Service::run(file, number, [&](Service&, CmId& id) -> Expected<void, Errno> {
     if (id.state != IdState::kRouteResolved) return error(EINVAL);
     take_queue_pair(id, parameters);
@@ -142,12 +141,7 @@ Expected<void, Errno> accept(CmFile& file, const rdma_ucm_accept& command) {
 }
 
 Expected<void, Errno> reject(CmFile& file, const rdma_ucm_reject& command) {
-  // An application may give these two reasons only, as in Linux.
-  const auto reason =
-      command.reason != 0 ? static_cast<CmRejectReason>(command.reason) : CmRejectReason::kConsumer;
-  if (reason != CmRejectReason::kConsumer && reason != CmRejectReason::kVendorOptionNotSupported) {
-    return error(EINVAL);
-  }
+  const auto reason = static_cast<CmRejectReason>(command.reason);
   return Service::run(file, command.id, [&](Service&, CmId& id) -> Expected<void, Errno> {
     return send_rejection(id, reason, {command.private_data, command.private_data_len});
   });

@@ -7,7 +7,7 @@
 namespace urxe::cm {
 namespace {
 
-/// Copies the field from `offset` on; it is zero where the sender has not filled it.
+/// Copies the field from `offset` on; it is zero if the sender has not filled it.
 template <size_t N, class Parameters>
 void put_private_data(const CmBytes<N>& data, size_t offset, Parameters& parameters) {
   static_assert(N <= sizeof parameters.private_data);

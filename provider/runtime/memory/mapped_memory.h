@@ -12,7 +12,7 @@ namespace urxe {
 int check_mapped(const void* addr, size_t length, bool writable) noexcept;
 
 /// Bytes from `addr`, where a mapping begins, to its end: adjacent parts of the same file count as
-/// one. 0 where no mapping begins there.
+/// one. 0 if no mapping begins there.
 size_t mapping_length(const void* addr) noexcept;
 
 }  // namespace urxe

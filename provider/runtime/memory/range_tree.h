@@ -28,7 +28,7 @@ class RangeTree {
   /// Forgets all nodes.
   void clear() { root_ = nullptr; }
 
-  /// All ranges lie between these two; both 0 where there are none.
+  /// All ranges lie between these two; both 0 if there are none.
   [[nodiscard]] uintptr_t lowest() const;
   [[nodiscard]] uintptr_t highest() const { return root_ == nullptr ? 0 : root_->max_end_; }
 

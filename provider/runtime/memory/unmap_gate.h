@@ -15,7 +15,7 @@ namespace urxe {
 /// for the first time passing costs one load.
 ///
 /// Both sides wait for a bounded time only: an allocator may unmap with a lock of its own held that
-/// the other side turns out to need. close() then answers false, and enter() lets the thread pass.
+/// the other side turns out to need. close() then returns false, and enter() lets the thread pass.
 class UnmapGate {
  public:
   /// From now on threads that unmap are counted. Before the first close() that matters.

@@ -11,7 +11,7 @@ constexpr int kInlineRounds = 4;
 /// An application that polls in vain for longer than this gives way to others, because the peer
 /// that it waits for may need the processor.
 constexpr Duration kSpinTime = microseconds(20);
-/// The same where others want the processor: it then sleeps, and is woken when packets come.
+/// The same if others want the processor: it then sleeps, and is woken when packets come.
 constexpr Duration kCrowdedSpinTime = microseconds(3);
 /// It gives way no more often than this, however fast a poll is: each time, another process may
 /// keep the processor for a while.

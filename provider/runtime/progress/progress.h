@@ -42,7 +42,7 @@ namespace urxe {
 /// nothing is due and nothing arrives all sleep without a timeout.
 ///
 /// No doorbell is lost: a thread that unlocks the device then checks whether one was rung
-/// meanwhile. Thread-safe, except where a function needs the lock.
+/// meanwhile. Thread-safe, but for the functions that need the lock.
 class Progress {
  public:
   /// Runs `device`, and reports its communication events with `owner`, to which it belongs.
@@ -58,7 +58,8 @@ class Progress {
     bool joining = false;
     std::optional<Gid> hop;
   };
-  /// Takes the lock of a lane. Who takes those of several lanes does so in their order.
+  /// Takes the lock of a lane. A thread that takes those of several lanes
+  /// does so in their order.
   void lock() { lock_.lock(); }
   /// Sends what the holder has posted, delivers events and unlocks.
   [[nodiscard]] Awaited settle_and_unlock();

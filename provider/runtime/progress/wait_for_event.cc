@@ -3,7 +3,7 @@
 //
 // One such thread watches: it sleeps until packets come, and takes them itself. The background
 // thread rests meanwhile; the thread that leaves wakes it only if it rests for good, or if others
-// need it. Where several threads wait, the background thread watches for all.
+// need it. If several threads wait, the background thread watches for all.
 #include <poll.h>
 #include <pthread.h>
 #include <unistd.h>

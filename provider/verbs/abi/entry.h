@@ -36,8 +36,9 @@ struct Entry<kVerb> {
     return result;
   }
 
-  /// The same for a verb that ends an object; the first argument is checked.
-  static Result ending(Arguments... arguments) noexcept {
+  /// The same for a verb of an object, its first argument, which is checked. For verbs that cannot
+  /// throw: those that end objects.
+  static Result on_object(Arguments... arguments) noexcept {
     const Uncancelled uncancelled;
     if (const int wrong = check_first(arguments...); wrong != 0) [[unlikely]] {
       return refuse(wrong);
@@ -45,14 +46,14 @@ struct Entry<kVerb> {
     return reporting(arguments...);
   }
 
-  /// The same for any other verb, which may throw.
+  /// The same for verbs that may throw.
   static Result checking(Arguments... arguments) noexcept {
     const Uncancelled uncancelled;
     if (!can_throw()) [[unlikely]] {
       report_lack("make an object of verbs", ENOMEM);
       return refuse(ENOMEM);
     }
-    return ending(arguments...);
+    return on_object(arguments...);
   }
 
  private:

@@ -19,7 +19,7 @@ struct Endpoint {
 /// or the datagrams between two queue pairs (or from one to a group). All but those of QP1.
 struct Conversation {
   Service service = Service::kRc;
-  Endpoint requester;  ///< where nothing shows its number (nobody answered it) one that is free
+  Endpoint requester;  ///< if nothing shows its number (nobody answered it), one that is free
   Endpoint responder;
   Psn start;         ///< of the first request
   uint32_t mtu = 0;  ///< path MTU in bytes, as far as the packets show it

@@ -6,7 +6,7 @@
 namespace urxe::replay {
 
 /// The sequence without what the link has doubled. A packet that is sent again has another IPv4
-/// identification, where the sender gives them at all; its double has the same.
+/// identification, if the sender gives them at all; its double has the same.
 Frames without_link_duplicates(const Frames& recorded);
 
 }  // namespace urxe::replay

@@ -31,7 +31,7 @@ class TargetMemory {
   void prepare(const Talk& talk, const Message& message, const Frame& request);
   /// What a request that was carried out must have done.
   void expect(const Talk& talk, const Message& message);
-  /// Where the memory is not what it must be; empty: nowhere.
+  /// What is wrong in the memory; empty: nothing.
   [[nodiscard]] std::string find_damage() const;
 
  private:
