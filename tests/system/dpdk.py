@@ -221,6 +221,17 @@ def executed():
         os.kill(child, signal.SIGKILL)
 
 
+def few_descriptors():
+    """One line says so, and the program goes on. The defect: DPDK aborted it."""
+    harness.need_programs("ibv_rc_pingpong")
+    for limit in (24, 26, 28, 32):
+        command = ["sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh",
+                   *harness.urxe_run(["ibv_rc_pingpong", "-d", DEVICE, "-g", IPV4], ENDS[0])]
+        ended = Process(command, f"with {limit}")
+        harness.expect(ended.wait() in (1, 2) and "DPDK needs 20 descriptors" in ended.output,
+                       f"{limit}: {ended.output}")
+
+
 def sockets(process):
     """The sockets of a process. (DPDK reopens some of its other descriptors under other numbers.)"""
     folder = f"/proc/{process.pid}/fd"
@@ -474,8 +485,8 @@ def af_packet(engine):
 
 
 CASES = {f.__name__: f for f in (pingpongs_ipv4, pingpongs_ipv6, perftest, rping, verify, capture, killed, refused,
-                                 memif_path, second, two_servers, hung_up, busy_server, executed, stranger, absent,
-                                 devices, uninvolved, forked, unprivileged, af_packet)}
+                                 memif_path, second, two_servers, hung_up, busy_server, executed, few_descriptors, stranger,
+                                 absent, devices, uninvolved, forked, unprivileged, af_packet)}
 
 
 def test():

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include <atomic>
+#include <new>
 #include <utility>
 
 #include "packet/base/time.h"
@@ -38,16 +39,17 @@ void ConnectAttempt::run(void* argument) {
   state.ended.store(true, std::memory_order_release);
 }
 
-void ConnectAttempt::begin(uint16_t port, bool is_started) {
-  state_ = std::make_shared<State>();
-  state_->port = port;
-  state_->is_started = is_started;
-  auto argument = std::make_unique<std::shared_ptr<State>>(state_);
-  if (rte_eal_alarm_set(1, run, argument.get()) == 0) {
-    (void)argument.release();
-  } else {
-    state_->ended.store(true, std::memory_order_relaxed);  // in vain: there was no memory
-  }
+bool ConnectAttempt::begin(uint16_t port, bool is_started) try {
+  auto state = std::make_shared<State>();
+  state->port = port;
+  state->is_started = is_started;
+  auto argument = std::make_unique<std::shared_ptr<State>>(state);
+  if (rte_eal_alarm_set(1, run, argument.get()) != 0) return false;
+  (void)argument.release();
+  state_ = std::move(state);
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
 bool ConnectAttempt::is_under_way() const {

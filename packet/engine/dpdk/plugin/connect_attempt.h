@@ -11,8 +11,9 @@ namespace urxe {
 /// waits for that. Until the end of an attempt the port belongs to it.
 class ConnectAttempt {
  public:
-  /// Begins one: stops the port, if it is started, and starts it, by which memif connects.
-  void begin(uint16_t port, bool is_started);
+  /// Begins one: stops the port, if it is started, and starts it, by which memif connects. False:
+  /// there was no memory for that, and the port stays as it is.
+  [[nodiscard]] bool begin(uint16_t port, bool is_started);
   [[nodiscard]] bool is_under_way() const;
   /// Once it is not under way: whether the port has been started since the last call.
   [[nodiscard]] bool take_started();

@@ -24,10 +24,14 @@
 #include "packet/engine/dpdk/plugin/interrupt_thread.h"
 #include "packet/engine/dpdk/plugin/memif_socket.h"
 #include "packet/engine/dpdk/plugin_abi.h"
+#include "packet/host/descriptor_room.h"
 #include "packet/host/start_thread.h"
 
 namespace urxe {
 namespace {
+
+/// What EAL and a memif open.
+constexpr size_t kDescriptorsOfEal = 20;
 
 constexpr size_t kHugePageBytes = size_t{2} << 20;
 /// 256 MiB of them.
@@ -115,6 +119,12 @@ Expected<Eal*, EngineError> Eal::start(const DpdkArguments& arguments) {
   }
   const std::lock_guard lock(eal->mutex_);
   if (!eal->started_) {
+    // Some lacks of descriptors would make DPDK abort the program.
+    if (!has_descriptors(kDescriptorsOfEal)) {
+      return engine_failure(EMFILE,
+                            "DPDK needs " + std::to_string(kDescriptorsOfEal) +
+                                " descriptors, and there are fewer: raise the limit (ulimit -n)");
+    }
     auto result = eal->initialize(arguments.eal);
     if (!result) {
       eal->locks_.clear();

@@ -236,7 +236,8 @@ void Port::keep_connected(Instant now) {
     next_try_ = now + kConnectTime;
   }
   if (now < next_try_) return;
-  attempt_.begin(id_, std::exchange(started_, false));
+  const bool was_started = std::exchange(started_, false);
+  if (!attempt_.begin(id_, was_started)) started_ = was_started;
   next_try_ = now + kRetryInterval;
 }
 
