@@ -65,7 +65,7 @@ std::vector<CaptureRow> faulty() {
        .timeout = 12,
        .sets_atomics = true},
       {.file = "loss_request.pcap",
-       .as_requester = {{kFaultyLink, 9}, {kOwnRepeat, 3}, {kRecordedRepeat, 7}},
+       .as_requester = {{kFaultyLink, 9}, {kOwnRepeat, 4}, {kRecordedRepeat, 7}},
        .as_responder = {{kUnrequestedAck, 5}},
        .timeout = 12,
        .sets_atomics = true},

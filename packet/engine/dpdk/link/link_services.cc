@@ -148,9 +148,8 @@ void LinkServices::handle_icmpv6(const Icmpv6Message& message, Instant now) {
   const auto neighbour = parse_neighbour_message(message);
   if (!neighbour || is_own(neighbour->source)) return;
   const Gid& learnt = neighbour->is_solicitation ? neighbour->source : neighbour->target;
-  // RFC 4861, 7.2.5: what is known stays, as with two hosts that answer for one address.
-  const bool is_wanted = neighbour->overrides || !knows(learnt);
-  if (neighbour->link_address && !is_own(learnt) && is_wanted) {
+  if (neighbour->link_address && !is_own(learnt) &&
+      (neighbour->overrides || !has_other(learnt, *neighbour->link_address))) {
     learn(learnt, *neighbour->link_address, now);
   }
   if (neighbour->is_solicitation && identity_.answers && is_own(neighbour->target)) {
@@ -189,9 +188,9 @@ void LinkServices::handle_query(const MembershipQuery& query, Instant now) {
   }
 }
 
-bool LinkServices::knows(const Gid& address) {
+bool LinkServices::has_other(const Gid& address, const MacAddress& mac) {
   const Neighbour* const neighbour = neighbours_.find(address);
-  return neighbour != nullptr && neighbour->state == Neighbour::State::kKnown;
+  return neighbour != nullptr && neighbour->has_mac() && neighbour->mac != mac;
 }
 
 void LinkServices::learn(const Gid& address, const MacAddress& mac, Instant now) {

@@ -86,8 +86,9 @@ class LinkServices {
   void handle_icmpv6(const Icmpv6Message& message, Instant now);
   void handle_solicitation(const NeighbourMessage& message);
   void handle_query(const MembershipQuery& query, Instant now);
-  /// Whether its link address was confirmed lately.
-  [[nodiscard]] bool knows(const Gid& address);
+  /// Whether another link address is known, which an advertisement that does not override leaves as
+  /// it is (RFC 4861, 7.2.5).
+  [[nodiscard]] bool has_other(const Gid& address, const MacAddress& mac);
   void learn(const Gid& address, const MacAddress& mac, Instant now);
   void ask(Neighbour& neighbour, Instant now);
   void advance_neighbour(Neighbour& neighbour, Instant now);

@@ -121,9 +121,8 @@ Expected<Eal*, EngineError> Eal::start(const DpdkArguments& arguments) {
   if (!eal->started_) {
     // Some lacks of descriptors would make DPDK abort the program.
     if (!has_descriptors(kDescriptorsOfEal)) {
-      return engine_failure(EMFILE,
-                            "DPDK needs " + std::to_string(kDescriptorsOfEal) +
-                                " descriptors, and there are fewer: raise the limit (ulimit -n)");
+      return engine_failure(EMFILE, "DPDK needs " + std::to_string(kDescriptorsOfEal) +
+                                        " descriptors, and there are fewer");
     }
     auto result = eal->initialize(arguments.eal);
     if (!result) {
