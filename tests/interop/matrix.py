@@ -41,6 +41,7 @@ from reports import FAILED, OK, SKIPPED, STALLED, Result
 
 RERUNS = 2  # Of a cell in which rxe's requester stalls.
 PEER_ENDS = 30  # Seconds that a program may take to notice that the other one has ended.
+INTERRUPTS = []  # Signals that asked for the end. Python drops the exception if one comes during a __del__.
 
 
 def load_cells():
@@ -73,6 +74,8 @@ class Runner:
     def run_all(self, wanted):
         """Cells that need the same MTU run together. Where the peer is lost, those that are left fail."""
         for cell in sorted(wanted, key=lambda each: each.mtu):
+            if INTERRUPTS:
+                raise KeyboardInterrupt
             try:
                 self._record(cell, *self._run(cell))
             except AgentLost as lost:
@@ -271,7 +274,8 @@ def run_cells(arguments, wanted):
     return results
 
 
-def interrupt(*_):
+def interrupt(number, _):
+    INTERRUPTS.append(number)
     raise KeyboardInterrupt
 
 
@@ -282,7 +286,8 @@ def main():
         print("".join(f"{cell.name}\n" for cell in wanted), end="")
         return
     check(arguments, wanted)
-    signal.signal(signal.SIGTERM, interrupt)  # As Ctrl-C does. An exit would be taken for a cell's.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupt)  # An exit would be taken for a cell's.
     outcomes = {result.outcome for result in run_cells(arguments, wanted)}
     if FAILED in outcomes:
         sys.exit(1)

@@ -116,8 +116,22 @@ def test():
     harness.expect(not any("left behind" in process.name for process in harness.Process._all), "a process was left")
     stalls_test.test()
     refuses_what_cannot_be()
+    heeds_a_signal_whose_exception_was_lost()
     for number in (signal.SIGINT, signal.SIGTERM):
         keeps_what_is_done_when_interrupted(number)
+
+
+def heeds_a_signal_whose_exception_was_lost():
+    """The defect: the signal came during a __del__, and all cells were run."""
+    with contextlib.suppress(KeyboardInterrupt):
+        matrix.interrupt(signal.SIGINT, None)
+    try:
+        run()
+    except KeyboardInterrupt:
+        return
+    finally:
+        matrix.INTERRUPTS.clear()
+    harness.fail("the cells were run all the same")
 
 
 def matrix_process(*arguments):
