@@ -14,10 +14,9 @@
 #include "packet/host/clock.h"
 
 namespace urxe {
-
 namespace {
 
-/// Where getrandom(2) is forbidden: from the 16 random bytes that the kernel gives each program.
+/// If getrandom(2) is forbidden: from the 16 random bytes that the kernel gives each program.
 SipKey secret_of_program() {
   static std::atomic<uint64_t> calls{0};
   SipKey given{};

@@ -19,7 +19,8 @@ inline constexpr uint16_t kRoceUdpPort = 4791;
 /// RoCEv2 packets are sent from the dynamic ports (RFC 6335): 0xC000 to 0xFFFF, host order.
 inline constexpr uint16_t kFirstSourcePort = 0xc000;
 inline constexpr uint16_t kSourcePorts = 0x4000;
-/// IPv4's time to live and IPv6's hop limit of packets for which nobody has chosen one.
+/// IPv4's time to live and IPv6's hop limit of packets for which nobody has chosen one. A flow with
+/// 0, which no IP packet can have, gets it too.
 inline constexpr uint8_t kDefaultHopLimit = 64;
 inline constexpr uint32_t kMulticastQpn = 0xffffff;
 

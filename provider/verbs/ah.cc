@@ -47,7 +47,8 @@ void release_ports(Ah& ah) {
   }
 }
 
-/// In the lanes that have queue pairs for datagrams. ENOMEM and the like: in some of them, perhaps.
+/// Prepares each lane that has queue pairs for datagrams. Returns 0, or an errno: some of them may
+/// be prepared then.
 int prepare_lanes(Ah& ah) try {
   const Context& owner = *ah.owner;
   for (uint32_t lane = 0; owner.datagram_lanes >> lane != 0; ++lane) {

@@ -172,14 +172,10 @@ def hung_up():
         server.expect_success()
 
 
-def busy_server():
-    """A memif's client does not wait for a server that takes no connection, and connects once there is one that does.
-
-    The defect: the driver waits for the server, and the program waited with it, in ibv_create_qp() or ibv_poll_cq()."""
-    harness.need_programs("ibv_rc_pingpong")
-    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-        path = os.path.join(folder, "memif.sock")
-        more = f",socket={path},socket-abstract=no"
+@contextlib.contextmanager
+def busy_listener(path):
+    """A memif's server that takes no connection, and has no room for another one."""
+    with contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
         listener.bind(path)
         listener.listen(0)
@@ -187,14 +183,58 @@ def busy_server():
             while True:
                 peer = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK))
                 peer.connect(path)
+        yield
+    os.unlink(path)
+
+
+def busy_server():
+    """A memif's client does not wait for a server that takes no connection, and connects once there is one that does.
+
+    The defect: the driver waits for the server, and the program waited with it, in ibv_create_qp() or ibv_poll_cq()."""
+    harness.need_programs("ibv_rc_pingpong")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "memif.sock")
+        more = f",socket={path},socket-abstract=no"
         port = harness.free_port()
         words = ["ibv_rc_pingpong", "-d", DEVICE, "-g", IPV4, "-c", "-p", str(port)]
-        client = Process(harness.urxe_run(words, memif("client", THEIRS, more)), "client")
-        client.wait_for_listener(port)
-        listener.close()
-        os.unlink(path)
+        with busy_listener(path):
+            client = Process(harness.urxe_run(words, memif("client", THEIRS, more)), "client")
+            client.wait_for_listener(port)
         server = Process(harness.urxe_run([*words, "127.0.0.1"], memif("server", OURS, more)), "server")
         server.expect_success()
+        client.expect_success()
+
+
+def left_behind():
+    """A device that is closed while its memif waits for such a server cannot be opened again until the server has ended."""
+    program = ("import time\n"
+               f"{MAKE}"
+               "def use():\n"
+               "    pd, qp = make()\n"
+               "    time.sleep(0.3)\n"
+               "    qp.close()\n"
+               "    pd.close()\n"
+               "use()\n"
+               "try:\n"
+               "    use()\n"
+               "except Exception:\n"
+               "    print('refused', flush=True)\n"
+               "for attempt in range(100):\n"
+               "    try:\n"
+               "        use()\n"
+               "        break\n"
+               "    except Exception:\n"
+               "        time.sleep(0.1)\n"
+               "else:\n"
+               "    raise SystemExit('it cannot be opened any more')\n")
+    python = need_pyverbs()
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "memif.sock")
+        options = memif("client", THEIRS, f",socket={path},socket-abstract=no")
+        with busy_listener(path):
+            client = Process(harness.urxe_run([python, "-W", "ignore", "-c", program], options), "client")
+            harness.wait_until(lambda: "refused" in client.output or not client.running(), "the refusal")
+            harness.expect(client.running() and "takes no connection" in client.output, client.output)
         client.expect_success()
 
 
@@ -485,8 +525,9 @@ def af_packet(engine):
 
 
 CASES = {f.__name__: f for f in (pingpongs_ipv4, pingpongs_ipv6, perftest, rping, verify, capture, killed, refused,
-                                 memif_path, second, two_servers, hung_up, busy_server, executed, few_descriptors, stranger,
-                                 absent, devices, uninvolved, forked, unprivileged, af_packet)}
+                                 memif_path, second, two_servers, hung_up, busy_server, left_behind, executed,
+                                 few_descriptors, stranger, absent, devices, uninvolved, forked, unprivileged,
+                                 af_packet)}
 
 
 def test():

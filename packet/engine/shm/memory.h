@@ -22,11 +22,11 @@ struct LinkEnd {
 
   /// How far it has freed the ring to it (RingReader).
   alignas(kCacheLine) std::atomic<uint64_t> freed;
-  /// It is about to sleep: the other end, having written to the ring to it, clears this, and then
-  /// wakes it.
+  /// It is about to sleep. When the other end has written to the ring to it, that end clears this
+  /// and wakes it.
   alignas(kCacheLine) std::atomic<uint32_t> asleep;
-  /// It sleeps and has packets that did not fit in the ring from it: the other end, having freed
-  /// some of that ring, clears this, and then wakes it.
+  /// It sleeps, and has packets that did not fit in the ring from it. When the other end has freed
+  /// some of that ring, that end clears this and wakes it.
   alignas(kCacheLine) std::atomic<uint32_t> wants_room;
   /// The addresses that it has opened. None ever goes or changes: when all places are taken, new
   /// links begin without those that were closed.

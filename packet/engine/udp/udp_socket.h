@@ -9,9 +9,6 @@
 
 namespace urxe {
 
-/// The hop limit of packets that are sent without a control message. A flow with hop limit 0, which
-/// no IP packet can have, gets it too.
-
 struct UdpSocketOptions {
   uint32_t scope = 0;    ///< interface index, for link-local IPv6 addresses and multicast
   int buffer_bytes = 0;  ///< asked for (ask_receive_room(), ask_send_room())

@@ -13,13 +13,13 @@ namespace urxe::cm {
 
 // CONNECT, ACCEPT, REJECT, DISCONNECT, NOTIFY and INIT_QP_ATTR: rdma_connect(3) and its companions.
 
-/// conn_param.valid is not 0.
+/// `parameters.valid` is not 0.
 Expected<void, Errno> connect(CmFile& file, uint32_t id, const rdma_ucm_conn_param& parameters,
                               const rdma_ucm_ece& ece);
 /// conn_param.valid 0: the application gives no parameters. An end that connects has brought its
 /// queue pair to RTR and confirms by RTU; a datagram service replies by SIDR_REP.
 Expected<void, Errno> accept(CmFile& file, const rdma_ucm_accept& command);
-/// The reason is a CmRejectReason.
+/// `command.reason` is one of the two that an application may give, as a CmRejectReason.
 Expected<void, Errno> reject(CmFile& file, const rdma_ucm_reject& command);
 /// Succeeds if the connection has ended already: both ends may disconnect at once.
 Expected<void, Errno> disconnect(CmFile& file, uint32_t id);

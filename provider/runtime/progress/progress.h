@@ -58,8 +58,7 @@ class Progress {
     bool joining = false;
     std::optional<Gid> hop;
   };
-  /// Takes the lock of a lane. A thread that takes those of several lanes
-  /// does so in their order.
+  /// Takes the lock of a lane. A thread that takes those of several lanes does so in their order.
   void lock() { lock_.lock(); }
   /// Sends what the holder has posted, delivers events and unlocks.
   [[nodiscard]] Awaited settle_and_unlock();

@@ -36,8 +36,8 @@ struct Entry<kVerb> {
     return result;
   }
 
-  /// The same for a verb of an object, its first argument, which is checked. For verbs that cannot
-  /// throw: those that end objects.
+  /// The same, after checking the first argument, an object. For verbs that end objects, which
+  /// cannot throw.
   static Result on_object(Arguments... arguments) noexcept {
     const Uncancelled uncancelled;
     if (const int wrong = check_first(arguments...); wrong != 0) [[unlikely]] {
@@ -46,7 +46,7 @@ struct Entry<kVerb> {
     return reporting(arguments...);
   }
 
-  /// The same for verbs that may throw.
+  /// The same for any other verb, which may throw.
   static Result checking(Arguments... arguments) noexcept {
     const Uncancelled uncancelled;
     if (!can_throw()) [[unlikely]] {

@@ -233,9 +233,10 @@ void DpdkEngine::follow_link() {
     sender_.drop_backlog();
     port_.keep_connected(now_);
   }
+  if (is_up && !was_up_) port_.note_connected();
+  was_up_ = is_up;
   if (is_up == link_up_) return;
   link_up_ = is_up;
-  if (is_up) port_.note_connected();
   if (is_up && !addresses_.empty()) services_.announce(now_);
   if (link_changed_) link_changed_(is_up);
 }

@@ -91,7 +91,8 @@ class DpdkEngine final : public OneLaneEngine {
   Instant next_service_{};
   uint64_t received_before_wait_ = 0;
   uint32_t calls_until_look_ = 0;
-  bool link_up_ = true;
+  bool link_up_ = true;  ///< as was told last; until the first look it counts as up
+  bool was_up_ = false;  ///< at the last look
   bool left_ = false;
   bool abandoned_ = false;
 };

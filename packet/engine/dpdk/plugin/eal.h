@@ -36,7 +36,8 @@ class Eal {
   /// Stops the port and removes its device, so that another process can have it. False: the device
   /// stays, and may still have buffers.
   bool close_port(const std::string& name);
-  /// The port is closed, but the attempt is still under way. `pool`: the port's buffers.
+  /// Takes a port that is to be closed while an attempt to connect it is under way, with its
+  /// buffers. open_port() closes it once the attempt has ended.
   void leave_port(const std::string& name, ConnectAttempt attempt, rte_mempool* pool);
   /// Whether the device connects to another process's socket.
   [[nodiscard]] bool is_memif_client(const std::string& name) const;

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -120,13 +121,15 @@ void silence_memif_listener(const std::string& path) {
   });
 }
 
-void close_memif_on_exec(const std::string& path) {
+void close_memif_on_exec(const std::string& path) try {
   if (path.empty()) return;
   for_each_descriptor([&](int fd) {
     const bool is_memifs =
         has_name(fd, getsockname, path) || has_name(fd, getpeername, path) || is_memif_region(fd);
     if (is_memifs) fcntl(fd, F_SETFD, FD_CLOEXEC);
   });
+} catch (const std::bad_alloc&) {
+  // They stay open, as DPDK has left them.
 }
 
 }  // namespace urxe
