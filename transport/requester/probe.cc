@@ -98,8 +98,10 @@ Again send_again(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now,
     case Appended::kBatchFull:
       return {Turn::kBatchFull, 0};
     case Appended::kRefused:
-      // Its turn comes when it is the oldest.
-      if (what.position != qp.sq.oldest()) return {Turn::kMore, packet.psns};
+      if (what.position != qp.sq.oldest()) {
+        start_retry_timers(ca, qp, now);
+        return {Turn::kMore, packet.psns, true};
+      }
       fail_oldest_send(ca, qp, IBV_WC_LOC_PROT_ERR);
       return {Turn::kIdle, 0};
   }
@@ -125,6 +127,10 @@ Turn send_probe(ChannelAdapter& ca, QueuePair& qp, TxBatch& batch, Instant now) 
   const Psn psn = newest ? req.send_psn - 1 : req.oldest_unacked;
   const Again again = send_again(ca, qp, batch, now, {position, psn, true});
   if (again.turn != Turn::kMore) return again.turn;
+  if (again.cannot_be_sent) {
+    req.probe_due = Probe::kOldest;
+    return send_probe(ca, qp, batch, now);
+  }
   req.last_probe = newest ? Probe::kNewest : Probe::kOldest;
   req.probed = psn;
   req.awaits_since = now;

@@ -39,7 +39,8 @@ struct SentAgain {
 };
 struct Again {
   Turn turn = Turn::kIdle;
-  uint32_t psns = 0;  ///< that it takes
+  uint32_t psns = 0;            ///< that it takes
+  bool cannot_be_sent = false;  ///< its memory is gone, and its turn comes when it is the oldest
 };
 /// Sends one packet in flight again. It takes no room on the path, and starts the timers. kMore: it
 /// was sent, or cannot be. kIdle: it waits for its rate limit; or its memory is gone, and the queue

@@ -130,6 +130,29 @@ TEST(Retry, OnlyTheFirstQuestionIsForTheNewestPacket) {
   for (size_t i = 1; i < questions.size(); ++i) EXPECT_EQ(questions[i], kOneSend[0]) << i;
 }
 
+// The defect: the first question is for the newest packet; if its memory was gone, nothing was sent
+// and no timer started, and the queue pair waited for ever. Expect: the oldest is asked for
+// instead, and the retries end.
+TEST(Retry, AQuestionThatCannotBeSentIsForTheOldestPacket) {
+  Bench bench;
+  MemoryRegion* const gone =
+      bench.device.register_memory(bench.pd, bench.memory.data(), 16, 0, 0).value();
+  bench.post(IBV_WR_SEND, 0);
+  sim::SendRequest request;
+  request.sges = {{0, 16, gone->lkey}};
+  bench.post(request);
+  EXPECT_EQ(bench.sent().size(), 2U);
+  ASSERT_TRUE(bench.device.deregister_memory(gone));
+  bench.pass(kAckTimeout);
+  EXPECT_EQ(bench.sent(), kOneSend);
+  while (bench.qp->state() == IBV_QPS_RTS) {
+    ASSERT_TRUE(bench.device.next_deadline());
+    bench.now = *bench.device.next_deadline();
+    bench.sent();
+  }
+  EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_RETRY_EXC_ERR}, {2, IBV_WC_WR_FLUSH_ERR}}));
+}
+
 // 9.7.6.1.3. The defect: with an ACK timeout of 4 ms a peer that a busy host kept waiting for 40 ms
 // was taken for dead. Expect: a short timeout lasts four times as long from the third one on;
 // an answer makes it short again.
