@@ -2,6 +2,7 @@
 #include "transport/cm/messages/active.h"
 
 #include <cerrno>
+#include <new>
 
 #include "transport/cm/messages/delay.h"
 #include "transport/cm/messages/disconnect.h"
@@ -61,19 +62,36 @@ bool learn_peer(CmCore& core, Communication& c, const CmRep& rep) {
   c.remote_id = rep.local_comm_id;
   c.remote_ca_guid = rep.local_ca_guid;
   c.remote_qpn = qpn_of(c, rep);
-  if (core.table.link_remote_id(c)) {
-    if (core.table.link_remote_qpn(c)) return true;
-    core.table.unlink_remote_id(c);
-  }
+  return core.table.link_remote_id(c) && core.table.link_remote_qpn(c);
+}
+
+void forget_peer(CmCore& core, Communication& c) {
+  core.table.unlink_remote_id(c);
+  core.table.unlink_remote_qpn(c);
   c.remote_id = {};
   c.remote_ca_guid = 0;
   c.remote_qpn = {};
+}
+
+/// Learns of the peer and tells of its reply. False: it belongs to another communication, and
+/// nothing has changed. Nor has anything if memory runs out.
+bool tell_of_reply(CmCore& core, Communication& c, const CmRep& rep, const Flow& flow) {
+  try {
+    if (learn_peer(core, c, rep)) {
+      core.tell(c, CmEvent::Kind::kReply, rep, flow);
+      return true;
+    }
+  } catch (const std::bad_alloc&) {
+    forget_peer(core, c);
+    throw;
+  }
+  forget_peer(core, c);
   return false;
 }
 
 MadFate take_rep(CmCore& core, Communication& c, const CmRep& rep, CmState next,
                  const MadContext& context) {
-  if (!learn_peer(core, c, rep)) {
+  if (!tell_of_reply(core, c, rep, context.flow)) {
     Communication* stale =
         core.table.find_remote_qpn(context.flow.source, rep.local_ca_guid, qpn_of(c, rep));
     if (stale == nullptr) return mad_dropped(MadDropReason::kWrongState);
@@ -86,7 +104,6 @@ MadFate take_rep(CmCore& core, Communication& c, const CmRep& rep, CmState next,
   c.time_wait = c.packet_lifetime * 2 + cm_time_of_peer(rep.target_ack_delay);
   c.answer_due = context.now + c.own_response_time;
   core.enter(c, next, context.now);
-  core.tell(c, CmEvent::Kind::kReply, rep, context.flow);
   return kMadReceived;
 }
 

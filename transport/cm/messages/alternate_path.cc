@@ -41,8 +41,8 @@ MadFate take_lap(CmCore& core, Communication& c, const CmLap& lap, AlternateStat
     send_apr(core, c, apr);
     return kMadReceived;
   }
-  c.alternate = next;
   core.tell(c, CmEvent::Kind::kAlternatePath, lap, context.flow);
+  c.alternate = next;
   return kMadReceived;
 }
 

@@ -135,10 +135,10 @@ Qpn place_qpn(const Communication& c, CmRep& rep) {
   return rep.local_eecn;
 }
 
-/// The RTU has come, or data that has the effect of the RTU.
+/// The RTU has come, or data that has the effect of the RTU. If memory runs out, nothing changes.
 void establish(CmCore& core, Communication& c, const CmRtu& rtu, const Flow& flow, Instant now) {
-  core.enter(c, CmState::kEstablished, now);
   core.tell(c, CmEvent::Kind::kEstablished, rtu, flow);
+  core.enter(c, CmState::kEstablished, now);
   start_probing(core, c, now);
 }
 
@@ -169,8 +169,8 @@ Expected<void, Errno> ConnectionManager::accept(CommId id, const CmRep& reply, I
   rep.local_comm_id = c->id;
   rep.remote_comm_id = c->remote_id;
   rep.local_ca_guid = core.config.ca_guid;
+  core.table.link_waiting_for_rtu(*c);  // may run out of memory: before anything changes
   core.enter(*c, step.next, now);
-  core.table.link_waiting_for_rtu(*c);
   core.requests.on_reply(*c, now);
   core.send_request(*c, rep, c->transaction_id, c->response_timeout, now);
   core.tell_of_requests(nullptr);
@@ -209,7 +209,12 @@ Expected<void, Errno> ConnectionManager::communication_established(CommId id, In
 void ConnectionManager::first_request_received(Qpn local_qpn, Instant now) {
   CmCore& core = begin_call();
   Communication* c = core.table.find_waiting_for_rtu(local_qpn);
-  if (c != nullptr) establish(core, *c, {}, reversed(c->flow), now);
+  if (c == nullptr) return;
+  try {
+    establish(core, *c, {}, reversed(c->flow), now);
+  } catch (const std::bad_alloc&) {
+    // The RTU will establish it.
+  }
 }
 
 }  // namespace urxe

@@ -2,6 +2,7 @@
 #include "transport/cm/timers/probe.h"
 
 #include <algorithm>
+#include <new>
 
 namespace urxe {
 namespace {
@@ -117,12 +118,16 @@ bool is_urxe(const CmConfig& config, const Communication& c) {
 
 void start_probing(CmCore& core, Communication& c, Instant now) {
   if (!is_probed(core, c)) return;
-  PeerProcess& process = core.processes.link(c);
-  if (process.scheduled()) return;
-  // Processes whose connections were established together are not asked together.
-  const auto interval = static_cast<uint64_t>(core.config.probe_interval.ns);
-  const auto part = static_cast<int64_t>(core.ids.next_transaction() % interval);
-  arm(core, process, now + nanoseconds(core.config.probe_interval.ns / 2 + part), now);
+  try {
+    PeerProcess& process = core.processes.link(c);
+    if (process.scheduled()) return;
+    // Processes whose connections were established together are not asked together.
+    const auto interval = static_cast<uint64_t>(core.config.probe_interval.ns);
+    const auto part = static_cast<int64_t>(core.ids.next_transaction() % interval);
+    arm(core, process, now + nanoseconds(core.config.probe_interval.ns / 2 + part), now);
+  } catch (const std::bad_alloc&) {
+    // The process is not asked before its next connection is established.
+  }
 }
 
 void run_probe(CmCore& core, PeerProcess& process, Instant now) {
