@@ -2,11 +2,20 @@
 #include "transport/device/channel_adapter.h"
 
 #include <algorithm>
+#include <new>
 
 #include "transport/queue_pair/queue_pair.h"
 #include "transport/queues/completion_queue.h"
 
 namespace urxe {
+
+void ChannelAdapter::raise(const AsyncEvent& event) {
+  try {
+    events.push_back(event);
+  } catch (const std::bad_alloc&) {
+    // The caller is in the middle of a packet, and what it tells of must not be left half done.
+  }
+}
 
 void ChannelAdapter::notify(CompletionQueue& cq) {
   held_events.remove(cq);
@@ -59,7 +68,7 @@ void ChannelAdapter::complete(CompletionQueue& cq, QueuePair& qp, const ibv_wc& 
     case CompletionQueue::Push::kOverflow:
       ++counters.cq_overflows;
       qp.cq_failed = true;
-      if (!was_in_error) events.push_back({IBV_EVENT_CQ_ERR, nullptr, &cq, nullptr});
+      if (!was_in_error) raise({IBV_EVENT_CQ_ERR, nullptr, &cq, nullptr});
       break;
   }
 }

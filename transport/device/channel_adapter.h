@@ -89,10 +89,10 @@ struct ChannelAdapter {
   bool host_is_crowded = false;  ///< see Device::set_host_is_crowded()
   std::deque<AsyncEvent> events;
 
-  void raise(ibv_event_type type, QueuePair* qp) { events.push_back({type, qp, nullptr, nullptr}); }
-  void raise(ibv_event_type type, SharedReceiveQueue* srq) {
-    events.push_back({type, nullptr, nullptr, srq});
-  }
+  /// Adds an asynchronous event. One that finds no memory is lost.
+  void raise(const AsyncEvent& event);
+  void raise(ibv_event_type type, QueuePair* qp) { raise({type, qp, nullptr, nullptr}); }
+  void raise(ibv_event_type type, SharedReceiveQueue* srq) { raise({type, nullptr, nullptr, srq}); }
   /// Raises the events that moderation has held back until now.
   void release_held_events();
   /// Changes the moderation of `cq`. An event that is held back comes at once.

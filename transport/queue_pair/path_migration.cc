@@ -54,12 +54,11 @@ bool migration_is_valid(const ChannelAdapter& ca, const QueuePair& qp, const ibv
   }
 }
 
-void load_alternate_path(ChannelAdapter& ca, QueuePair& qp) {
+void load_alternate_path(ChannelAdapter& ca, QueuePair& qp, Path* path) {
   const ibv_ah_attr& av = qp.attr.alt_ah_attr;
   PathMigration& migration = qp.migration;
   Flow flow = flow_to(ca.config, av);
   flow.source_port = source_port_for(av.grh.flow_label, qp.qpn, Qpn(qp.attr.dest_qp_num));
-  Path* path = ca.paths.acquire(flow.destination, qp.attr.dest_qp_num, ca.config.socket_window);
   if (migration.path != nullptr) ca.paths.release(migration.path);
   migration.alternate = flow;
   migration.peer_host = PeerHost::kOther;

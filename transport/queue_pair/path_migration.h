@@ -18,8 +18,9 @@ namespace urxe {
 bool migration_is_valid(const ChannelAdapter& ca, const QueuePair& qp, const ibv_qp_attr& attr,
                         int mask);
 
-/// Loads the alternate path that the attributes describe.
-void load_alternate_path(ChannelAdapter& ca, QueuePair& qp);
+/// Loads the alternate path that the attributes describe. Takes over the caller's reference to
+/// `path`, the state shared by the queue pairs that send there.
+void load_alternate_path(ChannelAdapter& ca, QueuePair& qp, Path* path);
 /// Forgets the alternate path. The state is MIGRATED then.
 void unload_alternate_path(ChannelAdapter& ca, QueuePair& qp);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // modify(): checks and applies queue pair attributes (IBTA vol. 1, 10.3; ibv_modify_qp(3)).
 #include <cerrno>
+#include <memory>
+#include <utility>
 
 #include "transport/device/address.h"
 #include "transport/limits.h"
@@ -54,10 +56,23 @@ bool values_are_valid(const ChannelAdapter& ca, const ibv_qp_attr& attr, int mas
          ((mask & IBV_QP_RATE_LIMIT) == 0 || rate_is_valid(attr.rate_limit));
 }
 
-void resolve_address(ChannelAdapter& ca, QueuePair& qp, const ibv_ah_attr& av, uint32_t peer_qpn) {
+/// A path that no queue pair uses yet.
+struct ReleasePath {
+  PathTable* paths;
+  void operator()(Path* path) const { paths->release(path); }
+};
+using AcquiredPath = std::unique_ptr<Path, ReleasePath>;
+
+AcquiredPath acquire_path(ChannelAdapter& ca, const ibv_ah_attr& av, uint32_t peer_qpn) {
+  const Gid destination = flow_to(ca.config, av).destination;
+  return {ca.paths.acquire(destination, peer_qpn, ca.config.socket_window), {&ca.paths}};
+}
+
+void resolve_address(ChannelAdapter& ca, QueuePair& qp, AcquiredPath path) {
+  const ibv_ah_attr& av = qp.attr.ah_attr;
   Flow flow = flow_to(ca.config, av);
-  flow.source_port = source_port_for(av.grh.flow_label, qp.qpn, Qpn(peer_qpn));
-  change_flow(ca, qp, flow, ca.paths.acquire(flow.destination, peer_qpn, ca.config.socket_window));
+  flow.source_port = source_port_for(av.grh.flow_label, qp.qpn, qp.dest_qpn);
+  change_flow(ca, qp, flow, path.release());
   qp.migration.on_alternate = false;
 }
 
@@ -90,14 +105,16 @@ void copy_values(ibv_qp_attr& to, const ibv_qp_attr& from, int mask) {
 
 void apply_values(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, int mask,
                   Instant now) {
-  // What may throw std::bad_alloc comes first: then no attribute has changed.
+  // What may throw std::bad_alloc comes first: then nothing has changed.
+  const uint32_t peer = (mask & IBV_QP_DEST_QPN) != 0 ? attr.dest_qp_num : qp.attr.dest_qp_num;
+  AcquiredPath path;
+  AcquiredPath alternate;
+  if ((mask & IBV_QP_AV) != 0) path = acquire_path(ca, attr.ah_attr, peer);
+  if ((mask & IBV_QP_ALT_PATH) != 0) alternate = acquire_path(ca, attr.alt_ah_attr, peer);
   if ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) != 0) set_resource_capacity(qp, attr.max_dest_rd_atomic);
-  if ((mask & IBV_QP_AV) != 0) {
-    const uint32_t peer = (mask & IBV_QP_DEST_QPN) != 0 ? attr.dest_qp_num : qp.attr.dest_qp_num;
-    resolve_address(ca, qp, attr.ah_attr, peer);
-  }
   copy_values(qp.attr, attr, mask);
   if ((mask & IBV_QP_DEST_QPN) != 0) qp.dest_qpn = Qpn(attr.dest_qp_num);
+  if (path) resolve_address(ca, qp, std::move(path));
   if ((mask & IBV_QP_PATH_MTU) != 0) {
     qp.mtu = 128U << attr.path_mtu;
     qp.read_piece = read_piece_packets(ca.config.socket_window, qp.mtu);
@@ -106,7 +123,7 @@ void apply_values(ChannelAdapter& ca, QueuePair& qp, const ibv_qp_attr& attr, in
   if ((mask & IBV_QP_SQ_PSN) != 0) set_first_psn(qp, Psn(attr.sq_psn));
   if ((mask & IBV_QP_RETRY_CNT) != 0) restore_retries(qp);
   if ((mask & IBV_QP_RNR_RETRY) != 0) restore_rnr_retries(qp);
-  if ((mask & IBV_QP_ALT_PATH) != 0) load_alternate_path(ca, qp);
+  if (alternate) load_alternate_path(ca, qp, alternate.release());
   if ((mask & IBV_QP_RATE_LIMIT) != 0) set_rate_limit(ca, qp, {attr.rate_limit}, now);
   if ((mask & IBV_QP_PATH_MIG_STATE) != 0) set_migration_state(ca, qp, attr.path_mig_state);
 }

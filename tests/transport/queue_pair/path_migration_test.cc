@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <new>
 #include <string>
 
+#include "tests/support/failing_allocations.h"
 #include "tests/transport/bench.h"
 
 namespace urxe::test::path_migration_test {
@@ -117,6 +119,34 @@ struct Migration {
   Bench bench;
   uint16_t last_port = 0;
 };
+
+// Expect: an alternate path that finds no memory leaves the attributes and the path that was
+// loaded.
+TEST(PathMigration, WithoutMemoryForTheAlternatePathNothingChanges) {
+  if (!can_fail_allocations()) GTEST_SKIP() << "the sanitizer has its own operator new";
+  ibv_qp_attr attr = alternate_attributes();
+  attr.alt_timeout = 20;
+  const Gid peer = Gid::from_ipv4(kThirdPeer);
+  std::memcpy(attr.alt_ah_attr.grh.dgid.raw, peer.bytes.data(), peer.bytes.size());
+  for (int n = 1;; ++n) {
+    ASSERT_LT(n, 100);
+    Migration link;
+    ASSERT_EQ(link.load(), 0);
+    bool failed = false;
+    fail_allocation(n);
+    try {
+      EXPECT_EQ(link.modify(attr, IBV_QP_ALT_PATH), 0);
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    fail_allocation(0);
+    if (!failed) {
+      EXPECT_GT(n, 1) << "nothing was allocated";
+      return;
+    }
+    EXPECT_EQ(link.bench.qp->attr.alt_timeout, kAlternateTimeout) << n;
+  }
+}
 
 // Expect: without an alternate path MigReq is 1, and packets with MigReq 0 and 1 are both taken.
 TEST(PathMigration, MigratedTakesBothValuesOfMigReq) {
