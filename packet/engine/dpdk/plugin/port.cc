@@ -2,6 +2,7 @@
 #include "packet/engine/dpdk/plugin/port.h"
 
 #include <net/if.h>
+#include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <sys/ioctl.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -17,6 +19,7 @@
 #include "packet/base/engine_error.h"
 #include "packet/engine/dpdk/plugin/eal_log.h"
 #include "packet/engine/dpdk/plugin/interrupt_thread.h"
+#include "packet/engine/dpdk/plugin/kept_pools.h"
 #include "packet/host/clock.h"
 #include "packet/host/file_descriptor.h"
 #include "packet/host/uncancelled.h"
@@ -129,8 +132,11 @@ void Port::close() {
   // about memory that it frees twice, which DPDK notices. Until a port is opened again nobody is
   // told.
   EalLog::instance().keep();
-  const bool removed = eal_->close_port(name_);
-  if (removed) rte_mempool_free(pool_);
+  if (eal_->close_port(name_)) {
+    rte_mempool_free(pool_);
+  } else {
+    KeptPools::instance().keep(name_, pool_);
+  }
   pool_ = nullptr;
 }
 
@@ -193,13 +199,21 @@ int Port::configure(uint32_t mtu, bool interrupts) {
 }
 
 Expected<void, EngineError> Port::make_pool() {
+  static std::atomic<unsigned> made{0};
+  pool_ = KeptPools::instance().take(name_);
+  if (pool_ != nullptr) return {};
   const uint32_t frame = interface_index_ != 0 ? kLargestSlot : kLargestFrame;
   const uint32_t room = std::max(frame, mtu_ + RTE_ETHER_HDR_LEN) + RTE_PKTMBUF_HEADROOM;
-  pool_ = rte_pktmbuf_pool_create(("urxe_" + name_).substr(0, 20).c_str(), kBuffers, kCachedBuffers,
-                                  0, static_cast<uint16_t>(room), SOCKET_ID_ANY);
+  // The names of ports are longer than those of pools may be.
+  const std::string name = "urxe_" + std::to_string(made++);
+  pool_ = rte_pktmbuf_pool_create(name.c_str(), kBuffers, kCachedBuffers, 0,
+                                  static_cast<uint16_t>(room), SOCKET_ID_ANY);
   if (pool_ != nullptr) return {};
-  return engine_failure(ENOMEM, "DPDK has no memory for the buffers of port " + name_ +
-                                    ": 64 MiB are needed (--dpdk-args \"-m 256 ...\")");
+  const bool lacks_memory = rte_errno == ENOMEM;
+  return engine_failure(rte_errno,
+                        "DPDK makes no buffers for port " + name_ + ": " +
+                            (lacks_memory ? "64 MiB are needed (--dpdk-args \"-m 256 ...\")"
+                                          : rte_strerror(rte_errno)));
 }
 
 bool Port::start() {
