@@ -16,6 +16,7 @@
 #include <cstring>
 #include <utility>
 
+#include "packet/host/pause.h"
 #include "packet/host/random.h"
 
 namespace urxe {
@@ -105,7 +106,7 @@ class PlaceLock {
   explicit PlaceLock(const Place& place) : fd_(place.fd.get()) {
     for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
       if (flock(fd_, LOCK_EX | LOCK_NB) == 0) return;
-      nanosleep(&kLockPause, nullptr);
+      pause_for(kLockPause);
     }
   }
   ~PlaceLock() { flock(fd_, LOCK_UN); }

@@ -34,7 +34,7 @@ ShmEngine::ShmEngine(std::unique_ptr<PacketEngine> inner, const ShmConfig& confi
       ForwardingLane(ForwardingEngine::inner().lane(0)),
       config_(config),
       gathers_for_inner_(ForwardingEngine::inner().promises().elsewhere_from == SIZE_MAX) {
-  packets_.reserve(kUsualPacketsAtOnce);
+  packets_.reserve(kPacketsReserved);
   left_.reserve(TxBatch::Limits{}.packets);
   addresses_.reserve(LinkEnd::kAddresses);
   closed_.reserve(LinkEnd::kAddresses);

@@ -34,6 +34,9 @@ struct ShmConfig {
 /// memory need no ICRC, and have none unless the batch comes with them; the others get theirs here.
 class ShmEngine final : public ForwardingEngine, public ForwardingLane {
  public:
+  /// More than one receive() returns: it must not allocate.
+  static constexpr size_t kPacketsReserved = 4 * kUsualPacketsAtOnce;
+
   ShmEngine(std::unique_ptr<PacketEngine> inner, const ShmConfig& config);
   ~ShmEngine() override;
   ShmEngine(const ShmEngine&) = delete;

@@ -9,6 +9,8 @@ namespace {
 
 /// What one receive() takes from the rings.
 constexpr size_t kBytesAtOnce = size_t{192} << 10;
+constexpr size_t kMostFromLinks = 2048;  ///< packets
+static_assert(kMostFromLinks + kUsualPacketsAtOnce < ShmEngine::kPacketsReserved);
 // After packets have come through memory, calls between two looks whether the inner engine has
 // packets, which cost a system call each.
 constexpr uint32_t kInnerInterval = 128;     ///< then epoll tells whether there are any
@@ -98,7 +100,7 @@ bool ShmEngine::read_sockets_first() {
 }
 
 void ShmEngine::take_from(Link& link, size_t& room) {
-  while (room > 0) {
+  while (room > 0 && packets_.size() <= kMostFromLinks - kMaxRecordPackets) {
     RingReader::Record record;
     const auto result = link.read(record);
     if (result == RingReader::Result::kEmpty) return;

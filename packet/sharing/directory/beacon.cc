@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +16,7 @@
 #include <string_view>
 #include <utility>
 
+#include "packet/host/clock.h"
 #include "packet/host/descriptor_message.h"
 #include "packet/host/random.h"
 #include "packet/host/unix_listeners.h"
@@ -26,7 +28,7 @@ constexpr std::string_view kPrefix = "urxe/";
 constexpr int kBacklog = 64;
 /// As many as the queue holds: epoll would not report those left in it again.
 constexpr int kAnswersAtOnce = kBacklog + 1;
-constexpr int kAnswerMilliseconds = 1000;
+constexpr Duration kDirectoryTime = seconds(1);
 constexpr std::array<uint8_t, 1> kOneByte{};  ///< a message without bytes would look like the end
 
 struct AbstractName {
@@ -43,6 +45,18 @@ struct AbstractName {
 
 FileDescriptor open_socket() {
   return FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+/// Whether an answer comes in time, whatever signals come meanwhile.
+bool becomes_readable(int fd) {
+  const Instant end = clock_now() + kDirectoryTime;
+  for (Duration left = kDirectoryTime; left > Duration{}; left = end - clock_now()) {
+    pollfd wait{fd, POLLIN, 0};
+    const timespec time{left.ns / 1'000'000'000, left.ns % 1'000'000'000};
+    const int ready = ppoll(&wait, 1, &time, nullptr);
+    if (ready >= 0 || errno != EINTR) return ready == 1;
+  }
+  return false;
 }
 
 }  // namespace
@@ -88,9 +102,7 @@ std::vector<BeaconLink> find_beacons(const std::string& prefix, uid_t user, size
 }
 
 Expected<FileDescriptor, Errno> receive_directory(const BeaconLink& link) {
-  if (!link.socket) return error(ETIMEDOUT);
-  pollfd wait{link.socket.get(), POLLIN, 0};
-  if (poll(&wait, 1, kAnswerMilliseconds) != 1) return error(ETIMEDOUT);
+  if (!link.socket || !becomes_readable(link.socket.get())) return error(ETIMEDOUT);
   uint8_t byte = 0;
   auto message = receive_message(link.socket.get(), {&byte, 1});
   if (!message) return Unexpected<Errno>(message.error());

@@ -15,6 +15,7 @@
 
 #include "packet/host/byte_lock.h"
 #include "packet/host/network_identity.h"
+#include "packet/host/pause.h"
 #include "packet/host/random.h"
 #include "packet/sharing/holders/holder_memory.h"
 #include "packet/sharing/slots/slot_table.h"
@@ -45,7 +46,7 @@ Expected<FileDescriptor, EngineError> lock_directory(const UserDirectory& user) 
   for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
     if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
     if (errno != EWOULDBLOCK && errno != EINTR) return failed_call(path);
-    nanosleep(&kLockPause, nullptr);
+    pause_for(kLockPause);
   }
   return Unexpected<EngineError>(
       {EBUSY, path + " stays locked: a program of this user was stopped as it started. What to do: "

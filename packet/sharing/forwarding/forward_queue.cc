@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <span>
 #include <utility>
 
 namespace urxe {
@@ -14,10 +15,16 @@ bool is_nobody(int errno_value) {
   return errno_value == ECONNREFUSED || errno_value == ENOENT;
 }
 
-bool contains(const std::vector<UnixName>& names, const UnixName& name) {
-  return std::ranges::any_of(names, [&](const UnixName& other) {
+/// Its index; the number of names: it is none of them.
+size_t find(std::span<const UnixName> names, const UnixName& name) {
+  const auto found = std::ranges::find_if(names, [&](const UnixName& other) {
     return other.size == name.size && std::memcmp(&other.address, &name.address, name.size) == 0;
   });
+  return static_cast<size_t>(found - names.begin());
+}
+
+bool contains(std::span<const UnixName> names, const UnixName& name) {
+  return find(names, name) != names.size();
 }
 
 }  // namespace
@@ -39,13 +46,13 @@ bool ForwardQueue::keep(const UnixName& to, const PacketRun& packets, Instant no
   const size_t bytes = packets.bytes.size();
   if (waiting_.size() >= kMaxWaiting || waiting_bytes_ + bytes > kMaxWaitingBytes) return false;
   try {
+    if (!contains(full_, to)) full_.push_back(to);
     waiting_.push_back({to,
                         packets.flow,
                         packets.segment_size,
                         {packets.bytes.begin(), packets.bytes.end()},
                         packets.is_start,
                         now});
-    if (!contains(full_, to)) full_.push_back(to);
   } catch (const std::bad_alloc&) {
     return false;
   }
@@ -60,25 +67,21 @@ void ForwardQueue::clear() {
 }
 
 void ForwardQueue::retry(Instant now) {
-  std::vector<UnixName> full;
-  std::deque<Waiting> still;
-  waiting_bytes_ = 0;
-  for (Waiting& waiting : waiting_) {
+  // In place: memory may have run out. Those that are full stand first in full_.
+  size_t full = 0;
+  std::erase_if(waiting_, [&](const Waiting& waiting) {
     const PacketRun packets{waiting.flow, waiting.segment_size, waiting.bytes, waiting.is_start};
     int errno_value = EAGAIN;
-    if (!contains(full, waiting.to)) {
+    if (!contains(std::span(full_).first(full), waiting.to)) {
       errno_value = forward_packets(from_fd_, waiting.to, packets);
-      if (errno_value == EAGAIN) full.push_back(waiting.to);
+      if (errno_value == EAGAIN) std::swap(full_[full++], full_[find(full_, waiting.to)]);
     }
-    if (errno_value == EAGAIN && now - waiting.since < kMaxWait) {
-      waiting_bytes_ += waiting.bytes.size();
-      still.push_back(std::move(waiting));
-    } else {
-      (errno_value == 0 ? counters_.forwarded : counters_.forward_lost) += packets.packets();
-    }
-  }
-  waiting_.swap(still);
-  full_.swap(full);
+    if (errno_value == EAGAIN && now - waiting.since < kMaxWait) return false;
+    (errno_value == 0 ? counters_.forwarded : counters_.forward_lost) += packets.packets();
+    waiting_bytes_ -= waiting.bytes.size();
+    return true;
+  });
+  full_.resize(full);
 }
 
 }  // namespace urxe

@@ -49,7 +49,8 @@ class ForwardQueue {
   int from_fd_;
   SharingCounters& counters_;
   std::deque<Waiting> waiting_;  ///< oldest first
-  std::vector<UnixName> full_;   ///< those that packets wait for, each once
+  /// Those that packets wait for are in it, each once; others perhaps, too.
+  std::vector<UnixName> full_;
   size_t waiting_bytes_ = 0;
 };
 

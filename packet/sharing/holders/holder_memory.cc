@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "packet/host/file_size.h"
+#include "packet/host/pause.h"
 
 namespace urxe {
 namespace {
@@ -150,7 +151,7 @@ Expected<HolderMemory::Lock, Errno> HolderMemory::Lock::take(HolderMemory& memor
     if (errno_value == 0) return Lock(fd, bucket);
     if (errno_value != EAGAIN && errno_value != EACCES) return error(ENOLCK);
     if (attempt == kLockAttempts) return error(EADDRINUSE);
-    nanosleep(&kLockPause, nullptr);
+    pause_for(kLockPause);
   }
 }
 

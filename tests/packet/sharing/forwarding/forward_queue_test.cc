@@ -15,6 +15,7 @@
 
 #include "packet/sharing/slots/slots.h"
 #include "tests/packet/host/scratch_place.h"
+#include "tests/support/failing_allocations.h"
 
 namespace urxe::test {
 namespace {
@@ -55,6 +56,29 @@ class ForwardQueueTest : public ::testing::Test {
   std::vector<uint8_t> bytes_ = std::vector<uint8_t>(280);
   Instant now_{1000000000};
 };
+
+// The defect: a retry that found no memory lost packets and sent others twice. Expect: it needs
+// none.
+TEST_F(ForwardQueueTest, ARetryNeedsNoMemory) {
+  if (!can_fail_allocations()) GTEST_SKIP() << "the sanitizer has its own operator new";
+  fill();
+  for (uint8_t mark = 1; mark <= 9; ++mark) EXPECT_TRUE(send(mark));
+  const size_t waiting = queue_.size();
+  fail_allocation(1);
+  queue_.retry(now_ + milliseconds(1));
+  EXPECT_TRUE(failure_is_due()) << "something was allocated";
+  fail_allocation(0);
+  EXPECT_EQ(queue_.size(), waiting);
+  std::vector<uint8_t> got;
+  for (int i = 0; i < 40 && got.size() < 9; ++i) {
+    while (const auto mark = read()) {
+      if (*mark != 0) got.push_back(*mark);
+    }
+    queue_.retry(now_ + milliseconds(2));
+  }
+  EXPECT_EQ(got, (std::vector<uint8_t>{1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  EXPECT_EQ(counters_.forward_lost, 0U);
+}
 
 TEST_F(ForwardQueueTest, WhatWaitsGoesWhenThereIsRoom) {
   const uint32_t fitted = fill();
