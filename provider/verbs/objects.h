@@ -121,7 +121,7 @@ struct Cq : abi::VerbsCq, ListHook<struct CqTag> {
   Lane* lane = nullptr;  ///< under the locks; null: no queue pair has used the queue
   CompletionQueue* queue = nullptr;
   Spinlock poller;
-  std::atomic<bool> counted_as_armed{false};
+  Progress::CountedBy counted_as_armed{nullptr};
   std::shared_ptr<EventSocket> channel;  ///< null: none
   DomainUse domain;                      ///< a parent domain, if it was made with one
 

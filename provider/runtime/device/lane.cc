@@ -72,13 +72,14 @@ Expected<void, EngineError> Lane::start(const DeviceDescription& description) {
   configure_cm(description.node_guid);
   const EngineKind kind =
       engine_for(engine_choice().value_or(EngineChoice::kAuto), description.ifindex);
-  auto started = progress_.start(
-      *std::move(engine),
+  auto started = progress_.start(*std::move(engine));
+  if (!started) return Unexpected<EngineError>({started.error().value, {}});
+  // Not before: a start that fails is tried again, with these files.
+  progress_.publish(
       {CounterTable(files_.counters, slot_->number()),
        StatWriter(std::move(files_.reports), description.name, engine_name(kind), clock_now()),
        description.name, explain_wanted()});
   files_.counters.reset();
-  if (!started) return Unexpected<EngineError>({started.error().value, {}});
   return {};
 }
 

@@ -59,8 +59,7 @@ void ask_for_short_slices() {
 
 }  // namespace
 
-Expected<void, Errno> Progress::start(std::unique_ptr<PacketEngine> engine,
-                                      Publication publication) {
+Expected<void, Errno> Progress::start(std::unique_ptr<PacketEngine> engine) {
   TxBatch batch(engine->batch_limits());
   FileDescriptor kicks(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   FileDescriptor waiter_kicks(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -69,7 +68,6 @@ Expected<void, Errno> Progress::start(std::unique_ptr<PacketEngine> engine,
   engine_ = std::move(engine);
   lane_ = &engine_->lane(0);
   batch_.emplace(std::move(batch));
-  publication_ = std::move(publication);
   int result = start_thread(&thread_, thread_main, this);
   if (result != 0) {
     kick_fd_ = -1;
@@ -128,14 +126,14 @@ void Progress::serve() {
   lock_.lock();
   if (leaves_to_waiter()) return;
   lane_->end_wait();
-  Instant now = clock_now();
+  Instant now = clock_.now();
   lingering_.begin();
   serve_arrivals(now);
   while (lingers(now) && !waiting_.load()) {
     unlock();  // others may take the lock
     sched_yield();
     lock_.lock();
-    const Instant before = std::exchange(now, clock_now());
+    const Instant before = std::exchange(now, clock_.now());
     lingering_.yielded(now - before, now);
     serve_arrivals(now);
   }
@@ -298,7 +296,7 @@ void Progress::rest_deeply() {
 /// Sends what waits for others, unless a thread that will send it drives the device.
 void Progress::send_held_back() {
   if (!lock_.try_lock()) return;
-  const Instant now = clock_now();
+  const Instant now = clock_.now();
   transmit(AckPolicy::kUrgentOnly, now);
   finish(now);
   unlock();

@@ -73,7 +73,7 @@ bool Progress::sleep_until_packets(const CompletionQueue& cq, Duration time) {
   const Wait wait(*this, nullptr);
   if (!wait.watches()) return false;
   lock_.lock();
-  Instant now = clock_now();
+  Instant now = clock_.now();
   drive_rounds(cq, now);
   finish(now);
   const bool sleeps = cq.empty() && !lane_->begin_wait();
@@ -91,7 +91,7 @@ bool Progress::sleep_until_packets(const CompletionQueue& cq, Duration time) {
   if ((fds[2].revents & POLLERR) != 0) FramePort::clear_error(fds[2].fd);
   lock_.lock();
   lane_->end_wait();
-  now = clock_now();
+  now = clock_.now();
   drive_rounds(cq, now);
   finish(now);
   last_empty_poll_ = now;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The part of Progress by which a thread that polls drives the device.
-#include "packet/host/clock.h"
 #include "provider/runtime/progress/progress.h"
 
 namespace urxe {
@@ -8,6 +7,8 @@ namespace {
 
 /// Rounds of receiving that one call to poll makes at most.
 constexpr int kInlineRounds = 4;
+/// Between two looks at the timers while polls find no packet.
+constexpr Duration kAdvanceInterval = microseconds(1);
 /// An application that polls in vain for longer than this gives way to others, because the peer
 /// that it waits for may need the processor.
 constexpr Duration kSpinTime = microseconds(20);
@@ -33,7 +34,7 @@ void Progress::drive_inline(const CompletionQueue& cq) {
     unlock();
     return;
   }
-  Instant now = clock_now();
+  Instant now = clock_.now();
   note_overdue_ack(now);
   drive_rounds(cq, now);
   finish(now);
@@ -61,7 +62,7 @@ void Progress::note_overdue_ack(Instant now) {
 void Progress::drive_rounds(const CompletionQueue& cq, Instant now) {
   for (int round = 0; round < kInlineRounds && cq.empty(); ++round) {
     if (!receive(now)) {
-      advance(now);
+      if (round > 0 || now - last_advance_ >= kAdvanceInterval) advance(now);
       transmit(policy_when_idle(now), now);
       return;
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The part of Progress that sends what the application posts, at once or a little later.
-#include "packet/host/clock.h"
 #include "provider/runtime/progress/progress.h"
 
 namespace urxe {
@@ -56,17 +55,17 @@ void Progress::on_post(QueuePair& qp) {
   if (!lock_for(qp)) return;
   inline_posts_.store(inline_posts_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   const bool is_early = gathering_.was_just_now();
-  Instant now = is_early ? gathering_.last() : clock_now();
+  Instant now = is_early ? gathering_.last() : clock_.now();
   if (may_gather(qp, now) && (!is_read_at_once(qp) || prepare(now))) {
     hold_back(now);
     return;
   }
-  if (is_early) now = clock_now();
+  if (is_early) now = clock_.now();
   reply_wait_.posts(now);
   request_came_.store(false, std::memory_order_relaxed);
   transmit(AckPolicy::kUrgentOnly, now);
   finish(now);
-  gathering_.returns(clock_now());
+  gathering_.returns(clock_.now());
   unlock();
 }
 

@@ -41,11 +41,11 @@ Expected<void, Errno> Progress::open_frames(uint32_t ifindex) {
 
 void Progress::flush_acks() {
   const bool any = is_prepared_ || device_.has_deferred_acks();
-  if (engine_ && any) transmit(AckPolicy::kAll, clock_now());
+  if (engine_ && any) transmit(AckPolicy::kAll, clock_.now());
 }
 
 void Progress::transmit_posted() {
-  transmit(AckPolicy::kUrgentOnly, clock_now());
+  transmit(AckPolicy::kUrgentOnly, clock_.now());
 }
 
 void Progress::wait_for_holder() {
@@ -237,7 +237,7 @@ Progress::Awaited Progress::settle_and_unlock() {
   const Awaited awaited = std::exchange(awaited_, Awaited());
   communication_told_ = false;
   if (engine_) {
-    Instant now = clock_now();
+    Instant now = clock_.now();
     transmit(AckPolicy::kUrgentOnly, now);
     finish(now);
   }
@@ -251,7 +251,7 @@ void Progress::unlock() {
     const bool leaves_them = waits_for_room() || !batch_;
     lock_.unlock();
     if (leaves_them || !device_.doorbell_pending() || !lock_.try_lock()) return;
-    Instant now = clock_now();
+    Instant now = clock_.now();
     transmit(AckPolicy::kUrgentOnly, now);
     finish(now);
   }

@@ -7,26 +7,26 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "packet/base/expected.h"
 #include "packet/base/time.h"
 #include "packet/engine/engine.h"
+#include "packet/host/cycle_clock.h"
 #include "packet/host/held_signals.h"
 #include "packet/wire/tx_batch.h"
-#include "provider/observation/stat_writer.h"
 #include "provider/runtime/events/event_sink.h"
 #include "provider/runtime/events/event_socket.h"
 #include "provider/runtime/locks/device_lock.h"
 #include "provider/runtime/progress/alarm.h"
-#include "provider/runtime/progress/counter_table.h"
 #include "provider/runtime/progress/crowding.h"
 #include "provider/runtime/progress/departures.h"
 #include "provider/runtime/progress/frame_traffic.h"
 #include "provider/runtime/progress/gathering.h"
 #include "provider/runtime/progress/held_back.h"
 #include "provider/runtime/progress/lingering.h"
+#include "provider/runtime/progress/publication.h"
 #include "provider/runtime/progress/reply_wait.h"
 #include "provider/runtime/progress/rests.h"
 #include "provider/runtime/progress/short_waits.h"
@@ -79,17 +79,12 @@ class Progress {
 
   // With the lock held:
 
-  /// What a running device tells others of itself.
-  struct Publication {
-    CounterTable counters;
-    StatWriter reports;
-    std::string device;     ///< its name
-    bool explains = false;  ///< says on stderr why queue pairs have failed
-  };
   /// Takes the engine and starts the background thread. Once. EAGAIN, ENOMEM, EMFILE.
-  Expected<void, Errno> start(std::unique_ptr<PacketEngine> engine, Publication publication);
+  Expected<void, Errno> start(std::unique_ptr<PacketEngine> engine);
+  /// After start(): tells others of the device from now on.
+  void publish(Publication publication) { publication_ = std::move(publication); }
   [[nodiscard]] PacketEngine* engine() { return engine_.get(); }
-  /// What observers see of the device; before start() nothing.
+  /// What observers see of the device; before publish() nothing.
   [[nodiscard]] StatWriter& reports() { return publication_.reports; }
   /// The holder of the lock has opened an address, and goes on when packets for it come directly:
   /// before, they may come late, from which unreliable services suffer.
@@ -123,13 +118,16 @@ class Progress {
   /// device and calls it again. The caller holds no lock.
   template <class Take>
   auto poll(const CompletionQueue& cq, Take take);
-  /// A completion queue was armed: a thread is going to wait for its event. `counted` belongs to
-  /// the queue, `channel` gets the event; null: nobody does.
-  void on_armed(std::atomic<bool>& counted, EventSocket* channel);
+  /// The lane that counts a queue as armed; null: none does. It belongs to the queue.
+  using CountedBy = std::atomic<Progress*>;
+  /// A completion queue was armed: a thread is going to wait for its event. `channel` gets the
+  /// event; null: nobody does.
+  void on_armed(CountedBy& counted, EventSocket* channel);
+  /// The queue is this lane's from now on. Does nothing unless `before` counts it.
+  void take_over_armed(CountedBy& counted, Progress& before, EventSocket* channel);
   /// As on_armed(), of a queue to which this lane completes, too, and another one drives.
   void on_armed_elsewhere();
-  /// The queue that `counted` belongs to is not armed any more.
-  void on_disarmed(std::atomic<bool>& counted, EventSocket* channel);
+  static void on_disarmed(CountedBy& counted, EventSocket* channel);
 
   /// The calling thread is about to read `fd`, the channel's reading end, which blocks. Returns
   /// when there is something to read, and drives the device meanwhile unless another thread waits,
@@ -159,6 +157,7 @@ class Progress {
 
   enum class Mode : uint8_t { kAwake, kWatching, kResting };
 
+  void note_arming(EventSocket* channel);
   [[nodiscard]] bool may_gather(QueuePair& qp, Instant now);
   [[nodiscard]] bool lock_for(QueuePair& qp);
   bool prepare(Instant now);
@@ -231,6 +230,7 @@ class Progress {
   std::atomic<bool> is_forking_{false};  ///< the lock is held by a thread that forks
 
   // Under the lock.
+  CycleClock clock_;
   std::unique_ptr<PacketEngine> engine_;
   EngineLane* lane_ = nullptr;  ///< the engine's only one that is used
   std::optional<TxBatch> batch_;

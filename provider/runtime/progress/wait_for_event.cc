@@ -54,14 +54,27 @@ void Progress::Wait::leave() const {
   }
 }
 
-/// A channel's events were waited for by a thread that watches the device meanwhile: it is expected
-/// to do so again. If it does not, the background thread finds out within one rest.
-void Progress::on_armed(std::atomic<bool>& counted, EventSocket* channel) {
-  arms_.fetch_add(1, std::memory_order_relaxed);
-  if (!counted.exchange(true)) {
+void Progress::on_armed(CountedBy& counted, EventSocket* channel) {
+  Progress* none = nullptr;
+  if (counted.compare_exchange_strong(none, this)) {
     armed_.fetch_add(1);
     if (channel != nullptr) channel->use().armed.fetch_add(1);
   }
+  note_arming(channel);
+}
+
+void Progress::take_over_armed(CountedBy& counted, Progress& before, EventSocket* channel) {
+  Progress* expected = &before;
+  if (!counted.compare_exchange_strong(expected, this)) return;
+  before.armed_.fetch_sub(1);
+  armed_.fetch_add(1);
+  note_arming(channel);
+}
+
+/// A channel's events were waited for by a thread that watches the device meanwhile: it is expected
+/// to do so again. If it does not, the background thread finds out within one rest.
+void Progress::note_arming(EventSocket* channel) {
+  arms_.fetch_add(1, std::memory_order_relaxed);
   const bool is_expected =
       channel != nullptr && channel->use().awaited_in.load() == watch_epoch_.load();
   if (mode_.load() == Mode::kResting && !is_expected && !waiting_.load()) kick();
@@ -72,9 +85,10 @@ void Progress::on_armed_elsewhere() {
   if (mode_.load() == Mode::kResting && !waiting_.load()) kick();
 }
 
-void Progress::on_disarmed(std::atomic<bool>& counted, EventSocket* channel) {
-  if (!counted.exchange(false)) return;
-  armed_.fetch_sub(1);
+void Progress::on_disarmed(CountedBy& counted, EventSocket* channel) {
+  Progress* const lane = counted.exchange(nullptr);
+  if (lane == nullptr) return;
+  lane->armed_.fetch_sub(1);
   if (channel != nullptr) channel->use().armed.fetch_sub(1);
 }
 
@@ -156,14 +170,14 @@ bool Progress::serve_until_idle(const EventSocket& channel, uint64_t sent_before
     // The background thread watches: it leaves the device to this one.
     if (mode_.load() == Mode::kWatching) uncancelled::ring_bell(kick_fd_);
     lane_->end_wait();
-    Instant now = clock_now();
+    Instant now = clock_.now();
     lingering_.begin();
     bool has_event = serve_until_event(channel, sent_before, now);
     while (!has_event && lingering_.lasts(now) && !crowding_.is_crowded(now)) {
       unlock();  // others may take the lock
       yield();
       lock_.lock();
-      now = clock_now();
+      now = clock_.now();
       has_event = serve_until_event(channel, sent_before, now);
     }
     finish(now);

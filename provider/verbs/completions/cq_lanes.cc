@@ -12,9 +12,8 @@ void set_lane(Cq& cq, Lane& lane) {
     cq.channel->use().lane.compare_exchange_strong(none, lane.number() + 1);
   }
   Progress* const before = cq.progress.exchange(&lane.progress());
-  if (before == &lane.progress() || !cq.counted_as_armed.load()) return;
-  before->on_disarmed(cq.counted_as_armed, cq.channel.get());
-  tell_armed(cq);
+  if (before == &lane.progress()) return;
+  lane.progress().take_over_armed(cq.counted_as_armed, *before, cq.channel.get());
 }
 
 }  // namespace
@@ -35,13 +34,19 @@ Lane& lane_of(RuntimeDevice& device, EventSocket& channel) {
   return device.lane(lane != 0 ? lane - 1 : 0);
 }
 
+// The queue may get its lane meanwhile (set_lane()): then one of the two threads sees what the
+// other has done, and moves the count.
 void tell_armed(Cq& cq) {
-  cq.progress.load(std::memory_order_acquire)->on_armed(cq.counted_as_armed, cq.channel.get());
+  Progress* const first = cq.progress.load();
+  first->on_armed(cq.counted_as_armed, cq.channel.get());
+  if (Progress* const now = cq.progress.load(); now != first) {
+    now->take_over_armed(cq.counted_as_armed, *first, cq.channel.get());
+  }
   for_other_lanes(cq, [](Progress& lane) { lane.on_armed_elsewhere(); });
 }
 
 void tell_disarmed(Cq& cq) {
-  cq.progress.load(std::memory_order_acquire)->on_disarmed(cq.counted_as_armed, cq.channel.get());
+  Progress::on_disarmed(cq.counted_as_armed, cq.channel.get());
 }
 
 }  // namespace urxe

@@ -80,7 +80,7 @@ class SleepingThread : public testing::Test {
     auto made = std::make_unique<ScarceEngine>(TxBatch::Limits{}, 1000);
     engine_ = made.get();
     Progress::Guard guard(progress_);
-    ASSERT_TRUE(progress_.start(std::move(made), {}));
+    ASSERT_TRUE(progress_.start(std::move(made)));
   }
   bool sleeps() {
     Progress::Guard guard(progress_);
@@ -111,14 +111,32 @@ TEST_F(SleepingThread, WakesInTimeForARequestThatIsNotAnswered) {
 // Expect: while a completion queue is armed, no alarm is set, and the request is repeated, too.
 TEST_F(SleepingThread, IsWokenAtOnceForWhoWaitsForAnEvent) {
   ASSERT_TRUE(eventually([&] { return sleeps(); }));
-  std::atomic<bool> counted{false};
+  Progress::CountedBy counted{nullptr};
   progress_.on_armed(counted, nullptr);
   const int alarms_before = alarms_set;
   bench_.post(IBV_WR_RDMA_WRITE, 8);
   progress_.on_post(*bench_.qp);
   EXPECT_EQ(alarms_set - alarms_before, 0);
   EXPECT_TRUE(eventually([&] { return sent() >= 2; }));
-  progress_.on_disarmed(counted, nullptr);
+  Progress::on_disarmed(counted, nullptr);
+}
+
+// Expect: a queue that another lane takes over is that lane's alone, whoever disarms it.
+TEST_F(SleepingThread, IsNotConcernedByAQueueThatAnotherLaneHasTaken) {
+  ASSERT_TRUE(eventually([&] { return sleeps(); }));
+  Progress other(bench_.device);
+  Progress::CountedBy counted{nullptr};
+  progress_.on_armed(counted, nullptr);
+  other.take_over_armed(counted, progress_, nullptr);
+  EXPECT_EQ(counted.load(), &other);
+  progress_.take_over_armed(counted, progress_, nullptr);  // it does not count it any more
+  Progress::on_disarmed(counted, nullptr);
+  other.take_over_armed(counted, progress_, nullptr);  // nobody does
+  EXPECT_EQ(counted.load(), nullptr);
+  const int alarms_before = alarms_set;
+  bench_.post(IBV_WR_RDMA_WRITE, 8);
+  progress_.on_post(*bench_.qp);
+  EXPECT_EQ(alarms_set - alarms_before, 1);  // as without an armed queue
 }
 
 }  // namespace

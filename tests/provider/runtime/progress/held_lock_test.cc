@@ -48,7 +48,7 @@ class HeldLock : public testing::Test {
  protected:
   void SetUp() override {
     Progress::Guard guard(progress_);
-    ASSERT_TRUE(progress_.start(std::make_unique<ScarceEngine>(), {}));
+    ASSERT_TRUE(progress_.start(std::make_unique<ScarceEngine>()));
   }
   /// How often a thread that polls so often gives way. The lock is held meanwhile.
   GivenWay ways_of(int polls) {

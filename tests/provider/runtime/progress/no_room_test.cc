@@ -24,7 +24,7 @@ class NoRoom : public testing::Test {
     auto made = std::make_unique<ScarceEngine>();
     engine_ = made.get();
     Progress::Guard guard(progress_);
-    ASSERT_TRUE(progress_.start(std::move(made), {}));
+    ASSERT_TRUE(progress_.start(std::move(made)));
   }
   void post(size_t count) {
     for (size_t i = 0; i < count; ++i) {
@@ -129,7 +129,7 @@ TEST(NoRoomForLongMessages, NoPayloadStaysElsewhere) {
   ScarceEngine& engine = *made;
   {
     Progress::Guard guard(progress);
-    ASSERT_TRUE(progress.start(std::move(made), {}));
+    ASSERT_TRUE(progress.start(std::move(made)));
   }
   bench.post(IBV_WR_SEND, 4 * kMtu);
   progress.on_post(*bench.qp);

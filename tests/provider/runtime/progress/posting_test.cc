@@ -26,7 +26,7 @@ class PostedDatagrams : public testing::Test {
     auto made = std::make_unique<ScarceEngine>(TxBatch::Limits(), 1000);
     engine_ = made.get();
     Progress::Guard guard(progress_);
-    ASSERT_TRUE(progress_.start(std::move(made), {}));
+    ASSERT_TRUE(progress_.start(std::move(made)));
   }
   void post(unsigned flags) {
     bench_.post_datagram(16, kQKey, flags);
