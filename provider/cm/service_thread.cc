@@ -6,6 +6,7 @@
 #include <span>
 
 #include "packet/host/clock.h"
+#include "packet/host/pause.h"
 #include "provider/cm/connections/device_events.h"
 #include "provider/cm/ids/resolution.h"
 #include "provider/cm/ids/service.h"
@@ -51,13 +52,15 @@ std::optional<Instant> next_deadline(const Service& service) {
   return std::min(poll, expiry.value_or(poll));
 }
 
-// If memory runs out it goes on: the next wake-up tries again.
+/// After memory ran out: it may be there again soon.
+constexpr timespec kPauseWithoutMemory{0, 10'000'000};
+
 void* serve(void* argument) {
   auto& service = *static_cast<Service*>(argument);
   std::optional<Instant> deadline;
   for (;;) {
     const auto ready = service.watch.wait(deadline, clock_now());
-    (void)Service::run([&](Service& self) -> Expected<void, Errno> {
+    const auto done = Service::run([&](Service& self) -> Expected<void, Errno> {
       handle_ready(self, ready);
       handle_marked(self);
       poll_due_resolutions(self, clock_now());
@@ -65,6 +68,9 @@ void* serve(void* argument) {
       deadline = next_deadline(self);
       return {};
     });
+    if (done) continue;
+    pause_for(kPauseWithoutMemory);
+    service.watch.mark_again();
   }
   return nullptr;
 }

@@ -76,7 +76,8 @@ URXE_VERSIONED(mremap)
 void* urxe_versioned_mremap(void* address, size_t old_length, size_t new_length, int flags, ...) {
   va_list arguments;
   va_start(arguments, flags);
-  void* target = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void*) : NULL;
+  const bool has_target = (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) != 0;
+  void* target = has_target ? va_arg(arguments, void*) : NULL;
   va_end(arguments);
   const bool may_move = (flags & (MREMAP_MAYMOVE | MREMAP_FIXED)) != 0;
   const size_t rounded = round_to_page(new_length);
@@ -89,7 +90,9 @@ void* urxe_versioned_mremap(void* address, size_t old_length, size_t new_length,
       tail_taking = urxe_begin_loss((const char*)address + kept, old_length - kept, URXE_GONE);
     }
   }
-  const struct urxe_taking target_taking = target != NULL && starts_a_page(target)
+  // Without MREMAP_FIXED it is only where the kernel looks first.
+  const bool replaces = (flags & MREMAP_FIXED) != 0 && target != NULL;
+  const struct urxe_taking target_taking = replaces && starts_a_page(target)
                                                ? urxe_begin_loss(target, new_length, URXE_GONE)
                                                : kUrxeNothingTaken;
   void* result = URXE_NEXT(mremap)(address, old_length, new_length, flags, target);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "packet/host/clock.h"
+#include "packet/host/pause.h"
 #include "provider/runtime/device/device_registry.h"
 #include "provider/umad/management.h"
 #include "provider/umad/open_files.h"
@@ -24,17 +25,23 @@ void mark(RuntimeDevice& device) {
 constexpr MadAgentKey kPerformanceKey{kPerformance, 1, 0};
 constexpr MadMethods kGetAndSet{1 << kMethodGet | 1 << kMethodSet, 0};
 
+/// After memory ran out: it may be there again soon.
+constexpr timespec kPauseWithoutMemory{0, 10'000'000};
+
 void* serve_files(void* argument) {
   auto& service = *static_cast<Service*>(argument);
   for (;;) {
     const auto ready = service.watch.wait(std::nullopt, clock_now());
-    (void)Service::run([&](Service& self) -> Expected<void, Errno> {
+    const auto done = Service::run([&](Service& self) -> Expected<void, Errno> {
       for (const Watch::Ready& one : ready) {
         if (one.what == Watch::What::kFile) self.handle_file(static_cast<int>(one.number));
       }
       self.handle_marks();
       return {};
     });
+    if (done) continue;
+    pause_for(kPauseWithoutMemory);
+    service.watch.mark_again();
   }
   return nullptr;
 }
@@ -112,6 +119,26 @@ Expected<void, Errno> Service::start(Port& port) {
   return port.runtime->open_addresses();
 }
 
+/// Makes the device's agent. ENOMEM and others, and there is none.
+Expected<MadAgentId, Errno> Service::add_agent(Port& port, const FileAgent& agent,
+                                               Port::Owner owner) {
+  RuntimeDevice::Guard guard(*port.runtime);
+  MadAgents& agents = port.runtime->device().mads();
+  try {
+    auto added = agents.add({agent.key, agent.methods});
+    if (!added) return added;
+    try {
+      port.owners[*added] = owner;
+    } catch (const std::bad_alloc&) {
+      agents.remove(*added);
+      throw;
+    }
+    return added;
+  } catch (const std::bad_alloc&) {
+    return error(ENOMEM);
+  }
+}
+
 Expected<void, Errno> Service::attach(UmadFile& file, uint32_t number) {
   FileAgent& agent = *file.agent(number);
   if (agent.id) return {};
@@ -120,16 +147,11 @@ Expected<void, Errno> Service::attach(UmadFile& file, uint32_t number) {
   if (agent.serves()) {
     if (auto served = serve(its_port, agent.key); !served) return served;
   }
-  Expected<MadAgentId, Errno> added = error(ENOMEM);
-  {
-    RuntimeDevice::Guard guard(*its_port.runtime);
-    added = its_port.runtime->device().mads().add({agent.key, agent.methods});
-  }
+  const auto added = add_agent(its_port, agent, {&file, number});
   if (!added) {
     if (agent.serves()) stop_serving(its_port, agent.key);
     return Unexpected<Errno>(added.error());
   }
-  its_port.owners[*added] = {&file, number};
   agent.id = *added;
   (void)watch.add(file.own_fd(), 0, Watch::What::kFile, static_cast<uint32_t>(file.own_fd()));
   return {};

@@ -94,6 +94,7 @@ class Service {
  private:
   Service();
   void reset_in_child();
+  Expected<MadAgentId, Errno> add_agent(Port& port, const FileAgent& agent, Port::Owner owner);
   Expected<void, Errno> serve(Port& port, const MadAgentKey& key);
   void stop_serving(Port& port, const MadAgentKey& key);
   void serve_performance(Port& port);

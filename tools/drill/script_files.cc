@@ -25,7 +25,9 @@ Expected<std::vector<std::string>, ScriptError> scripts_of(const std::string& ar
   std::vector<std::string> found;
   for (fs::recursive_directory_iterator at(argument, error), end; !error && at != end;
        at.increment(error)) {
-    if (at->path().extension() == ".drill") found.push_back(at->path().string());
+    std::error_code unknown;
+    if (at->path().extension() != ".drill" || at->is_directory(unknown)) continue;
+    found.push_back(at->path().string());
   }
   if (error) return unreadable(argument, error.message());
   if (found.empty()) return unreadable(argument, "no script (*.drill) in this folder");

@@ -67,7 +67,13 @@ Expected<void, Errno> bind_id(Service& service, CmId& id, const Address& address
   }
   // Programs such as qperf tell their peers the port before they listen, so rdma_listen() must be
   // quick.
-  if (what == BindFor::kAnything && !has_device && id.uses_ip()) prepare_devices(service);
+  if (what == BindFor::kAnything && !has_device && id.uses_ip()) {
+    try {
+      prepare_devices(service);
+    } catch (const std::bad_alloc&) {
+      // rdma_listen() takes longer.
+    }
+  }
   // As in Linux: applications see the family in rdma_get_peer_addr(3).
   if (!id.destination.is_set()) id.destination.storage.ss_family = address.family();
   id.state = IdState::kBound;

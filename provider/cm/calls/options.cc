@@ -72,9 +72,9 @@ Expected<void, Errno> set_path(Service& service, CmId& id, std::span<const uint8
   if (path->mtu < IBV_MTU_256 || path->mtu > ours.mtu) path->mtu = ours.mtu;
   path->service_id = ours.service_id;
   ours = *path;
-  id.state = IdState::kRouteResolved;
-  service.post(id, plain_event(EventType::kRouteResolved));
-  return {};
+  auto told = service.post_result(id, plain_event(EventType::kRouteResolved));
+  if (told) id.state = IdState::kRouteResolved;
+  return told;
 }
 
 }  // namespace

@@ -63,9 +63,9 @@ Expected<void, Errno> resolve_route(CmFile& file, uint32_t number, uint32_t time
     if (id.options.ack_timeout && *id.options.ack_timeout > 0) {
       id.paths[0].packet_lifetime = static_cast<uint8_t>(*id.options.ack_timeout - 1);
     }
-    id.state = IdState::kRouteResolved;
-    service.post(id, plain_event(EventType::kRouteResolved));
-    return {};
+    auto told = service.post_result(id, plain_event(EventType::kRouteResolved));
+    if (told) id.state = IdState::kRouteResolved;
+    return told;
   });
 }
 

@@ -76,11 +76,13 @@ void look_at_port(Service& service, DeviceUse& device, const Flow& from_peer) {
   with_cm(device, [&](ConnectionManager& cm) { cm.port_is_closed(local, peer, clock_now()); });
 }
 
+bool is_request(const CmEvent& event) {
+  return event.kind == CmEvent::Kind::kRequest || event.kind == CmEvent::Kind::kServiceRequest;
+}
+
 void handle_event(Service& service, DeviceUse& device, CmEvent& event) {
   if (event.kind == CmEvent::Kind::kPeerQuiet) return look_at_port(service, device, event.flow);
-  if (event.kind == CmEvent::Kind::kRequest || event.kind == CmEvent::Kind::kServiceRequest) {
-    return handle_request(service, device, event);
-  }
+  if (is_request(event)) return handle_request(service, device, event);
   const auto entry = device.communications.find(event.id.value());
   if (entry == device.communications.end()) return;
   CmId* id = service.ids.find(entry->second);
@@ -121,6 +123,7 @@ void follow_interface(Service& service, DeviceUse& device, bool gone) {
 
 bool handle_events(Service& service, DeviceUse& device) {
   std::vector<CmEvent> events;
+  events.reserve(kEventsAtOnce);  // an event that is taken must not be lost
   bool more = false;
   bool gone = false;
   {
@@ -138,7 +141,10 @@ bool handle_events(Service& service, DeviceUse& device) {
     try {
       handle_event(service, device, event);
     } catch (const std::bad_alloc&) {
-      // Only this event is lost.
+      // Only this event is lost. The peer hears of a request that nobody will answer.
+      if (is_request(event)) {
+        with_cm(device, [&](ConnectionManager& cm) { cm.destroy(event.id, clock_now()); });
+      }
     }
   }
   if (gone != device.gone) follow_interface(service, device, gone);

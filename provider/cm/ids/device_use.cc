@@ -90,7 +90,12 @@ Expected<void, Errno> attach(CmId& id, DeviceUse& device) {
 }
 
 void set_communication(CmId& id, CommId comm) {
-  id.device->communications[comm.value()] = id.number;
+  try {
+    id.device->communications[comm.value()] = id.number;
+  } catch (const std::bad_alloc&) {
+    with_cm(*id.device, [&](ConnectionManager& cm) { cm.destroy(comm, clock_now()); });
+    throw;
+  }
   id.comm = comm;
 }
 
@@ -108,6 +113,24 @@ void detach(CmId& id) {
   id.device = nullptr;
 }
 
+namespace {
+
+/// The id listens there no more. With the last one the listener goes; it may be half entered.
+void leave_listener(const CmId& id, DeviceUse& device, uint32_t listener,
+                    const ListenPoint::Key& key) {
+  const auto point = device.listen_points.find(listener);
+  if (point != device.listen_points.end()) {
+    std::erase(point->second.owners, id.number);
+    if (!point->second.owners.empty()) return;
+    device.listen_points.erase(point);
+  }
+  device.listeners.erase(key);
+  RuntimeDevice::Guard guard(*device.runtime);
+  device.runtime->stop_listening(ListenerId(listener));
+}
+
+}  // namespace
+
 Expected<void, Errno> listen_on(CmId& id, DeviceUse& device, uint64_t service_id,
                                 std::optional<Gid> local) {
   const ListenPoint::Key key{service_id, local.value_or(Gid{}).bytes};
@@ -118,11 +141,16 @@ Expected<void, Errno> listen_on(CmId& id, DeviceUse& device, uint64_t service_id
     auto added = device.runtime->listen(ServiceId(service_id), local);
     if (!added) return Unexpected<Errno>(added.error());
     listener = added->value();
-    device.listeners.emplace(key, listener);
-    device.listen_points.emplace(listener, ListenPoint{key, {}});
   }
-  device.listen_points[listener].owners.push_back(id.number);
-  id.listens_on.emplace_back(&device, listener);
+  try {
+    device.listeners.emplace(key, listener);
+    const auto [point, is_new] = device.listen_points.emplace(listener, ListenPoint{key, {}});
+    point->second.owners.push_back(id.number);
+    id.listens_on.emplace_back(&device, listener);
+  } catch (const std::bad_alloc&) {
+    leave_listener(id, device, listener, key);
+    return error(ENOMEM);
+  }
   id.told = {};
   return {};
 }
@@ -130,14 +158,9 @@ Expected<void, Errno> listen_on(CmId& id, DeviceUse& device, uint64_t service_id
 void stop_listening(CmId& id) {
   for (auto [device, listener] : std::exchange(id.listens_on, {})) {
     forget_report(id, *device);
-    auto point = device->listen_points.find(listener);
+    const auto point = device->listen_points.find(listener);
     if (point == device->listen_points.end()) continue;
-    std::erase(point->second.owners, id.number);
-    if (!point->second.owners.empty()) continue;
-    device->listeners.erase(point->second.key);
-    device->listen_points.erase(point);
-    RuntimeDevice::Guard guard(*device->runtime);
-    device->runtime->stop_listening(ListenerId(listener));
+    leave_listener(id, *device, listener, ListenPoint::Key(point->second.key));
   }
 }
 

@@ -3,6 +3,9 @@
 
 #include <sys/epoll.h>
 
+#include <cerrno>
+#include <new>
+#include <optional>
 #include <utility>
 
 #include "packet/host/clock.h"
@@ -14,7 +17,11 @@ namespace {
 /// Has the service's thread wake up for the resolution.
 Expected<void, Errno> watch(Service& service, CmId& id) {
   id.resolution_deadline = id.resolution->deadline();
-  service.resolutions.emplace(id.resolution_deadline, id.number);
+  try {
+    service.resolutions.emplace(id.resolution_deadline, id.number);
+  } catch (const std::bad_alloc&) {
+    return error(ENOMEM);
+  }
   const int fd = id.resolution->wait_fd();
   if (fd < 0) return {};
   auto added = service.watch.add(fd, EPOLLIN, Watch::What::kResolution, id.number);
@@ -28,6 +35,7 @@ Expected<void, Errno> use_route(Service& service, CmId& id, const Resolved& rout
   RuntimeDevice::Guard guard(*(*device)->runtime);
   (*device)->runtime->refresh_gids();
   if (auto opened = (*device)->runtime->open_address(route.local); !opened) return opened;
+  id.paths.reserve(1);  // the last thing that may find no memory
   // Not before: after an error the program may try another device's address.
   if (auto attached = attach(id, **device); !attached) return attached;
   id.source = route.source;
@@ -45,14 +53,33 @@ Expected<void, Errno> use_route(Service& service, CmId& id, const Resolved& rout
   return {};
 }
 
-void finish(Service& service, CmId& id, const Expected<Resolved, Errno>& result) {
+Expected<void, Errno> use_result(Service& service, CmId& id,
+                                 const Expected<Resolved, Errno>& result) {
+  if (!result) return Unexpected<Errno>(result.error());
+  try {
+    return use_route(service, id, *result);
+  } catch (const std::bad_alloc&) {
+    return error(ENOMEM);
+  }
+}
+
+/// ENOMEM: the program cannot be told how it ended.
+Expected<void, Errno> finish(Service& service, CmId& id, const Expected<Resolved, Errno>& result) {
   cancel_resolution(service, id);
-  auto used = result ? use_route(service, id, *result)
-                     : Expected<void, Errno>(Unexpected<Errno>(result.error()));
+  const auto used = use_result(service, id, result);
   id.state = used ? IdState::kAddressResolved : IdState::kBound;
   tell_observers(id);
-  if (used) return service.post(id, plain_event(EventType::kAddressResolved));
-  service.post(id, plain_event(EventType::kAddressError, -used.error().value));
+  return service.post_result(id, used ? plain_event(EventType::kAddressResolved)
+                                      : plain_event(EventType::kAddressError, -used.error().value));
+}
+
+/// What is known of the resolution by now; nullopt: nothing.
+std::optional<Expected<Resolved, Errno>> result_of(CmId& id, Instant now) {
+  try {
+    return id.resolution->poll(now);
+  } catch (const std::bad_alloc&) {
+    return error(ENOMEM);
+  }
 }
 
 }  // namespace
@@ -62,9 +89,10 @@ Expected<void, Errno> start_resolution(Service& service, CmId& id,
   id.resolution = std::move(resolution);
   id.state = IdState::kAddressQuery;
   // If the result is known already, the service's thread is not needed.
-  if (auto result = id.resolution->poll(clock_now())) {
-    finish(service, id, *result);
-    return {};
+  if (const auto result = result_of(id, clock_now())) {
+    auto told = finish(service, id, *result);
+    if (!told) id.state = IdState::kBound;
+    return told;
   }
   if (auto watched = watch(service, id); !watched) {
     cancel_resolution(service, id);
@@ -83,11 +111,12 @@ void cancel_resolution(Service& service, CmId& id) {
 
 void poll_resolution(Service& service, CmId& id, Instant now) {
   if (id.resolution == nullptr) return;
-  if (auto result = id.resolution->poll(now)) return finish(service, id, *result);
+  if (const auto result = result_of(id, now)) return (void)finish(service, id, *result);
   if (id.resolution_fd >= 0) service.watch.remove(std::exchange(id.resolution_fd, -1));
   service.resolutions.erase({id.resolution_deadline, id.number});
-  if (auto watched = watch(service, id); !watched)
-    finish(service, id, error(watched.error().value));
+  if (auto watched = watch(service, id); !watched) {
+    (void)finish(service, id, error(watched.error().value));
+  }
 }
 
 void poll_due_resolutions(Service& service, Instant now) {

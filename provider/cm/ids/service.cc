@@ -118,11 +118,14 @@ void Service::leave_all_groups(CmId& id) {
 }
 
 void Service::post(CmId& id, rdma_ucm_event_resp event) {
-  if (id.uid == 0) return;
+  (void)post_result(id, event);
+}
+
+Expected<void, Errno> Service::post_result(CmId& id, rdma_ucm_event_resp event) {
+  if (id.uid == 0) return {};
   event.uid = id.uid;
   event.id = id.number;
-  // An event that finds no room is lost.
-  (void)id.file->post({.response = event, .owner = id.number, .new_id = 0});
+  return id.file->post({.response = event, .owner = id.number, .new_id = 0});
 }
 
 Expected<void, Errno> Service::post_request(CmId& listener, CmId& request,

@@ -73,7 +73,10 @@ class Service {
   /// requests of a listener are rejected. Returns how many of its events were read.
   uint32_t destroy_id(CmId& id);
   /// Posts an event of the id to its file, unless the application has not accepted the id yet.
+  /// One that finds no room is lost.
   void post(CmId& id, rdma_ucm_event_resp event);
+  /// The same for the event that a call is going to promise. ENOMEM: it found no room.
+  Expected<void, Errno> post_result(CmId& id, rdma_ucm_event_resp event);
   /// Posts a connection request, the new id, to the listener's file. ENOMEM.
   Expected<void, Errno> post_request(CmId& listener, CmId& request, rdma_ucm_event_resp event);
 

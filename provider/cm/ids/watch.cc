@@ -45,7 +45,8 @@ Expected<void, Errno> Watch::start(void* (*main)(void*), void* argument) {
   epoll_ = std::move(epoll);
   wake_ = std::move(wake);
   // mark() must not allocate: its callers cannot handle the failure.
-  marked_.reserve(kMostMarked);
+  for (auto* marks : {&marked_, &taken_}) marks->reserve(kMostMarked);
+  ready_.reserve(kReadyAtOnce);
   if (auto added = add(wake_.get(), EPOLLIN, What::kWake, 0); !added) return added;
   if (int failed = start_thread(&thread_, main, argument); failed != 0) return error(failed);
   pthread_detach(thread_);
@@ -67,11 +68,24 @@ void Watch::mark(const RuntimeDevice* device) {
   wake();
 }
 
-std::vector<const RuntimeDevice*> Watch::take_marked() {
+std::span<const RuntimeDevice* const> Watch::take_marked() {
   std::lock_guard lock(marks_mutex_);
-  std::vector<const RuntimeDevice*> taken = marked_;
-  marked_.clear();
-  return taken;
+  taken_.clear();
+  taken_.swap(marked_);
+  return taken_;
+}
+
+void Watch::mark_again() {
+  {
+    std::lock_guard lock(marks_mutex_);
+    for (const RuntimeDevice* device : taken_) {
+      const bool has_room = marked_.size() < marked_.capacity();
+      if (has_room && std::ranges::find(marked_, device) == marked_.end()) {
+        marked_.push_back(device);
+      }
+    }
+  }
+  wake();
 }
 
 Expected<void, Errno> Watch::add(int fd, uint32_t events, What what, uint32_t number) {

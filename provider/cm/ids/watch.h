@@ -36,7 +36,10 @@ class Watch {
   /// Marks a device, once until take_marked(), and wakes the thread. The device may be gone when
   /// its mark is taken, so the pointer may only be compared.
   void mark(const RuntimeDevice* device);
-  std::vector<const RuntimeDevice*> take_marked();
+  /// The marks that were set, until the next call. The service's thread only, as mark_again().
+  std::span<const RuntimeDevice* const> take_marked();
+  /// Sets again what take_marked() returned: memory ran out before all was done.
+  void mark_again();
 
   /// `events` as for epoll_ctl(2); hang-ups are always reported. ENOMEM, ENOSPC.
   Expected<void, Errno> add(int fd, uint32_t events, What what, uint32_t number);
@@ -55,6 +58,7 @@ class Watch {
   FileDescriptor wake_;
   std::mutex marks_mutex_;
   std::vector<const RuntimeDevice*> marked_;
+  std::vector<const RuntimeDevice*> taken_;  ///< by the service's thread
   std::vector<Ready> ready_;
 };
 

@@ -19,7 +19,8 @@ URXE_EXPORT int munmap(void* address, size_t length) {
 URXE_EXPORT void* mremap(void* address, size_t old_length, size_t new_length, int flags, ...) {
   va_list arguments;
   va_start(arguments, flags);
-  void* target = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void*) : NULL;
+  const int has_target = (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) != 0;
+  void* target = has_target ? va_arg(arguments, void*) : NULL;
   va_end(arguments);
   return urxe_versioned_mremap(address, old_length, new_length, flags, target);
 }

@@ -94,17 +94,24 @@ size_t mapping_length(const void* addr) noexcept {
   const auto begin = reinterpret_cast<uintptr_t>(addr);
   uintptr_t end = begin;
   unsigned long long file = 0;
+  unsigned long long file_offset = 0;  ///< of the memory at `begin`
   char line[512];
   while (std::fgets(line, sizeof line, maps) != nullptr) {
     uintptr_t from = 0;
     uintptr_t to = 0;
     unsigned long long inode = 0;
+    unsigned long long offset = 0;
     // NOLINTNEXTLINE(bugprone-unchecked-string-to-number-conversion): the kernel's own format
-    if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %llu", &from, &to, &inode) != 3) {
+    if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %llx %*s %llu", &from, &to, &offset,
+                    &inode) != 4) {
       continue;
     }
     if (from < end) continue;
-    if (from != end || (end != begin && inode != file)) break;
+    if (from != end) break;
+    if (end == begin) file_offset = offset;
+    // Another mapping of the same file may lie directly behind.
+    const bool goes_on = inode == file && offset - file_offset == from - begin;
+    if (end != begin && !goes_on) break;
     file = inode;
     end = to;
   }

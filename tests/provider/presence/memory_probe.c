@@ -140,6 +140,15 @@ static void try_moves(void) {
     if (calls[i].loss != 0 && calls[i].offset == target - at) calls[i].offset = -1;
   }
   report("mremap over", moved == target);
+  char* from = map();
+  target = map();
+  munmap(target, kBytes);
+  watch_from(from);
+  // Without MREMAP_FIXED the target is where the kernel looks first.
+  moved = mremap(from, kPage, kPage, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, target);
+  report("mremap of a copy", moved == target);
+  munmap(from, kBytes);
+  munmap(moved, kPage);
   munmap(at + kPage, kBytes - kPage);
   munmap(target, kBytes);
 }

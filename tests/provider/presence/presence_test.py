@@ -666,6 +666,7 @@ class MemoryTest(Scratch):
             "mremap smaller, might move: gone +0 65536 gone +65536 458752 . in vain.",
             "mremap to what it is, might move: gone +0 65536 in vain.",
             "mremap over: gone +0 65536 gone -1 131072 . .",
+            "mremap of a copy: gone +0 65536 .",
             "mmap of no file: gone +0 65536 in vain.",
             "mmap at no page:",
             "mremap to too much: gone +0 65536 in vain.",

@@ -39,6 +39,15 @@ TEST(AnalyzeClock, FramesOfSeveralProgramsAreNoStep) {
   EXPECT_EQ(clock.steps(), 0U);
 }
 
+TEST(AnalyzeClock, AnyTimesHaveASum) {
+  analyze::CaptureClock clock;
+  for (int64_t seconds = 0; seconds < 3; ++seconds) {
+    EXPECT_GT(clock.steady(INT64_MAX / 2 - seconds * 1'000'000'000), 0);
+    EXPECT_GT(clock.steady(0), 0);
+  }
+  EXPECT_EQ(clock.stepped_ns(), INT64_MAX);
+}
+
 TEST(AnalyzeClock, AFrameThatWasWrittenLateIsNoStep) {
   constexpr int64_t kSecond = 1'000'000'000;
   analyze::CaptureClock clock;

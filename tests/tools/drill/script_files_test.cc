@@ -44,9 +44,15 @@ TEST_F(ScriptFiles, ThoseOfAFolderComeInOrder) {
 TEST_F(ScriptFiles, TheReasonIsTold) {
   EXPECT_EQ(error_of("none").what, "No such file or directory");
   EXPECT_EQ(error_of("").what, "no script (*.drill) in this folder");
-  fs::create_directory(folder_ / "below/x.drill");
-  EXPECT_EQ(error_of("below").what, "it is a folder");
-  EXPECT_EQ(error_of("below").path, folder_ / "below/x.drill");
+}
+
+TEST_F(ScriptFiles, AFolderIsNoScriptWhateverItsName) {
+  fs::create_directory(folder_ / "x.drill");
+  write("x.drill/a.drill", "title one\nqp RC\n");
+  const auto read = read_scripts({folder_});
+  ASSERT_TRUE(read) << read.error().what;
+  ASSERT_EQ(read->size(), 1U);
+  EXPECT_EQ(read->at(0).path, folder_ / "x.drill/a.drill");
 }
 
 TEST_F(ScriptFiles, AMistakeHasItsPlace) {

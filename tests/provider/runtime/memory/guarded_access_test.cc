@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -257,6 +258,23 @@ TEST(MappedMemory, LengthOfAMapping) {
   EXPECT_EQ(mapping_length(file + 8), 0U);
   munmap(file, 4 * gap.page);
   close(fd);
+}
+
+// The kernel often places them next to each other. shmdt(2) takes away the one.
+TEST(MappedMemory, LengthOfOneAttachmentOfTwo) {
+  const size_t page = Gap().page;
+  const int id = shmget(IPC_PRIVATE, 2 * page, 0600);
+  ASSERT_GE(id, 0);
+  auto* const place =
+      static_cast<uint8_t*>(mmap(nullptr, 4 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  for (const size_t at : {size_t{0}, 2 * page}) {
+    ASSERT_EQ(shmat(id, place + at, SHM_REMAP), place + at);
+  }
+  shmctl(id, IPC_RMID, nullptr);
+  EXPECT_EQ(mapping_length(place), 2 * page);
+  EXPECT_EQ(mapping_length(place + 2 * page), 2 * page);
+  EXPECT_EQ(shmdt(place), 0);
+  EXPECT_EQ(shmdt(place + 2 * page), 0);
 }
 
 // Expect: refused, as whoever touched it would get SIGBUS; for writing and for reading.
