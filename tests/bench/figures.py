@@ -174,9 +174,11 @@ FIGURES = (
     _bandwidth("write 1 MiB between hosts", "ib_write_bw", MIB, "veth", WIRE, {"iperf3": s.iperf3},
                (Target("raw", "udp", 1.0),)),
     _latency("write 8 B over memif", "ib_write_lat", "memif", DPDK,
-             {"udp on lo": lambda _: _WRITE_LATENCY(s.LO, "udp")}, (Target("dpdk", "udp on lo", 0.35),)),
+             {"udp on lo": lambda _: _WRITE_LATENCY(s.LO, "udp"), "DPDK alone": s.memif_pingpong},
+             (Target("dpdk", "udp on lo", 0.35),)),
     _bandwidth("write 1 MiB over memif", "ib_write_bw", MIB, "memif", DPDK,
-               {"udp on lo": lambda _: _write(MIB)(s.LO, "udp")}, (Target("dpdk", "udp on lo", 1.3),)),
+               {"udp on lo": lambda _: _write(MIB)(s.LO, "udp"), "DPDK alone": s.memif_stream},
+               (Target("dpdk", "udp on lo", 1.3),)),
     Figure("idle process, % of a CPU", "lo", "%", False, HOST, s.idle_percent, targets=_at_most(1.0),
            needs=("ibv_rc_pingpong",)),
 )

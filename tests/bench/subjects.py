@@ -248,6 +248,21 @@ def udp_trips(_place):
     return Sample(1 / _udp_pingpong())
 
 
+def _memif_pingpong(*options):
+    return Sample(float(subprocess.run([harness.binary("urxe_memif_pingpong"), *options], check=True,
+                                       capture_output=True, text=True).stdout))
+
+
+def memif_pingpong(_place):
+    """Two processes that spin on a memif by DPDK alone, with the frames of a small WRITE and an ACK."""
+    return _memif_pingpong()
+
+
+def memif_stream(_place):
+    """GB/s of two processes by DPDK alone, one of which sends the packets of messages of 1 MiB."""
+    return _memif_pingpong("--stream", "3000")
+
+
 def iperf3(place):
     port = harness.free_port()
     client, seconds = place.run(["iperf3", "-s", "-1", "-p", str(port)],
