@@ -6,7 +6,6 @@
 #include <span>
 
 #include "packet/host/clock.h"
-#include "packet/host/pause.h"
 #include "provider/cm/connections/device_events.h"
 #include "provider/cm/ids/resolution.h"
 #include "provider/cm/ids/service.h"
@@ -52,9 +51,6 @@ std::optional<Instant> next_deadline(const Service& service) {
   return std::min(poll, expiry.value_or(poll));
 }
 
-/// After memory ran out: it may be there again soon.
-constexpr timespec kPauseWithoutMemory{0, 10'000'000};
-
 void* serve(void* argument) {
   auto& service = *static_cast<Service*>(argument);
   std::optional<Instant> deadline;
@@ -68,9 +64,7 @@ void* serve(void* argument) {
       deadline = next_deadline(self);
       return {};
     });
-    if (done) continue;
-    pause_for(kPauseWithoutMemory);
-    service.watch.mark_again();
+    if (!done) service.watch.try_again();
   }
   return nullptr;
 }

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "packet/host/clock.h"
-#include "packet/host/pause.h"
 #include "provider/runtime/device/device_registry.h"
 #include "provider/umad/management.h"
 #include "provider/umad/open_files.h"
@@ -25,9 +24,6 @@ void mark(RuntimeDevice& device) {
 constexpr MadAgentKey kPerformanceKey{kPerformance, 1, 0};
 constexpr MadMethods kGetAndSet{1 << kMethodGet | 1 << kMethodSet, 0};
 
-/// After memory ran out: it may be there again soon.
-constexpr timespec kPauseWithoutMemory{0, 10'000'000};
-
 void* serve_files(void* argument) {
   auto& service = *static_cast<Service*>(argument);
   for (;;) {
@@ -39,9 +35,7 @@ void* serve_files(void* argument) {
       self.handle_marks();
       return {};
     });
-    if (done) continue;
-    pause_for(kPauseWithoutMemory);
-    service.watch.mark_again();
+    if (!done) service.watch.try_again();
   }
   return nullptr;
 }

@@ -191,7 +191,7 @@ def drill_files():
         none = os.path.join(folder, "none")
         for path, named, place, error in ((wrong, wrong, {"line": 3, "column": 1}, "expected "),
                                           (none, none, {}, "No such file or directory"),
-                                          (folder, os.path.join(folder, "a.drill"), {}, "it is a folder"),
+                                          (folder, folder, {}, "no script (*.drill) in this folder"),
                                           ("/dev/null", "/dev/null", {}, "it is no regular file")):
             done = run("drill", path, stdout=subprocess.PIPE)
             harness.expect(done.returncode == 2 and not done.stdout and named in done.stderr and error in done.stderr, done)

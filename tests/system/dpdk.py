@@ -272,6 +272,37 @@ def few_descriptors():
                        f"{limit}: {ended.output}")
 
 
+def long_names():
+    """One program uses two ports whose names differ behind their fifteenth character."""
+    program = f"{MAKE}kept = [make(f'urxe_null_together{{i}}') for i in (0, 1)]\nprint('done')\n"
+    ports = ("net_null_together0", "net_null_together1")
+    words = " ".join([*(f"--vdev={port}" for port in ports), "--",
+                      *(f"port={port} address=10.44.{i}.1/24" for i, port in enumerate(ports))])
+    options = ["--engine", "dpdk", "--dpdk-args", words]
+    done = Process(harness.urxe_run([need_pyverbs(), "-W", "ignore", "-c", program], options)).expect_success()
+    harness.expect(done == "done\n", done)
+
+
+def started_by_program():
+    """A program that has started EAL itself opens its device again and again: what DPDK keeps of it is used again."""
+    listed = subprocess.run(["ldd", PLUGIN], check=True, capture_output=True, text=True).stdout
+    library = next(line.split()[2] for line in listed.splitlines() if "librte_eal" in line)
+    program = ("import ctypes\n"
+               f"eal = ctypes.CDLL('{library}', ctypes.RTLD_GLOBAL)\n"
+               "words = (b'p --no-pci --no-huge -m 256 --no-shconf --no-telemetry --log-level=critical -l 0 '\n"
+               "         b'--vdev=net_null0').split()\n"
+               "assert eal.rte_eal_init(len(words), (ctypes.c_char_p * len(words))(*words)) >= 0\n"
+               f"{MAKE}"
+               "for turn in range(3):\n"
+               "    pd, qp = make('urxe_null0')\n"
+               "    qp.close()\n"
+               "    pd.close()\n"
+               "    print(turn, flush=True)\n")
+    options = ["--engine", "dpdk", "--dpdk-args", f"--vdev=net_null0 -- address={OURS}/24"]
+    done = Process(harness.urxe_run([need_pyverbs(), "-W", "ignore", "-c", program], options)).expect_success()
+    harness.expect(done.split() == ["0", "1", "2"], done)
+
+
 def sockets(process):
     """The sockets of a process. (DPDK reopens some of its other descriptors under other numbers.)"""
     folder = f"/proc/{process.pid}/fd"
@@ -440,8 +471,8 @@ def need_pyverbs():
 
 # For a program of pyverbs.
 MAKE = ("import pyverbs.device as d, pyverbs.pd as p, pyverbs.cq as c, pyverbs.qp as q, pyverbs.enums as e\n"
-        "def make():\n"
-        f"    context = d.Context(name='{DEVICE}')\n"
+        f"def make(name='{DEVICE}'):\n"
+        "    context = d.Context(name=name)\n"
         "    pd, cq = p.PD(context), c.CQ(context, 10)\n"
         "    attributes = q.QPInitAttr(qp_type=e.IBV_QPT_RC, scq=cq, rcq=cq, cap=q.QPCap())\n"
         "    return pd, q.QP(pd, attributes, q.QPAttr(port_num=1))\n")
@@ -526,7 +557,8 @@ def af_packet(engine):
 
 CASES = {f.__name__: f for f in (pingpongs_ipv4, pingpongs_ipv6, perftest, rping, verify, capture, killed, refused,
                                  memif_path, second, two_servers, hung_up, busy_server, left_behind, executed,
-                                 few_descriptors, stranger, absent, devices, uninvolved, forked, unprivileged,
+                                 few_descriptors, long_names, started_by_program, stranger, absent, devices, uninvolved,
+                                 forked, unprivileged,
                                  af_packet)}
 
 

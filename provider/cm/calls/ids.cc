@@ -4,6 +4,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <list>
+#include <new>
+#include <utility>
+#include <vector>
 
 #include "provider/cm/ids/event_response.h"
 #include "provider/cm/ids/service.h"
@@ -51,19 +55,34 @@ void count_read(Service& service, const CmFileEvent& event) {
   }
 }
 
-/// Moves an id, with its unread events and the ids of its unread connection requests.
-Expected<void, Errno> move(Service& service, CmId& id, FileUse& from, FileUse& to) {
-  for (CmFileEvent& event : from.file->take_back(id.number)) {
-    if (CmId* request = service.ids.find(event.new_id); event.new_id != 0 && request != nullptr) {
-      to.ids.insert(request->number);
-      from.ids.erase(request->number);
-      request->file = to.file.get();
-    }
-    (void)to.file->post(event);  // one that finds no room is lost
+/// The id, and those of its connection requests among `events`.
+std::vector<CmId*> ids_to_move(Service& service, CmId& id, const std::list<CmFileEvent>& events) {
+  std::vector<CmId*> ids{&id};
+  for (const CmFileEvent& event : events) {
+    CmId* const request = event.new_id != 0 ? service.ids.find(event.new_id) : nullptr;
+    if (request != nullptr) ids.push_back(request);
   }
-  to.ids.insert(id.number);
-  from.ids.erase(id.number);
-  id.file = to.file.get();
+  return ids;
+}
+
+/// Moves an id, with its unread events and the ids of its unread connection requests. If memory
+/// runs out, all stay where they are.
+Expected<void, Errno> move(Service& service, CmId& id, FileUse& from, FileUse& to) {
+  std::list<CmFileEvent> events = from.file->take_back(id.number);
+  std::vector<CmId*> ids;
+  try {
+    ids = ids_to_move(service, id, events);
+    for (const CmId* one : ids) to.ids.insert(one->number);
+  } catch (const std::bad_alloc&) {
+    for (const CmId* one : ids) to.ids.erase(one->number);
+    from.file->give(std::move(events));
+    return error(ENOMEM);
+  }
+  for (CmId* one : ids) {
+    from.ids.erase(one->number);
+    one->file = to.file.get();
+  }
+  to.file->give(std::move(events));
   return {};
 }
 

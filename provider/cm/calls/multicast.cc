@@ -36,14 +36,13 @@ Expected<uint32_t, Errno> join(Service& service, CmId& id, uint64_t uid, const G
   return number;
 }
 
-/// Removes the membership's event if it is unread. The id's other events stay in their order.
+/// Removes the membership's event if it is unread.
 void take_back_event(CmId& id, uint32_t membership) {
-  for (CmFileEvent& event : id.file->take_back(id.number)) {
+  (void)id.file->take_back_if([&](const CmFileEvent& event) {
     const auto type = static_cast<EventType>(event.response.event);
     const bool of_group = type == EventType::kMulticastJoin || type == EventType::kMulticastError;
-    if (of_group && event.response.id == membership) continue;
-    (void)id.file->post(event);
-  }
+    return event.owner == id.number && of_group && event.response.id == membership;
+  });
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <iterator>
 #include <new>
 
 namespace urxe {
@@ -104,14 +103,15 @@ std::optional<CmFileEvent> CmFile::take() {
 }
 
 std::list<CmFileEvent> CmFile::take_back(uint32_t owner) {
-  std::list<CmFileEvent> taken;
+  return take_back_if([&](const CmFileEvent& event) { return event.owner == owner; });
+}
+
+void CmFile::give(std::list<CmFileEvent> events) {
   std::lock_guard lock(mutex_);
-  for (auto one = events_.begin(); one != events_.end();) {
-    const auto next = std::next(one);
-    if (one->owner == owner) taken.splice(taken.end(), events_, one);
-    one = next;
+  while (!events.empty()) {
+    events_.splice(events_.end(), events, events.begin());
+    (void)send_token_locked();
   }
-  return taken;
 }
 
 size_t CmFile::waiting() const {

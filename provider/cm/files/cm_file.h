@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -51,6 +52,12 @@ class CmFile {
   std::optional<CmFileEvent> take();
   /// Takes back the unread events that are counted for `owner`, oldest first.
   std::list<CmFileEvent> take_back(uint32_t owner);
+  /// The same for those for which `wanted(event)` is true; it only looks at the event.
+  template <class Wanted>
+  std::list<CmFileEvent> take_back_if(Wanted wanted);
+  /// Posts events that another file had, or this one. Needs no memory, and they may be more than
+  /// kMaxWaiting.
+  void give(std::list<CmFileEvent> events);
   [[nodiscard]] size_t waiting() const;
 
   /// Makes the application's end unreadable if no event waits any more. Called after each command
@@ -86,5 +93,17 @@ class CmFile {
   std::list<CmFileEvent> events_;
   bool is_readable_ = false;  ///< tokens have been sent and not been taken back
 };
+
+template <class Wanted>
+std::list<CmFileEvent> CmFile::take_back_if(Wanted wanted) {
+  std::list<CmFileEvent> taken;
+  std::lock_guard lock(mutex_);
+  for (auto one = events_.begin(); one != events_.end();) {
+    const auto next = std::next(one);
+    if (wanted(*one)) taken.splice(taken.end(), events_, one);
+    one = next;
+  }
+  return taken;
+}
 
 }  // namespace urxe

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <climits>
 
+#include "packet/host/pause.h"
 #include "packet/host/start_thread.h"
 
 namespace urxe::cm {
@@ -18,6 +19,8 @@ namespace {
 constexpr size_t kMostMarked = 4096;
 
 constexpr size_t kReadyAtOnce = 64;
+/// After memory ran out: it may be there again soon.
+constexpr timespec kPauseWithoutMemory{0, 10'000'000};
 
 constexpr uint64_t pack(Watch::What what, uint32_t number) {
   return static_cast<uint64_t>(what) << 32 | number;
@@ -75,7 +78,8 @@ std::span<const RuntimeDevice* const> Watch::take_marked() {
   return taken_;
 }
 
-void Watch::mark_again() {
+void Watch::try_again() {
+  pause_for(kPauseWithoutMemory);
   {
     std::lock_guard lock(marks_mutex_);
     for (const RuntimeDevice* device : taken_) {

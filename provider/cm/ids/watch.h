@@ -36,10 +36,11 @@ class Watch {
   /// Marks a device, once until take_marked(), and wakes the thread. The device may be gone when
   /// its mark is taken, so the pointer may only be compared.
   void mark(const RuntimeDevice* device);
-  /// The marks that were set, until the next call. The service's thread only, as mark_again().
+  /// The marks that were set. They stay valid until the next call. The service's thread only.
   std::span<const RuntimeDevice* const> take_marked();
-  /// Sets again what take_marked() returned: memory ran out before all was done.
-  void mark_again();
+  /// Memory ran out before all was done: sets the marks that take_marked() returned again, after a
+  /// pause. The service's thread only, without locks.
+  void try_again();
 
   /// `events` as for epoll_ctl(2); hang-ups are always reported. ENOMEM, ENOSPC.
   Expected<void, Errno> add(int fd, uint32_t events, What what, uint32_t number);

@@ -7,7 +7,7 @@
 #include <map>
 #include <mutex>
 #include <new>
-#include <vector>
+#include <utility>
 
 #include "packet/host/uncancelled.h"
 #include "packet/sharing/holders/holder_table.h"
@@ -31,8 +31,8 @@ class Registry {
 
   Expected<std::shared_ptr<RuntimeDevice>, Errno> open(const std::string& name) {
     std::lock_guard lock(mutex_);
-    std::weak_ptr<RuntimeDevice>& entry = devices_[name];
-    if (auto device = entry.lock()) return device;
+    Entry& entry = devices_[name];
+    if (auto device = entry.device.lock()) return device;
     auto description = read_device(device_tree(), name);
     if (!description) {
       print_error(description.error());
@@ -40,7 +40,7 @@ class Registry {
     }
     hold_device_tree();
     auto device = std::make_shared<RuntimeDevice>(*description);
-    entry = device;
+    entry.device = device;
     return device;
   }
 
@@ -48,13 +48,19 @@ class Registry {
     Patience patience;
     if (!lock_within(mutex_, patience)) return;
     for (auto& [name, entry] : devices_) {
-      if (auto device = entry.lock()) device->finish_at_exit();
+      if (auto device = entry.device.lock()) device->finish_at_exit();
     }
     tell_untold_failures();
     mutex_.unlock();
   }
 
  private:
+  /// fork() must not fail for want of memory, so what holds the devices meanwhile lies here.
+  struct Entry {
+    std::weak_ptr<RuntimeDevice> device;
+    std::shared_ptr<RuntimeDevice> held;  ///< by a fork()
+  };
+
   Registry() {
     prepare_unmap_watch();
     HolderTable::prepare();
@@ -68,34 +74,41 @@ class Registry {
     self.mutex_.lock();
     InterfaceWatcher::instance().before_fork();
     for (auto& [name, entry] : self.devices_) {
-      auto device = entry.lock();
-      if (device == nullptr) continue;
-      device->before_fork();
-      self.held_.push_back(std::move(device));
+      entry.held = entry.device.lock();
+      if (entry.held != nullptr) entry.held->before_fork();
     }
+  }
+  std::shared_ptr<RuntimeDevice> take_held() {
+    std::lock_guard lock(mutex_);
+    for (auto& [name, entry] : devices_) {
+      if (entry.held != nullptr) return std::move(entry.held);
+    }
+    return nullptr;
   }
   static void after_fork_in_parent() {
     Registry& self = instance();
-    std::vector<std::shared_ptr<RuntimeDevice>> held;
-    held.swap(self.held_);
-    for (auto& device : held) device->after_fork_in_parent();
+    for (auto& [name, entry] : self.devices_) {
+      if (entry.held != nullptr) entry.held->after_fork_in_parent();
+    }
     InterfaceWatcher::instance().after_fork_in_parent();
     self.mutex_.unlock();
+    // Without the mutex: what was the last one destroys the device, which may wait for others.
+    while (self.take_held() != nullptr) continue;
   }
   static void after_fork_in_child() {
     const Uncancelled uncancelled;
     Registry& self = instance();
-    for (auto& device : self.held_) device->after_fork_in_child();
+    for (auto& [name, entry] : self.devices_) {
+      if (entry.held != nullptr) entry.held->after_fork_in_child();
+    }
     InterfaceWatcher::instance().after_fork_in_child();
     forget_failures();
-    self.held_.clear();
     self.devices_.clear();
     self.mutex_.unlock();
   }
 
   std::mutex mutex_;
-  std::map<std::string, std::weak_ptr<RuntimeDevice>> devices_;
-  std::vector<std::shared_ptr<RuntimeDevice>> held_;
+  std::map<std::string, Entry> devices_;
 };
 
 }  // namespace

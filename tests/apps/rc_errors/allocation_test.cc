@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Verbs when memory runs out.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cerrno>
 
 #include "pair.h"
@@ -52,6 +55,20 @@ TEST_F(Allocations, QueuePairThatCannotBeMade) {
       if (all_succeeded) break;
     }
   }
+}
+
+// The defect: it ended the program. Expect: none is needed.
+TEST_F(Allocations, Fork) {
+  if (!urxe::test::can_fail_allocations()) GTEST_SKIP() << "the sanitizer has its own operator new";
+  urxe::test::fail_allocation(1);
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  EXPECT_TRUE(urxe::test::failure_is_due()) << "something was allocated";
+  urxe::test::fail_allocation(0);
+  ASSERT_GT(child, 0);
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 // The defect: descriptors leaked. Expect: none are left of a device or a channel that cannot be

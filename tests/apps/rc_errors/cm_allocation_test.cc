@@ -128,6 +128,42 @@ TEST_F(CmAllocations, ResolvingARoute) {
   }
 }
 
+// The defect: a request that nobody had read was lost, and its new id with it.
+TEST_F(CmAllocations, MigratingAListener) {
+  rdma_cm_id* const listener = make_id();
+  ASSERT_EQ(rdma_bind_addr(listener, address()), 0);
+  ASSERT_EQ(rdma_listen(listener, 8), 0);
+  rdma_event_channel* channels[] = {rdma_create_event_channel(), rdma_create_event_channel()};
+  ASSERT_EQ(rdma_migrate_id(listener, channels[0]), 0);
+  for (int n = 1; has_failed_; ++n) {
+    ASSERT_LT(n, kMostAllocations);
+    rdma_cm_id* const client = make_id();
+    ASSERT_EQ(rdma_resolve_addr(client, nullptr, address(), 1000), 0);
+    ASSERT_EQ(event(), RDMA_CM_EVENT_ADDR_RESOLVED);
+    ASSERT_EQ(rdma_resolve_route(client, 1000), 0);
+    ASSERT_EQ(event(), RDMA_CM_EVENT_ROUTE_RESOLVED);
+    rdma_conn_param parameters{};
+    parameters.qp_num = 0x111;
+    ASSERT_EQ(rdma_connect(client, &parameters), 0);
+    pollfd asked{listener->channel->fd, POLLIN, 0};
+    ASSERT_EQ(poll(&asked, 1, kEventTime), 1);
+    rdma_event_channel* const target = channels[listener->channel == channels[0] ? 1 : 0];
+    expect_to_work_again(n, [&] { return rdma_migrate_id(listener, target); });
+    pollfd moved{target->fd, POLLIN, 0};
+    ASSERT_EQ(poll(&moved, 1, kEventTime), 1) << n << ": the request is lost";
+    rdma_cm_event* request = nullptr;
+    ASSERT_EQ(rdma_get_cm_event(target, &request), 0);
+    EXPECT_EQ(request->event, RDMA_CM_EVENT_CONNECT_REQUEST);
+    rdma_cm_id* const made = request->id;
+    rdma_ack_cm_event(request);
+    EXPECT_EQ(rdma_destroy_id(made), 0);
+    EXPECT_EQ(event(), RDMA_CM_EVENT_REJECTED);
+    EXPECT_EQ(rdma_destroy_id(client), 0);
+  }
+  EXPECT_EQ(rdma_destroy_id(listener), 0);
+  for (rdma_event_channel* channel : channels) rdma_destroy_event_channel(channel);
+}
+
 // The defect: the class stayed taken on the device.
 TEST_F(CmAllocations, RegisteringAnAgent) {
   for (int n = 1; has_failed_; ++n) {

@@ -11,6 +11,7 @@
 #include "tests/packet/engine/scarce_engine.h"
 #include "tests/packet/engine/shm/shm_fixture.h"
 #include "tests/packet/sharing/child_process.h"
+#include "tests/support/failing_allocations.h"
 
 namespace urxe::test {
 namespace {
@@ -530,6 +531,26 @@ TEST_F(TwoShmMembers, AForkedChildLeavesTheLinkAlone) {
   send(b_, a_, 5);
   EXPECT_TRUE(is_readable(a_)) << "the child has not changed what is watched";
   a_.engine->end_wait();
+}
+
+// Whoever polls in a signal's handler, or next to one that allocates, would wait for ever. Expect:
+// a burst of any size needs no memory; the ring keeps what one call does not take.
+TEST_F(TwoShmMembers, ABurstIsTakenWithoutMemory) {
+  if (!can_fail_allocations()) GTEST_SKIP() << "the sanitizer has its own operator new";
+  constexpr size_t kBatch = 200;
+  constexpr size_t kPackets = 20 * kBatch;
+  link();
+  for (size_t psn = 0; psn < kPackets; psn += kBatch) {
+    send(a_, b_, static_cast<uint32_t>(psn), kBatch);
+  }
+  size_t got = 0;
+  fail_allocation(1);
+  for (int call = 0; call < 10000 && got < kPackets; ++call) {
+    got += b_.engine->lane(0).receive().size();
+  }
+  EXPECT_TRUE(failure_is_due()) << "something was allocated";
+  fail_allocation(0);
+  EXPECT_EQ(got, kPackets);
 }
 
 }  // namespace

@@ -127,6 +127,26 @@ TEST_F(CmFileTest, TakeBackIsOfOneOwnerInOrder) {
   EXPECT_FALSE(is_readable());
 }
 
+TEST_F(CmFileTest, OneIsTakenBackFromAmongOthers) {
+  for (uint32_t i = 0; i < 3; ++i) ASSERT_TRUE(file_->post(event_for(1, i)));
+  const auto is_second = [](const CmFileEvent& event) { return event.response.status == 1; };
+  EXPECT_EQ(file_->take_back_if(is_second).size(), 1u);
+  EXPECT_EQ(file_->take()->response.status, 0u);
+  EXPECT_EQ(file_->take()->response.status, 2u);
+}
+
+TEST_F(CmFileTest, EventsOfAnotherFileCanBeGiven) {
+  for (uint32_t i = 0; i < 2; ++i) ASSERT_TRUE(file_->post(event_for(1, i)));
+  const std::shared_ptr<CmFile> from = file_;
+  open(O_RDWR | O_CLOEXEC);
+  EXPECT_FALSE(is_readable());
+  file_->give(from->take_back(1));
+  EXPECT_TRUE(is_readable());
+  EXPECT_EQ(from->waiting(), 0u);
+  EXPECT_EQ(file_->take()->response.status, 0u);
+  EXPECT_EQ(file_->take()->response.status, 1u);
+}
+
 // As EventSocketTest.FreesNothingWhileOthersWaitForIt.
 TEST_F(CmFileTest, FreesNothingWhileOthersWaitForIt) {
   if (!test::can_fail_allocations()) GTEST_SKIP() << "operator delete cannot be watched here";
