@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <thread>
 
@@ -23,7 +24,7 @@ class Interrupted : public testing::Test {
  protected:
   Interrupted() {
     struct sigaction action {};
-    action.sa_handler = [](int) { signals = signals + 1; };
+    action.sa_handler = [](int) { ++signals; };
     action.sa_flags = SA_RESTART;
     sigaction(SIGALRM, &action, &before_);
     const itimerval often{{0, 1000}, {0, 1000}};
@@ -35,7 +36,7 @@ class Interrupted : public testing::Test {
     sigaction(SIGALRM, &before_, nullptr);
   }
 
-  static inline volatile sig_atomic_t signals = 0;
+  static inline std::atomic<int> signals{0};
 
  private:
   struct sigaction before_ {};
