@@ -9,7 +9,7 @@ namespace {
 
 /// The clock is read again after this time.
 constexpr Duration kInterval = milliseconds(1);
-/// The rate of cycles is not measured over more: what could have become of the clock meanwhile?
+/// The rate of cycles is not measured over more: the machine may have slept, or moved.
 constexpr Duration kLongestMeasured = seconds(1);
 /// A reading of the clock that took longer than this was interrupted.
 constexpr uint64_t kMostCycles = 2000;

@@ -7,15 +7,15 @@
 
 namespace urxe {
 
-/// The time by CLOCK_MONOTONIC for whoever reads it all the time: counts on from the last reading
-/// by the processor's cycles, which takes less than half as long as to read the clock. Reads the
-/// clock again after a millisecond, so it is never wrong by more than that, and hardly ever by a
-/// microsecond. If the kernel does not count the processor's cycles, either, it reads the clock
-/// each time. Never goes back. Used by one thread at a time.
+/// The time by CLOCK_MONOTONIC, for code that needs it for every packet. It reads the kernel's
+/// clock once in a millisecond and counts the processor's cycles in between, which takes half as
+/// long. So it is wrong by a millisecond at most, and hardly ever by a microsecond. If the kernel's
+/// clock does not count cycles, it reads that each time. Never goes back. Used by one thread at a
+/// time.
 class CycleClock {
  public:
   struct Sources {
-    uint64_t (*cycles)();  ///< null: they are of no use
+    uint64_t (*cycles)();  ///< null: they cannot be used
     Instant (*time)();
   };
   /// The processor's cycles, if they can be used, and clock_now().
@@ -41,9 +41,9 @@ class CycleClock {
   static constexpr unsigned kFraction = 32;  ///< bits
 
   Sources sources_;
-  Instant read_{};             ///< the clock said, when ...
-  uint64_t read_at_ = 0;       ///< ... the cycles were these
-  uint64_t valid_for_ = 0;     ///< cycles from then on; 0: ns_per_cycle_ is not known
+  Instant read_{};             ///< the last reading of the kernel's clock
+  uint64_t read_at_ = 0;       ///< the cycles at that time; 0: it was not read yet
+  uint64_t valid_for_ = 0;     ///< so many cycles later it is read again; 0: at once
   uint64_t ns_per_cycle_ = 0;  ///< with kFraction
   Instant last_{INT64_MIN};
 };

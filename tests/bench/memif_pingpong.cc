@@ -4,7 +4,7 @@
 // the median of half the round trip, in microseconds. With --stream one sends WRITEs with whole
 // packets, which the other copies to where they belong; prints GB/s.
 #include <rte_config.h>
-// The order matters: rte_config.h is for the others.
+// Before the others, which need it.
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
@@ -37,6 +37,7 @@ constexpr unsigned kBuffers = 8191;
 constexpr uint16_t kRoom = 8192 + RTE_PKTMBUF_HEADROOM;  // of a buffer, as the engine's
 constexpr size_t kMostRounds = 10'000'000;
 constexpr size_t kWarmUp = 1000;
+constexpr int kPatience = 20000;  // ms
 
 struct Options {
   bool stream = false;
@@ -71,7 +72,7 @@ Options parse(int argc, char** argv) {
 // One end of the memif. A process has one at most.
 class End {
  public:
-  explicit End(bool is_server, const std::string& socket) {
+  End(bool is_server, const std::string& socket) {
     start(is_server, socket);
     pool_ = rte_pktmbuf_pool_create("buffers", kBuffers, 256, 0, kRoom, SOCKET_ID_ANY);
     const rte_eth_conf none{};
@@ -84,7 +85,10 @@ class End {
   }
 
   void wait_for_other() const {
-    while (!is_up()) usleep(1000);
+    for (int ms = 0; !is_up(); ++ms) {
+      if (ms == kPatience) fail("no connection");
+      usleep(1000);
+    }
   }
 
   // Sends frames of these sizes in one burst. `payload` goes behind the headers of each.
@@ -117,6 +121,7 @@ class End {
 
  private:
   static void start(bool is_server, const std::string& socket) {
+    const bool share = sysconf(_SC_NPROCESSORS_ONLN) < 2;
     std::vector<std::string> words{"urxe_memif_pingpong",
                                    "--no-huge",
                                    "-m",
@@ -126,11 +131,10 @@ class End {
                                    "--no-shconf",
                                    "--log-level=critical",
                                    "--lcores",
-                                   is_server ? "0@0" : "0@1",
+                                   is_server || share ? "0@0" : "0@1",
                                    std::string("--vdev=net_memif0,bsize=8192,role=") +
                                        (is_server ? "server" : "client") +
-                                       ",socket-abstract=yes,socket=" + socket};
-    if (sysconf(_SC_NPROCESSORS_ONLN) < 2) words[9] = "0@0";
+                                       ",socket-abstract=no,socket=" + socket};
     std::vector<char*> pointers;
     for (std::string& word : words) pointers.push_back(word.data());
     if (rte_eal_init(static_cast<int>(pointers.size()), pointers.data()) < 0) fail("EAL");
@@ -207,7 +211,10 @@ double stream(End& end, size_t messages) {
 
 int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
-  const std::string socket = "urxe_memif_pingpong-" + std::to_string(getpid());
+  // Nobody else can have a name in it.
+  char folder[] = "/tmp/urxe_memif_pingpong-XXXXXX";
+  if (mkdtemp(folder) == nullptr) fail("folder");
+  const std::string socket = std::string(folder) + "/socket";
   int server_listens[2];
   const pid_t child = pipe(server_listens) == 0 ? fork() : -1;
   if (child < 0) fail("process");
@@ -226,6 +233,8 @@ int main(int argc, char** argv) {
   std::printf("%.3f\n", options.stream ? stream(end, options.rounds) : ping(end, options.rounds));
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
+  unlink(socket.c_str());
+  rmdir(folder);
   std::fflush(stdout);
   std::_Exit(0);  // EAL's threads go on
 }

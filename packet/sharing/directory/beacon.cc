@@ -28,7 +28,7 @@ constexpr std::string_view kPrefix = "urxe/";
 constexpr int kBacklog = 64;
 /// As many as the queue holds: epoll would not report those left in it again.
 constexpr int kAnswersAtOnce = kBacklog + 1;
-constexpr Duration kDirectoryTime = seconds(1);
+constexpr Duration kDirectoryTime = seconds(1);  ///< the longest that an answer may take
 constexpr std::array<uint8_t, 1> kOneByte{};  ///< a message without bytes would look like the end
 
 struct AbstractName {

@@ -52,11 +52,12 @@ class CmFile {
   std::optional<CmFileEvent> take();
   /// Takes back the unread events that are counted for `owner`, oldest first.
   std::list<CmFileEvent> take_back(uint32_t owner);
-  /// The same for those for which `wanted(event)` is true; it only looks at the event.
+  /// Takes back the unread events for which `wanted(event)` is true, oldest first. It is called
+  /// under the lock, and only looks at the event.
   template <class Wanted>
   std::list<CmFileEvent> take_back_if(Wanted wanted);
-  /// Posts events that another file had, or this one. Needs no memory, and they may be more than
-  /// kMaxWaiting.
+  /// Posts events that were taken back from another file, or from this one. Needs no memory.
+  /// kMaxWaiting does not count here.
   void give(std::list<CmFileEvent> events);
   [[nodiscard]] size_t waiting() const;
 

@@ -76,7 +76,7 @@ TEST(CmMemory, ATimeOutIsToldInTheEnd) {
   }
 }
 
-/// What is told and sent in the end, and the state.
+/// What is told in the end, and the state.
 std::string outcome(Bench& bench, CommId id) {
   std::string text = "events";
   while (const auto event = bench.cm.take_event()) {
