@@ -36,6 +36,14 @@ struct World {
     return now;
   }
   static CycleClock clock() { return CycleClock({read_cycles, read_time}); }
+  /// One that knows the rate.
+  static CycleClock measured_clock() {
+    CycleClock made = clock();
+    (void)made.now();
+    pass(milliseconds(1));
+    (void)made.now();
+    return made;
+  }
 };
 
 TEST(CycleClock, CountsOnBetweenReadings) {
@@ -70,10 +78,7 @@ TEST(CycleClock, ReadsTheClockAfterAMillisecond) {
 // Expect: the processor's rate may change, as in a virtual machine that moves.
 TEST(CycleClock, MeasuresTheRateAnew) {
   World::begin();
-  CycleClock clock = World::clock();
-  (void)clock.now();
-  World::pass(milliseconds(1));
-  (void)clock.now();
+  CycleClock clock = World::measured_clock();
   for (int i = 0; i < 2; ++i) {
     World::cycles += 6'000'000;
     World::time = World::time + milliseconds(1);
@@ -87,10 +92,7 @@ TEST(CycleClock, MeasuresTheRateAnew) {
 // Expect: nothing is measured by a reading that was interrupted.
 TEST(CycleClock, AnInterruptedReadingIsNotCountedFrom) {
   World::begin();
-  CycleClock clock = World::clock();
-  (void)clock.now();
-  World::pass(milliseconds(1));
-  (void)clock.now();
+  CycleClock clock = World::measured_clock();
   World::pass(milliseconds(2));
   World::interruption = 9'000'000;
   const Instant read = World::time;
@@ -103,10 +105,7 @@ TEST(CycleClock, AnInterruptedReadingIsNotCountedFrom) {
 
 TEST(CycleClock, NeverGoesBack) {
   World::begin();
-  CycleClock clock = World::clock();
-  (void)clock.now();
-  World::pass(milliseconds(1));
-  (void)clock.now();
+  CycleClock clock = World::measured_clock();
   World::cycles += 2'999'000;  // the processor runs ahead of the clock
   const Instant ahead = clock.now();
   World::cycles += 1'000;
