@@ -2,6 +2,7 @@
 #include "provider/observation/process_state.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cinttypes>
@@ -35,6 +36,11 @@ std::optional<ProcessState> read_process_state(uint32_t pid) {
 uint64_t own_network_namespace() {
   const uint64_t cookie = network_cookie().value_or(0);
   return cookie != 0 ? cookie : network_namespace_number();
+}
+
+uint64_t own_pid_namespace() {
+  struct stat status {};
+  return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
 }  // namespace urxe

@@ -20,4 +20,8 @@ std::optional<ProcessState> read_process_state(uint32_t pid);
 /// another namespace's when this one is gone, so that is only for kernels that have no cookies.
 uint64_t own_network_namespace();
 
+/// The inode of the calling process's PID namespace; 0: it is not known. It is another namespace's
+/// when this one is gone.
+uint64_t own_pid_namespace();
+
 }  // namespace urxe

@@ -21,7 +21,7 @@ namespace urxe {
 // being written, so that an observer can tell a torn one. A file that tells of a failure is kept
 // for some time after the process has ended (stat_directory.h).
 
-inline constexpr uint64_t kStatMagic = 0x3674'6174'7378'7275;  ///< "urxstat6"
+inline constexpr uint64_t kStatMagic = 0x3774'6174'7378'7275;  ///< "urxstat7"
 inline constexpr size_t kStatRecords = kQpIndices;
 inline constexpr size_t kEndedRecords = 16;
 inline constexpr size_t kStatHeaderBytes = 4096;
@@ -50,6 +50,7 @@ struct StatHeader {
   std::array<char, 16> engine{};   ///< the same
   uint64_t network_namespace = 0;  ///< own_network_namespace()
   uint64_t process_started = 0;    ///< ProcessState::started
+  uint64_t pid_namespace = 0;      ///< own_pid_namespace()
   // These change.
   int64_t published_ns = 0;     ///< when the process last wrote
   uint64_t places = 0;          ///< records that mean something: no more than the file has room for

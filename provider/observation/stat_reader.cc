@@ -130,6 +130,7 @@ DeviceObservation read_header(const StatHeader& header) {
   DeviceObservation seen;
   seen.pid = static_cast<uint32_t>(header.pid);
   seen.process_started = header.process_started;
+  seen.pid_namespace = header.pid_namespace;
   seen.program = text_of(header.program);
   seen.device = text_of(header.device);
   seen.engine = text_of(header.engine);
@@ -214,8 +215,7 @@ void add_lane(const DeviceObservation& lane, DeviceObservation& device) {
 std::vector<DeviceObservation> join_lanes(std::vector<DeviceObservation> lanes) {
   std::vector<DeviceObservation> devices;
   for (DeviceObservation& lane : lanes) {
-    const bool is_further = !devices.empty() && devices.back().pid == lane.pid &&
-                            devices.back().process_started == lane.process_started &&
+    const bool is_further = !devices.empty() && process_of(devices.back()) == process_of(lane) &&
                             devices.back().device == lane.device;
     if (is_further) {
       add_lane(lane, devices.back());
@@ -235,6 +235,7 @@ bool is_known(const StatHeader& header) {
 Observation observe(Whose whose, const std::vector<std::string>& more_places) {
   Observation all;
   const uint64_t here = own_network_namespace();
+  all.pid_namespace = own_pid_namespace();
   const StatFiles files = open_stat_files(more_places);
   all.unopened = files.unopened;
   const auto read = [&](const StatFile& file, auto add) {
@@ -253,7 +254,7 @@ Observation observe(Whose whose, const std::vector<std::string>& more_places) {
   for (const StatFile& file : files.live) read(file, add_live);
   for (const StatFile& file : files.ended) read(file, add_dead);
   std::ranges::sort(all.devices, {}, [](const DeviceObservation& seen) {
-    return std::tuple(seen.pid, seen.process_started, seen.device, seen.started);
+    return std::tuple(process_of(seen), seen.device, seen.started);
   });
   all.devices = join_lanes(std::move(all.devices));
   std::ranges::stable_sort(all.ended, {}, &EndedQueuePair::ended);

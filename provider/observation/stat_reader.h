@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "packet/base/time.h"
@@ -14,6 +15,7 @@ namespace urxe {
 struct DeviceObservation {
   uint32_t pid = 0;              ///< as the process sees itself
   uint64_t process_started = 0;  ///< ProcessState::started
+  uint64_t pid_namespace = 0;    ///< own_pid_namespace()
   std::string program;
   std::string device;
   std::string engine;  ///< "udp+shm": shared memory has carried packets, too
@@ -35,6 +37,11 @@ struct DeviceObservation {
   std::vector<CmIdReport> cm_ids;
 };
 
+/// Tells the process from all others: several PID namespaces may have the same process ID.
+inline auto process_of(const DeviceObservation& device) {
+  return std::tuple(device.pid, device.pid_namespace, device.process_started);
+}
+
 /// Whether the process was stopped by a signal or a debugger: what it told is out of date.
 inline bool is_stopped(const DeviceObservation& device) {
   return device.process_state == 'T' || device.process_state == 't';
@@ -50,6 +57,7 @@ struct EndedQueuePair {
 
 struct Observation {
   std::vector<DeviceObservation> devices;  ///< by process ID and name
+  uint64_t pid_namespace = 0;              ///< of the observer
   std::vector<EndedQueuePair> ended;       ///< the newest last
   size_t unreadable = 0;                   ///< files that another build of urxe has written
   size_t without_room = 0;                 ///< files that there was no room for

@@ -79,6 +79,7 @@ void StatWriter::describe(std::string_view device, std::string_view engine, Inst
   copy_text(program_invocation_short_name, begin.program);
   copy_text(engine, begin.engine);
   begin.network_namespace = own_network_namespace();
+  begin.pid_namespace = own_pid_namespace();
   if (const auto process = read_process_state(static_cast<uint32_t>(getpid()))) {
     begin.process_started = process->started;
   }

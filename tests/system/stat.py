@@ -313,6 +313,23 @@ def other_namespace():
     harness.skip(f"no other network namespace gets the number {number}")
 
 
+def containers():
+    """Two containers, in each of which the program is process 1."""
+    harness.isolate()
+    inside = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    failing = [harness.binary("urxe_qp_failures"), "bounds", "stay"]
+    run = harness.urxe_run(failing, options=["--device", "lo"])
+    programs = [Process([*inside, *run], name=f"container {number}") for number in (1, 2)]
+    for each in programs:
+        harness.wait_until(lambda each=each: "done" in each.output or not each.running(), "a container's program")
+    devices = json.loads(stat("--json"))["devices"]
+    harness.expect([device["pid"] for device in devices] == [1, 1] and
+                   devices[0]["pid_namespace"] != devices[1]["pid_namespace"], devices)
+    series = [line.rpartition(" ")[0] for line in stat("--prometheus").splitlines() if not line.startswith("#")]
+    harness.expect(len(set(series)) == len(series) and all(',pid_namespace="' in each for each in series), series)
+    harness.expect(len(stat("--by", "process").splitlines()) == 3, "a line for each process")
+
+
 def few_descriptors():
     """Who may open few files is not told that there is nothing."""
     own_shared_files()
@@ -418,6 +435,6 @@ def idle():
     program.kill()
 
 
-CASES = (balance, ended, explain, explain_stock, few_descriptors, full, gone, idle, many, no_room, off, other_namespace,
-         recovered, stopped, survived, traffic, why, wrong)
+CASES = (balance, containers, ended, explain, explain_stock, few_descriptors, full, gone, idle, many, no_room, off,
+         other_namespace, recovered, stopped, survived, traffic, why, wrong)
 harness.main({each.__name__: each for each in CASES}[sys.argv[1]])

@@ -15,11 +15,6 @@
 namespace urxe::stat {
 namespace {
 
-/// Process IDs of several PID namespaces may be the same.
-std::pair<uint32_t, uint64_t> process_of(const DeviceObservation& device) {
-  return {device.pid, device.process_started};
-}
-
 bool belong_together(const DeviceObservation& a, const DeviceObservation& b, GroupBy by) {
   return by == GroupBy::kProcess ? process_of(a) == process_of(b) : a.device == b.device;
 }
@@ -83,7 +78,7 @@ std::vector<Group> groups_of(const Observation& seen, GroupBy by) {
 }
 
 size_t count_processes(const Group& group) {
-  std::set<std::pair<uint32_t, uint64_t>> processes;
+  std::set<decltype(process_of(*group.front()))> processes;
   for (const DeviceObservation* device : group) processes.insert(process_of(*device));
   return processes.size();
 }
@@ -106,7 +101,7 @@ size_t count_failed(const Group& group) {
 }
 
 std::string stopped_in(const Group& group) {
-  std::set<std::pair<uint32_t, uint64_t>> stopped;
+  std::set<decltype(process_of(*group.front()))> stopped;
   const DeviceObservation* last = nullptr;
   for (const DeviceObservation* device : group) {
     if (!is_stopped(*device)) continue;

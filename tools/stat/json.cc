@@ -139,6 +139,7 @@ Json queue_pair_of(const QpReport& report, Instant now) {
 
 Json device_of(const DeviceObservation& device) {
   return {{"pid", device.pid},
+          {"pid_namespace", device.pid_namespace},
           {"program", printable(device.program)},
           {"device", printable(device.device)},
           {"engine", printable(device.engine)}};

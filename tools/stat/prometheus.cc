@@ -69,13 +69,21 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
-std::string labels_of(const DeviceObservation& device) {
-  return fmt::format(R"(pid="{}",program="{}",device="{}")", device.pid, escaped(device.program),
+/// The label that tells apart processes of containers, whose IDs may be the same.
+std::string namespace_label(const Observation& seen, const DeviceObservation& device) {
+  if (device.pid_namespace == seen.pid_namespace) return "";
+  return fmt::format(R"(,pid_namespace="{}")", device.pid_namespace);
+}
+
+std::string labels_of(const Observation& seen, const DeviceObservation& device) {
+  return fmt::format(R"(pid="{}"{},program="{}",device="{}")", device.pid,
+                     namespace_label(seen, device), escaped(device.program),
                      escaped(device.device));
 }
 
-std::string labels_of(const DeviceObservation& device, const QpReport& report) {
-  return fmt::format(R"({},qpn="{}",type="{}")", labels_of(device), qpn_name(report.qpn),
+std::string labels_of(const Observation& seen, const DeviceObservation& device,
+                      const QpReport& report) {
+  return fmt::format(R"({},qpn="{}",type="{}")", labels_of(seen, device), qpn_name(report.qpn),
                      type_name(report.type));
 }
 
@@ -88,7 +96,7 @@ void add_metric(std::string& text, const Metric& metric, const Observation& seen
   add_header(text, metric.name, metric.type, metric.help);
   for (const DeviceObservation& device : seen.devices) {
     for (const QpReport& report : device.queue_pairs) {
-      text += fmt::format("{}{{{}}} {}\n", metric.name, labels_of(device, report),
+      text += fmt::format("{}{{{}}} {}\n", metric.name, labels_of(seen, device, report),
                           metric.value(report));
     }
   }
@@ -100,7 +108,7 @@ void add_cq_metric(std::string& text, std::string_view name, std::string_view he
   add_header(text, name, "gauge", help);
   for (const DeviceObservation& device : seen.devices) {
     for (const UsedCq& used : completion_queues_of(device)) {
-      text += fmt::format("{}{{{},cq=\"{}\"}} {}\n", name, labels_of(device), used.cq.number,
+      text += fmt::format("{}{{{},cq=\"{}\"}} {}\n", name, labels_of(seen, device), used.cq.number,
                           used.cq.*value);
     }
   }
@@ -114,7 +122,7 @@ void add_states(std::string& text, const Observation& seen) {
       text += fmt::format(
           R"(urxe_qp_info{{{},state="{}",peer="{}",peer_qpn="{}",waits_for="{}",error="{}"}} 1)"
           "\n",
-          labels_of(device, report), state_name(report.state),
+          labels_of(seen, device, report), state_name(report.state),
           report.has_peer ? report.remote.to_string() : "",
           report.has_peer ? qpn_name(report.dest_qpn) : "", wait_name(report.waits_for),
           reason_name(report.cause.reason));

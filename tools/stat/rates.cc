@@ -51,7 +51,7 @@ Rates totals_of(const QpReport& report) {
 std::optional<Rates> rates_of(const Observation& before, const DeviceObservation& device,
                               const QpReport& report) {
   const auto same = std::ranges::find_if(before.devices, [&](const DeviceObservation& earlier) {
-    return earlier.pid == device.pid && earlier.device == device.device &&
+    return process_of(earlier) == process_of(device) && earlier.device == device.device &&
            earlier.started == device.started;
   });
   if (same == before.devices.end()) return std::nullopt;

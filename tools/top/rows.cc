@@ -77,7 +77,7 @@ double traffic_of(const Row& row) {
 /// What tells lines apart, and orders those that are equal otherwise.
 auto name_of(const Row& row) {
   const DeviceObservation& first = *row.group.front();
-  return std::tuple(first.pid, std::string_view(first.device),
+  return std::tuple(process_of(first), std::string_view(first.device),
                     row.report != nullptr ? row.report->qpn : 0);
 }
 
@@ -149,10 +149,12 @@ std::string format_end(const std::array<std::string, 6>& end) {
 }  // namespace
 
 std::string name_of(const Row& row, Lines lines) {
-  if (row.report != nullptr) {
-    return fmt::format("{} {} {}", row.process, row.device, row.report->qpn);
-  }
-  return lines == Lines::kProcesses ? row.process : row.device;
+  if (lines == Lines::kDevices) return row.device;
+  const DeviceObservation& first = *row.group.front();
+  std::string process =
+      fmt::format("{} {} {}", first.pid, first.pid_namespace, first.process_started);
+  if (row.report == nullptr) return process;
+  return fmt::format("{} {} {}", process, row.device, row.report->qpn);
 }
 
 std::vector<Row> rows_of(const Looks& looks, const DeviceObservation& device) {

@@ -355,6 +355,34 @@ TEST(StatPrometheus, Format) {
       << text;
 }
 
+/// Processes of containers may have the same ID.
+TEST(StatPrometheus, SeriesOfTwoPidNamespacesDiffer) {
+  Observation seen = observation();
+  seen.pid_namespace = seen.devices[0].pid_namespace = 4026531836;
+  seen.devices.push_back(seen.devices[0]);
+  seen.devices[1].pid_namespace = 4026532001;
+  const std::string text = stat::prometheus_report(seen);
+  std::istringstream lines(text);
+  std::set<std::string> series;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("#")) continue;
+    EXPECT_TRUE(series.insert(line.substr(0, line.rfind(' '))).second) << line;
+  }
+  EXPECT_NE(text.find(R"({pid="42",program=)"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"({pid="42",pid_namespace="4026532001",program=)"), std::string::npos)
+      << text;
+}
+
+TEST(StatTable, SumsOfProcessesOfTwoPidNamespaces) {
+  Observation seen = observation();
+  seen.devices.resize(2, seen.devices[0]);
+  seen.devices[1].pid_namespace = 4026532001;
+  EXPECT_EQ(lines_of(stat::group_report(seen, nullptr, stat::GroupBy::kProcess)).size(), 3U);
+  const auto lines = lines_of(stat::group_report(seen, nullptr, stat::GroupBy::kDevice));
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_TRUE(std::regex_match(lines[1], std::regex("urxe_eth0 +2 +4 .*"))) << lines[1];
+}
+
 /// Each reason has a sentence, and each check.
 TEST(StatWhy, EveryReasonAndCheckIsExplained) {
   const Observation seen = observation();
