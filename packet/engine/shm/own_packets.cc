@@ -20,8 +20,11 @@ std::span<const TxBatch::Message> OwnPackets::take() {
   if (!queue_) return {};
   queue_->pop(taken_);
   const auto messages = queue_->messages();
-  taken_ = messages.size();
-  return messages;
+  taken_ = 0;
+  for (size_t packets = 0; taken_ < messages.size() && packets < kMostAtOnce; ++taken_) {
+    packets += messages[taken_].segments;
+  }
+  return messages.first(taken_);
 }
 
 }  // namespace urxe

@@ -15,9 +15,13 @@ namespace urxe {
 /// none overtakes another. Allocates with the first packet.
 class OwnPackets {
  public:
+  /// Packets after which take() adds no further message.
+  static constexpr size_t kMostAtOnce = 1024;
+
   /// False: the packets must go by the inner engine.
   [[nodiscard]] bool put(const TxBatch::Message& message, const uint8_t* memory);
-  /// The oldest messages. Their bytes, at memory(), are valid until the next call.
+  /// The oldest messages, of about kMostAtOnce packets. Their bytes, at memory(), are valid until
+  /// the next call.
   [[nodiscard]] std::span<const TxBatch::Message> take();
   [[nodiscard]] const uint8_t* memory() const { return queue_->memory(); }
   /// Whether a take() would return something.

@@ -9,7 +9,8 @@ namespace {
 
 /// What one receive() takes from the rings.
 constexpr size_t kBytesAtOnce = size_t{192} << 10;
-constexpr size_t kMostFromLinks = 2048;  ///< packets
+constexpr size_t kMostFromLinks = 2048;  ///< packets, those of the process itself with them
+static_assert(OwnPackets::kMostAtOnce + kMaxRecordPackets <= kMostFromLinks);
 static_assert(kMostFromLinks + kUsualPacketsAtOnce < ShmEngine::kPacketsReserved);
 // After packets have come through memory, calls between two looks whether the inner engine has
 // packets, which cost a system call each.

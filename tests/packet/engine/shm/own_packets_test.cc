@@ -7,6 +7,7 @@
 
 #include "packet/engine/udp/send_backlog.h"
 #include "tests/packet/engine/shm/shm_fixture.h"
+#include "tests/support/failing_allocations.h"
 
 namespace urxe::test {
 namespace {
@@ -92,6 +93,25 @@ TEST_F(TwoShmMembers, DoNotSleepWhenPacketsOfTheirOwnWait) {
   EXPECT_EQ(collect(a_, b_, 1).size(), 1U);
   EXPECT_FALSE(a_.engine->begin_wait());
   a_.engine->end_wait();
+}
+
+// The receiver polls within calls that must not allocate, and serves the other process, too.
+TEST_F(TwoShmMembers, TakeABurstOfTheirOwnWithoutMemory) {
+  if (!can_fail_allocations()) GTEST_SKIP() << "the sanitizer has its own operator new";
+  constexpr size_t kBatch = 200;
+  constexpr size_t kPackets = 40 * kBatch;
+  for (size_t psn = 0; psn < kPackets; psn += kBatch) {
+    send(a_, a_, static_cast<uint32_t>(psn), kBatch);
+  }
+  ASSERT_EQ(a_.counters().sent_packets, kPackets) << "all by memory";
+  size_t got = 0;
+  fail_allocation(1);
+  for (int call = 0; call < 100 && got < kPackets; ++call) {
+    got += a_.engine->lane(0).receive().size();
+  }
+  EXPECT_TRUE(failure_is_due()) << "something was allocated";
+  fail_allocation(0);
+  EXPECT_EQ(got, kPackets);
 }
 
 }  // namespace
