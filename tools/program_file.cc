@@ -19,6 +19,9 @@ namespace {
 /// As many interpreters as the kernel follows.
 constexpr int kMostInterpreters = 5;
 
+/// Where execvp(3) looks without PATH.
+constexpr const char* kDefaultPath = "/bin:/usr/bin";
+
 /// The first line of a script.
 struct FirstLine {
   std::string interpreter;  ///< empty: it is no script
@@ -57,10 +60,12 @@ std::string interpreter_of(const std::string& path) {
 }  // namespace
 
 std::string resolve_program(const std::string& program) {
-  const char* path = std::getenv("PATH");
-  if (program.find('/') != std::string::npos || path == nullptr) return program;
-  std::istringstream directories(path);
-  for (std::string directory; std::getline(directories, directory, ':');) {
+  if (program.find('/') != std::string::npos) return program;
+  const char* const given = std::getenv("PATH");
+  const std::string path = given != nullptr ? given : kDefaultPath;
+  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = path.find(':', begin);
+    const std::string directory = path.substr(begin, end - begin);
     std::string candidate = (directory.empty() ? "." : directory) + "/" + program;
     std::error_code error;
     const bool is_file = std::filesystem::is_regular_file(candidate, error);

@@ -110,16 +110,24 @@ bool InterfaceWatcher::take_wake() {
   return read(wake_fd_.get(), &count, sizeof count) > 0;
 }
 
-void InterfaceWatcher::set_link(const std::string& device, bool is_up) {
+void InterfaceWatcher::expect_link(const std::string& device) {
   std::lock_guard lock(links_.mutex);
-  links_.up[device] = is_up;
+  links_.up.try_emplace(device);
+}
+
+void InterfaceWatcher::set_link(const std::string& device, bool is_up) noexcept {
+  std::lock_guard lock(links_.mutex);
+  const auto expected = links_.up.find(device);
+  if (expected == links_.up.end()) return;
+  expected->second = is_up;
   if (links_.can_wake) wake();
 }
 
 void InterfaceWatcher::allow_wake(bool allowed) {
   std::lock_guard lock(links_.mutex);
   links_.can_wake = allowed;
-  if (!allowed) links_.up.clear();
+  if (allowed) return;
+  for (auto& [device, is_up] : links_.up) is_up.reset();
 }
 
 void InterfaceWatcher::release() {
@@ -156,7 +164,9 @@ bool InterfaceWatcher::update() try {
   std::map<std::string, bool> links;
   {
     std::lock_guard links_lock(links_.mutex);
-    links = links_.up;
+    for (const auto& [device, is_up] : links_.up) {
+      if (is_up) links.emplace(device, *is_up);
+    }
   }
   auto now = update_tree(device_tree(), links);
   if (!now) return false;

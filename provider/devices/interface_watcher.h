@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,9 +44,11 @@ class InterfaceWatcher {
   Expected<void, EngineError> add(const Follower& follower);
   void remove(const Follower& follower);
 
-  /// The link of a device without an interface of the kernel has come up or gone down. Any lock may
-  /// be held; the thread tells the followers and writes the tree.
-  void set_link(const std::string& device, bool is_up);
+  /// Makes room for what set_link() will tell of a device without an interface of the kernel.
+  void expect_link(const std::string& device);
+  /// The link of the device has come up or gone down. Any lock may be held; the thread tells the
+  /// followers and writes the tree. Allocates nothing: the engine calls it from within a poll.
+  void set_link(const std::string& device, bool is_up) noexcept;
 
   /// Whether this process knows of changes that it could not write into the tree: it may have given
   /// up its rights, or the file system be full. Any lock may be held.
@@ -82,7 +85,7 @@ class InterfaceWatcher {
   /// for it, since a thread that waits for it may have a device's lock; the child begins anew.
   struct Links {
     std::mutex mutex;
-    std::map<std::string, bool> up;
+    std::map<std::string, std::optional<bool>> up;  ///< nullopt: not told yet
     bool can_wake = false;
   };
   Links links_;

@@ -304,6 +304,24 @@ def started_by_program():
     harness.expect(re.findall(r"^\d$", done, re.MULTILINE) == ["0", "1", "2"], done)
 
 
+def without_memory():
+    """Where DPDK has failed to start it cannot be started again: each attempt says so, not that a port is missing."""
+    program = ("import resource\n"
+               f"{MAKE}"
+               "for turn in range(2):\n"
+               "    everything = resource.getrlimit(resource.RLIMIT_AS)\n"
+               f"    resource.setrlimit(resource.RLIMIT_AS, ({600 << 20}, everything[1]))\n"
+               "    try:\n"
+               "        make('urxe_null0')\n"
+               "    except Exception as error:\n"
+               "        print(turn, error, flush=True)\n"
+               "    resource.setrlimit(resource.RLIMIT_AS, everything)\n")
+    options = ["--engine", "dpdk", "--dpdk-args", f"--no-huge -m 1024 --vdev=net_null0 -- address={OURS}/24"]
+    done = Process(harness.urxe_run([need_pyverbs(), "-W", "ignore", "-c", program], options)).expect_success()
+    harness.expect(done.count("Cannot allocate memory") >= 2 and "cannot be started again" in done and
+                   "has no port" not in done, done)
+
+
 def sockets(process):
     """The sockets of a process. (DPDK reopens some of its other descriptors under other numbers.)"""
     folder = f"/proc/{process.pid}/fd"
@@ -558,7 +576,7 @@ def af_packet(engine):
 
 CASES = {f.__name__: f for f in (pingpongs_ipv4, pingpongs_ipv6, perftest, rping, verify, capture, killed, refused,
                                  memif_path, second, two_servers, hung_up, busy_server, left_behind, executed,
-                                 few_descriptors, long_names, started_by_program, stranger, absent, devices, uninvolved,
+                                 few_descriptors, long_names, started_by_program, without_memory, stranger, absent, devices, uninvolved,
                                  forked, unprivileged, af_packet)}
 
 

@@ -44,6 +44,7 @@ Made make_dpdk_engine(const DeviceDescription& device) {
                     .watch_failed_sends = watch_failed_sends};
   // The kernel tells of an interface that it has.
   if (device.is_fixed()) {
+    InterfaceWatcher::instance().expect_link(device.name);
     config.link_changed = [name = device.name](bool is_up) {
       InterfaceWatcher::instance().set_link(name, is_up);
     };

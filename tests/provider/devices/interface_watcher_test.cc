@@ -104,5 +104,18 @@ TEST(InterfaceWatcherTest, ANewFollowerIsToldTheState) {
   std::filesystem::remove_all(directory);
 }
 
+// An engine tells of its link from within a poll.
+TEST(InterfaceWatcherTest, ALinkIsToldWithoutMemory) {
+  if (!test::can_fail_allocations()) GTEST_SKIP() << "a sanitizer has the allocator";
+  InterfaceWatcher& watcher = InterfaceWatcher::instance();
+  const std::string device = "urxe_a_port_with_a_long_name";
+  watcher.expect_link(device);
+  test::fail_allocation(1);
+  watcher.set_link(device, false);
+  const bool allocated = !test::failure_is_due();
+  test::fail_allocation(0);
+  EXPECT_FALSE(allocated);
+}
+
 }  // namespace
 }  // namespace urxe

@@ -68,17 +68,14 @@ bool names_option(const std::vector<std::string>& words, std::string_view option
 }
 
 struct Start {
-  std::vector<std::string> words;
+  std::vector<char*> words;  ///< the last one is null
   int result = 0;
   int error = 0;
 };
 
 void* start_main(void* argument) {
   auto& start = *static_cast<Start*>(argument);
-  std::vector<char*> words;
-  for (std::string& word : start.words) words.push_back(word.data());
-  words.push_back(nullptr);
-  start.result = rte_eal_init(static_cast<int>(words.size()) - 1, words.data());
+  start.result = rte_eal_init(static_cast<int>(start.words.size()) - 1, start.words.data());
   start.error = rte_errno;
   return nullptr;
 }
@@ -151,8 +148,10 @@ Expected<void, EngineError> Eal::initialize(const std::vector<std::string>& give
   EalLog& log = EalLog::instance();
   if (!log.attach()) return engine_failure(ENOMEM, "there is no memory for DPDK's log");
   log.keep();
-  Start start{std::move(*words)};
-  start.words.insert(start.words.begin(), "urxe");
+  words->insert(words->begin(), "urxe");
+  Start start;
+  for (std::string& word : *words) start.words.push_back(word.data());
+  start.words.push_back(nullptr);
   pthread_t thread{};
   const int wrong = start_thread(&thread, start_main, &start);
   if (wrong != 0)
@@ -168,11 +167,15 @@ Expected<void, EngineError> Eal::initialize(const std::vector<std::string>& give
       rte_log_set_level_pattern("pmd.net.memif", RTE_LOG_CRIT);
     return checked;
   }
-  if (start.error == EALREADY) return {};
+  if (start.error == EALREADY)
+    return failure_ ? Unexpected(*failure_) : Expected<void, EngineError>();
   remove_runtime_directory();
-  return engine_failure(start.error != 0 ? start.error : EIO,
-                        "DPDK does not start with these --dpdk-args: " +
-                            (logged.empty() ? std::string(rte_strerror(start.error)) : logged));
+  const std::string why = logged.empty() ? std::string(rte_strerror(start.error)) : logged;
+  const int errno_value = start.error != 0 ? start.error : EIO;
+  // What EAL has begun stays.
+  failure_ = {errno_value,
+              "DPDK cannot be started again in this process, where it has failed: " + why};
+  return engine_failure(errno_value, "DPDK does not start with these --dpdk-args: " + why);
 }
 
 /// EAL starts without virtual devices that their drivers refuse.
