@@ -168,7 +168,7 @@ Expected<void, EngineError> Eal::initialize(const std::vector<std::string>& give
     return checked;
   }
   if (start.error == EALREADY)
-    return failure_ ? Unexpected(*failure_) : Expected<void, EngineError>();
+    return failure_ ? Unexpected<EngineError>(*failure_) : Expected<void, EngineError>();
   remove_runtime_directory();
   const std::string why = logged.empty() ? std::string(rte_strerror(start.error)) : logged;
   const int errno_value = start.error != 0 ? start.error : EIO;
