@@ -12,9 +12,8 @@ namespace {
 constexpr size_t kMostCharacters = 16384;
 /// As many GIDs as a device has.
 constexpr size_t kMostAddresses = 64;
-/// The least that IPv6 allows for, and the largest Ethernet frames that DPDK knows.
+/// The least that IPv6 allows for.
 constexpr uint32_t kLeastMtu = 576;
-constexpr uint32_t kMostMtu = 9600;
 
 Unexpected<std::string> refuse(std::string why) {
   return Unexpected<std::string>(std::move(why));

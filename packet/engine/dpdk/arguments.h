@@ -12,6 +12,9 @@
 
 namespace urxe {
 
+/// Of the largest Ethernet frames that DPDK knows.
+inline constexpr uint32_t kMostMtu = 9600;
+
 /// What the user says of a port of DPDK.
 struct PortWords {
   std::string port;                  ///< its name; empty: the only one there is

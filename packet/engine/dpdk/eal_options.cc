@@ -190,11 +190,13 @@ DeviceKey key_of_device(std::string_view device) {
     key.text = "bus " + name_of_device(device);  // a PCI address
     return key;
   }
+  // With both, as net_virtio_user has, the path is a device of the kernel that any number can open.
   for (const char* const name : {"iface", "path"}) {
-    if (const auto value = argument_of(device, name)) {
-      key.text = std::string(name) + " " + *value;
-      key.of_network = value->find('/') == std::string::npos;
-    }
+    const auto value = argument_of(device, name);
+    if (!value || value->starts_with("/dev/vhost-")) continue;
+    key.text = std::string(name) + " " + *value;
+    key.of_network = value->find('/') == std::string::npos;
+    break;
   }
   return key;
 }

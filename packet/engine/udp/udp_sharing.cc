@@ -8,6 +8,7 @@
 
 #include "packet/engine/udp/udp.h"
 #include "packet/host/clock.h"
+#include "packet/host/patient_poll.h"
 #include "packet/host/uncancelled.h"
 
 namespace urxe {
@@ -106,9 +107,10 @@ void UdpEngine::meet_others(Receiver& receiver) {
 void UdpEngine::search_before_leaving(Receiver& receiver) {
   receiver.calibration->want(PortCalibration::Reason::kLeaves, clock_now());
   const Instant end = clock_now() + kLeavingTime;
+  constexpr timespec kPause{0, 1'000'000};
   pollfd sources[2] = {{receiver.fd.get(), POLLIN, 0}, {config_.sharing->forward_fd(), POLLIN, 0}};
   while (receiver.calibration->is_busy() && clock_now() < end) {
-    poll(sources, 2, 1);
+    patient_poll(sources, &kPause);
     expect_more_ = true;
     packets_.clear();
     read_receiver(receiver);

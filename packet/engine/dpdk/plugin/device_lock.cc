@@ -16,6 +16,7 @@
 #include "packet/base/engine_error.h"
 #include "packet/base/fnv.h"
 #include "packet/host/network_identity.h"
+#include "packet/host/pause.h"
 #include "packet/host/user_directory.h"
 
 namespace urxe {
@@ -77,7 +78,10 @@ Expected<DeviceLock, EngineError> DeviceLock::take(const DeviceKey& key,
     if (!fd) return lock;
     if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
       // A process that looks whether the owner lives has the lock for a moment.
-      if (nanosleep(&kPause, nullptr) == 0 && ++busy < kBusyAttempts) continue;
+      if (++busy < kBusyAttempts) {
+        pause_for(kPause);
+        continue;
+      }
       return engine_failure(EBUSY, "the DPDK device '" + device + "' is in use by " +
                                        read_holder(fd.get()) + ": only one process can have it");
     }

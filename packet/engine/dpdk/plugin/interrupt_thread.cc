@@ -13,6 +13,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "packet/engine/dpdk/memory_use.h"
 #include "packet/host/clock.h"
 #include "packet/host/uncancelled.h"
 
@@ -56,8 +57,6 @@ int membarrier(int command) {
 
 }  // namespace
 
-constinit std::atomic<bool> MemoryUse::in_use{false};
-
 void run_in_interrupt_thread(void (*function)(void*), void* argument) {
   const Uncancelled uncancelled;  // the function uses objects on this stack
   Call call{function, argument, {}, {}};
@@ -86,7 +85,9 @@ void wait_before_unmap() {
   if (rte_thread_is_intr() == 0) return;
   membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
   const Instant end = clock_now() + kLongestWait;
-  while (MemoryUse::in_use.load(std::memory_order_acquire) && clock_now() < end) sched_yield();
+  for (size_t port = 0; port < MemoryUse::kPorts; ++port) {
+    while (MemoryUse::is_used(port) && clock_now() < end) sched_yield();
+  }
 }
 
 }  // namespace urxe

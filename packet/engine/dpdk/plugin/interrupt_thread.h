@@ -4,8 +4,6 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-#include <atomic>
-
 namespace urxe {
 
 // DPDK's interrupt thread takes what comes on the control sockets of drivers. That of memif takes a
@@ -15,23 +13,6 @@ namespace urxe {
 /// Calls `function(argument)` in that thread and returns when it is done: what changes a port does
 /// not meet what the thread itself does to it.
 void run_in_interrupt_thread(void (*function)(void*), void* argument);
-
-/// A thread is about to use the memory of a connection, until the object ends. One at a time.
-class MemoryUse {
- public:
-  MemoryUse() {
-    in_use.store(true, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // membarrier(2) does the rest
-  }
-  ~MemoryUse() { in_use.store(false, std::memory_order_release); }
-  MemoryUse(const MemoryUse&) = delete;
-  MemoryUse& operator=(const MemoryUse&) = delete;
-
- private:
-  friend void wait_before_unmap();
-  /// Read after membarrier(2) has ordered what the other threads have written.
-  static std::atomic<bool> in_use;
-};
 
 /// To be called by every thread before it unmaps memory. In DPDK's interrupt thread it waits until
 /// no MemoryUse is left that began before the connection was marked as closed.

@@ -17,11 +17,13 @@
 #include <utility>
 
 #include "packet/base/engine_error.h"
+#include "packet/engine/dpdk/arguments.h"
+#include "packet/engine/dpdk/memory_use.h"
 #include "packet/engine/dpdk/plugin/eal_log.h"
-#include "packet/engine/dpdk/plugin/interrupt_thread.h"
 #include "packet/engine/dpdk/plugin/kept_pools.h"
 #include "packet/host/clock.h"
 #include "packet/host/file_descriptor.h"
+#include "packet/host/pause.h"
 #include "packet/host/uncancelled.h"
 
 namespace urxe {
@@ -51,7 +53,8 @@ uint32_t mtu_of_interface(uint32_t index) {
 uint32_t find_mtu(uint16_t id, const rte_eth_dev_info& info, uint32_t asked) {
   if (asked != 0) return asked;
   if (info.if_index != 0) {
-    if (const uint32_t mtu = mtu_of_interface(info.if_index); mtu != 0) return mtu;
+    const uint32_t mtu = mtu_of_interface(info.if_index);
+    if (mtu != 0) return std::min(mtu, kMostMtu);
   }
   uint16_t mtu = 0;
   return rte_eth_dev_get_mtu(id, &mtu) == 0 && mtu != 0 ? mtu : uint32_t{RTE_ETHER_MTU};
@@ -122,7 +125,7 @@ Port::Port(Port&& other) noexcept
 
 void Port::close() {
   if (!is_open_) return;
-  if (is_memif_ && has_sent_ && is_link_up()) nanosleep(&kReadingTime, nullptr);
+  if (is_memif_ && has_sent_ && is_link_up()) pause_for(kReadingTime);
   is_open_ = false;
   if (!attempt_.wait()) {
     eal_->leave_port(name_, std::move(attempt_), pool_);
@@ -222,13 +225,13 @@ bool Port::start() {
 }
 
 uint16_t Port::receive(rte_mbuf** frames) {
-  const MemoryUse use;
+  const MemoryUse use(id_);
   return started_ ? rte_eth_rx_burst(id_, 0, frames, kBurst) : uint16_t{0};
 }
 
 uint16_t Port::send(std::span<rte_mbuf*> frames) {
   const auto count = static_cast<uint16_t>(std::min<size_t>(frames.size(), kBurst));
-  const MemoryUse use;
+  const MemoryUse use(id_);
   has_sent_ = true;
   return started_ ? rte_eth_tx_burst(id_, 0, frames.data(), count) : uint16_t{0};
 }

@@ -93,6 +93,12 @@ TEST(EalOptions, ADeviceThatOneProcessHasHasAKey) {
   EXPECT_EQ(key("net_af_packet0,iface=eth0"), key("net_af_packet1,qpairs=1,iface=eth0"));
   EXPECT_EQ(key("0000:01:00.0"), key("0000:01:00.0,mprq_en=1"));
   EXPECT_EQ(key("net_null0"), "");
+  EXPECT_NE(key("net_virtio_user0,path=/dev/vhost-net,iface=tap0"),
+            key("net_virtio_user1,path=/dev/vhost-net,iface=tap1"));
+  EXPECT_EQ(key("net_virtio_user0,path=/dev/vhost-net,iface=tap0"),
+            key("net_virtio_user1,iface=tap0,path=/dev/vhost-net"));
+  EXPECT_EQ(key("net_virtio_user0,path=/dev/vhost-net"), "");
+  EXPECT_EQ(key("net_virtio_user0,path=/tmp/s"), key("net_virtio_user1,path=/tmp/s"));
 }
 
 TEST(EalOptions, KnowsWhereAKeyIsValid) {
