@@ -15,6 +15,7 @@
 
 #include "packet/host/clock.h"
 #include "packet/host/file_descriptor.h"
+#include "packet/host/patient_poll.h"
 #include "packet/host/start_thread.h"
 #include "packet/host/uncancelled.h"
 #include "provider/runtime/progress/progress.h"
@@ -215,7 +216,7 @@ void Progress::sleep_until(Instant when) {
                    {alarm_.fd(), POLLIN, 0}};
   timespec timeout{};
   if (when != kNever) timeout = to_timespec(when - clock_now());
-  const int ready = ppoll(fds, 5, when == kNever ? nullptr : &timeout, nullptr);
+  const int ready = patient_poll(fds, when == kNever ? nullptr : &timeout);
   if (ready == 0) crowding_.woke_up(clock_now() - when, clock_now());
   if (fds[0].revents != 0) uncancelled::silence_bell(kick_fd_);
   if ((fds[2].revents & POLLERR) != 0) FramePort::clear_error(fds[2].fd);
@@ -226,7 +227,7 @@ void Progress::sleep_until(Instant when) {
 bool Progress::sleep_until_kicked(Duration time) {
   pollfd fd{kick_fd_, POLLIN, 0};
   const timespec timeout = to_timespec(time);
-  ppoll(&fd, 1, time == kForever ? nullptr : &timeout, nullptr);
+  patient_poll({&fd, 1}, time == kForever ? nullptr : &timeout);
   if (fd.revents != 0) uncancelled::silence_bell(kick_fd_);
   return fd.revents != 0;
 }

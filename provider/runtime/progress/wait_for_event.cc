@@ -12,6 +12,7 @@
 #include <span>
 
 #include "packet/host/clock.h"
+#include "packet/host/patient_poll.h"
 #include "packet/host/uncancelled.h"
 #include "provider/runtime/progress/watch.h"
 
@@ -35,7 +36,7 @@ constexpr int kBurstsInOneGo = 16;
   }
   int disabled = 0;
   pthread_setcancelstate(cancel_state, &disabled);
-  ppoll(fds.data(), fds.size(), end == kNever ? nullptr : &timeout, nullptr);
+  patient_poll(fds, end == kNever ? nullptr : &timeout);
   pthread_setcancelstate(disabled, nullptr);
 }
 
