@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "packet/host/file_descriptor.h"
+#include "provider/devices/device_file.h"
 
 namespace urxe {
 namespace {
@@ -24,7 +25,7 @@ off_t next_row(int fd, off_t row) {
 }  // namespace
 
 std::optional<CounterSums> read_counter_sums(const std::string& tree, const std::string& device) {
-  const std::string path = tree + "/devices/" + device + ".counters";
+  const std::string path = tree + "/devices/" + device + std::string(kCountersSuffix);
   const FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   struct stat status {};
   if (!fd || fstat(fd.get(), &status) != 0) return std::nullopt;

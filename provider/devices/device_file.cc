@@ -79,6 +79,7 @@ bool set_field(DeviceDescription& device, std::string_view key, std::string_view
   if (key == "ifname") return !(device.ifname = value).empty();
   if (key == "ifindex") return parse_number(value, device.ifindex);
   if (key == "mtu") return parse_number(value, device.mtu);
+  if (key == "most_mtu") return parse_number(value, device.most_mtu);
   if (key == "guid") return parse_number(value, device.node_guid, 16);
   if (key == "speed_mbps") return parse_number(value, device.speed_mbps);
   if (key == "active_width") return parse_number(value, device.active_width);
@@ -106,6 +107,7 @@ std::string format_device(const DeviceDescription& device) {
   add("ifname", device.ifname);
   add("ifindex", std::to_string(device.ifindex));
   add("mtu", std::to_string(device.mtu));
+  if (device.most_mtu != 0) add("most_mtu", std::to_string(device.most_mtu));
   add("guid", guid);
   add("speed_mbps", std::to_string(device.speed_mbps));
   add("active_width", std::to_string(device.active_width));
@@ -166,7 +168,7 @@ std::vector<DeviceDescription> read_devices(const std::string& tree) {
                                                       closedir);
   while (const dirent* const entry = directory ? readdir(directory.get()) : nullptr) {
     const std::string name = entry->d_name;
-    if (name.starts_with(".") || name.ends_with(".counters")) continue;
+    if (name.starts_with(".") || name.ends_with(kCountersSuffix)) continue;
     if (auto device = read_device(tree, name)) devices.push_back(*std::move(device));
   }
   std::ranges::sort(devices, {}, &DeviceDescription::name);

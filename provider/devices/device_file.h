@@ -12,6 +12,9 @@
 
 namespace urxe {
 
+/// Behind a device's name, that of its table of counters; no device's name ends so.
+inline constexpr std::string_view kCountersSuffix = ".counters";
+
 /// The entries of a device's GID table. It has room to grow while GIDs keep their indexes; unused
 /// entries are zero.
 inline constexpr size_t kGidTableLength = 64;
@@ -22,6 +25,7 @@ struct DeviceDescription {
   std::string ifname;  ///< of the interface: "eth0"
   uint32_t ifindex = 0;
   uint32_t mtu = 0;          ///< of the interface, bytes
+  uint32_t most_mtu = 0;     ///< that the device has of the interface's; 0: all
   uint64_t node_guid = 0;    ///< host byte order
   std::vector<Gid> gids;     ///< by GID index, at most kGidTableLength; all of type RoCE v2
   uint32_t speed_mbps = 0;   ///< of the link as shown: by the width and speed below

@@ -28,6 +28,7 @@ bool is_name_character(char c) {
 
 bool is_device_name(std::string_view name) {
   return !name.empty() && name.size() <= kLongestName && name[0] != '.' &&
+         !name.ends_with(kCountersSuffix) &&
          std::all_of(name.begin(), name.end(), is_name_character);
 }
 
@@ -130,6 +131,7 @@ DeviceDescription describe_port(const DpdkPort& port, const std::string& name,
   if (port.addresses.empty()) {
     device.ifindex = interface->ifindex;
     device.node_guid = invented_guid(name + std::string(identity));
+    if (port.mtu < interface->mtu) device.most_mtu = port.mtu;
     return follow_interface(device, interface);
   }
   device.ifname = port.name;
@@ -216,7 +218,7 @@ DeviceDescription follow_interface(const DeviceDescription& was, const Interface
       merge_gids(was.gids, now != nullptr ? now->gids : std::vector<Gid>(), kGidTableLength);
   if (now == nullptr) return device;
   device.ifname = now->name;
-  device.mtu = now->mtu;
+  device.mtu = was.most_mtu != 0 ? std::min(was.most_mtu, now->mtu) : now->mtu;
   if (now->link_up || was.speed_mbps == 0) set_rate(device, *now);
   return device;
 }
@@ -230,6 +232,7 @@ std::string default_device_name(std::string_view ifname) {
   for (char c : ifname.substr(0, kLongestName - name.size())) {
     name += is_name_character(c) ? c : '_';
   }
+  if (name.ends_with(kCountersSuffix)) name.back() = '_';
   return name;
 }
 
@@ -241,8 +244,9 @@ Expected<DeviceRequest, std::string> parse_device_request(std::string_view text)
                         ifname};
   if (!is_device_name(request.name)) {
     return refuse(fmt::format(
-        "'{}' is not a device name: 1 to 63 letters, digits, '_', '-' and '.', the first not '.'",
-        request.name));
+        "'{}' is not a device name: 1 to 63 letters, digits, '_', '-' and '.', the first not '.', "
+        "and not {} at the end",
+        request.name, kCountersSuffix));
   }
   if (request.ifname.empty()) return refuse(fmt::format("'{}' names no interface", text));
   return request;

@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "packet/host/patient_poll.h"
 #include "packet/host/start_thread.h"
 #include "packet/host/uncancelled.h"
 #include "provider/devices/device_tree.h"
@@ -147,14 +148,16 @@ void InterfaceWatcher::run() {
   int retry_ms = -1;
   while (!stop_.load()) {
     pollfd fds[2] = {{wake_fd_.get(), POLLIN, 0}, {changes_.fd(), POLLIN, 0}};
-    const int ready = poll(fds, 2, retry_ms);
+    const timespec retry{retry_ms / 1000, long{retry_ms % 1000} * 1'000'000};
+    const int ready = patient_poll(fds, retry_ms < 0 ? nullptr : &retry);
     if (stop_.load()) return;
     if (ready < 0) continue;
     const bool asked = take_wake();
     const bool changed = changes_.take(ifindexes_);
     if (!asked && !changed && retry_ms < 0) continue;
     retry_ms = update() ? -1 : kRetryMs;
-    poll(fds, 1, kBurstMs);
+    const timespec burst{0, long{kBurstMs} * 1'000'000};
+    patient_poll({fds, 1}, &burst);
   }
 }
 
@@ -178,7 +181,7 @@ bool InterfaceWatcher::update() try {
       if (follower->name == description.name) follower->follow(description);
     }
   }
-  return !now->was_locked_out;
+  return !now->was_locked_out && !now->may_be_written_later;
 } catch (const std::bad_alloc&) {
   return false;
 }

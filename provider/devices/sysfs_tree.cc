@@ -86,7 +86,7 @@ void add_verbs_device(Folder folder, const DeviceDescription& device) {
   folder.add("node_type", "1: CA");
   folder.add("node_guid", format_guid(device.node_guid));
   folder.add("sys_image_guid", format_guid(device.node_guid));
-  folder.add("node_desc", "urxe " + device.ifname);
+  folder.add("node_desc", node_description(device.ifname));
   folder.add("fw_ver", kFirmwareVersion);
   folder.add("hca_type", kHcaType);
   folder.add("hw_rev", fmt::format("{:x}", kHardwareVersion));
@@ -178,7 +178,7 @@ void add_device(TreeContent& tree, const DeviceDescription& device, size_t index
   tree.state["devices/" + device.name] = format_device(device);
   // An interface that was made anew is another one: its tree is, too.
   tree.files["interfaces/" + device.name] = fmt::format("{}\n", device.ifindex);
-  tree.tables["devices/" + device.name + ".counters"] = kCounterTableBytes;
+  tree.tables["devices/" + device.name + std::string(kCountersSuffix)] = kCounterTableBytes;
 }
 
 /// The connection manager of all urxe devices. A real one is not shown beside it, because librdmacm
@@ -212,6 +212,10 @@ void assign_uverbs_numbers(std::vector<DeviceDescription>& devices, const RealDe
     while (real.has_uverbs(number)) ++number;
     device.uverbs_number = number++;
   }
+}
+
+std::string node_description(const std::string& ifname) {
+  return "urxe " + ifname;
 }
 
 std::map<std::string, std::string> describe_port_state(const DeviceDescription& device) {

@@ -36,6 +36,9 @@ void assign_uverbs_numbers(std::vector<DeviceDescription>& devices, const RealDe
 /// A counter's file holds "@<column>"; one that holds "!" fails to be read, with EINVAL.
 TreeContent describe_tree(const std::vector<DeviceDescription>& devices, const RealDevices& real);
 
+/// The text of sys/class/infiniband/D/node_desc.
+std::string node_description(const std::string& ifname);
+
 /// The files of sys/class/infiniband/D/ports/1 that change: the text by the path below that.
 std::map<std::string, std::string> describe_port_state(const DeviceDescription& device);
 

@@ -69,7 +69,9 @@ bool replace_file(const std::string& tree, const std::string& path, const std::s
   const std::string draft = tree + "/draft";
   unlink(draft.c_str());
   FileDescriptor fd(open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  return fd && write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+  if (!fd) return false;
+  errno = ENOSPC;  // if only a part is written
+  return write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
          fchmod(fd.get(), 0444) == 0 && std::rename(draft.c_str(), path.c_str()) == 0;
 }
 
@@ -93,11 +95,39 @@ int rank(const std::string& name, const std::string& text) {
   return text.find_first_not_of("0:\n") == std::string::npos ? 0 : 2;
 }
 
+/// The two places that show the interface's name and belong to no port. The device's bus address
+/// stays: `device` leads to it.
+bool rename_interface(const std::string& tree, const DeviceDescription& was,
+                      const DeviceDescription& now) {
+  const std::string device = tree + "/sys/class/infiniband/" + now.name;
+  if (!replace_file(tree, device + "/node_desc", node_description(now.ifname) + "\n")) return false;
+  if (now.is_fixed()) return true;
+  const std::string folder = device + "/device/net/";
+  const std::string target = "/sys/class/net/" + now.ifname;
+  if (symlink(target.c_str(), (folder + now.ifname).c_str()) != 0 && errno != EEXIST) return false;
+  return unlink((folder + was.ifname).c_str()) == 0 || errno == ENOENT;
+}
+
+/// Whether what failed with the error may succeed without anybody's doing.
+bool is_for_now(int errno_value) {
+  switch (errno_value) {
+    case ENOSPC:
+    case EDQUOT:
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// The device's own file is written last. If it differs from the interface, the other files may
 /// differ too, because the last writer may have been killed. False: they could not be written.
-bool write_device(const std::string& tree, const DeviceDescription& now) {
+bool write_device(const std::string& tree, const DeviceDescription& was,
+                  const DeviceDescription& now) {
   const std::string port = tree + "/sys/class/infiniband/" + now.name + "/ports/1/";
-  bool written = true;
+  bool written = was.ifname == now.ifname || rename_interface(tree, was, now);
   const auto files = describe_port_state(now);
   for (int turn = 0; turn < 3; ++turn) {
     for (const auto& [name, text] : files) {
@@ -169,7 +199,11 @@ Expected<TreeUpdate, std::string> update_tree(const std::string& tree,
     }
     if (now == device) continue;
     update.was_locked_out = !lock.held();
-    if (!lock.held() || !write_device(tree, now)) update.is_ahead = true;
+    errno = 0;
+    if (!lock.held() || !write_device(tree, device, now)) {
+      update.is_ahead = true;
+      update.may_be_written_later = update.may_be_written_later || is_for_now(errno);
+    }
     device = std::move(now);
   }
   return update;

@@ -32,6 +32,8 @@ struct TreeUpdate {
   bool was_locked_out = false;
   /// The tree could not be written, and has older devices than these.
   bool is_ahead = false;
+  /// What was missing for that may be there later: room, memory or descriptors.
+  bool may_be_written_later = false;
 };
 
 /// Brings the tree up to date with the interfaces of the calling thread's network namespace, and

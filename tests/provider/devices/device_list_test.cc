@@ -177,6 +177,8 @@ TEST(DeviceRequest, Parses) {
   for (const char* bad : {"", "=eth0", "a=", "a/b=eth0", ".=eth0", "a b=eth0"}) {
     EXPECT_FALSE(parse_device_request(bad).has_value()) << bad;
   }
+  EXPECT_FALSE(parse_device_request("a.counters=lo")) << "the name of a table";
+  EXPECT_EQ(default_device_name("eth0.counters"), "urxe_eth0.counter_");
   EXPECT_TRUE(parse_device_request(std::string(63, 'n') + "=lo").has_value());
   EXPECT_FALSE(parse_device_request(std::string(64, 'n') + "=lo").has_value());
 }

@@ -58,6 +58,23 @@ TEST(DpdkDevices, APortOfTheKernelsInterfaceHasItsAddresses) {
   EXPECT_EQ(device.gids, interface_eth0().gids);
 }
 
+// The defect: the device had the interface's MTU, and the port the one that was asked for.
+TEST(DpdkDevices, APortMayHaveLessThanItsInterfacesMtu) {
+  Interface interface = interface_eth0();
+  interface.mtu = 9000;
+  const DpdkPort port{
+      .name = "net_af_packet0", .interface_index = 7, .mtu = 1500, .addresses = {}, .gateways = {}};
+  const auto devices = choose_dpdk_devices({port}, {interface}, {}, {}, "a");
+  ASSERT_TRUE(devices) << devices.error();
+  EXPECT_EQ(devices->front().mtu, 1500U);
+  const auto read = parse_device(format_device(devices->front()));
+  ASSERT_TRUE(read) << read.error();
+  EXPECT_EQ(*read, devices->front());
+  EXPECT_EQ(follow_interface(*read, &interface).mtu, 1500U);
+  interface.mtu = 1400;
+  EXPECT_EQ(follow_interface(*read, &interface).mtu, 1400U);
+}
+
 // Expect: other arguments make other devices, so that two programs' trees are not one.
 TEST(DpdkDevices, TheGuidTellsArgumentsApart) {
   const auto guid = [](const char* identity) {

@@ -3,7 +3,9 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -142,12 +144,50 @@ TEST_F(TreeUpdateTest, SaysThatTheTreeIsOlder) {
   auto update = update_tree(tree);
   ASSERT_TRUE(update);
   EXPECT_TRUE(update->is_ahead);
+  EXPECT_FALSE(update->may_be_written_later) << "this is not known to pass";
   EXPECT_EQ(update->devices.front().mtu, lo_.mtu);
   EXPECT_EQ(read_device(tree, "urxe_lo")->mtu, 576U);
   fs::remove_all(tree + "/draft");
   update = update_tree(tree);
   EXPECT_FALSE(update->is_ahead);
   EXPECT_EQ(read_device(tree, "urxe_lo")->mtu, lo_.mtu);
+}
+
+// The defect: nobody tried again when there was room once more.
+TEST_F(TreeUpdateTest, SaysThatRoomMayComeLater) {
+  if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      mount("none", directory_.c_str(), "tmpfs", 0, "size=8m") != 0) {
+    GTEST_SKIP() << "no file system can be mounted here";
+  }
+  DeviceDescription old = lo_;
+  old.mtu = 576;
+  const std::string tree = publish(old);
+  {
+    std::ofstream filler(directory_ + "/filler");
+    while (filler.write(std::string(4096, 'x').data(), 4096).flush()) continue;
+  }
+  auto update = update_tree(tree);
+  ASSERT_TRUE(update) << update.error();
+  EXPECT_TRUE(update->is_ahead && update->may_be_written_later);
+  fs::remove(directory_ + "/filler");
+  update = update_tree(tree);
+  EXPECT_FALSE(update->is_ahead || update->may_be_written_later);
+  umount2(directory_.c_str(), MNT_DETACH);
+}
+
+TEST_F(TreeUpdateTest, FollowsANewNameOfTheInterface) {
+  DeviceDescription old = lo_;
+  old.ifname = "old0";
+  const std::string tree = publish(old);
+  const fs::path device = tree + "/sys/class/infiniband/urxe_lo";
+  ASSERT_TRUE(fs::is_symlink(device / "device/net/old0"));
+  ASSERT_TRUE(update_tree(tree));
+  EXPECT_EQ(fs::read_symlink(device / "device/net/lo"), "/sys/class/net/lo");
+  EXPECT_FALSE(fs::is_symlink(device / "device/net/old0"));
+  std::ifstream file(device / "node_desc");
+  std::string line;
+  std::getline(file, line);
+  EXPECT_EQ(line, "urxe lo");
 }
 
 TEST_F(TreeUpdateTest, RefusesAnotherNamespacesTree) {
