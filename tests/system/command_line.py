@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 import harness
+import terminal
 
 
 def run(*words, **more):
@@ -229,8 +230,32 @@ def completion():
             harness.expect(complete("run", *options, "printenv", path[:-1]) == [path], f"{options}: no files behind the program")
 
 
+def completion_of_files():
+    """On a terminal: a name with a blank becomes one word, and into a folder one can go on."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    script = os.path.join(here, "..", "..", "tools", "completion", "urxe.bash")
+    start = (f"PS1='{terminal.PROMPT}'\n"
+             "print() { echo \"$@\"; }\n"  # as zsh has it, for terminal.Shell
+             "urxe() { printf '<%s>' \"$@\"; }\n"
+             f"source {os.path.realpath(script)}\n")
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(os.path.join(folder, "captures"))
+        for name, text in (("sp ace.pcap", ""), ("captures/one.pcap", ""), ("start", start)):
+            with open(os.path.join(folder, name), "w", encoding="ascii") as file:
+                file.write(text)
+        with terminal.Shell(["bash", "--rcfile", f"{folder}/start", "-i"]) as shell:
+            shell.run(f"cd {folder}")
+            for keys, words in (("urxe analyze sp\t", "<analyze><sp ace.pcap>"),
+                                ("urxe analyze cap\to\t", "<analyze><captures/one.pcap>"),
+                                ("urxe run --capture sp\t", "<run><--capture><sp ace.pcap>"),
+                                ("urxe devices --sysfs cap\t", "<devices><--sysfs><captures/>"),
+                                ("urxe run -- cat sp\t", "<run><--><cat><sp ace.pcap>")):
+                shown = shell.run(keys)
+                harness.expect(words in shown, f"{keys!r}: {shown}")
+
+
 CASES = {case.__name__: case for case in (unknown_command, lost_output, unknown_switches, wrong_words, help_of_all, outside_path,
-                                          drill_files, completion, operands, closed_stderr, unusable_umask,
+                                          drill_files, completion, completion_of_files, operands, closed_stderr, unusable_umask,
                                           origin_of_engine, long_path, programs_own_words)}
 
 

@@ -13,6 +13,7 @@ urxe must be on the host.
 import fnmatch
 import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -75,13 +76,37 @@ def package_in(folder):
     return found[0]
 
 
+def is_below(path, pattern):
+    """Whether docker's pattern matches the path or a folder that it is in."""
+    names, patterns = path.split("/"), pattern.split("/")
+    return len(names) >= len(patterns) and all(map(fnmatch.fnmatch, names, patterns))
+
+
 def copy_sources(target):
     """As docker sends them: without what the ignore file names."""
     with open(os.path.join(SOURCES, "tools/container/Dockerfile.dockerignore"), encoding="ascii") as file:
         patterns = file.read().split()
-    ignored = lambda folder, names: [name for name in names if folder == SOURCES and
-                                     any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]
+
+    def is_ignored(path):
+        last = [pattern for pattern in patterns if is_below(path, pattern.removeprefix("!"))][-1:]
+        return bool(last) and not last[0].startswith("!")
+
+    ignored = lambda folder, names: [name for name in names
+                                     if is_ignored(os.path.relpath(os.path.join(folder, name), SOURCES))]
     shutil.copytree(SOURCES, target, ignore=ignored, symlinks=True)
+
+
+def expect_all_to_install(context):
+    """What is installed from the sources, not from the build, is among those that docker gets."""
+    build = harness.build_directory()
+    named = set()
+    for script in glob.glob(os.path.join(build, "**", "cmake_install.cmake"), recursive=True):
+        with open(script, encoding="utf-8") as file:
+            named |= set(re.findall(f'"{re.escape(SOURCES)}/([^"]+)"', file.read()))
+    named = {name for name in named if not os.path.join(SOURCES, name).startswith(build)}
+    harness.expect("README.md" in named, named)
+    missing = [name for name in named if not os.path.exists(os.path.join(context, name))]
+    harness.expect(not missing, f"docker gets nothing of {missing}, which the build installs")
 
 
 def image(folder):
@@ -90,6 +115,7 @@ def image(folder):
     prepare()
     context = os.path.join(PLACE, "context")
     copy_sources(context)
+    expect_all_to_install(context)
     shutil.copy(package, context)
     image = dockerfile.build(os.path.join(context, "tools/container/Dockerfile"), context, Root,
                              {"URXE_PACKAGE": os.path.basename(package)})

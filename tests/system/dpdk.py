@@ -576,7 +576,8 @@ def af_packet(engine):
 
 CASES = {f.__name__: f for f in (pingpongs_ipv4, pingpongs_ipv6, perftest, rping, verify, capture, killed, refused,
                                  memif_path, second, two_servers, hung_up, busy_server, left_behind, executed,
-                                 few_descriptors, long_names, started_by_program, without_memory, stranger, absent, devices, uninvolved,
+                                 few_descriptors, long_names, started_by_program, without_memory, stranger, absent, devices,
+                                 uninvolved,
                                  forked, unprivileged, af_packet)}
 
 

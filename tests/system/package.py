@@ -95,8 +95,10 @@ def completion(folder):
 def zsh_completion(folder):
     """What an interactive zsh lists on a terminal."""
     harness.need_programs("zsh")
-    functions = os.path.join(root_in(folder), "usr/share/zsh/site-functions")
+    place = "usr/share/zsh/vendor-completions"
+    functions = os.path.join(root_in(folder), place)
     with terminal.Shell(["zsh", "-f", "-i"]) as shell:
+        harness.expect(f"/{place}" in shell.run("print -l $fpath").split(), "Debian's zsh looks elsewhere")
         shell.run(f"fpath=({functions} $fpath); autoload -Uz compinit; compinit -u -D")
         listed = lambda line: shell.run(line + "\x04", execute=False)  # Ctrl-D lists the choices
         found = set(re.findall(r"^(\w+) +-- ", listed("urxe "), re.M))

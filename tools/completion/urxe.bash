@@ -12,6 +12,12 @@ _urxe_device_names() {
   _urxe_interfaces | sed 's/^/urxe_/'
 }
 
+# Files, or folders with -d: names with blanks are quoted, and folders end with a slash.
+_urxe_files() {
+  compopt -o filenames 2>/dev/null
+  mapfile -t COMPREPLY < <(compgen "$1" -- "$2")
+}
+
 # The word among those before the cursor at which the program begins, or 0.
 _urxe_program_at() {
   local i
@@ -53,7 +59,7 @@ _urxe() {
       if [ "$COMP_CWORD" -eq "$at" ]; then
         mapfile -t COMPREPLY < <(compgen -c -- "$word")
       else
-        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        _urxe_files -f "$word"
       fi
       return
     fi
@@ -62,7 +68,7 @@ _urxe() {
     if [[ $word == -* ]]; then
       mapfile -t COMPREPLY < <(compgen -W "--json --html --help" -- "$word")
     else
-      mapfile -t COMPREPLY < <(compgen -f -- "$word")
+      _urxe_files -f "$word"
     fi
     return
   fi
@@ -72,15 +78,15 @@ _urxe() {
     elif [[ $word == -* ]]; then
       mapfile -t COMPREPLY < <(compgen -W "--verbose --json --peer --local --patience --agent --device --gid-index --listen --port --keep --help" -- "$word")
     else
-      mapfile -t COMPREPLY < <(compgen -f -- "$word")
+      _urxe_files -f "$word"
     fi
     return
   fi
   case "$before" in
     --lanes) mapfile -t COMPREPLY < <(compgen -W "auto 1 2 3 4 5 6 7 8" -- "$word"); return ;;
     --engine) mapfile -t COMPREPLY < <(compgen -W "udp raw dpdk auto" -- "$word"); return ;;
-    --capture | --topology) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
-    --sysfs) mapfile -t COMPREPLY < <(compgen -d -- "$word"); return ;;
+    --capture | --topology) _urxe_files -f "$word"; return ;;
+    --sysfs) _urxe_files -d "$word"; return ;;
     --program) mapfile -t COMPREPLY < <(compgen -c -- "$word"); return ;;
     --fault | --dpdk-args | --nodes | --mtu | --loss | --delay | --rate | --qp | --interval | --count) return ;;
     --by) mapfile -t COMPREPLY < <(compgen -W "process device" -- "$word"); return ;;
