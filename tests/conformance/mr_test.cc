@@ -257,6 +257,17 @@ TEST_F(Mr, Iova) {
   write(address(), mr->rkey, IBV_WC_REM_ACCESS_ERR);
 }
 
+TEST_F(Mr, IovaAtTheEndOfTheAddresses) {
+  checks("ibv_reg_mr(3): ibv_reg_mr_iova(): any address; the last byte has the last one");
+  constexpr uint64_t kIova = ~uint64_t{0} - kSize + 1;
+  const MrPtr mr(ibv_reg_mr_iova(right_->pd, memory_.data(), kSize, kIova, kAllAccess));
+  if (!need(mr != nullptr || !is_unsupported(errno), "ibv_reg_mr_iova")) return;
+  ASSERT_NE(mr, nullptr);
+  write(kIova + kSize - 8, mr->rkey, IBV_WC_SUCCESS);
+  EXPECT_TRUE(written(kSize - 8));
+  write(kIova + kSize - 4, mr->rkey, IBV_WC_REM_ACCESS_ERR);
+}
+
 TEST_F(Mr, IovaHoldsForLocalAccessToo) {
   checks("ibv_reg_mr(3): ibv_reg_mr_iova(): the address for lkey and rkey");
   constexpr uint64_t kIova = 0x7000000000;

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "packet/wire/aeth_syndrome.h"
 #include "packet/wire/icrc.h"
 #include "packet/wire/opcode.h"
 
@@ -11,6 +12,8 @@ namespace {
 
 constexpr size_t kAethBytes = 4;
 constexpr size_t kMostAckBytes = kBthBytes + kAethBytes + kIcrcBytes;
+constexpr size_t kMigReqAt = 1;
+constexpr uint8_t kMigReq = 0x40;
 constexpr size_t kDestQpAt = 5;
 constexpr size_t kDestQpBytes = 3;
 
@@ -34,6 +37,17 @@ bool completes_receive(Operation operation) {
   }
 }
 
+/// A NAK may end the queue pair, and flush the receive that the packet before it completes.
+bool is_ack(const RxPacket& packet) {
+  return operation_of(packet) == Operation::kAcknowledge &&
+         ack_kind(packet.bytes[kBthBytes]) == AckKind::kAck;
+}
+
+/// The first packet with a new bit rearms path migration, or migrates (IBTA vol. 1, 17.2.8).
+bool have_one_path_state(const RxPacket& a, const RxPacket& b) {
+  return ((a.bytes[kMigReqAt] ^ b.bytes[kMigReqAt]) & kMigReq) == 0;
+}
+
 bool are_of_one_connection(const RxPacket& a, const RxPacket& b) {
   return a.flow.source == b.flow.source && a.flow.source_port == b.flow.source_port &&
          std::memcmp(a.bytes.data() + kDestQpAt, b.bytes.data() + kDestQpAt, kDestQpBytes) == 0;
@@ -45,10 +59,10 @@ bool ack_goes_first(std::span<const RxPacket> packets, size_t i) {
   if (i + 1 >= packets.size()) return false;
   const RxPacket& first = packets[i];
   const RxPacket& next = packets[i + 1];
-  if (first.bytes.size() < kBthBytes || next.bytes.size() < kBthBytes) return false;
+  if (first.bytes.size() < kBthBytes || next.bytes.size() < kBthBytes + kAethBytes) return false;
   // The bytes of the next packet are looked at last: they may still be on their way to the cache.
   return next.bytes.size() <= kMostAckBytes && completes_receive(operation_of(first)) &&
-         operation_of(next) == Operation::kAcknowledge && are_of_one_connection(first, next);
+         is_ack(next) && have_one_path_state(first, next) && are_of_one_connection(first, next);
 }
 
 }  // namespace urxe

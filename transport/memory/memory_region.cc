@@ -18,9 +18,9 @@ bool range_is_inside(const MemoryRegion& region, uint64_t va, uint64_t length) {
 Expected<void, Errno> check(const RegionRequest& request) {
   if (!MemoryTable::access_is_valid(request.access)) return error(EINVAL);
   const auto start = reinterpret_cast<uintptr_t>(request.host);
-  if (request.iova + request.length < request.iova || start + request.length < start) {
-    return error(EINVAL);
-  }
+  // A region may end with the last address.
+  const uint64_t to_last = request.length == 0 ? 0 : request.length - 1;
+  if (request.iova + to_last < request.iova || start + to_last < start) return error(EINVAL);
   return {};
 }
 

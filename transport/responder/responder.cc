@@ -263,20 +263,20 @@ void continue_with_held(ChannelAdapter& ca, QueuePair& qp, bool executed) {
     executed = receive_expected(ca, qp, *packet);
     if (resp.held.count != 0) ca.held.forget_first(qp);
   }
-  if (!executed) {
-    if (resp.held_send && resp.held.count != 0) resp.dropped_behind_held = true;
-    return ca.held.forget_all(qp);
-  }
+  if (resp.held_send) return;  // their turn comes after it
+  if (!executed) return ca.held.forget_all(qp);
   // The requester waits to hear what else is missing, or that nothing is.
   if (resp.held.count != 0) return owe_sequence_nak(ca, qp);
   if (resp.ack) owe_ack(ca, qp, true);
 }
 
-/// A request that arrives while a SEND is held. Its turn has not come, so there is no place for it;
-/// the SEND itself may be repeated.
-void receive_behind_held(QueuePair& qp, ChannelAdapter& ca, bool is_held_one) {
+/// A request that arrives while a SEND is held. Its turn has not come; the SEND itself may be
+/// repeated.
+void receive_behind_held(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, uint16_t port,
+                         int32_t ahead) {
+  if (ahead > 0 && keep_ahead(ca, qp, packet, port, ahead) != HeldRequests::Kept::kNot) return;
   ca.counters.drop(DropReason::kOutOfSequence);
-  if (!is_held_one) qp.responder.dropped_behind_held = true;
+  if (ahead > 0) qp.responder.dropped_behind_held = true;
 }
 
 }  // namespace
@@ -293,14 +293,20 @@ void resume_held_send(ChannelAdapter& ca, QueuePair& qp) {
   if (!invalidate(ca, qp, headers.invalidate)) return;
   if (end_received_message(ca, qp, headers, resp.received) != Verdict::kExecuted) return;
   note_executed(ca, qp, headers.bth);
-  if (resp.dropped_behind_held) owe_sequence_nak(ca, qp);
+  const bool dropped = std::exchange(resp.dropped_behind_held, false);
+  if (resp.held.count != 0) continue_with_held(ca, qp, true);
+  if (resp.held_send) {
+    resp.dropped_behind_held = dropped;
+  } else if (dropped && !resp.nak_outstanding) {
+    owe_sequence_nak(ca, qp);
+  }
 }
 
 void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, uint16_t port) {
   ResponderState& resp = qp.responder;
   const int32_t ahead = packet.headers.bth.psn.distance_from(resp.expected_psn);
   if (ahead >= 0 && resp.held_send) {
-    receive_behind_held(qp, ca, ahead == 0);
+    receive_behind_held(ca, qp, packet, port, ahead);
   } else if (ahead > 0) {
     receive_ahead(ca, qp, packet, port, ahead);
   } else if (ahead < 0) {

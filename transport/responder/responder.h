@@ -18,6 +18,11 @@ namespace urxe {
 /// Handles a request packet to a queue pair in RTR, RTS, SQD or SQE. `port`: its UDP source port.
 void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, uint16_t port);
 
+/// Keeps a packet that lies `ahead` PSNs behind the expected one, if that is of use and there is
+/// room.
+HeldRequests::Kept keep_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
+                              uint16_t port, int32_t ahead);
+
 /// Handles a packet that lies `ahead` PSNs behind the expected one: keeps it if there is room.
 /// After an RNR NAK the requester sends everything again, so there is no use in keeping it then.
 /// One of a port that is not known to be the peer's is not kept, either.

@@ -26,16 +26,22 @@ void owe_sequence_nak(ChannelAdapter& ca, QueuePair& qp) {
   owe_nak(ca, qp, qp.responder.expected_psn, nak_syndrome(NakCode::kPsnSequenceError));
 }
 
+Kept keep_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, uint16_t port,
+                int32_t ahead) {
+  // A stranger who guesses a PSN must not have a request executed in the place of the peer's.
+  const bool has_use =
+      ca.config.keeps_requests && !qp.responder.rnr_nak_outstanding && qp.peer_ports.trusts(port);
+  const Kept kept = has_use ? ca.held.keep(qp, packet, ahead) : Kept::kNot;
+  if (kept == Kept::kNow) ++ca.counters.held_requests;
+  return kept;
+}
+
 void receive_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, uint16_t port,
                    int32_t ahead) {
   ResponderState& resp = qp.responder;
   const std::optional<Psn> end = ca.held.end(qp);
-  // A stranger who guesses a PSN must not have a request executed in the place of the peer's.
-  const bool has_use =
-      ca.config.keeps_requests && !resp.rnr_nak_outstanding && qp.peer_ports.trusts(port);
-  const Kept kept = has_use ? ca.held.keep(qp, packet, ahead) : Kept::kNot;
+  const Kept kept = keep_ahead(ca, qp, packet, port, ahead);
   if (kept == Kept::kNow) {
-    ++ca.counters.held_requests;
     if (end && packet.headers.bth.psn.is_after(*end)) owe_gap_report(ca, qp, *end, packet);
   } else {
     ca.counters.drop(DropReason::kOutOfSequence);

@@ -93,7 +93,7 @@ struct ResponderState {
   /// The last packet of a SEND with invalidate whose data has been placed. It is executed when the
   /// READs through its key have been answered; until then no other request is.
   std::optional<HeldSend> held_send;
-  bool dropped_behind_held = false;  ///< requests came meanwhile: they must be sent again
+  bool dropped_behind_held = false;  ///< requests that found no place: they must be sent again
   bool reports_gaps = false;         ///< the peer has asked for it
   Psn gap_query;                     ///< the number of its last query
   uint32_t gaps_due = 0;

@@ -15,7 +15,8 @@ constexpr uint64_t kVa = WindowBench::kWindowVa;
 
 /// A bench with a bound window and a receive; PSN 200 comes next.
 struct BoundBench : WindowBench {
-  BoundBench() : key(whole().new_key) {
+  explicit BoundBench(const BenchOptions& options = {})
+      : WindowBench(options), key(whole().new_key) {
     bind(whole());
     post_receive();
   }
@@ -26,6 +27,12 @@ Headers invalidate(RKey key) {
   Headers headers;
   headers.bth.ack_req = true;
   headers.invalidate = key;
+  return headers;
+}
+
+Headers ack_requested() {
+  Headers headers;
+  headers.bth.ack_req = true;
   return headers;
 }
 
@@ -146,6 +153,69 @@ TEST(SendInvalidate, RequestsBehindOneThatWaits) {
   EXPECT_EQ(bench.receive_statuses(), (Statuses{{1, IBV_WC_SUCCESS}}));
   bench.receive(Operation::kSendOnly, 202);
   EXPECT_EQ(bench.receive_statuses(), (Statuses{{2, IBV_WC_SUCCESS}}));
+}
+
+BenchOptions keeping() {
+  BenchOptions options;
+  options.keeps_requests = true;
+  return options;
+}
+
+// Nothing is lost, so nothing may be asked for again: with no retries the requester would fail.
+// Expect: what comes behind a SEND that waits is kept, and executed after it.
+// The defect: it was dropped, and a NAK told of a gap.
+TEST(SendInvalidate, RequestsBehindOneThatWaitsAreKept) {
+  BoundBench bench(keeping());
+  for (int i = 0; i < 3; ++i) bench.post_receive();
+  bench.receive(Operation::kReadRequest, 200, bench.reth(kVa, bench.key, 8));
+  bench.receive(Operation::kSendOnlyInvalidate, 201, invalidate(bench.key), counting(5));
+  bench.receive(Operation::kSendOnly, 202, {}, counting(6));
+  bench.receive(Operation::kSendOnly, 203, ack_requested(), counting(7));
+  EXPECT_EQ(bench.receive_statuses(), Statuses{}) << "they do not overtake it";
+  EXPECT_EQ(bench.sent(), (Lines{"READ Response Only psn 200 credits 4 msn 1 len 8",
+                                 "ACK psn 203 credits 1 msn 4"}));
+  const std::vector<ibv_wc> wcs = bench.poll(*bench.recv_cq);
+  ASSERT_EQ(wcs.size(), 3U);
+  for (uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(wcs[i].status, IBV_WC_SUCCESS);
+    EXPECT_EQ(wcs[i].byte_len, 5 + i);
+  }
+  EXPECT_EQ(bench.dropped(DropReason::kOutOfSequence), 0U);
+  EXPECT_EQ(bench.device.counters().out_of_sequence_requests, 0U);
+}
+
+// Expect: a packet that is missing behind one that waits is asked for once that is executed.
+TEST(SendInvalidate, AGapBehindOneThatWaits) {
+  BoundBench bench(keeping());
+  for (int i = 0; i < 2; ++i) bench.post_receive();
+  bench.receive(Operation::kReadRequest, 200, bench.reth(kVa, bench.key, 8));
+  bench.receive(Operation::kSendOnlyInvalidate, 201, invalidate(bench.key));
+  bench.receive(Operation::kSendOnly, 203, ack_requested());
+  EXPECT_EQ(bench.sent(), (Lines{"READ Response Only psn 200 credits 3 msn 1 len 8",
+                                 "ACK psn 202 nak \"psn sequence error\" msn 2"}));
+  bench.receive(Operation::kSendOnly, 202);
+  EXPECT_EQ(bench.sent(), (Lines{"ACK psn 203 credits 0 msn 4"}));
+  EXPECT_EQ(bench.receive_statuses(),
+            (Statuses{{1, IBV_WC_SUCCESS}, {2, IBV_WC_SUCCESS}, {3, IBV_WC_SUCCESS}}));
+}
+
+// Expect: one of those that were kept may have to wait, too, with those behind it.
+TEST(SendInvalidate, AnotherThatWaitsBehindTheFirst) {
+  BoundBench bench(keeping());
+  for (int i = 0; i < 2; ++i) bench.post_receive();
+  const BindRequest second = bench.ask(*bench.device.alloc_window(bench.pd, IBV_MW_TYPE_2).value());
+  bench.bind(second);
+  bench.receive(Operation::kReadRequest, 200, bench.reth(kVa, bench.key, 8));
+  bench.receive(Operation::kSendOnlyInvalidate, 201, invalidate(bench.key));
+  bench.receive(Operation::kReadRequest, 202, bench.reth(kVa, second.new_key, 8));
+  bench.receive(Operation::kSendOnlyInvalidate, 203, invalidate(second.new_key));
+  bench.receive(Operation::kSendOnly, 204, ack_requested());
+  EXPECT_EQ(bench.sent(), (Lines{"READ Response Only psn 200 credits 3 msn 1 len 8",
+                                 "READ Response Only psn 202 credits 2 msn 3 len 8",
+                                 "ACK psn 204 credits 0 msn 5"}));
+  EXPECT_EQ(bench.receive_statuses(),
+            (Statuses{{1, IBV_WC_SUCCESS}, {2, IBV_WC_SUCCESS}, {3, IBV_WC_SUCCESS}}));
+  EXPECT_EQ(bench.dropped(DropReason::kOutOfSequence), 0U);
 }
 
 // Expect: a SEND that waits is flushed with its queue pair, and forgotten.
