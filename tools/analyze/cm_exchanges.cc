@@ -46,14 +46,14 @@ CmExchange* CmExchanges::find(const Message& message, CommId local, CommId remot
 }
 
 void CmExchanges::note(int64_t& time_ns, CmExchange& exchange, const Message& message) {
-  if (time_ns != 0) ++exchange.repeated;
-  if (time_ns == 0) time_ns = message.time_ns;
+  if (time_ns != kNotSeen) ++exchange.repeated;
+  if (time_ns == kNotSeen) time_ns = message.time_ns;
 }
 
 void CmExchanges::take(const Message& message, const CmReq& req) {
   CmExchange* exchange = find(message.from, req.local_comm_id);
-  const bool known = exchange != nullptr && exchange->req_ns != 0 &&
-                     exchange->active_qpn == req.local_qpn && exchange->dreq_ns == 0;
+  const bool known = exchange != nullptr && exchange->req_ns != kNotSeen &&
+                     exchange->active_qpn == req.local_qpn && exchange->dreq_ns == kNotSeen;
   if (!known) exchange = &begin(message, req.local_comm_id);
   exchange->service = req.service_id;
   exchange->transport = transport_of(req);
@@ -67,13 +67,13 @@ void CmExchanges::take(const Message& message, const CmReq& req) {
 const CmExchange* CmExchanges::take(const Message& message, const CmRep& rep) {
   CmExchange* const exchange = find(message.to, rep.remote_comm_id);
   if (exchange == nullptr) return nullptr;
-  const bool first = exchange->rep_ns == 0;
+  const bool first = exchange->rep_ns == kNotSeen;
   exchange->passive_id = rep.local_comm_id;
   exchange->passive_qpn = rep.local_qpn.value() != 0 ? rep.local_qpn : rep.local_eecn;
   exchange->passive_starting_psn = rep.starting_psn;
   by_id_[{message.from.bytes, rep.local_comm_id.value()}] = exchange;
   note(exchange->rep_ns, *exchange, message);
-  return first && exchange->req_ns != 0 ? exchange : nullptr;
+  return first && exchange->req_ns != kNotSeen ? exchange : nullptr;
 }
 
 void CmExchanges::take(const Message& message, const CmRej& rej) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,8 +13,11 @@
 
 namespace urxe::analyze {
 
+/// A capture may begin at 0, so that is a time.
+inline constexpr int64_t kNotSeen = std::numeric_limits<int64_t>::min();
+
 /// How a connection came about and ended, as the messages of the communication managers say. Times
-/// are 0 if the message was not seen.
+/// are kNotSeen if the message has not come.
 struct CmExchange {
   Gid active;  ///< who sent the REQ, or the SIDR_REQ
   Gid passive;
@@ -23,12 +27,12 @@ struct CmExchange {
   Service transport = Service::kRc;  ///< of the queue pairs, as the REQ asks for
   bool datagrams = false;            ///< SIDR
   uint64_t frame = 0;                ///< of the first message
-  int64_t req_ns = 0;
-  int64_t rep_ns = 0;  ///< or the SIDR_REP
-  int64_t rtu_ns = 0;
-  int64_t rej_ns = 0;
-  int64_t dreq_ns = 0;
-  int64_t drep_ns = 0;
+  int64_t req_ns = kNotSeen;
+  int64_t rep_ns = kNotSeen;  ///< or the SIDR_REP
+  int64_t rtu_ns = kNotSeen;
+  int64_t rej_ns = kNotSeen;
+  int64_t dreq_ns = kNotSeen;
+  int64_t drep_ns = kNotSeen;
   uint32_t repeated = 0;  ///< messages that were sent again
   /// DREQs of urxe that only ask whether the other end still exists. They end nothing.
   uint32_t questions = 0;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "tools/analyze/report.h"
@@ -168,7 +170,7 @@ Json connection_json(const ConnectionView& view, int64_t start_ns) {
 }
 
 Json time_json(int64_t time_ns, int64_t start_ns) {
-  if (time_ns == 0) return nullptr;
+  if (time_ns == kNotSeen) return nullptr;
   return time_ns - start_ns;
 }
 
@@ -177,7 +179,7 @@ Json cm_json(const CmExchange& exchange, int64_t start_ns) {
                {"passive", exchange.passive.to_string()},
                {"active_id", exchange.active_id.value()},
                {"passive_id", exchange.passive_id.value()},
-               {"service_id", exchange.service.value()},
+               {"service_id", fmt::format("{:#x}", exchange.service.value())},
                {"datagrams", exchange.datagrams},
                {"frame", exchange.frame},
                {"active_qpn", exchange.active_qpn.value()},

@@ -257,7 +257,9 @@ void append_connection(Out out, const ConnectionView& view, const CaptureCounts&
 }
 
 std::string since_text(std::string_view what, int64_t time_ns, int64_t start_ns) {
-  return time_ns == 0 ? "" : fmt::format(", {} after {}", what, duration_text(time_ns - start_ns));
+  return time_ns == kNotSeen
+             ? ""
+             : fmt::format(", {} after {}", what, duration_text(time_ns - start_ns));
 }
 
 void append_exchange(Out out, const CmExchange& exchange) {

@@ -31,6 +31,26 @@ TEST(AnalyzeCm, QuestionsWhetherThePeerExistsAreNoDisconnect) {
   EXPECT_EQ(report_object(script.finish())["cm"][0]["questions"], 3);
 }
 
+// Simulators begin their captures at 0.
+// The defect: a message at that time counted as one that had not come.
+TEST(AnalyzeCm, ACaptureMayBeginAtZero) {
+  WireScript script;
+  script.wait_ms(-1);
+  script.connect(14);
+  const analyze::CmExchange& exchange = script.finish().cm().all().front();
+  EXPECT_EQ(exchange.req_ns, 0);
+  EXPECT_EQ(exchange.repeated, 0U);
+  EXPECT_NE(exchange.rep_ns, analyze::kNotSeen);
+  EXPECT_EQ(exchange.rtu_ns, analyze::kNotSeen);
+  script.request(Operation::kSendOnly, 5, 10);
+  EXPECT_NE(text_report(script.finish()).find(", by CM"), std::string::npos)
+      << text_report(script.finish());
+  const auto json = report_object(script.finish())["cm"][0];
+  EXPECT_EQ(json["at_ns"]["req"], 0);
+  EXPECT_TRUE(json["at_ns"]["rtu"].is_null());
+  EXPECT_EQ(json["service_id"], "0x0") << "no number: JavaScript's have 53 bits";
+}
+
 // Expect: the packets of a connection of any service belong to the one that the messages made.
 // The defect: it counted as RC, and the packets of UC and XRC began one of their own, without the
 // path MTU, the ACK timeout and the first PSN.

@@ -112,7 +112,7 @@ function managerTable(exchanges) {
     {title: "Frame", value: (row) => row.frame, number: true},
     {title: "Active", value: (row) => row.active},
     {title: "Passive", value: (row) => row.passive},
-    {title: "Service id", value: (row) => row.service_id, text: (row) => "0x" + row.service_id.toString(16)},
+    {title: "Service id", value: (row) => row.service_id},
     {title: "Asked", value: (row) => row.at_ns.req, text: (row) => (row.at_ns.req === null ? "" : formatDuration(row.at_ns.req)),
      number: true},
     since("rep"), since("rtu"), since("rej"), since("dreq"), since("drep"),

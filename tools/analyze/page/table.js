@@ -2,6 +2,7 @@
 // Tables that sort by a click on a column's heading.
 
 const ROWS_AT_FIRST = 500;
+const ROWS_AT_ONCE = 1000;
 
 /**
  * columns: {title, value(row): what sorts, text(row): what shows (value's text if left out), number: flush right,
@@ -39,7 +40,11 @@ function makeTable(columns, rows, options = {}) {
   function show(most) {
     limit = most;
     const found = words === "" ? shown : shown.filter((row) => line(row).textContent.toLowerCase().includes(words));
-    body.replaceChildren(...found.slice(0, limit).map(line));
+    body.replaceChildren();
+    // A call has room for so many arguments only.
+    for (let at = 0; at < Math.min(found.length, limit); at += ROWS_AT_ONCE) {
+      body.append(...found.slice(at, Math.min(at + ROWS_AT_ONCE, limit)).map(line));
+    }
     more.hidden = found.length <= limit;
     more.textContent = "Show all " + formatCount(found.length) + " rows";
   }
@@ -53,7 +58,7 @@ function makeTable(columns, rows, options = {}) {
     heading.setAttribute("aria-sort", order);
     const sign = order === "ascending" ? 1 : -1;
     const value = columns[index].value;
-    shown = [...shown].sort((a, b) => sign * compare(value(a), value(b)));
+    shown = [...shown].sort((a, b) => compare(value(a), value(b), sign));
     show(limit);
   }
   function choose(row) {
@@ -67,8 +72,9 @@ function makeTable(columns, rows, options = {}) {
   return {element, choose, filter: (text) => { words = text.trim().toLowerCase(); show(limit); }};
 }
 
-/** Numbers by value, all else as text; what is missing comes last. */
-function compare(a, b) {
+/** Numbers by value, all else as text; `sign` -1: the other way round. What is missing comes last in either order. */
+function compare(a, b, sign) {
   if (a === null || b === null) return (a === null ? 1 : 0) - (b === null ? 1 : 0);
-  return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", {numeric: true});
+  const numbers = typeof a === "number" && typeof b === "number";
+  return sign * (numbers ? a - b : String(a).localeCompare(String(b), "en", {numeric: true}));
 }
