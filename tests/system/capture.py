@@ -73,6 +73,14 @@ def tap():
             check_icrc(file)
 
 
+def record_with_tcpdump(interface, file):
+    """Records RoCE packets, each at once: what waits in a block when it ends would be missing."""
+    recorder = Process(["tcpdump", "-i", interface, "-U", "--immediate-mode", "-B", "65536", "-s", "0", "-w", file,
+                        "udp port 4791"])
+    harness.wait_until(lambda: "listening on" in recorder.output, "tcpdump to listen")
+    return recorder
+
+
 def tcpdump():
     """A capture of packets to another host with segmentation offload off: what would be on a wire."""
     harness.need_programs("tcpdump", "ethtool")
@@ -82,8 +90,7 @@ def tcpdump():
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o777)
         file = os.path.join(folder, "hosts.pcap")
-        recorder = Process(["tcpdump", "-i", here.interface, "-U", "-B", "65536", "-s", "0", "-w", file, "udp port 4791"])
-        harness.wait_until(lambda: "listening on" in recorder.output, "tcpdump to listen")
+        recorder = record_with_tcpdump(here.interface, file)
         port = harness.free_port()
         program = lambda host: [harness.binary("urxe_rc_verify"), "-d", host.device, "-g", "1", "-p", str(port)]
         harness.run_pair(harness.urxe_run(program(here)),
@@ -102,8 +109,7 @@ def offload():
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o777)
         file = os.path.join(folder, "lo.pcap")
-        recorder = Process(["tcpdump", "-i", "lo", "-U", "-B", "65536", "-s", "0", "-w", file, "udp port 4791"])
-        harness.wait_until(lambda: "listening on" in recorder.output, "tcpdump to listen")
+        recorder = record_with_tcpdump("lo", file)
         port = harness.free_port()
         program = [harness.binary("urxe_rc_verify"), "-d", "urxe_lo", "-p", str(port)]
         harness.run_pair(harness.urxe_run(program, ["--no-shm"]),

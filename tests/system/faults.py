@@ -18,9 +18,6 @@ KINDS = {"loss": "lost", "duplication": "duplicated", "reordering": "reordered",
 
 def verify(path, words, options):
     """urxe_rc_verify between two processes that both have the faults. Returns what was counted."""
-    if harness.sanitized():
-        # A process under a sanitizer may not get to answer in the usual half second.
-        options = [*options, "--timeout", "18"]
     before = path.counters()
     port = harness.free_port()
     program = [harness.binary("urxe_rc_verify"), "-d", path.device, "-g", path.gid(0), "-p", str(port)]

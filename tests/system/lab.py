@@ -95,8 +95,9 @@ def outside(ordinary):
             one_line([*command, "exec", "--lab", "1", "node1", "--", "true"], 2, "process 1 is no `urxe lab` of this user")
             one_line([*command, "exec", "node1", "--", "true"], 2, "--lab PID", f"{labs[0].pid} (node1, node2)",
                      f"{labs[1].pid} (node1, node2, node3)")
-            killed = subprocess.Popen([*command, *first, "node1", "--", "sleep", "1000"], cwd="/", env=environment())
-            harness.wait_until(lambda: "sleep" in script([*command, *first], "ps -o comm=", "node2").split()[:-1], "it runs")
+            killed = subprocess.Popen([*command, *first, "node1", "--", "sh", "-c", "echo joined; exec sleep 1000"], cwd="/",
+                                      stdout=subprocess.PIPE, env=environment(), text=True)
+            expect(killed.stdout.readline() == "joined\n", "it runs")
             labs[0].kill()
             expect(killed.wait(harness.PATIENCE) == 128 + signal.SIGKILL, "the end of the lab is the end of the command")
         finally:

@@ -21,6 +21,7 @@ import harness
 from harness import Process
 
 LO = ["--device", "lo"]
+PATIENCE_MS = harness.PATIENCE * 1000  # ibping and perfquery wait so long for an answer.
 COUNTERS = "/sys/class/infiniband/{}/ports/1/counters"
 # The names of the counters in perfquery's output, and those of their files.
 BASIC = {
@@ -100,7 +101,7 @@ def guid_of(host=None):
     return guid
 
 
-def ping(words, options=(), count=10, timeout_ms=2000):
+def ping(words, options=(), count=10, timeout_ms=PATIENCE_MS):
     """Whether all pings were answered."""
     done = run(["ibping", "-f", "-c", str(count), "-t", str(timeout_ms), *words], options)
     harness.expect(done.returncode == 0 and f"{count} packets transmitted" in done.stdout, done)
@@ -142,7 +143,7 @@ def ping_two_hosts():
         expect_vendor_mads(capture, {here.ipv4, there.ipv4})
     received = lambda: int(output_of(["cat", COUNTERS.format(there.device) + "/port_rcv_packets"], enter=there.command))
     before = received()
-    shown = output_of(["perfquery", "-x", *to_there, "1"])
+    shown = output_of(["perfquery", "-t", str(PATIENCE_MS), "-x", *to_there, "1"])
     value = int(re.search(r"^PortRcvPkts:\.*(\d+)$", shown, re.MULTILINE)[1])
     harness.expect(0 < before <= value <= received(), shown)
 

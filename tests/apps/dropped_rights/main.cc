@@ -113,7 +113,7 @@ class Endpoint {
                      IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
     attr.qp_state = IBV_QPS_RTS;
     attr.sq_psn = kPsn;
-    attr.timeout = 14;
+    attr.timeout = 18;  // an end may be without a processor for seconds
     attr.retry_cnt = 7;
     attr.rnr_retry = 7;
     attr.max_rd_atomic = 1;

@@ -342,11 +342,19 @@ class Tormentor {
  public:
   Tormentor(Side& side, Memory& own, ibv_wr_opcode opcode, uint64_t remote, uint32_t rkey)
       : thread_([=, this, &side, &own] { run(side, own, opcode, remote, rkey); }) {}
-  ~Tormentor() { thread_.join(); }
+  ~Tormentor() {
+    if (thread_.joinable()) thread_.join();
+  }
   Tormentor(const Tormentor&) = delete;
   Tormentor& operator=(const Tormentor&) = delete;
 
-  ibv_wc_status status = IBV_WC_SUCCESS;
+  /// Waits until one fails.
+  ibv_wc_status end() {
+    thread_.join();
+    return status.load();
+  }
+
+  std::atomic<ibv_wc_status> status = IBV_WC_SUCCESS;
   std::atomic<int> done{0};
 
  private:
@@ -382,8 +390,12 @@ TEST_F(TakenAway, WhileThePeerGoesOn) {
     {
       const MrPtr mr = register_at(*right_, at);
       Tormentor peer(*left_, own, opcode, reinterpret_cast<uint64_t>(at), mr->rkey);
-      while (peer.done.load() < 20 + round) std::this_thread::yield();
+      while (peer.done.load() < 20 + round && peer.status.load() == IBV_WC_SUCCESS) {
+        std::this_thread::yield();
+      }
+      ASSERT_EQ(peer.status.load(), IBV_WC_SUCCESS) << "before the memory was taken";
       way.take(at);
+      EXPECT_EQ(peer.end(), IBV_WC_REM_ACCESS_ERR);
     }
     way.end(at);
     left_.reset();

@@ -7,6 +7,7 @@
 #include "packet/host/socket_address.h"
 #include "packet/host/spare_sockets.h"
 #include "packet/wire/types.h"
+#include "tests/support/isolation.h"
 
 namespace urxe::test::closed_ports_test {
 namespace {
@@ -26,8 +27,16 @@ FileDescriptor have_port(const Gid& local) {
   return fd;
 }
 
+/// Somebody else of this host may have the port at all addresses.
+class ClosedPortsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!isolated()) GTEST_SKIP() << "needs a network namespace of its own";
+  }
+};
+
 /// The loopback interface delivers errors before send() returns, and limits none.
-TEST(ClosedPorts, TwoErrorsTell) {
+TEST_F(ClosedPortsTest, TwoErrorsTell) {
   ClosedPorts ports;
   EXPECT_FALSE(ports.look(address(1), address(2), 0, kStart));
   EXPECT_FALSE(ports.look(address(1), address(2), 0, kStart + milliseconds(300)));
@@ -36,7 +45,7 @@ TEST(ClosedPorts, TwoErrorsTell) {
   EXPECT_FALSE(ports.look(address(1), address(2), 0, kStart + milliseconds(900))) << "begins anew";
 }
 
-TEST(ClosedPorts, APortThatSomebodyHasIsNotClosed) {
+TEST_F(ClosedPortsTest, APortThatSomebodyHasIsNotClosed) {
   ClosedPorts ports;
   const FileDescriptor owner = have_port(address(3));
   Instant now = kStart;
@@ -45,7 +54,7 @@ TEST(ClosedPorts, APortThatSomebodyHasIsNotClosed) {
   }
 }
 
-TEST(ClosedPorts, HostsAreToldApart) {
+TEST_F(ClosedPortsTest, HostsAreToldApart) {
   ClosedPorts ports;
   const FileDescriptor owner = have_port(address(4));
   Instant now = kStart;
@@ -59,7 +68,7 @@ TEST(ClosedPorts, HostsAreToldApart) {
   EXPECT_TRUE(ports.look(address(2), address(5), 0, now));
 }
 
-TEST(ClosedPorts, LooksThatNobodyRepeatsAreForgotten) {
+TEST_F(ClosedPortsTest, LooksThatNobodyRepeatsAreForgotten) {
   ClosedPorts ports;
   EXPECT_FALSE(ports.look(address(1), address(6), 0, kStart));
   EXPECT_FALSE(ports.look(address(1), address(6), 0, kStart + milliseconds(300)));
@@ -70,7 +79,7 @@ TEST(ClosedPorts, LooksThatNobodyRepeatsAreForgotten) {
   EXPECT_FALSE(ports.next_expiry());
 }
 
-TEST(ClosedPorts, LooksAtAFewHostsAtATime) {
+TEST_F(ClosedPortsTest, LooksAtAFewHostsAtATime) {
   ClosedPorts ports;
   const auto look_at_all = [&](Instant now) {
     size_t closed = 0;
@@ -84,7 +93,7 @@ TEST(ClosedPorts, LooksAtAFewHostsAtATime) {
   EXPECT_EQ(look_at_all(kStart + milliseconds(600)), ClosedPorts::kMost);
 }
 
-TEST(ClosedPorts, AnAddressThatIsNotOursFindsNothing) {
+TEST_F(ClosedPortsTest, AnAddressThatIsNotOursFindsNothing) {
   ClosedPorts ports;
   const uint8_t bytes[4] = {192, 0, 2, 77};
   for (int i = 0; i < 4; ++i) {

@@ -431,40 +431,50 @@ TEST_F(TwoMembers, ARequestThatWaitsCostsFewSystemCalls) {
   EXPECT_LE(engine.counters().rx_syscalls - before, kCalls + kCalls / 4);
 }
 
+// Chance decides which socket gets the packets of a port while a newcomer knows only itself. So
+// often that some go astray, but for one run of many millions.
+constexpr int kAttempts = 5;
+
 // Packets for others wait in a member's socket when it leaves. Expect: it forwards them.
 TEST_F(SharedPort, NothingOfOthersIsLostWithAMemberThatLeaves) {
-  auto leaver = std::make_unique<Member>();
-  Member stayer;
-  ASSERT_TRUE(stayer.engine.open_address(address_));
-  // Nobody answers the newcomer, so it knows only itself, and chance decides which socket gets the
-  // other's packets.
-  ASSERT_TRUE(leaver->engine.open_address(address_));
-  constexpr size_t kPorts = 12;  // the unix socket that they are forwarded to holds some ten
-  for (uint32_t i = 0; i < kPorts; ++i) {
-    sender_->send(stayer.slot.number(), i);
-    sender_->change_port();
+  uint64_t forwarded = 0;
+  for (int attempt = 0; attempt < kAttempts && forwarded == 0; ++attempt) {
+    auto leaver = std::make_unique<Member>();
+    Member stayer;
+    ASSERT_TRUE(stayer.engine.open_address(address_));
+    ASSERT_TRUE(leaver->engine.open_address(address_));
+    constexpr size_t kPorts = 12;  // the unix socket that they are forwarded to holds some ten
+    for (uint32_t i = 0; i < kPorts; ++i) {
+      sender_->send(stayer.slot.number(), i);
+      sender_->change_port();
+    }
+    leaver.reset();
+    EXPECT_EQ(receive_packets(stayer.engine, kPorts).size(), kPorts);
+    forwarded = stayer.sharing.counters().rx_forwarded;
   }
-  leaver.reset();
-  EXPECT_EQ(receive_packets(stayer.engine, kPorts).size(), kPorts);
-  EXPECT_GT(stayer.sharing.counters().rx_forwarded, 0U) << "none had gone astray";
+  EXPECT_GT(forwarded, 0U) << "none had gone astray";
 }
 
 // As before, but the member stays and only closes the address.
 TEST_F(SharedPort, NothingOfOthersIsLostWithAnAddressThatIsClosed) {
-  Member leaver;
-  Member stayer;
-  ASSERT_TRUE(stayer.engine.open_address(address_));
-  ASSERT_TRUE(leaver.engine.open_address(address_));
-  constexpr size_t kPorts = 8;  // no more than the socket that they are forwarded to holds
-  for (uint32_t i = 0; i < kPorts; ++i) {
-    sender_->send(stayer.slot.number(), i);
-    sender_->change_port();
+  uint64_t forwarded = 0;
+  for (int attempt = 0; attempt < kAttempts && forwarded == 0; ++attempt) {
+    Member leaver;
+    Member stayer;
+    ASSERT_TRUE(stayer.engine.open_address(address_));
+    ASSERT_TRUE(leaver.engine.open_address(address_));
+    constexpr size_t kPorts = 8;  // no more than the socket that they are forwarded to holds
+    for (uint32_t i = 0; i < kPorts; ++i) {
+      sender_->send(stayer.slot.number(), i);
+      sender_->change_port();
+    }
+    leaver.engine.close_address(address_);
+    EXPECT_EQ(receive_packets(stayer.engine, kPorts).size(), kPorts);
+    EXPECT_FALSE(leaver.engine.is_joining());
+    EXPECT_TRUE(leaver.engine.receive().empty());
+    forwarded = stayer.sharing.counters().rx_forwarded;
   }
-  leaver.engine.close_address(address_);
-  EXPECT_EQ(receive_packets(stayer.engine, kPorts).size(), kPorts);
-  EXPECT_GT(stayer.sharing.counters().rx_forwarded, 0U) << "none had gone astray";
-  EXPECT_FALSE(leaver.engine.is_joining());
-  EXPECT_TRUE(leaver.engine.receive().empty());
+  EXPECT_GT(forwarded, 0U) << "none had gone astray";
 }
 
 // The last of four members gets the index of the first when that one leaves. Then the second
