@@ -122,12 +122,11 @@ Expected<Eal*, EngineError> Eal::start(const DpdkArguments& arguments) {
                                         " descriptors, and there are fewer");
     }
     auto result = eal->initialize(arguments.eal);
-    if (!result) {
-      eal->locks_.clear();
-      return Unexpected<EngineError>(std::move(result.error()));
-    }
-    eal->started_ = true;
-    eal->started_by_ = getpid();
+    // If only a device is missing, EAL runs, and has the others.
+    eal->started_ = result || eal->is_ours_;
+    if (eal->started_) eal->started_by_ = getpid();
+    if (!eal->started_) eal->locks_.clear();
+    if (!result) return Unexpected<EngineError>(std::move(result.error()));
   }
   return eal;
 }
