@@ -76,7 +76,8 @@ Verdict execute_send(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet
   // could then invalidate the READ's key. This responder avoids that.
   if (with_invalidate(op) && is_being_read(resp, packet.headers.invalidate)) {
     resp.held_send.emplace(packet.headers);
-    resp.dropped_behind_held = false;
+    const auto held_end = ca.held.end(qp);
+    resp.newest_behind_held = held_end ? std::optional(*held_end - 1) : std::nullopt;
     return Verdict::kAnswered;
   }
   if (with_invalidate(op) && !invalidate(ca, qp, packet.headers.invalidate)) {
@@ -270,13 +271,15 @@ void continue_with_held(ChannelAdapter& ca, QueuePair& qp, bool executed) {
   if (resp.ack) owe_ack(ca, qp, true);
 }
 
-/// A request that arrives while a SEND is held. Its turn has not come; the SEND itself may be
-/// repeated.
-void receive_behind_held(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, uint16_t port,
-                         int32_t ahead) {
-  if (ahead > 0 && keep_ahead(ca, qp, packet, port, ahead) != HeldRequests::Kept::kNot) return;
-  ca.counters.drop(DropReason::kOutOfSequence);
-  if (ahead > 0) qp.responder.dropped_behind_held = true;
+/// The held SEND has been executed: those behind it come next. What found no place, or has lost it,
+/// must be sent again.
+void continue_behind_held(ChannelAdapter& ca, QueuePair& qp) {
+  ResponderState& resp = qp.responder;
+  const auto newest = std::exchange(resp.newest_behind_held, std::nullopt);
+  if (resp.held.count != 0) continue_with_held(ca, qp, true);
+  if (!newest || resp.expected_psn.is_after(*newest)) return;
+  if (resp.held_send) return note_behind_held(resp, *newest);
+  if (!resp.nak_outstanding && qp.state() != IBV_QPS_ERR) owe_sequence_nak(ca, qp);
 }
 
 }  // namespace
@@ -293,13 +296,7 @@ void resume_held_send(ChannelAdapter& ca, QueuePair& qp) {
   if (!invalidate(ca, qp, headers.invalidate)) return;
   if (end_received_message(ca, qp, headers, resp.received) != Verdict::kExecuted) return;
   note_executed(ca, qp, headers.bth);
-  const bool dropped = std::exchange(resp.dropped_behind_held, false);
-  if (resp.held.count != 0) continue_with_held(ca, qp, true);
-  if (resp.held_send) {
-    resp.dropped_behind_held = dropped;
-  } else if (dropped && !resp.nak_outstanding) {
-    owe_sequence_nak(ca, qp);
-  }
+  continue_behind_held(ca, qp);
 }
 
 void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, uint16_t port) {

@@ -23,6 +23,12 @@ void receive_request(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet
 HeldRequests::Kept keep_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet,
                               uint16_t port, int32_t ahead);
 
+/// A request has come behind a SEND that is held (ResponderState::held_send).
+void note_behind_held(ResponderState& resp, Psn psn);
+/// Handles such a request, whose turn has not come; or (`ahead` 0) the SEND itself once more.
+void receive_behind_held(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, uint16_t port,
+                         int32_t ahead);
+
 /// Handles a packet that lies `ahead` PSNs behind the expected one: keeps it if there is room.
 /// After an RNR NAK the requester sends everything again, so there is no use in keeping it then.
 /// One of a port that is not known to be the peer's is not kept, either.

@@ -52,6 +52,20 @@ void receive_ahead(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, 
   if (!resp.nak_outstanding || asks_again) owe_sequence_nak(ca, qp);
 }
 
+void note_behind_held(ResponderState& resp, Psn psn) {
+  std::optional<Psn>& newest = resp.newest_behind_held;
+  if (!newest || psn.is_after(*newest)) newest = psn;
+}
+
+void receive_behind_held(ChannelAdapter& ca, QueuePair& qp, const PacketView& packet, uint16_t port,
+                         int32_t ahead) {
+  if (ahead > 0) {
+    note_behind_held(qp.responder, packet.headers.bth.psn);
+    if (keep_ahead(ca, qp, packet, port, ahead) != HeldRequests::Kept::kNot) return;
+  }
+  ca.counters.drop(DropReason::kOutOfSequence);
+}
+
 void receive_gap_query(ChannelAdapter& ca, QueuePair& qp, Psn number) {
   if (!ca.config.keeps_requests) return;
   ResponderState& resp = qp.responder;

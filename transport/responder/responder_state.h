@@ -93,9 +93,9 @@ struct ResponderState {
   /// The last packet of a SEND with invalidate whose data has been placed. It is executed when the
   /// READs through its key have been answered; until then no other request is.
   std::optional<HeldSend> held_send;
-  bool dropped_behind_held = false;  ///< requests that found no place: they must be sent again
-  bool reports_gaps = false;         ///< the peer has asked for it
-  Psn gap_query;                     ///< the number of its last query
+  std::optional<Psn> newest_behind_held;  ///< of the requests that came meanwhile
+  bool reports_gaps = false;              ///< the peer has asked for it
+  Psn gap_query;                          ///< the number of its last query
   uint32_t gaps_due = 0;
   std::array<Gap, 8> gaps{};  ///< to be reported
   HeldLine held;              ///< packets that came behind a gap (ChannelAdapter::held)

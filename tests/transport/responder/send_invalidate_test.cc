@@ -199,6 +199,21 @@ TEST(SendInvalidate, AGapBehindOneThatWaits) {
             (Statuses{{1, IBV_WC_SUCCESS}, {2, IBV_WC_SUCCESS}, {3, IBV_WC_SUCCESS}}));
 }
 
+// Expect: one that finds no place is asked for once those before it have been executed.
+TEST(SendInvalidate, ARequestTooFarBehindOneThatWaits) {
+  constexpr auto kTooFar = static_cast<uint32_t>(HeldRequests::kFurthest) + 1;
+  BoundBench bench(keeping());
+  bench.post_receive();
+  bench.receive(Operation::kReadRequest, 200, bench.reth(kVa, bench.key, 8));
+  bench.receive(Operation::kSendOnlyInvalidate, 201, invalidate(bench.key));
+  bench.receive(Operation::kSendOnly, 202, ack_requested());
+  bench.receive(Operation::kSendOnly, 201 + kTooFar);
+  EXPECT_EQ(bench.dropped(DropReason::kOutOfSequence), 1U);
+  EXPECT_EQ(bench.sent(), (Lines{"READ Response Only psn 200 credits 2 msn 1 len 8",
+                                 "ACK psn 203 nak \"psn sequence error\" msn 3"}));
+  EXPECT_EQ(bench.receive_statuses(), (Statuses{{1, IBV_WC_SUCCESS}, {2, IBV_WC_SUCCESS}}));
+}
+
 // Expect: one of those that were kept may have to wait, too, with those behind it.
 TEST(SendInvalidate, AnotherThatWaitsBehindTheFirst) {
   BoundBench bench(keeping());
