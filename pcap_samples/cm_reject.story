@@ -12,7 +12,7 @@ cm.0.datagrams false
 cm.0.active "192.168.77.2"
 cm.0.passive "192.168.77.3"
 cm.0.active_id 21647652
-cm.0.service_id 17178431
+cm.0.service_id "0x1061f3f"
 cm.0.active_qpn 856
 cm.0.repeated 0
 cm.0.at_ns.req 0

@@ -48,7 +48,7 @@ cm.0.active "192.168.77.2"
 cm.0.passive "192.168.77.3"
 cm.0.active_id 4249506084
 cm.0.passive_id 3892200117
-cm.0.service_id 17177633
+cm.0.service_id "0x1061c21"
 cm.0.active_qpn 852
 cm.0.passive_qpn 292
 cm.0.repeated 0

@@ -42,7 +42,7 @@ cm.0.active "fd77::2"
 cm.0.passive "fd77::3"
 cm.0.active_id 4266283300
 cm.0.passive_id 3858645685
-cm.0.service_id 17177634
+cm.0.service_id "0x1061c22"
 cm.0.active_qpn 853
 cm.0.passive_qpn 293
 cm.0.repeated 0

@@ -66,7 +66,7 @@ cm.0.active "192.168.77.2"
 cm.0.passive "192.168.77.3"
 cm.0.active_id 4283060516
 cm.0.passive_id 3959308981
-cm.0.service_id 17177635
+cm.0.service_id "0x1061c23"
 cm.0.active_qpn 854
 cm.0.passive_qpn 294
 cm.0.repeated 0
@@ -83,7 +83,7 @@ cm.1.active "192.168.77.2"
 cm.1.passive "192.168.77.3"
 cm.1.active_id 4870436
 cm.1.passive_id 3908977333
-cm.1.service_id 17177635
+cm.1.service_id "0x1061c23"
 cm.1.active_qpn 855
 cm.1.passive_qpn 295
 cm.1.repeated 0

@@ -10,7 +10,7 @@ constexpr const char* kEngineHelp =
     "default: udp)";
 constexpr const char* kDpdkHelp =
     "For --engine dpdk, in one word: arguments of DPDK's environment (EAL), and behind -- words "
-    "about its port: address=A/BITS,... gateway=A mtu=N";
+    "about its port: [port=NAME] address=A/BITS,... gateway=A mtu=N";
 constexpr const char* kDeviceHelp =
     "Present interface IFACE as device NAME (urxe_IFACE if left out); only the interfaces so named "
     "are presented. Repeatable";

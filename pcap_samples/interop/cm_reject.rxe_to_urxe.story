@@ -11,7 +11,7 @@ cm.0.datagrams false
 cm.0.active "10.99.0.2"
 cm.0.passive "10.99.0.1"
 cm.0.active_id 130794324
-cm.0.service_id 17194285
+cm.0.service_id "0x1065d2d"
 cm.0.active_qpn 107
 cm.0.repeated 0
 cm.0.at_ns.req 0

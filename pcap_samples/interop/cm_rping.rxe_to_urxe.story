@@ -46,7 +46,7 @@ cm.0.active "10.99.0.2"
 cm.0.passive "10.99.0.1"
 cm.0.active_id 13353812
 cm.0.passive_id 2886355217
-cm.0.service_id 17194287
+cm.0.service_id "0x1065d2f"
 cm.0.active_qpn 109
 cm.0.passive_qpn 11298355
 cm.0.repeated 0

@@ -61,7 +61,7 @@ cm.0.active "10.99.0.2"
 cm.0.passive "10.99.0.1"
 cm.0.active_id 164348756
 cm.0.passive_id 2922434315
-cm.0.service_id 17194291
+cm.0.service_id "0x1065d33"
 cm.0.active_qpn 114
 cm.0.passive_qpn 11422582
 cm.0.repeated 0
@@ -78,7 +78,7 @@ cm.1.active "10.99.0.2"
 cm.1.passive "10.99.0.1"
 cm.1.active_id 147571540
 cm.1.passive_id 2925933519
-cm.1.service_id 17194291
+cm.1.service_id "0x1065d33"
 cm.1.active_qpn 115
 cm.1.passive_qpn 11422583
 cm.1.repeated 0

@@ -13,7 +13,7 @@ cm.0.datagrams true
 cm.0.active "10.99.0.2"
 cm.0.passive "10.99.0.1"
 cm.0.active_id 365675348
-cm.0.service_id 17898502
+cm.0.service_id "0x1111c06"
 cm.0.passive_qpn 11497202
 cm.0.repeated 0
 cm.0.at_ns.req 0

@@ -442,7 +442,15 @@ TEST_F(CqEx, Moderation) {
   attr.moderate = {4, device_.attr.cq_mod_caps.max_cq_period};
   ASSERT_EQ(ibv_modify_cq(received_.get(), &attr), 0);
   ASSERT_EQ(ibv_req_notify_cq(received_.get(), 0), 0);
-  exchange(4);
+  const auto begin = std::chrono::steady_clock::now();
+  exchange(3);
+  for (uint64_t id = 0; id < 3; ++id) expect_completion(sent_.get(), id);
+  const bool too_early = readable(channel->fd, std::chrono::milliseconds(0));
+  const auto period = std::chrono::microseconds(attr.moderate.cq_period);
+  if (std::chrono::steady_clock::now() - begin < period) {
+    EXPECT_FALSE(too_early) << "after three completions";
+  }
+  exchange(1);
   EXPECT_TRUE(readable(channel->fd, kPatience)) << "after four completions";
   ibv_cq* cq = nullptr;
   void* unused = nullptr;

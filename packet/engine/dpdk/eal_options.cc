@@ -15,7 +15,7 @@ struct Option {
   Value value = Value::kNone;
 };
 
-/// Those of DPDK 22.11 and 23.11.
+/// Those of DPDK 22.11 to 24.11.
 constexpr auto kOptions = std::to_array<Option>({
     {"a", Value::kWanted},
     {"b", Value::kWanted},
@@ -41,6 +41,7 @@ constexpr auto kOptions = std::to_array<Option>({
     {"lcores", Value::kWanted},
     {"legacy-mem", Value::kNone},
     {"log-level", Value::kWanted},
+    {"log-timestamp", Value::kOptional},
     {"main-lcore", Value::kWanted},
     {"match-allocations", Value::kNone},
     {"mbuf-pool-ops-name", Value::kWanted},
