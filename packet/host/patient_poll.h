@@ -10,11 +10,11 @@
 
 namespace urxe {
 
-/// ppoll(2) without a signal mask. That fails at once if there are more entries than the process
-/// may now have descriptors (a sandbox sets a limit of 0 or 1, and those that are open stay): then
-/// this waits for a millisecond at most, and looks at each entry alone. With a limit of 0 it
-/// cannot, and says that all are ready. A thread may be cancelled in it (wait_for_event.cc has more
-/// of that).
+/// ppoll(2) without a signal mask, for threads that sleep by it. A sandbox may lower the limit of
+/// descriptors to 0 or 1 while those that are open stay open; ppoll(2) then fails at once with
+/// EINVAL, because there are more entries than the limit allows. In that case this waits for a
+/// millisecond at most and looks at each entry alone. With a limit of 0 not even that is possible,
+/// and all entries count as ready. A thread may be cancelled in it (see wait_for_event.cc).
 [[gnu::no_sanitize_address]] inline int patient_poll(std::span<pollfd> fds,
                                                      const timespec* timeout) {
   int ready = ppoll(fds.data(), fds.size(), timeout, nullptr);

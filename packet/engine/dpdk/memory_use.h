@@ -12,7 +12,7 @@ namespace urxe {
 /// for each port.
 class MemoryUse {
  public:
-  static constexpr size_t kPorts = 64;  ///< at least RTE_MAX_ETHPORTS
+  static constexpr size_t kPorts = 64;  ///< as many as DPDK has, or more
 
   /// `port`: DPDK's number, less than kPorts.
   explicit MemoryUse(uint16_t port) : in_use_(in_use[port].value) {

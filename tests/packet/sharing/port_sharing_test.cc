@@ -431,8 +431,8 @@ TEST_F(TwoMembers, ARequestThatWaitsCostsFewSystemCalls) {
   EXPECT_LE(engine.counters().rx_syscalls - before, kCalls + kCalls / 4);
 }
 
-// Chance decides which socket gets the packets of a port while a newcomer knows only itself. So
-// often that some go astray, but for one run of many millions.
+// While a newcomer knows only itself, chance decides which socket gets the packets of a source
+// port. In five attempts, each with 8 ports or more, none goes astray with a chance of 2^-40.
 constexpr int kAttempts = 5;
 
 // Packets for others wait in a member's socket when it leaves. Expect: it forwards them.

@@ -105,7 +105,7 @@ TEST(InterfaceWatcherTest, ANewFollowerIsToldTheState) {
 }
 
 // An engine tells of its link from within a poll.
-TEST(InterfaceWatcherTest, ALinkIsToldWithoutMemory) {
+TEST(InterfaceWatcherTest, TellingOfALinkNeedsNoMemory) {
   if (!test::can_fail_allocations()) GTEST_SKIP() << "a sanitizer has the allocator";
   InterfaceWatcher& watcher = InterfaceWatcher::instance();
   const std::string device = "urxe_a_port_with_a_long_name";

@@ -69,8 +69,8 @@ class Eal {
   std::mutex mutex_;
   bool is_ours_ = false;  ///< started here
   bool started_ = false;
-  std::optional<EngineError>
-      failure_;                       ///< of a start; with it EAL tells that it was started already
+  /// Of an earlier start: EAL may then refuse another one, as if it had been started.
+  std::optional<EngineError> failure_;
   std::atomic<pid_t> started_by_{0};  ///< the process; a child of it has none of the threads
   std::vector<std::string> devices_;  ///< as the options name them
   /// By name. Servers of one memif socket share one.

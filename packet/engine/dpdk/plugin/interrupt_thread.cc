@@ -3,6 +3,7 @@
 
 #include <linux/membarrier.h>
 #include <rte_alarm.h>
+#include <rte_config.h>
 #include <rte_interrupts.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -80,6 +81,8 @@ ssize_t after_failed_send(int fd, const msghdr* message) {
 bool prepare_memory_use() {
   return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
 }
+
+static_assert(RTE_MAX_ETHPORTS <= MemoryUse::kPorts);
 
 void wait_before_unmap() {
   if (rte_thread_is_intr() == 0) return;

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "tests/packet/host/scratch_place.h"
 #include "tests/packet/sharing/child_process.h"
 #include "tests/packet/sharing/sharing_fixture.h"
+#include "tests/support/descriptor_limit.h"
 
 namespace urxe::test {
 namespace {
@@ -51,19 +51,11 @@ TEST_F(SharingDirectoryTest, IsOneForANetworkNamespace) {
   EXPECT_NE((*one)->path(), (*other)->path());
 }
 
-/// To take all slots needs more descriptors than 1024, the usual limit.
 /// Each slot has a descriptor, and its socket one.
-bool may_have_all_slots() {
-  constexpr rlim_t kNeeded = 2 * kSlots + 256;
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
-  if (limit.rlim_cur >= kNeeded) return true;
-  limit.rlim_cur = kNeeded;
-  return kNeeded <= limit.rlim_max && setrlimit(RLIMIT_NOFILE, &limit) == 0;
-}
+constexpr rlim_t kDescriptorsOfAllSlots = 2 * kSlots + 256;
 
 TEST_F(SharingDirectoryTest, SlotsOfDifferentNetworksDoNotMix) {
-  if (!may_have_all_slots()) GTEST_SKIP() << "the limit of descriptors is too low";
+  if (!may_have_descriptors(kDescriptorsOfAllSlots)) GTEST_SKIP() << "too few descriptors";
   const auto one = open();
   const auto other = open(2);
   ASSERT_TRUE(one && other);
@@ -137,7 +129,7 @@ TEST_F(SharingDirectoryTest, AProcessThatWasKilledAsItMadeOneIsOfNoHarm) {
 }
 
 TEST_F(SharingDirectoryTest, AStaleSocketIsReplaced) {
-  if (!may_have_all_slots()) GTEST_SKIP() << "the limit of descriptors is too low";
+  if (!may_have_descriptors(kDescriptorsOfAllSlots)) GTEST_SKIP() << "too few descriptors";
   const auto directory = open();
   ASSERT_TRUE(directory);
   ChildProcess owner([&](int pipe) {

@@ -2,7 +2,6 @@
 #include "packet/sharing/slots/slots.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "tests/packet/sharing/child_process.h"
+#include "tests/support/descriptor_limit.h"
 #include "tests/support/isolation.h"
 
 namespace urxe::test::slots_test {
@@ -23,15 +23,8 @@ struct Held {
   std::array<uint32_t, 2> indices;
 };
 
-/// An ordinary user may have 1024 descriptors unless it asks for more; each slot has two.
-bool may_have_all_slots() {
-  constexpr rlim_t kNeeded = 2 * kSlots + 256;
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
-  if (limit.rlim_cur >= kNeeded) return true;
-  limit.rlim_cur = kNeeded;
-  return kNeeded <= limit.rlim_max && setrlimit(RLIMIT_NOFILE, &limit) == 0;
-}
+/// Each slot has two.
+constexpr rlim_t kDescriptorsOfAllSlots = 2 * kSlots + 256;
 
 void hold_slot_forever(int pipe) {
   auto slot = Slot::acquire();
@@ -52,7 +45,8 @@ TEST(Slots, EachHolderHasAnotherOne) {
 
 TEST(Slots, AKilledProcessLeavesItsSlotAndTheNumbersGoOn) {
   if (!isolated()) GTEST_SKIP() << "needs a network namespace of its own";
-  if (!may_have_all_slots()) GTEST_SKIP() << "may not have enough descriptors";
+  if (!may_have_descriptors(kDescriptorsOfAllSlots))
+    GTEST_SKIP() << "may not have enough descriptors";
   ChildProcess child(hold_slot_forever);
   const auto held = child.read<Held>();
   ASSERT_TRUE(held);
@@ -94,7 +88,8 @@ TEST(Slots, QueuePairNumbersAreInNoGuessableOrder) {
 
 TEST(Slots, SpecialQueuePairNumbersAreNeverGiven) {
   if (!isolated()) GTEST_SKIP() << "needs a network namespace of its own";
-  if (!may_have_all_slots()) GTEST_SKIP() << "may not have enough descriptors";
+  if (!may_have_descriptors(kDescriptorsOfAllSlots))
+    GTEST_SKIP() << "may not have enough descriptors";
   std::vector<Slot> slots;
   for (uint32_t i = 0; i < kSlots; ++i) {
     auto slot = Slot::acquire();
