@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tests/conformance/support/fixture.h"
+#include "tests/conformance/support/waiter.h"
 
 namespace conformance {
 namespace {
@@ -57,9 +58,12 @@ TEST_F(Events, BlockedReaderIsWoken) {
   checks("ibv_get_async_event(3): blocks until an event comes");
   connect_pair();
   if (stopped()) return;
-  std::thread reader([this] { await_event(context(), IBV_EVENT_QP_ACCESS_ERR); });
+  Waiter reader([this] {
+    await_event(context(), IBV_EVENT_QP_ACCESS_ERR);
+    return 0;
+  });
   cause_access_error();
-  reader.join();
+  EXPECT_EQ(reader.outcome(), 0);
 }
 
 TEST_F(Events, DestroyWaitsForTheAcknowledgement) {

@@ -8,32 +8,17 @@
 
 #include <array>
 #include <atomic>
-#include <fstream>
-#include <functional>
 #include <optional>
 #include <string>
 #include <thread>
-#include <utility>
 
 #include "tests/conformance/support/fixture.h"
+#include "tests/conformance/support/waiter.h"
 
 namespace conformance {
 namespace {
 
 constexpr uint32_t kSize = 64;
-
-/// Whether the thread of this process sleeps, in several looks.
-bool sleeps(pid_t thread) {
-  for (int look = 0; look < 5; ++look) {
-    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
-    std::string stat;
-    std::getline(file, stat);
-    const size_t name_end = stat.rfind(')');
-    if (name_end == std::string::npos || stat.compare(name_end, 3, ") S") != 0) return false;
-    usleep(1000);
-  }
-  return true;
-}
 
 /// The action of a signal, until the end of the scope.
 class Action {
@@ -62,42 +47,6 @@ constexpr int kJumped = -2;
 void jump_out(int /*signal*/) {
   siglongjmp(way_out, 1);
 }
-
-/// A thread that waits, from when it sleeps on.
-class Waiter {
- public:
-  explicit Waiter(std::function<int()> wait)
-      : thread_([this, wait = std::move(wait)] {
-          number_ = gettid();
-          outcome_ = wait();
-        }) {
-    expect_sleep();
-  }
-  ~Waiter() {
-    if (thread_.joinable()) thread_.join();
-  }
-  Waiter(const Waiter&) = delete;
-  Waiter& operator=(const Waiter&) = delete;
-
-  void expect_sleep() {
-    EXPECT_TRUE(eventually([this] { return number_ != 0 && sleeps(number_); }));
-  }
-  void signal(int signal) { pthread_kill(thread_.native_handle(), signal); }
-  void cancel() {
-    pthread_cancel(thread_.native_handle());
-    thread_.join();
-  }
-  /// What `wait` has returned, when it has; -1: it has not.
-  int outcome() {
-    thread_.join();
-    return outcome_;
-  }
-
- private:
-  std::atomic<pid_t> number_{0};
-  int outcome_ = -1;
-  std::thread thread_;
-};
 
 struct Waiting : PairConformance {
   void SetUp() override {

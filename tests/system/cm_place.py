@@ -81,6 +81,8 @@ def place(kind):
     if not kind.startswith("veth"):
         harness.isolate()
         node, ib = _NODES[kind]
+        if node == "::1":
+            harness.need_ipv6()
         yield Place(node, node, node, ib=ib)
         return
     here, other = harness.two_hosts()

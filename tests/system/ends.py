@@ -33,6 +33,8 @@ class Ends:
 
     def gid(self, index):
         """The place in the GID table of what is at `index` on a loopback interface. 0: IPv4, 1: IPv6."""
+        if int(index) == 1 and ENGINE in ("", "udp"):
+            harness.need_ipv6()
         return str(int(index) + self._first_gid)
 
     def server(self, words, options=()):

@@ -131,6 +131,14 @@ def shares_network():
     return _shares_network
 
 
+def need_ipv6():
+    """After isolate(): a container may have no IPv6, not even on lo."""
+    with contextlib.suppress(FileNotFoundError), open("/proc/net/if_inet6", encoding="ascii") as file:
+        if f"{1:032x}" in file.read():
+            return
+    skip("needs ::1 on the loopback interface")
+
+
 def need_namespaces():
     if not is_root():
         skip("needs root, for network namespaces")

@@ -335,30 +335,63 @@ def wrong_use(ordinary):
         one_line([*command, "--", "urxe", "lab", "exec", "node3", "--", "true"], 2, "node3", "node1, node2")
 
 
-def namespaces_in_use():
-    found = set()
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        for kind in ("pid", "net", "mnt", "ipc", "uts", "user"):
-            with contextlib.suppress(OSError):
-                found.add(os.readlink(f"/proc/{pid}/ns/{kind}"))
+def everybody():
+    return filter(str.isdigit, os.listdir("/proc"))
+
+
+def descendants(pid):
+    """The process, and what it and its children have started."""
+    parents = {}
+    for other in everybody():
+        with contextlib.suppress(OSError), open(f"/proc/{other}/stat", encoding="utf-8", errors="replace") as file:
+            parents[other] = file.read().rsplit(")", 1)[1].split()[1]
+    found, new = set(), {str(pid)}
+    while new:
+        found |= new
+        new = {one for one, parent in parents.items() if parent in new} - found
     return found
+
+
+def namespaces(pids):
+    """The namespaces of these processes: the name of each, and a path to it."""
+    found = {}
+    for pid in pids:
+        for kind in ("pid", "net", "mnt", "ipc", "uts", "user"):
+            path = f"/proc/{pid}/ns/{kind}"
+            with contextlib.suppress(OSError):
+                found[os.readlink(path)] = path
+    return found
+
+
+def networks(names):
+    return [name for name in names if name.startswith("net:")]
+
+
+def hold(found, held):
+    """Opens the namespaces, so that nobody gets a namespace of the same name afterwards."""
+    for name, path in found.items():
+        with contextlib.suppress(OSError):
+            held.enter_context(open(path, "rb"))
+            if os.readlink(path) == name:
+                yield name
 
 
 def expect_nothing_left(command, end):
     """Starts a lab with busy nodes, ends it, and looks for what is left of it."""
-    before = namespaces_in_use()
     places = {place: os.listdir(place) for place in ("/dev/shm", "/tmp")}
     text = "urxe lab exec node2 -- sleep 1000 & urxe lab exec node3 -- sleep 1000 & echo $(hostname) is up; cat"
     lab = subprocess.Popen([*command, "--nodes", "3", "--", "sh", "-c", text], stdin=subprocess.PIPE,
                            stdout=subprocess.PIPE, env=environment(), cwd="/", text=True)
     expect(lab.stdout.readline() == "node1 is up\n", "the lab does not start")
-    # The host's namespaces do not come and go, so that those that are new are the lab's or another test's.
-    made = namespaces_in_use() - before
-    expect(len([name for name in made if name.startswith("net:")]) >= 4, f"few namespaces: {made}")
-    end(lab)
-    lab.wait(harness.PATIENCE)
-    lab_is_gone = lambda: not (made & namespaces_in_use())
-    harness.wait_until(lab_is_gone, "the namespaces of the lab to go")
+    ours = namespaces([os.getpid()])
+    theirs = lambda: {name: path for name, path in namespaces(descendants(lab.pid)).items() if name not in ours}
+    harness.wait_until(lambda: len(networks(theirs())) >= 4, "the lab and its nodes to have a network each")
+    with contextlib.ExitStack() as held:
+        made = set(hold(theirs(), held))
+        expect(len(networks(made)) >= 4, f"few namespaces: {made}")
+        end(lab)
+        lab.wait(harness.PATIENCE)
+        harness.wait_until(lambda: not made & namespaces(everybody()).keys(), "the processes of the lab to go")
     for place, there in places.items():
         expect(os.listdir(place) == there, f"left in {place}: {os.listdir(place)}")
     mounts = open("/proc/self/mounts", encoding="ascii").read()

@@ -259,15 +259,6 @@ def unprivileged():
             harness.expect("urxe_lo" in output, output)
 
 
-def without_urxe():
-    """The same socket in a program that is not run by urxe is the kernel's, as before."""
-    words = [sys.executable, "-c", "import socket; socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 20)"]
-    plain = subprocess.run(words, capture_output=True, check=False).returncode
-    harness.isolate()
-    harness.expect(run(words, LO).returncode == 0, "RDMA netlink cannot be opened under urxe")
-    print(f"without urxe: {plain}")
-
-
 # What follows runs under urxe.
 
 def message(kind, flags, payload=b"", sequence=1):
@@ -370,7 +361,7 @@ def inside(function):
 
 INSIDE = {f.__name__: f for f in (each_call_inside, garbage_inside, sane_calls_inside)}
 CASES = {f.__name__: f for f in (devices, links, counters, resources, shared_queues, connections, many_resources, refused,
-                                 unprivileged, without_urxe)}
+                                 unprivileged)}
 CASES |= {name.removesuffix("_inside"): inside(f) for name, f in INSIDE.items()}
 
 

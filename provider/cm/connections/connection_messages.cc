@@ -81,6 +81,7 @@ void take_path(ConnectionParameters& connection, const Path& path) {
 
 void take_common(CmId& id, const CmReq& request) {
   ConnectionParameters& connection = id.connection;
+  connection.is_requested = true;
   connection.qp_type = id.qp_type;
   connection.port = id.port;
   connection.gid_index = id.gid_index;

@@ -44,7 +44,7 @@ void add_init(const ConnectionParameters& connection, ib_uverbs_qp_attr& attribu
   attributes.qp_attr_mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
   attributes.pkey_index = connection.pkey_index;
   attributes.port_num = connection.port;
-  if (connection.remote_qpn == Qpn{}) return;
+  if (!connection.is_requested) return;
   attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
   if (connection.responder_resources != 0) {
     attributes.qp_access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |

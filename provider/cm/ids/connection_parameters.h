@@ -42,7 +42,8 @@ struct ConnectionParameters {
   uint8_t static_rate = 0;
   ibv_mtu path_mtu = IBV_MTU_1024;
   uint8_t ack_timeout = 0;
-  Qpn remote_qpn;  ///< 0: not known yet
+  bool is_requested = false;  ///< a REQ was sent or received
+  Qpn remote_qpn;             ///< 0: not known yet
   Psn local_psn;   ///< sq_psn
   Psn remote_psn;  ///< rq_psn
   uint8_t responder_resources = 0;

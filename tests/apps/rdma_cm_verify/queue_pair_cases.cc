@@ -51,6 +51,15 @@ class QueuePair {
     if (result != 0) fail(std::string("ibv_modify_qp: ") + std::strerror(result));
   }
 
+  /// The access rights that rdma_cm gives it on its way to INIT.
+  [[nodiscard]] unsigned rights() const {
+    ibv_qp_attr attributes{};
+    attributes.qp_state = IBV_QPS_INIT;
+    int mask = 0;
+    need(rdma_init_qp_attr(id_, &attributes, &mask), "rdma_init_qp_attr");
+    return attributes.qp_access_flags;
+  }
+
   void post_receive() {
     ibv_sge sge = all();
     ibv_recv_wr wr{1, nullptr, &sge, 1};
@@ -135,10 +144,14 @@ void call_own_queue_pair(const Place& place) {
   set_ece(id, kClientEce);
   {
     QueuePair queue_pair(id);
+    expect(queue_pair.rights() == 0, "no rights before the request");
     queue_pair.move_to(IBV_QPS_INIT);
     rdma_conn_param connection = parameters();
     connection.qp_num = queue_pair.number();
     need(rdma_connect(id, &connection), "rdma_connect");
+    constexpr unsigned kRights =
+        IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+    expect((queue_pair.rights() & kRights) == kRights, "the peer's rights before its reply");
     const Event response = channel.expect(RDMA_CM_EVENT_CONNECT_RESPONSE);
     expect(response.connection.qp_num != 0, "the server's queue pair");
     expect_ece(id, kServerEce);

@@ -255,9 +255,13 @@ def has_namespaces():
 class ListingTest(Scratch):
     """/sys/class/infiniband and /dev/infiniband of our own devices."""
 
+    owns_loopback = True  # where it may: the host's may have more addresses than these, or no IPv6
+
     def setUp(self):
         super().setUp()
         self.options = ("--device", "dev0=lo")
+        addresses = call("ip", "-br", "address", "show", "dev", "lo").stdout.split()[2:]
+        self.has_usual_addresses = addresses == ["127.0.0.1/8", "::1/128"]
 
     def shown(self, *command):
         return self.output(*command, options=self.options)
@@ -280,6 +284,8 @@ class ListingTest(Scratch):
             self.assertTrue(line.endswith(" " + name), lines)
 
     def test_every_file_reads(self):
+        if not self.has_usual_addresses:
+            self.skipTest("needs lo with 127.0.0.1 and ::1, and no others")
         found = self.shown("find", "/sys/class/infiniband/dev0/", "/sys/class/infiniband/dev0/device/",
                            "-type", "f").splitlines()
         self.assertGreater(len(found), 150)
@@ -291,6 +297,8 @@ class ListingTest(Scratch):
         self.assertNotIn("@", text)
 
     def test_values(self):
+        if not self.has_usual_addresses:
+            self.skipTest("needs lo with 127.0.0.1 and ::1, and no others")
         base = "/sys/class/infiniband/dev0/"
         values = {
             "node_type": "1: CA", "ports/1/state": "4: ACTIVE", "ports/1/phys_state": "5: LinkUp",
@@ -876,6 +884,10 @@ def main():
     global BUILD
     BUILD = os.path.realpath(sys.argv[1])
     suite = globals()[sys.argv[2]]
+    if getattr(suite, "owns_loopback", False) and "URXE_OWN_LOOPBACK" not in os.environ and has_namespaces():
+        os.environ["URXE_OWN_LOOPBACK"] = "1"
+        script = 'ip link set lo up && exec "$@"'
+        os.execvp("unshare", ["unshare", "--net", "sh", "-c", script, "sh", sys.executable, "-B", *sys.argv])
     if getattr(suite, "needs_root", False) and os.geteuid() != 0:
         print(f"skipped: {sys.argv[2]} needs root ({suite.__doc__})")
         return 77

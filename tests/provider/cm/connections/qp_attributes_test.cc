@@ -26,6 +26,7 @@ ConnectionParameters connected(ibv_qp_type type) {
   connection.static_rate = IBV_RATE_10_GBPS;
   connection.path_mtu = IBV_MTU_2048;
   connection.ack_timeout = 18;
+  connection.is_requested = true;
   connection.remote_qpn = Qpn{0x4321};
   connection.local_psn = Psn(0x111111);
   connection.remote_psn = Psn(0x222222);
@@ -77,6 +78,9 @@ TEST(QpAttributes, InitGivesThePeerWhatItMayAskFor) {
   connection.responder_resources = 0;
   EXPECT_EQ(attributes(connection, IBV_QPS_INIT).qp_access_flags, IBV_ACCESS_REMOTE_WRITE);
   connection.remote_qpn = Qpn{};
+  EXPECT_EQ(attributes(connection, IBV_QPS_INIT).qp_access_flags, IBV_ACCESS_REMOTE_WRITE)
+      << "from the request on, as on Linux";
+  connection.is_requested = false;
   const auto unconnected = attributes(connection, IBV_QPS_INIT);
   EXPECT_EQ(unconnected.qp_access_flags, 0U);
   EXPECT_EQ(unconnected.qp_attr_mask, kInitMask);
