@@ -32,9 +32,14 @@ bool write_file(const char* path, const std::string& text) {
 bool enter_namespace() {
   const uid_t user = geteuid();
   if (user == 0) return unshare(CLONE_NEWNET) == 0;
+  const gid_t group = getegid();
   if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
-  const std::string id = std::to_string(user);
-  return write_file("/proc/self/uid_map", id + " " + id + " 1\n");
+  const auto itself = [](auto id) {
+    return std::to_string(id) + " " + std::to_string(id) + " 1\n";
+  };
+  return write_file("/proc/self/uid_map", itself(user)) &&
+         write_file("/proc/self/setgroups", "deny") &&
+         write_file("/proc/self/gid_map", itself(group));
 }
 
 bool bring_loopback_up() {
