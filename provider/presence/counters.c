@@ -9,6 +9,7 @@
 
 #include "provider/presence/descriptors.h"
 #include "provider/presence/next.h"
+#include "provider/presence/read.h"
 
 enum {
   kLongestText = 16,
@@ -22,15 +23,20 @@ struct counter {
   char device[kLongestDevice];
 };
 
-/// Reads "@<column>" up to the end of the line.
-static bool parse_column(const char* text, unsigned* column) {
-  if (*text++ != '@') return false;
+/// The file that a program reads has this name, the column, "@" and the device's name.
+static const char kName[] = "urxe-counter-";
+enum { kLongestName = sizeof(kName) + 4 + kLongestDevice };
+
+struct urxe_fd_set urxe_counters;
+
+/// Reads a column and the `end` behind it. Returns what comes next; NULL: they are not there.
+static const char* parse_column(const char* text, char end, unsigned* column) {
   *column = 0;
   const char* digits = text;
   while (*text >= '0' && *text <= '9' && *column < URXE_COUNTER_COLUMNS) {
     *column = *column * 10 + (unsigned)(*text++ - '0');
   }
-  return text != digits && *text == '\n' && *column < URXE_COUNTER_COLUMNS;
+  return text != digits && *text == end && *column < URXE_COUNTER_COLUMNS ? text + 1 : NULL;
 }
 
 /// Behind the last `name` in the text; NULL: it has none.
@@ -113,19 +119,84 @@ static size_t format_value(unsigned long long value, char out[24]) {
   return length;
 }
 
-static int open_value(unsigned long long value, int flags) {
-  unsigned memory_flags = MFD_ALLOW_SEALING | ((flags & O_CLOEXEC) != 0 ? MFD_CLOEXEC : 0u);
-  int fd = memfd_create("urxe-counter", memory_flags);
-  if (fd < 0) return -1;
+static bool write_value(int fd, unsigned long long value) {
   char text[24];
   size_t length = format_value(value, text);
-  if (pwrite(fd, text, length, 0) != (ssize_t)length ||
-      fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0) {
-    close(fd);
+  return pwrite(fd, text, length, 0) == (ssize_t)length && ftruncate(fd, (off_t)length) == 0;
+}
+
+static void name_value(const struct counter* counter, char out[kLongestName]) {
+  size_t length = sizeof(kName) - 1;
+  memcpy(out, kName, length);
+  length += format_value(counter->column, out + length);
+  out[length - 1] = '@';
+  memcpy(out + length, counter->device, strlen(counter->device) + 1);
+}
+
+/// The same file, by a descriptor of its own.
+static int open_again(int fd, int flags) {
+  char path[32];
+  (void)urxe_name_descriptor(fd, path);
+  return URXE_NEXT(open)(path, flags);
+}
+
+static int open_value(const struct counter* counter, unsigned long long value, int flags) {
+  char name[kLongestName];
+  name_value(counter, name);
+  int written = memfd_create(name, MFD_CLOEXEC);
+  if (written < 0) return -1;
+  int fd = write_value(written, value) ? open_again(written, O_RDONLY | (flags & O_CLOEXEC)) : -1;
+  close(written);
+  if (fd < 0) {
     errno = EIO;
     return -1;
   }
+  urxe_note_counter(fd);
   return fd;
+}
+
+void urxe_note_counter(int fd) {
+  urxe_fd_set_add(&urxe_counters, fd);
+  urxe_watch_reads(fd);
+}
+
+/// Which counter the descriptor is of. False: of none.
+static bool find_counter(int fd, struct counter* counter) {
+  static const char kBefore[] = "/memfd:";
+  static const char kAfter[] = " (deleted)";
+  char path[PATH_MAX + 1];
+  ssize_t length = urxe_read_path(fd, path);
+  if (length < 0) return false;
+  path[length] = '\0';
+  if (strncmp(path, kBefore, sizeof(kBefore) - 1) != 0) return false;
+  const char* name = path + sizeof(kBefore) - 1;
+  if (strncmp(name, kName, sizeof(kName) - 1) != 0) return false;
+  const char* device = parse_column(name + sizeof(kName) - 1, '@', &counter->column);
+  size_t rest = device == NULL ? 0 : strlen(device);
+  if (rest < sizeof(kAfter) || rest - (sizeof(kAfter) - 1) >= kLongestDevice) return false;
+  rest -= sizeof(kAfter) - 1;
+  if (strcmp(device + rest, kAfter) != 0) return false;
+  memcpy(counter->device, device, rest);
+  counter->device[rest] = '\0';
+  return true;
+}
+
+bool urxe_renew_counter(int fd, off_t at) {
+  struct counter counter;
+  if (!find_counter(fd, &counter)) {
+    urxe_fd_set_remove(&urxe_counters, fd);  // it was closed
+    return false;
+  }
+  int saved_errno = errno;
+  unsigned long long sum = 0;
+  if (at < 0) at = lseek(fd, 0, SEEK_CUR);
+  int written = at == 0 && sum_column(&counter, &sum) ? open_again(fd, O_WRONLY | O_CLOEXEC) : -1;
+  if (written >= 0) {
+    (void)write_value(written, sum);
+    close(written);
+  }
+  errno = saved_errno;
+  return true;
 }
 
 /// As in sysfs for the attributes of an empty GID entry, the file can be opened, but read() fails
@@ -148,7 +219,7 @@ int urxe_finish_tree_open(int fd, int flags) {
     return open_unreadable(flags);
   }
   struct counter counter;
-  if (!parse_column(text, &counter.column)) return fd;
+  if (text[0] != '@' || parse_column(text + 1, '\n', &counter.column) == NULL) return fd;
   unsigned long long sum = 0;
   bool summed = find_device(fd, counter.device) && sum_column(&counter, &sum);
   close(fd);
@@ -156,7 +227,7 @@ int urxe_finish_tree_open(int fd, int flags) {
     errno = EIO;
     return -1;
   }
-  int value_fd = open_value(sum, flags);
+  int value_fd = open_value(&counter, sum, flags);
   if (value_fd >= 0) errno = saved_errno;
   return value_fd;
 }

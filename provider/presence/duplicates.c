@@ -2,6 +2,7 @@
 /// dup() and its kin: adds copies of descriptors in a set to the set.
 #include <stdarg.h>
 
+#include "provider/presence/counters.h"
 #include "provider/presence/descriptors.h"
 #include "provider/presence/next.h"
 
@@ -13,6 +14,7 @@ static inline int note_copy(int fd, int copy) {
   if (URXE_UNLIKELY(urxe_fd_set_may_have(&urxe_directories, fd)) && copy >= 0) {
     urxe_fd_set_add(&urxe_directories, copy);
   }
+  if (URXE_UNLIKELY(urxe_fd_set_may_have(&urxe_counters, fd)) && copy >= 0) urxe_note_counter(copy);
   return copy;
 }
 

@@ -48,6 +48,8 @@ int __open64_2(const char* path, int flags);
 int __openat_2(int dirfd, const char* path, int flags);
 int __openat64_2(int dirfd, const char* path, int flags);
 ssize_t __read_chk(int fd, void* buffer, size_t length, size_t buffer_size);
+ssize_t __pread_chk(int fd, void* buffer, size_t length, off_t at, size_t buffer_size);
+ssize_t __pread64_chk(int fd, void* buffer, size_t length, off64_t at, size_t buffer_size);
 ssize_t __readlink_chk(const char* path, char* buffer, size_t length, size_t buffer_size);
 ssize_t __readlinkat_chk(int dirfd, const char* path, char* buffer, size_t length,
                          size_t buffer_size);
@@ -73,7 +75,7 @@ int __fxstatat64(int version, int dirfd, const char* path, struct stat64* out, i
   X(__fxstatat64) X(access) X(faccessat) X(eaccess) X(euidaccess) X(readlink) X(readlinkat) \
   X(__readlink_chk) X(__readlinkat_chk) X(realpath) X(__realpath_chk)                       \
   X(canonicalize_file_name) X(chdir) X(fchdir) X(statfs) X(statfs64) X(statvfs) X(statvfs64)          \
-  X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) X(read) X(__read_chk) X(write) X(writev) X(socket) \
+  X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) X(read) X(__read_chk) X(pread) X(pread64) X(__pread_chk) X(__pread64_chk) X(write) X(writev) X(socket) \
   X(send) X(sendto) X(sendmsg)                                                              \
   X(fstat) X(fstat64) X(__fxstat) X(__fxstat64) X(dup) X(dup2) X(dup3) X(fcntl) X(fcntl64) X(ioctl) \
   X(munmap) X(mremap) X(mmap) X(mmap64) X(mprotect) X(pkey_mprotect) X(shmdt) X(shmat) X(remap_file_pages) X(brk) X(sbrk) X(madvise) X(dlclose)

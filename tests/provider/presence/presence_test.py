@@ -4,6 +4,7 @@
 presence_test.py BUILD_DIRECTORY CLASS runs one class of tests; exit status 77 means that it needs root.
 """
 
+import errno
 import os
 import re
 import shutil
@@ -538,8 +539,41 @@ try:
 except OSError as error:
     print(error.errno)
 """
-        self.assertIn(self.output("/usr/bin/python3", "-c", code, options=self.options),
-                      ("1\n", "9\n"))
+        self.assertEqual(self.output("/usr/bin/python3", "-c", code, options=self.options), f"{errno.EBADF}\n")
+
+    def test_each_read_from_the_beginning_is_of_its_moment(self):
+        """As perftest -W, which opens them once."""
+        column = self.column("counters/port_rcv_packets")
+        self.add(0, column, 98765)
+        code = f"""
+import os, struct
+def count(value):
+    with open('{self.tree}/devices/{self.device}.counters', 'r+b') as table:
+        table.seek({column} * 8)
+        table.write(struct.pack('=Q', value))
+fd = os.open({self.port + 'counters/port_rcv_packets'!r}, os.O_RDONLY)
+other = os.open({self.port + 'counters/port_xmit_packets'!r}, os.O_RDONLY)
+count(100000)
+print(os.read(fd, 3), os.lseek(fd, 0, os.SEEK_CUR))
+count(222222)
+print(os.read(fd, 99), os.read(fd, 99), os.pread(fd, 99, 3))
+os.lseek(fd, 0, os.SEEK_SET)
+print(os.read(fd, 99))
+count(3)
+print(os.pread(fd, 99, 0))
+copy = os.dup(fd)
+count(44)
+print(os.pread(copy, 99, 0), os.pread(other, 99, 0))
+os.dup2(os.open('/etc/passwd', os.O_RDONLY), fd)
+print(os.pread(fd, 5, 0), os.read(fd, 5))
+"""
+        self.assertEqual(self.output("/usr/bin/python3", "-c", code, options=self.options), """b'100' 3
+b'000\\n' b'' b'000\\n'
+b'222222\\n'
+b'3\\n'
+b'44\\n' b'0\\n'
+b'root:' b'root:'
+""")
 
 
 class RealDevicesTest(Scratch):
