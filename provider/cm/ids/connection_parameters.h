@@ -44,8 +44,8 @@ struct ConnectionParameters {
   uint8_t ack_timeout = 0;
   bool is_requested = false;  ///< a REQ was sent or received
   Qpn remote_qpn;             ///< 0: not known yet
-  Psn local_psn;   ///< sq_psn
-  Psn remote_psn;  ///< rq_psn
+  Psn local_psn;              ///< sq_psn
+  Psn remote_psn;             ///< rq_psn
   uint8_t responder_resources = 0;
   uint8_t initiator_depth = 0;
   uint8_t retry_count = 0;
