@@ -265,6 +265,17 @@ TEST(MemoryWindow, Type1Rebinds) {
   EXPECT_FALSE(bench.read(first.new_key, kVa));
 }
 
+// 10.6.7.2.6. Expect: it stays bound when the queue pair that bound it ends.
+TEST(MemoryWindow, Type1IsNoQueuePairs) {
+  WindowBench bench;
+  MemoryWindow* window = bench.device.alloc_window(bench.pd, IBV_MW_TYPE_1).value();
+  bench.bind(bench.ask(*window));
+  ASSERT_TRUE(bench.move_to(IBV_QPS_RESET) == 0);
+  EXPECT_EQ(window->region, bench.region);
+  EXPECT_EQ(bench.region->windows, 1U);
+  bench.device.dealloc_window(window);
+}
+
 // Expect: length 0 unbinds a type 1 window, whatever region it names.
 TEST(MemoryWindow, Type1UnbindsByLengthZero) {
   WindowBench bench;

@@ -45,7 +45,7 @@ TEST(Completer, FieldsOfCompletions) {
   bench.post(IBV_WR_RDMA_WRITE_WITH_IMM, 5);
   bench.post(IBV_WR_RDMA_READ, 5);
   bench.post(IBV_WR_ATOMIC_CMP_AND_SWP, 8);
-  bench.post(IBV_WR_ATOMIC_FETCH_AND_ADD, 8);
+  bench.post(IBV_WR_ATOMIC_FETCH_AND_ADD, 16);  // more room than the result needs
   bench.sent();
   bench.receive_ack(101);
   bench.receive(Operation::kReadResponseOnly, 102, {}, counting(5));
@@ -64,6 +64,7 @@ TEST(Completer, FieldsOfCompletions) {
   }
   EXPECT_EQ(wcs[2].byte_len, 5U);
   EXPECT_EQ(wcs[3].byte_len, 8U);
+  EXPECT_EQ(wcs[4].byte_len, 8U);
   uint64_t found = 0;
   std::memcpy(&found, bench.memory.data(), 8);
   EXPECT_EQ(found, 0x0123456789abcdefU);  // in the host's order

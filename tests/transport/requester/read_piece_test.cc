@@ -37,6 +37,22 @@ TEST(ReadPiece, IsAskedForByOneRequest) {
   EXPECT_EQ(requested(100000), (std::vector<uint32_t>{64 * 256, 64 * 256, 40000 - 2 * 64 * 256}));
 }
 
+// 9.7.7.2. Expect: the responder counts each request as a message, and gives its credits from there
+// on.
+TEST(ReadPiece, CountsAsAMessage) {
+  BenchOptions options;
+  options.connect.mtu = IBV_MTU_256;
+  options.socket_window = 1024 * 1024;
+  Bench bench(options);
+  bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.sent().size(), 1U);
+  bench.receive_ack(kSqPsn, 3, 1);  // three more receives there, that is up to message 4
+  bench.post(IBV_WR_RDMA_READ, 40000);
+  EXPECT_EQ(bench.sent().size(), 2U);
+  for (int i = 0; i < 3; ++i) bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.sent().size(), 1U) << "the READ is messages 2 and 3";
+}
+
 // Expect: the last response of a READ shares a datagram with the first two of the next one. The
 // others fill theirs. READs that fill one such datagram stand for pieces, which fill two: the
 // memory of these tests is smaller.

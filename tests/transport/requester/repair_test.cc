@@ -41,7 +41,8 @@ struct Keeping : Bench {
   }
   Lines sent_psns() { return psns(sent()); }
   /// The peer reports that packets are missing, and has seen this query.
-  void receive_report(uint32_t from, uint32_t packets, uint32_t query) {
+  void receive_report(uint32_t from, uint32_t packets, uint32_t query,
+                      size_t length = kGapReportBytes) {
     Headers headers;
     headers.bth.opcode = kGapReportOpcode;
     headers.bth.dest_qp = Qpn(kQpn);
@@ -49,6 +50,7 @@ struct Keeping : Bench {
     std::vector<uint8_t> payload(kGapReportBytes);
     store_be32(payload.data(), packets);
     store_be32(&payload[4], query);
+    payload.resize(length);
     receive_raw(headers, flow_from_peer(), payload);
   }
 };
@@ -159,6 +161,22 @@ TEST(Repair, ReportShowsThatTheRestIsLost) {
   EXPECT_EQ(bench.send_statuses().size(), 7U);
 }
 
+// Expect: a peer that reports the same gap again and again does not get it for ever.
+TEST(Repair, AGapIsNotRepairedForEver) {
+  Keeping bench(4);
+  bench.receive_nak(101, kGap);
+  EXPECT_EQ(bench.sent_psns(), (Lines{"101", "query 1"}));
+  uint32_t repairs = 0;
+  for (uint32_t query = 1; query < 100; ++query) {
+    bench.receive_report(101, 1, query);
+    const Lines lines = bench.sent_psns();
+    if (lines.empty()) break;
+    EXPECT_EQ(lines[0], "101");
+    ++repairs;
+  }
+  EXPECT_EQ(repairs, 16U);
+}
+
 // Expect: reports of what is not in flight, or of more than that, are ignored.
 TEST(Repair, NonsenseIsIgnored) {
   Keeping bench(4);
@@ -167,6 +185,9 @@ TEST(Repair, NonsenseIsIgnored) {
   bench.receive_report(99, 1, 0);
   bench.receive_report(100, 0, 0);
   bench.receive_report(100, UINT32_MAX, 0);
+  for (const size_t length : {size_t{4}, kGapReportBytes - 4, kGapReportBytes + 4}) {
+    bench.receive_report(100, 1, 0, length);
+  }
   EXPECT_EQ(bench.sent_psns(), Lines{});
 }
 

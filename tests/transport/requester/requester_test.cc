@@ -366,19 +366,30 @@ TEST(Requester, LocalProtectionError) {
   EXPECT_EQ(bench.qp->state(), IBV_QPS_ERR);
 }
 
-TEST(Requester, ReadIntoReadOnlyMemoryIsRefused) {
-  Bench bench;
-  MemoryRegion* read_only = bench.device
-                                .register_memory(bench.pd, bench.memory.data(), 64,
-                                                 reinterpret_cast<uint64_t>(bench.memory.data()), 0)
-                                .value();
-  sim::SendRequest request;
-  request.opcode = IBV_WR_RDMA_READ;
-  request.sges = {bench.local(8)};
-  request.sges[0].lkey = read_only->lkey;
-  bench.post(request);
-  EXPECT_EQ(bench.sent(), Lines{});
-  EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_LOC_PROT_ERR}}));
+TEST(Requester, ResultsIntoReadOnlyMemoryAreRefused) {
+  for (const ibv_wr_opcode opcode :
+       {IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD}) {
+    Bench bench;
+    const auto start = reinterpret_cast<uint64_t>(bench.memory.data());
+    const MemoryRegion& read_only =
+        **bench.device.register_memory(bench.pd, bench.memory.data(), 64, start, 0);
+    sim::SendRequest request;
+    request.opcode = opcode;
+    request.sges = {bench.local(8)};
+    request.sges[0].lkey = read_only.lkey;
+    bench.post(request);
+    EXPECT_EQ(bench.sent(), Lines{});
+    EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_LOC_PROT_ERR}})) << opcode;
+  }
+}
+
+TEST(Requester, AtomicsNeedRoomForTheirResult) {
+  for (const ibv_wr_opcode opcode : {IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD}) {
+    Bench bench;
+    bench.post(opcode, 7);
+    EXPECT_EQ(bench.sent(), Lines{});
+    EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_LOC_LEN_ERR}})) << opcode;
+  }
 }
 
 }  // namespace

@@ -478,6 +478,68 @@ TEST(Retry, RnrRetrySevenIsForEver) {
   }
 }
 
+// Expect: a second RNR NAK for the same packet, which was on its way twice, costs no retry.
+TEST(Retry, OneRnrWaitAtATime) {
+  BenchOptions options;
+  options.connect.rnr_retry = 1;
+  Bench bench(options);
+  bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.sent(), kOneSend);
+  bench.receive_ack(100, rnr_syndrome(1));
+  bench.receive_ack(100, rnr_syndrome(1));
+  bench.pass(microseconds(10));
+  EXPECT_EQ(bench.sent(), kOneSend);
+  bench.receive_ack(100);
+  EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_SUCCESS}}));
+}
+
+// Expect: each message has all RNR retries.
+TEST(Retry, ProgressRefillsRnrRetries) {
+  BenchOptions options;
+  options.connect.rnr_retry = 1;
+  Bench bench(options);
+  for (uint32_t psn = 100; psn < 103; ++psn) {
+    bench.post(IBV_WR_SEND, 0);
+    EXPECT_EQ(bench.sent().size(), 1U);
+    bench.receive_ack(psn, rnr_syndrome(1));
+    bench.pass(microseconds(10));
+    EXPECT_EQ(bench.sent().size(), 1U);
+    bench.receive_ack(psn);
+  }
+  EXPECT_EQ(bench.send_statuses().size(), 3U);
+  EXPECT_EQ(bench.qp->state(), IBV_QPS_RTS);
+}
+
+// Expect: who is not ready is there: all retries are to be had again.
+TEST(Retry, RnrNakRefillsRetries) {
+  BenchOptions options;
+  options.connect.retry_cnt = 1;
+  Bench bench(options);
+  bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.sent(), kOneSend);
+  for (int i = 0; i < 3; ++i) {
+    bench.pass(kAckTimeout);
+    EXPECT_EQ(bench.sent(), kOneSend) << i;
+    bench.receive_ack(100, rnr_syndrome(1));
+    bench.pass(microseconds(10));
+    EXPECT_EQ(bench.sent(), kOneSend) << i;
+  }
+  EXPECT_EQ(bench.send_statuses(), Statuses{});
+}
+
+// Expect: an ACK for what was refused ends the wait; it is from the time before, or from a receiver
+// that got ready.
+TEST(Retry, ProgressEndsAnRnrWait) {
+  Bench bench;
+  bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.sent(), kOneSend);
+  bench.receive_ack(100, rnr_syndrome(20));
+  bench.post(IBV_WR_SEND, 0);
+  EXPECT_EQ(bench.sent(), Lines{});
+  bench.receive_ack(100);
+  EXPECT_EQ(bench.sent(), (Lines{"SEND Only psn 101 ack len 0"}));
+}
+
 // Expect: while an RNR wait runs, no ACK timeout does.
 TEST(Retry, NoAckTimeoutDuringRnrWait) {
   BenchOptions options;

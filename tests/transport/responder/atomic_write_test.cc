@@ -81,6 +81,11 @@ TEST(AtomicWrite, RefusedWhereItIsNotEightAlignedBytes) {
   }
   {
     AtomicWriteBench bench;
+    bench.receive_write(kRqPsn, kVa, 16);
+    expect_refused(bench, "not what its RETH says");
+  }
+  {
+    AtomicWriteBench bench;
     bench.receive_write(kRqPsn, kVa + 8192);
     expect_refused(bench, "beyond the region");
   }

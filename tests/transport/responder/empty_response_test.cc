@@ -78,6 +78,16 @@ TEST_P(EmptyResponse, OfAnAtomicBreaksTheProtocol) {
   EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_BAD_RESP_ERR}}));
 }
 
+TEST_P(EmptyResponse, InSeveralPacketsBreaksTheProtocol) {
+  for (const Operation part : {Operation::kReadResponseFirst, Operation::kReadResponseLast}) {
+    EmptyResponseBench bench;
+    post(bench);
+    (void)bench.sent();
+    bench.receive_answer(kSqPsn, {}, part);
+    EXPECT_EQ(bench.send_statuses(), (Statuses{{1, IBV_WC_BAD_RESP_ERR}}));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Of, EmptyResponse, testing::Values(IBV_WR_ATOMIC_WRITE, kWrFlush),
                          [](const auto& opcode) {
                            return opcode.param == kWrFlush ? "Flush" : "AtomicWrite";

@@ -239,5 +239,21 @@ TEST(HeldRequests, OldestGapMakesRoom) {
   EXPECT_EQ(held.size(), 0U);
 }
 
+// Expect: whose gap is the oldest keeps what it has, and gets no more.
+TEST(HeldRequests, OwnGapMakesNoRoom) {
+  QueuePair a(init_of(0x11));
+  QueuePair b(init_of(0x12));
+  QueuePair c(init_of(0x13));
+  HeldRequests held;
+  EXPECT_EQ(keep(held, a, 50, 10), 10U);
+  EXPECT_EQ(keep(held, b, 50, 1000), HeldRequests::kMostOfOne);
+  constexpr uint32_t kRest = HeldRequests::kCapacity - HeldRequests::kMostOfOne - 10;
+  EXPECT_EQ(keep(held, c, 50, kRest), kRest);
+  EXPECT_EQ(keep(held, a, 90, 10), 0U);
+  EXPECT_EQ(a.responder.held.count, 10U);
+  EXPECT_EQ(held.size(), HeldRequests::kCapacity);
+  for (QueuePair* qp : {&a, &b, &c}) held.forget_all(*qp);
+}
+
 }  // namespace
 }  // namespace urxe::test

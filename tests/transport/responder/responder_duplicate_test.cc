@@ -211,8 +211,12 @@ TEST(Duplicates, ReadOutsideTheFirstIsDropped) {
   bench.receive(Operation::kReadRequest, 200, read_of(bench, 64, 2 * kMtu + 1));
   bench.receive(Operation::kReadRequest, 201, read_of(bench, 64, kMtu));
   bench.receive(Operation::kReadRequest, 199, read_of(bench, 64, 8));
+  bench.receive(Operation::kReadRequest, 200, read_of(bench, 64, 0));
+  Headers by_another_key = read_of(bench, 64, 2 * kMtu);
+  by_another_key.reth.rkey = RKey(bench.target_region->rkey.value() ^ 1);
+  bench.receive(Operation::kReadRequest, 200, by_another_key);
   EXPECT_EQ(bench.sent(), Lines{});
-  EXPECT_EQ(bench.dropped(DropReason::kMalformedRequest), 4U);
+  EXPECT_EQ(bench.dropped(DropReason::kMalformedRequest), 6U);
   EXPECT_EQ(bench.qp->state(), IBV_QPS_RTS);
 }
 

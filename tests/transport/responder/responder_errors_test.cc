@@ -46,6 +46,17 @@ Headers atomic_at(const Bench& bench, uint64_t va) {
   return headers;
 }
 
+constexpr uint64_t kOtherVa = 0x300000;
+
+/// An atomic at the start of a region of its own.
+void receive_atomic_in(Bench& bench, uint8_t* host, uint64_t va) {
+  const MemoryRegion& region = **bench.device.register_memory(
+      bench.pd, host, 64, va, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+  Headers headers;
+  headers.atomic = {va, region.rkey, 1, 0};
+  bench.receive(Operation::kFetchAdd, 200, headers);
+}
+
 /// A packet of 8 bytes behind the BTH, with an opcode that has no headers of its own.
 void receive_reserved(Bench& bench, uint8_t opcode, uint32_t psn,
                       const std::optional<Flow>& from = std::nullopt) {
@@ -133,8 +144,17 @@ const Case kInvalidAccesses[] = {
      [](Bench& b) { b.receive(Operation::kWriteFirst, 200, write_to(b, 0x80000001), kFull); }},
     {"READ longer than 2 GiB", 200,
      [](Bench& b) { b.receive(Operation::kReadRequest, 200, write_to(b, 0x80000001)); }},
+    {"WRITE Middle that leaves nothing for the Last", 201,
+     [](Bench& b) {
+       b.receive(Operation::kWriteFirst, 200, write_to(b, 2 * kMtu), kFull);
+       b.receive(Operation::kWriteMiddle, 201, {}, kFull);
+     }},
     {"unaligned atomic", 200,
      [](Bench& b) { b.receive(Operation::kFetchAdd, 200, atomic_at(b, Bench::kTargetVa + 4)); }},
+    {"atomic whose memory is not aligned", 200,
+     [](Bench& b) { receive_atomic_in(b, b.target + 4, kOtherVa); }},
+    {"atomic whose address alone is not aligned", 200,
+     [](Bench& b) { receive_atomic_in(b, b.target + 4, kOtherVa + 4); }},
 };
 
 void expect_all_refused(std::span<const Case> cases, ibv_event_type event) {

@@ -430,6 +430,26 @@ TEST(Responder, OneSequenceNakAGap) {
   EXPECT_EQ(bench.receive_statuses().size(), 1U);
 }
 
+// Expect: no NAK goes out if the missing packet has come before that.
+TEST(Responder, AGapThatIsClosedIsNotTold) {
+  Bench bench;
+  for (int i = 0; i < 2; ++i) bench.post_receive();
+  bench.receive(Operation::kSendOnly, 201, with_ack_req());
+  bench.receive(Operation::kSendOnly, 200);
+  EXPECT_EQ(bench.sent(), Lines{});
+  bench.receive(Operation::kSendOnly, 201, with_ack_req());
+  EXPECT_EQ(bench.sent(), (Lines{"ACK psn 201 credits 0 msn 2"}));
+}
+
+// 9.7.5.1.4: its response acknowledges a READ. Expect: no ACK besides, though it asks for one.
+TEST(Responder, AReadIsNotAcknowledgedTwice) {
+  Bench bench;
+  Headers read = bench.reth(Bench::kTargetVa, bench.target_region->rkey, 8);
+  read.bth.ack_req = true;
+  bench.receive(Operation::kReadRequest, 200, read);
+  EXPECT_EQ(bench.sent(), (Lines{"READ Response Only psn 200 credits 0 msn 1 len 8"}));
+}
+
 // 9.7.5.2.8. Expect: no receive: RNR NAK with the queue pair's timer, the rest is dropped silently.
 TEST(Responder, RnrNak) {
   Bench bench;
