@@ -86,6 +86,27 @@ TEST(Filter, WrongService) {
   }
 }
 
+// Expect: what urxe's ends tell each other of gaps is for reliable queue pairs that receive.
+TEST(Filter, PacketsAboutGaps) {
+  for (const Opcode opcode : {kGapQueryOpcode, kGapReportOpcode}) {
+    Headers headers;
+    headers.bth.opcode = opcode;
+    headers.bth.dest_qp = Qpn(Bench::kQpn);
+    const std::vector<uint8_t> payload(opcode == kGapReportOpcode ? kGapReportBytes : 0);
+    for (const ibv_qp_type type : {IBV_QPT_UC, IBV_QPT_UD}) {
+      BenchOptions options;
+      options.type = type;
+      Bench bench(options);
+      bench.receive_raw(headers, bench.flow_from_peer(), payload);
+      EXPECT_EQ(bench.dropped(DropReason::kWrongService), 1U) << type;
+    }
+    Bench bench;
+    EXPECT_EQ(bench.move_to(IBV_QPS_ERR), 0);
+    bench.receive_raw(headers, bench.flow_from_peer(), payload);
+    EXPECT_EQ(bench.dropped(DropReason::kQpState), 1U);
+  }
+}
+
 TEST(Filter, WrongPKey) {
   Bench bench;
   bench.post_receive();

@@ -311,6 +311,17 @@ TEST(Gsi, DropsWhatIsNotAddressedToTheDevice) {
   bench.expect_drop(DropReason::kNoSuchGid);
 }
 
+// Expect: an empty entry of the GID table is no address.
+TEST(Gsi, AnEmptyEntryIsNobodysAddress) {
+  ListeningBench bench;
+  const Gid gids[] = {bench.flow_from_peer().destination, Gid{}};
+  bench.device.set_gids(gids);
+  Flow flow = bench.flow_from_peer();
+  flow.destination = Gid{};
+  bench.receive_raw(gsi_headers(), flow, mad_of(request()));
+  bench.expect_drop(DropReason::kNoSuchGid);
+}
+
 // Expect: QP1 takes UD SEND Only, nothing else.
 TEST(Gsi, DropsOtherOpcodes) {
   const Opcode others[] = {

@@ -140,6 +140,10 @@ TEST(Multicast, OwnDatagramsMayBeUnwanted) {
   EXPECT_EQ(bench.receive_statuses().size(), 0U);
   receive(bench, kGroup, kMulticastQpn, Qpn(Bench::kQpn));  // another host's number
   EXPECT_EQ(bench.receive_statuses().size(), 1U);
+  bench.post_receive();
+  headers.deth.source_qp = Qpn(Bench::kQpn + 1);  // a neighbour's
+  bench.receive_raw(headers, own, {1});
+  EXPECT_EQ(bench.receive_statuses().size(), 1U);
 }
 
 TEST(Multicast, Refusals) {

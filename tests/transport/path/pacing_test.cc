@@ -235,5 +235,15 @@ TEST(Pacing, ByModify) {
   EXPECT_EQ(p.send(), 2U);
 }
 
+// Expect: the IP header counts, which is longer in IPv6.
+TEST(Pacing, CountsAllOfADatagram) {
+  constexpr uint8_t kIpv6[16] = {0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  const Opcode opcode(Service::kRc, Operation::kSendMiddle);
+  Flow flow = Bench().flow_from_peer();
+  EXPECT_EQ(datagram_bytes(flow, opcode, kMtu), kPacket);
+  flow.source = flow.destination = Gid::from_ipv6(kIpv6);
+  EXPECT_EQ(datagram_bytes(flow, opcode, kMtu), kPacket + 20);
+}
+
 }  // namespace
 }  // namespace urxe::test
