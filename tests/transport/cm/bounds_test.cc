@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "tests/transport/cm/bench.h"
+#include "transport/cm/cm_core.h"
 
 namespace urxe::test {
 namespace {
@@ -145,6 +146,21 @@ TEST(CmReceive, MessagesForNobodyAreCounted) {
   bench.receive(apr);
   bench.expect_quiet();
   EXPECT_EQ(bench.count_of(MadDropReason::kUnknownId), 5u);
+}
+
+// Expect: no more peers wait for the consumer's look at their ports than may, and none twice.
+TEST(CmBounds, FewPeersAreToldToBeQuietAtOnce) {
+  CmCore core(Bench::default_config());
+  for (int round = 0; round < 2; ++round) {
+    for (uint8_t host = 2; host < 2 + kMaxQuiet / 2; ++host) {
+      core.tell_quiet(flow_between(gid_of(1), gid_of(host)));
+    }
+  }
+  EXPECT_EQ(core.quiet.size(), kMaxQuiet / 2);
+  for (uint8_t host = 2; host < 100; ++host) {
+    core.tell_quiet(flow_between(gid_of(1), gid_of(host)));
+  }
+  EXPECT_EQ(core.quiet.size(), kMaxQuiet);
 }
 
 }  // namespace

@@ -317,5 +317,31 @@ TEST(CmActive, HasNoMoreIdsThanItMay) {
   EXPECT_TRUE(bench.cm.connect(request_template(), flow, kLifetime, bench.now));
 }
 
+// Expect: who replies to a request that has its reply already is told that the id is not theirs.
+TEST(CmActive, AReplyOfAnotherCommunicationIsRejected) {
+  Bench bench;
+  const CommId id = bench.connect_and_reply();
+  const uint64_t transaction = bench.transaction_id;
+  CmRep other = peer_reply(id);
+  other.local_comm_id = CommId{0x7000'0077};
+  bench.receive(other, transaction);
+  const auto rej = bench.expect_sent<CmRej>();
+  EXPECT_EQ(rej.reason, CmRejectReason::kInvalidCommId);
+  EXPECT_EQ(rej.remote_comm_id, other.local_comm_id);
+  EXPECT_EQ(rej.rejected, CmAnswered::kRep);
+  bench.expect_quiet();
+  EXPECT_EQ(bench.cm.state(id), CmState::kRepReceived);
+}
+
+// Expect: the answer goes back along the way of the message, but says nothing of congestion there.
+TEST(CmFlow, ACongestionMarkIsNotReflected) {
+  Flow flow = flow_between(gid_of(1), gid_of(2));
+  flow.traffic_class = 0x63;
+  const Flow answer = reversed(flow);
+  EXPECT_EQ(answer.source, flow.destination);
+  EXPECT_EQ(answer.destination, flow.source);
+  EXPECT_EQ(answer.traffic_class, 0x60);
+}
+
 }  // namespace
 }  // namespace urxe::test

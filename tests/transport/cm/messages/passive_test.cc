@@ -306,5 +306,21 @@ TEST(CmPassive, TheTargetQueuePairOfXrcIsInTheFieldOfTheEeContext) {
   bench.expect_event(Kind::kDisconnectRequest);
 }
 
+// Expect: one of a connection that has ended draws nothing; its response is no rejection.
+TEST(CmPassive, AConfirmationOfAnEndedConnectionDrawsNoAnswer) {
+  Bench bench;
+  const CommId id = bench.accept_established();
+  bench.receive(CmDreq{kPeerId, id, kOurQpn, {}});
+  bench.expect_event(Kind::kDisconnectRequest);
+  ASSERT_TRUE(bench.cm.answer_disconnect(id, {}, bench.now));
+  bench.expect_sent<CmDrep>();
+  bench.advance(milliseconds(150));
+  CmRtu rtu;
+  rtu.local_comm_id = kPeerId;
+  rtu.remote_comm_id = id;
+  bench.receive(rtu);
+  bench.expect_quiet();
+}
+
 }  // namespace
 }  // namespace urxe::test

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How many answers messages draw: of each kind at most one in an interval, whatever they say.
+#include <cstring>
+
 #include "tests/transport/cm/bench.h"
+#include "transport/cm/requests/answer_budget.h"
 
 namespace urxe::test {
 namespace {
@@ -134,6 +137,26 @@ TEST(CmAnswers, AFloodForNobodyIsAnsweredInPart) {
   EXPECT_EQ(bench.count_of(MadDropReason::kOverQuota), 20000 - answers);
   bench.receive_from(gid_of(77), hasty_request());
   EXPECT_EQ(sent_by(bench), 1u);
+}
+
+// Expect: some thousands at once, however many addresses ask; then some more as time goes on.
+TEST(CmAnswers, AllAddressesTogetherHaveABound) {
+  AnswerBudget budget({1, 2});
+  const Instant now{1'000'000'000};
+  const auto taken = [&budget](uint32_t sources, Instant when) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < sources; ++i) {
+      uint8_t address[16] = {0xfd};
+      std::memcpy(&address[2], &i, sizeof i);  // each of another network
+      count += budget.take(Gid::from_ipv6(address), when) ? 1 : 0;
+    }
+    return count;
+  };
+  const uint32_t at_once = taken(100000, now);
+  EXPECT_GT(at_once, 1000u);
+  EXPECT_LT(at_once, 3000u);
+  EXPECT_EQ(taken(100000, now), 0u);
+  EXPECT_EQ(taken(100000, now + milliseconds(10)), 100u);
 }
 
 }  // namespace
