@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "packet/wire/ip/ip_network.h"
+
 namespace urxe {
 namespace {
 
@@ -65,6 +67,15 @@ TEST(Gid, Multicast) {
   EXPECT_TRUE(v4(239, 255, 255, 255).is_multicast());
   EXPECT_FALSE(v4(240, 0, 0, 1).is_multicast());
   EXPECT_FALSE(v4(223, 255, 255, 255).is_multicast());
+}
+
+// Expect: hosts of one network share a key, and neighbours on a link, and IPv4 hosts, do not.
+TEST(Gid, BoundsPerSourceAreOfAnIpv6Network) {
+  const auto network = [](const char* text) { return source_network(*parse_ip_address(text)); };
+  EXPECT_EQ(network("fd00::1:2:3:4"), *parse_ip_address("fd00::"));
+  EXPECT_EQ(network("fd00:0:0:1::1"), *parse_ip_address("fd00:0:0:1::"));
+  EXPECT_NE(network("fe80::1"), network("fe80::2"));
+  EXPECT_NE(network("10.0.0.1"), network("10.0.0.2"));
 }
 
 }  // namespace

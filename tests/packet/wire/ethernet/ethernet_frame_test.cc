@@ -170,5 +170,33 @@ TEST(FrameMatchTest, TellsTheDestination) {
   EXPECT_TRUE(match.names_destination());
 }
 
+// The length that an IP or UDP header tells is the sender's to choose.
+TEST(FrameHeadersTest, LengthsMayBeWrong) {
+  constexpr size_t kTotalLengthAt = 14 + 2;
+  const Bytes right = frames::make({});
+  for (const uint8_t total : {uint8_t{0}, uint8_t{19}, uint8_t{20}, uint8_t{27}}) {
+    Bytes frame = right;
+    frame[kTotalLengthAt] = 0;
+    frame[kTotalLengthAt + 1] = total;
+    const FrameHeaders headers = parse(frame);
+    EXPECT_EQ(headers.network, Network::kIpv4) << unsigned{total};
+    EXPECT_EQ(headers.transport, Transport::kOther) << "the datagram's header is outside";
+    EXPECT_FALSE(checksums_are_right(frame, headers, true));
+  }
+}
+
+// Expect: a datagram whose length is not the packet's has no right checksum, and gets none.
+TEST(FrameChecksumTest, IsNotRightIfTheUdpLengthIsWrong) {
+  constexpr size_t kUdpLengthAt = 14 + 20 + 4;
+  for (const int change : {-1, 1}) {
+    Bytes frame = frames::make({});
+    frame[kUdpLengthAt + 1] = static_cast<uint8_t>(frame[kUdpLengthAt + 1] + change);
+    EXPECT_FALSE(checksums_are_right(frame, parse(frame), true)) << change;
+    const Bytes before = frame;
+    write_checksums(frame);
+    EXPECT_EQ(frame, before);
+  }
+}
+
 }  // namespace
 }  // namespace urxe::test::ethernet_frame_test
