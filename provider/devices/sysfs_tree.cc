@@ -70,7 +70,8 @@ void add_port(Folder port) {
   port.add("lid_mask_count", "0");
   port.add("sm_lid", "0x0");
   port.add("sm_sl", "0");
-  port.add("cap_mask", "0x04000000");  // IBV_PORT_IP_BASED_GIDS, as ibv_query_port() says
+  // IBV_PORT_CM_SUP. (Linux has IBV_PORT_IP_BASED_GIDS in ibv_query_port() only.)
+  port.add("cap_mask", "0x00010000");
   port.add("link_layer", "Ethernet");
   port.below("pkeys").add("0", "0xffff");
   add_counters(port.below("counters"), kPortCounterNames, 0);

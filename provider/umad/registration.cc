@@ -20,13 +20,6 @@ constexpr uint32_t kOuiBits = 0xffffff;
 static_assert(sizeof(ib_user_mad_reg_req) == 28 && sizeof(ib_user_mad_reg_req2) == 40);
 static_assert(sizeof(ib_user_mad_reg_req::method_mask) == sizeof(MadMethods));
 
-bool has_rmpp(uint8_t management_class) {
-  constexpr uint8_t kDeviceAdministration = 0x10;
-  constexpr uint8_t kBaseboardInformation = 0x12;
-  return management_class == kSubnetAdministration || management_class == kDeviceAdministration ||
-         management_class == kBaseboardInformation || has_oui(management_class);
-}
-
 bool is_class(uint8_t management_class) {
   return management_class < kMostClasses || management_class == kSubnetDirectedRoute;
 }
@@ -48,12 +41,14 @@ Registration registration_of(const ib_user_mad_reg_req2& request) {
   registration.key = {request.mgmt_class, request.mgmt_class_version, request.oui};
   std::memcpy(registration.methods.data(), &request.method_mask, sizeof registration.methods);
   registration.rmpp_version = request.rmpp_version;
+  registration.does_rmpp_itself = (request.flags & IB_USER_MAD_USER_RMPP) != 0;
   return registration;
 }
 
 FileAgent agent_of(const Registration& registration) {
   FileAgent agent{registration.key, registration.methods};
   if (!has_oui(agent.key.management_class)) agent.key.oui = 0;
+  agent.leaves_rmpp = registration.rmpp_version != 0 && !registration.does_rmpp_itself;
   // Nobody sends SMPs to a port without QP0, and an agent without a class gets no requests.
   const bool gets_none = registration.qpn == 0 || agent.key.management_class == 0;
   if (gets_none) agent.methods = {};
@@ -116,6 +111,13 @@ Expected<void, Errno> unregister_agent(Service& service, UmadFile& file, const v
 }
 
 }  // namespace
+
+bool has_rmpp(uint8_t management_class) {
+  constexpr uint8_t kDeviceAdministration = 0x10;
+  constexpr uint8_t kBaseboardInformation = 0x12;
+  return management_class == kSubnetAdministration || management_class == kDeviceAdministration ||
+         management_class == kBaseboardInformation || has_oui(management_class);
+}
 
 Expected<void, Errno> check(const Registration& registration) {
   const uint8_t management_class = registration.key.management_class;

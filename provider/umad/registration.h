@@ -12,7 +12,11 @@ struct Registration {
   MadAgentKey key;  ///< with the OUI that was given, for any class
   MadMethods methods{};
   uint8_t rmpp_version = 0;
+  bool does_rmpp_itself = false;  ///< IB_USER_MAD_USER_RMPP
 };
+
+/// Whether MADs of the class may be segments of a longer one.
+bool has_rmpp(uint8_t management_class);
 
 /// Whether Linux allows such an agent on a port that has QP0, too: libibmad's programs register one
 /// for SMPs that they do not need, and end if that is refused. EINVAL.

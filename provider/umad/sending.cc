@@ -33,8 +33,7 @@ struct Written {
   [[nodiscard]] uint8_t management_class() const { return read_mad_header(mad).management_class; }
   [[nodiscard]] uint16_t lid() const { return be16toh(header.lid); }
   [[nodiscard]] bool is_segment() const {
-    const uint8_t of = management_class();
-    return (of == kSubnetAdministration || has_oui(of)) && (mad[kRmppFlagsAt] & kRmppActive) != 0;
+    return has_rmpp(management_class()) && (mad[kRmppFlagsAt] & kRmppActive) != 0;
   }
 };
 
@@ -148,7 +147,9 @@ Expected<void, Errno> dispatch(Service& service, UmadFile& file, const Written& 
     explain_subnet_management(file.device());
     return error(EOPNOTSUPP);
   }
-  if (written.is_segment()) return error(EOPNOTSUPP);
+  if (written.is_segment() && file.agent(written.header.id)->leaves_rmpp) {
+    return error(EOPNOTSUPP);
+  }
   const bool has_grh = written.header.grh_present != 0;
   if (!has_grh && management_class == kSubnetAdministration) {
     return ask_own_administration(service, file, written);

@@ -40,6 +40,27 @@ std::optional<size_t> index_of(const DeviceDescription& device, const Gid& gid) 
   return static_cast<size_t>(found - device.gids.begin());
 }
 
+/// IBTA vol. 1, 15.2.2. nullopt: there is none.
+std::optional<uint8_t> response_method(uint8_t method) {
+  constexpr uint8_t kGetTable = 0x12;
+  constexpr uint8_t kGetTraceTable = 0x13;
+  constexpr uint8_t kGetMulti = 0x14;
+  constexpr uint8_t kDelete = 0x15;
+  switch (method) {
+    case kMethodGet:
+    case kMethodSet:
+      return kMethodGetResp;
+    case kGetTable:
+    case kGetTraceTable:
+      return kGetTable | kMadMethodResponse;
+    case kGetMulti:
+    case kDelete:
+      return method | kMadMethodResponse;
+    default:
+      return std::nullopt;
+  }
+}
+
 MadBytes answer_path(MadView request, const DeviceDescription& device, Lids& lids) {
   const uint64_t components = load_be64(request.data() + kComponentMaskAt);
   if ((components & kHasDestinationGid) == 0)
@@ -74,8 +95,10 @@ std::optional<MadBytes> answer_subnet_administration(MadView request,
   }
   const bool asks_for_path = header.method == kMethodGet && header.attribute_id == kPathRecord;
   if (asks_for_path) return answer_path(request, device, lids);
+  const auto method = response_method(header.method);
+  if (!method) return std::nullopt;
   MadBytes refusal = respond(request, kStatusUnsupportedAttribute);
-  refusal[3] = header.method | kMadMethodResponse;
+  refusal[3] = *method;
   return refusal;
 }
 

@@ -21,6 +21,7 @@ namespace urxe::umad {
 struct FileAgent {
   MadAgentKey key;
   MadMethods methods{};            ///< none: it only sends
+  bool leaves_rmpp = false;        ///< segments are the kernel's to make and to put together
   std::optional<MadAgentId> id{};  ///< nullopt: it has not used the device yet
 
   [[nodiscard]] bool serves() const { return methods != MadMethods{}; }

@@ -108,7 +108,7 @@ void fill_port(const DeviceDescription& device, ibv_port_attr& attr) {
   attr.max_mtu = IBV_MTU_4096;
   attr.active_mtu = path_mtu_for(device.mtu);
   attr.gid_tbl_len = kGidTableLength;
-  attr.port_cap_flags = IBV_PORT_IP_BASED_GIDS;
+  attr.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
   attr.max_msg_sz = kMaxMessage;
   attr.pkey_tbl_len = 1;
   attr.max_vl_num = 1;

@@ -38,6 +38,8 @@ def devinfo():
     harness.expect(number("max_qp") > 0 and number("max_cq") > 0 and number("max_mr") > 0, output)
     harness.expect(number("num_comp_vectors") == os.sysconf("SC_NPROCESSORS_CONF"), output)
     harness.expect(not values["active_speed"].startswith("2.5"), output)
+    harness.expect(re.search(r"^\s*PORT_ACTIVE_EVENT$", output, re.M), "the device tells when its port becomes active")
+    harness.expect(number("port_cap_flags") == 0x04010000, f"a connection manager, and GIDs of IP addresses: {output}")
     gids = re.findall(r"GID\[\s*(\d+)\]:\s+(\S+?),? (RoCE v2)", output)
     harness.need_ipv6()
     harness.expect([gid for _, gid, _ in gids] == ["::ffff:127.0.0.1", "::1"], f"GIDs {gids} in:\n{output}")

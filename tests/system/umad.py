@@ -184,6 +184,13 @@ class Umad:
         fcntl.ioctl(self.fd, REGISTER, request)
         return struct.unpack_from("=I", request)[0]
 
+    def register_rmpp(self, management_class, flags=0):
+        """An agent that sends messages of several segments; with flags=1 (UMAD_USER_RMPP) it makes the segments itself."""
+        oui = PING if 0x30 <= management_class <= 0x4F else 0
+        request = bytearray(struct.pack("=IIBBHI16sIBxxx", 0, 1, management_class, 1, 0, flags, bytes(16), oui, 1).ljust(40, b"\0"))
+        fcntl.ioctl(self.fd, REGISTER2, request)
+        return struct.unpack_from("=I", request)[0]
+
     def send(self, agent, mad, gid=LOCALHOST, timeout=0, retries=0):
         head = struct.pack("=5I", agent, 0, timeout, retries, 0) + struct.pack(
             ">IIHBBBBBB16sI", 1, 0x80010000, 0, 0, 0, gid is not None, 0, 0, 0, gid or bytes(16), 0)
@@ -260,6 +267,11 @@ def sending_inside():
     expect_errno(errno.EHOSTUNREACH, umad.send, agent, mad_of(), None)
     expect_errno(errno.EINVAL, umad.send, agent, mad_of(), socket.inet_pton(socket.AF_INET6, "ff02::1"))
     expect_errno(errno.ENETUNREACH, umad.send, agent, mad_of(), socket.inet_pton(socket.AF_INET6, "fe80::1"))
+    segment = lambda of: mad_of(management_class=of)[:26] + bytes([1]) + mad_of(management_class=of)[27:]
+    for of in (0x03, 0x10, 0x12, 0x32):
+        expect_errno(errno.EOPNOTSUPP, umad.send, umad.register_rmpp(of), segment(of))
+        umad.send(umad.register_rmpp(of, flags=1), segment(of))
+    umad.send(agent, segment(0x32))
     umad.send(agent, mad_of(transaction=7), timeout=20, retries=1)
     expect_errno(errno.EINVAL, umad.send, agent, mad_of(transaction=7), timeout=20)
     got, status, _, mad = umad.receive()

@@ -304,7 +304,7 @@ class ListingTest(Scratch):
         values = {
             "node_type": "1: CA", "ports/1/state": "4: ACTIVE", "ports/1/phys_state": "5: LinkUp",
             "ports/1/rate": "100 Gb/sec (4X EDR)", "ports/1/link_layer": "Ethernet",
-            "ports/1/pkeys/0": "0xffff", "ports/1/gid_attrs/types/0": "RoCE v2",
+            "ports/1/pkeys/0": "0xffff", "ports/1/cap_mask": "0x00010000", "ports/1/gid_attrs/types/0": "RoCE v2",
             "ports/1/gid_attrs/types/1": "RoCE v2", "ports/1/gid_attrs/ndevs/0": "lo",
             "ports/1/gids/0": "0000:0000:0000:0000:0000:ffff:7f00:0001",
             "ports/1/gids/1": "0000:0000:0000:0000:0000:0000:0000:0001",

@@ -7,6 +7,7 @@
 #include <infiniband/verbs.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "packet/base/bytes.h"
 #include "provider/umad/management.h"
@@ -93,11 +94,20 @@ TEST(SubnetAdministration, OtherRequestsAreRefused) {
   header.attribute_id = 0x11;
   write_mad_header(header, mad);
   EXPECT_EQ(status_of_answer(mad), kStatusUnsupportedAttribute);
-  header.method = 0x12;
-  write_mad_header(header, mad);
   Lids lids;
-  const auto response = answer_subnet_administration(mad, device(), lids).value();
-  EXPECT_EQ(read_mad_header(response).method, 0x92);
+  constexpr std::pair<uint8_t, uint8_t> kMethods[] = {{0x01, 0x81}, {0x02, 0x81}, {0x12, 0x92},
+                                                      {0x13, 0x92}, {0x14, 0x94}, {0x15, 0x95}};
+  for (const auto& [asked, answered] : kMethods) {
+    header.method = asked;
+    write_mad_header(header, mad);
+    const auto response = answer_subnet_administration(mad, device(), lids).value();
+    EXPECT_EQ(read_mad_header(response).method, answered) << unsigned{asked};
+  }
+  for (const uint8_t unknown : {uint8_t{0x05}, uint8_t{0x06}, uint8_t{0x7f}}) {
+    header.method = unknown;
+    write_mad_header(header, mad);
+    EXPECT_FALSE(answer_subnet_administration(mad, device(), lids)) << unsigned{unknown};
+  }
   header.method = 0x92;
   write_mad_header(header, mad);
   EXPECT_FALSE(answer_subnet_administration(mad, device(), lids));
