@@ -50,12 +50,21 @@ static inline bool may_read(int fd, size_t length) {
   return URXE_LIKELY(!urxe_fd_set_may_have(&watched, fd)) || prepare_read(fd, length);
 }
 
+/// What read() returns that has got so much. A umad file has an end if its device is gone.
+static inline ssize_t after_read(int fd, ssize_t got) {
+  if (URXE_LIKELY(got != 0 || !urxe_fd_set_may_have(&urxe_mad_files, fd))) return got;
+  if (!urxe_is_mad_file(fd)) return got;
+  errno = EIO;
+  return -1;
+}
+
 URXE_EXPORT ssize_t read(int fd, void* buffer, size_t length) {
-  return may_read(fd, length) ? URXE_NEXT(read)(fd, buffer, length) : -1;
+  return may_read(fd, length) ? after_read(fd, URXE_NEXT(read)(fd, buffer, length)) : -1;
 }
 
 URXE_EXPORT ssize_t __read_chk(int fd, void* buffer, size_t length, size_t buffer_size) {
-  return may_read(fd, length) ? URXE_NEXT(__read_chk)(fd, buffer, length, buffer_size) : -1;
+  if (!may_read(fd, length)) return -1;
+  return after_read(fd, URXE_NEXT(__read_chk)(fd, buffer, length, buffer_size));
 }
 
 static inline void before_pread(int fd, off_t at) {

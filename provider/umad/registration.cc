@@ -62,6 +62,7 @@ Expected<void, Errno> attach(Service& service, UmadFile& file, uint32_t number) 
 }
 
 Expected<uint32_t, Errno> add(Service& service, UmadFile& file, const Registration& registration) {
+  if (file.has_ended()) return error(EPIPE);
   if (auto checked = check(registration); !checked) return Unexpected<Errno>(checked.error());
   const auto number = file.add(agent_of(registration));
   if (!number || !file.agent(*number)->serves()) return number;

@@ -21,6 +21,11 @@ void mark(RuntimeDevice& device) {
   Service::instance().watch.mark(&device);
 }
 
+bool is_gone(RuntimeDevice& device) {
+  RuntimeDevice::Guard guard(device);
+  return device.described().gone;
+}
+
 constexpr MadAgentKey kPerformanceKey{kPerformance, 1, 0};
 constexpr MadMethods kGetAndSet{1 << kMethodGet | 1 << kMethodSet, 0};
 
@@ -46,7 +51,7 @@ void* serve_files(void* argument) {
 // before theirs, as everywhere else.
 Service::Service() {
   prepare_runtime_devices();
-  static constexpr ManagementSink kSink{.events = mark};
+  static constexpr ManagementSink kSink{.events = mark, .interface_changed = mark};
   register_management_sink(kSink);
   pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
                  [] {
@@ -108,6 +113,7 @@ Expected<void, Errno> Service::start(Port& port) {
     port.runtime = *std::move(opened);
   }
   RuntimeDevice::Guard guard(*port.runtime);
+  if (port.runtime->described().gone) return error(ENODEV);
   if (auto started = port.runtime->start(); !started) return started;
   port.runtime->refresh_gids();
   return port.runtime->open_addresses();
@@ -232,8 +238,23 @@ void Service::handle_file(int own_fd) {
 void Service::handle_marks() {
   for (const RuntimeDevice* const device : watch.take_marked()) {
     for (auto& [name, port] : ports_) {
-      if (port->runtime.get() == device) deliver(*port);
+      if (port->runtime.get() != device) continue;
+      deliver(*port);
+      if (is_gone(*port->runtime)) end_files(*port);
     }
+  }
+}
+
+/// As Linux ends the files of a device that goes.
+void Service::end_files(const Port& port) {
+  for (const auto& [fd, file] : files_) {
+    if (file->device() != port.name || file->has_ended()) continue;
+    for (uint32_t number = 0; number < UmadFile::kMostAgents; ++number) {
+      if (file->agent(number) == nullptr) continue;
+      detach(*file, number);
+      file->remove(number);
+    }
+    file->end();
   }
 }
 

@@ -74,8 +74,8 @@ class Service {
   /// The application has closed the file.
   void close_file(UmadFile& file);
   Port& port(const UmadFile& file);
-  /// Starts the port's device, if that was not done, and makes its addresses usable. The errors of
-  /// RuntimeDevice::start() and open_addresses().
+  /// Starts the port's device, if that was not done, and makes its addresses usable. ENODEV: its
+  /// interface is gone; the errors of RuntimeDevice::start() and open_addresses().
   Expected<void, Errno> start(Port& port);
   /// Gives the file's agent its part of the device, if it has none. ENOMEM; for one that gets
   /// requests: EINVAL, another agent gets them, here or in another process.
@@ -88,6 +88,8 @@ class Service {
   /// A closed file, or one that has room again.
   void handle_file(int own_fd);
   void handle_marks();
+  /// The port's interface is gone.
+  void end_files(const Port& port);
 
   cm::Watch watch;
 

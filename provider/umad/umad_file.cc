@@ -94,4 +94,9 @@ void UmadFile::send(const ib_user_mad_hdr& header, std::span<const uint8_t> mad)
   (void)::send(own_fd_.get(), bytes.data(), before + mad.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+void UmadFile::end() {
+  has_ended_ = true;
+  shutdown(own_fd_.get(), SHUT_WR);  // own_fd() still tells when the application closes the file
+}
+
 }  // namespace urxe::umad

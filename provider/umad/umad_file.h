@@ -68,6 +68,10 @@ class UmadFile {
   [[nodiscard]] bool is_closed() const;
   /// Gives the application a datagram. It is lost if there is no room.
   void send(const ib_user_mad_hdr& header, std::span<const uint8_t> mad);
+  /// Nothing will come any more: after what it has not read the application reads the end of the
+  /// file.
+  void end();
+  [[nodiscard]] bool has_ended() const { return has_ended_; }
 
  private:
   UmadFile(std::string device, FileDescriptor own_fd, ino_t inode);
@@ -77,6 +81,7 @@ class UmadFile {
   const ino_t inode_;
   std::atomic<size_t> header_bytes_;
   bool is_used_ = false;  ///< an agent was added once
+  bool has_ended_ = false;
   std::array<std::optional<FileAgent>, kMostAgents> agents_{};
 };
 

@@ -435,6 +435,51 @@ def library_inside():
     assert umad.umad_status(buffer) == 0 and ctypes.string_at(place, 256)[40:45] == b"hello"
 
 
+GONE = "urxv"
+
+
+def watch_the_end():
+    """As Linux tells the programs of a device that goes."""
+    waiting, other, unused = Umad(flags=0), Umad(), Umad()
+    number, asker = waiting.register([GET]), other.register()
+    read = []
+
+    def wait():
+        try:
+            read.append(os.read(waiting.fd, 400))
+        except OSError as failure:
+            read.append(failure.errno)
+
+    reader = threading.Thread(target=wait)
+    reader.start()
+    print("ready", flush=True)
+    reader.join(harness.PATIENCE)
+    assert read == [errno.EIO], read
+    assert other.has_news(harness.PATIENCE)
+    for umad, agent in ((waiting, number), (other, asker)):
+        expect_errno(errno.EIO, os.read, umad.fd, 400)
+        expect_errno(errno.EIO, umad.send, agent, mad_of())
+        expect_errno(errno.EPIPE, umad.register)
+        expect_errno(errno.EINVAL, fcntl.ioctl, umad.fd, UNREGISTER, struct.pack("=I", agent))
+        os.close(umad.fd)
+    expect_errno(errno.EIO, os.read, unused.fd, 400)
+    fresh = Umad()
+    expect_errno(errno.ENODEV, fresh.register, [GET])
+
+
+def gone():
+    """The interface of the device goes."""
+    harness.need_namespaces()
+    subprocess.run(["ip", "link", "add", GONE, "type", "veth", "peer", "name", GONE + "b"], check=True)
+    for words in (["addr", "add", "10.9.0.1/24", "dev", GONE], ["link", "set", GONE, "up"], ["link", "set", GONE + "b", "up"]):
+        subprocess.run(["ip", *words], check=True)
+    words = [sys.executable, "-B", __file__, "watch_the_end"]
+    watching = Process(harness.urxe_run(words, ["--device", f"urxe_v={GONE}"]))
+    harness.wait_until(lambda: "ready" in watching.output or not watching.running(), "the program to wait")
+    subprocess.run(["ip", "link", "del", GONE], check=True)
+    watching.expect_success()
+
+
 def inside(function):
     def outside():
         harness.isolate()
@@ -445,8 +490,8 @@ def inside(function):
 
 INSIDE = {f.__name__: f for f in (rules_inside, sending_inside, exchange_inside, unread_inside, fork_inside,
                                   library_inside)}
-ENDS = {f.__name__: f for f in (serve_inside, ask_inside, ask_nobody_inside)}
-CASES = {f.__name__: f for f in (counters, ports, refused, ping_one_host, ping_two_hosts)}
+ENDS = {f.__name__: f for f in (serve_inside, ask_inside, ask_nobody_inside, watch_the_end)}
+CASES = {f.__name__: f for f in (counters, ports, refused, ping_one_host, ping_two_hosts, gone)}
 CASES |= {name.removesuffix("_inside"): inside(f) for name, f in INSIDE.items()}
 
 if sys.argv[1] in INSIDE | ENDS:

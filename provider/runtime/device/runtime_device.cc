@@ -95,6 +95,7 @@ void RuntimeDevice::follow_locked(const DeviceDescription& found) {
   if (communication_sink().interface_changed != nullptr) {
     communication_sink().interface_changed(*this);
   }
+  if (management_sink().interface_changed != nullptr) management_sink().interface_changed(*this);
 }
 
 void RuntimeDevice::tell(ibv_event_type type) {

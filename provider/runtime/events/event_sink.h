@@ -40,10 +40,11 @@ struct CommunicationSink {
   bool (*at_exit)(RuntimeDevice& device) = nullptr;
 };
 
-/// The function of the management agents, for events of device.mads(). As
-/// CommunicationSink::events, but called for each event that comes.
+/// The functions of the management agents. As CommunicationSink's, but `events`, which is for those
+/// of device.mads(), is called for each event that comes.
 struct ManagementSink {
   void (*events)(RuntimeDevice& device) = nullptr;
+  void (*interface_changed)(RuntimeDevice& device) = nullptr;
 };
 
 /// The sinks must exist as long as the process.
