@@ -14,6 +14,7 @@
 #include "provider/umad/addresses.h"
 #include "provider/umad/management.h"
 #include "provider/umad/performance.h"
+#include "provider/umad/registration.h"
 #include "provider/umad/subnet_administration.h"
 
 namespace urxe::umad {

@@ -187,7 +187,8 @@ class Umad:
     def register_rmpp(self, management_class, flags=0):
         """An agent that sends messages of several segments; with flags=1 (UMAD_USER_RMPP) it makes the segments itself."""
         oui = PING if 0x30 <= management_class <= 0x4F else 0
-        request = bytearray(struct.pack("=IIBBHI16sIBxxx", 0, 1, management_class, 1, 0, flags, bytes(16), oui, 1).ljust(40, b"\0"))
+        fields = (0, 1, management_class, 1, 0, flags, bytes(16), oui, 1)
+        request = bytearray(struct.pack("=IIBBHI16sIBxxx", *fields).ljust(40, b"\0"))
         fcntl.ioctl(self.fd, REGISTER2, request)
         return struct.unpack_from("=I", request)[0]
 
