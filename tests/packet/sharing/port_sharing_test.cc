@@ -342,6 +342,24 @@ TEST_F(TwoMembers, APacketForNobodyIsDroppedAndCounted) {
   }));
 }
 
+// Expect: of packets that came in one datagram each process gets its own.
+TEST_F(TwoMembers, ADatagramWithPacketsOfBothIsTakenApart) {
+  constexpr size_t kBytes = 32;
+  std::vector<uint8_t> bytes;
+  for (const Member* of : {&b_, &a_, &b_}) {
+    std::vector<uint8_t> packet(kBytes);
+    packet[5] = static_cast<uint8_t>(of->slot.number() >> 1);
+    packet[6] = static_cast<uint8_t>(of->slot.number() << 7);
+    bytes.insert(bytes.end(), packet.begin(), packet.end());
+  }
+  std::vector<RxPacket> own;
+  EXPECT_TRUE(a_.sharing.sort({sender_.flow(), kBytes, bytes}, own));
+  ASSERT_EQ(own.size(), 1U);
+  EXPECT_EQ(own[0].bytes.data(), &bytes[kBytes]);
+  EXPECT_EQ(own[0].bytes.size(), kBytes);
+  EXPECT_EQ(a_.sharing.counters().forwarded, 2U);
+}
+
 TEST_F(TwoMembers, AForwardedPacketThatIsNotOursIsNotForwardedAgain) {
   const auto bytes = std::vector<uint8_t>(32, 0);
   std::vector<uint8_t> packet = bytes;

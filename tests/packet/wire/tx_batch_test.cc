@@ -503,5 +503,20 @@ TEST(TxBatch, AShortPacketJoinsPayloadsElsewhere) {
   }
 }
 
+// Expect: a packet that was sealed elsewhere is taken as it is, if there is room for it.
+TEST(TxBatch, SealedPacketsNeedRoom) {
+  TxBatch from{TxBatch::Limits{}};
+  ASSERT_TRUE(add(from, flow_v4(), 100, 7));
+  from.seal();
+  const auto packet = from.bytes(from.messages()[0]);
+  TxBatch::Limits limits;
+  limits.bytes = 2 * packet.size() + 8;
+  TxBatch batch(limits);
+  EXPECT_TRUE(batch.append_sealed(flow_v4(), packet));
+  EXPECT_TRUE(batch.append_sealed(flow_v4(), packet));
+  EXPECT_FALSE(batch.append_sealed(flow_v4(), packet));
+  EXPECT_EQ(psns(batch), (std::vector<uint32_t>{7, 7}));
+}
+
 }  // namespace
 }  // namespace urxe

@@ -237,5 +237,29 @@ TEST_F(BackpressureTest, Answers) {
   EXPECT_EQ(view->headers.deth.qkey, QKey{109}) << "the asker knows its answer by that";
 }
 
+// Expect: no more answers are kept than there is room for; whose query is dropped asks again.
+TEST_F(BackpressureTest, AnswersAreBounded) {
+  Headers headers;
+  headers.bth.opcode = kDrainQueryOpcode;
+  headers.bth.dest_qp = Qpn{Bench::kQpn};
+  constexpr uint32_t kMostAnswers = 64;
+  for (uint32_t i = 0; i < 2 * kMostAnswers; ++i) {
+    headers.deth.source_qp = Qpn{Bench::kPeerQpn + i};
+    bench.receive_raw(headers, {own(), own(), kRoceUdpPort}, {});
+  }
+  EXPECT_EQ(bench.sent().size(), kMostAnswers);
+}
+
+// Expect: an answer that comes late takes back no room.
+TEST_F(BackpressureTest, AnOldAnswerIsIgnored) {
+  post(own(), kBurst + 2);
+  EXPECT_EQ(sent().first, kBurst);
+  answer(kBurst * kUnits);
+  EXPECT_EQ(sent().first, 2U);
+  answer(2 * kUnits);
+  post(own(), 1);
+  EXPECT_EQ(sent().first, 1U);
+}
+
 }  // namespace
 }  // namespace urxe::test::backpressure_test

@@ -228,5 +228,20 @@ TEST(CompletionQueue, StampedWithTheDevicesTime) {
   EXPECT_EQ(taken.when, bench.now);
 }
 
+// ibv_create_cq(3), ibv_resize_cq(3). Expect: as many entries as were asked for, whatever the ring
+// has places for.
+TEST(CompletionQueue, HoldsWhatItWasMadeFor) {
+  CompletionQueue cq(3, nullptr);
+  const auto push = [&cq](uint64_t id) {
+    ibv_wc wc{};
+    wc.wr_id = id;
+    return cq.push(wc, false, Instant{}, {});
+  };
+  for (uint64_t id = 0; id < 3; ++id) EXPECT_EQ(push(id), CompletionQueue::Push::kQuiet) << id;
+  EXPECT_FALSE(cq.resize(2)) << "three wait";
+  EXPECT_TRUE(cq.resize(3));
+  EXPECT_EQ(push(3), CompletionQueue::Push::kOverflow);
+}
+
 }  // namespace
 }  // namespace urxe::test

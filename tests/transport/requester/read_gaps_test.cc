@@ -361,5 +361,58 @@ TEST(ReadGaps, ThroughputUnderLoss) {
   for (uint64_t seed = 1; seed <= 4; ++seed) read_over(0.1, seed);
 }
 
+/// A response to a READ of many packets; its bytes tell the packet's place.
+void receive_response(Bench& bench, uint32_t first_psn, uint32_t place, uint32_t packets) {
+  const Operation part = place == 0             ? Operation::kReadResponseFirst
+                         : place == packets - 1 ? Operation::kReadResponseLast
+                                                : Operation::kReadResponseMiddle;
+  bench.receive(part, first_psn + place, {},
+                std::vector<uint8_t>(256, static_cast<uint8_t>(place)));
+}
+
+// A response further ahead than what is remembered of those that have come. Expect: it is not taken
+// for the missing one that has its place there.
+TEST(ReadGaps, AResponseFarAheadMakesNoHole) {
+  constexpr uint32_t kPath = 256;
+  constexpr uint32_t kPackets = 1400;
+  BenchOptions options;
+  options.connect.timeout = 20;
+  options.connect.mtu = IBV_MTU_256;
+  options.connect.max_rd_atomic = 16;
+  options.socket_window = 64 << 20;
+  Bench bench(options);
+  std::vector<uint8_t> into(kPackets * kPath, 0xee);
+  const auto start = reinterpret_cast<uint64_t>(into.data());
+  const MemoryRegion& region = **bench.device.register_memory(bench.pd, into.data(), into.size(),
+                                                              start, IBV_ACCESS_LOCAL_WRITE);
+  sim::SendRequest read;
+  read.opcode = IBV_WR_RDMA_READ;
+  read.sges = {{start, 64 * kPath, region.lkey}};
+  uint32_t psn = kSqPsn;
+  // The window grows until all of the READ is asked for at once.
+  for (int i = 0; i < 400; ++i) {
+    bench.post(read);
+    bench.sent();
+    for (uint32_t place = 0; place < 64; ++place) receive_response(bench, psn, place, 64);
+    psn += 64;
+    bench.send_statuses();
+  }
+  std::ranges::fill(into, uint8_t{0xee});
+  bench.qp->path->set_keeps_what_follows(true);
+  read.sges[0].length = kPackets * kPath;
+  bench.post(read);
+  bench.sent();
+  receive_response(bench, psn, 1 + 1024, kPackets);  // 1 is missing
+  for (uint32_t place = 2; place < kPackets; ++place) {
+    receive_response(bench, psn, place, kPackets);
+  }
+  receive_response(bench, psn, 0, kPackets);
+  for (uint32_t place = 1024; place < kPackets; ++place) {
+    receive_response(bench, psn, place, kPackets);
+  }
+  EXPECT_EQ(bench.send_statuses(), Statuses{});
+  EXPECT_EQ(into[kPath], 0xee);
+}
+
 }  // namespace
 }  // namespace urxe::test::read_gaps_test

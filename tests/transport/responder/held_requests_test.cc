@@ -148,7 +148,24 @@ TEST(HeldRequests, AreBounded) {
   for (uint32_t i = 0; i < 600; ++i) bench.receive(Operation::kSendOnly, 201 + i);
   EXPECT_EQ(bench.device.counters().held_requests, HeldRequests::kMostOfOne);
   EXPECT_EQ(bench.dropped(DropReason::kOutOfSequence), 89U);
-  bench.move_to(IBV_QPS_RESET);
+}
+
+// Expect: RESET gives back what was kept: a queue pair can have its share as often as it likes.
+TEST(HeldRequests, ResetGivesThemBack) {
+  const BenchOptions options = keeping();
+  Bench bench(options);
+  for (uint64_t round = 1; round <= 3; ++round) {
+    for (uint32_t i = 0; i < HeldRequests::kMostOfOne; ++i) {
+      bench.receive(Operation::kSendOnly, 201 + i);
+    }
+    EXPECT_EQ(bench.device.counters().held_requests, round * HeldRequests::kMostOfOne);
+    bench.sent();
+    ASSERT_EQ(bench.move_to(IBV_QPS_RESET), 0);
+    sim::ConnectOptions again = options.connect;
+    again.destination = bench.flow_from_peer().source;
+    again.dest_qpn = Qpn{Bench::kPeerQpn};
+    ASSERT_TRUE(sim::connect(bench.device, *bench.qp, again, bench.now));
+  }
 }
 
 // Expect: without a query nothing but NAKs. A query draws a report of each gap, new gaps are

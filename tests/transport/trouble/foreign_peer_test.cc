@@ -74,8 +74,8 @@ class Acquaintance {
     options.timeout = 10;
     EXPECT_TRUE(sim::connect(device_, *qp_, options, now_));
     for (uint32_t i = 0; i < kRequests; ++i) {
-      const Sge into{kIova + kReceiveAt, kReceiveBytes, region_->lkey};
-      EXPECT_TRUE(sim::post_receive(device_, *qp_, kReceive, std::span(&into, 1)));
+      const Sge into{kIova + receive_at(i), kReceiveBytes, region_->lkey};
+      EXPECT_TRUE(sim::post_receive(device_, *qp_, kReceive + i, std::span(&into, 1)));
     }
   }
 
@@ -87,7 +87,7 @@ class Acquaintance {
       ASSERT_FALSE(peer_.failed());
       ASSERT_FALSE(HasFatal());
     }
-    EXPECT_EQ(received_, peer_sends_);
+    EXPECT_EQ(received_, peer_messages_.size());
     EXPECT_EQ(peer_.messages, device_messages_);
     EXPECT_EQ(peer_.results, expected_results_);
     EXPECT_TRUE(std::equal(peer_model_.begin(), peer_model_.end(), peer_.memory.begin()));
@@ -103,10 +103,12 @@ class Acquaintance {
   // The device's memory: the target of the peer's requests, receives, and a place a request.
   static constexpr size_t kTargetAt = 0;
   static constexpr size_t kReceiveAt = size_t{kPlaces} * kMost;
-  static constexpr size_t kSendAt = kReceiveAt + kReceiveBytes;
+  static constexpr size_t kSendAt = kReceiveAt + size_t{kRequests} * kReceiveBytes;
   static constexpr uint32_t kDevicePsn = 0xfffff0;
   static constexpr uint32_t kPeerPsn = 0xffffa0;
-  static constexpr uint64_t kReceive = UINT64_MAX;
+  static constexpr uint64_t kReceive = uint64_t{1} << 32;
+
+  static size_t receive_at(size_t number) { return kReceiveAt + number * kReceiveBytes; }
 
   static bool HasFatal() { return testing::Test::HasFatalFailure(); }
 
@@ -175,7 +177,7 @@ class Acquaintance {
         std::ranges::copy(bytes, there);
         return peer_.write(kIova + kTargetAt + place, region_->rkey, bytes);
       case 1:
-        ++peer_sends_;
+        peer_messages_.push_back(bytes);
         return peer_.send(bytes);
       default:
         expected_results_.emplace_back(there, there + static_cast<ptrdiff_t>(bytes.size()));
@@ -222,13 +224,23 @@ class Acquaintance {
     peer_.outgoing.clear();
   }
 
+  void take_message(const ibv_wc& wc) {
+    ASSERT_LT(received_, peer_messages_.size());
+    const std::vector<uint8_t>& message = peer_messages_[received_];
+    ASSERT_EQ(wc.wr_id, kReceive + received_);
+    ASSERT_EQ(wc.byte_len, message.size());
+    const auto at = memory_.begin() + static_cast<ptrdiff_t>(receive_at(received_));
+    ASSERT_TRUE(std::equal(message.begin(), message.end(), at)) << "message " << received_;
+    ++received_;
+  }
+
   void poll() {
     ibv_wc wc[32];
     while (const int count = cq_->poll(32, wc)) {
       for (int i = 0; i < count; ++i) {
         ASSERT_EQ(wc[i].status, IBV_WC_SUCCESS);
-        if (wc[i].wr_id == kReceive) {
-          ++received_;
+        if (wc[i].wr_id >= kReceive) {
+          ASSERT_NO_FATAL_FAILURE(take_message(wc[i]));
         } else {
           ASSERT_EQ(wc[i].wr_id, sent_++);
         }
@@ -249,11 +261,10 @@ class Acquaintance {
   MemoryRegion* region_ = nullptr;
   std::vector<uint8_t> memory_;
   std::vector<uint8_t> peer_model_, target_model_;
-  std::vector<std::vector<uint8_t>> device_messages_, expected_results_;
+  std::vector<std::vector<uint8_t>> device_messages_, peer_messages_, expected_results_;
   std::vector<std::pair<size_t, std::vector<uint8_t>>> fetched_;
   uint64_t sent_ = 0;
-  uint32_t received_ = 0;
-  uint32_t peer_sends_ = 0;
+  size_t received_ = 0;
 };
 
 // Expect: both ends' requests come to what the specification says, whoever acknowledges how.

@@ -47,23 +47,30 @@ using PauseFor = Interrupted;
 
 // The defect: a signal was taken for no answer within a second, and the device was of no use.
 TEST_F(BeaconAnswer, IsWaitedForWhateverSignalsCome) {
-  int ends[2];
-  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-  const BeaconLink link{"name", FileDescriptor(ends[0])};
-  const FileDescriptor beacon(ends[1]);
   const FileDescriptor folder(open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const int before = signals;
-  std::thread answers([&] {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, nullptr);
-    while (signals < before + 5) usleep(100);
-    const std::array<uint8_t, 1> byte{};
-    const int descriptor = folder.get();
-    EXPECT_TRUE(send_message(beacon.get(), byte, std::span(&descriptor, 1)));
-  });
-  EXPECT_TRUE(receive_directory(link));
-  answers.join();
+  const auto is_waited_for = [&] {
+    int ends[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    const BeaconLink link{"name", FileDescriptor(ends[0])};
+    const FileDescriptor beacon(ends[1]);
+    const int before = signals;
+    std::thread answers([&] {
+      sigset_t all;
+      sigfillset(&all);
+      pthread_sigmask(SIG_BLOCK, &all, nullptr);
+      while (signals < before + 5) usleep(100);
+      const std::array<uint8_t, 1> byte{};
+      const int descriptor = folder.get();
+      EXPECT_TRUE(send_message(beacon.get(), byte, std::span(&descriptor, 1)));
+    });
+    const bool found = receive_directory(link).has_value();
+    answers.join();
+    return found;
+  };
+  // The second may be over before a busy machine has run the other thread.
+  bool found = false;
+  for (int tries = 0; !found && tries < 30; ++tries) found = is_waited_for();
+  EXPECT_TRUE(found);
 }
 
 TEST_F(PauseFor, LastsWhateverSignalsCome) {

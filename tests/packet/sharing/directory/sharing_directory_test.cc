@@ -169,11 +169,15 @@ TEST_F(SharingDirectoryTest, ALongPathGoesByTheDescriptor) {
 
 /// A process whose file systems have nothing in common with the test's, but whose network is the
 /// same: it tells the inode of its directory, or an errno as a negative number; and sends a packet
-/// to the slot `to`.
-ChildProcess start_apart(const std::string& network, uint32_t to = 0) {
-  return ChildProcess([network, to](int pipe) {
+/// to the slot `to`. `answers`: somebody hands out the directory.
+ChildProcess start_apart(const std::string& network, uint32_t to = 0, bool answers = false) {
+  return ChildProcess([network, to, answers](int pipe) {
     const ScratchPlace other;
-    const auto directory = SharingDirectory::open({other.path()}, network);
+    auto directory = SharingDirectory::open({other.path()}, network);
+    // It waits for a second; who has the directory may be away for longer.
+    for (int tries = 1; !directory && answers && tries < 30; ++tries) {
+      directory = SharingDirectory::open({other.path()}, network);
+    }
     if (!directory) {
       write_record(pipe, int64_t{-directory.error().errno_value});
       return;
@@ -197,7 +201,7 @@ TEST_F(SharingDirectoryTest, AProcessWithOtherFileSystemsIsHandedTheDirectory) {
   const auto slot = Slot::acquire(**directory);
   ASSERT_TRUE(slot);
   AddressSharing sharing(*slot, 0);
-  const ChildProcess apart = start_apart(network_name(1), slot->number());
+  const ChildProcess apart = start_apart(network_name(1), slot->number(), true);
   std::vector<RxPacket> own;
   std::vector<ProbeAnswer> answers;
   EXPECT_TRUE(eventually([&] {

@@ -2,6 +2,7 @@
 #include "packet/sharing/forwarding/forward_queue.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,6 +79,41 @@ TEST_F(ForwardQueueTest, ARetryNeedsNoMemory) {
   }
   EXPECT_EQ(got, (std::vector<uint8_t>{1, 2, 3, 4, 5, 6, 7, 8, 9}));
   EXPECT_EQ(counters_.forward_lost, 0U);
+}
+
+// Expect: what is no datagram of ours is thrown away, and what comes behind it is read.
+TEST_F(ForwardQueueTest, StrangeDatagramsArePassedOver) {
+  constexpr size_t kMagicAt = 0;
+  constexpr size_t kKindAt = 4;
+  ASSERT_TRUE(send(1));
+  std::vector<uint8_t> right(70000);
+  const ssize_t size = recv(other_.forward_fd(), right.data(), right.size(), MSG_DONTWAIT);
+  ASSERT_GT(size, static_cast<ssize_t>(bytes_.size()));
+  const size_t header = static_cast<size_t>(size) - bytes_.size();
+  std::vector<std::vector<uint8_t>> strange{{}, {1}, right};
+  right.resize(static_cast<size_t>(size));
+  strange.emplace_back(right.begin(), right.begin() + static_cast<ptrdiff_t>(header) - 1);
+  for (const size_t at : {kMagicAt, kKindAt}) {
+    strange.push_back(right);
+    strange.back()[at] ^= 0x80;
+  }
+  // The segment size is the only 32 bits of the header that have it.
+  const uint32_t segment_size = 280;
+  for (size_t at = 0; at + 4 <= header; ++at) {
+    if (std::memcmp(&right[at], &segment_size, 4) != 0) continue;
+    strange.push_back(right);
+    std::memset(&strange.back()[at], 0, 4);
+  }
+  ASSERT_EQ(strange.size(), 7U);
+  const UnixName to = name_of(other_);
+  for (const std::vector<uint8_t>& bytes : strange) {
+    ASSERT_EQ(sendto(self_.forward_fd(), bytes.data(), bytes.size(), MSG_DONTWAIT,
+                     reinterpret_cast<const sockaddr*>(&to.address), to.size),
+              static_cast<ssize_t>(bytes.size()));
+  }
+  ASSERT_TRUE(send(2));
+  EXPECT_EQ(read(), 2);
+  EXPECT_EQ(read(), std::nullopt);
 }
 
 TEST_F(ForwardQueueTest, WhatWaitsGoesWhenThereIsRoom) {

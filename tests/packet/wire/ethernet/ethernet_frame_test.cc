@@ -198,5 +198,25 @@ TEST(FrameChecksumTest, IsNotRightIfTheUdpLengthIsWrong) {
   }
 }
 
+// RFC 768: a sum of 0 is sent as all ones, because 0 means that there is none.
+TEST(FrameChecksumTest, OfUdpIsNeverZero) {
+  constexpr size_t kUdpChecksumAt = 14 + 20 + 6;
+  Bytes frame = frames::make({.payload = Bytes(20, 0)});
+  // What the payload adds to the sum makes it 0.
+  const Bytes sum(frame.begin() + kUdpChecksumAt, frame.begin() + kUdpChecksumAt + 2);
+  frame = frames::make({.payload = [&] {
+    Bytes payload(20, 0);
+    payload[0] = sum[0];
+    payload[1] = sum[1];
+    return payload;
+  }()});
+  frame[kUdpChecksumAt] = frame[kUdpChecksumAt + 1] = 0;
+  EXPECT_FALSE(checksums_are_right(frame, parse(frame), false)) << "there is none";
+  write_checksums(frame);
+  EXPECT_EQ(frame[kUdpChecksumAt], 0xff);
+  EXPECT_EQ(frame[kUdpChecksumAt + 1], 0xff);
+  EXPECT_TRUE(checksums_are_right(frame, parse(frame), false));
+}
+
 }  // namespace
 }  // namespace urxe::test::ethernet_frame_test
