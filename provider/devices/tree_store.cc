@@ -130,14 +130,27 @@ Expected<std::string, std::string> publish_tree(const std::string& runtime_direc
 
 namespace {
 
-/// Stale trees may be what takes the room.
-Expected<std::string, std::string> publish_and_clean_up(const std::string& runtime_directory,
-                                                        const NetworkNamespace& netns,
-                                                        const TreeContent& content) {
-  auto tree = publish_tree(runtime_directory, netns, content);
+void clean_up(const std::string& runtime_directory, const NetworkNamespace& netns) {
   remove_leftovers(runtime_directory);
   remove_stale_trees(runtime_directory, netns);
-  return tree ? tree : publish_tree(runtime_directory, netns, content);
+}
+
+/// Stale trees may be what takes the room.
+Expected<std::string, std::string> publish_or_clean_up(const std::string& runtime_directory,
+                                                       const NetworkNamespace& netns,
+                                                       const TreeContent& content) {
+  auto tree = publish_tree(runtime_directory, netns, content);
+  if (tree) return tree;
+  clean_up(runtime_directory, netns);
+  return publish_tree(runtime_directory, netns, content);
+}
+
+/// Where trees may lie that found no room in the first place at the time.
+void clean_up_places(const std::vector<std::string>& places, const NetworkNamespace& netns) {
+  for (const std::string& place : places) {
+    const auto directory = open_user_directory(place, IfMissing::kFail);
+    if (directory) clean_up(directory->path, netns);
+  }
 }
 
 /// Without symbolic links, as the kernel names open files, which programs compare with it.
@@ -177,9 +190,12 @@ Expected<std::string, std::string> publish_tree_in(const std::vector<std::string
   std::string reasons;
   for (const std::string& place : places) {
     auto directory = open_user_directory(place, IfMissing::kMake);
-    auto tree = directory ? publish_and_clean_up(real_path(directory->path), netns, content)
+    auto tree = directory ? publish_or_clean_up(real_path(directory->path), netns, content)
                           : Unexpected<std::string>(directory.error().what);
-    if (tree) return tree;
+    if (tree) {
+      clean_up_places(places, netns);
+      return tree;
+    }
     reasons += (reasons.empty() ? "" : "; ") + tree.error();
   }
   return Unexpected<std::string>("no directory for the description of the devices: " + reasons);

@@ -25,8 +25,8 @@ std::vector<std::string> runtime_directory_places();
 std::optional<std::string> find_tree_in(const std::vector<std::string>& places,
                                         const NetworkNamespace& netns, TreeContent content);
 
-/// publish_tree() in the user's directory in the first of `places` that has room for the tree, and
-/// remove_leftovers() and remove_stale_trees() there. The error is a sentence for the user, with
+/// publish_tree() in the user's directory in the first of `places` that has room for the tree;
+/// remove_leftovers() and remove_stale_trees() in those of all places. The error is a sentence for the user, with
 /// all reasons.
 Expected<std::string, std::string> publish_tree_in(const std::vector<std::string>& places,
                                                    const NetworkNamespace& netns,

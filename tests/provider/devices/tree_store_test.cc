@@ -355,6 +355,25 @@ TEST_F(TreeStoreTest, LiesInAPrivateDirectoryOfTheFirstPlaceThatHasOne) {
   EXPECT_EQ(status.st_mode & 07777, 0700u);
 }
 
+// What lies in a later place, because the first one was full once, goes there, too.
+TEST_F(TreeStoreTest, OldTreesGoFromAllPlaces) {
+  const std::string later = directory_ + "/later";
+  ASSERT_EQ(mkdir(later.c_str(), 0700), 0);
+  TreeContent other = content_;
+  other.files["sys/x/y"] = "2\n";
+  const auto old = publish_tree_in({later}, kNamespace, other);
+  ASSERT_TRUE(old) << old.error();
+  const auto fresh = publish_tree_in({later}, kNamespace, content_);
+  ASSERT_TRUE(fresh) << fresh.error();
+  const std::string draft = later + "/urxe/.tmp-abcdef";
+  ASSERT_EQ(mkdir(draft.c_str(), 0700), 0);
+  fs::last_write_time(*old, fs::file_time_type::clock::now() - std::chrono::hours(24 * 8));
+  ASSERT_TRUE(publish_tree_in({directory_, later}, kNamespace, content_));
+  EXPECT_FALSE(fs::exists(*old));
+  EXPECT_FALSE(fs::exists(draft));
+  EXPECT_TRUE(fs::exists(*fresh));
+}
+
 // A process that has the tree open and has become another user can read it, and no more: others
 // would follow its links, and lose counters that it cuts off.
 TEST_F(TreeStoreTest, OnlyItsOwnerCanChangeIt) {
