@@ -31,7 +31,9 @@ ib_user_mad_hdr header_for(Port& port, uint32_t number, const MadEvent& event) {
   header.id = number;
   header.status = event.timed_out ? ETIMEDOUT : 0;
   header.qpn = htobe32(event.remote_qpn.value());
-  header.lid = htobe16(port.lids.of_sender(peer));
+  const bool was_asked = event.timed_out || is_response(read_mad_header(event.mad));
+  header.lid =
+      htobe16(was_asked ? port.lids.of_asked({peer, own}) : port.lids.of_sender({peer, own}));
   header.grh_present = 1;
   header.gid_index = gid_index_of(port.runtime->described().gids, own);
   header.hop_limit = flow.hop_limit;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <vector>
 
 #include "packet/host/clock.h"
 #include "provider/devices/device_tree.h"
@@ -104,13 +105,13 @@ Expected<void, Errno> ask_own_administration(Service& service, UmadFile& file,
   return {};
 }
 
-Expected<Gid, Errno> destination_of(const Port& port, const Written& written) {
+Expected<LidPeer, Errno> destination_of(const Port& port, const Written& written) {
   if (written.header.grh_present != 0) {
     const Gid gid = Gid::from_ipv6(written.header.gid);
     if (!is_destination(gid)) return error(EINVAL);
-    return gid;
+    return LidPeer{gid, {}};
   }
-  if (const auto gid = port.lids.gid_of(written.lid())) return *gid;
+  if (const auto peer = port.lids.peer_of(written.lid())) return *peer;
   explain_lid(written.lid());
   return error(EHOSTUNREACH);
 }
@@ -120,19 +121,26 @@ bool is_own(const UmadFile& file, const Gid& gid) {
   return device && std::ranges::find(device->gids, gid) != device->gids.end();
 }
 
+/// Where in the GID table the source is to be looked for first.
+size_t source_index(const std::vector<Gid>& gids, const Written& written, const LidPeer& peer) {
+  if (written.header.grh_present != 0) return written.header.gid_index;
+  const auto own = std::ranges::find(gids, peer.own);
+  return peer.own.is_zero() || own == gids.end() ? 0 : static_cast<size_t>(own - gids.begin());
+}
+
 Expected<void, Errno> send_to(Port& port, MadAgentId agent, const Written& written,
-                              const Gid& destination) {
+                              const LidPeer& peer) {
   const Qpn qpn(be32toh(written.header.qpn));
   constexpr uint32_t kLargestQpn = 0xffffff;
   if (qpn.value() == 0 || qpn.value() > kLargestQpn) return error(EINVAL);
   RuntimeDevice::Guard guard(*port.runtime);
   const bool has_index = written.header.grh_present != 0;
-  const auto source = source_for(destination, port.runtime->described().gids,
-                                 has_index ? written.header.gid_index : 0);
+  const std::vector<Gid>& gids = port.runtime->described().gids;
+  const auto source = source_for(peer.gid, gids, source_index(gids, written, peer));
   if (!source) return error(ENETUNREACH);
   OutgoingMad mad;
   mad.flow.source = *source;
-  mad.flow.destination = destination;
+  mad.flow.destination = peer.gid;
   mad.flow.traffic_class =
       has_index ? static_cast<uint8_t>(written.header.traffic_class & kDscp) : 0;
   if (has_index && written.header.hop_limit != 0) mad.flow.hop_limit = written.header.hop_limit;
@@ -161,7 +169,7 @@ Expected<void, Errno> dispatch(Service& service, UmadFile& file, const Written& 
   Port& port = service.port(file);
   const auto destination = destination_of(port, written);
   if (!destination) return Unexpected<Errno>(destination.error());
-  if (management_class == kPerformance && is_own(file, *destination)) {
+  if (management_class == kPerformance && is_own(file, destination->gid)) {
     return ask_own_performance(file, written);
   }
   if (auto attached = service.attach(file, written.header.id); !attached) return attached;

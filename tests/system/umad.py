@@ -133,6 +133,8 @@ def ping_two_hosts():
     """By the port GUID, with real datagrams to QP1; the server's host tells its counters, too."""
     harness.need_programs("ibping", "ibstat", "perfquery", "tshark")
     here, there = harness.two_hosts()
+    second = "10.0.0.77"
+    subprocess.run(there.command(["ip", "addr", "add", f"{second}/24", "dev", there.interface]), check=True)
     Process(there.command(harness.urxe_run(["ibping", "-S"])))
     to_there = ["-s", "1", "-G", guid_of(there)]
     wait_for_server(to_there)
@@ -141,6 +143,7 @@ def ping_two_hosts():
         capture = os.path.join(scratch, "ping.pcapng")
         harness.expect(ping(ipv4, ["--capture", capture]), "by the IPv4 address")
         expect_vendor_mads(capture, {here.ipv4, there.ipv4})
+    harness.expect(ping(["-s", "1", "-G", "0x0000ffff0a00004d"]), f"the answer is not from {second}, which was asked")
     received = lambda: int(output_of(["cat", COUNTERS.format(there.device) + "/port_rcv_packets"], enter=there.command))
     before = received()
     shown = output_of(["perfquery", "-t", str(PATIENCE_MS), "-x", *to_there, "1"])

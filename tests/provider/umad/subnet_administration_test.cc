@@ -70,7 +70,7 @@ TEST(SubnetAdministration, PathHasALidForTheGid) {
   EXPECT_EQ(Gid::from_ipv6(record + 24), ipv4(1));
   const uint16_t lid = load_be16(record + 40);
   EXPECT_NE(lid, 0);
-  EXPECT_EQ(lids.gid_of(lid), ipv4(2));
+  EXPECT_EQ(lids.peer_of(lid).value_or(LidPeer{}).gid, ipv4(2));
   EXPECT_EQ(record[54] & 0x3f, IBV_MTU_4096);
 }
 

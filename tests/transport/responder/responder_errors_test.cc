@@ -154,7 +154,7 @@ const Case kInvalidAccesses[] = {
     {"atomic whose memory is not aligned", 200,
      [](Bench& b) { receive_atomic_in(b, b.target + 4, kOtherVa); }},
     {"atomic whose address alone is not aligned", 200,
-     [](Bench& b) { receive_atomic_in(b, b.target + 4, kOtherVa + 4); }},
+     [](Bench& b) { receive_atomic_in(b, b.target, kOtherVa + 4); }},
 };
 
 void expect_all_refused(std::span<const Case> cases, ibv_event_type event) {
