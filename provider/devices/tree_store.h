@@ -26,8 +26,8 @@ std::optional<std::string> find_tree_in(const std::vector<std::string>& places,
                                         const NetworkNamespace& netns, TreeContent content);
 
 /// publish_tree() in the user's directory in the first of `places` that has room for the tree;
-/// remove_leftovers() and remove_stale_trees() in those of all places. The error is a sentence for the user, with
-/// all reasons.
+/// remove_leftovers() and remove_stale_trees() in those of all places. The error is a sentence for
+/// the user, with all reasons.
 Expected<std::string, std::string> publish_tree_in(const std::vector<std::string>& places,
                                                    const NetworkNamespace& netns,
                                                    const TreeContent& content);

@@ -144,7 +144,7 @@ void DeviceHarness::connect(Connection& connection) {
   options.max_rd_atomic = rd_atomic_;
   options.max_dest_rd_atomic = rd_atomic_;
   options.qkey = kQKey;
-  sim::connect(device_, *connection.qp, options, now_);
+  require(sim::connect(device_, *connection.qp, options, now_), "the queue pair connects");
 }
 
 void DeviceHarness::run(Input& input) {
