@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <vector>
 
 #include "packet/base/bytes.h"
@@ -23,15 +24,25 @@ uint8_t gid_index_of(const std::vector<Gid>& gids, const Gid& gid) {
   return found == gids.end() ? 0 : static_cast<uint8_t>(found - gids.begin());
 }
 
+/// As the program has written it, but for the status (umad_send(3)).
+ib_user_mad_hdr header_of_timed_out(uint32_t number, const MadEvent& event) {
+  ib_user_mad_hdr header;
+  static_assert(sizeof header == sizeof event.note);
+  std::memcpy(&header, event.note.data(), sizeof header);
+  header.id = number;
+  header.status = ETIMEDOUT;
+  return header;
+}
+
 ib_user_mad_hdr header_for(Port& port, uint32_t number, const MadEvent& event) {
+  if (event.timed_out) return header_of_timed_out(number, event);
   const Flow& flow = event.flow;
-  const Gid& peer = event.timed_out ? flow.destination : flow.source;
-  const Gid& own = event.timed_out ? flow.source : flow.destination;
+  const Gid& peer = flow.source;
+  const Gid& own = flow.destination;
   ib_user_mad_hdr header{};
   header.id = number;
-  header.status = event.timed_out ? ETIMEDOUT : 0;
   header.qpn = htobe32(event.remote_qpn.value());
-  const bool was_asked = event.timed_out || is_response(read_mad_header(event.mad));
+  const bool was_asked = is_response(read_mad_header(event.mad));
   header.lid =
       htobe16(was_asked ? port.lids.of_asked({peer, own}) : port.lids.of_sender({peer, own}));
   header.grh_present = 1;

@@ -53,7 +53,7 @@ class Lids {
   /// Of the sender of a request: what is sent to it comes from the address that it has asked
   /// (13.5.4).
   uint16_t of_sender(const LidPeer& peer) { return senders_.lid_of(peer); }
-  /// Of who has answered, or has not: the same as before, if the program has asked for it.
+  /// Of who has answered: the same as before, if the program has asked for it.
   uint16_t of_asked(const LidPeer& peer);
   /// nullopt: the LID is nobody's.
   [[nodiscard]] std::optional<LidPeer> peer_of(uint16_t lid) const;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstring>
 #include <vector>
 
 #include "packet/host/clock.h"
@@ -146,7 +147,9 @@ Expected<void, Errno> send_to(Port& port, MadAgentId agent, const Written& writt
   if (has_index && written.header.hop_limit != 0) mad.flow.hop_limit = written.header.hop_limit;
   mad.mad = written.mad;
   mad.qpn = qpn;
-  const MadPatience patience{milliseconds(written.header.timeout_ms), written.header.retries};
+  MadPatience patience{milliseconds(written.header.timeout_ms), written.header.retries, {}};
+  static_assert(sizeof patience.note == sizeof written.header);
+  std::memcpy(patience.note.data(), &written.header, sizeof written.header);
   return port.runtime->device().mads().send(agent, mad, patience, clock_now());
 }
 

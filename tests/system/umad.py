@@ -282,6 +282,14 @@ def sending_inside():
     assert (got, status, len(mad)) == (agent, errno.ETIMEDOUT, 24), (got, status, mad)
     assert transaction_of(mad) == 7, mad
     assert umad.is_empty()
+    # umad_send(3): what was written comes back, with the status.
+    head = struct.pack("=5I", agent, 0, 20, 0, 320) + struct.pack(
+        ">IIHBBBBBB16sI", 1, 0x80010000, 0, 3, 2, 1, 0, 9, 0, LOCALHOST, 0x12345)
+    assert os.write(umad.fd, head.ljust(umad.head, b"\0") + mad_of(transaction=8)) == 320
+    assert umad.has_news(harness.PATIENCE)
+    back = os.read(umad.fd, 400)
+    assert back[:4] + back[8:len(head)] == head[:4] + head[8:], (back, head)
+    assert struct.unpack_from("=I", back, 4)[0] == errno.ETIMEDOUT
 
 
 def transaction_of(mad):

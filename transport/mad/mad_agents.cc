@@ -208,7 +208,8 @@ void MadAgents::expire(Requests::iterator request, Instant now) {
     end(request, {.flow = waiting.mad.flow,
                   .remote_qpn = waiting.mad.qpn,
                   .mad = waiting.mad.mad,
-                  .timed_out = true});
+                  .timed_out = true,
+                  .note = waiting.patience.note});
     return;
   }
   --waiting.patience.retries;

@@ -33,10 +33,14 @@ struct MadAgentInit {
   MadMethods methods{};  ///< the requests that the agent gets; none: it only sends
 };
 
+/// What the program wants to know again of a request that no response has come to.
+using MadNote = std::array<uint8_t, 64>;
+
 /// How long a response is waited for.
 struct MadPatience {
   Duration timeout;      ///< 0: none is due
   uint32_t retries = 0;  ///< how often the request is sent again; each waits as long
+  MadNote note{};
 };
 
 /// A MAD for an agent's program.
@@ -45,6 +49,7 @@ struct MadEvent {
   Qpn remote_qpn;
   MadBytes mad{};
   bool timed_out = false;  ///< the program's own request, to which no response has come
+  MadNote note{};          ///< of that request
 };
 
 /// The management agents of one channel adapter: whom MADs of other classes than the communication

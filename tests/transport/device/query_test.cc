@@ -208,6 +208,24 @@ TEST(Query, ResetForgetsEveryAttribute) {
   }
 }
 
+// 10.3.1.1. Expect: completions that nobody has taken go, too, and the rate limit.
+TEST(Query, ResetForgetsCompletionsAndTheRate) {
+  Bench bench;
+  bench.post_receive();
+  bench.receive(Operation::kSendOnly, kRqPsn, {}, {1});
+  bench.post(IBV_WR_SEND, 0);
+  bench.sent();
+  bench.receive_ack(kSqPsn);
+  RateLimit limit;
+  limit.rate_kbps = 1000;
+  ASSERT_TRUE(bench.device.set_rate_limit(*bench.qp, limit, bench.now));
+  EXPECT_TRUE(bench.qp->pacer.is_limited());
+  EXPECT_EQ(bench.move_to(IBV_QPS_RESET), 0);
+  EXPECT_EQ(bench.receive_statuses(), Statuses{});
+  EXPECT_EQ(bench.send_statuses(), Statuses{});
+  EXPECT_FALSE(bench.qp->pacer.is_limited());
+}
+
 ibv_qp_attr query(Bench& bench) {
   ibv_qp_attr attr{};
   ibv_qp_init_attr init{};

@@ -179,7 +179,9 @@ TEST_F(MadAgentsTest, ResponseKeepsItsTransactionAndIsNotWaitedFor) {
 
 TEST_F(MadAgentsTest, RequestIsSentAgainAndThenTimesOut) {
   const MadAgentId client = add({});
-  ASSERT_TRUE(agents_.send(client, to_peer({}), {kTimeout, 2}, kStart));
+  MadPatience patience{kTimeout, 2, {}};
+  patience.note = {7, 8, 9};
+  ASSERT_TRUE(agents_.send(client, to_peer({}), patience, kStart));
   const uint64_t transaction = sent();
   Instant now = kStart;
   for (int retry = 0; retry < 2; ++retry) {
@@ -196,6 +198,7 @@ TEST_F(MadAgentsTest, RequestIsSentAgainAndThenTimesOut) {
   const auto event = agents_.take_event(client);
   ASSERT_TRUE(event);
   EXPECT_TRUE(event->timed_out);
+  EXPECT_EQ(event->note, patience.note);
   EXPECT_EQ(event->flow.destination, kPeer);
   EXPECT_EQ(read_mad_header(event->mad).transaction_id, transaction);
   EXPECT_FALSE(agents_.next_deadline());
