@@ -87,7 +87,10 @@ Expected<Presentation, std::string> make_dpdk_presentation(
 Expected<std::string, std::string> library_directory() {
   std::error_code failed;
   const auto program = std::filesystem::canonical("/proc/self/exe", failed);
-  if (failed) return Unexpected<std::string>("/proc/self/exe: " + failed.message());
+  if (failed) {
+    return Unexpected<std::string>("/proc/self/exe: " + failed.message() +
+                                   ": urxe needs /proc (mount -t proc proc /proc)");
+  }
   const std::filesystem::path beside = program.parent_path();
   const auto installed = (beside / URXE_INSTALLED_LIBRARIES).lexically_normal();
   const auto built = beside.parent_path() / "lib";

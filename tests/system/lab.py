@@ -305,6 +305,14 @@ def one_line(command, status, *words):
         expect(word in lines[0], f"no {word} in: {lines[0]}")
 
 
+def expect_few_descriptors_told(command):
+    """From a limit on that the dynamic linker and the shell can do with."""
+    for limit in range(5, 12):
+        limited = ["sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh", *command, "--", "true"]
+        done = subprocess.run(limited, capture_output=True, text=True, env=environment(), check=False)
+        expect(done.returncode == 0 or "Too many open files" in done.stderr, f"{limit}: {done}")
+
+
 def wrong_use(ordinary):
     with lab_command(ordinary) as command:
         one_line([*command, "--nodes", "0", "--", "true"], 2, "--nodes", "64")
@@ -319,6 +327,8 @@ def wrong_use(ordinary):
         one_line([*command, "--topology", "/no/such", "--", "true"], 2, "/no/such", "No such file")
         one_line([*command, "--topology", "", "--", "true"], 2, "--topology", "is empty")
         one_line([*command, "--topology", "/etc/hosts", "--nodes", "2", "--", "true"], 2, "--topology", "--nodes")
+        if not ordinary:
+            expect_few_descriptors_told(command)
         with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
             os.chmod(folder, 0o755)
             fifo = os.path.join(folder, "fifo")
