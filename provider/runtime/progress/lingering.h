@@ -21,11 +21,8 @@ class Lingering {
   /// `packets` have come at `now`, and those before them `interval` ago.
   /// @param little_room The sockets hold little, so that their sender must soon wait for an ACK.
   void came(uint64_t packets, Duration interval, bool little_room, Instant now) {
-    if (packets == 0) return;
-    if (packets > kSinglePackets) {
-      if (now < shared_until_) return;
-      if (little_room) until_ = now + kLingerForRoom;
-    }
+    if (packets == 0 || now < shared_until_) return;
+    if (packets > kSinglePackets && little_room) until_ = now + kLingerForRoom;
     if (interval < kShortInterval) until_ = std::max(until_, now + kShortInterval);
   }
   /// sched_yield(2) has returned after `time`.
@@ -38,7 +35,7 @@ class Lingering {
       through_memory_ = 0;
       until_ = now + kLinger;
     }
-    return now < until_;
+    return now < until_ && now >= shared_until_;
   }
 
  private:
@@ -51,8 +48,8 @@ class Lingering {
   static constexpr Duration kShortInterval = microseconds(40);
   static constexpr uint64_t kSinglePackets = 4;
   /// A yield that takes longer gave this processor to another thread for a whole slice, such as one
-  /// that spins until its memory changes. It would do so each time. For a stream through sockets it
-  /// is better to sleep then: Linux prefers a thread that wakes up.
+  /// that spins until its memory changes. It would do so each time. It is better to sleep then:
+  /// Linux prefers a thread that wakes up.
   static constexpr Duration kSharedYield = microseconds(400);
   static constexpr Duration kSharedFor = milliseconds(200);
 

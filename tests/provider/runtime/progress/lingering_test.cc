@@ -71,6 +71,26 @@ TEST(Lingering, NotForABurstWhileAnotherThreadTakesTheProcessorForItsSlice) {
   EXPECT_TRUE(lingering.lasts(kNow + milliseconds(200)));
 }
 
+// The defect: of two programs that each spin until the other writes, a transfer through shared
+// memory took several times as long as through sockets, or a slice of the scheduler each.
+TEST(Lingering, NorForAStreamThroughMemoryThen) {
+  Lingering lingering;
+  lingering.yielded(milliseconds(3), kNow);
+  lingering.passed_through_memory(100);
+  EXPECT_FALSE(lingering.lasts(kNow + milliseconds(199)));
+  lingering.passed_through_memory(100);
+  EXPECT_TRUE(lingering.lasts(kNow + milliseconds(200)));
+}
+
+TEST(Lingering, NorForSinglePacketsThen) {
+  Lingering lingering;
+  lingering.yielded(milliseconds(3), kNow);
+  lingering.came(1, microseconds(39), false, kNow + milliseconds(199));
+  EXPECT_FALSE(lingering.lasts(kNow + milliseconds(199)));
+  lingering.came(1, microseconds(39), false, kNow + milliseconds(200));
+  EXPECT_TRUE(lingering.lasts(kNow + milliseconds(200)));
+}
+
 TEST(Lingering, APeerThatTakesItsTurnOnThisProcessorDoesNotEndIt) {
   Lingering lingering;
   lingering.yielded(microseconds(100), kNow);
