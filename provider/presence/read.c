@@ -50,7 +50,8 @@ static inline bool may_read(int fd, size_t length) {
   return URXE_LIKELY(!urxe_fd_set_may_have(&watched, fd)) || prepare_read(fd, length);
 }
 
-/// What read() returns that has got so much. A umad file has an end if its device is gone.
+/// The result of a read() that got `got` bytes. The end of a umad file means that its device is
+/// gone.
 static inline ssize_t after_read(int fd, ssize_t got) {
   if (URXE_LIKELY(got != 0 || !urxe_fd_set_may_have(&urxe_mad_files, fd))) return got;
   if (!urxe_is_mad_file(fd)) return got;

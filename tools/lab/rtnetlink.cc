@@ -39,7 +39,7 @@ Done done_or(const std::string& what, int code) {
   return failure(what + ": " + nl_geterror(code));
 }
 
-/// Needs no further descriptor, as if_nametoindex(3) does.
+/// Unlike if_nametoindex(3), it needs no further descriptor.
 Expected<int, std::string> index_of(nl_sock* socket, const std::string& interface) {
   rtnl_link* found = nullptr;
   const int code = rtnl_link_get_kernel(socket, 0, interface.c_str(), &found);

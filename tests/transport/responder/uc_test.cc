@@ -344,8 +344,9 @@ TEST(UcResponder, BadLengths) {
   bench.receive(Operation::kSendOnly, 201, {}, std::vector<uint8_t>(kMtu + 4));  // more than one
   bench.receive(Operation::kWriteOnly, 202, bench.reth(Bench::kTargetVa, rkey, 9), {1});
   bench.receive(Operation::kWriteFirst, 203, bench.reth(Bench::kTargetVa, rkey, kMtu), full(1));
-  const Headers beyond = bench.reth(Bench::kTargetVa, rkey, 0x80000001);  // 2 GiB
+  const Headers beyond = bench.reth(Bench::kTargetVa, rkey, 0x80000001);  // more than 2 GiB
   bench.receive(Operation::kWriteFirst, 204, beyond, full(1));
+  EXPECT_EQ(bench.qp->trouble.check, Check::kMessageLength);
   EXPECT_EQ(bench.dropped(DropReason::kMalformedRequest), 5U);
   EXPECT_EQ(bench.receive_statuses(), Statuses{});
 }
