@@ -3,9 +3,14 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <iterator>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "packet/engine/engine_choice.h"
@@ -70,6 +75,15 @@ doctor::Finding judge_faults(const std::string& faults) {
   }
   return doctor::note("environment", "URXE_FAULTS makes programs lose or change packets: " + faults,
                       "unset URXE_FAULTS");
+}
+
+/// Most checks read files there, and would blame something else.
+std::optional<doctor::Finding> find_lack_of_proc() {
+  if (access("/proc/self/exe", F_OK) == 0) return std::nullopt;
+  return doctor::problem("proc",
+                         std::string("/proc/self/exe: ") + std::strerror(errno) +
+                             ": urxe and the other checks need /proc",
+                         "mount -t proc proc /proc");
 }
 
 /// What needs no device.
@@ -180,6 +194,19 @@ int refuse_doctor(const std::string& reason) {
   return kBadInput;
 }
 
+Findings check_all(const DoctorOptions& options, EngineChoice choice,
+                   const Presentation& presentation) {
+  Findings findings = check_libraries(options);
+  append(findings, check_network(options, presentation));
+  append(findings, check_host(choice, presentation.devices));
+  if (!presentation.devices.empty()) {
+    append(findings, check_stack(options, presentation));
+    if (options.host) append(findings, check_peer(*options.host));
+  }
+  doctor::blame_limits(findings);
+  return findings;
+}
+
 }  // namespace
 
 int doctor_command(DoctorOptions options) {
@@ -190,17 +217,14 @@ int doctor_command(DoctorOptions options) {
   signal(SIGCHLD, SIG_DFL);
   const auto choice = choose_engine(options.run.engine);
   if (!choice) return refuse_doctor(choice.error());
-  const auto presentation = present(options.run, *choice);
-  if (!presentation) return refuse_doctor(presentation.error());
-
-  Findings findings = check_libraries(options);
-  append(findings, check_network(options, *presentation));
-  append(findings, check_host(*choice, presentation->devices));
-  if (!presentation->devices.empty()) {
-    append(findings, check_stack(options, *presentation));
-    if (options.host) append(findings, check_peer(*options.host));
+  Findings findings;
+  if (const auto lack = find_lack_of_proc()) {
+    findings.push_back(*lack);
+  } else {
+    const auto presentation = present(options.run, *choice);
+    if (!presentation) return refuse_doctor(presentation.error());
+    findings = check_all(options, *choice, *presentation);
   }
-  doctor::blame_limits(findings);
   fmt::print("{}", options.json ? doctor::format_json(findings) : doctor::format_text(findings));
   return doctor::exit_status(findings);
 }

@@ -318,6 +318,15 @@ def squatted():
     expect_finding(examine(expected=0), "directory", "note", "/dev/shm/urxe-0-", "is used")
 
 
+def no_proc():
+    """That is all that is said: the other checks would blame something else."""
+    harness.own_files()
+    harness.mount_tmpfs("/proc")
+    findings = examine(expected=1)
+    expect_finding(findings, "proc", "problem", "/proc/self/exe", "mount -t proc")
+    harness.expect(len(findings) == 1, findings)
+
+
 def unprivileged():
     """An ordinary user gets the same, but for what only root can read."""
     harness.need_programs("setpriv")
@@ -422,7 +431,7 @@ def no_failure_of_stat():
 
 CASES = {case.__name__: case for case in (
     fine, text, lo_down, port_taken, port_shared, firewall, soft_roce, program, linker, incomplete, damaged, limits, faults,
-    taken_at_peer, full_shm, squatted, unprivileged, wrong_use, under_run, peer, silent_peer, black_hole,
+    taken_at_peer, full_shm, squatted, no_proc, unprivileged, wrong_use, under_run, peer, silent_peer, black_hole,
     no_failure_of_stat)}
 
 

@@ -499,6 +499,17 @@ def shell(ordinary):
         expect(terminal.wait() == 5, "the shell's exit status is lost")
 
 
+def interrupted(ordinary):
+    """Ctrl-C while the lab is being made ends it, without a word of its nodes."""
+    with lab_command(ordinary) as command:
+        terminal = Shell([*command, "--nodes", "30", "--", "sleep", "1000"])
+        harness.wait_until(lambda: len(descendants(terminal.pid)) > 2, "the first node")
+        terminal.send("\x03")
+        status = terminal.wait()
+        expect(status == 130, f"ended with {status}")
+        expect("urxe lab:" not in terminal.output, terminal.output)
+
+
 def forbidden(_ordinary):
     """Where ordinary users can make no user namespaces, one line says what to do."""
     if not harness.is_root():
@@ -539,7 +550,7 @@ def no_hosts_file(ordinary):
 
 
 CASES = {case.__name__: case for case in (names, outside, pingpong, loss, delay, topology, narrow, stat, exit_codes,
-                                          ignored_children, wrong_use, gone, shell, no_hosts_file, forbidden)}
+                                          ignored_children, wrong_use, gone, shell, interrupted, no_hosts_file, forbidden)}
 
 
 def test():

@@ -63,7 +63,7 @@ Finding judge_used(const PlaceFacts& place) {
   }
   if (has_suffix(place.own)) {
     return note(kDirectoryCheck,
-                where + " is used, because another user had made the usual name first",
+                where + " is used: the usual name could not be, perhaps another user has made it",
                 "find out who made it: ls -ld " + place.path + "/urxe*");
   }
   if (place.free_bytes < kAmpleBytes) {

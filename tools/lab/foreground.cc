@@ -17,6 +17,10 @@ namespace {
 
 constexpr int kBySignal = 128;
 
+void end_by(int signal_number) {
+  _exit(kBySignal + signal_number);
+}
+
 }  // namespace
 
 OwnTerminal::OwnTerminal() : file_(open("/dev/tty", O_RDWR | O_CLOEXEC)) {
@@ -27,6 +31,19 @@ void OwnTerminal::take_back() const {
   if (!had_) return;
   signal(SIGTTOU, SIG_IGN);
   tcsetpgrp(file_.get(), getpgrp());
+}
+
+EndedByTerminal::EndedByTerminal() {
+  struct sigaction action {};
+  action.sa_handler = end_by;
+  for (size_t i = 0; i < kSignals.size(); ++i) {
+    sigaction(kSignals[i], nullptr, &before_[i]);
+    if (before_[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
+  }
+}
+
+EndedByTerminal::~EndedByTerminal() {
+  for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
 }
 
 void expect_children() {

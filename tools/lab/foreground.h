@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
+
+#include <array>
 
 #include "packet/host/file_descriptor.h"
 
@@ -17,6 +20,21 @@ class OwnTerminal {
  private:
   FileDescriptor file_;
   bool had_ = false;
+};
+
+/// While it lives, the terminal's SIGINT and SIGQUIT end this process with 128 and their number, as
+/// they do a command. Otherwise init of a PID namespace would not notice them. Those that were
+/// ignored stay so.
+class EndedByTerminal {
+ public:
+  EndedByTerminal();
+  ~EndedByTerminal();
+  EndedByTerminal(const EndedByTerminal&) = delete;
+  EndedByTerminal& operator=(const EndedByTerminal&) = delete;
+
+ private:
+  static constexpr std::array kSignals{SIGINT, SIGQUIT};
+  std::array<struct sigaction, kSignals.size()> before_{};
 };
 
 /// Before children are made whose status counts: if this process was started with SIGCHLD ignored,

@@ -59,12 +59,12 @@ pid_t parse_pid(const std::string& word) {
 }
 
 [[noreturn]] void hold(const Node& node, int tell) {
+  // A terminal's signals are for init and COMMAND; the kernel kills this process with init.
+  for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP}) ::signal(signal, SIG_IGN);
   const Done done = make_node(node);
   const std::string message = done ? kReady : done.error();
   (void)send(tell, message.data(), message.size(), MSG_NOSIGNAL);
   close(tell);
-  // A terminal's signals are for COMMAND; the kernel kills this process with init.
-  for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP}) ::signal(signal, SIG_IGN);
   while (done) pause();
   _exit(1);
 }

@@ -56,7 +56,10 @@ bool has_ended(int pipe) {
 [[noreturn]] void be_init(const Session& session, int lifeline) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (has_ended(lifeline)) _exit(kOurFailure);
-  const auto nodes = make_lab(session.plan);
+  const auto nodes = [&] {
+    const EndedByTerminal interruptible;
+    return make_lab(session.plan);
+  }();
   if (!nodes) _exit(complain(nodes.error()));
   set_lab_environment(*nodes);
   const pid_t pid = fork();
