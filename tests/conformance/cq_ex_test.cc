@@ -430,6 +430,29 @@ TEST_F(CqEx, InAParentDomain) {
   expect_empty(cq.get());
 }
 
+TEST_F(CqEx, DomainThatCannotBe) {
+  checks("ibv_create_cq_ex(3): parent_domain; a parent domain of this context");
+  ibv_td_init_attr thread{};
+  const TdPtr td(ibv_alloc_td(context(), &thread));
+  if (!need(td != nullptr, "thread domains")) return;
+  if (!need_if_any(options().require_all, "a check of the domain")) return;
+  const PdPtr plain = alloc_pd();
+  const Device second = Device::open();
+  const PdPtr base(ibv_alloc_pd(second.context.get()));
+  ibv_parent_domain_init_attr domain{};
+  domain.pd = base.get();
+  const PdPtr foreign(ibv_alloc_parent_domain(second.context.get(), &domain));
+  ASSERT_NE(foreign, nullptr) << std::strerror(errno);
+  ibv_cq_init_attr_ex init = attributes(kStandard);
+  init.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD;
+  for (ibv_pd* const pd : {plain.get(), foreign.get(), static_cast<ibv_pd*>(nullptr)}) {
+    init.parent_domain = pd;
+    errno = 0;
+    EXPECT_EQ(create(init), nullptr);
+    EXPECT_EQ(errno, EINVAL);
+  }
+}
+
 TEST_F(CqEx, Moderation) {
   checks("ibv_modify_cq(3): cq_count, cq_period");
   if (!need(device_.attr.cq_mod_caps.max_cq_count > 0, "moderation")) return;

@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <filesystem>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "tests/conformance/support/fixture.h"
@@ -351,6 +353,31 @@ TEST_F(Cq, EventsAcknowledgedInOne) {
     ASSERT_EQ(ibv_get_cq_event(channel_.get(), &cq, &unused), 0);
   }
   ibv_ack_cq_events(right_received(), kCount);
+}
+
+TEST_F(Cq, DestroyWaitsForTheAcknowledgement) {
+  checks("ibv_get_cq_event(3): ibv_destroy_cq() waits until all events are acknowledged");
+  connect_with_events();
+  if (stopped()) return;
+  ASSERT_EQ(ibv_req_notify_cq(right_received(), 0), 0);
+  exchange(0);
+  ASSERT_TRUE(readable(channel_->fd, kPatience));
+  ibv_cq* cq = nullptr;
+  void* unused = nullptr;
+  ASSERT_EQ(ibv_get_cq_event(channel_.get(), &cq, &unused), 0);
+  right_->qp.reset();
+  std::atomic<bool> acknowledged{false};
+  bool in_order = false;
+  std::thread destroyer([&] {
+    right_->recv_cq.reset();
+    in_order = acknowledged.load();
+  });
+  // Time enough for a destroyer that does not wait.
+  for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+  acknowledged = true;
+  ibv_ack_cq_events(cq, 1);
+  destroyer.join();
+  EXPECT_TRUE(in_order);
 }
 
 TEST_F(Cq, UnreadEventGoesWithItsQueue) {

@@ -94,6 +94,18 @@ TEST_F(Domains, ThreadDomainOfAnotherContext) {
   EXPECT_EQ(errno, EINVAL);
 }
 
+TEST_F(Domains, ProtectionDomainThatCannotBe) {
+  checks("ibv_alloc_parent_domain(3): a protection domain of this context, no parent domain");
+  if (IsSkipped()) return;
+  const PdPtr foreign(ibv_alloc_pd(other_.context.get()));
+  EXPECT_EQ(parent(foreign.get(), td_.get()), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+  const PdPtr of_base = parent(pd_.get(), nullptr);
+  ASSERT_NE(of_base, nullptr);
+  EXPECT_EQ(parent(of_base.get(), td_.get()), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+}
+
 TEST_F(Domains, UnknownCompMask) {
   checks("ibv_alloc_parent_domain(3): comp_mask");
   if (IsSkipped()) return;

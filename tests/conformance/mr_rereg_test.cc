@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // ibv_rereg_mr in every combination of its flags.
+#include <sys/mman.h>
+
 #include <array>
 
 #include "tests/conformance/support/fixture.h"
@@ -107,6 +109,62 @@ TEST_F(MrRereg, EveryCombination) {
     ASSERT_EQ(write(first_), IBV_WC_SUCCESS);
     EXPECT_EQ(first_[1], source_->bytes[1]);
   }
+}
+
+TEST_F(MrRereg, ZeroBasedThereAndBack) {
+  checks("ibv_rereg_mr(3), ibv_reg_mr(3): IBV_ACCESS_ZERO_BASED");
+  constexpr int kZeroBased = kAllAccess | IBV_ACCESS_ZERO_BASED;
+  errno = 0;
+  const int result = rereg(IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, kZeroBased);
+  if (!need(result == 0 || !is_unsupported(errno), "zero-based regions")) return;
+  ASSERT_EQ(result, 0);
+  const auto write_at = [this](uint64_t address) {
+    Send write(1, IBV_WR_RDMA_WRITE);
+    ASSERT_EQ(write.data(source_->sge(0, 8)).remote(address, mr_->rkey).post(left_qp()), 0);
+    expect_completion(left_done(), 1);
+  };
+  write_at(16);
+  EXPECT_EQ(first_[17], source_->bytes[1]);
+  ASSERT_EQ(rereg(IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, &second_, 0), 0);
+  write_at(16);
+  EXPECT_EQ(second_[17], source_->bytes[1]) << "the access flags are as they were";
+  ASSERT_EQ(rereg(IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, kAllAccess), 0);
+  EXPECT_EQ(write(second_), IBV_WC_SUCCESS) << "by the address again";
+  EXPECT_EQ(second_[1], source_->bytes[1]);
+}
+
+TEST_F(MrRereg, DomainThatCannotBe) {
+  checks("ibv_rereg_mr(3): IBV_REREG_MR_CHANGE_PD: a domain of the region's context");
+  if (!need_if_any(options().require_all, "a check of the domain")) return;
+  const Device second = Device::open();
+  const PdPtr foreign(ibv_alloc_pd(second.context.get()));
+  for (ibv_pd* const pd : {foreign.get(), static_cast<ibv_pd*>(nullptr)}) {
+    EXPECT_EQ(rereg(IBV_REREG_MR_CHANGE_PD, pd, nullptr, 0), IBV_REREG_MR_ERR_CMD);
+    EXPECT_EQ(mr_->pd, right_->pd);
+  }
+  EXPECT_EQ(write(first_), IBV_WC_SUCCESS) << "the region is as it was";
+}
+
+TEST_F(MrRereg, MemoryThatIsNotThere) {
+  checks("ibv_rereg_mr(3), ibv_reg_mr(3): memory that cannot be registered");
+  void* const gone = ::mmap(nullptr, kSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(gone, MAP_FAILED);
+  EXPECT_NE(ibv_rereg_mr(mr_.get(), IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, gone, kSize, 0), 0);
+  ::munmap(gone, kSize);
+}
+
+TEST_F(MrRereg, TheOldDomainIsFree) {
+  checks("ibv_rereg_mr(3): IBV_REREG_MR_CHANGE_PD; ibv_dealloc_pd(3)");
+  PdPtr old = alloc_pd();
+  ASSERT_EQ(rereg(IBV_REREG_MR_CHANGE_PD, old.get(), nullptr, 0), 0);
+  ASSERT_EQ(rereg(IBV_REREG_MR_CHANGE_PD, right_->pd, nullptr, 0), 0);
+  EXPECT_EQ(ibv_dealloc_pd(old.release()), 0);
+  PdPtr first = alloc_pd();
+  MrPtr mr(ibv_reg_mr(first.get(), second_.data(), second_.size(), kAllAccess));
+  ASSERT_NE(mr, nullptr);
+  ASSERT_EQ(ibv_rereg_mr(mr.get(), IBV_REREG_MR_CHANGE_PD, right_->pd, nullptr, 0, 0), 0);
+  EXPECT_EQ(ibv_dealloc_pd(first.get()), 0) << "the region has left it";
+  (void)first.release();
 }
 
 TEST_F(MrRereg, NothingToChangeIsInvalid) {

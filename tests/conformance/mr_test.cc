@@ -143,6 +143,16 @@ TEST_F(Mr, LengthBeyondTheAddressSpace) {
   EXPECT_EQ(mr, nullptr);
 }
 
+TEST_F(Mr, NoBytes) {
+  checks("ibv_reg_mr(3): length; the kernel's ib_umem_get: at least one page");
+  if (!need_if_any(options().require_all, "a check of the length")) return;
+  errno = 0;
+  EXPECT_EQ(MrPtr(ibv_reg_mr(right_->pd, memory_.data(), 0, IBV_ACCESS_LOCAL_WRITE)), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+  // Within a page, it touches that page.
+  EXPECT_NE(MrPtr(ibv_reg_mr(right_->pd, &memory_[1], 0, IBV_ACCESS_LOCAL_WRITE)), nullptr);
+}
+
 TEST_F(Mr, RemoteWriteAllowed) {
   checks("ibv_reg_mr(3): IBV_ACCESS_REMOTE_WRITE");
   const MrPtr mr = reg(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);

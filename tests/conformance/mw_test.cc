@@ -144,6 +144,43 @@ TEST_F(Mw, NotOfADatagramQueuePair) {
   EXPECT_EQ(ibv_poll_cq(datagrams.send_cq.get(), 1, &wc), 0);
 }
 
+TEST_F(Mw, Type1WithUnknownRights) {
+  checks("ibv_bind_mw(3): mw_access_flags");
+  const MwPtr mw = alloc(IBV_MW_TYPE_1);
+  const uint32_t key = mw->rkey;
+  ibv_mw_bind bind{101, IBV_SEND_SIGNALED, part(IBV_ACCESS_REMOTE_WRITE | 1U << 30)};
+  EXPECT_EQ(ibv_bind_mw(right_qp(), mw.get(), &bind), EINVAL);
+  EXPECT_EQ(mw->rkey, key);
+}
+
+TEST_F(Mw, Type1NeedsAStateThatSends) {
+  checks("ibv_bind_mw(3), IBTA 10.3.1: requests are refused before RTS");
+  if (!need_if_any(options().require_all, "a check of the state")) return;
+  QpConfig config;
+  config.pd = right_->pd;
+  const Endpoint idle(device_, config);
+  const MwPtr mw = alloc(IBV_MW_TYPE_1);
+  const uint32_t key = mw->rkey;
+  ibv_mw_bind bind{101, IBV_SEND_SIGNALED, part(IBV_ACCESS_REMOTE_WRITE)};
+  EXPECT_EQ(ibv_bind_mw(idle.qp.get(), mw.get(), &bind), EINVAL);
+  EXPECT_EQ(mw->rkey, key);
+}
+
+TEST_F(Mw, Type1NeedsAPlaceInTheSendQueue) {
+  checks("ibv_bind_mw(3), ibv_post_send(3): ENOMEM where the queue is full");
+  const uint32_t places = query(right_qp()).cap.max_send_wr;
+  const MwPtr mw = alloc(IBV_MW_TYPE_1);
+  ibv_mw_bind bind{101, IBV_SEND_SIGNALED, part(IBV_ACCESS_REMOTE_WRITE)};
+  // A place is free again once its completion was polled.
+  for (uint32_t i = 0; i < places; ++i) ASSERT_EQ(ibv_bind_mw(right_qp(), mw.get(), &bind), 0);
+  const uint32_t key = mw->rkey;
+  EXPECT_EQ(ibv_bind_mw(right_qp(), mw.get(), &bind), ENOMEM);
+  EXPECT_EQ(mw->rkey, key);
+  for (uint32_t i = 0; i < places; ++i) expect_completion(right_done(), 101);
+  expect_empty(right_done());
+  write(start(), key, IBV_WC_SUCCESS);
+}
+
 TEST_F(Mw, Type2TakesTheKeyOfTheRequest) {
   checks("ibv_post_send(3): IBV_WR_BIND_MW; ibv_inc_rkey(3)");
   if (!need_type_2()) return;

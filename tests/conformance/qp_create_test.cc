@@ -132,6 +132,34 @@ TEST_F(QpCreate, NeedsCompletionQueues) {
   expect_refused("no recv_cq");
 }
 
+TEST_F(QpCreate, ObjectsOfAnotherContext) {
+  checks("ibv_create_qp(3), ibv_create_qp_ex(3): objects of one context");
+  if (!need_if_any(options().require_all, "a check of the context")) return;
+  const Device second = Device::open();
+  const PdPtr pd(ibv_alloc_pd(second.context.get()));
+  const CqPtr cq(ibv_create_cq(second.context.get(), 16, nullptr, nullptr, 0));
+  ibv_srq_init_attr srq_init{nullptr, {8, 1, 0}};
+  const SrqPtr srq(ibv_create_srq(pd.get(), &srq_init));
+  init_.send_cq = cq.get();
+  expect_refused("send_cq");
+  init_.send_cq = cq_.get();
+  init_.recv_cq = cq.get();
+  expect_refused("recv_cq");
+  init_.recv_cq = cq_.get();
+  init_.srq = srq.get();
+  expect_refused("srq");
+  ibv_qp_init_attr_ex extended{};
+  extended.send_cq = extended.recv_cq = cq_.get();
+  extended.qp_type = IBV_QPT_RC;
+  extended.cap = {8, 8, 1, 1, 0};
+  // With the domain alone, libibverbs asks the domain's context.
+  extended.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+  extended.pd = pd.get();
+  errno = 0;
+  EXPECT_EQ(QpPtr(ibv_create_qp_ex(context(), &extended)), nullptr) << "pd";
+  EXPECT_EQ(errno, EINVAL);
+}
+
 TEST_F(QpCreate, SendOnly) {
   checks("ibv_create_qp(3): max_recv_wr of 0");
   init_.cap = {8, 0, 1, 0, 0};

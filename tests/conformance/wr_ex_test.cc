@@ -3,6 +3,8 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 
+#include <functional>
+
 #include "tests/conformance/support/fixture.h"
 
 namespace conformance::wr_ex_test {
@@ -337,6 +339,32 @@ TEST_F(WrEx, FailureAbortsAll) {
   done(3);
   expect_empty(done_.get());
   EXPECT_EQ(remote_->bytes[1], 0);
+}
+
+TEST_F(WrEx, SetterWithoutARequest) {
+  checks("ibv_wr_post(3): a setter is for the request that was begun last, of this batch");
+  start(IBV_QPT_RC, kRcOperations);
+  if (stopped()) return;
+  if (!need_if_any(options().require_all, "a check of the order")) return;
+  const std::function<void()> setters[] = {
+      [&] { set_local(0, 8); }, [&] { ibv_wr_set_inline_data(ex_, local_->bytes.data(), 8); },
+      [&] { ibv_wr_set_ud_addr(ex_, nullptr, 1, 1); }, [&] { ibv_wr_set_xrc_srqn(ex_, 1); }};
+  for (const auto& set : setters) {
+    ibv_wr_start(ex_);
+    set();
+    EXPECT_EQ(ibv_wr_complete(ex_), EINVAL);
+  }
+  // A queue that is not empty: the request behind it is another batch's, and may wait to be sent.
+  receive(5);
+  begin(1);
+  ibv_wr_send(ex_);
+  set_local(0, 100);
+  complete();
+  ibv_wr_start(ex_);
+  set_local(0, 8);
+  EXPECT_EQ(ibv_wr_complete(ex_), EINVAL);
+  done(1);
+  EXPECT_EQ(received(5).byte_len, 100U);
 }
 
 TEST_F(WrEx, InlineTooLong) {

@@ -231,6 +231,66 @@ TEST_F(Xrc, QueueNeedsItsParts) {
   EXPECT_EQ(SrqPtr(ibv_create_srq_ex(context(), &init)), nullptr);
 }
 
+TEST_F(Xrc, ObjectsOfAnotherContext) {
+  checks("ibv_create_srq_ex(3), ibv_create_qp_ex(3), ibv_open_qp(3): objects of one context");
+  if (!need_if_any(options().require_all, "a check of the context")) return;
+  const Device second = Device::open();
+  const PdPtr pd(ibv_alloc_pd(second.context.get()));
+  const CqPtr cq(ibv_create_cq(second.context.get(), 16, nullptr, nullptr, 0));
+  ibv_xrcd_init_attr domain{};
+  domain.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
+  domain.fd = -1;
+  domain.oflags = O_CREAT;
+  const XrcdPtr xrcd(ibv_open_xrcd(second.context.get(), &domain));
+  ASSERT_NE(xrcd, nullptr) << std::strerror(errno);
+  ibv_srq_init_attr_ex right{};
+  right.attr = {16, 2, 0};
+  right.comp_mask =
+      IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+  right.srq_type = IBV_SRQT_XRC;
+  right.pd = pd_.get();
+  right.xrcd = xrcd_.get();
+  right.cq = cq_.get();
+  const auto refuse = [this](ibv_srq_init_attr_ex init, const char* what) {
+    errno = 0;
+    EXPECT_EQ(SrqPtr(ibv_create_srq_ex(context(), &init)), nullptr) << what;
+    EXPECT_EQ(errno, EINVAL) << what;
+  };
+  ibv_srq_init_attr_ex init = right;
+  init.pd = pd.get();
+  refuse(init, "pd");
+  init = right;
+  init.xrcd = xrcd.get();
+  refuse(init, "xrcd");
+  init = right;
+  init.cq = cq.get();
+  refuse(init, "cq");
+  init = right;
+  init.comp_mask &= ~uint32_t{IBV_SRQ_INIT_ATTR_PD};
+  refuse(init, "no pd");
+  ibv_qp_init_attr_ex target{};
+  target.qp_type = IBV_QPT_XRC_RECV;
+  target.comp_mask = IBV_QP_INIT_ATTR_XRCD;
+  target.xrcd = xrcd.get();
+  errno = 0;
+  EXPECT_EQ(QpPtr(ibv_create_qp_ex(context(), &target)), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+  start();
+  ibv_qp_open_attr open{};
+  open.comp_mask = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE;
+  open.qp_num = tgt_->number();
+  open.xrcd = xrcd.get();
+  open.qp_type = IBV_QPT_XRC_RECV;
+  errno = 0;
+  EXPECT_EQ(QpPtr(ibv_open_qp(context(), &open)), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+  open.xrcd = xrcd_.get();
+  open.comp_mask &= ~uint32_t{IBV_QP_OPEN_ATTR_NUM};
+  errno = 0;
+  EXPECT_EQ(QpPtr(ibv_open_qp(context(), &open)), nullptr) << "no number";
+  EXPECT_EQ(errno, EINVAL);
+}
+
 TEST_F(Xrc, QueueIsNotForOtherTransports) {
   checks("ibv_create_qp(3): srq: an XRC SRQ is for XRC only");
   if (!need_if_any(options().require_all, "a check of the type")) return;
@@ -270,6 +330,23 @@ TEST_F(Xrc, DomainOfAnInode) {
   const XrcdPtr third = open_xrcd(fd, O_CREAT);
   EXPECT_NE(third, nullptr) << std::strerror(errno);
   EXPECT_EQ(open_xrcd(fd, O_CREAT | O_EXCL), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+  ::close(fd);
+  ::unlink(path);
+}
+
+TEST_F(Xrc, DomainOfAnInodeLivesAsLongAsAnyHandle) {
+  checks("ibv_open_xrcd(3): ibv_close_xrcd() ends the domain with its last handle");
+  char path[] = "/tmp/urxe_conformance_XXXXXX";
+  const int fd = ::mkstemp(path);
+  ASSERT_GE(fd, 0);
+  XrcdPtr first = open_xrcd(fd, O_CREAT);
+  const XrcdPtr second = open_xrcd(fd, 0);
+  ASSERT_NE(first, nullptr);
+  ASSERT_NE(second, nullptr);
+  first.reset();
+  EXPECT_NE(open_xrcd(fd, 0), nullptr) << "it is there: " << std::strerror(errno);
+  EXPECT_NE(create_srq(second.get()), nullptr) << std::strerror(errno);
   ::close(fd);
   ::unlink(path);
 }

@@ -62,6 +62,7 @@ TEST(FaultPlan, ErrorsNameTheWordAndWhatIsAccepted) {
                            "loss=0.-1%",
                            "loss=1e1%",
                            "loss=101%",
+                           "loss=429497%",  // a million times the percentage wraps around
                            "loss=100.0001%",
                            "loss=4294967297%",
                            "loss=99999999999999999999%",

@@ -21,6 +21,7 @@ TEST(UmadRegistration, TakesWhatProgramsAskFor) {
   EXPECT_EQ(checked({1, {0x04, 0x82, 0}, {}, 0}), 0);
   EXPECT_EQ(checked({1, {0x32, 1, 0x001405}, {~uint64_t{0}, ~uint64_t{0}}, 0}), 0) << "ibping -S";
   EXPECT_EQ(checked({1, {0, 0, 0}, {}, 0}), 0) << "one that only sends";
+  EXPECT_EQ(checked({0, {0, 0, 0}, {}, 0}), 0) << "one that only sends SMPs";
 }
 
 TEST(UmadRegistration, RefusesWhatLinuxRefuses) {

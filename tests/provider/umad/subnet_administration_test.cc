@@ -111,6 +111,13 @@ TEST(SubnetAdministration, OtherRequestsAreRefused) {
   header.method = 0x92;
   write_mad_header(header, mad);
   EXPECT_FALSE(answer_subnet_administration(mad, device(), lids));
+  header.class_version = 1;
+  write_mad_header(header, mad);
+  EXPECT_FALSE(answer_subnet_administration(mad, device(), lids)) << "a response of any version";
+  header = read_mad_header(path_request(ipv4(2)));
+  header.method = 0x02;
+  write_mad_header(header, mad);
+  EXPECT_EQ(status_of_answer(mad), kStatusUnsupportedAttribute) << "nobody sets a path";
   header = read_mad_header(path_request(ipv4(2)));
   header.class_version = 1;
   write_mad_header(header, mad);

@@ -96,6 +96,23 @@ TEST_F(ImportTest, DeviceMemoryOutlivesItsFirstHandle) {
   EXPECT_EQ(shared->memcpy_from_dm(&out, shared, 8, sizeof out), EFAULT);
 }
 
+// Expect: it stays, as a domain in use does: the region lies in its bytes.
+TEST_F(ImportTest, DeviceMemoryWithARegionIsNotTakenAway) {
+  ibv_dm* const dm = open_.alloc_dm();
+  ibv_dm* const shared = ops_.import_dm(context_, dm->handle);
+  ASSERT_NE(shared, nullptr);
+  constexpr unsigned kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ZERO_BASED;
+  ibv_mr* const mr = kept(ops_.reg_dm_mr(pd_, shared, 0, 64, kAccess));
+  ASSERT_NE(mr, nullptr);
+  ASSERT_EQ(ops_.free_dm(dm), 0);
+  ops_.unimport_dm(shared);
+  int out = 0;
+  EXPECT_EQ(shared->memcpy_from_dm(&out, shared, 0, sizeof out), 0) << "the bytes are there";
+  EXPECT_EQ(ops_.dereg_mr(verbs_mr(mr)), 0);
+  ops_.unimport_dm(shared);
+  EXPECT_EQ(shared->memcpy_from_dm(&out, shared, 0, sizeof out), EFAULT);
+}
+
 TEST_F(ImportTest, AContextThatIsClosedEndsItsImports) {
   ibv_mr* const mr = open_.reg_mr(pd_, memory_, sizeof memory_);
   ASSERT_NE(kept(ops_.import_pd(context_, pd_->handle)), nullptr);

@@ -241,6 +241,16 @@ TEST_F(RawEngineTest, CountsWhatTheRingHasNoRoomFor) {
   expect_sequence(got, back, 0, kSlotsInRing, 16);
   EXPECT_EQ(drain(*left.engine), 0U);
   EXPECT_EQ(left.engine->totals().receive_lost, 30U);
+  // Behind its last slot the ring begins anew, also in the middle of what is taken at once.
+  uint32_t next = 5000;
+  for (const size_t count : {size_t{3}, kSlotsInRing - 10, size_t{20}, kSlotsInRing}) {
+    for (uint32_t i = 0; i < count; ++i) {
+      send_packets(*right.engine, back, left.qpn(), next + i, 1, 16);
+    }
+    expect_sequence(receive_packets(*left.engine, count), back, next, count, 16);
+    EXPECT_EQ(drain(*left.engine), 0U);  // gives the last slots back, too
+    next += static_cast<uint32_t>(count);
+  }
 }
 
 TEST_F(RawEngineTest, AForkedChildDisturbsNothing) {

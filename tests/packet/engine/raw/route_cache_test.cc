@@ -113,6 +113,9 @@ TEST_F(RouteCacheTest, RemembersABoundedNumber) {
     EXPECT_EQ(cache_.lookup(flow, kStart).link.mtu, 1500U);
   }
   EXPECT_EQ(asked_, static_cast<int>(3 * RouteCache::kMaxRoutes));
+  flow.destination = ipv4(11, 0, 0, 0);
+  cache_.lookup(flow, kStart);
+  EXPECT_EQ(asked_, static_cast<int>(3 * RouteCache::kMaxRoutes) + 1) << "the first is forgotten";
 }
 
 }  // namespace

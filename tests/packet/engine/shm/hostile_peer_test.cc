@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -151,6 +152,12 @@ TEST_F(HostilePeer, ThatSaysNothingIsForgottenForOthers) {
     silent.push_back(connect_to_socket(a_.slot.directory().links_name(a_.slot.number())).value());
     for (int calls = 0; calls < 200; ++calls) (void)a_.engine->receive();
   }
+  const auto is_kept = [](const FileDescriptor& caller) {
+    pollfd hangup{caller.get(), POLLIN, 0};
+    return poll(&hangup, 1, 0) == 0;
+  };
+  EXPECT_FALSE(is_kept(silent.front())) << "the oldest gives its descriptor back";
+  EXPECT_TRUE(is_kept(silent.back()));
   connection_ = connect_to_socket(a_.slot.directory().links_name(a_.slot.number())).value();
   make_link();
 }
@@ -196,8 +203,52 @@ TEST_F(HostilePeer, IsCutOffAfterAnAddressThatNobodyHas) {
 
 TEST_F(HostilePeer, IsCutOffIfItTalksTooMuch) {
   make_link();
-  say({}, hello());
+  say({bell_.get()}, hello());  // as an answer, but nobody has asked
   EXPECT_EQ(refused(), true);
+}
+
+/// A process that `a_` asks for a link.
+class HostileAnswer : public HostilePeer {
+ protected:
+  void SetUp() override {
+    HostilePeer::SetUp();
+    listener_ = open_listening_socket(a_.slot.directory().links_name(slot_.number()), 4).value();
+    TxBatch batch(a_.engine->batch_limits());
+    append(batch, {address_, address_, 0xc000, 0, 64},
+           send_only(make_qpn(slot_.number(), 5).value(), 1), 16);
+    a_.engine->transmit(batch);
+    connection_ = FileDescriptor(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK));
+    ASSERT_TRUE(connection_);
+    auto asked = hear_hello(connection_.get());
+    ASSERT_TRUE(asked);
+    EXPECT_EQ(asked->hello.slot, a_.slot.number());
+  }
+
+  FileDescriptor listener_;
+};
+
+TEST_F(HostileAnswer, IsTakenIfItIsProper) {
+  say({bell_.get()}, hello());
+  EXPECT_FALSE(refused());
+}
+
+TEST_F(HostileAnswer, NeedsABell) {
+  say({}, hello());
+  EXPECT_TRUE(refused());
+}
+
+// Expect: no process can have this one wait when it rings.
+TEST_F(HostileAnswer, NeedsABellThatCannotBlock) {
+  const FileDescriptor blocking(eventfd(0, 0));
+  say({blocking.get()}, hello());
+  EXPECT_TRUE(refused());
+}
+
+TEST_F(HostileAnswer, IsOfTheSlotThatWasAsked) {
+  LinkHello wrong = hello();
+  wrong.slot = (slot_.number() + 1) % kSlots;
+  say({bell_.get()}, wrong);
+  EXPECT_TRUE(refused());
 }
 
 TEST_F(HostilePeer, CanScribbleOverAllOfTheMemory) {
