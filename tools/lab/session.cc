@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <optional>
+#include <utility>
 
 #include "packet/host/file_descriptor.h"
 #include "tools/exit_status.h"
@@ -56,15 +58,14 @@ bool has_ended(int pipe) {
 [[noreturn]] void be_init(const Session& session, int lifeline) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (has_ended(lifeline)) _exit(kOurFailure);
-  const auto nodes = [&] {
-    const EndedByTerminal interruptible;
-    return make_lab(session.plan);
-  }();
+  std::optional<EndedByTerminal> until_the_command(std::in_place);
+  const auto nodes = make_lab(session.plan);
   if (!nodes) _exit(complain(nodes.error()));
   set_lab_environment(*nodes);
   const pid_t pid = fork();
   if (pid == 0) _exit(become_in_node(nodes->front().holder, session.command));
   if (pid < 0) _exit(complain(std::string("fork(): ") + std::strerror(errno)));
+  until_the_command.reset();
   _exit(wait_for(pid));
 }
 
